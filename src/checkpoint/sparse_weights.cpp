@@ -26,9 +26,9 @@ const LazyTensor& part_of_sparse(const LazyTensors& tensors, const std::string& 
                                  const char* part, const std::string& where) {
   const auto found = tensors.find(str(module, ".", part));
   if (found == tensors.end())
-    throw UsageError(str(where, ": '", module, kBitsOfModule, "' without '", module, ".", part,
-                         "'"),
-                     "copy the folder again, or make it anew");
+    throw UsageError(
+        str(where, ": '", module, kBitsOfModule, "' without '", module, ".", part, "'"),
+        "copy the folder again, or make it anew");
   return found->second;
 }
 
@@ -58,8 +58,7 @@ PutBytes read_sparse(const SparseMatrix& m, Laid laid) {
       std::make_shared<const std::vector<std::uint8_t>>(read_values<std::uint8_t>(m.bits));
   const auto values = std::make_shared<const std::vector<float>>(read_values<float>(m.values));
   const auto rows = static_cast<std::size_t>(m.shape.dims[0]);
-  const std::size_t places =
-      count_bits(*bits, rows, static_cast<std::size_t>(m.shape.dims[1]));
+  const std::size_t places = count_bits(*bits, rows, static_cast<std::size_t>(m.shape.dims[1]));
   if (places != values->size())
     throw UsageError(str(m.what, kBitsOfModule, "' has places for ", places, " values, and '",
                          kCompressedValues, "' holds ", values->size()),
@@ -101,8 +100,9 @@ bool is_sparse(const json& config, const std::string& where) {
                          ", read is \"", kSparseBitmask, "\""),
                      "take the model as it was before it was compressed");
   if (!said.value("config_groups", json::object()).empty())
-    throw UsageError(str(where, ": ", kSparsityConfig, " and config_groups: zeros and codes at once"),
-                     "take the model as it was before it was compressed");
+    throw UsageError(
+        str(where, ": ", kSparsityConfig, " and config_groups: zeros and codes at once"),
+        "take the model as it was before it was compressed");
   return true;
 }
 
@@ -125,15 +125,14 @@ LazyTensors bitmask_tensors(const LazyTensor& matrix, std::int64_t not_zero) {
   };
   const LazyTensor values{{DType::f32, {not_zero}},
                           [rows] { return bytes_of_numbers(rows().values); }};
-  return {{kCompressedValues, as_dtype(values, matrix.shape.dtype)},
-          {kBits,
-           {{DType::u8, {dims[0], bitmask_bytes(dims[1])}},
-            [rows] { return bytes_of_numbers(rows().bits); }}},
-          {kRowOffsets,
-           {{DType::s64, {dims[0]}}, [rows] { return bytes_of_numbers(rows().offsets); }}},
-          {kDenseShape, {{DType::s64, {2}}, [dims] {
-                           return bytes_of_numbers(std::vector<std::int64_t>(dims));
-                         }}}};
+  return {
+      {kCompressedValues, as_dtype(values, matrix.shape.dtype)},
+      {kBits,
+       {{DType::u8, {dims[0], bitmask_bytes(dims[1])}},
+        [rows] { return bytes_of_numbers(rows().bits); }}},
+      {kRowOffsets, {{DType::s64, {dims[0]}}, [rows] { return bytes_of_numbers(rows().offsets); }}},
+      {kDenseShape,
+       {{DType::s64, {2}}, [dims] { return bytes_of_numbers(std::vector<std::int64_t>(dims)); }}}};
 }
 
 }  // namespace smelt

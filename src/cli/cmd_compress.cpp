@@ -237,7 +237,7 @@ nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
 
 void run_prune(PruneFlags& f, const CLI::App& command) {
   if (const auto sparse = sparse_job(f.sparse, command, f.job.from, f.job.to))
-    return make_sparse(*sparse, f.json);
+    return make_sparse(*sparse, {f.tuned, f.settings}, f.json);
   f.job.data.rows.format = parse_file_format(f.format);
   if (command.count("--layers") > 0) f.job.layers.count = f.layers;
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
@@ -329,7 +329,8 @@ void add_prune(CLI::App& compress) {
   auto* tune = command->add_option(
       "--tune", f->tuned,
       "then teach what is left to say what the model says (`compress distill`), as a run in this "
-      "new folder; the model is a run's, whose recipe gives the data");
+      "new folder, in which weights become 0 by and by where --sparsity is given; the model is a "
+      "run's, whose recipe gives the data");
   add_set_option(*command, f->settings);
   command->get_option("--set")->needs(tune);
   command->add_flag("--json", f->json, "a JSON object instead of lines")->excludes(tune);

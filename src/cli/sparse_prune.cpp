@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "cli/cmd_distill.h"
 #include "cli/sizes_text.h"
+#include "store/folder.h"
 
 namespace smelt {
 namespace {
@@ -44,9 +46,23 @@ void refuse_together(const CLI::App& command, const char* asked) {
     if (command.count(cut) > 0)
       throw UsageError(str("compress: ", cut, " cuts a model, and ", asked, " sets weights to 0"),
                        "cut first, then name what is left");
-  if (command.count("--tune") > 0)
-    throw UsageError(str("compress: --tune with ", asked, ": training would fill the zeros again"),
-                     "teach a model that is cut, or leave out --tune");
+}
+
+// What is made sparse has learned with as many zeros before.
+void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
+  if (run.folder.empty()) return;
+  if (job.nm)
+    throw UsageError(
+        "compress: --tune with --nm: training keeps the zeros of a share, of no pattern",
+        "give --sparsity, or leave out --tune");
+  check_sparsity(job);
+  (void)OutputDirectory(job.to);  // which says before anything is trained that something is there
+  DistillFlags teaching{
+      .teacher = job.from, .student = job.from, .out = run.folder, .settings = run.settings};
+  teaching.settings.push_back(str("train.sparsity=", nlohmann::json(*job.sparsity).dump()));
+  check_distill(teaching, true);
+  teach(teaching);
+  job.from = run.folder;
 }
 
 }  // namespace
@@ -80,7 +96,8 @@ std::optional<SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& comm
   return job;
 }
 
-void make_sparse(const SparsifyJob& job, bool json) {
+void make_sparse(SparsifyJob job, const SparseRun& run, bool json) {
+  learn_with_zeros(job, run);
   const Sparsified done = sparsify_model(job);
   if (json) {
     std::cout << sparse_json(job, done).dump() << "\n";

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compress/sparsify.h"
 
@@ -13,6 +14,11 @@ struct SparseFlags {
   std::string method, nm;
   double sparsity = 0;
 };
+// A run that the model first learns in, with its zeros.
+struct SparseRun {
+  std::string folder;                 // empty: none
+  std::vector<std::string> settings;  // of its recipe
+};
 
 void add_sparse_flags(CLI::App& command, SparseFlags& flags);
 
@@ -21,6 +27,7 @@ void add_sparse_flags(CLI::App& command, SparseFlags& flags);
 std::optional<SparsifyJob> sparse_job(const SparseFlags& flags, const CLI::App& command,
                                       const std::string& from, const std::string& to);
 
-void make_sparse(const SparsifyJob& job, bool json);
+// UsageError for a pattern that is to be learned with, and as teach() and sparsify_model() have it.
+void make_sparse(SparsifyJob job, const SparseRun& run, bool json);
 
 }  // namespace smelt

@@ -32,11 +32,6 @@ std::uint32_t place_of(const std::vector<std::uint64_t>& counts, std::uint64_t& 
 
 }  // namespace
 
-std::uint64_t kept_of(std::uint64_t n, double sparsity) {
-  const double wanted = std::nearbyint(static_cast<double>(n) * (1 - sparsity));
-  return std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1);
-}
-
 MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
   std::vector<std::uint64_t> high(kHalves), low(kHalves);
   matrices([&](std::span<const float> values) {
@@ -88,9 +83,9 @@ NmPattern parse_nm(const std::string& text, const std::string& what) {
     throw UsageError(str(what, " '", text, "' is no pattern of two whole numbers"),
                      "write how many stay of how many neighbours: 2:4");
   if (out.kept >= out.of)
-    throw UsageError(str(what, " ", text, ": where ", out.kept, " of ", out.of,
-                         " stay nothing becomes 0"),
-                     "give fewer that stay than there are, as 2:4");
+    throw UsageError(
+        str(what, " ", text, ": where ", out.kept, " of ", out.of, " stay nothing becomes 0"),
+        "give fewer that stay than there are, as 2:4");
   return out;
 }
 

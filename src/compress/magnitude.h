@@ -9,10 +9,6 @@
 
 namespace smelt {
 
-// How many of n values stay where such a share of them becomes 0: n (1 - sparsity) to the nearest,
-// of two the even one, at least 1; TensorFlow Model Optimization's rule (pruning_impl.py).
-std::uint64_t kept_of(std::uint64_t n, double sparsity);
-
 // The largest values of several matrices, all of them taken together: those above `least` by size,
 // and of those equal to it the first so many of each matrix.
 struct MagnitudeCut {

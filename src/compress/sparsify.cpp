@@ -11,6 +11,7 @@
 #include "checkpoint/sparse_weights.h"
 #include "compress/matrix_names.h"
 #include "compress/source_folder.h"
+#include "optim/pruning.h"
 #include "store/folder.h"
 
 namespace smelt {
@@ -25,17 +26,23 @@ struct Thinned {
   std::uint64_t not_zero = 0;
 };
 
-void check_asked(const SparsifyJob& job) {
+}  // namespace
+
+void check_sparsity(const SparsifyJob& job) {
   if (job.sparsity.has_value() == job.nm.has_value())
     throw UsageError(job.nm ? "compress: --sparsity and --nm: a pattern says itself how much stays"
                             : "compress: --method magnitude, and not how much becomes 0",
-                     job.nm ? "give one of them"
-                            : "give --sparsity 0.9, the share of weights that becomes 0, or --nm 2:4");
+                     job.nm
+                         ? "give one of them"
+                         : "give --sparsity 0.9, the share of weights that becomes 0, or --nm 2:4");
   if (job.sparsity && !(*job.sparsity > 0 && *job.sparsity < 1))
-    throw UsageError(str("compress: --sparsity ", *job.sparsity, " is no share of weights that "
-                                                                 "could become 0"),
+    throw UsageError(str("compress: --sparsity ", *job.sparsity,
+                         " is no share of weights that "
+                         "could become 0"),
                      "give a number above 0, below 1");
 }
+
+namespace {
 
 std::vector<float> weights_of(const LazyTensor& matrix, const std::string& what) {
   auto out = read_values<float>(as_dtype(matrix, DType::f32));
@@ -105,10 +112,10 @@ std::vector<Thinned> by_share(const LayerMatrices& all, double sparsity) {
 std::vector<Thinned> by_pattern(const LayerMatrices& all, const NmPattern& nm) {
   for (const std::string& name : all.names())
     if (all.shape(name).dims[1] % nm.of != 0)
-      throw UsageError(str(all.what(name), " is ", all.shape(name), ", whose ",
-                           all.shape(name).dims[1], " inputs are no groups of ", nm.of, " (--nm ",
-                           nm_text(nm), ")"),
-                       "give another --nm, or a share of all weights: --sparsity 0.5");
+      throw UsageError(
+          str(all.what(name), " is ", all.shape(name), ", whose ", all.shape(name).dims[1],
+              " inputs are no groups of ", nm.of, " (--nm ", nm_text(nm), ")"),
+          "give another --nm, or a share of all weights: --sparsity 0.5");
   std::vector<Thinned> out;
   for (const std::string& name : all.names()) {
     std::vector<float> values = all.values(name);
@@ -156,7 +163,7 @@ json step_json(const SparsifyJob& job, const Sparsified& done) {
 }  // namespace
 
 Sparsified sparsify_model(const SparsifyJob& job) {
-  check_asked(job);
+  check_sparsity(job);
   (void)OutputDirectory(job.to);  // which says at once that something is there
   const SourceFolder source = open_source_folder(job.from);
   const LayerMatrices all(source);

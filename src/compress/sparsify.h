@@ -19,6 +19,9 @@ struct SparsifyJob {
   std::optional<NmPattern> nm = {};
 };
 
+// UsageError for both of a share and a pattern or neither, and a share that is none.
+void check_sparsity(const SparsifyJob& job);
+
 struct Sparsified {
   struct Tensor {
     std::string name;

@@ -34,8 +34,7 @@ BitmaskRows bitmask_rows(std::span<const float> values, std::size_t rows) {
       const float x = values[r * columns + c];
       if (x == 0) continue;
       out.values.push_back(x);
-      out.bits[r * bytes + c / kPlacesOfByte] |=
-          static_cast<std::uint8_t>(1U << c % kPlacesOfByte);
+      out.bits[r * bytes + c / kPlacesOfByte] |= static_cast<std::uint8_t>(1U << c % kPlacesOfByte);
     }
   }
   return out;

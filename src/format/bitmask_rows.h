@@ -13,8 +13,8 @@
 namespace smelt {
 
 struct BitmaskRows {
-  std::vector<float> values;          // [K]
-  std::vector<std::uint8_t> bits;     // [R, C/8 rounded up]: of eight places the first is the lowest
+  std::vector<float> values;       // [K]
+  std::vector<std::uint8_t> bits;  // [R, C/8 rounded up]: of eight places the first is the lowest
   std::vector<std::int64_t> offsets;  // [R]: how many values the rows before have
 };
 

@@ -1,7 +1,7 @@
-// Training with fake quantization (Jacob et al. 2018, arXiv 1712.05877): what comes to a product and
-// its kernel count as the codes of eight bits that they would be, and gradients pass as if nothing
-// had been rounded (straight through; Bengio et al. 2013). Scales are those of what is at hand, as
-// they are when the folder is quantized (format/int8_rows.h) and computed in integers
+// Training with fake quantization (Jacob et al. 2018, arXiv 1712.05877): what comes to a product
+// and its kernel count as the codes of eight bits that they would be, and gradients pass as if
+// nothing had been rounded (straight through; Bengio et al. 2013). Scales are those of what is at
+// hand, as they are when the folder is quantized (format/int8_rows.h) and computed in integers
 // (products_together), so nothing lies outside of its range and no gradient is left out.
 #pragma once
 

@@ -97,14 +97,15 @@ Teacher teacher_of(const Recipe& r) {
   return out;
 }
 
-Task fake_quantized_task(const Recipe& r, Task task) {
+Task shrinking_task(const Recipe& r, Task task) {
   if (!r.type->write_rows) return task;  // which does not become smaller
-  task.settings[kFakeQuant] = false;  // said, so that a run is held to it
+  task.settings[kFakeQuant] = false;     // said, so that a run is held to both
+  task.settings["sparsity"] = r.train.sparsity;
   return r.train.fake_quant ? fake_quantized(std::move(task)) : task;
 }
 
 Task distilled_task(const Recipe& r, Task task, DistilledFor use) {
-  task = fake_quantized_task(r, std::move(task));
+  task = shrinking_task(r, std::move(task));
   if (r.distill.teacher.empty()) return task;
   if (use == DistilledFor::asking && has_begun(r) && !exists(r.distill.teacher)) return task;
   const Teacher teacher = teacher_of(r);

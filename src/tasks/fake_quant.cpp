@@ -8,8 +8,8 @@ Task fake_quantized(Task task) {
     return own(root.fake_quantized(), in);
   };
   if (task.tells)
-    task.tells->objective = [own = std::move(task.tells->objective)](
-                                const Scope& root, const Inputs& in, Told& told) {
+    task.tells->objective = [own = std::move(task.tells->objective)](const Scope& root,
+                                                                     const Inputs& in, Told& told) {
       return own(root.fake_quantized(), in, told);
     };
   return task;

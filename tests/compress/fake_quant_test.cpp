@@ -1,4 +1,6 @@
 // What a model learns with as codes, and what its folder of codes says then.
+#include "tasks/fake_quant.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +18,6 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "tasks/fake_quant.h"
 
 namespace smelt {
 namespace {

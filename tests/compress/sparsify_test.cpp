@@ -15,6 +15,7 @@
 #include "compress/prune.h"
 #include "compress/quantize.h"
 #include "format/bitmask_rows.h"
+#include "optim/pruning.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
 #include "store/file.h"
@@ -48,7 +49,8 @@ Values largest_by_sorting(Values matrices, std::size_t kept) {
   std::vector<float*> all;
   for (auto& matrix : matrices)
     for (float& x : matrix) all.push_back(&x);
-  std::ranges::stable_sort(all, std::ranges::greater(), [](const float* x) { return std::fabs(*x); });
+  std::ranges::stable_sort(all, std::ranges::greater(),
+                           [](const float* x) { return std::fabs(*x); });
   for (std::size_t i = kept; i < all.size(); ++i) *all[i] = 0;
   return matrices;
 }
@@ -195,8 +197,10 @@ TEST_F(Sparsify, NamesWhatItCannotTake) {
               HasSubstr("--nm with --method fisher, which cuts neurons and heads"));
   EXPECT_THAT(refusal("--layers 1 --sparsity 0.5"),
               HasSubstr("--layers cuts a model, and --sparsity sets weights to 0\n  hint: cut "));
-  EXPECT_THAT(refusal("--sparsity 0.5 --tune taught"),
-              HasSubstr("--tune with --sparsity: training would fill the zeros again"));
+  EXPECT_THAT(refusal("--nm 2:4 --tune taught"),
+              HasSubstr("--tune with --nm: training keeps the zeros of a share, of no pattern"));
+  EXPECT_THAT(refusal("--sparsity 1 --tune taught"), HasSubstr("--sparsity 1 is no share"));
+  EXPECT_THAT(refusal("--sparsity 0.5 --tune taught"), HasSubstr("hf keeps no recipe"));
   EXPECT_FALSE(exists(dir_.file("out")));
   GoldenT5("gated").write_folder(dir_.file("t5"));
   EXPECT_THAT(refusal("--nm 2:4", "t5"), HasSubstr("SelfAttention.o.weight' is f32[16,18], whose "
@@ -216,6 +220,42 @@ TEST_F(Sparsify, IsSaidToBeSmallerAndNotFasterAndComesLast) {
                 quantize_weights({.from = dir_.file("sparse"), .to = dir_.file("int8")});
               }),
               HasSubstr(already));
+}
+
+TEST_F(Sparsify, LearnsWithItsZerosFirst) {
+  REQUIRE_PLUGIN("cpu");
+  std::string rows = "label\ttext\n";
+  for (int i = 0; i < 20; ++i)
+    rows += str(i % 2 == 0 ? "cats\tcat" : "dogs\tdog", " w", 8 + i % 7, "\n");
+  write_file(dir_.file("train.tsv"), rows);
+  write_file(dir_.file("r.yaml"),
+             str("out: ", dir_.file("large"), "\ndata: {train: ", dir_.file("train.tsv"),
+                 ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init: ",
+                 dir_.file("hf"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
+  const auto smelt = [](const std::string& words) {
+    const CommandOutput said = run_smelt(words);
+    EXPECT_EQ(said.status, 0) << said.text;
+    return said.text;
+  };
+  smelt("run " + dir_.file("r.yaml"));
+  smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("sparse"),
+            " --sparsity 0.6 --tune ", dir_.file("taught"), " --set train.steps=10"));
+  // Its zeros are those that it has learned with: nothing more became 0.
+  const StoredModel taught = open_stored_model(dir_.file("taught/huggingface"), "test"),
+                    sparse = open_stored_model(dir_.file("sparse"), "test");
+  for (const auto& [name, tensor] : taught.tensors)
+    EXPECT_EQ(sparse.tensors.at(name).read(), tensor.read()) << name;
+  const json step = json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
+  EXPECT_EQ(step["not_zero"], kept_of(step["weights"], 0.6));
+  const CommandOutput other =
+      run_smelt(str("run ", dir_.file("taught"), " --set train.sparsity=0.2 --set train.steps=12"));
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.text, HasSubstr("sparsity 0.6, this run has 0.2"));
+  const CommandOutput averaged =
+      run_smelt(str("run ", dir_.file("large"), " --set out=", dir_.file("no"),
+                    " --set train.sparsity=0.5 --set train.ema_decay=0.9"));
+  EXPECT_EQ(averaged.status, 2);
+  EXPECT_THAT(averaged.text, HasSubstr("train.sparsity with train.ema_decay or eval.best"));
 }
 
 // What another program may have written.
@@ -243,7 +283,8 @@ TEST_F(Sparsify, RefusesBitsThatDoNotFit) {
   const std::string other = "bert.encoder.layer.0.intermediate.dense";
   EXPECT_THAT(
       refusal_of([&](TensorMap& t) { t[module + ".compressed"] = t[other + ".compressed"]; }),
-      AllOf(HasSubstr(module + ".bitmask' has places for "), HasSubstr("values, and 'compressed' holds")));
+      AllOf(HasSubstr(module + ".bitmask' has places for "),
+            HasSubstr("values, and 'compressed' holds")));
   json config = json::parse(read_file(dir_.file("sparse/config.json")));
   config["quantization_config"]["sparsity_config"]["format"] = "sparse-24-bitmask";
   write_file(dir_.file("sparse/config.json"), config.dump());

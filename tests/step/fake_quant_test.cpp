@@ -57,9 +57,8 @@ TEST(FakeQuantStep, OfAStudentLeavesItsTeacherInFloats) {
   const GoldenDistill golden("texts");
   const auto rounded = [&](const Task& student) {
     const Task task = distilled(student, golden.teacher(), golden.settings());
-    const std::string text =
-        emit_module(train_program(task, {}, placement_for("cpu", 1, Reduction::global)).program,
-                    "step");
+    const std::string text = emit_module(
+        train_program(task, {}, placement_for("cpu", 1, Reduction::global)).program, "step");
     std::size_t count = 0;
     for (auto at = text.find("round_nearest_even"); at != text.npos;
          at = text.find("round_nearest_even", at + 1))
