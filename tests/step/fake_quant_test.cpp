@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "optim/adamw.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_distill.h"
 #include "runs/probe.h"
@@ -53,12 +54,14 @@ TEST_P(FakeQuantStep, IsTheSameInALoopWithMicroBatchesAndOverMeshes) {
 }
 
 // A teacher is asked as it is.
-TEST(FakeQuantStep, OfAStudentLeavesItsTeacherInFloats) {
+TEST(FakeQuantTask, OfAStudentLeavesItsTeacherInFloats) {
   const GoldenDistill golden("texts");
   const auto rounded = [&](const Task& student) {
-    const Task task = distilled(student, golden.teacher(), golden.settings());
-    const std::string text = emit_module(
-        train_program(task, {}, placement_for("cpu", 1, Reduction::global)).program, "step");
+    TrainingConfig config;
+    config.optimizer = adamw({});
+    const StepProgram step = train_program(distilled(student, golden.teacher(), golden.settings()),
+                                           config, placement_for("cpu", 1, Reduction::global));
+    const std::string text = emit_module(step.program, "step");
     std::size_t count = 0;
     for (auto at = text.find("round_nearest_even"); at != text.npos;
          at = text.find("round_nearest_even", at + 1))
