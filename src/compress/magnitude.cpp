@@ -5,7 +5,6 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <string_view>
 
 #include "base/error.h"
@@ -94,13 +93,18 @@ std::string nm_text(const NmPattern& nm) { return str(nm.kept, ":", nm.of); }
 void keep_n_of_m(std::span<float> values, const NmPattern& nm) {
   const auto of = static_cast<std::size_t>(nm.of), kept = static_cast<std::size_t>(nm.kept);
   CHECK(of > 0 && kept <= of && values.size() % of == 0, values.size(), " in ", of);
-  std::vector<std::size_t> order(of);
+  std::vector<bool> gone(of);
   for (std::size_t at = 0; at < values.size(); at += of) {
     const auto group = values.subspan(at, of);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::ranges::greater(),
-                             [&](std::size_t i) { return std::fabs(group[i]); });
-    for (std::size_t i = kept; i < of; ++i) group[order[i]] = 0;
+    gone.assign(of, false);
+    for (std::size_t dropped = kept; dropped < of; ++dropped) {
+      std::size_t least = of;  // the last of equal ones
+      for (std::size_t i = 0; i < of; ++i)
+        if (!gone[i] && (least == of || std::fabs(group[i]) <= std::fabs(group[least]))) least = i;
+      gone[least] = true;
+    }
+    for (std::size_t i = 0; i < of; ++i)
+      if (gone[i]) group[i] = 0;
   }
 }
 

@@ -67,7 +67,8 @@ std::string units_html(const Record& step, const char* name) {
 // Matrices in codes, those that lost most first.
 std::string codes_html(const Record& step) {
   std::vector<std::pair<double, std::string>> all;
-  for (const auto& [name, value] : step.value("sqnr_db", Record::object()).items())
+  const Record losses = step.value("sqnr_db", Record::object());
+  for (const auto& [name, value] : losses.items())
     all.emplace_back(value.is_number() ? value.get<double>() : INFINITY, name);
   std::ranges::sort(all);
   std::string rows;
@@ -88,7 +89,8 @@ std::string codes_html(const Record& step) {
 std::string zeros_html(const Record& step) {
   const double weights = step.value("weights", 0.0);
   std::string rows;
-  for (const auto& [name, zeros] : step.value("zeros", Record::object()).items())
+  const Record by_matrix = step.value("zeros", Record::object());
+  for (const auto& [name, zeros] : by_matrix.items())
     rows += str("<tr>", table_cell(str("<code>", html_text(name), "</code>")),
                 table_cell(value_text(zeros), "number"), "</tr>");
   return str("<p>", percent(share(weights - step.value("not_zero", 0.0), weights)), " of ",
