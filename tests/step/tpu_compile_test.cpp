@@ -9,6 +9,7 @@
 #include "runtime/topology.h"
 #include "state/placement_options.h"
 #include "step/program.h"
+#include "step/prune_program.h"
 #include "support/plugins.h"
 #include "tasks/bert_task.h"
 #include "tasks/classify_task.h"
@@ -103,6 +104,7 @@ TEST_P(TpuCompileOnEach, AClassifierCompiles) {
   const auto as_codes =
       train_program(fake_quantized(classify_task(c)), of, placement(Reduction::global));
   EXPECT_GE(compile(GetParam(), as_codes).alias_bytes, state_bytes(as_codes));
+  EXPECT_GE(compile(GetParam(), prune_program(as_codes)).alias_bytes, state_bytes(as_codes));
   const auto scoring = eval_program(classify_task(c), 16, placement(Reduction::global), of.compute);
   EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
 }
