@@ -8,6 +8,7 @@
 #include "checkpoint/int4_weights.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
+#include "checkpoint/sparse_weights.h"
 #include "format/crc32c.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -102,6 +103,7 @@ LazyTensors plain_weights(const std::string& folder, const json& config) {
   const std::string where = join_path(folder, "config.json");
   if (!is_quantized(config, where)) return stored_weights(folder);
   const std::string weights = weights_path(folder);
+  if (is_sparse(config, where)) return without_bitmasks(stored_weights(folder), weights);
   return without_codes(without_packed(stored_weights(folder), weights), config, weights);
 }
 

@@ -25,9 +25,10 @@ std::vector<std::string> weights_files(const std::string& folder);
 // for a tensor that is not the one that compress.json speaks of.
 LazyTensors stored_weights(const std::string& folder);
 
-// The same with what is held in eight bits (format/int8_rows.h) as f32, without the scales. Of
-// compressed-tensors' formats "int-quantized" is read, of weights alone, with a scale for each row
-// or one for the whole. UsageError for a folder that is quantized in another way, and for codes
+// The same with what is held in eight bits (format/int8_rows.h) as f32, without the scales, and
+// with zeros where they are not stored (sparse_weights.h). Of compressed-tensors' formats
+// "int-quantized" is read, of weights alone, with a scale for each row or one for the whole.
+// UsageError for a folder that is quantized in another way, and for codes
 // without fitting scales. `config` is the folder's config.json.
 LazyTensors plain_weights(const std::string& folder, const nlohmann::json& config);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "checkpoint/int4_weights.h"
 #include "checkpoint/lazy_files.h"
+#include "checkpoint/sparse_weights.h"
 #include "format/int8_rows.h"
 #include "nn/scope.h"
 
@@ -132,6 +133,7 @@ bool is_quantized(const json& config, const std::string& where) {
   const json said = found->is_object() ? *found : json::object();
   const json method = said.value("quant_method", json()), format = said.value("format", json());
   if (method != kQuantMethod) refuse_way(where, "quant_method", method, kQuantMethod);
+  if (is_sparse(config, where)) return true;
   if (format != kIntQuantized && format != kPackQuantized)
     refuse_way(where, "format", format, kIntQuantized);
   for (const json& group : groups_of(config)) {

@@ -15,7 +15,8 @@ inline constexpr const char *kQuantizationConfig = "quantization_config",
                             *kQuantMethod = "compressed-tensors", *kIntQuantized = "int-quantized",
                             *kScaleSuffix = "_scale";
 
-// Whether a config.json says so. UsageError, which `where` begins, for another way than that one;
+// Whether a config.json says so, or that weights are in four bits or sparse (sparse_weights.h).
+// UsageError, which `where` begins, for another way than these;
 // a word is logged where it wants activations rounded in another way than by row as they come,
 // which they are not.
 bool is_quantized(const nlohmann::json& config, const std::string& where);

@@ -14,6 +14,8 @@
 #include "cli/cmd_distill.h"
 #include "cli/recipe_option.h"
 #include "cli/row_columns.h"
+#include "cli/sizes_text.h"
+#include "cli/sparse_prune.h"
 #include "compress/prune.h"
 #include "compress/quantize.h"
 #include "console/number_check.h"
@@ -31,16 +33,9 @@ struct QuantizeFlags {
   ChoiceRows choice;
   RowColumns columns;
   bool force = false, json = false;
+  std::string trained;                // the run's folder; empty: codes are those of the model
+  std::vector<std::string> settings;  // of its recipe
 };
-
-// "53.9 to 13.9 MB (0.258 of it)"
-std::string sizes_text(std::uint64_t before, std::uint64_t after) {
-  const auto megabytes = [](std::uint64_t bytes) {
-    return rounded(static_cast<double>(bytes) / 1e6, 2);
-  };
-  return str(megabytes(before), " to ", megabytes(after), " MB (", rounded(share(after, before), 3),
-             " of it)");
-}
 
 nlohmann::ordered_json quantized_json(const QuantizeJob& job, const Quantized& done) {
   nlohmann::ordered_json loss = nlohmann::ordered_json::object();
@@ -84,7 +79,29 @@ void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   data.prefix = asked.prefix;
 }
 
+// What is quantized has learned with codes before.
+void train_in_codes(QuantizeFlags& f, const CLI::App& command) {
+  if (f.trained.empty()) return;
+  if (f.weights != "int8")
+    throw UsageError(str("compress: --train with --weights ", f.weights,
+                         ": what is learned are products of eight bits"),
+                     "leave one of them out");
+  if (command.count("--activations") > 0 && f.activations != "dynamic")
+    throw UsageError(str("compress: --train with --activations ", f.activations,
+                         ": what is learned are activations that are rounded as they come"),
+                     "leave out --activations");
+  (void)OutputDirectory(f.job.to);  // which says before anything is trained that something is there
+  DistillFlags run{
+      .teacher = f.job.from, .student = f.job.from, .out = f.trained, .settings = f.settings};
+  run.settings.emplace_back("train.fake_quant=true");
+  check_distill(run, true);
+  teach(run);
+  f.job.from = f.trained;
+  f.activations = "dynamic";
+}
+
 void run_quantize(QuantizeFlags& f, const CLI::App& command) {
+  train_in_codes(f, command);
   const bool limited = command.count("--max-drop") > 0;
   if (limited == f.choice.rows.files.input.empty())
     throw UsageError(limited ? "compress: --max-drop is of a score, and there are no rows for it"
@@ -180,12 +197,19 @@ void add_quantize(CLI::App& compress) {
       ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--device", f->choice.device, "cpu, gpu, tpu or auto")->capture_default_str();
-  command->add_flag("--json", f->json, "a JSON object instead of lines");
+  auto* train = command->add_option(
+      "--train", f->trained,
+      "first train it with products as those codes make them, held to what it says itself, as a "
+      "run in this new folder; the model is a run's, whose recipe gives the data");
+  add_set_option(*command, f->settings);
+  command->get_option("--set")->needs(train);
+  command->add_flag("--json", f->json, "a JSON object instead of lines")->excludes(train);
   command->callback([f, command] { run_quantize(*f, *command); });
 }
 
 struct PruneFlags {
   PruneJob job;
+  SparseFlags sparse;
   std::int64_t layers = 0, decoder_layers = 0;
   std::string format = "auto";
   std::string tuned;                  // the run's folder; empty: what is cut stays as it is
@@ -213,6 +237,8 @@ nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
 }
 
 void run_prune(PruneFlags& f, const CLI::App& command) {
+  if (const auto sparse = sparse_job(f.sparse, command, f.job.from, f.job.to))
+    return make_sparse(*sparse, {f.tuned, f.settings}, f.json);
   f.job.data.rows.format = parse_file_format(f.format);
   if (command.count("--layers") > 0) f.job.layers.count = f.layers;
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
@@ -281,7 +307,8 @@ void add_prune(CLI::App& compress) {
   auto f = std::make_shared<PruneFlags>();
   auto* command = compress.add_subcommand(
       "prune",
-      "cut layers, neurons and heads out: smaller, and faster with every program that loads it");
+      "cut layers, neurons and heads out: smaller, and faster with every program that loads it; or "
+      "set single weights to 0: a smaller file, NOT faster");
   add_model_and_out(*command, f->job.from, f->job.to);
   command->add_option("--layers", f->layers, "so many stay, spread evenly; a T5's encoder's");
   command->add_option("--keep-layers", f->job.layers.kept, "those of these numbers stay: 0,2,4")
@@ -298,11 +325,13 @@ void add_prune(CLI::App& compress) {
       ->capture_default_str();
   command->add_flag("!--no-rescale", f->job.rescale,
                     "neurons and heads that stay are left as they are, not made up for the others");
+  add_sparse_flags(*command, f->sparse);
   add_rows(*command, *f);
   auto* tune = command->add_option(
       "--tune", f->tuned,
       "then teach what is left to say what the model says (`compress distill`), as a run in this "
-      "new folder; the model is a run's, whose recipe gives the data");
+      "new folder, in which weights become 0 by and by where --sparsity is given; the model is a "
+      "run's, whose recipe gives the data");
   add_set_option(*command, f->settings);
   command->get_option("--set")->needs(tune);
   command->add_flag("--json", f->json, "a JSON object instead of lines")->excludes(tune);

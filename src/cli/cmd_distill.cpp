@@ -72,11 +72,16 @@ void check_distill(const DistillFlags& f, bool may_go_on) {
                                        : std::string("name another folder"));
 }
 
-void distill(const DistillFlags& f) {
+void teach(const DistillFlags& f) {
   const Recipe recipe = recipe_for(f);
   run_recipe(recipe, {}, [&](const Evaluation& evaluation) {
     std::cout << evaluation_report(recipe, evaluation) << std::flush;
   });
+}
+
+void distill(const DistillFlags& f) {
+  teach(f);
+  const Recipe recipe = recipe_for(f);
   std::cout << "next:\n  smelt compress quantize " << quoted(recipe.out) << " --out FOLDER\n  "
             << RecipePaths(recipe).hugging_face << "      # is for Hugging Face transformers\n";
 }

@@ -17,6 +17,8 @@ struct DistillFlags {
 void check_distill(const DistillFlags& flags, bool may_go_on);
 // Trains, and prints how good the student is. UsageError likewise, but for `out`, and where the
 // teacher's model cannot teach.
+void teach(const DistillFlags& flags);
+// The same, and prints what may come next.
 void distill(const DistillFlags& flags);
 
 void add_distill(CLI::App& compress);

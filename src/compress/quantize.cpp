@@ -15,6 +15,7 @@
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "compress/coded_matrix.h"
+#include "compress/matrix_names.h"
 #include "compress/source_folder.h"
 #include "examples/work_folder.h"
 #include "format/int8_rows.h"
@@ -24,32 +25,6 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view kWeight = ".weight";
-
-// "bert.pooler.dense" of "bert.pooler.dense.weight".
-std::string module_of(const std::string& name) {
-  return name.substr(0, name.size() - kWeight.size());
-}
-
-bool is_matrix(const std::string& name, const LazyTensor& tensor) {
-  return name.ends_with(kWeight) && tensor.shape.rank() == 2 && is_float(tensor.shape.dtype);
-}
-bool is_distances(const std::string& name) {
-  return name.find("relative_attention_bias") != std::string::npos;
-}
-bool is_table(const std::string& name) {
-  return name == "shared.weight" || name.ends_with("_embeddings.weight");
-}
-bool is_in_layer(const std::string& name) {
-  return name.find(".layer.") != std::string::npos && !is_distances(name);
-}
-
-// A T5's table once more, as some writers have it.
-bool is_copy_of_table(const std::string& name, const SourceFolder& source) {
-  return source.kind == CompressKind::t5 && name.ends_with(".embed_tokens.weight") &&
-         source.tensors.contains("shared.weight");
-}
 
 // Which patterns a module fits; each notes that it did.
 class Kept {

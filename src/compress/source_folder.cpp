@@ -11,6 +11,7 @@
 #include "checkpoint/folder_weights.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/int8_weights.h"
+#include "checkpoint/sparse_weights.h"
 #include "checkpoint/stored_model.h"
 #include "format/crc32c.h"
 #include "nn/state_names.h"
@@ -104,7 +105,8 @@ SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
   }
   out.config = read_model_config(out.folder);
   if (is_quantized(out.config, join_path(out.folder, kConfigFile)) && in_codes == InCodes::refused)
-    throw UsageError(str("compress: ", path, ": its weights are in eight bits already"),
+    throw UsageError(str("compress: ", path, ": its weights are ",
+                         is_sparse(out.config, path) ? "sparse" : "in eight bits", " already"),
                      "take the model that it was made of");
   out.tensors = in_codes == InCodes::taken ? plain_weights(out.folder, out.config)
                                            : stored_weights(out.folder);

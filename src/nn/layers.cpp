@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "nn/fake_quant.h"
 #include "ops/ops.h"
 
 namespace smelt {
@@ -140,13 +141,29 @@ std::vector<Tensor> float_products(const Scope& s, Tensor x, const std::vector<T
   return results;
 }
 
+// Products of codes as numbers, scaled as sums of integers are.
+std::vector<Tensor> fake_products(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
+  const FakeCodes rows = fake_rows(in_f32(x));
+  std::vector<Tensor> codes, scales;
+  for (const Tensor& k : kernels) {
+    const FakeCodes kernel = fake_kernel(k);
+    codes.push_back(kernel.codes);
+    scales.push_back(kernel.scales);
+  }
+  std::vector<Tensor> results = float_products(s, like(x, rows.codes), codes);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i] = like(x, in_f32(results[i]) * rows.scales * scales[i]);
+  return results;
+}
+
 }  // namespace
 
 std::vector<Tensor> products_together(const Scope& s, Tensor x,
                                       const std::vector<Tensor>& kernels) {
   std::vector<Tensor> coded, floats;
   for (const Tensor& k : kernels) (s.coded(k) != nullptr ? coded : floats).push_back(k);
-  if (coded.empty()) return float_products(s, x, kernels);
+  const bool as_codes = s.compute().fake_quant && s.layer();
+  if (coded.empty()) return as_codes ? fake_products(s, x, kernels) : float_products(s, x, kernels);
   if (floats.empty()) return coded_products(s, x, kernels);
   std::vector<Tensor> results;  // few: some fell back to floats
   for (const Tensor& k : kernels)

@@ -91,6 +91,12 @@ Scope Scope::held(Compute compute) const {
   return out;
 }
 
+Scope Scope::fake_quantized() const {
+  Scope out = *this;
+  out.compute_.fake_quant = true;
+  return out;
+}
+
 Scope Scope::shard_of(std::string_view axis) const {
   CHECK(compute_.partition != nullptr);
   Partition partition = *compute_.partition;

@@ -127,6 +127,8 @@ struct Compute {
   // Kernels, by name, that are parameters in codes (CodedKernel) and whose products are of
   // integers. Null: none. Of unrolled layers alone.
   std::shared_ptr<const std::set<std::string, std::less<>>> in_codes = {};
+  // Products within layers take part as products of codes would (nn/fake_quant.h), and learn.
+  bool fake_quant = false;
 };
 
 class Scope {
@@ -149,6 +151,8 @@ class Scope {
   // The root of another model in the same graph, whose parameters are held as they are given: they
   // have names of their own, no gradients and no slots, and nothing is dropped out.
   Scope held(Compute compute) const;
+  // The same, its model's layers computed as codes (Compute::fake_quant).
+  Scope fake_quantized() const;
   // The same in one shard of a mesh axis (per_shard): parameters and rows lie over the other axes.
   Scope shard_of(std::string_view axis) const;
 

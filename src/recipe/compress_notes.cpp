@@ -77,6 +77,12 @@ std::vector<std::string> notes_of(const OrderedJson& report, const OrderedJson& 
       step_with(model, "weights int4") != nullptr)
     add("no faster products and no less memory while it runs: its codes become floats when it is "
         "loaded");
+  if (step_with(model, "sparse") != nullptr) {
+    add("no faster products and no less memory while it runs: its zeros are multiplied as other "
+        "numbers are");
+    if (!was_trained(model))
+      add("not what so few weights can reach: nothing was trained after the others became 0");
+  }
   if (step_with(model, "prune") != nullptr && !was_trained(model))
     add("not what its shape can reach: nothing was trained after it was cut");
   add(score_note(report, model));

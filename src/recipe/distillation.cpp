@@ -15,6 +15,7 @@
 #include "state/resume.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "tasks/fake_quant.h"
 
 namespace smelt {
 namespace {
@@ -90,7 +91,15 @@ Teacher teacher_of(const Recipe& r) {
   return out;
 }
 
+Task shrinking_task(const Recipe& r, Task task) {
+  if (!r.type->write_rows) return task;  // which does not become smaller
+  task.settings[kFakeQuant] = false;     // said, so that a run is held to both
+  task.settings["sparsity"] = r.train.sparsity;
+  return r.train.fake_quant ? fake_quantized(std::move(task)) : task;
+}
+
 Task distilled_task(const Recipe& r, Task task, DistilledFor use) {
+  task = shrinking_task(r, std::move(task));
   if (r.distill.teacher.empty()) return task;
   if (use == DistilledFor::asking && has_begun(r) && !exists(r.distill.teacher)) return task;
   const Teacher teacher = teacher_of(r);

@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
+#include "recipe/distillation.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "recipe/pipeline.h"
@@ -35,7 +36,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
                      "name some with --set data.heldout=…");
   if (r.eval.split == "test") make_test_examples(r);
   EvaluateJob job;
-  job.task = r.type->task(r);
+  job.task = shrinking_task(r, r.type->task(r));
   const HeldOutBatches batches = held_out_batches(r, job.task, paths.scored);
   job.batch_size = batches.size;
   job.on = run_on(r.train);

@@ -36,6 +36,10 @@ TrainingConfig training_config(const TrainSection& t, const Task& task) {
   if (t.optimizer != "amos") c.clip_value = clip_value_of(t);  // it clips by itself
   c.rules = parameter_rules_of(
       t, task.layer_rates && t.layer_decay != 1 ? task.layer_rates(t.layer_decay) : std::string());
+  if (t.sparsity > 0) {
+    c.pruning = pruning_over(t.steps, c.schedule.warmup_steps, t.sparsity);
+    c.optimizer = keeping_zeros(std::move(c.optimizer));
+  }
   c.ema_decay = t.ema_decay;
   if (t.spike_action != "none")
     c.spikes = {.action = t.spike_action == "skip" ? SpikeAction::skip : SpikeAction::rewind,

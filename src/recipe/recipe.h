@@ -85,6 +85,8 @@ struct TrainSection {
   std::string precision = "f32", layers = "auto", save = "auto";
   std::int64_t attention_rows = 0;
   std::int64_t logits_mb = 128;
+  bool fake_quant = false;
+  double sparsity = 0;
   std::string mesh = "auto", mesh_rules = "";
   bool split_slots = false;
   std::int64_t seed = 12345;

@@ -203,6 +203,26 @@ static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
                  "set eval.every to the steps between two measurements");
 }
 
+// What a model learns to become smaller with.
+static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
+  checks.require(r.train.sparsity >= 0 && r.train.sparsity < 1, {"train.sparsity"},
+                 str("train.sparsity is ", r.train.sparsity, ", must be at least 0 and below 1"),
+                 "0.9 leaves a tenth of the weights; 0 none is pruned");
+  checks.require(r.train.sparsity == 0 || r.type->write_rows, {"train.sparsity"},
+                 str("train.sparsity: a model of type ", r.type->name,
+                     " is not made sparse by `smelt compress prune`"),
+                 "leave it out; model.type classify and text_to_text have it");
+  checks.require(r.train.sparsity == 0 || (r.train.ema_decay == 0 && !r.eval.best),
+                 {"train.sparsity", "train.ema_decay", "eval.best"},
+                 "train.sparsity with train.ema_decay or eval.best: averages, and the best "
+                 "checkpoint, may have fewer zeros than the newest weights",
+                 "set train.ema_decay to 0 and eval.best to false");
+  checks.require(!r.train.fake_quant || r.type->write_rows, {"train.fake_quant"},
+                 str("train.fake_quant: a model of type ", r.type->name,
+                     " is not put in codes by `smelt compress quantize`"),
+                 "leave it out; model.type classify and text_to_text have it");
+}
+
 void check_sections(const Recipe& r) {
   const RecipeChecks checks(r);
   check_evaluation(checks, r);
@@ -224,6 +244,7 @@ void check_sections(const Recipe& r) {
   check_vocabulary(checks, r);
   check_ready(checks, r);
   check_training(checks, r.train);
+  check_shrinking(checks, r);
   checks.within("train.hang_minutes", 0);
   checks.require(r.train.keep_every % r.train.save_every == 0,
                  {"train.keep_every", "train.save_every"},

@@ -184,6 +184,13 @@ void visit_form_fields(C& c, Visitor&& visit) {
   visit("logits_mb", c.logits_mb,
         "megabytes of scores of all words that a device makes at a time where it scores every "
         "token's, in a loop; 0: all");
+  visit("fake_quant", c.fake_quant,
+        "products within layers count as those of codes of eight bits will, which the model then "
+        "has learned with (docs/compress.md)");
+  visit("sparsity", c.sparsity,
+        "share of the weights of attention and feed-forward that becomes 0 from the warm-up's end "
+        "over four fifths of the steps, the smallest first, and stays 0: a smaller file, not a "
+        "faster model (docs/compress.md); 0: none");
   visit("mesh", c.mesh,
         "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
         "tensor splits heads, feed-forward layers and vocabulary");

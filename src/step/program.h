@@ -10,6 +10,7 @@
 #include "hlo/writer.h"
 #include "optim/optimizer.h"
 #include "optim/parameter_rules.h"
+#include "optim/pruning.h"
 #include "optim/schedule.h"
 #include "step/placement.h"
 #include "step/report.h"
@@ -34,6 +35,7 @@ struct TrainingConfig {
   Compute compute = {};
   std::int64_t micro_batches = 1;  // of each device's rows, one after another
   std::uint64_t seed = 12345;      // of weights, dropout and the order of the data
+  PruningSchedule pruning = {};    // of weights that become 0; its optimizer keeps zeros
   bool takes_wishes = false;       // of several processes (step/wishes.h)
 };
 

@@ -67,7 +67,8 @@ std::string units_html(const Record& step, const char* name) {
 // Matrices in codes, those that lost most first.
 std::string codes_html(const Record& step) {
   std::vector<std::pair<double, std::string>> all;
-  for (const auto& [name, value] : step.value("sqnr_db", Record::object()).items())
+  const Record losses = step.value("sqnr_db", Record::object());
+  for (const auto& [name, value] : losses.items())
     all.emplace_back(value.is_number() ? value.get<double>() : INFINITY, name);
   std::ranges::sort(all);
   std::string rows;
@@ -84,6 +85,21 @@ std::string codes_html(const Record& step) {
       back.empty() ? "" : str("<p>Back in floats, as the score wanted it:</p><ul>", back, "</ul>"));
 }
 
+// Weights that are 0, of each matrix.
+std::string zeros_html(const Record& step) {
+  const double weights = step.value("weights", 0.0);
+  std::string rows;
+  const Record by_matrix = step.value("zeros", Record::object());
+  for (const auto& [name, zeros] : by_matrix.items())
+    rows += str("<tr>", table_cell(str("<code>", html_text(name), "</code>")),
+                table_cell(value_text(zeros), "number"), "</tr>");
+  return str("<p>", percent(share(weights - step.value("not_zero", 0.0), weights)), " of ",
+             value_text(step.value("weights", Record())), " weights are 0",
+             step.contains("nm") ? str(", ", value_text(step["nm"]), " stay") : "",
+             "</p><details><summary>by matrix</summary>",
+             html_table(table_head({"matrix", "zeros"}), rows), "</details>");
+}
+
 }  // namespace
 
 std::string compressed_layers_html(const Record& steps) {
@@ -97,6 +113,7 @@ std::string compressed_layers_html(const Record& steps) {
                    value_text(step[field]));
     out += "</p>" + units_html(step, "neurons") + units_html(step, "heads");
     if (step.contains("sqnr_db")) out += codes_html(step);
+    if (step.contains("zeros")) out += zeros_html(step);
   }
   return out;
 }

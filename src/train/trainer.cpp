@@ -78,8 +78,12 @@ void Trainer::step(const Batch& batch) {
   log_.batch_started(batch);
   run_.watchdog.at(position_.step() + 1);
   job_.together.doing(str("step ", position_.step() + 1));
-  Execution execution =
-      programs_.step.run(batch, state_, numbers_.argument(position_.step()), wishes());
+  const std::int64_t done = numbers_.argument(position_.step());
+  if (programs_.pruner && programs_.pruner->is_due(done)) {
+    read_report();  // a step that was bad leaves the state as it was before it
+    programs_.pruner->prune(done, state_);
+  }
+  Execution execution = programs_.step.run(batch, state_, done, wishes());
   state_.replace(execution.results);
   run_.watchdog.rest();
   read_report();  // of the step before: this one is under way meanwhile

@@ -15,6 +15,7 @@
 #include "state/compiled_step.h"
 #include "store/folder_lock.h"
 #include "train/gradient_values.h"
+#include "train/pruner.h"
 #include "train/run_position.h"
 #include "train/saver.h"
 #include "train/spike_record.h"
@@ -53,6 +54,7 @@ struct RunPrograms {
   std::unique_ptr<StateMeasures> measures;     // beside those of its program
   std::unique_ptr<const TextSampler> sampler;  // where it shows texts
   std::optional<GradientValues> gradients;     // where they are looked at
+  std::optional<Pruner> pruner;                // where weights become 0
   StepPrograms step;
 };
 

@@ -110,10 +110,14 @@ RunPrograms compiled_programs(const OpenedRun& run) {
   std::optional<GradientValues> gradients;
   if (job.track.gradient_histograms && job.track.histograms_every > 0 && !job.together.several())
     gradients.emplace(run.client, job, step.held());
+  std::optional<Pruner> pruner;
+  if (job.config.pruning.sparsity > 0)
+    pruner.emplace(run.client, run.program, job.config.pruning, run.advice("train: pruning"));
   return {.scorer = std::move(scorer),
           .measures = std::move(measures),
           .sampler = std::move(sampler),
           .gradients = std::move(gradients),
+          .pruner = std::move(pruner),
           .step = std::move(step)};
 }
 

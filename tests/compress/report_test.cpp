@@ -8,6 +8,7 @@
 #include "compress/prune.h"
 #include "compress/quantize.h"
 #include "compress/source_folder.h"
+#include "compress/sparsify.h"
 #include "recipe/compress_notes.h"
 #include "recipe/compress_report.h"
 #include "recipe/compress_scores.h"
@@ -100,6 +101,20 @@ TEST_F(CompressReport, SaysOfEachModelWhatItsFolderAndItsAnswersSay) {
               AllOf(HasSubstr("no faster products"), HasSubstr("nothing was trained after it")));
   EXPECT_THAT(report["not_measured"].dump(), HasSubstr("no dense student of equal size"));
   EXPECT_THAT(compress_report_text(report), HasSubstr("int8\n  accuracy"));
+}
+
+TEST_F(CompressReport, SaysOfZerosThatNothingIsFasterByThem) {
+  REQUIRE_PLUGIN("cpu");
+  sparsify_model({.from = dir_.file("base"), .to = dir_.file("sparse"), .sparsity = 0.5});
+  CompressReportJob zeros = job();
+  zeros.models = {dir_.file("sparse")};
+  const Report report = compress_report(zeros);
+  EXPECT_EQ(report["models"][1]["parameters"], report["models"][0]["parameters"]);
+  EXPECT_EQ(report["models"][1]["operations"], report["models"][0]["operations"]);
+  EXPECT_THAT(report["models"][1]["not_given"].dump(),
+              AllOf(HasSubstr("its zeros are multiplied as other numbers are"),
+                    HasSubstr("nothing was trained after the others became 0")));
+  EXPECT_THAT(compress_page(report), HasSubstr("50.0 % of 3584 weights are 0"));
 }
 
 TEST_F(CompressReport, ScoresDevelopmentBesideTheTestAndCountsWhatIsInBoth) {

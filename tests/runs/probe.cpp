@@ -21,12 +21,12 @@ Optimizer gradient_instead() {
 }  // namespace
 
 StepGradients step_gradients(const std::shared_ptr<const Client>& client, const Task& task,
-                             TrainingConfig config, const Batch& batch, const TensorMap& state) {
+                             TrainingConfig config, const Batch& batch, const TensorMap& state,
+                             const Placement& placement) {
   config.optimizer = gradient_instead();
   config.clip_norm = config.clip_value = 0;
   config.batch_size = batch.rows;
-  const StepProgram program =
-      train_program(task, config, placement_for("cpu", 1, Reduction::global));
+  const StepProgram program = train_program(task, config, placement);
   ModelState model =
       ModelState::restore(*client, program.placement, program.state, state, "golden");
   Execution execution = CompiledStep(client, program).run(batch, model, 0);

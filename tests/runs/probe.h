@@ -38,7 +38,9 @@ struct StepGradients {
   StateValues of;
 };
 StepGradients step_gradients(const std::shared_ptr<const Client>& client, const Task& task,
-                             TrainingConfig config, const Batch& batch, const TensorMap& state);
+                             TrainingConfig config, const Batch& batch, const TensorMap& state,
+                             const Placement& placement = placement_for("cpu", 1,
+                                                                        Reduction::global));
 
 // sqrt(sum (a-b)^2), sqrt(sum b^2)
 std::pair<double, double> distance(const std::vector<float>& a, const std::vector<float>& b);

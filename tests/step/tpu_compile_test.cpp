@@ -9,10 +9,12 @@
 #include "runtime/topology.h"
 #include "state/placement_options.h"
 #include "step/program.h"
+#include "step/prune_program.h"
 #include "support/plugins.h"
 #include "tasks/bert_task.h"
 #include "tasks/classify_task.h"
 #include "tasks/electra_task.h"
+#include "tasks/fake_quant.h"
 #include "tasks/jestimator_bert_task.h"
 #include "tasks/t5_task.h"
 
@@ -98,6 +100,11 @@ TEST_P(TpuCompileOnEach, AClassifierCompiles) {
     const auto program = train_program(classify_task(c), of, placement(Reduction::global));
     EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
   }
+  of.compute.layers = Layers::scan;
+  const auto as_codes =
+      train_program(fake_quantized(classify_task(c)), of, placement(Reduction::global));
+  EXPECT_GE(compile(GetParam(), as_codes).alias_bytes, state_bytes(as_codes));
+  EXPECT_GE(compile(GetParam(), prune_program(as_codes)).alias_bytes, state_bytes(as_codes));
   const auto scoring = eval_program(classify_task(c), 16, placement(Reduction::global), of.compute);
   EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
 }

@@ -19,6 +19,6 @@ CommandOutput run_command(const std::string& command);
 std::string smelt_program();
 CommandOutput run_smelt(const std::string& arguments);
 // That it ends with exit status 2 and this message.
-void expect_refusal(const std::string& arguments, const testing::Matcher<std::string>& message);
+void expect_refusal(const std::string& arguments, const ::testing::Matcher<std::string>& message);
 
 }  // namespace smelt

@@ -1,0 +1,117 @@
+#include "cli/sparse_prune.h"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "cli/cmd_distill.h"
+#include "cli/sizes_text.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char *kSparsity = "--sparsity", *kNm = "--nm", *kMethod = "--method",
+                     *kMagnitude = "magnitude";
+
+double zeros_of(const Sparsified::Tensor& tensor) {
+  return share(tensor.weights - tensor.not_zero, tensor.weights);
+}
+
+nlohmann::ordered_json sparse_json(const SparsifyJob& job, const Sparsified& done) {
+  nlohmann::ordered_json zeros = nlohmann::ordered_json::object();
+  for (const Sparsified::Tensor& tensor : done.tensors) zeros[tensor.name] = zeros_of(tensor);
+  return {{"out", job.to},
+          {"bytes_before", done.bytes_before},
+          {"bytes", done.bytes},
+          {"weights", done.weights},
+          {"not_zero", done.not_zero},
+          {"parameters", done.parameters},
+          {"zeros", zeros}};
+}
+
+void check_method(const std::string& method) {
+  const std::array<std::string, 2> known{"fisher", kMagnitude};
+  if (method.empty() || std::ranges::find(known, method) != known.end()) return;
+  throw UsageError(str("compress: ", kMethod, " ", method, ": there is no such method"),
+                   did_you_mean(method, known));
+}
+
+void refuse_together(const CLI::App& command, const char* asked) {
+  for (const char* cut : {"--layers", "--keep-layers", "--decoder-layers", "--keep-decoder-layers",
+                          "--ffn", "--heads", "--input"})
+    if (command.count(cut) > 0)
+      throw UsageError(str("compress: ", cut, " cuts a model, and ", asked, " sets weights to 0"),
+                       "cut first, then name what is left");
+}
+
+// What is made sparse has learned with as many zeros before.
+void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
+  if (run.folder.empty()) return;
+  if (job.nm)
+    throw UsageError(
+        "compress: --tune with --nm: training keeps the zeros of a share, of no pattern",
+        "give --sparsity, or leave out --tune");
+  check_sparsity(job);
+  (void)OutputDirectory(job.to);  // which says before anything is trained that something is there
+  DistillFlags teaching{
+      .teacher = job.from, .student = job.from, .out = run.folder, .settings = run.settings};
+  teaching.settings.push_back(str("train.sparsity=", nlohmann::json(*job.sparsity).dump()));
+  check_distill(teaching, true);
+  teach(teaching);
+  job.from = run.folder;
+}
+
+}  // namespace
+
+void add_sparse_flags(CLI::App& command, SparseFlags& f) {
+  command.add_option(kMethod, f.method,
+                     "what chooses: fisher cuts neurons and heads that the loss hangs on least; "
+                     "magnitude sets the smallest weights to 0: a smaller file, NOT faster");
+  command.add_option(kSparsity, f.sparsity,
+                     "of magnitude: the share of attention's and feed-forward's weights, all taken "
+                     "together, that becomes 0");
+  command.add_option(kNm, f.nm,
+                     "of magnitude, in its place: of each so many neighbouring inputs of an output "
+                     "so many stay, as 2:4");
+}
+
+std::optional<SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& command,
+                                      const std::string& from, const std::string& to) {
+  check_method(f.method);
+  const bool has_share = command.count(kSparsity) > 0, has_nm = command.count(kNm) > 0;
+  if (!has_share && !has_nm && f.method != kMagnitude) return std::nullopt;
+  const char* const asked = has_share ? kSparsity : has_nm ? kNm : "--method magnitude";
+  if (!f.method.empty() && f.method != kMagnitude)
+    throw UsageError(str("compress: ", asked, " with ", kMethod, " ", f.method,
+                         ", which cuts neurons and heads"),
+                     "take --method magnitude, or --ffn and --heads");
+  refuse_together(command, asked);
+  SparsifyJob job{.from = from, .to = to};
+  if (has_share) job.sparsity = f.sparsity;
+  if (has_nm) job.nm = parse_nm(f.nm, str("compress: ", kNm));
+  return job;
+}
+
+void make_sparse(SparsifyJob job, const SparseRun& run, bool json) {
+  learn_with_zeros(job, run);
+  const Sparsified done = sparsify_model(job);
+  if (json) {
+    std::cout << sparse_json(job, done).dump() << "\n";
+    return;
+  }
+  const std::uint64_t zeros = done.weights - done.not_zero;
+  std::cout << job.to << ": " << zeros << " of " << done.weights << " weights of "
+            << done.tensors.size() << " matrices are 0 (" << percent(share(zeros, done.weights))
+            << "), of all " << done.parameters << " parameters "
+            << percent(share(zeros, done.parameters)) << "; "
+            << sizes_text(done.bytes_before, done.bytes) << "\n";
+  const auto most = std::ranges::max_element(done.tensors, {}, zeros_of);
+  std::cout << "  most zeros: " << most->name << ", " << percent(zeros_of(*most)) << "\n"
+            << "  a smaller file, NOT a faster model: zeros are multiplied as other numbers are\n";
+}
+
+}  // namespace smelt

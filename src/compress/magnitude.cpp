@@ -1,0 +1,111 @@
+#include "compress/magnitude.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kHalfBits = 16;
+constexpr std::size_t kHalves = std::size_t{1} << kHalfBits;
+
+// Sizes of finite floats are in the order of these.
+std::uint32_t size_bits(float x) { return std::bit_cast<std::uint32_t>(std::fabs(x)); }
+
+// From the largest place down, the first at which at least `wanted` are counted; `wanted` becomes
+// how many of that place are.
+std::uint32_t place_of(const std::vector<std::uint64_t>& counts, std::uint64_t& wanted) {
+  std::size_t place = counts.size() - 1;
+  for (; counts[place] < wanted; --place) {
+    CHECK(place > 0, wanted, " values too few");
+    wanted -= counts[place];
+  }
+  return static_cast<std::uint32_t>(place);
+}
+
+}  // namespace
+
+MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
+  std::vector<std::uint64_t> high(kHalves), low(kHalves);
+  matrices([&](std::span<const float> values) {
+    for (const float x : values) ++high[size_bits(x) >> kHalfBits];
+  });
+  std::uint64_t equal = kept;  // of those like the least, so many
+  const std::uint32_t upper = place_of(high, equal);
+  matrices([&](std::span<const float> values) {
+    for (const float x : values)
+      if (size_bits(x) >> kHalfBits == upper) ++low[size_bits(x) % kHalves];
+  });
+  MagnitudeCut out;
+  out.least = std::bit_cast<float>(upper << kHalfBits | place_of(low, equal));
+  matrices([&](std::span<const float> values) {
+    std::uint64_t above = 0, like = 0;
+    for (const float x : values) {
+      above += std::fabs(x) > out.least ? 1 : 0;
+      like += std::fabs(x) == out.least ? 1 : 0;
+    }
+    out.of_equal.push_back(std::min(like, equal));
+    equal -= out.of_equal.back();
+    out.not_zero.push_back(above + (out.least > 0 ? out.of_equal.back() : 0));
+  });
+  return out;
+}
+
+void keep_largest(std::span<float> values, float least, std::uint64_t of_equal) {
+  for (float& x : values) {
+    const float size = std::fabs(x);
+    if (size > least) continue;
+    if (size == least && of_equal > 0)
+      --of_equal;
+    else
+      x = 0;
+  }
+}
+
+NmPattern parse_nm(const std::string& text, const std::string& what) {
+  const auto number = [](std::string_view digits) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
+  };
+  const std::string_view all = text;
+  const std::size_t colon = std::min(all.find(':'), all.size());
+  const NmPattern out{.kept = number(all.substr(0, colon)),
+                      .of = colon < all.size() ? number(all.substr(colon + 1)) : 0};
+  if (out.kept < 1 || out.of < 1)
+    throw UsageError(str(what, " '", text, "' is no pattern of two whole numbers"),
+                     "write how many stay of how many neighbours: 2:4");
+  if (out.kept >= out.of)
+    throw UsageError(
+        str(what, " ", text, ": where ", out.kept, " of ", out.of, " stay nothing becomes 0"),
+        "give fewer that stay than there are, as 2:4");
+  return out;
+}
+
+std::string nm_text(const NmPattern& nm) { return str(nm.kept, ":", nm.of); }
+
+void keep_n_of_m(std::span<float> values, const NmPattern& nm) {
+  const auto of = static_cast<std::size_t>(nm.of), kept = static_cast<std::size_t>(nm.kept);
+  CHECK(of > 0 && kept <= of && values.size() % of == 0, values.size(), " in ", of);
+  std::vector<bool> gone(of);
+  for (std::size_t at = 0; at < values.size(); at += of) {
+    const auto group = values.subspan(at, of);
+    gone.assign(of, false);
+    for (std::size_t dropped = kept; dropped < of; ++dropped) {
+      std::size_t least = of;  // the last of equal ones
+      for (std::size_t i = 0; i < of; ++i)
+        if (!gone[i] && (least == of || std::fabs(group[i]) <= std::fabs(group[least]))) least = i;
+      gone[least] = true;
+    }
+    for (std::size_t i = 0; i < of; ++i)
+      if (gone[i]) group[i] = 0;
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,39 @@
+// Which weights stay by how large they are (Zhu & Gupta 2017; Han et al. 2015).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+// The largest values of several matrices, all of them taken together: those above `least` by size,
+// and of those equal to it the first so many of each matrix.
+struct MagnitudeCut {
+  float least = 0;
+  std::vector<std::uint64_t> of_equal;
+  std::vector<std::uint64_t> not_zero;  // values that stay, but for zeros among them
+};
+// Hands out each matrix's values, all of them finite, the same in each call.
+using EachMatrix = std::function<void(const std::function<void(std::span<const float>)>& take)>;
+// Exactly `kept` stay, of equal ones the first. Matrices are read three times, one at a time.
+MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept);
+
+// The other values of a matrix become 0.
+void keep_largest(std::span<float> values, float least, std::uint64_t of_equal);
+
+// So many of each M neighbours stay.
+struct NmPattern {
+  std::int64_t kept = 0, of = 0;
+};
+// "2:4". UsageError, which `what` begins, for what is no such pattern.
+NmPattern parse_nm(const std::string& text, const std::string& what);
+std::string nm_text(const NmPattern& nm);
+
+// Of each group of neighbours the largest values by size stay, of equal ones the first; the others
+// become 0. The groups fit into the values.
+void keep_n_of_m(std::span<float> values, const NmPattern& nm);
+
+}  // namespace smelt

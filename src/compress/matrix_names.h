@@ -1,0 +1,39 @@
+// Which tensors of a Hugging Face folder are matrices, and of what; by their names there.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compress/source_folder.h"
+
+namespace smelt {
+
+inline constexpr std::string_view kWeight = ".weight";
+
+// "bert.pooler.dense" of "bert.pooler.dense.weight".
+inline std::string module_of(const std::string& name) {
+  return name.substr(0, name.size() - kWeight.size());
+}
+
+inline bool is_matrix(const std::string& name, const LazyTensor& tensor) {
+  return name.ends_with(kWeight) && tensor.shape.rank() == 2 && is_float(tensor.shape.dtype);
+}
+// A T5's position biases.
+inline bool is_distances(const std::string& name) {
+  return name.find("relative_attention_bias") != std::string::npos;
+}
+inline bool is_table(const std::string& name) {
+  return name == "shared.weight" || name.ends_with("_embeddings.weight");
+}
+// Of attention and feed-forward.
+inline bool is_in_layer(const std::string& name) {
+  return name.find(".layer.") != std::string::npos && !is_distances(name);
+}
+
+// A T5's table once more, as some writers have it.
+inline bool is_copy_of_table(const std::string& name, const SourceFolder& source) {
+  return source.kind == CompressKind::t5 && name.ends_with(".embed_tokens.weight") &&
+         source.tensors.contains("shared.weight");
+}
+
+}  // namespace smelt

@@ -1,0 +1,194 @@
+#include "compress/sparsify.h"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/figures.h"
+#include "checkpoint/int8_weights.h"
+#include "checkpoint/lazy_files.h"
+#include "checkpoint/sparse_weights.h"
+#include "compress/matrix_names.h"
+#include "compress/source_folder.h"
+#include "optim/pruning.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+// What is left of a matrix.
+struct Thinned {
+  std::string module;
+  LazyTensor matrix;
+  std::uint64_t not_zero = 0;
+};
+
+}  // namespace
+
+void check_sparsity(const SparsifyJob& job) {
+  if (job.sparsity.has_value() == job.nm.has_value())
+    throw UsageError(job.nm ? "compress: --sparsity and --nm: a pattern says itself how much stays"
+                            : "compress: --method magnitude, and not how much becomes 0",
+                     job.nm
+                         ? "give one of them"
+                         : "give --sparsity 0.9, the share of weights that becomes 0, or --nm 2:4");
+  if (job.sparsity && !(*job.sparsity > 0 && *job.sparsity < 1))
+    throw UsageError(str("compress: --sparsity ", *job.sparsity,
+                         " is no share of weights that "
+                         "could become 0"),
+                     "give a number above 0, below 1");
+}
+
+namespace {
+
+std::vector<float> weights_of(const LazyTensor& matrix, const std::string& what) {
+  auto out = read_values<float>(as_dtype(matrix, DType::f32));
+  for (const float x : out)
+    if (!std::isfinite(x))
+      throw UsageError(str(what, " holds ", x, ", whose size says nothing"),
+                       "take a model whose weights are finite");
+  return out;
+}
+
+// The matrices of attention and feed-forward, each read by `keep` as what is left of it.
+class LayerMatrices {
+ public:
+  explicit LayerMatrices(const SourceFolder& source) : source_(source) {
+    for (const auto& [name, tensor] : source.tensors)
+      if (is_matrix(name, tensor) && is_in_layer(name)) names_.push_back(name);
+    if (names_.empty())
+      throw UsageError(str("compress: ", source.where, ": no matrix of a layer is there"),
+                       "take a model with layers");
+  }
+  const std::vector<std::string>& names() const { return names_; }
+  const Shape& shape(const std::string& name) const { return source_.tensors.at(name).shape; }
+  std::string what(const std::string& name) const {
+    return str("compress: ", source_.where, ": '", name, "'");
+  }
+  std::uint64_t weights(const std::string& name) const {
+    return static_cast<std::uint64_t>(shape(name).elements());
+  }
+  std::vector<float> values(const std::string& name) const {
+    return weights_of(source_.tensors.at(name), what(name));
+  }
+  template <class Keep>
+  Thinned thinned(const std::string& name, std::uint64_t not_zero, Keep keep) const {
+    const LazyTensor plain{{DType::f32, shape(name).dims},
+                           [matrix = source_.tensors.at(name), what = what(name), keep] {
+                             std::vector<float> values = weights_of(matrix, what);
+                             keep(std::span(values));
+                             std::vector<std::byte> bytes(values.size() * sizeof(float));
+                             std::memcpy(bytes.data(), values.data(), bytes.size());
+                             return bytes;
+                           }};
+    return {module_of(name), as_dtype(plain, shape(name).dtype), not_zero};
+  }
+
+ private:
+  const SourceFolder& source_;
+  std::vector<std::string> names_;
+};
+
+std::vector<Thinned> by_share(const LayerMatrices& all, double sparsity) {
+  std::uint64_t weights = 0;
+  for (const std::string& name : all.names()) weights += all.weights(name);
+  const MagnitudeCut cut = magnitude_cut(
+      [&](const auto& take) {
+        for (const std::string& name : all.names()) take(all.values(name));
+      },
+      kept_of(weights, sparsity));
+  std::vector<Thinned> out;
+  for (std::size_t i = 0; i < all.names().size(); ++i)
+    out.push_back(all.thinned(all.names()[i], cut.not_zero[i],
+                              [least = cut.least, of_equal = cut.of_equal[i]](auto values) {
+                                keep_largest(values, least, of_equal);
+                              }));
+  return out;
+}
+
+std::vector<Thinned> by_pattern(const LayerMatrices& all, const NmPattern& nm) {
+  for (const std::string& name : all.names())
+    if (all.shape(name).dims[1] % nm.of != 0)
+      throw UsageError(
+          str(all.what(name), " is ", all.shape(name), ", whose ", all.shape(name).dims[1],
+              " inputs are no groups of ", nm.of, " (--nm ", nm_text(nm), ")"),
+          "give another --nm, or a share of all weights: --sparsity 0.5");
+  std::vector<Thinned> out;
+  for (const std::string& name : all.names()) {
+    std::vector<float> values = all.values(name);
+    keep_n_of_m(values, nm);
+    const auto zeros = static_cast<std::uint64_t>(std::ranges::count(values, 0.0F));
+    out.push_back(all.thinned(name, values.size() - zeros,
+                              [nm](std::span<float> left) { keep_n_of_m(left, nm); }));
+  }
+  return out;
+}
+
+// SparsityCompressionConfig of compressed-tensors. `Linear` is every module of that class.
+json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
+  json ignore = json::array();
+  for (const auto& [name, tensor] : source.tensors)
+    if (is_matrix(name, tensor) && !is_in_layer(name) && !is_table(name) && !is_distances(name) &&
+        !is_copy_of_table(name, source))
+      ignore.push_back(module_of(name));
+  const json head = "lm_head";  // a module also where it is the table
+  if (source.kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
+    ignore.push_back(head);
+  return {{"format", kSparseBitmask},
+          {"targets", {"Linear"}},
+          {"ignore", ignore},
+          {"sparsity_structure", job.nm ? nm_text(*job.nm) : "unstructured"}};
+}
+
+json step_json(const SparsifyJob& job, const Sparsified& done) {
+  json zeros = json::object();
+  for (const Sparsified::Tensor& tensor : done.tensors)
+    zeros[tensor.name] = tensor.weights - tensor.not_zero;
+  json out{{"method", "sparse"},
+           {"by", "magnitude"},
+           {"weights", done.weights},
+           {"not_zero", done.not_zero},
+           {"parameters", done.parameters},
+           {"zeros", zeros}};
+  if (job.sparsity)
+    out["sparsity"] = *job.sparsity;
+  else
+    out["nm"] = nm_text(*job.nm);
+  return out;
+}
+
+}  // namespace
+
+Sparsified sparsify_model(const SparsifyJob& job) {
+  check_sparsity(job);
+  (void)OutputDirectory(job.to);  // which says at once that something is there
+  const SourceFolder source = open_source_folder(job.from);
+  const LayerMatrices all(source);
+  const std::vector<Thinned> left =
+      job.nm ? by_pattern(all, *job.nm) : by_share(all, *job.sparsity);
+  CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
+  Sparsified out{.tensors = {}, .bytes_before = source.bytes};
+  for (const auto& [name, tensor] : source.tensors)
+    if (!is_copy_of_table(name, source))
+      out.parameters += static_cast<std::uint64_t>(tensor.shape.elements());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const std::string& name = all.names()[i];
+    made.tensors.erase(name);
+    for (const auto& [part, tensor] :
+         bitmask_tensors(left[i].matrix, static_cast<std::int64_t>(left[i].not_zero)))
+      made.tensors[str(left[i].module, ".", part)] = tensor;
+    out.tensors.push_back({name, all.weights(name), left[i].not_zero});
+    out.weights += out.tensors.back().weights;
+    out.not_zero += left[i].not_zero;
+  }
+  made.config[kQuantizationConfig] = {{"quant_method", kQuantMethod},
+                                      {kSparsityConfig, sparsity_config(source, job)}};
+  made.step = step_json(job, out);
+  out.bytes = write_compressed_folder(job.to, source, made);
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,56 @@
+#include "optim/pruning.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/ops.h"
+
+namespace smelt {
+
+PruningSchedule pruning_over(std::int64_t steps, std::int64_t warmup_steps, double sparsity) {
+  constexpr std::int64_t kEvery = 100, kParts = 20;
+  PruningSchedule out{.sparsity = sparsity};
+  out.every = std::clamp<std::int64_t>(steps / kParts, 1, kEvery);
+  const std::int64_t frozen_from = steps * 4 / 5;
+  out.begin =
+      std::clamp<std::int64_t>(warmup_steps, 0, std::max<std::int64_t>(frozen_from - out.every, 0));
+  out.end = out.begin + (frozen_from - out.begin) / out.every * out.every;
+  return out;
+}
+
+bool is_pruned_at(const PruningSchedule& s, std::int64_t step) {
+  return s.sparsity > 0 && step >= s.begin && step <= s.end && (step - s.begin) % s.every == 0 &&
+         sparsity_at(s, step) > 0;
+}
+
+double sparsity_at(const PruningSchedule& s, std::int64_t step) {
+  if (step >= s.end) return s.sparsity;
+  const double done = static_cast<double>(std::max<std::int64_t>(step - s.begin, 0)) /
+                      static_cast<double>(s.end - s.begin);
+  return s.sparsity * (1 - std::pow(1 - done, 3));
+}
+
+std::uint64_t kept_of(std::uint64_t n, double sparsity) {
+  const double wanted = std::nearbyint(static_cast<double>(n) * (1 - sparsity));
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1);
+}
+
+bool is_prunable(std::string_view parameter, const Dims& one) {
+  return one.size() == 2 && parameter.find("/layer_") != parameter.npos &&
+         parameter.find("relative_attention_bias") == parameter.npos;
+}
+
+Optimizer keeping_zeros(Optimizer optimizer) {
+  Optimizer out = optimizer;
+  out.update = [own = std::move(optimizer.update)](const OptimizerStep& step, const Parameter& p,
+                                                   std::span<const Tensor> slots, Tensor gradient) {
+    UpdatedParameter updated = own(step, p, slots, gradient);
+    const Tensor zeros = zeros_like(p.tensor);
+    if (is_prunable(p.name, p.dims_of_one()))
+      updated.value = select(compare(p.tensor, zeros, Compare::eq), zeros, updated.value);
+    return updated;
+  };
+  return out;
+}
+
+}  // namespace smelt

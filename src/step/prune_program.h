@@ -1,0 +1,17 @@
+// The program that sets a model's smallest weights to 0 between two steps of its training.
+#pragma once
+
+#include "step/program.h"
+
+namespace smelt {
+
+// Arguments: how many weights stay (s32), then the state of that training program. Results: the
+// same state, donated, with the others of its prunable matrices (optim/pruning.h) 0: those whose
+// size is below that of the last one that stays, whose equals stay, too. Nothing is moved to the
+// host, and devices share the work as they share the parameters.
+StepProgram prune_program(const StepProgram& training);
+
+// How many weights these matrices have.
+std::uint64_t prunable_weights(const StateLayout& state);
+
+}  // namespace smelt

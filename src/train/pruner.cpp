@@ -1,0 +1,54 @@
+#include "train/pruner.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/figures.h"
+#include "runtime/compile_cache.h"
+#include "state/placement_options.h"
+#include "step/prune_program.h"
+
+namespace smelt {
+namespace {
+
+Executable compiled_pruning(const Client& client, const StepProgram& training) {
+  const StepProgram program = prune_program(training);
+  return compile_cached(client, emit_module(program.program, "prune"),
+                        compile_options(program.placement));
+}
+
+}  // namespace
+
+Pruner::Pruner(std::shared_ptr<const Client> client, const StepProgram& training,
+               const PruningSchedule& schedule, MemoryAdvice advice)
+    : client_(std::move(client)),
+      schedule_(schedule),
+      advice_(std::move(advice)),
+      placement_(training.placement),
+      state_(training.state),
+      weights_(prunable_weights(training.state)),
+      executable_(compiled_pruning(*client_, training)) {}
+
+void Pruner::prune(std::int64_t steps_done, ModelState& state) const {
+  const double sparsity = sparsity_at(schedule_, steps_done);
+  const auto kept = static_cast<std::int32_t>(kept_of(weights_, sparsity));
+  fitting(advice_, [&] {
+    std::vector<Buffer> numbers;
+    std::vector<std::vector<const Buffer*>> arguments;
+    const std::vector<OwnDevice> devices = client_->own_devices(placement_.devices);
+    for (const OwnDevice& to : devices)
+      numbers.push_back(
+          client_->to_device(std::as_bytes(std::span(&kept, 1)), {DType::s32, {}}, to.device));
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      auto& handles = arguments.emplace_back();
+      handles.push_back(&numbers[i]);
+      for (const Buffer* buffer : state.on_device(i, state_)) handles.push_back(buffer);
+    }
+    Execution execution = executable_.execute(arguments);
+    state.replace(execution.results);
+    return 0;
+  });
+  spdlog::info("train: {} of the weights of attention and feed-forward are 0 from step {} on",
+               percent(sparsity), steps_done + 1);
+}
+
+}  // namespace smelt

@@ -1,0 +1,32 @@
+// What sets weights of a run to 0 between its steps (optim/pruning.h).
+#pragma once
+
+#include <memory>
+
+#include "optim/pruning.h"
+#include "state/compiled_step.h"
+
+namespace smelt {
+
+class Pruner {
+ public:
+  // Of the run's training program.
+  Pruner(std::shared_ptr<const Client> client, const StepProgram& training,
+         const PruningSchedule& schedule, MemoryAdvice advice);
+
+  bool is_due(std::int64_t steps_done) const { return is_pruned_at(schedule_, steps_done); }
+  // Before the step that follows so many. What it does to a state that it was done to already is
+  // nothing, so a run may be cut and go on on either side of it.
+  void prune(std::int64_t steps_done, ModelState& state) const;
+
+ private:
+  std::shared_ptr<const Client> client_;
+  PruningSchedule schedule_;
+  MemoryAdvice advice_;
+  Placement placement_;
+  StateLayout state_;
+  std::uint64_t weights_;
+  Executable executable_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,297 @@
+// Models whose smallest weights are 0: which, their folders, who reads them.
+#include "compress/sparsify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
+
+#include "checkpoint/stored_model.h"
+#include "compress/folder_scores.h"
+#include "compress/prune.h"
+#include "compress/quantize.h"
+#include "format/bitmask_rows.h"
+#include "optim/pruning.h"
+#include "runs/golden_classify.h"
+#include "runs/golden_t5.h"
+#include "store/file.h"
+#include "support/command.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Values = std::vector<std::vector<float>>;
+
+// Few sizes, so that many are equal, and zeros among them.
+Values some_matrices() {
+  std::mt19937 bits(3);
+  Values out(3);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    for (std::size_t n = 0; n < 40 + 7 * i; ++n)
+      out[i].push_back((bits() % 2 == 0 ? -0.25F : 0.25F) * static_cast<float>(bits() % 9));
+  return out;
+}
+
+// Everything in one list, sorted.
+Values largest_by_sorting(Values matrices, std::size_t kept) {
+  std::vector<float*> all;
+  for (auto& matrix : matrices)
+    for (float& x : matrix) all.push_back(&x);
+  std::ranges::stable_sort(all, std::ranges::greater(),
+                           [](const float* x) { return std::fabs(*x); });
+  for (std::size_t i = kept; i < all.size(); ++i) *all[i] = 0;
+  return matrices;
+}
+
+TEST(Magnitude, KeepsTheLargestOfAllMatricesTakenTogether) {
+  const Values matrices = some_matrices();
+  for (const std::size_t kept : {1, 2, 7, 50, 100, 130, 141}) {
+    const MagnitudeCut cut = magnitude_cut(
+        [&](const auto& take) {
+          for (const auto& matrix : matrices) take(matrix);
+        },
+        kept);
+    Values left = matrices;
+    std::vector<std::uint64_t> not_zero;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      keep_largest(left[i], cut.least, cut.of_equal[i]);
+      not_zero.push_back(left[i].size() -
+                         static_cast<std::size_t>(std::ranges::count(left[i], 0.0F)));
+    }
+    EXPECT_EQ(left, largest_by_sorting(matrices, kept)) << kept;
+    EXPECT_EQ(cut.not_zero, not_zero) << kept;
+  }
+}
+
+TEST(Magnitude, KeepsAsManyAsTensorFlowsRuleSays) {
+  EXPECT_EQ(kept_of(1000, 0.9), 100U);
+  EXPECT_EQ(kept_of(10, 0.75), 2U);  // 2.5: the even one
+  EXPECT_EQ(kept_of(14, 0.75), 4U);  // 3.5
+  EXPECT_EQ(kept_of(10, 0.999), 1U);
+}
+
+TEST(Magnitude, OfNeighboursKeepsTheFirstOfEqualOnes) {
+  std::vector<float> values{1, -3, 2, 0, 5, 5, -5, 5, 0, 0, 0, 1};
+  keep_n_of_m(values, {.kept = 2, .of = 4});
+  EXPECT_THAT(values, ElementsAre(0, -3, 2, 0, 5, 5, 0, 0, 0, 0, 0, 1));
+}
+
+TEST(BitmaskRows, GiveBackWhatTheyAreOfInEitherOrder) {
+  std::vector<float> values(3 * 11);
+  for (std::size_t i = 0; i < values.size(); i += 1 + i % 3) values[i] = static_cast<float>(i) - 9;
+  const BitmaskRows rows = bitmask_rows(values, 3);
+  EXPECT_EQ(rows.bits.size(), 3 * 2U);
+  std::vector<float> back(values.size(), 7), turned(values.size(), 7);
+  put_bitmask_values(rows.values, rows.bits, 3, back);
+  put_bitmask_values(rows.values, rows.bits, 3, turned, Laid::transposed);
+  EXPECT_EQ(back, values);
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t c = 0; c < 11; ++c) EXPECT_EQ(turned[c * 3 + r], values[r * 11 + c]);
+}
+
+class SparseFolder : public testing::TestWithParam<const char*> {
+ protected:
+  bool is_t5() const { return std::string_view(GetParam()) == "gated"; }
+  void SetUp() override { write_golden_folder(GetParam(), is_t5(), dir_); }
+  SparsifyJob job() const { return {.from = dir_.file("hf"), .to = dir_.file("sparse")}; }
+  // Of weights, but for the names of what holds them.
+  std::size_t data_bytes(const std::string& folder) const {
+    const SafetensorsFile file(read_file(dir_.file(folder + "/model.safetensors")), folder);
+    std::size_t out = 0;
+    for (const auto& [name, view] : file.tensors()) out += view.data.size();
+    return out;
+  }
+  void check_by_numpy(const std::string& arguments) const {
+    const auto result =
+        run_command(str(oracle_python(), " ", source_path("tools/check_sparse_folder.py"), " ",
+                        dir_.file("sparse"), " --source ", dir_.file("hf"), " ", arguments));
+    EXPECT_EQ(result.status, 0) << result.text;
+  }
+  TempDir dir_;
+};
+INSTANTIATE_TEST_SUITE_P(Models, SparseFolder, testing::Values("bert", "electra", "gated"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(SparseFolder, HoldsExactlyTheLargestWeightsAndIsReadAsTheyAre) {
+  REQUIRE_ORACLE();
+  REQUIRE_PLUGIN("cpu");
+  SparsifyJob share = job();
+  share.sparsity = 0.8;
+  const Sparsified done = sparsify_model(share);
+  EXPECT_EQ(done.not_zero, kept_of(done.weights, 0.8));
+  EXPECT_LT(data_bytes("sparse"), data_bytes("hf"));
+  check_by_numpy(str("--sparsity 0.8 --plain ", dir_.file("plain")));
+  const StoredModel is = open_stored_model(dir_.file("sparse"), "test"),
+                    plain = open_stored_model(dir_.file("plain"), "test");
+  EXPECT_TRUE(is.skipped.empty());
+  ASSERT_EQ(is.tensors.size(), plain.tensors.size());
+  for (const auto& [name, tensor] : plain.tensors)
+    EXPECT_EQ(is.tensors.at(name).read(), tensor.read()) << name;
+  if (is_t5()) {
+    EXPECT_EQ(answers_of_folder(dir_.file("sparse")), answers_of_folder(dir_.file("plain")));
+  } else {
+    const GoldenClassify golden(GetParam());
+    expect_transformers_scores(golden, dir_.file("plain"),
+                               scores_of_folder(golden, dir_.file("sparse")));
+  }
+  const json step = json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
+  EXPECT_EQ(step["method"], "sparse");
+  EXPECT_EQ(step["sparsity"], 0.8);
+  EXPECT_EQ(step["weights"], done.weights);
+}
+
+TEST_P(SparseFolder, HoldsTheLargestOfEachFewNeighbours) {
+  REQUIRE_ORACLE();
+  SparsifyJob pattern = job();
+  const std::string nm = is_t5() ? "1:2" : "2:4";
+  pattern.nm = parse_nm(nm, "test");
+  const Sparsified done = sparsify_model(pattern);
+  EXPECT_EQ(done.not_zero, done.weights / 2);
+  check_by_numpy("--nm " + nm);
+  const json step = json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
+  EXPECT_EQ(step["nm"], nm);
+}
+
+class Sparsify : public testing::Test {
+ protected:
+  void SetUp() override { GoldenClassify("bert").write_folder(dir_.file("hf")); }
+  // Of the command with these flags.
+  std::string refusal(const std::string& flags, const std::string& from = "hf") const {
+    const CommandOutput said =
+        run_smelt(str("compress prune ", dir_.file(from), " --out ", dir_.file("out"), " ", flags));
+    EXPECT_EQ(said.status, 2) << said.text;
+    return said.text;
+  }
+  TempDir dir_;
+};
+
+TEST_F(Sparsify, NamesWhatItCannotTake) {
+  EXPECT_THAT(refusal("--sparsity 1.5"),
+              HasSubstr("compress: --sparsity 1.5 is no share of weights that could become 0\n"
+                        "  hint: give a number above 0, below 1"));
+  EXPECT_THAT(refusal("--sparsity 0"), HasSubstr("--sparsity 0 is no share"));
+  EXPECT_THAT(refusal("--nm 3:2"), HasSubstr("compress: --nm 3:2: where 3 of 2 stay nothing "
+                                             "becomes 0\n  hint: give fewer"));
+  EXPECT_THAT(refusal("--nm 24"), HasSubstr("compress: --nm '24' is no pattern of two whole "
+                                            "numbers\n  hint: write how many"));
+  EXPECT_THAT(refusal("--nm 2:4 --sparsity 0.5"),
+              HasSubstr("--sparsity and --nm: a pattern says itself how much stays"));
+  EXPECT_THAT(refusal("--method magnitude"),
+              HasSubstr("--method magnitude, and not how much becomes 0\n  hint: give --sparsity"));
+  EXPECT_THAT(refusal("--method magnitud --sparsity 0.5"),
+              HasSubstr("--method magnitud: there is no such method\n  hint: did you mean "
+                        "'magnitude'?"));
+  EXPECT_THAT(refusal("--method fisher --nm 2:4"),
+              HasSubstr("--nm with --method fisher, which cuts neurons and heads"));
+  EXPECT_THAT(refusal("--layers 1 --sparsity 0.5"),
+              HasSubstr("--layers cuts a model, and --sparsity sets weights to 0\n  hint: cut "));
+  EXPECT_THAT(refusal("--nm 2:4 --tune taught"),
+              HasSubstr("--tune with --nm: training keeps the zeros of a share, of no pattern"));
+  EXPECT_THAT(refusal("--sparsity 1 --tune taught"), HasSubstr("--sparsity 1 is no share"));
+  EXPECT_THAT(refusal("--sparsity 0.5 --tune taught"), HasSubstr("hf keeps no recipe"));
+  EXPECT_FALSE(exists(dir_.file("out")));
+  GoldenT5("gated").write_folder(dir_.file("t5"));
+  EXPECT_THAT(refusal("--nm 2:4", "t5"), HasSubstr("SelfAttention.o.weight' is f32[16,18], whose "
+                                                   "18 inputs are no groups of 4 (--nm 2:4)\n"));
+}
+
+TEST_F(Sparsify, IsSaidToBeSmallerAndNotFasterAndComesLast) {
+  const CommandOutput said = run_smelt(str("compress prune ", dir_.file("hf"), " --out ",
+                                           dir_.file("sparse"), " --method magnitude --nm 2:4"));
+  EXPECT_EQ(said.status, 0) << said.text;
+  EXPECT_THAT(said.text, AllOf(HasSubstr("weights of 12 matrices are 0 (50.0 %), of all "),
+                               HasSubstr("a smaller file, NOT a faster model")));
+  const std::string already = "sparse: its weights are sparse already\n  hint: take the model";
+  EXPECT_THAT(refusal("--nm 2:4", "sparse"), HasSubstr(already));
+  EXPECT_THAT(refusal("--layers 1", "sparse"), HasSubstr(already));
+  EXPECT_THAT(error_of<UsageError>([&] {
+                quantize_weights({.from = dir_.file("sparse"), .to = dir_.file("int8")});
+              }),
+              HasSubstr(already));
+}
+
+TEST_F(Sparsify, LearnsWithItsZerosFirst) {
+  REQUIRE_PLUGIN("cpu");
+  std::string rows = "label\ttext\n";
+  for (int i = 0; i < 20; ++i)
+    rows += str(i % 2 == 0 ? "cats\tcat" : "dogs\tdog", " w", 8 + i % 7, "\n");
+  write_file(dir_.file("train.tsv"), rows);
+  write_file(dir_.file("r.yaml"),
+             str("out: ", dir_.file("large"), "\ndata: {train: ", dir_.file("train.tsv"),
+                 ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init: ",
+                 dir_.file("hf"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
+  const auto smelt = [](const std::string& words) {
+    const CommandOutput said = run_smelt(words);
+    EXPECT_EQ(said.status, 0) << said.text;
+    return said.text;
+  };
+  smelt("run " + dir_.file("r.yaml"));
+  smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("sparse"),
+            " --sparsity 0.6 --tune ", dir_.file("taught"), " --set train.steps=10"));
+  // Its zeros are those that it has learned with: nothing more became 0.
+  const StoredModel taught = open_stored_model(dir_.file("taught/huggingface"), "test"),
+                    sparse = open_stored_model(dir_.file("sparse"), "test");
+  for (const auto& [name, tensor] : taught.tensors)
+    EXPECT_EQ(sparse.tensors.at(name).read(), tensor.read()) << name;
+  const json step = json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
+  EXPECT_EQ(step["not_zero"], kept_of(step["weights"], 0.6));
+  const CommandOutput other =
+      run_smelt(str("run ", dir_.file("taught"), " --set train.sparsity=0.2 --set train.steps=12"));
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.text, HasSubstr("sparsity 0.6, this run has 0.2"));
+  const CommandOutput averaged =
+      run_smelt(str("run ", dir_.file("large"), " --set out=", dir_.file("no"),
+                    " --set train.sparsity=0.5 --set train.ema_decay=0.9"));
+  EXPECT_EQ(averaged.status, 2);
+  EXPECT_THAT(averaged.text, HasSubstr("train.sparsity with train.ema_decay or eval.best"));
+}
+
+// What another program may have written.
+TEST_F(Sparsify, RefusesBitsThatDoNotFit) {
+  sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
+  std::filesystem::remove(dir_.file("sparse/compress.json"));
+  const std::string path = dir_.file("sparse/model.safetensors"),
+                    module = "bert.encoder.layer.0.output.dense";
+  const SafetensorsFile whole(read_file(path), "sparse");
+  const auto refusal_of = [&](const auto& change) {
+    TensorMap tensors = whole.tensors();
+    change(tensors);
+    write_file(path, safetensors_bytes(tensors, whole.metadata()));
+    return error_of<UsageError>([&] {
+      const StoredModel model = open_stored_model(dir_.file("sparse"), "test");
+      model.tensors.at("bert/encoder/layer_0/output/dense/kernel").read();
+    });
+  };
+  EXPECT_THAT(refusal_of([&](TensorMap& t) { t.erase(module + ".compressed"); }),
+              HasSubstr("'" + module + ".bitmask' without '" + module + ".compressed'"));
+  EXPECT_THAT(refusal_of([&](TensorMap& t) {
+                t[module + ".bitmask"] = t["bert.encoder.layer.0.output.dense.row_offsets"];
+              }),
+              HasSubstr(".bitmask' is i64[16] with values f32["));
+  const std::string other = "bert.encoder.layer.0.intermediate.dense";
+  EXPECT_THAT(
+      refusal_of([&](TensorMap& t) { t[module + ".compressed"] = t[other + ".compressed"]; }),
+      AllOf(HasSubstr(module + ".bitmask' has places for "),
+            HasSubstr("values, and 'compressed' holds")));
+  json config = json::parse(read_file(dir_.file("sparse/config.json")));
+  config["quantization_config"]["sparsity_config"]["format"] = "sparse-24-bitmask";
+  write_file(dir_.file("sparse/config.json"), config.dump());
+  EXPECT_THAT(refusal_of([](TensorMap&) {}),
+              HasSubstr("sparsity_config's format is \"sparse-24-bitmask\", read is "
+                        "\"sparse-bitmask\""));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,60 @@
+// Runs in which weights become 0.
+#include "optim/pruning.h"
+
+#include <gmock/gmock.h>
+
+#include "runs/small_run.h"
+
+namespace smelt {
+namespace {
+
+class PruningRun : public SmallRun {
+ protected:
+  TrainJob pruned(const std::string& model, std::int64_t devices = 1) const {
+    TrainJob out = job(model, 20);
+    out.config.pruning = pruning_over(20, 2, 0.6);
+    out.config.optimizer = keeping_zeros(std::move(out.config.optimizer));
+    out.on.devices = devices;
+    out.save_every = 3;
+    out.keep = 20;
+    return out;
+  }
+  // Of the matrices of its layer.
+  std::uint64_t zeros(const std::string& model, std::int64_t step) const {
+    std::uint64_t out = 0;
+    for (const auto& [name, values] : state(model, step))
+      if (name.ends_with("/kernel") && name.find("/layer_") != name.npos)
+        out += static_cast<std::uint64_t>(std::ranges::count(values, 0.0F));
+    return out;
+  }
+};
+
+TEST_F(PruningRun, HasMoreAndMoreZerosAndEndsWithAsManyAsWereAskedFor) {
+  train(pruned("run"));
+  constexpr std::uint64_t kWeights = 4 * 16 * 16 + 2 * 16 * 32;
+  std::uint64_t before = 0;
+  for (const std::int64_t step : {3, 6, 9, 12, 15}) {
+    EXPECT_GE(zeros("run", step), before);
+    before = zeros("run", step);
+  }
+  EXPECT_GT(zeros("run", 6), 0);
+  EXPECT_LT(zeros("run", 6), zeros("run", 12));
+  EXPECT_EQ(zeros("run", 18), kWeights - kept_of(kWeights, 0.6));
+  EXPECT_EQ(zeros("run", 20), zeros("run", 18));
+}
+
+TEST_F(PruningRun, GivesTheSameBitsWhereverItWasKilled) {
+  const TrainSummary whole = train(pruned("whole"));
+  const auto want = state("whole", 20);
+  for (const std::int64_t step : {3, 9, 15, 18}) {
+    const std::string model = str("from_", step);
+    cut_back(dir_.file("whole"), dir_.file(model), step);
+    const TrainSummary resumed = train(pruned(model));
+    EXPECT_EQ(resumed.first_step, step);
+    EXPECT_EQ(resumed.last, whole.last);
+    EXPECT_EQ(state(model, 20), want) << step;
+  }
+}
+
+}  // namespace
+}  // namespace smelt
