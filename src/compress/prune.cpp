@@ -154,6 +154,10 @@ void rescale(const UnitKind& kind, std::vector<MaskScales>::const_iterator& next
 json units_json(const Pruned::Units& units) {
   json out{
       {"before", units.before}, {"after", units.after}, {"kept_importance", units.kept_importance}};
+  if (!units.kept.empty()) {
+    out["importance"] = units.importance;
+    out["kept"] = units.kept;
+  }
   if (!units.lost.empty())
     out["output_lost"] = {
         {"before", units.lost_before}, {"after", units.lost}, {"not_rescaled", units.not_rescaled}};
@@ -180,6 +184,9 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
       const auto& importance = importances[kept.size()];
       kept.push_back(largest(importance, out.units.back().after));
       out.units.back().kept_importance.push_back(share_of(importance, kept.back()));
+      if (units > Pruned::kMostTold) continue;
+      out.units.back().importance.push_back(importance);
+      out.units.back().kept.push_back(kept.back());
     }
   }
   const auto scales = job.rescale ? rows.scales(groups, kept) : std::vector<MaskScales>();

@@ -28,6 +28,7 @@ struct PruneJob {
 };
 
 struct Pruned {
+  static constexpr std::int64_t kMostTold = 64;
   struct Stack {
     std::string what;  // "layers", "decoder layers"
     std::int64_t before = 0;
@@ -37,6 +38,10 @@ struct Pruned {
     std::string what;                     // "neurons", "heads"
     std::int64_t before = 0, after = 0;   // of each layer
     std::vector<double> kept_importance;  // share, of each feed-forward or attention
+    // Of each attention's heads, where there are at most kMostTold: how much the loss hangs on
+    // each, and which stay.
+    std::vector<std::vector<double>> importance = {};
+    std::vector<std::vector<std::int64_t>> kept = {};
     // Of each product's output, as MaskScales has it; empty where nothing was rescaled.
     std::vector<double> lost_before = {}, lost = {};
     std::int64_t not_rescaled = 0;  // products for which least squares found no factors

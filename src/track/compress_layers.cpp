@@ -17,7 +17,7 @@ std::string value_text(const Record& value) {
   return html_text(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// Heads over layers, the darker the more the loss hangs on one; those that were cut are crossed.
+// Heads over places, the darker the more the loss hangs on one; those that were cut are crossed.
 std::string importance_map(const Record& unit) {
   if (!unit.contains("importance") || !unit["importance"].is_array()) return {};
   double most = 0;
@@ -45,23 +45,32 @@ std::string importance_map(const Record& unit) {
   return html_table(table_head(names, 0), rows);
 }
 
+// What products no longer say.
+std::string lost_text(const Record& unit) {
+  if (!unit.contains("output_lost")) return {};
+  const auto most = [&](const char* when) {
+    double out = 0;
+    for (const Record& one : unit["output_lost"].value(when, Record::array()))
+      if (one.is_number()) out = std::max(out, one.get<double>());
+    return percent(out);
+  };
+  return str("; of the squares of a product's output at most ", most("after"), " are missing, ",
+             most("before"), " before what stays was rescaled");
+}
+
 // Neurons or heads of a cut model.
 std::string units_html(const Record& step, const char* name) {
   if (!step.contains(name)) return {};
   const Record& unit = step[name];
   std::string rows;
   const Record shares = unit.value("kept_importance", Record::array());
-  const Record scales = unit.value("rescaled_error", Record::array());
   for (std::size_t i = 0; i < shares.size(); ++i)
     rows += str("<tr>", table_cell(str(i), "number"),
-                table_cell(percent(shares[i].get<double>()), "number"),
-                scales.empty() ? "" : table_cell(percent(scales.at(i).get<double>()), "number"),
-                "</tr>");
-  std::vector<std::string> head{"place", "of the loss's hold kept"};
-  if (!scales.empty()) head.emplace_back("error left by rescaling");
+                table_cell(percent(shares[i].get<double>()), "number"), "</tr>");
   return str("<p>", unit.value("after", 0), " of ", unit.value("before", 0), " ", name,
-             " in each layer</p>", importance_map(unit), "<details><summary>by layer</summary>",
-             html_table(table_head(head, 0), rows), "</details>");
+             " in each layer", lost_text(unit), "</p>", importance_map(unit),
+             "<details><summary>by place</summary>",
+             html_table(table_head({"place", "of the loss's hold kept"}, 0), rows), "</details>");
 }
 
 // Matrices in codes, those that lost most first.

@@ -20,6 +20,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "track/compress_layers.h"
 #include "track/compress_page.h"
 
 namespace smelt {
@@ -291,6 +292,15 @@ TEST(CompressPage, ShowsEachModelWithItsNameAsText) {
   EXPECT_THAT(page, AllOf(HasSubstr("&lt;base&gt;"), Not(HasSubstr("<base>")),
                           HasSubstr("circle class=\"beaten\""), HasSubstr("1.80×")));
   EXPECT_THAT(page, HasSubstr("Whether a small model that was trained as such"));
+}
+
+TEST(CompressedLayers, ShowWhatOfEachIsLeft) {
+  const std::string page = compressed_layers_html(Report::parse(R"([{"method": "prune", "heads":
+      {"before": 2, "after": 1, "kept_importance": [0.9], "importance": [[9, 1]], "kept": [[0]],
+       "output_lost": {"before": [0.5, 0.25], "after": [0.125, 0.0625]}}}])"));
+  EXPECT_THAT(page, HasSubstr("1 of 2 heads in each layer; of the squares of a product's output at "
+                              "most 12.5 % are missing, 50.0 % before"));
+  EXPECT_THAT(page, HasSubstr("--share:1\"></td><td class=\"heat\" style=\"--share:0.333\">×"));
 }
 
 }  // namespace

@@ -145,6 +145,7 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
   EXPECT_EQ(done.units[0].after, 16);
   for (const Pruned::Units& units : done.units)
     EXPECT_THAT(units.kept_importance, testing::Each(1)) << units.what;
+  EXPECT_EQ(units.kept.size(), units.before > Pruned::kMostTold ? 0 : units.kept_importance.size());
   const auto weights = [&](const char* name) {
     return read_file(dir_.file(str(name, "/model.safetensors")));
   };
