@@ -300,7 +300,7 @@ TEST(CompressedLayers, ShowWhatOfEachIsLeft) {
        "output_lost": {"before": [0.5, 0.25], "after": [0.125, 0.0625]}}}])"));
   EXPECT_THAT(page, HasSubstr("1 of 2 heads in each layer; of the squares of a product's output at "
                               "most 12.5 % are missing, 50.0 % before"));
-  EXPECT_THAT(page, HasSubstr("--share:1\"></td><td class=\"heat\" style=\"--share:0.333\">×"));
+  EXPECT_THAT(page, HasSubstr("--share:1.000\"></td><td class=\"heat\" style=\"--share:0.333\">×"));
 }
 
 }  // namespace
