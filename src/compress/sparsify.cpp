@@ -74,6 +74,15 @@ class LayerMatrices {
   std::vector<float> values(const std::string& name) const {
     return weights_of(source_.tensors.at(name), what(name));
   }
+  // Whether no more than so many of all are other than 0.
+  bool has_at_most(std::uint64_t not_zero) const {
+    std::uint64_t found = 0;
+    for (const std::string& name : names_) {
+      const std::vector<float> all = values(name);
+      found += all.size() - static_cast<std::uint64_t>(std::ranges::count(all, 0.0F));
+    }
+    return found <= not_zero;
+  }
   template <class Keep>
   Thinned thinned(const std::string& name, std::uint64_t not_zero, Keep keep) const {
     const LazyTensor plain{{DType::f32, shape(name).dims},
@@ -187,6 +196,7 @@ Sparsified sparsify_model(const SparsifyJob& job) {
   made.config[kQuantizationConfig] = {{"quant_method", kQuantMethod},
                                       {kSparsityConfig, sparsity_config(source, job)}};
   made.step = step_json(job, out);
+  if (all.has_at_most(out.not_zero)) made.step["tuned"] = true;  // it has learned with these zeros
   out.bytes = write_compressed_folder(job.to, source, made);
   return out;
 }

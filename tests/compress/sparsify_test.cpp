@@ -150,6 +150,7 @@ TEST_P(SparseFolder, HoldsExactlyTheLargestWeightsAndIsReadAsTheyAre) {
   EXPECT_EQ(step["method"], "sparse");
   EXPECT_EQ(step["sparsity"], 0.8);
   EXPECT_EQ(step["weights"], done.weights);
+  EXPECT_FALSE(step.contains("tuned"));
 }
 
 TEST_P(SparseFolder, HoldsTheLargestOfEachFewNeighbours) {
@@ -247,6 +248,7 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
     EXPECT_EQ(sparse.tensors.at(name).read(), tensor.read()) << name;
   const json step = json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
   EXPECT_EQ(step["not_zero"], kept_of(step["weights"], 0.6));
+  EXPECT_EQ(step["tuned"], true);
   const CommandOutput other =
       run_smelt(str("run ", dir_.file("taught"), " --set train.sparsity=0.2 --set train.steps=12"));
   EXPECT_EQ(other.status, 2);
