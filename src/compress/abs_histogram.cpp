@@ -9,7 +9,7 @@ namespace smelt {
 namespace {
 
 // 2^(e+1) / 2048 of a largest value within [2^e, 2^(e+1)).
-double width_for(float most) {
+double width_of_bins(float most) {
   return most == 0
              ? 0
              : std::ldexp(2.0 / static_cast<double>(AbsHistogram::kMostBins), std::ilogb(most));
@@ -31,7 +31,7 @@ void AbsHistogram::add(std::span<const float> values) {
   for (const float x : values)
     most = std::isfinite(x) ? std::max(most, x) : std::numeric_limits<float>::infinity();
   if (!std::isfinite(most)) return;
-  widen(*this, width_for(most));
+  widen(*this, width_of_bins(most));
   const double bins_of_one = width > 0 ? 1 / width : 0;
   for (const float x : values)
     if (x >= 0) ++counts[static_cast<std::size_t>(static_cast<double>(x) * bins_of_one)];

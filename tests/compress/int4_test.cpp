@@ -168,7 +168,7 @@ TEST(Int4, NamesWhatItCannotTake) {
                         "--group a multiple of 8 that divides 8"));
   EXPECT_THAT(refusal([](QuantizeJob& job) { job.embeddings = true; }),
               HasSubstr("--embeddings with --weights int4"));
-  EXPECT_THAT(refusal([](QuantizeJob& job) { job.activations = true; }),
+  EXPECT_THAT(refusal([](QuantizeJob& job) { job.activations = Activations::by_row; }),
               HasSubstr("--activations dynamic with --weights int4"));
   EXPECT_FALSE(exists(dir.file("out")));
 }
