@@ -32,7 +32,7 @@ def drawn():
 
 def histogram(values):
     x = np.abs(values.astype(np.float32))
-    width = 2.0 ** (np.floor(np.log2(x.max())) + 1) / BINS
+    width = float(2.0 ** (np.floor(np.log2(x.max())) + 1) / BINS)
     return np.bincount((x.astype(np.float64) / width).astype(np.int64)), width, float(x.max())
 
 
