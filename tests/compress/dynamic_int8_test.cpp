@@ -146,7 +146,8 @@ TEST_F(DynamicInt8, LeavesAMatrixInFloatsWhoseCodesSayTooLittle) {
     wide.tensors[at + "output.dense.weight"] = filled({16, F}, layer == 0 ? 2.6F : 0.01F);
   }
   write_compressed_folder(dir_.file("wide"), source, wide);
-  QuantizeJob job{.from = dir_.file("wide"), .to = dir_.file("w8a8"), .activations = Activations::by_row};
+  QuantizeJob job{
+      .from = dir_.file("wide"), .to = dir_.file("w8a8"), .activations = Activations::by_row};
   const Quantized done = quantize_weights(job);
   EXPECT_THAT(done.too_coarse, ElementsAre("bert.encoder.layer.0.output.dense.weight"));
   EXPECT_EQ(done.tensors.size(), 11);

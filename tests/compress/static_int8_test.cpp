@@ -86,8 +86,7 @@ TEST_F(StaticInt8, SaysItsScalesAndWhereTheyAreFrom) {
   const LazyTensors tensors = open_safetensors(dir_.file("w8a8/model.safetensors"));
   for (const auto& [module, range] : done.ranges) {
     EXPECT_EQ(range.threshold, range.most);
-    EXPECT_EQ(read_values<float>(tensors.at(module + kInputScale))[0],
-              input_scale_for(range.most));
+    EXPECT_EQ(read_values<float>(tensors.at(module + kInputScale))[0], input_scale_for(range.most));
   }
   const std::string self = "bert.encoder.layer.0.attention.self.";
   EXPECT_EQ(done.ranges.at(self + "query").most, done.ranges.at(self + "value").most);
@@ -207,8 +206,8 @@ TEST_F(StaticInt8, NamesWhatItCannotTake) {
 
 TEST_F(StaticInt8, ItsFlagsAreHeldToEachOther) {
   write("bert");
-  const std::string quantize = str("compress quantize ", dir_.file("hf"), " --out ",
-                                   dir_.file("out"), " ");
+  const std::string quantize =
+      str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("out"), " ");
   expect_refusal(quantize + "--calibration mse",
                  HasSubstr("--calibration with --activations floats, which takes no scales of rows"
                            "\n  hint: leave it out, or take --activations static"));

@@ -59,8 +59,8 @@ std::vector<float> by_loops(const Value& x, const Value& codes, const Value& sca
       std::int64_t sum = 0;
       for (std::int64_t i = 0; i < I; ++i) {
         const float code = std::nearbyint(static_cast<float>(x.real[t * I + i]) / scale);
-        sum += static_cast<std::int64_t>(std::clamp(code, -128.0F, 127.0F)) *
-               codes.integer(o * I + i);
+        sum +=
+            static_cast<std::int64_t>(std::clamp(code, -128.0F, 127.0F)) * codes.integer(o * I + i);
       }
       out.push_back(static_cast<float>(sum) * scale * static_cast<float>(scales.real[o]) +
                     static_cast<float>(bias.real[o]));
