@@ -93,6 +93,7 @@ void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   if (command.count("--seq-length") > 0) data.seq_length = asked.seq_length;
   data.target_length = asked.target_length;
   data.device = f.choice.device;
+  if (command.count("--batch") > 0) data.batch_size = f.choice.batch_size;
   data.prefix = asked.prefix.value_or("");
 }
 

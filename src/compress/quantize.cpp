@@ -249,10 +249,10 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
   const auto found = least_that_holds(worst_first.size() - 1, holds);
   if (!found && !limit.forced)
     throw UsageError(
-        str("compress: a drop of ", limit.most, " (--max-drop) is not reached: with ",
+        str("compress: a drop of ", limit.most, " (", limit.what, ") is not reached: with ",
             worst_first.size() - 1, " of ", worst_first.size(), " matrices in floats the score is ",
             tried.at(worst_first.size() - 1).choice, ", of the model it is ", out.before.choice),
-        "allow a larger drop, or write it all the same with --force");
+        limit.hint);
   out.after = tried.at(found.value_or(0));
   return found.value_or(0);
 }
@@ -277,6 +277,7 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 
 Quantized quantize_weights(const QuantizeJob& job) {
   check_codes(job);
+  (void)OutputDirectory(job.to);  // which says at once that something is there
   SourceFolder source = open_source_folder(job.from);
   QuantizePlan plan = plan_of(source, job);
   std::optional<PruneRows> rows;

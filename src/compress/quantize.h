@@ -29,6 +29,9 @@ struct DropLimit {
   double most = 0;           // of the score by which is chosen
   bool forced = false;       // a folder that loses more is written all the same
   nlohmann::json rows = {};  // what the score is of, for compress.json
+  // How it was asked for and what to do where nothing reaches it, for the message.
+  std::string what = "--max-drop";
+  std::string hint = "allow a larger drop, or write it all the same with --force";
 };
 
 enum class WeightCodes { int8, int4 };

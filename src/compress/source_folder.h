@@ -30,7 +30,7 @@ struct SourceFolder {
 // A Hugging Face folder, or any other model that smelt opens, which is then converted in a
 // temporary folder. UsageError as open_stored_model() has it, and for a model that is not
 // fine-tuned, an ELECTRA's generator among them, and, unless they are taken, for one whose weights
-// are in eight bits.
+// are in codes.
 enum class InCodes { refused, taken };
 SourceFolder open_source_folder(const std::string& path, InCodes in_codes = InCodes::refused);
 

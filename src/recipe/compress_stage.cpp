@@ -160,12 +160,15 @@ class CompressedModel {
       job.rows.examples = std::min(job.rows.examples, most);
       job.calibration = calibration_of(r_);
     }
-    if (r_.compress.max_drop >= 0)
+    if (r_.compress.max_drop >= 0) {
       job.limit = drop_limit({.rows = asked("dev.jsonl"),
                               .metric = {},
                               .batch_size = r_.eval.batch_size,
                               .device = r_.train.device},
                              r_.compress.max_drop, false);
+      job.limit->what = "compress.max_drop";
+      job.limit->hint = "raise compress.max_drop";
+    }
     const Quantized done = quantize_weights(job);
     spdlog::info("compress: {} of {} bytes: {}", done.bytes, done.bytes_before, job.to);
     return job.to;

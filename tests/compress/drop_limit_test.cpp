@@ -98,11 +98,23 @@ TEST_F(DropLimitTest, WhatNothingReachesIsWrittenOnlyWhenForced) {
       error_of<UsageError>([&] { quantize(0.0005); }),
       HasSubstr(
           "a drop of 0.0005 (--max-drop) is not reached: with 11 of 12 matrices in floats the "
-          "score is 0.999, of the model it is 1\n  hint: allow a larger drop"));
+          "score is 0.999, of the model it is 1\n  hint: allow a larger drop, or write it all the "
+          "same with --force"));
   EXPECT_THAT(list_folder(dir_.path()), ElementsAre("hf"));
   const Quantized forced = quantize(0.0005, true);
   EXPECT_EQ(forced.tensors.size(), 12);
   EXPECT_TRUE(forced.went_back.empty());
+}
+
+TEST_F(DropLimitTest, NothingIsScoredWhereTheFolderIsTaken) {
+  write_file(dir_.file("int8/notes"), "mine");
+  const QuantizeJob job{.from = dir_.file("hf"),
+                        .to = dir_.file("int8"),
+                        .limit = DropLimit{.score = [](const std::string&) -> FolderScore {
+                          throw std::logic_error("scored");
+                        }}};
+  EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }), HasSubstr("int8"));
+  EXPECT_EQ(read_file(dir_.file("int8/notes")), "mine");
 }
 
 TEST_F(DropLimitTest, ATypedCommandScoresRowsByHalves) {

@@ -175,9 +175,9 @@ TEST_P(SmoothedT5, LosesLessWhereOneChannelIsLarge) {
     for (std::size_t i = 0; i < is.size(); ++i) out += std::abs(is[i].second - was[i].second);
     return out;
   };
-  EXPECT_LT(lost("smoothed"), 0.1);
   EXPECT_LT(lost("smoothed"), lost("plain"));
-  EXPECT_EQ(json::parse(read_file(dir_.file("smoothed/compress.json")))["steps"][0]["smooth"], 0.5);
+  const json said = json::parse(read_file(dir_.file("smoothed/compress.json")));
+  EXPECT_EQ(said["steps"].back()["smooth"], 0.5);
 }
 
 TEST_F(StaticInt8, NamesWhatItCannotTake) {
@@ -200,7 +200,7 @@ TEST_F(StaticInt8, NamesWhatItCannotTake) {
   EXPECT_THAT(refusal(asked), HasSubstr("whose norms stand behind sums: what they say is added up "
                                         "again, and cannot be divided\n  hint: leave --smooth"));
   write_file(dir_.file("rows.tsv"), "text\tlabel\n");
-  EXPECT_THAT(refusal(job("out")), HasSubstr("compress: "));
+  EXPECT_THAT(refusal(job("out")), HasSubstr("rows.tsv gives no example\n  hint: give rows"));
   EXPECT_FALSE(exists(dir_.file("out")));
 }
 
