@@ -125,9 +125,8 @@ TEST_P(Int4Folder, HoldsTheNearestCodesWithoutRows) {
   const Quantized done = quantize_weights(job());
   check_by_numpy("int4", "--source " + dir_.file("hf"));
   EXPECT_LT(done.bytes, done.bytes_before);
-  EXPECT_THAT(error_of<UsageError>([&] {
-                quantize_weights({.from = dir_.file("int4"), .to = dir_.file("again")});
-              }),
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { quantize_weights({.from = dir_.file("int4"), .to = dir_.file("again")}); }),
               HasSubstr("int4: its weights are in codes already\n  hint: take the model that"));
   const json step = json::parse(read_file(dir_.file("int4/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "weights int4");

@@ -91,12 +91,6 @@ TEST_F(CompressRecipe, OfAT5CutsItsDecoderAndItsHeads) {
   EXPECT_EQ(step["heads"]["after"], 2);
 }
 
-TEST_F(CompressRecipe, ADropThatNothingReachesNamesTheRecipesOwnField) {
-  REQUIRE_PLUGIN("cpu");
-  write_classify("int8: true, max_drop: 0");
-  EXPECT_THAT("", HasSubstr(""));
-}
-
 TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
   write_classify("layers: 1");
   const auto refusal = [&](const std::vector<std::string>& settings) {
