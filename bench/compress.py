@@ -4,7 +4,7 @@
 Needs build/release/smelt (scripts/build) and a Python with numpy (.venv-oracle, scripts/test). The folder has
 transformers' names and the sizes of --model; its words and rows are drawn, so that its scores mean nothing and its
 bytes and times do. Beside it stand the same model with half of its feed-forwards' neurons (--ffn), with half of its
-layers, and in eight bits with its tables, with products of floats and of integers (w8a8). What is printed of each:
+layers, and in eight bits with its tables, with products of floats and of integers, by scales of rows' own (w8a8) and found beforehand (static). What is printed of each:
 bytes, loading and memory as shares of the model's, and for each batch and length how many times as fast it is, with the
 interval over the rounds.
 The figures of the documentation are of a machine with nothing else to do:
@@ -139,7 +139,7 @@ def main():
     p.add_argument("--batches", default="8")
     p.add_argument("--lengths", default="128")
     p.add_argument("--rounds", default="20")
-    p.add_argument("--only", default="ffn,layers,int8,w8a8", help="models beside the base")
+    p.add_argument("--only", default="ffn,layers,int8,w8a8,static", help="models beside the base")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
     args = p.parse_args()
     width, layers, heads, inner = SIZES.get(args.model, T5_SMALL)
@@ -170,6 +170,8 @@ def main():
         compress("prune", base, "--out", work / "layers", "--layers", layers // 2)
         compress("quantize", base, "--out", work / "int8", "--embeddings")
         compress("quantize", base, "--out", work / "w8a8", "--embeddings", "--activations", "dynamic")
+        compress("quantize", base, "--out", work / "static", "--embeddings", "--activations", "static",
+                 "--calibrate", train, "--examples", 8, "--batch", 8)
         models = [work / name for name in args.only.split(",")]
         report = json.loads(compress("report", base, *models, "--input", test,
                                      "--batches", args.batches, "--lengths", args.lengths, "--rounds", args.rounds,

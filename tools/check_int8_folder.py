@@ -3,7 +3,8 @@
 python tools/check_int8_folder.py FOLDER [--source SOURCE] [--plain OUT]
 
 Fails unless quantization_config is of that format with weights i8 by channel, symmetric, and each matrix that it targets,
-and no other, has codes "weight" i8 [R,C] and "weight_scale" f32 [R,1]: "Linear" are all matrices of no table but those
+and no other, has codes "weight" i8 [R,C] and "weight_scale" f32 [R,1], and, where a group's input_activations are i8 by
+tensor, symmetric and static, "input_scale" f32 [1]: "Linear" are all matrices of no table but those
 that "ignore" names, other targets are modules by name. --source: the folder before; codes and scales must be those of the
 rule scale = max|w| / 127.5, code = w / scale rounded half to even, and all else the same bytes. --plain writes the folder
 once more with f32 weights, codes times scales, for tools/check_hf_folder.py.
@@ -18,24 +19,33 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 WEIGHTS = {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel", "dynamic": False}
+INPUTS = WEIGHTS | {"strategy": "tensor"}
 
 
 def is_table(module):
     return module == "shared" or module.endswith(("_embeddings", "relative_attention_bias"))
 
 
+def has(said, wanted):
+    return all(said[key] == value for key, value in wanted.items())
+
+
+# The modules, and those of them with static scales of what comes to them.
 def targeted(config, tensors):
     said = config["quantization_config"]
     if said["quant_method"] != "compressed-tensors" or said["format"] != "int-quantized":
         sys.exit(f"quantization_config is {said}")
     matrices = {name[:-7] for name, t in tensors.items() if name.endswith(".weight") and t.ndim == 2}
-    found = set()
+    found, static = set(), set()
     for group in said["config_groups"].values():
-        if any(group["weights"][key] != value for key, value in WEIGHTS.items()) or group["input_activations"]:
+        inputs = group["input_activations"]
+        if not has(group["weights"], WEIGHTS) or (inputs and not has(inputs, INPUTS)):
             sys.exit(f"a group is {group}")
         for target in group["targets"]:
-            found |= {m for m in matrices if not is_table(m)} if target == "Linear" else {target}
-    return found - set(said["ignore"])
+            modules = {m for m in matrices if not is_table(m)} if target == "Linear" else {target}
+            found |= modules
+            static |= modules if inputs else set()
+    return found - set(said["ignore"]), static - set(said["ignore"])
 
 
 def coded(w):
@@ -52,11 +62,18 @@ def main():
     args = parser.parse_args()
     config = json.load(open(os.path.join(args.folder, "config.json")))
     tensors = load_file(os.path.join(args.folder, "model.safetensors"))
-    modules = targeted(config, tensors)
+    modules, static = targeted(config, tensors)
     in_codes = {name[:-7] for name, t in tensors.items() if t.dtype == np.int8}
     scales = {name[:-13] for name in tensors if name.endswith(".weight_scale")}
     if not modules == in_codes == scales:
         sys.exit(f"targeted {sorted(modules)}\nin codes {sorted(in_codes)}\nwith scales {sorted(scales)}")
+    with_inputs = {name[:-12] for name in tensors if name.endswith(".input_scale")}
+    if static != with_inputs:
+        sys.exit(f"static {sorted(static)}\nwith input_scale {sorted(with_inputs)}")
+    for module in static:
+        scale = tensors[module + ".input_scale"]
+        if scale.dtype != np.float32 or scale.shape != (1,) or not scale[0] > 0:
+            sys.exit(f"{module}: input_scale is {scale}")
     plain = {name: t for name, t in tensors.items() if not name.endswith("_scale")}
     for module in modules:
         codes, scale = tensors[module + ".weight"], tensors[module + ".weight_scale"]

@@ -1,8 +1,6 @@
 #include "ask/answering_placement.h"
 
 #include <memory>
-#include <set>
-#include <string>
 
 namespace smelt {
 
@@ -17,12 +15,13 @@ Placement answering_placement(std::string_view platform, std::int64_t devices,
 }
 
 Compute with_codes_of(const SlicedTensors& weights, Compute compute) {
-  std::set<std::string, std::less<>> names;
+  CodedKernels kernels;
   for (const auto& [name, tensor] : weights)
-    if (tensor.shape.dtype == DType::s8) names.insert(name);
-  if (names.empty()) return compute;
+    if (tensor.shape.dtype == DType::s8)
+      kernels[name] = weights.contains(input_scale_name(name)) ? RowScales::given : RowScales::own;
+  if (kernels.empty()) return compute;
   compute.layers = Layers::unrolled;
-  compute.in_codes = std::make_shared<const std::set<std::string, std::less<>>>(std::move(names));
+  compute.in_codes = std::make_shared<const CodedKernels>(std::move(kernels));
   return compute;
 }
 

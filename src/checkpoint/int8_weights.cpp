@@ -18,7 +18,11 @@ namespace {
 using nlohmann::json;
 
 constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
-constexpr std::size_t kWeightSize = std::string_view(kWeight).size();
+
+// "bert.pooler.dense" of "bert.pooler.dense.weight".
+std::string module_of(const std::string& name) {
+  return name.substr(0, name.size() - std::string_view(kWeight).size());
+}
 
 template <class T>
 std::vector<std::byte> bytes_of(const std::vector<T>& values) {
@@ -31,6 +35,13 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   throw UsageError(str(where, ": ", kQuantizationConfig, "'s ", field, " is ", said.dump(),
                        ", read is \"", wanted, "\""),
                    "take the model as it was before it was quantized");
+}
+
+void refuse_zero_point(const std::string& name, const LazyTensors& tensors,
+                       const std::string& where) {
+  if (tensors.contains(name))
+    throw UsageError(str(where, ": '", name, "': codes that are not about 0"),
+                     "take a model that is quantized symmetrically");
 }
 
 const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
@@ -47,9 +58,7 @@ const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
     throw UsageError(str(where, ": '", found->first, "' is ", shape, " for ", codes.shape,
                          ": neither one for each row nor one for all"),
                      "take a model that is quantized by channel");
-  if (tensors.contains(name + kZeroPoint))
-    throw UsageError(str(where, ": '", name, kZeroPoint, "': codes that are not about 0"),
-                     "take a model that is quantized symmetrically");
+  refuse_zero_point(name + kZeroPoint, tensors, where);
   return found->second;
 }
 
@@ -73,12 +82,33 @@ json activations_of(const json& config, const std::string& module) {
   return found;
 }
 
-bool are_by_row(const json& activations) {
+bool are_so(const json& activations, const json& wanted) {
   if (!activations.is_object()) return false;
-  const json wanted = activations_by_row();
   for (const auto& [field, value] : wanted.items())
     if (field != "observer" && activations.value(field, json()) != value) return false;
   return true;
+}
+bool are_by_row(const json& activations) { return are_so(activations, activations_by_row()); }
+bool are_by_input_scale(const json& activations) {
+  return are_so(activations, activations_by_input_scale());
+}
+
+// The scale [1] of what comes to the module.
+LazyTensor input_scale_of(const std::string& module, const LazyTensors& tensors,
+                          const std::string& where) {
+  const std::string name = module + kInputScale;
+  const auto found = tensors.find(name);
+  if (found == tensors.end())
+    throw UsageError(str(where, ": '", module, kWeight, "' is to be multiplied with rows of one ",
+                         "scale, and there is no '", name, "'"),
+                     "copy the folder again, or make it anew");
+  const Shape& shape = found->second.shape;
+  if (!is_float(shape.dtype) || shape.elements() != 1)
+    throw UsageError(str(where, ": '", name, "' is ", shape, ", not one scale for all rows"),
+                     "take a model whose activations are quantized by tensor");
+  refuse_zero_point(str(module, ".input", kZeroPoint), tensors, where);
+  const LazyTensor plain = as_dtype(found->second, DType::f32);
+  return {{DType::f32, {1}}, plain.read};
 }
 
 // One scale for each row of codes.
@@ -138,7 +168,7 @@ bool is_quantized(const json& config, const std::string& where) {
     refuse_way(where, "format", format, kIntQuantized);
   for (const json& group : groups_of(config)) {
     const json activations = group.value("input_activations", json());
-    if (!activations.is_null() && !are_by_row(activations))
+    if (!activations.is_null() && !are_by_row(activations) && !are_by_input_scale(activations))
       spdlog::warn("{}: activations are computed in floats here, not in eight bits by {}", where,
                    activations.value("strategy", json("another rule")).dump());
   }
@@ -150,6 +180,11 @@ json activations_by_row() {
           {"strategy", "token"}, {"dynamic", true}, {"observer", nullptr}};
 }
 
+json activations_by_input_scale() {
+  return {{"num_bits", 8},        {"type", "int"},    {"symmetric", true},
+          {"strategy", "tensor"}, {"dynamic", false}, {"observer", "minmax"}};
+}
+
 LazyTensors without_codes(LazyTensors tensors, const json& config, const std::string& where) {
   LazyTensors out;
   for (const auto& [name, tensor] : tensors) {
@@ -159,12 +194,20 @@ LazyTensors without_codes(LazyTensors tensors, const json& config, const std::st
     }
     const LazyTensor scale = as_dtype(scale_of(name, tensor, tensors, where), DType::f32);
     LazyTensor values = decoded(tensor, scale);
-    if (are_by_row(activations_of(config, name.substr(0, name.size() - kWeightSize))))
-      values.codes = std::make_shared<const LazyCodes>(LazyCodes{tensor, by_row(scale, tensor)});
+    const std::string module = module_of(name);
+    const json activations = activations_of(config, module);
+    LazyCodes codes{tensor, by_row(scale, tensor)};
+    const bool by_input_scale = are_by_input_scale(activations);
+    if (by_input_scale) codes.input_scale = input_scale_of(module, tensors, where);
+    if (by_input_scale || are_by_row(activations))
+      values.codes = std::make_shared<const LazyCodes>(std::move(codes));
     out.emplace(name, std::move(values));
   }
   for (const auto& [name, tensor] : tensors)
-    if (tensor.shape.dtype == DType::s8) out.erase(name + kScaleSuffix);
+    if (tensor.shape.dtype == DType::s8) {
+      out.erase(name + kScaleSuffix);
+      if (name.ends_with(kWeight)) out.erase(module_of(name) + kInputScale);
+    }
   return out;
 }
 
@@ -172,7 +215,9 @@ LazyTensors as_codes(const LazyTensors& tensors) {
   LazyTensors out;
   for (const auto& [name, tensor] : tensors) {
     out.emplace(name, tensor.codes ? tensor.codes->codes : tensor);
-    if (tensor.codes) out.emplace(scales_name(name), tensor.codes->scales);
+    if (!tensor.codes) continue;
+    out.emplace(scales_name(name), tensor.codes->scales);
+    if (tensor.codes->input_scale) out.emplace(input_scale_name(name), *tensor.codes->input_scale);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/choice.h"
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/words.h"
@@ -28,7 +29,7 @@ namespace {
 
 struct QuantizeFlags {
   QuantizeJob job;
-  std::string weights = "int8", activations = "floats", calibrate;
+  std::string weights = "int8", activations = "floats", calibrate, calibration = "percentile";
   double max_drop = 0;
   ChoiceRows choice;
   RowColumns columns;
@@ -45,7 +46,9 @@ nlohmann::ordered_json quantized_json(const QuantizeJob& job, const Quantized& d
                              {"bytes", done.bytes},
                              {"sqnr_db", loss},
                              {"kept", done.kept}};
-  if (job.activations) out["too_coarse"] = done.too_coarse;
+  if (job.activations != Activations::floats) out["too_coarse"] = done.too_coarse;
+  for (const auto& [module, range] : done.ranges)
+    out["ranges"][module] = {{"most", range.most}, {"threshold", range.threshold}};
   if (!job.limit) return out;
   out["went_back"] = done.went_back;
   out["score"] = {{"before", done.before.choice}, {"after", done.after.choice}};
@@ -61,11 +64,21 @@ void tell_limit(const Quantized& done) {
   for (const std::string& name : done.went_back) std::cout << "  back in floats: " << name << "\n";
 }
 
+void take_codes(QuantizeFlags& f, const CLI::App& command) {
+  if (f.weights == "int4") f.job.weights = WeightCodes::int4;
+  f.job.activations = choose_of("--activations", f.activations, kActivations);
+  f.job.calibration = choose_of("--calibration", f.calibration, kCalibrations);
+  if (command.count("--calibration") > 0 && f.job.activations != Activations::by_input_scale)
+    throw UsageError(str("compress: --calibration with --activations ", f.activations,
+                         ", which takes no scales of rows"),
+                     "leave it out, or take --activations static");
+  if (command.count("--smooth") > 0 && !(f.job.smooth > 0 && f.job.smooth <= 1))
+    throw UsageError(str("compress: --smooth is ", f.job.smooth, ", which is no exponent"),
+                     "give a number above 0, at most 1");
+}
+
 void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   if (f.calibrate.empty()) return;
-  if (f.job.weights != WeightCodes::int4)
-    throw UsageError("compress: --calibrate with --weights int8, whose codes need no rows",
-                     "leave it out, or take --weights int4");
   PruneData& data = f.job.rows;
   AskedRows asked = f.choice.rows;
   take_columns(f.columns, command, asked);
@@ -76,11 +89,12 @@ void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   if (command.count("--seq-length") > 0) data.seq_length = asked.seq_length;
   data.target_length = asked.target_length;
   data.device = f.choice.device;
+  if (command.count("--batch") > 0) data.batch_size = f.choice.batch_size;
   data.prefix = asked.prefix;
 }
 
-// What is quantized has learned with codes before.
-void train_in_codes(QuantizeFlags& f, const CLI::App& command) {
+// What is quantized learns with codes before.
+void take_training(QuantizeFlags& f, const CLI::App& command) {
   if (f.trained.empty()) return;
   if (f.weights != "int8")
     throw UsageError(str("compress: --train with --weights ", f.weights,
@@ -90,6 +104,11 @@ void train_in_codes(QuantizeFlags& f, const CLI::App& command) {
     throw UsageError(str("compress: --train with --activations ", f.activations,
                          ": what is learned are activations that are rounded as they come"),
                      "leave out --activations");
+  f.activations = "dynamic";
+}
+
+void train_in_codes(QuantizeFlags& f) {
+  if (f.trained.empty()) return;
   (void)OutputDirectory(f.job.to);  // which says before anything is trained that something is there
   DistillFlags run{
       .teacher = f.job.from, .student = f.job.from, .out = f.trained, .settings = f.settings};
@@ -97,11 +116,11 @@ void train_in_codes(QuantizeFlags& f, const CLI::App& command) {
   check_distill(run, true);
   teach(run);
   f.job.from = f.trained;
-  f.activations = "dynamic";
 }
 
 void run_quantize(QuantizeFlags& f, const CLI::App& command) {
-  train_in_codes(f, command);
+  take_training(f, command);
+  take_codes(f, command);
   const bool limited = command.count("--max-drop") > 0;
   if (limited == f.choice.rows.files.input.empty())
     throw UsageError(limited ? "compress: --max-drop is of a score, and there are no rows for it"
@@ -112,9 +131,8 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     take_columns(f.columns, command, f.choice.rows);
     f.job.limit = drop_limit(f.choice, f.max_drop, f.force);
   }
-  f.job.activations = f.activations == "dynamic";
-  if (f.weights == "int4") f.job.weights = WeightCodes::int4;
   take_calibration(f, command);
+  train_in_codes(f);
   const Quantized done = quantize_weights(f.job);
   if (f.json) {
     std::cout << quantized_json(f.job, done).dump() << "\n";
@@ -157,17 +175,26 @@ void add_codes(CLI::App& command, QuantizeFlags& f) {
       ->check(number_from(8))
       ->capture_default_str();
   command.add_option("--calibrate", f.calibrate,
-                     "of int4: labelled rows that the model was trained on, by whose products "
-                     "codes make up for one another (GPTQ); without them each is the nearest");
+                     "labelled rows that the model was trained on: by their products codes of int4 "
+                     "make up for one another (GPTQ; without them each is the nearest), and what "
+                     "comes to a product has its static scale");
   command.add_option("--examples", f.job.rows.examples, "of --calibrate, at most")
       ->check(number_from(1))
       ->capture_default_str();
   command
       .add_option("--activations", f.activations,
-                  "dynamic: what comes to a product is rounded to eight bits, too, each token by "
-                  "its own scale, and products are of integers")
-      ->check(CLI::IsMember({"floats", "dynamic"}))
+                  "floats, dynamic or static: what comes to a product is rounded to eight bits, "
+                  "too, each token by its own scale or all by one of --calibrate's rows, and "
+                  "products are of integers")
       ->capture_default_str();
+  command
+      .add_option("--calibration", f.calibration,
+                  "of static: what is taken for the largest of what comes to a product: minmax, "
+                  "percentile (99.999), entropy or mse")
+      ->capture_default_str();
+  command.add_option("--smooth", f.job.smooth,
+                     "of a T5, with --activations and --calibrate: SmoothQuant's exponent, as 0.5: "
+                     "large channels hand some of their size to the matrix that takes them");
   command.add_flag("--embeddings", f.job.embeddings, "the tables, too, each row by its own scale");
 }
 

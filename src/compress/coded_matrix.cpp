@@ -3,7 +3,6 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
-#include <regex>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -11,6 +10,7 @@
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "compress/gptq.h"
+#include "compress/product_inputs.h"
 #include "compress/prune_data.h"
 #include "format/int8_rows.h"
 
@@ -28,19 +28,6 @@ std::vector<float> finite_values(const LazyTensor& matrix, const std::string& wh
       throw UsageError(str(what, " holds ", x, ", which has no code"),
                        "take a model whose weights are finite");
   return out;
-}
-
-// "bert.encoder.layer.3.output.dense" -> "bert/encoder/layer_3/output/dense/kernel", and
-// "encoder.block.3.layer.1.DenseReluDense.wi" ->
-// "encoder/block_3/layer_001/DenseReluDense/wi/kernel"
-std::string parameter_of(std::string module) {
-  const bool is_attention_of_t5 = module.find("Attention.") != std::string::npos;
-  module = std::regex_replace(module, std::regex(R"(\.block\.(\d+)\.layer\.(\d+)\.)"),
-                              "/block_$1/layer_00$2/");
-  module = std::regex_replace(module, std::regex(R"(\.layer\.(\d+)\.)"), "/layer_$1/");
-  for (char& c : module)
-    if (c == '.') c = '/';
-  return is_attention_of_t5 ? module : module + "/kernel";
 }
 
 void check_groups(const Matrices& matrices, std::int64_t group, const std::string& where) {
@@ -93,7 +80,7 @@ CodedMatrices in_four_bits_by(const PruneRows& rows, const Matrices& matrices, s
   std::map<std::string, std::string> modules;  // by parameter
   std::vector<std::string> parameters;
   for (const auto& [module, matrix] : matrices) {
-    parameters.push_back(parameter_of(module));
+    parameters.push_back(kernel_of(module));
     modules[parameters.back()] = module;
   }
   CodedMatrices out;

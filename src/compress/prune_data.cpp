@@ -159,6 +159,15 @@ void PruneRows::each_input(const std::vector<std::string>& parameters,
   each_input_sums(opened_->task, parameters, pass(), take);
 }
 
+ChannelNumbers PruneRows::channel_maxima(const std::vector<std::string>& parameters) const {
+  return smelt::channel_maxima(opened_->task, parameters, pass());
+}
+
+std::map<std::string, AbsHistogram> PruneRows::histograms(
+    const std::vector<std::string>& parameters, const ChannelNumbers& factors) const {
+  return input_histograms(opened_->task, parameters, factors, pass());
+}
+
 std::vector<MaskScales> PruneRows::scales(
     const std::vector<CutGroup>& groups, const std::vector<std::vector<std::int64_t>>& kept) const {
   CHECK(groups.size() == kept.size(), groups.size(), " ", kept.size());

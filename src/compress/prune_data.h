@@ -1,4 +1,4 @@
-// Labelled rows for a model that is cut: what units are chosen by.
+// Labelled rows for a model that becomes smaller: what units, codes and scales are chosen by.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compress/input_ranges.h"
 #include "compress/input_sums.h"
 #include "compress/mask_scales.h"
 #include "compress/source_folder.h"
@@ -51,6 +52,10 @@ class PruneRows {
   // As each_input_sums() (input_sums.h).
   void each_input(const std::vector<std::string>& parameters,
                   const std::function<void(InputSums sums)>& take) const;
+  // As channel_maxima() and input_histograms() (input_ranges.h).
+  ChannelNumbers channel_maxima(const std::vector<std::string>& parameters) const;
+  std::map<std::string, AbsHistogram> histograms(const std::vector<std::string>& parameters,
+                                                 const ChannelNumbers& factors) const;
 
  private:
   struct Opened;

@@ -1,6 +1,5 @@
 #include "compress/quantize.h"
 
-#include <fnmatch.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -15,7 +14,9 @@
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "compress/coded_matrix.h"
-#include "compress/matrix_names.h"
+#include "compress/product_inputs.h"
+#include "compress/quantize_plan.h"
+#include "compress/smooth.h"
 #include "compress/source_folder.h"
 #include "examples/work_folder.h"
 #include "format/int8_rows.h"
@@ -26,98 +27,13 @@ namespace {
 
 using nlohmann::json;
 
-// Which patterns a module fits; each notes that it did.
-class Kept {
- public:
-  explicit Kept(const std::vector<std::string>& patterns)
-      : patterns_(patterns), used_(patterns.size(), false) {}
-  bool has(const std::string& module) {
-    bool found = false;
-    for (std::size_t i = 0; i < patterns_.size(); ++i)
-      if (::fnmatch(patterns_[i].c_str(), module.c_str(), 0) == 0) found = used_[i] = true;
-    return found;
-  }
-  void check(const std::string& example) const {
-    for (std::size_t i = 0; i < patterns_.size(); ++i)
-      if (!used_[i])
-        throw UsageError(str("compress: --keep ", patterns_[i], " fits no matrix"),
-                         str("they are called as ", example, "; * stands for any text"));
-  }
-
- private:
-  const std::vector<std::string>& patterns_;
-  std::vector<bool> used_;
-};
-
-struct Plan {
-  std::vector<std::string> products, tables, kept;  // modules
-};
-
-Plan plan_of(const SourceFolder& source, const QuantizeJob& job) {
-  Plan plan;
-  Kept kept(job.keep);
-  std::string example;
-  for (const auto& [name, tensor] : source.tensors) {
-    if (!is_matrix(name, tensor) || is_copy_of_table(name, source)) continue;
-    const std::string module = module_of(name);
-    if (is_in_layer(name)) example = module;
-    const bool table = is_table(name);
-    const bool wanted = is_in_layer(name) || (table && job.embeddings);
-    auto& list = kept.has(module) || !wanted ? plan.kept : table ? plan.tables : plan.products;
-    list.push_back(module);
-  }
-  kept.check(example);
-  if (plan.products.empty() && plan.tables.empty())
-    throw UsageError(str("compress: ", source.where, ": no matrix is left to quantize"),
-                     "give fewer --keep");
-  return plan;
-}
-
-bool is_int4(const QuantizeJob& job) { return job.weights == WeightCodes::int4; }
-
-json group(const std::vector<std::string>& targets, const QuantizeJob& job,
-           const json& activations) {
-  json weights{{"num_bits", is_int4(job) ? 4 : 8},
-               {"type", "int"},
-               {"symmetric", true},
-               {"strategy", is_int4(job) ? "group" : "channel"},
-               {"dynamic", false},
-               {"observer", "minmax"}};
-  if (is_int4(job)) weights["group_size"] = job.group;
-  return {{"targets", targets},
-          {"weights", weights},
-          {"input_activations", activations},
-          {"output_activations", nullptr}};
-}
-
-// QuantizationConfig of compressed-tensors. `Linear` is every module of that class; tables are of
-// another, and named.
-json quantization_config(const Plan& plan, CompressKind kind, const QuantizeJob& job) {
-  json ignore = json::array();
-  for (const std::string& module : plan.kept)
-    if (!is_table(str(module, kWeight)) && !is_distances(module)) ignore.push_back(module);
-  const json head = "lm_head";  // a module also where it is the table
-  if (kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
-    ignore.push_back(head);
-  json groups = json::object();
-  if (!plan.products.empty())
-    groups["group_0"] = group({"Linear"}, job, job.activations ? activations_by_row() : json());
-  if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables, job, nullptr);
-  return {{"quant_method", kQuantMethod},
-          {"format", is_int4(job) ? kPackQuantized : kIntQuantized},
-          {"quantization_status", "compressed"},
-          {"config_groups", groups},
-          {"ignore", ignore},
-          {"kv_cache_scheme", nullptr},
-          {"global_compression_ratio", nullptr}};
-}
-
 // The matrix, to begin messages with.
 std::string what_of(const SourceFolder& source, const std::string& name) {
   return str("compress: ", source.where, ": '", name, "'");
 }
 
-CodedMatrices coded_matrices(const SourceFolder& source, const Plan& plan, const QuantizeJob& job) {
+CodedMatrices coded_matrices(const SourceFolder& source, const QuantizePlan& plan,
+                             const PruneRows* rows, const QuantizeJob& job) {
   Matrices matrices;
   for (const auto& list : {plan.products, plan.tables})
     for (const std::string& module : list)
@@ -128,8 +44,8 @@ CodedMatrices coded_matrices(const SourceFolder& source, const Plan& plan, const
       out.emplace(module, in_eight_bits(matrix, what_of(source, str(module, kWeight))));
     return out;
   }
-  if (job.rows.rows.input.empty()) return in_four_bits(matrices, job.group, source.where);
-  return in_four_bits_by(PruneRows(source, job.rows), matrices, job.group, source.where);
+  if (rows == nullptr) return in_four_bits(matrices, job.group, source.where);
+  return in_four_bits_by(*rows, matrices, job.group, source.where);
 }
 
 Quantized::Tensor loss_of_codes(const std::string& name, const LazyTensor& matrix,
@@ -159,6 +75,15 @@ std::string scales_text(const QuantizeJob& job) {
   return "of each row: max|x| / 127.5; codes rounded half to even, -128 to 127";
 }
 
+bool has_rows(const QuantizeJob& job) { return !job.rows.rows.input.empty(); }
+
+json ranges_json(const Quantized& done) {
+  json out = json::object();
+  for (const auto& [module, range] : done.ranges)
+    out[module] = {{"most", range.most}, {"threshold", range.threshold}};
+  return out;
+}
+
 json step_of(const QuantizeJob& job, const Quantized& done) {
   json loss = json::object();
   for (const Quantized::Tensor& tensor : done.tensors)
@@ -166,21 +91,41 @@ json step_of(const QuantizeJob& job, const Quantized& done) {
         std::isfinite(tensor.sqnr_db) ? json(std::round(tensor.sqnr_db * 100) / 100) : json();
   json out{{"method", is_int4(job) ? "weights int4" : "weights int8"},
            {"scales", scales_text(job)},
-           {"activations", job.activations ? "dynamic" : "floats"},
+           {"activations", word_of(job.activations, kActivations)},
            {"embeddings", job.embeddings},
            {"keep", job.keep},
            {"kept", done.kept},
            {"sqnr_db", loss}};
   if (is_int4(job)) {
     out["group"] = job.group;
-    const bool by_rows = !job.rows.rows.input.empty();
-    out["rounded"] = by_rows ? "gptq" : "to the nearest";
-    if (by_rows) out["calibrated_by"] = said_rows(job.rows);
+    out["rounded"] = has_rows(job) ? "gptq" : "to the nearest";
   }
-  if (job.activations) out["too_coarse"] = done.too_coarse;
+  if (has_rows(job)) out["calibrated_by"] = said_rows(job.rows);
+  if (job.activations != Activations::floats) out["too_coarse"] = done.too_coarse;
+  if (job.smooth > 0) out["smooth"] = job.smooth;
+  if (job.activations == Activations::by_input_scale) {
+    out["calibration"] = word_of(job.calibration, kCalibrations);
+    out["ranges"] = ranges_json(done);
+  }
   if (!job.limit) return out;
   out["went_back"] = done.went_back;
   out["chosen_by"] = limit_json(*job.limit, done);
+  return out;
+}
+
+using Ranges = decltype(Quantized::ranges);
+
+// How large what comes to each product is, once channels are divided by their factors.
+Ranges ranges_of(const QuantizePlan& plan, const PruneRows& rows, const ChannelNumbers& factors,
+                 Calibration by) {
+  std::vector<std::string> kernels;
+  for (const std::string& module : plan.products) kernels.push_back(kernel_of(module));
+  const auto histograms = rows.histograms(kernels, factors);
+  Ranges out;
+  for (const std::string& module : plan.products) {
+    const AbsHistogram& of = histograms.at(kernel_of(module));
+    out[module] = {.most = of.most, .threshold = threshold_of(of, by)};
+  }
   return out;
 }
 
@@ -196,8 +141,8 @@ std::vector<Quantized::Tensor> losses_of(const SourceFolder& source, const Coded
 }
 
 // The plan without the matrices that lost most.
-Plan without_worst(Plan plan, const std::vector<Quantized::Tensor>& worst_first,
-                   std::size_t count) {
+QuantizePlan without_worst(QuantizePlan plan, const std::vector<Quantized::Tensor>& worst_first,
+                           std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::string module = module_of(worst_first[i].name);
     std::erase(plan.products, module);
@@ -208,20 +153,31 @@ Plan without_worst(Plan plan, const std::vector<Quantized::Tensor>& worst_first,
   return plan;
 }
 
+void refuse(const char* what, const char* hint) { throw UsageError(str("compress: ", what), hint); }
+
 void check_codes(const QuantizeJob& job) {
-  if (!is_int4(job)) return;
-  if (job.embeddings)
-    throw UsageError(
-        "compress: --embeddings with --weights int4: a folder's codes are of one width",
-        "leave out --embeddings, or take --weights int8");
-  if (job.activations)
-    throw UsageError(
-        "compress: --activations dynamic with --weights int4: products are of eight bits",
-        "leave out --activations, or take --weights int8");
+  const bool is_static = job.activations == Activations::by_input_scale;
+  if (is_int4(job) && job.embeddings)
+    refuse("--embeddings with --weights int4: a folder's codes are of one width",
+           "leave out --embeddings, or take --weights int8");
+  if (is_int4(job) && job.activations != Activations::floats)
+    throw UsageError(str("compress: --activations ", word_of(job.activations, kActivations),
+                         " with --weights int4: products are of eight bits"),
+                     "leave out --activations, or take --weights int8");
+  if (job.smooth > 0 && job.activations == Activations::floats)
+    refuse("--smooth without --activations: weights lose more by it, and inputs nothing",
+           "take --activations dynamic or static");
+  if ((is_static || job.smooth > 0) && !has_rows(job))
+    refuse(is_static ? "--activations static takes scales of rows, and there are none"
+                     : "--smooth takes factors of rows, and there are none",
+           "name labelled rows that the model was trained on with --calibrate");
+  if (!is_int4(job) && !is_static && job.smooth == 0 && has_rows(job))
+    refuse("--calibrate with --weights int8, whose codes need no rows",
+           "leave it out, or take --activations static or --weights int4");
 }
 
 // The products whose codes say too little of them stay floats; which, by name.
-std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, Plan& plan,
+std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, QuantizePlan& plan,
                                      const std::string& where) {
   const auto coarse = std::ranges::stable_partition(losses, [&](const Quantized::Tensor& tensor) {
     return tensor.sqnr_db >= kLeastSqnr || is_table(tensor.name);
@@ -232,13 +188,21 @@ std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, Pla
   if (plan.products.empty())
     throw UsageError(str("compress: ", where, ": no matrix has codes of ", kLeastSqnr,
                          " dB of signal to noise, which products of integers need"),
-                     "leave out --activations dynamic");
+                     "leave out --activations");
   std::vector<std::string> out;
   for (const Quantized::Tensor& tensor : worst) out.push_back(tensor.name);
   return out;
 }
 
-CompressedFolder in_codes(const SourceFolder& source, const Plan& plan, const CodedMatrices& codes,
+LazyTensor one_number(float value) {
+  return {{DType::f32, {1}}, [value] {
+            const auto bytes = std::as_bytes(std::span(&value, 1));
+            return std::vector<std::byte>(bytes.begin(), bytes.end());
+          }};
+}
+
+CompressedFolder in_codes(const SourceFolder& source, const QuantizePlan& plan,
+                          const CodedMatrices& codes, const Ranges& ranges,
                           const QuantizeJob& job) {
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   std::erase_if(made.tensors,
@@ -250,14 +214,21 @@ CompressedFolder in_codes(const SourceFolder& source, const Plan& plan, const Co
       for (const auto& [suffix, tensor] : codes.at(module).tensors)
         made.tensors[name + suffix] = tensor;
     }
+  for (const std::string& module : plan.products)
+    if (const auto found = ranges.find(module); found != ranges.end())
+      made.tensors[module + kInputScale] = one_number(input_scale_for(found->second.threshold));
   made.config[kQuantizationConfig] = quantization_config(plan, source.kind, job);
   return made;
 }
 
+bool is_kept(const QuantizePlan& plan, const std::string& module) {
+  return std::ranges::find(plan.kept, module) != plan.kept.end();
+}
+
 // How many of the worst go back so that the score holds; which it is then is in `out`.
-std::size_t going_back(const SourceFolder& source, const Plan& plan, const CodedMatrices& codes,
-                       const QuantizeJob& job, const std::vector<Quantized::Tensor>& worst_first,
-                       Quantized& out) {
+std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
+                       const CodedMatrices& codes, const QuantizeJob& job,
+                       const std::vector<Quantized::Tensor>& worst_first, Quantized& out) {
   const DropLimit& limit = *job.limit;
   const std::string name = str(source.where, " ", ::getpid(), " scores");
   WorkFolder work(temporary_work_folder("compress", name));
@@ -266,8 +237,9 @@ std::size_t going_back(const SourceFolder& source, const Plan& plan, const Coded
   std::map<std::size_t, FolderScore> tried;
   const auto holds = [&](std::size_t count) {
     const std::string folder = work.file(str("without", count));
-    write_compressed_folder(folder, source,
-                            in_codes(source, without_worst(plan, worst_first, count), codes, job));
+    write_compressed_folder(
+        folder, source,
+        in_codes(source, without_worst(plan, worst_first, count), codes, out.ranges, job));
     tried[count] = limit.score(folder);
     remove_tree(folder);
     spdlog::info("compress: {} in floats again: a score of {}, before it was {}",
@@ -277,10 +249,10 @@ std::size_t going_back(const SourceFolder& source, const Plan& plan, const Coded
   const auto found = least_that_holds(worst_first.size() - 1, holds);
   if (!found && !limit.forced)
     throw UsageError(
-        str("compress: a drop of ", limit.most, " (--max-drop) is not reached: with ",
+        str("compress: a drop of ", limit.most, " (", limit.what, ") is not reached: with ",
             worst_first.size() - 1, " of ", worst_first.size(), " matrices in floats the score is ",
             tried.at(worst_first.size() - 1).choice, ", of the model it is ", out.before.choice),
-        "allow a larger drop, or write it all the same with --force");
+        limit.hint);
   out.after = tried.at(found.value_or(0));
   return found.value_or(0);
 }
@@ -305,11 +277,19 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 
 Quantized quantize_weights(const QuantizeJob& job) {
   check_codes(job);
-  const SourceFolder source = open_source_folder(job.from);
-  Plan plan = plan_of(source, job);
-  const CodedMatrices codes = coded_matrices(source, plan, job);
+  (void)OutputDirectory(job.to);  // which says at once that something is there
+  SourceFolder source = open_source_folder(job.from);
+  QuantizePlan plan = plan_of(source, job);
+  std::optional<PruneRows> rows;
+  if (has_rows(job)) rows.emplace(source, job.rows);
+  const ChannelNumbers factors =
+      job.smooth > 0 ? smooth(source, *rows, job.smooth) : ChannelNumbers();
+  const CodedMatrices codes = coded_matrices(source, plan, rows ? &*rows : nullptr, job);
   Quantized out{.tensors = losses_of(source, codes), .kept = {}, .bytes_before = source.bytes};
-  if (job.activations) out.too_coarse = take_coarse(out.tensors, plan, source.where);
+  if (job.activations != Activations::floats)
+    out.too_coarse = take_coarse(out.tensors, plan, source.where);
+  if (job.activations == Activations::by_input_scale)
+    out.ranges = ranges_of(plan, *rows, factors, job.calibration);
   if (job.limit) {
     const std::size_t back = going_back(source, plan, codes, job, out.tensors, out);
     plan = without_worst(plan, out.tensors, back);
@@ -319,7 +299,8 @@ Quantized quantize_weights(const QuantizeJob& job) {
   }
   out.kept = plan.kept;
   std::ranges::sort(out.tensors, {}, &Quantized::Tensor::name);
-  CompressedFolder made = in_codes(source, plan, codes, job);
+  std::erase_if(out.ranges, [&](const auto& item) { return is_kept(plan, item.first); });
+  CompressedFolder made = in_codes(source, plan, codes, out.ranges, job);
   made.step = step_of(job, out);
   out.bytes = write_compressed_folder(job.to, source, made);
   return out;

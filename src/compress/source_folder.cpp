@@ -106,7 +106,7 @@ SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
   out.config = read_model_config(out.folder);
   if (is_quantized(out.config, join_path(out.folder, kConfigFile)) && in_codes == InCodes::refused)
     throw UsageError(str("compress: ", path, ": its weights are ",
-                         is_sparse(out.config, path) ? "sparse" : "in eight bits", " already"),
+                         is_sparse(out.config, path) ? "sparse" : "in codes", " already"),
                      "take the model that it was made of");
   out.tensors = in_codes == InCodes::taken ? plain_weights(out.folder, out.config)
                                            : stored_weights(out.folder);

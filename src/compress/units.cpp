@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 #include "base/error.h"
 #include "checkpoint/cut_heads.h"
 #include "checkpoint/lazy_files.h"
+#include "compress/scaled_tensor.h"
 
 namespace smelt {
 namespace {
@@ -161,22 +161,11 @@ std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_
 void scale_units(CompressedFolder& folder, const CutGroup& group, const CutProduct& product,
                  const std::vector<double>& factors) {
   LazyTensor& tensor = folder.tensors.at(product.output);
-  const LazyTensor plain = as_dtype(tensor, DType::f32);
-  CHECK(plain.shape.dims[1] == std::ssize(factors) * group.width, product.output, " ", plain.shape);
-  const LazyTensor scaled{plain.shape, [plain, factors, width = group.width] {
-                            std::vector<std::byte> bytes = plain.read();
-                            const auto columns = static_cast<std::size_t>(plain.shape.dims[1]);
-                            for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
-                              const std::size_t unit =
-                                  i % columns / static_cast<std::size_t>(width);
-                              float value = 0;
-                              std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
-                              value *= static_cast<float>(factors[unit]);
-                              std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
-                            }
-                            return bytes;
-                          }};
-  tensor = as_dtype(scaled, tensor.shape.dtype);
+  std::vector<float> of_columns;
+  for (const double factor : factors)
+    of_columns.insert(of_columns.end(), static_cast<std::size_t>(group.width),
+                      static_cast<float>(factor));
+  tensor = as_dtype(with_scaled_columns(tensor, std::move(of_columns)), tensor.shape.dtype);
 }
 
 void keep_units(CompressedFolder& folder, const CutGroup& group,

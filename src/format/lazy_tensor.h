@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,9 +34,11 @@ struct LazyTensor {
   std::shared_ptr<const LazyCodes> codes = {};
 };
 
-// A matrix [R,C], or its transpose, as codes s8 [R,C] and scales f32 [R] of its rows.
+// A matrix [R,C], or its transpose, as codes s8 [R,C] and scales f32 [R] of its rows; and the scale
+// f32 [1] of the rows that it is multiplied with, unless each has its own.
 struct LazyCodes {
   LazyTensor codes, scales;
+  std::optional<LazyTensor> input_scale = {};
 };
 
 using LazyTensors = std::map<std::string, LazyTensor, std::less<>>;

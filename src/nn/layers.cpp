@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -102,19 +103,27 @@ static std::vector<Tensor> joined_products(Tensor x, const std::vector<Tensor>& 
 
 namespace {
 
-// Rows [T,I] as codes, each by a scale of its own.
+// Rows [T,I] as codes.
 struct CodedRows {
   Tensor codes;   // s8 [T,I]
-  Tensor scales;  // f32 [T,1]
+  Tensor scales;  // f32 [T,1], or [1,1] for all
 };
 
 // By 127, not by weights' 127.5 (format/int8_rows.h), which would make a tie of a row's largest.
-CodedRows coded_rows(Tensor x) {
+Tensor scales_of(Tensor rows) {
+  const Tensor most = reduce_max(abs(rows), {-1}, KeepDims::yes);
+  return maximum(most / 127.0, full_like(most, 0x1p-23));
+}
+
+// Each row by a scale of its own, or all by the one that is given: what it does not reach becomes
+// the largest code.
+CodedRows coded_rows(Tensor x, Tensor given) {
   const std::int64_t I = x.dim(-1);
   const Tensor rows = reshape(in_f32(x), {x.shape().elements() / I, I});
-  const Tensor most = reduce_max(abs(rows), {-1}, KeepDims::yes);
-  const Tensor scales = maximum(most / 127.0, full_like(most, 0x1p-23));
-  return {.codes = convert(round_nearest_even(rows / scales), DType::s8), .scales = scales};
+  const Tensor scales = given ? reshape(given, {1, 1}) : scales_of(rows);
+  Tensor codes = round_nearest_even(rows / scales);
+  if (given) codes = maximum(minimum(codes, full_like(codes, 127)), full_like(codes, -128));
+  return {.codes = convert(codes, DType::s8), .scales = scales};
 }
 
 // Sums of integers are exact; what they are scaled by is f32.
@@ -124,12 +133,15 @@ Tensor coded_product(const CodedRows& rows, const CodedKernel& kernel) {
 }
 
 std::vector<Tensor> coded_products(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
-  const CodedRows rows = coded_rows(x);
+  std::optional<CodedRows> own;  // one for all of them
   std::vector<Tensor> results;
   for (const Tensor& k : kernels) {
+    const CodedKernel& kernel = *s.coded(k);
+    if (!kernel.input_scale && !own) own = coded_rows(x, {});
+    const CodedRows rows = kernel.input_scale ? coded_rows(x, kernel.input_scale) : *own;
     Dims dims = x.dims();
     dims.back() = k.dim(1);
-    results.push_back(like(x, reshape(coded_product(rows, *s.coded(k)), dims)));
+    results.push_back(like(x, reshape(coded_product(rows, kernel), dims)));
   }
   return results;
 }

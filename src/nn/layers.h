@@ -54,8 +54,9 @@ struct DenseLayer {
 };
 std::vector<Tensor> dense_together(std::span<const DenseLayer> layers, Tensor x, std::int64_t out);
 // x [..., in] x each kernel [in, out], of the type of x, as `s` computes several products of one
-// input; in integers where the kernel is in codes (CodedKernel), by each row of x in codes of its
-// own, and within a layer as if so where Compute::fake_quant says it. Without biases.
+// input; in integers where the kernel is in codes (CodedKernel), by rows of x in codes, each of its
+// own scale or all of the kernel's input_scale, and within a layer as if so where
+// Compute::fake_quant says it. Without biases.
 std::vector<Tensor> products_together(const Scope& s, Tensor x, const std::vector<Tensor>& kernels);
 // What a layer norm's parameters are called: TensorFlow's names, and Flax's.
 struct NormNames {

@@ -33,6 +33,8 @@ Dims stacked_dims(std::int64_t layers, Dims of_one) {
 
 std::string scales_name(std::string_view kernel) { return str(kernel, "_scales"); }
 
+std::string input_scale_name(std::string_view kernel) { return str(kernel, "_input_scale"); }
+
 std::vector<std::string> Parameter::names() const { return layer_names(name, layers); }
 
 Dims Parameter::dims_of_one() const {
@@ -115,6 +117,8 @@ Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
     CHECK(!body_ && dims.size() == 2, full_name, " in codes");
     declare(full_name, {DType::s8, {dims[1], dims[0]}}, init);
     declare(scales_name(full_name), {DType::f32, {dims[1]}}, {});
+    if (compute_.in_codes->find(full_name)->second == RowScales::given)
+      declare(input_scale_name(full_name), {DType::f32, {1}}, {});
     return shared(full_name);
   }
   declare(full_name, {DType::f32, stacked_dims(count_, std::move(dims))}, init);
@@ -133,7 +137,9 @@ Tensor Scope::shared(std::string_view full_name) const {
   // Captured at once: what is made of it belongs to the region, where its gradient is taken.
   const Tensor held = graph_->capture(find(full_name).tensor);
   if (held.dtype() != DType::s8) return gathered(full_name, held);
-  const CodedKernel kernel{held, graph_->capture(find(scales_name(full_name)).tensor)};
+  CodedKernel kernel{held, graph_->capture(find(scales_name(full_name)).tensor)};
+  if (const Parameter* given = parameters_->find(input_scale_name(full_name)))
+    kernel.input_scale = graph_->capture(given->tensor);
   const Tensor floats =
       transpose(convert(held, DType::f32) * reshape(kernel.scales, {held.dim(0), 1}), {1, 0});
   parameters_->coded_.emplace(floats, kernel);

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -49,11 +48,20 @@ Dims stacked_dims(std::int64_t layers, Dims of_one);
 // A kernel [I,O] as codes of eight bits, each output by a scale of its own:
 // kernel[i,o] = codes[o,i] * scales[o].
 struct CodedKernel {
-  Tensor codes;   // s8 [O,I]
-  Tensor scales;  // f32 [O]
+  Tensor codes;             // s8 [O,I]
+  Tensor scales;            // f32 [O]
+  Tensor input_scale = {};  // f32 [1], of RowScales::given
 };
-// What the parameter of a coded kernel's scales is called.
+// By what the rows that come to a product are rounded to codes.
+enum class RowScales {
+  own,    // each by a scale of its own, taken as it comes
+  given,  // all by one, a parameter
+};
+// Kernels in codes by name, and how their products' rows become codes.
+using CodedKernels = std::map<std::string, RowScales, std::less<>>;
+// What the parameters of a coded kernel's scales are called.
 std::string scales_name(std::string_view kernel);
+std::string input_scale_name(std::string_view kernel);
 
 // The parameters of a model in order of declaration.
 class Parameters {
@@ -124,9 +132,9 @@ struct Compute {
   // Most bytes of scores of all words that a device makes at a time (nn/word_head.h); 0: all.
   std::int64_t logits_bytes = 0;
   std::shared_ptr<const Partition> partition = {};  // null: nothing is split
-  // Kernels, by name, that are parameters in codes (CodedKernel) and whose products are of
-  // integers. Null: none. Of unrolled layers alone.
-  std::shared_ptr<const std::set<std::string, std::less<>>> in_codes = {};
+  // Kernels that are parameters in codes (CodedKernel) and whose products are of integers. Null:
+  // none. Of unrolled layers alone.
+  std::shared_ptr<const CodedKernels> in_codes = {};
   // Products within layers take part as products of codes would (nn/fake_quant.h), and learn.
   bool fake_quant = false;
 };

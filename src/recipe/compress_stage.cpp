@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/choice.h"
 #include "base/error.h"
 #include "compress/prune.h"
 #include "compress/quantize.h"
@@ -45,6 +46,16 @@ LabelledFiles rows_at(const std::string& file, bool has_pair) {
   LabelledFiles out{.input = file, .format = FileFormat::jsonl};
   if (has_pair) out.pair = "pair";
   return out;
+}
+
+Activations activations_of(const Recipe& r) {
+  return choose_of(str(r.origin({"compress.activations"}), ": compress.activations"),
+                   r.compress.activations, kActivations);
+}
+
+Calibration calibration_of(const Recipe& r) {
+  return choose_of(str(r.origin({"compress.calibration"}), ": compress.calibration"),
+                   r.compress.calibration, kCalibrations);
 }
 
 bool is_t5(const Recipe& r) { return r.type->name == kAnswersModel; }
@@ -149,13 +160,22 @@ class CompressedModel {
     QuantizeJob job{.from = from,
                     .to = at("int8"),
                     .embeddings = r_.compress.embeddings,
-                    .activations = r_.compress.activations == "dynamic"};
-    if (r_.compress.max_drop >= 0)
+                    .activations = activations_of(r_)};
+    if (job.activations == Activations::by_input_scale) {
+      const std::int64_t most = job.rows.examples;
+      job.rows = rows_to_choose_by();
+      job.rows.examples = std::min(job.rows.examples, most);
+      job.calibration = calibration_of(r_);
+    }
+    if (r_.compress.max_drop >= 0) {
       job.limit = drop_limit({.rows = asked("dev.jsonl"),
                               .metric = {},
                               .batch_size = r_.eval.batch_size,
                               .device = r_.train.device},
                              r_.compress.max_drop, false);
+      job.limit->what = "compress.max_drop";
+      job.limit->hint = "raise compress.max_drop";
+    }
     const Quantized done = quantize_weights(job);
     spdlog::info("compress: {} of {} bytes: {}", done.bytes, done.bytes_before, job.to);
     return job.to;
@@ -201,10 +221,15 @@ void check_compress(const Recipe& r) {
   }
   checks.require(is_t5(r) || c.decoder_layers == 0, {"compress.decoder_layers"},
                  "compress.decoder_layers is of a T5", "leave it out: compress.layers are cut");
-  checks.require(c.activations == "floats" || c.activations == "dynamic", {"compress.activations"},
-                 str("compress.activations is '", c.activations, "'"), "give floats or dynamic");
-  checks.require(c.activations == "floats" || c.int8, {"compress.activations"},
+  const Activations activations = activations_of(r);
+  checks.require(activations == Activations::floats || c.int8, {"compress.activations"},
                  "compress.activations is of compress.int8, which is false", "set that to true");
+  (void)calibration_of(r);
+  checks.require(
+      !r.is_set("compress.calibration") || activations == Activations::by_input_scale,
+      {"compress.calibration"},
+      str("compress.calibration is of activations: static, and they are ", c.activations),
+      "leave it out, or set compress.activations to static");
   checks.require(c.max_drop < 0 || c.int8, {"compress.max_drop"},
                  "compress.max_drop is of compress.int8, which is false", "set that to true");
   checks.require(is_t5(r) || classify_model(r).problem != Problem::answer_spans,

@@ -126,7 +126,7 @@ struct CompressSection {
   bool rescale = true;
   std::int64_t examples = 2048;
   bool int8 = false, embeddings = true;
-  std::string activations = "floats";
+  std::string activations = "floats", calibration = "percentile";
   double max_drop = -1;
   std::string batches = "1,8,32", lengths = "32,128";
   std::int64_t rounds = 20;

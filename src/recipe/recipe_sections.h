@@ -253,9 +253,14 @@ void visit_fields(C& c, Visitor&& visit) {
         "neurons and heads that stay are rescaled, so that they make up for the others");
   visit("examples", c.examples, "rows that neurons and heads are chosen by, at most");
   visit("int8", c.int8, "then weights in eight bits: a smaller folder, not a faster model");
-  visit("activations", c.activations,
-        "of int8: floats, or dynamic: what comes to a product is rounded to eight bits, too, and "
-        "products are of integers");
+  visit(
+      "activations", c.activations,
+      "of int8: floats, dynamic or static: what comes to a product is rounded to eight bits, too, "
+      "each token by its own scale or all by one of data.train's rows, and products are of "
+      "integers");
+  visit("calibration", c.calibration,
+        "of static: what is taken for the largest of what comes to a product: minmax, percentile, "
+        "entropy or mse");
   visit("embeddings", c.embeddings, "the tables in eight bits, too");
   visit("max_drop", c.max_drop,
         "points of the score that eight bits may lose: matrices that lose most stay floats; below "

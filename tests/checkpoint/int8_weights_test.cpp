@@ -117,6 +117,37 @@ TEST_F(Int8Folder, NamesWhatDoesNotFit) {
   EXPECT_THAT(refusal(tensors), HasSubstr("'a.weight_zero_point': codes that are not about 0"));
 }
 
+TEST_F(Int8Folder, HasTheScaleOfItsInputsBesideItsCodes) {
+  json config = quantized();
+  config[kQuantizationConfig]["config_groups"]["group_0"] = {
+      {"targets", {"Linear"}}, {"input_activations", activations_by_input_scale()}};
+  const std::vector<float> scale{0.25F}, two{0.25F, 0.5F};
+  const auto refusal_of = [&](const TensorMap& tensors) {
+    write(tensors);
+    return error_of<UsageError>([&] { plain_weights(dir_.path(), config); });
+  };
+  TensorMap tensors = small();
+  EXPECT_THAT(refusal_of(tensors),
+              HasSubstr("'a.weight' is to be multiplied with rows of one scale, and there is no "
+                        "'a.input_scale'\n  hint: copy the folder again"));
+  tensors["a.input_scale"] = view_of(DType::f32, {2}, two);
+  EXPECT_THAT(refusal_of(tensors), HasSubstr("'a.input_scale' is f32[2], not one scale for all"));
+  tensors["a.input_scale"] = view_of(DType::f32, {1}, scale);
+  tensors["a.input_zero_point"] = view_of(DType::s8, {2}, kZeros);
+  EXPECT_THAT(refusal_of(tensors), HasSubstr("'a.input_zero_point': codes that are not about 0"));
+  tensors.erase("a.input_zero_point");
+  write(tensors);
+  const CapturedLog log;
+  EXPECT_TRUE(is_quantized(config, "config.json"));
+  EXPECT_EQ(log.text(), "");
+  const LazyTensors plain = plain_weights(dir_.path(), config);
+  EXPECT_EQ(plain.size(), 2);
+  const LazyTensors codes = as_codes(plain);
+  ASSERT_EQ(codes.size(), 4);
+  EXPECT_THAT(floats(codes.at("a.weight_input_scale")), ElementsAre(0.25));
+  EXPECT_EQ(as_codes(plain_weights(dir_.path(), quantized())).size(), 2);  // floats: none is taken
+}
+
 TEST(QuantizationConfig, OfAnotherWayIsRefused) {
   EXPECT_FALSE(is_quantized(json::object(), "config.json"));
   EXPECT_FALSE(is_quantized({{kQuantizationConfig, nullptr}}, "config.json"));

@@ -20,6 +20,7 @@ namespace smelt {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -98,11 +99,33 @@ TEST_F(DropLimitTest, WhatNothingReachesIsWrittenOnlyWhenForced) {
       error_of<UsageError>([&] { quantize(0.0005); }),
       HasSubstr(
           "a drop of 0.0005 (--max-drop) is not reached: with 11 of 12 matrices in floats the "
-          "score is 0.999, of the model it is 1\n  hint: allow a larger drop"));
+          "score is 0.999, of the model it is 1\n  hint: allow a larger drop, or write it all the "
+          "same with --force"));
   EXPECT_THAT(list_folder(dir_.path()), ElementsAre("hf"));
+  const QuantizeJob of_recipe{.from = dir_.file("hf"),
+                              .to = dir_.file("int8"),
+                              .limit = DropLimit{.score = score,
+                                                 .most = 0.0005,
+                                                 .what = "compress.max_drop",
+                                                 .hint = "raise compress.max_drop"}};
+  EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(of_recipe); }),
+              AllOf(HasSubstr("(compress.max_drop) is not reached"),
+                    testing::EndsWith("hint: raise compress.max_drop")));
   const Quantized forced = quantize(0.0005, true);
   EXPECT_EQ(forced.tensors.size(), 12);
   EXPECT_TRUE(forced.went_back.empty());
+}
+
+TEST_F(DropLimitTest, NothingIsScoredWhereTheFolderIsTaken) {
+  write_file(dir_.file("int8/notes"), "mine");
+  const QuantizeJob job{.from = dir_.file("hf"),
+                        .to = dir_.file("int8"),
+                        .limit = DropLimit{.score = [](const std::string&) -> FolderScore {
+                          throw std::logic_error("scored");
+                        }}};
+  EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),
+              HasSubstr("already holds something else"));
+  EXPECT_EQ(read_file(dir_.file("int8/notes")), "mine");
 }
 
 TEST_F(DropLimitTest, ATypedCommandScoresRowsByHalves) {

@@ -34,7 +34,8 @@ using testing::HasSubstr;
 
 class DynamicInt8 : public testing::Test {
  protected:
-  Quantized quantize(const std::string& to = "w8a8", bool activations = true) const {
+  Quantized quantize(const std::string& to = "w8a8",
+                     Activations activations = Activations::by_row) const {
     return quantize_weights(
         {.from = dir_.file("hf"), .to = dir_.file(to), .activations = activations});
   }
@@ -48,7 +49,7 @@ TEST_F(DynamicInt8, HasTheScoresOfItsRuleByNumpy) {
   golden.write_folder(dir_.file("hf"));
   quantize();
   const auto scores = scores_of_folder(golden, dir_.file("w8a8"));
-  const std::string tool = "dynamic_int8_twin.py";
+  const std::string tool = "int8_products_twin.py";
   EXPECT_LE(largest_difference(scores, logits_by(tool, golden, dir_.file("w8a8"))), 2e-5);
   EXPECT_GE(largest_difference(scores, logits_by(tool + " --floats", golden, dir_.file("w8a8"))),
             1e-3);
@@ -57,7 +58,7 @@ TEST_F(DynamicInt8, HasTheScoresOfItsRuleByNumpy) {
 TEST_F(DynamicInt8, SaysSoInTheFormatsWords) {
   GoldenClassify("bert").write_folder(dir_.file("hf"));
   quantize();
-  quantize("w8a16", false);
+  quantize("w8a16", Activations::floats);
   const auto group = [&](const std::string& folder) {
     const json config = json::parse(read_file(dir_.file(folder + "/config.json")));
     return config["quantization_config"]["config_groups"]["group_0"]["input_activations"];
@@ -77,7 +78,7 @@ TEST_P(DynamicInt8OfT5, AnswersNearlyAsItsCodesAlone) {
   REQUIRE_PLUGIN("cpu");
   GoldenT5(GetParam()).write_folder(dir_.file("hf"));
   quantize();
-  quantize("w8a16", false);
+  quantize("w8a16", Activations::floats);
   const auto is = answers_of_folder(dir_.file("w8a8")), was = answers_of_folder(dir_.file("w8a16"));
   EXPECT_NE(is, was);
   for (std::size_t i = 0; i < is.size(); ++i) EXPECT_NEAR(is[i].second, was[i].second, 0.1);
@@ -145,7 +146,8 @@ TEST_F(DynamicInt8, LeavesAMatrixInFloatsWhoseCodesSayTooLittle) {
     wide.tensors[at + "output.dense.weight"] = filled({16, F}, layer == 0 ? 2.6F : 0.01F);
   }
   write_compressed_folder(dir_.file("wide"), source, wide);
-  QuantizeJob job{.from = dir_.file("wide"), .to = dir_.file("w8a8"), .activations = true};
+  QuantizeJob job{
+      .from = dir_.file("wide"), .to = dir_.file("w8a8"), .activations = Activations::by_row};
   const Quantized done = quantize_weights(job);
   EXPECT_THAT(done.too_coarse, ElementsAre("bert.encoder.layer.0.output.dense.weight"));
   EXPECT_EQ(done.tensors.size(), 11);
@@ -156,7 +158,7 @@ TEST_F(DynamicInt8, LeavesAMatrixInFloatsWhoseCodesSayTooLittle) {
   job.keep = {"*attention*", "*intermediate*", "*.1.output*"};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),
               HasSubstr("no matrix has codes of 20 dB of signal to noise, which products of "
-                        "integers need\n  hint: leave out --activations dynamic"));
+                        "integers need\n  hint: leave out --activations"));
   EXPECT_FALSE(exists(dir_.file("none")));
 }
 

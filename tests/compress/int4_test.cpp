@@ -125,6 +125,9 @@ TEST_P(Int4Folder, HoldsTheNearestCodesWithoutRows) {
   const Quantized done = quantize_weights(job());
   check_by_numpy("int4", "--source " + dir_.file("hf"));
   EXPECT_LT(done.bytes, done.bytes_before);
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { quantize_weights({.from = dir_.file("int4"), .to = dir_.file("again")}); }),
+              HasSubstr("int4: its weights are in codes already\n  hint: take the model that"));
   const json step = json::parse(read_file(dir_.file("int4/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "weights int4");
   EXPECT_EQ(step["rounded"], "to the nearest");
@@ -168,7 +171,7 @@ TEST(Int4, NamesWhatItCannotTake) {
                         "--group a multiple of 8 that divides 8"));
   EXPECT_THAT(refusal([](QuantizeJob& job) { job.embeddings = true; }),
               HasSubstr("--embeddings with --weights int4"));
-  EXPECT_THAT(refusal([](QuantizeJob& job) { job.activations = true; }),
+  EXPECT_THAT(refusal([](QuantizeJob& job) { job.activations = Activations::by_row; }),
               HasSubstr("--activations dynamic with --weights int4"));
   EXPECT_FALSE(exists(dir.file("out")));
 }

@@ -165,7 +165,7 @@ TEST_F(Prune, CutsOnceAndBeforeItIsQuantized) {
   EXPECT_EQ(steps[0]["kept_layers"], json::array({0}));
   EXPECT_EQ(steps[1]["method"], "weights int8");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "int8"),
-              HasSubstr("its weights are in eight bits already"));
+              HasSubstr("its weights are in codes already"));
   EXPECT_FALSE(exists(dir_.file("again")));
 }
 

@@ -260,7 +260,7 @@ TEST_F(Quantize, NamesWhatItCannotTake) {
   refusal({});
   QuantizeJob again{.from = dir_.file("int8"), .to = dir_.file("again")};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(again); }),
-              HasSubstr("its weights are in eight bits already\n  hint: take the model that"));
+              HasSubstr("its weights are in codes already\n  hint: take the model that"));
   EXPECT_FALSE(exists(dir_.file("again")));
   json config = json::parse(read_file(dir_.file("hf/config.json")));
   config["architectures"] = {"BertModel"};

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <regex>
-#include <set>
 
 #include "hlo/writer.h"
 #include "nn/layers.h"
@@ -24,11 +24,11 @@ constexpr std::int64_t T = 4, I = 40, O = 24;
 
 // Two layers of one input, "a" in codes and "b" as `both` says.
 struct TwoLayers {
-  explicit TwoLayers(bool both) {
-    std::set<std::string, std::less<>> names{"a/kernel"};
-    if (both) names.insert("b/kernel");
+  explicit TwoLayers(bool both, RowScales of_a = RowScales::own) {
+    CodedKernels kernels{{"a/kernel", of_a}};
+    if (both) kernels["b/kernel"] = RowScales::own;
     Compute compute;
-    compute.in_codes = std::make_shared<const std::set<std::string, std::less<>>>(names);
+    compute.in_codes = std::make_shared<const CodedKernels>(kernels);
     const Tensor x = program.graph.argument({DType::f32, {2, T / 2, I}});
     const Scope root(program.graph, parameters, {}, compute);
     const std::array layers{DenseLayer{root / "a", {}}, DenseLayer{root / "b", {}}};
@@ -46,20 +46,21 @@ struct TwoLayers {
   Parameters parameters;
 };
 
-// The rule by loops, its sums in 64 bits. `in`: x, codes, scales.
+// The rule by loops, its sums in 64 bits. `given`: the scale of all rows; 0: each has its own.
 std::vector<float> by_loops(const Value& x, const Value& codes, const Value& scales,
-                            const Value& bias) {
+                            const Value& bias, float given = 0) {
   std::vector<float> out;
   for (std::int64_t t = 0; t < T; ++t) {
     float most = 0;
     for (std::int64_t i = 0; i < I; ++i)
       most = std::max(most, std::fabs(static_cast<float>(x.real[t * I + i])));
-    const float scale = std::max(most / 127.0F, 0x1p-23F);
+    const float scale = given > 0 ? given : std::max(most / 127.0F, 0x1p-23F);
     for (std::int64_t o = 0; o < O; ++o) {
       std::int64_t sum = 0;
       for (std::int64_t i = 0; i < I; ++i) {
         const float code = std::nearbyint(static_cast<float>(x.real[t * I + i]) / scale);
-        sum += static_cast<std::int64_t>(code) * codes.integer(o * I + i);
+        sum +=
+            static_cast<std::int64_t>(std::clamp(code, -128.0F, 127.0F)) * codes.integer(o * I + i);
       }
       out.push_back(static_cast<float>(sum) * scale * static_cast<float>(scales.real[o]) +
                     static_cast<float>(bias.real[o]));
@@ -81,6 +82,25 @@ TEST(CodedProducts, AreSumsOfIntegersThatAreExact) {
     ASSERT_EQ(got[layer].shape, (Shape{DType::f32, {2, T / 2, O}}));
     for (std::size_t i = 0; i < want.size(); ++i)
       EXPECT_NEAR(got[layer].real[i], want[i], 1e-3 + 1e-6 * std::abs(want[i]));
+  }
+}
+
+// x is within ±2: with 1/128 for all rows half of it becomes the largest code.
+TEST(CodedProducts, OfAGivenScaleStandBesideThoseOfRowsOwn) {
+  REQUIRE_PLUGIN("cpu");
+  const TwoLayers layers(true, RowScales::given);
+  auto values = layers.values();  // x, a's codes, scales, input's scale and bias, b's
+  ASSERT_EQ(values.size(), 8);
+  ASSERT_EQ(values[3].shape, (Shape{DType::f32, {1}}));
+  for (const float scale : {0x1p-7F, 0.03F}) {
+    values[3].real[0] = scale;
+    const auto got = run_on_cpu(layers.program, values);
+    const auto of_a = by_loops(values[0], values[1], values[2], values[4], scale),
+               of_b = by_loops(values[0], values[5], values[6], values[7]);
+    for (std::size_t i = 0; i < of_a.size(); ++i) {
+      EXPECT_NEAR(got[0].real[i], of_a[i], 1e-3 + 1e-6 * std::abs(of_a[i]));
+      EXPECT_NEAR(got[1].real[i], of_b[i], 1e-3 + 1e-6 * std::abs(of_b[i]));
+    }
   }
 }
 

@@ -37,8 +37,8 @@ struct OneProduct {
     Compute compute;
     compute.joined_products = joined;
     if (kernel == Kernel::in_codes)
-      compute.in_codes = std::make_shared<const std::set<std::string, std::less<>>>(
-          std::set<std::string, std::less<>>{in_layer ? "layer_0/kernel" : "kernel"});
+      compute.in_codes = std::make_shared<const CodedKernels>(
+          CodedKernels{{in_layer ? "layer_0/kernel" : "kernel", RowScales::own}});
     const Tensor x = program.graph.argument({DType::f32, {2, kTokens / 2, kIn}});
     Scope s(program.graph, parameters, {}, compute);
     if (kernel == Kernel::fake) s = s.fake_quantized();

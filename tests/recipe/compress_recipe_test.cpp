@@ -102,8 +102,15 @@ TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
   EXPECT_THAT(refusal({"out=gs://bucket/run"}),
               HasSubstr("compress: gs://bucket/run is not on this machine, where its folders are "
                         "made\n  hint: leave the section out"));
-  EXPECT_THAT(refusal({"compress.activations=static"}),
-              HasSubstr("compress.activations is 'static'"));
+  EXPECT_THAT(refusal({"compress.activations=statik"}),
+              HasSubstr("--set: compress.activations 'statik' is unknown\n  hint: did you mean "
+                        "'static'?"));
+  EXPECT_THAT(refusal({"compress.int8=true", "compress.calibration=mse"}),
+              HasSubstr("compress.calibration is of activations: static, and they are floats"));
+  EXPECT_THAT(refusal({"compress.int8=true", "compress.activations=static",
+                       "compress.calibration=minimax"}),
+              HasSubstr("compress.calibration 'minimax' is unknown\n  hint: did you mean "
+                        "'minmax'?"));
   EXPECT_THAT(refusal({"compress.activations=dynamic"}),
               HasSubstr("compress.activations is of compress.int8, which is false"));
   EXPECT_THAT(refusal({"compress.max_drop=1"}),

@@ -1,11 +1,12 @@
 """Scores of a BERT classifier whose products are of integers, in numpy, by the rule that its folder states.
 
-python tools/dynamic_int8_twin.py FOLDER --inputs IN --outputs OUT [--floats]
+python tools/int8_products_twin.py FOLDER --inputs IN --outputs OUT [--floats]
 
-FOLDER is in compressed-tensors' format "int-quantized" with input_activations of eight bits, symmetric, dynamic, by
-token (W8A8). Of each row that comes to such a product: scale = max(max|x| / 127, 2^-23), codes = x / scale rounded half
-to even; products are summed as int64 and scaled by row and output. All else is f32. IN holds input_ids,
-input_mask and segment_ids [B,S]; OUT gets class_logits [B,C]. --floats: codes times scales, with rows that stay floats.
+FOLDER is in compressed-tensors' format "int-quantized" with input_activations of eight bits, symmetric (W8A8): dynamic by
+token, where each row that comes to such a product has scale = max(max|x| / 127, 2^-23), or static by tensor, where all
+have the module's input_scale. Codes are x / scale rounded half to even, within -128 ... 127; products are summed as int64
+and scaled by row and output. All else is f32. IN holds input_ids, input_mask and segment_ids [B,S]; OUT gets class_logits
+[B,C]. --floats: codes times scales, with rows that stay floats.
 """
 import argparse
 import json
@@ -16,7 +17,8 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 F = np.float32
-ACTIVATIONS = {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "token", "dynamic": True}
+ACTIVATIONS = {"num_bits": 8, "type": "int", "symmetric": True}
+DYNAMIC, STATIC = {"strategy": "token", "dynamic": True}, {"strategy": "tensor", "dynamic": False}
 gelu = np.vectorize(lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))), otypes=[F])
 gelu_new = np.vectorize(lambda x: 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), otypes=[F])
 
@@ -29,7 +31,10 @@ class Model:
         groups = self.config["quantization_config"]["config_groups"].values()
         linear = [g for g in groups if "Linear" in g["targets"]]
         assert len(linear) == 1, linear
-        assert all(linear[0]["input_activations"][k] == v for k, v in ACTIVATIONS.items()), linear
+        said = linear[0]["input_activations"]
+        self.static = said["strategy"] == "tensor"
+        wanted = ACTIVATIONS | (STATIC if self.static else DYNAMIC)
+        assert all(said[k] == v for k, v in wanted.items()), linear
 
     def matrix(self, name):
         w = self.tensors[name + ".weight"]
@@ -39,8 +44,11 @@ class Model:
         w = self.tensors[name + ".weight"]
         if w.dtype != np.int8 or self.floats:
             return x @ self.matrix(name).T + self.tensors[name + ".bias"]
-        scale = np.maximum(np.abs(x).max(-1, keepdims=True) / F(127), F(2**-23))
-        codes = np.rint(x / scale).astype(np.int64)
+        if self.static:
+            scale = self.tensors[name + ".input_scale"]
+        else:
+            scale = np.maximum(np.abs(x).max(-1, keepdims=True) / F(127), F(2**-23))
+        codes = np.clip(np.rint(x / scale), -128, 127).astype(np.int64)
         sums = codes @ w.astype(np.int64).T
         return sums.astype(F) * scale * self.tensors[name + ".weight_scale"][:, 0] + self.tensors[name + ".bias"]
 

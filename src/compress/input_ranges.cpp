@@ -1,0 +1,85 @@
+#include "compress/input_ranges.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "compress/product_inputs.h"
+#include "ops/ops.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kMostNumbers = std::size_t{1} << 28;  // of a batch, f32
+
+std::size_t numbers_of(const ProductInput& input) {
+  return static_cast<std::size_t>(input.tokens * input.columns);
+}
+
+// |x| of tokens, each divided by its factor; -1 of padding.
+Tensor magnitudes(const ProductInput& input, const ChannelNumbers& factors, Tensor rows,
+                  Tensor counts) {
+  Tensor all = abs(rows);
+  if (const auto found = factors.find(input.parameters.front()); found != factors.end()) {
+    const std::vector<double> by(found->second.begin(), found->second.end());
+    all = all / constant(rows.graph(), by, {DType::f32, {1, input.columns}});
+  }
+  return all * counts + (counts - 1.0);
+}
+
+void check_finite(const AbsHistogram& histogram, const ProductInput& input,
+                  const std::string& where) {
+  if (!std::isfinite(histogram.most))
+    throw UsageError(
+        str("compress: ", where, ": what comes to ", input.parameters.front(), " is not finite"),
+        "take a model that computes numbers of these rows");
+}
+
+}  // namespace
+
+ChannelNumbers channel_maxima(const Task& task, const std::vector<std::string>& parameters,
+                              const RowPass& pass) {
+  const std::vector<ProductInput> inputs = product_inputs(task, parameters, pass);
+  std::vector<std::vector<float>> most;
+  for (const ProductInput& input : inputs)
+    most.emplace_back(static_cast<std::size_t>(input.columns));
+  ask_inputs(task, inputs, pass,
+             {.of = [](const ProductInput&, Tensor rows,
+                       Tensor counts) { return std::vector{reduce_max(abs(rows) * counts, {0})}; },
+              .take =
+                  [&](std::size_t i, std::size_t, std::span<const float> values) {
+                    std::ranges::transform(most[i], values, most[i].begin(),
+                                           [](float a, float b) { return std::max(a, b); });
+                  }});
+  ChannelNumbers out;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (const std::string& parameter : inputs[i].parameters) out[parameter] = most[i];
+  return out;
+}
+
+std::map<std::string, AbsHistogram> input_histograms(const Task& task,
+                                                     const std::vector<std::string>& parameters,
+                                                     const ChannelNumbers& factors,
+                                                     const RowPass& pass) {
+  std::map<std::string, AbsHistogram> out;
+  each_group(product_inputs(task, parameters, pass), numbers_of, kMostNumbers,
+             [&](const std::vector<ProductInput>& together) {
+               std::vector<AbsHistogram> found(together.size());
+               ask_inputs(task, together, pass,
+                          {.of =
+                               [&](const ProductInput& input, Tensor rows, Tensor counts) {
+                                 return std::vector{magnitudes(input, factors, rows, counts)};
+                               },
+                           .take =
+                               [&](std::size_t i, std::size_t, std::span<const float> values) {
+                                 found[i].add(values);
+                                 check_finite(found[i], together[i], pass.where);
+                               }});
+               for (std::size_t i = 0; i < together.size(); ++i)
+                 for (const std::string& parameter : together[i].parameters)
+                   out[parameter] = found[i];
+             });
+  return out;
+}
+
+}  // namespace smelt

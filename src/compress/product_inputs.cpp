@@ -1,0 +1,125 @@
+#include "compress/product_inputs.h"
+
+#include <memory>
+#include <regex>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+#include "step/program.h"
+
+namespace smelt {
+namespace {
+
+// The rows [B,L,C] that each kernel's product takes, by the kernel.
+std::unordered_map<Tensor, Tensor> inputs_by_kernel(std::span<const Tensor> losses) {
+  std::unordered_map<Tensor, Tensor> out;
+  for (const Node* node : reachable(losses))
+    if (node->op == &kDotGeneral) out.emplace(node->inputs[1], node->inputs[0]);
+  return out;
+}
+
+// A decoder's tokens are its own, but for what it is told of the encoder's.
+std::size_t stack_of(const std::string& parameter) {
+  const bool of_encoder =
+      parameter.ends_with("EncDecAttention/k") || parameter.ends_with("EncDecAttention/v");
+  return parameter.starts_with("decoder/") && !of_encoder ? 1 : 0;
+}
+
+struct Taken {
+  std::string parameter;
+  Tensor rows;
+  Tensor mask;  // s32 [B,L]
+};
+
+std::vector<Taken> taken_by(const Task& task, const std::vector<std::string>& parameters,
+                            const Scope& root, const Inputs& inputs) {
+  CHECK(task.tells.has_value(), task.name);
+  Told told;
+  told.stacks.resize(task.tells->sizes.stacks.size());
+  std::vector<Tensor> losses;
+  for (const Measure& m : task.tells->objective(root, inputs, told).losses) losses.push_back(m.sum);
+  const auto by_kernel = inputs_by_kernel(losses);
+  std::vector<Taken> out;
+  for (const std::string& name : parameters) {
+    const auto found = by_kernel.find(root.shared(name));
+    CHECK(found != by_kernel.end(), name, " has no product");
+    out.push_back({name, found->second, told.stacks.at(stack_of(name)).mask});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string kernel_of(std::string module) {
+  const bool is_attention_of_t5 = module.find("Attention.") != std::string::npos;
+  module = std::regex_replace(module, std::regex(R"(\.block\.(\d+)\.layer\.(\d+)\.)"),
+                              "/block_$1/layer_00$2/");
+  module = std::regex_replace(module, std::regex(R"(\.layer\.(\d+)\.)"), "/layer_$1/");
+  for (char& c : module)
+    if (c == '.') c = '/';
+  return is_attention_of_t5 ? module : module + "/kernel";
+}
+
+std::vector<ProductInput> product_inputs(const Task& task,
+                                         const std::vector<std::string>& parameters,
+                                         const RowPass& pass) {
+  const auto out = std::make_shared<std::vector<ProductInput>>();
+  Prediction asked{.features = task.features, .outputs = [&](const Scope& root, const Inputs& in) {
+                     std::unordered_map<Tensor, std::size_t> places;
+                     const auto taken = taken_by(task, parameters, root, in);
+                     for (const Taken& one : taken) {
+                       const auto [at, is_new] = places.emplace(one.rows, out->size());
+                       if (is_new)
+                         out->push_back({{}, one.mask.shape().elements(), one.rows.dim(-1)});
+                       (*out)[at->second].parameters.push_back(one.parameter);
+                     }
+                     return std::vector<Tensor>{taken.front().rows};
+                   }};
+  (void)predict_program(asked, pass.rows());
+  return std::move(*out);
+}
+
+void each_group(const std::vector<ProductInput>& inputs,
+                const std::function<std::size_t(const ProductInput& input)>& size, std::size_t most,
+                const std::function<void(std::vector<ProductInput> group)>& take) {
+  std::vector<ProductInput> group;
+  std::size_t held = 0;
+  for (const ProductInput& input : inputs) {
+    if (!group.empty() && held + size(input) > most) {
+      take(std::move(group));
+      group.clear();
+      held = 0;
+    }
+    group.push_back(input);
+    held += size(input);
+  }
+  if (!group.empty()) take(std::move(group));
+}
+
+void ask_inputs(const Task& task, const std::vector<ProductInput>& inputs, const RowPass& pass,
+                const AskedInputs& asked) {
+  std::vector<std::string> parameters;
+  for (const ProductInput& input : inputs) parameters.push_back(input.parameters.front());
+  const auto outputs = [&](const Scope& root, const Inputs& in) {
+    std::vector<Tensor> out;
+    const auto taken = taken_by(task, parameters, root, in);
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      const auto& [parameter, rows, mask] = taken[i];
+      const std::int64_t T = inputs[i].tokens, C = inputs[i].columns;
+      CHECK(rows.shape().elements() == T * C, parameter, rows.shape());
+      const Tensor counts = reshape(convert(mask, DType::f32), {T, 1});
+      for (const Tensor one : asked.of(inputs[i], reshape(rows, {T, C}), counts))
+        out.push_back(one);
+    }
+    CHECK(out.size() == inputs.size() * asked.outputs, out.size());
+    return out;
+  };
+  ask_rows(pass, {.features = task.features, .outputs = outputs},
+           [&](std::size_t i, std::span<const float> values) {
+             asked.take(i / asked.outputs, i % asked.outputs, values);
+           });
+}
+
+}  // namespace smelt

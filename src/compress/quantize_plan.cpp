@@ -1,0 +1,102 @@
+#include "compress/quantize_plan.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "checkpoint/int4_weights.h"
+#include "checkpoint/int8_weights.h"
+
+namespace smelt {
+namespace {
+
+using nlohmann::json;
+
+// Which patterns a module fits; each notes that it did.
+class Kept {
+ public:
+  explicit Kept(const std::vector<std::string>& patterns)
+      : patterns_(patterns), used_(patterns.size(), false) {}
+  bool has(const std::string& module) {
+    bool found = false;
+    for (std::size_t i = 0; i < patterns_.size(); ++i)
+      if (::fnmatch(patterns_[i].c_str(), module.c_str(), 0) == 0) found = used_[i] = true;
+    return found;
+  }
+  void check(const std::string& example) const {
+    for (std::size_t i = 0; i < patterns_.size(); ++i)
+      if (!used_[i])
+        throw UsageError(str("compress: --keep ", patterns_[i], " fits no matrix"),
+                         str("they are called as ", example, "; * stands for any text"));
+  }
+
+ private:
+  const std::vector<std::string>& patterns_;
+  std::vector<bool> used_;
+};
+
+json said_activations(Activations activations) {
+  if (activations == Activations::by_row) return activations_by_row();
+  if (activations == Activations::by_input_scale) return activations_by_input_scale();
+  return nullptr;
+}
+
+json group(const std::vector<std::string>& targets, const QuantizeJob& job,
+           const json& activations) {
+  json weights{{"num_bits", is_int4(job) ? 4 : 8},
+               {"type", "int"},
+               {"symmetric", true},
+               {"strategy", is_int4(job) ? "group" : "channel"},
+               {"dynamic", false},
+               {"observer", "minmax"}};
+  if (is_int4(job)) weights["group_size"] = job.group;
+  return {{"targets", targets},
+          {"weights", weights},
+          {"input_activations", activations},
+          {"output_activations", nullptr}};
+}
+
+}  // namespace
+
+QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job) {
+  QuantizePlan plan;
+  Kept kept(job.keep);
+  std::string example;
+  for (const auto& [name, tensor] : source.tensors) {
+    if (!is_matrix(name, tensor) || is_copy_of_table(name, source)) continue;
+    const std::string module = module_of(name);
+    if (is_in_layer(name)) example = module;
+    const bool table = is_table(name);
+    const bool wanted = is_in_layer(name) || (table && job.embeddings);
+    auto& list = kept.has(module) || !wanted ? plan.kept : table ? plan.tables : plan.products;
+    list.push_back(module);
+  }
+  kept.check(example);
+  if (plan.products.empty() && plan.tables.empty())
+    throw UsageError(str("compress: ", source.where, ": no matrix is left to quantize"),
+                     "give fewer --keep");
+  return plan;
+}
+
+json quantization_config(const QuantizePlan& plan, CompressKind kind, const QuantizeJob& job) {
+  json ignore = json::array();
+  for (const std::string& module : plan.kept)
+    if (!is_table(str(module, kWeight)) && !is_distances(module)) ignore.push_back(module);
+  const json head = "lm_head";  // a module also where it is the table
+  if (kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
+    ignore.push_back(head);
+  json groups = json::object();
+  if (!plan.products.empty())
+    groups["group_0"] = group({"Linear"}, job, said_activations(job.activations));
+  if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables, job, nullptr);
+  return {{"quant_method", kQuantMethod},
+          {"format", is_int4(job) ? kPackQuantized : kIntQuantized},
+          {"quantization_status", "compressed"},
+          {"config_groups", groups},
+          {"ignore", ignore},
+          {"kv_cache_scheme", nullptr},
+          {"global_compression_ratio", nullptr}};
+}
+
+}  // namespace smelt

@@ -1,0 +1,39 @@
+#include "compress/scaled_tensor.h"
+
+#include <functional>
+
+#include "base/error.h"
+#include "checkpoint/lazy_files.h"
+
+namespace smelt {
+namespace {
+
+// By what factor_of() says of a value's place.
+LazyTensor scaled(const LazyTensor& tensor, const std::function<float(std::size_t at)>& factor_of) {
+  const LazyTensor plain = as_dtype(tensor, DType::f32);
+  return {plain.shape, [plain, factor_of] {
+            auto values = read_values<float>(plain);
+            for (std::size_t i = 0; i < values.size(); ++i) values[i] *= factor_of(i);
+            const auto bytes = std::as_bytes(std::span(values));
+            return std::vector<std::byte>(bytes.begin(), bytes.end());
+          }};
+}
+
+}  // namespace
+
+LazyTensor with_scaled_rows(const LazyTensor& tensor, std::vector<float> factors) {
+  CHECK(tensor.shape.dims.at(0) == std::ssize(factors), tensor.shape, " ", factors.size());
+  const auto of_row = static_cast<std::size_t>(tensor.shape.elements()) / factors.size();
+  return scaled(tensor, [factors = std::move(factors), of_row](std::size_t i) {
+    return factors[i / of_row];
+  });
+}
+
+LazyTensor with_scaled_columns(const LazyTensor& matrix, std::vector<float> factors) {
+  CHECK(matrix.shape.dims.at(1) == std::ssize(factors), matrix.shape, " ", factors.size());
+  return scaled(matrix, [factors = std::move(factors)](std::size_t i) {
+    return factors[i % factors.size()];
+  });
+}
+
+}  // namespace smelt

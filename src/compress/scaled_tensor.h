@@ -1,0 +1,14 @@
+// A matrix [R,C], or a vector [R], times a factor for each row or column.
+#pragma once
+
+#include <vector>
+
+#include "format/lazy_tensor.h"
+
+namespace smelt {
+
+// Both are made when they are read, in f32.
+LazyTensor with_scaled_rows(const LazyTensor& tensor, std::vector<float> factors);
+LazyTensor with_scaled_columns(const LazyTensor& matrix, std::vector<float> factors);
+
+}  // namespace smelt
