@@ -114,10 +114,17 @@ std::string machine_name(const JobSpec& spec) { return "smelt-" + spec.run; }
 
 const char* word_of(JobStep step) { return word_of(step, kSteps).data(); }
 
+double paid_until(const JobMachine& machine, double now) {
+  constexpr double kGuardTakes = 600;
+  if (machine.gone > 0) return machine.gone;
+  return std::min(now, std::max({machine.asked, machine.seen, machine.deadline + kGuardTakes}));
+}
+
 double dollars_so_far(const JobJournal& journal, double now) {
   double sum = 0;
   for (const JobMachine& m : journal.machines)
-    sum += std::max(0.0, (m.gone > 0 ? m.gone : now) - m.paid_from) / 3600 * m.dollars_an_hour;
+    if (m.paid_from > 0)
+      sum += std::max(0.0, paid_until(m, now) - m.paid_from) / 3600 * m.dollars_an_hour;
   return sum;
 }
 

@@ -42,8 +42,10 @@ enum class JobStep { stage, machine, install, train, stop, clean, collect, ended
 struct JobMachine {
   std::string zone, operation;  // "": none is known
   double dollars_an_hour = 0;
-  double asked = 0, paid_from = 0, gone = 0;  // seconds since 1970; gone 0: it may be there
-  double deadline = 0;                        // when it deletes itself
+  double asked = 0;      // seconds since 1970; or when it last stood in the queue
+  double paid_from = 0;  // 0: it stands in the queue, for nothing
+  double gone = 0;       // 0: it may be there
+  double deadline = 0;   // when it deletes itself
   double seen = 0;                            // when it was last there
   bool shown = false;                         // it was seen, as a node or in the queue
 };
@@ -73,6 +75,10 @@ struct JobJournal {
 
 std::string machine_name(const JobSpec& spec);
 const char* word_of(JobStep step);
+
+// Until when a machine is paid for, at most: until it is gone, which it is by itself ten minutes
+// after its deadline, or was seen to be there later.
+double paid_until(const JobMachine& machine, double now);
 
 // What was paid for all machines until now, by the prices that are known.
 double dollars_so_far(const JobJournal& journal, double now);

@@ -1,6 +1,7 @@
 #include "cloud/job_scenario.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 
@@ -28,6 +29,7 @@ JobScenario::JobScenario(unsigned seed, GoogleStandIn& google) : draw_(seed), go
   fake_.completes_unasked = true;
   fake_.page = 100;
   fake_.hidden_looks = static_cast<int>(draw_() % 4);
+  fake_.seconds = now_;
   fake_.node_looks = 1000;  // not by looks, but in their time
 }
 
@@ -35,19 +37,20 @@ void JobScenario::meet_rival() {
   if (is_rival_ && --rival_lasts <= 0) killed_ = true;
   if (is_rival_ || rival_at == 0 || --rival_at > 0) return;
   is_rival_ = had_rival_ = true;
-  told += str(now_ - 1.8e9, " A RIVAL\n");
+  told += str(now_ - kBegin, " A RIVAL\n");
   try {
     supervise();
   } catch (const Killed&) {
     killed_ = false;
   }
-  told += str(now_ - 1.8e9, " THE FIRST AGAIN\n");
+  told += str(now_ - kBegin, " THE FIRST AGAIN\n");
   is_rival_ = false;
 }
 
 void JobScenario::may_kill() {
   meet_rival();
-  if (killed_ || chance(rules.kills)) {
+  const bool leaves = away > 0 && now_ >= kBegin + leaves_at;
+  if (killed_ || leaves || chance(rules.kills)) {
     killed_ = true;
     throw Killed();
   }
@@ -265,7 +268,7 @@ void JobScenario::supervise() {
                    may_kill();
                    pass(seconds);
                  },
-                 [this](const std::string& line) { told += str(now_ - 1.8e9, " ", line, "\n"); },
+                 [this](const std::string& line) { told += str(now_ - kBegin, " ", line, "\n"); },
                  [](const std::string&) {},
                  [](const std::string&, double seconds) { return std::to_string(seconds); },
                  [] {},
@@ -298,13 +301,15 @@ void JobScenario::run() {
       supervise();
     } catch (const TakenOver&) {
       ++taken_over;
-      told += str(now_ - 1.8e9, " TAKEN OVER\n");
+      told += str(now_ - kBegin, " TAKEN OVER\n");
     } catch (const Killed&) {
       ++kills;
-      told += str(now_ - 1.8e9, " KILLED\n");
+      told += str(now_ - kBegin, " KILLED\n");
       if (rules.abandoned) {
         outcome = "abandoned";
         pass(spec.silence + 3600);
+      } else if (away > 0) {
+        pass(std::exchange(away, 0));
       } else {
         pass(chance(0.7) ? uniform(draw_, 1, 300) : uniform(draw_, 300, 3 * 3600));
       }

@@ -27,6 +27,8 @@ struct ScenarioRules {
   double install_takes = 60;  // seconds
 };
 
+inline constexpr double kBegin = 1.8e9;  // seconds since 1970
+
 class JobScenario : private JobWorkers {
  public:
   JobScenario(unsigned seed, GoogleStandIn& google);
@@ -42,6 +44,9 @@ class JobScenario : private JobWorkers {
   // of its own, and the first goes on as if nothing had been. 0 = never.
   int rival_at = 0, rival_lasts = 0;
   int crashes_with = 0;  // the command, at its first step
+  // Seconds from the begin, until when the supervisor is killed; for which nobody comes then. 0 =
+  // not.
+  double leaves_at = 0, away = 0;
 
   // What came of it.
   std::string outcome, why;
@@ -95,7 +100,7 @@ class JobScenario : private JobWorkers {
   Worker& reach(const TpuNode& node);
 
   std::mt19937 draw_;
-  double now_ = 1.8e9;
+  double now_ = kBegin;
   bool killed_ = false, is_rival_ = false, had_rival_ = false;
   std::optional<std::string> journal_;
   int generation_ = 0, jobs_ = 0;

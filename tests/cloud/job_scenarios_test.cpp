@@ -27,7 +27,7 @@ void draw_rules(JobScenario& scenario, unsigned seed) {
   scenario.spec.queued = draw() % 5 == 0;
   scenario.spec.silence = 1800 + real(3600);
   if (draw() % 4 == 0) scenario.spec.budget = 0.8 + real(1.5);
-  if (draw() % 6 == 0) scenario.spec.until = 1.8e9 + 1200 + real(5000);
+  if (draw() % 6 == 0) scenario.spec.until = kBegin + 1200 + real(5000);
   if (draw() % 5 == 0) scenario.rival_at = 1 + static_cast<int>(draw() % 80);
   scenario.rival_lasts = 1 + static_cast<int>(draw() % 80);
 }
@@ -115,6 +115,23 @@ TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
   EXPECT_EQ(scenario.outcome, "budget") << scenario.told;
   EXPECT_EQ(join(scenario.faults_found, "; "), "");
   EXPECT_GT(scenario.dollars, 0.9);
+}
+
+// The machine deletes itself after its silence, and what stands in the queue costs nothing.
+TEST_F(JobScenarios, DaysOfAbsenceAreNotPaidFor) {
+  for (const bool queued : {false, true}) {
+    JobScenario scenario(7, google_);
+    scenario.spec.queued = queued;
+    scenario.google().queue_looks = 40;  // it still stands there when the supervisor leaves
+    scenario.leaves_at = 900;
+    scenario.away = 3 * 24 * 3600;
+    scenario.total = 20000;
+    scenario.run();
+    EXPECT_EQ(scenario.kills, 1);
+    EXPECT_EQ(scenario.outcome, "done") << scenario.told;
+    EXPECT_EQ(join(scenario.faults_found, "; "), "");
+    EXPECT_NEAR(scenario.journal_dollars, scenario.dollars, 0.5);
+  }
 }
 
 // A machine that does not delete itself is paid for as long as it was seen.
