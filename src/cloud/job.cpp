@@ -63,7 +63,7 @@ void Job::tell(const std::string& line) {
 }
 
 void Job::tell_error(const std::string& text) {
-  if (text != told_) tell(str(text, "; tried again"));
+  if (text != told_ || world_.now() - told_at_ >= kTellEvery) tell(str(text, "; tried again"));
   told_ = text;
 }
 
@@ -122,14 +122,17 @@ void Job::stage() {
   go(JobStep::machine);
 }
 
+// Patience is a leader's: what it has slept through is not counted.
 void Job::machine() {
   const double now = world_.now();
-  if (journal_.seeking_since == 0) journal_.seeking_since = now;
-  if (now - journal_.seeking_since > journal_.spec.patience)
+  if (sought_at_ > 0)
+    sought_ += std::min(now - sought_at_, world_.times.apart + world_.times.poll);
+  sought_at_ = now;
+  if (sought_ > journal_.spec.patience)
     return fail("there was no machine in all the time that it was waited for");
   try {
     if (const auto node = machines_.seek()) {
-      journal_.seeking_since = 0;
+      sought_ = sought_at_ = 0;
       tell(str(node->zone, ": ", node->name, " is READY"));
       go(JobStep::install);
     }
@@ -145,19 +148,23 @@ void Job::lost(const std::string& what) {
   tell(str(what, ": another is made"));
   useless_since_ = 0;
   was_reached_ = false;
-  journal_.seeking_since = world_.now();
   go(JobStep::machine);
 }
 
+bool Job::is_given_up(const std::string& why) {
+  if (++journal_.fruitless < journal_.spec.attempts) return false;
+  fail(str(journal_.fruitless, " machines and starts in a row came to no new checkpoint; ", why));
+  return true;
+}
+
+// From where one try failed to where the next begins: each may take its time to fail.
 void Job::useless(const std::string& why) {
   const double now = world_.now();
-  if (useless_since_ == 0 || now - failed_at_ > world_.times.apart + world_.times.poll)
+  if (useless_since_ == 0 || began_ - failed_at_ > world_.times.apart + world_.times.poll)
     useless_since_ = now;
   failed_at_ = now;
   if (now - useless_since_ < world_.times.useless) return tell_error(first_line(why));
-  if (++journal_.fruitless >= journal_.spec.attempts)
-    return fail(str(journal_.fruitless, " machines and starts in a row came to no new checkpoint; ",
-                    first_line(why)));
+  if (is_given_up(first_line(why))) return;
   machines_.remove();
   lost(str("the machine is of no use (", first_line(why), ")"));
 }
@@ -171,15 +178,29 @@ void Job::unheard(const std::string& why) {
   was_reached_ ? useless(why) : tell_error(first_line(why));
 }
 
-void Job::install() {
-  const auto node = machines_.current();
-  if (!node) return lost("the machine is lost");
-  const double left = seconds_left(journal_, world_.now());
-  journal_.machines.back().deadline = world_.now() + left;
-  save();
+// Its machine does not delete itself under the leader that waits for it, however short its silence
+// is to be.
+JobWorkers::Part Job::next_part(double wanted) {
+  const double now = world_.now();
+  const double at_most = std::min(wanted, time_to_close(journal_, world_.times, now).seconds);
+  if (at_most <= 0) throw SystemError("no time is left for the installation");
+  const double left = seconds_left(journal_, now, at_most + world_.times.apart);
+  journal_.machines.back().deadline = now + left;
   try {
-    const double to_close = time_to_close(journal_, world_.times, world_.now()).seconds;
-    world_.workers.install(*node, left, std::min(left, to_close));
+    save();
+  } catch (const SystemError& error) {  // of the bucket, and no fault of the machine
+    tell_error(first_line(error.what()));
+  }
+  return {at_most, left};
+}
+
+void Job::install() {
+  constexpr const char* kLost = "the machine is lost";
+  const auto node = machines_.current();
+  if (!node && useless_since_ > 0 && is_given_up(kLost)) return;
+  if (!node) return lost(kLost);
+  try {
+    world_.workers.install(*node, [this](double wanted) { return next_part(wanted); });
   } catch (const Stopped&) {
     throw;
   } catch (const SystemError& error) {
@@ -187,8 +208,9 @@ void Job::install() {
   } catch (const CredentialsRefused&) {
     throw;
   } catch (const UsageError& error) {
-    if (!machines_.current()) return lost("the machine is lost");
-    return fail(error.what());
+    if (machines_.current()) return fail(error.what());
+    if (is_given_up(kLost)) return;
+    return lost(kLost);
   }
   useless_since_ = 0;
   was_reached_ = true;
@@ -314,6 +336,7 @@ void Job::collect() {
 
 void Job::tick() {
   std::string why;
+  began_ = world_.now();
   try {
     require_lead();
   } catch (const Stopped&) {

@@ -68,7 +68,6 @@ void visit_journal(Journal& j, const Visit& visit) {
   visit("owner", j.owner);
   visit("zone", j.zone);
   visit("not_before", j.not_before);
-  visit("seeking_since", j.seeking_since);
   visit("starts", j.starts);
   visit("fruitless", j.fruitless);
   visit("refusals", j.refusals);
@@ -128,12 +127,12 @@ double dollars_so_far(const JobJournal& journal, double now) {
   return sum;
 }
 
-double seconds_left(const JobJournal& journal, double now) {
+double seconds_left(const JobJournal& journal, double now, double at_least) {
   constexpr double kLast = 240;  // a minute to save, three to be deleted
   const JobSpec& spec = journal.spec;
   const JobMachine* there = journal.there();
   const double rate = there == nullptr ? 0 : there->dollars_an_hour;
-  double left = spec.silence;
+  double left = std::max(spec.silence, at_least);
   if (rate > 0)
     left = std::min(left, (spec.budget - dollars_so_far(journal, now)) / rate * 3600 - kLast);
   if (spec.until > 0) left = std::min(left, spec.until - now - kLast);

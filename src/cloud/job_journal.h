@@ -57,7 +57,6 @@ struct JobJournal {
   std::vector<JobMachine> machines;      // at most the last is there
   std::size_t zone = 0;                  // the next to be asked
   double not_before = 0;                 // when, after all of them had none
-  double seeking_since = 0;              // 0: not
   std::optional<std::int64_t> progress;  // the newest checkpoint that was seen
   int starts = 0, fruitless = 0;         // of the command; since that checkpoint
   int refusals = 0;                      // rounds through all zones without a machine
@@ -84,8 +83,9 @@ double paid_until(const JobMachine& machine, double now);
 double dollars_so_far(const JobJournal& journal, double now);
 
 // Until the machine that is there deletes itself, unless it hears of a supervisor: its silence, or
-// what is left of money and time but for what saving and deleting take.
-double seconds_left(const JobJournal& journal, double now);
+// what is left of money and time but for what saving and deleting take. A silence of at least so
+// many seconds.
+double seconds_left(const JobJournal& journal, double now, double at_least = 0);
 
 nlohmann::ordered_json json_of(const JobJournal& journal);
 // UsageError beginning with `where` for what is no journal.

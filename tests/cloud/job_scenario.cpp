@@ -49,7 +49,9 @@ void JobScenario::meet_rival() {
 
 void JobScenario::may_kill() {
   meet_rival();
-  const bool leaves = away > 0 && now_ >= kBegin + leaves_at;
+  const bool is_out = away > 0 && now_ >= kBegin + leaves_at;
+  const bool leaves = is_out && !sleeps;
+  if (is_out && sleeps) pass(std::exchange(away, 0));
   if (killed_ || leaves || chance(rules.kills)) {
     killed_ = true;
     throw Killed();
@@ -196,10 +198,13 @@ JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   return found->second;
 }
 
-void JobScenario::install(const TpuNode& node, double seconds_left, double at_most) {
-  reach(node).deadline = now_ + seconds_left;
-  pass(std::min(rules.install_takes, at_most));
-  if (rules.install_takes > at_most) throw SystemError("no answer in time");
+void JobScenario::install(const TpuNode& node, const NextPart& next) {
+  for (int i = 0; i < 2; ++i) {
+    const Part part = next(1800);
+    reach(node).deadline = now_ + part.seconds_left;
+    pass(std::min(rules.install_takes, part.at_most));
+    if (rules.install_takes > part.at_most) throw SystemError("no answer in time");
+  }
   if (rules.uninstallable) throw SystemError("smelt setup tpu: no route");
   if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
 }
@@ -315,6 +320,7 @@ void JobScenario::run() {
       }
     }
   }
+  seconds = now_ - kBegin;
   for (const auto& [name, state] : fake_.states())
     if (!rules.abandoned || state != "PREEMPTED") found(str("left behind: ", name, ", ", state));
   if (!rules.abandoned && fake_.queue_length() > 0) found("left in the queue");

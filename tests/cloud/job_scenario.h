@@ -24,7 +24,7 @@ struct ScenarioRules {
   bool abandoned = false;  // after the first kill nobody comes back
   bool powerless = false;  // the machine's account may not delete it
   bool uninstallable = false;
-  double install_takes = 60;  // seconds
+  double install_takes = 60;  // seconds, each of its two parts
 };
 
 inline constexpr double kBegin = 1.8e9;  // seconds since 1970
@@ -47,9 +47,11 @@ class JobScenario : private JobWorkers {
   // Seconds from the begin, until when the supervisor is killed; for which nobody comes then. 0 =
   // not.
   double leaves_at = 0, away = 0;
+  bool sleeps = false;  // and goes on then, instead
 
   // What came of it.
   std::string outcome, why;
+  double seconds = 0;          // that it took
   double dollars = 0;          // that Google would ask for
   double journal_dollars = 0;  // that the job knows of
   double checkpoint = 0;
@@ -65,7 +67,7 @@ class JobScenario : private JobWorkers {
     bool ready = false, runs = false, ended = false, is_log_kept = false;
     int status = 0;
   };
-  void install(const TpuNode& node, double seconds_left, double at_most) override;
+  void install(const TpuNode& node, const NextPart& next) override;
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left,
             const std::vector<std::uint64_t>& log_from) override;

@@ -72,6 +72,16 @@ TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
             "5 starts in a row came to no new checkpoint");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.uninstallable = true; }),
             "5 machines and starts in a row came to no new checkpoint; smelt setup tpu: no route");
+  EXPECT_EQ(given_up([](JobScenario& s) {  // each try takes its time to fail
+              s.rules.uninstallable = true;
+              s.rules.install_takes = 400;
+            }),
+            "5 machines and starts in a row came to no new checkpoint; smelt setup tpu: no route");
+  EXPECT_EQ(given_up([](JobScenario& s) {
+              s.rules.preempted = 0.01;
+              s.rules.install_takes = 1500;
+            }),
+            "5 machines and starts in a row came to no new checkpoint; the machine is lost");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unreached = 1; }),
             "5 machines and starts in a row came to no new checkpoint; ssh: connect to host: "
             "Connection timed out");
@@ -131,6 +141,32 @@ TEST_F(JobScenarios, DaysOfAbsenceAreNotPaidFor) {
     EXPECT_EQ(scenario.outcome, "done") << scenario.told;
     EXPECT_EQ(join(scenario.faults_found, "; "), "");
     EXPECT_NEAR(scenario.journal_dollars, scenario.dollars, 0.5);
+  }
+}
+
+// Its machine is not deleted under who waits for it.
+TEST_F(JobScenarios, AnInstallationMayTakeLongerThanTheSilence) {
+  JobScenario scenario(7, google_);
+  scenario.spec.silence = 600;
+  scenario.rules.install_takes = 1200;
+  scenario.run();
+  EXPECT_EQ(scenario.outcome, "done") << scenario.told;
+  EXPECT_EQ(join(scenario.faults_found, "; "), "");
+  EXPECT_EQ(scenario.machines, 1);
+}
+
+// Whether it was another process before, or slept.
+TEST_F(JobScenarios, PatienceIsThatOfWhoLeads) {
+  for (const bool sleeps : {false, true}) {
+    JobScenario scenario(7, google_);
+    scenario.rules.no_capacity = 1;
+    scenario.spec.patience = 5 * 3600;
+    scenario.leaves_at = 4 * 3600;
+    scenario.away = 25 * 3600;
+    scenario.sleeps = sleeps;
+    scenario.run();
+    EXPECT_EQ(scenario.outcome, "failed");
+    EXPECT_GT(scenario.seconds, (sleeps ? 4 + 25 : 5 + 25) * 3600 + 1800) << scenario.told;
   }
 }
 
