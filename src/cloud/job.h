@@ -30,6 +30,8 @@ class JobWorkers {
   // The package, where it is not there yet, and what deletes the machine by itself. SystemError
   // where a part is not done in its time.
   virtual void install(const TpuNode& node, const NextPart& next) = 0;
+  // Whether its own account may delete the machine; nothing where that is not known.
+  virtual std::optional<bool> may_delete_itself(const TpuNode& node) = 0;
   virtual void start(const TpuNode& node, const std::string& command) = 0;
   // It is told so anew.
   virtual Look look(const TpuNode& node, double seconds_left,
@@ -120,6 +122,7 @@ class Job {
   void useless(const std::string& why);
   bool is_given_up(const std::string& why);
   JobWorkers::Part next_part(double wanted);
+  void judge_switch(const TpuNode& node);
   void unheard(const std::string& why);
   void rest_of_log(const TpuNode& node);
   void keep_log(const TpuNode& node);

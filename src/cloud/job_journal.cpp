@@ -61,6 +61,7 @@ void visit_machine(Machine& m, const Visit& visit) {
   visit("deadline", m.deadline);
   visit("seen", m.seen);
   visit("shown", m.shown);
+  visit("stays", m.stays);
 }
 
 template <class Journal, class Visit>

@@ -48,6 +48,7 @@ struct JobMachine {
   double deadline = 0;   // when it deletes itself
   double seen = 0;                            // when it was last there
   bool shown = false;                         // it was seen, as a node or in the queue
+  bool stays = false;                         // its account may not delete it
 };
 
 struct JobJournal {

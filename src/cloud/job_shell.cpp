@@ -8,6 +8,7 @@
 #include "base/run_program.h"
 #include "cloud/credential_file.h"
 #include "cloud/file_hash.h"
+#include "cloud/json_text.h"
 #include "cloud/machine_calls.h"
 #include "cloud/remote_job.h"
 #include "store/folder.h"
@@ -252,6 +253,15 @@ void JobShell::install(const TpuNode& node, const NextPart& next) {
           "sudo -n apt-get install -y -qq python3-venv; } >/dev/null\n\"",
           package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup);
   require(shell(node, all, setup, time_of(next_part(node))), node, str("smelt setup ", spec_.setup, ": "));
+}
+
+// All workers have one account.
+std::optional<bool> JobShell::may_delete_itself(const TpuNode& node) {
+  const Workers one(1, access(node).workers.front());
+  const auto asked = shell(node, one, ask_rights_command(spec_.project, tools_.guard.projects));
+  const auto answer = nlohmann::json::parse(asked.front().out, nullptr, false);
+  if (asked.front().status != 0 || !answer.is_object()) return std::nullopt;
+  return !array_in(answer, "permissions").empty();
 }
 
 // A worker on which it runs already, as one got it and another was not reached, keeps it.

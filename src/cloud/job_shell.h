@@ -28,6 +28,7 @@ class JobShell : public JobWorkers {
   JobShell(JobSpec spec, ShellTools tools);
 
   void install(const TpuNode& node, const NextPart& next) override;
+  std::optional<bool> may_delete_itself(const TpuNode& node) override;
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left,
             const std::vector<std::uint64_t>& log_from) override;

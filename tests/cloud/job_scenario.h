@@ -68,6 +68,7 @@ class JobScenario : private JobWorkers {
     int status = 0;
   };
   void install(const TpuNode& node, const NextPart& next) override;
+  std::optional<bool> may_delete_itself(const TpuNode&) override { return !rules.powerless; }
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left,
             const std::vector<std::uint64_t>& log_from) override;

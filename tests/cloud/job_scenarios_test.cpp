@@ -179,6 +179,7 @@ TEST_F(JobScenarios, MoneyIsCountedWhereTheMachineMayNotDeleteItself) {
   scenario.total = 40000;
   scenario.run();
   EXPECT_GT(scenario.kills, 3);
+  EXPECT_NE(scenario.told.find("the machine's account may not delete it"), std::string::npos);
   EXPECT_GE(scenario.journal_dollars + 0.05, scenario.dollars) << scenario.told;
 }
 

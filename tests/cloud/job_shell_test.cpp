@@ -49,7 +49,7 @@ class JobShellTest : public TpuTest {
     shell_.emplace(spec, ShellTools{tpu_,
                                     {local_user(), "0", "", servers_->config(), {}, false},
                                     [this](const std::string& line) { told_ += line + "\n"; },
-                                    {"", "$HOME", "http://" + bucket_.host()},
+                                    {"", "$HOME", "http://" + bucket_.host(), "http://" + bucket_.host()},
                                     0});
   }
   std::string write_package() const {
@@ -84,10 +84,11 @@ class JobShellTest : public TpuTest {
   }
 
   std::string in_bucket_;  // the package there
+  std::string rights_ = "{}";
   std::chrono::milliseconds bucket_late_{0};
   HttpServer bucket_{[this](const ServedRequest& request) {
     const bool reads = request.method == "GET";
-    ServedAnswer answer{reads && in_bucket_.empty() ? 403 : 200, reads ? in_bucket_ : "{}"};
+    ServedAnswer answer{reads && in_bucket_.empty() ? 403 : 200, reads ? in_bucket_ : rights_};
     answer.late = bucket_late_;
     return answer;
   }};
@@ -164,6 +165,15 @@ TEST_F(JobShellTest, AnInstallationEndsInItsTime) {
   bucket_late_ = std::chrono::hours(1);
   EXPECT_THAT(error_of<SystemError>([&] { shell_->install(node_, within(1)); }),
               HasSubstr("no answer in time"));
+}
+
+TEST_F(JobShellTest, WhetherItMayDeleteItselfIsAskedOfGoogle) {
+  EXPECT_EQ(shell_->may_delete_itself(node_), false);  // the answer is empty
+  EXPECT_EQ(bucket_.requests().front().target, "/v1/projects/p:testIamPermissions");
+  rights_ = R"({"permissions": ["tpu.nodes.delete"]})";
+  EXPECT_EQ(shell_->may_delete_itself(node_), true);
+  rights_ = "no JSON";
+  EXPECT_EQ(shell_->may_delete_itself(node_), std::nullopt);
 }
 
 TEST_F(JobShellTest, TheLogOfEachWorkerGoesToTheBucket) {
