@@ -125,8 +125,7 @@ void Job::stage() {
 // Patience is a leader's: what it has slept through is not counted.
 void Job::machine() {
   const double now = world_.now();
-  if (sought_at_ > 0)
-    sought_ += std::min(now - sought_at_, world_.times.apart + world_.times.poll);
+  if (sought_at_ > 0) sought_ += std::min(now - sought_at_, world_.times.apart + world_.times.poll);
   sought_at_ = now;
   if (sought_ > journal_.spec.patience)
     return fail("there was no machine in all the time that it was waited for");

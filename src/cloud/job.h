@@ -137,10 +137,10 @@ class Job {
   JobMachines machines_;
   std::string written_;  // the journal as it was last written
   std::string told_;     // the last error, which is not told twice
-  double began_ = 0;  // what is done now
+  double began_ = 0;     // what is done now
   double useless_since_ = 0, failed_at_ = 0;
   double sought_ = 0, sought_at_ = 0;  // seconds without a machine; when it was last counted
-  bool was_reached_ = false;  // this machine, by this process
+  bool was_reached_ = false;           // this machine, by this process
   double told_at_ = 0;
   bool was_told_to_stop_ = false;
 };

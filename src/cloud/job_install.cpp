@@ -46,8 +46,9 @@ void Job::judge_switch(const TpuNode& node) {
   const auto may = world_.workers.may_delete_itself(node);
   journal_.machines.back().stays = may == false;
   if (may == false)
-    tell("the machine's account may not delete it (roles/tpu.admin): with nobody to lead its job "
-         "it ends that alone, and is paid for until somebody comes");
+    tell(
+        "the machine's account may not delete it (roles/tpu.admin): with nobody to lead its job "
+        "it ends that alone, and is paid for until somebody comes");
   if (!may) tell("whether the machine's account may delete it is not known");
 }
 

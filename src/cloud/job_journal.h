@@ -46,9 +46,9 @@ struct JobMachine {
   double paid_from = 0;  // 0: it stands in the queue, for nothing
   double gone = 0;       // 0: it may be there
   double deadline = 0;   // when it deletes itself
-  double seen = 0;                            // when it was last there
-  bool shown = false;                         // it was seen, as a node or in the queue
-  bool stays = false;                         // its account may not delete it
+  double seen = 0;       // when it was last there
+  bool shown = false;    // it was seen, as a node or in the queue
+  bool stays = false;    // its account may not delete it
 };
 
 struct JobJournal {

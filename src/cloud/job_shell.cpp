@@ -236,7 +236,8 @@ void JobShell::bring_package(const TpuNode& node) {
           "tar --zstd -xf ",
           kPackage, " && rm ", kPackage, " && test -x smelt/bin/smelt && cd .. && rm -rf \"",
           folder, "\" && mv \"", folder, ".new\" \"", folder, "\"");
-  require(shell(node, bare, unpack, time_of(next_part(node))), node, "the package was not unpacked: ");
+  require(shell(node, bare, unpack, time_of(next_part(node))), node,
+          "the package was not unpacked: ");
 }
 
 void JobShell::install(const TpuNode& node, const NextPart& next) {
@@ -252,7 +253,8 @@ void JobShell::install(const TpuNode& node, const NextPart& next) {
       str("python3 -c 'import venv, ensurepip' 2>/dev/null || { sudo -n apt-get update -qq && "
           "sudo -n apt-get install -y -qq python3-venv; } >/dev/null\n\"",
           package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup);
-  require(shell(node, all, setup, time_of(next_part(node))), node, str("smelt setup ", spec_.setup, ": "));
+  require(shell(node, all, setup, time_of(next_part(node))), node,
+          str("smelt setup ", spec_.setup, ": "));
 }
 
 // All workers have one account.

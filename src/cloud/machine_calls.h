@@ -19,8 +19,8 @@ std::string keep_log_function(const JobSpec& spec, const std::string& storage);
 // That of one worker, once; its exit status is curl's.
 std::string keep_log_command(const JobSpec& spec, const std::string& storage, int worker);
 
-// Prints Google's answer, in JSON, to the question whether the machine's account may delete nodes of
-// the project: "permissions" has that right, or nothing. `projects`:
+// Prints Google's answer, in JSON, to the question whether the machine's account may delete nodes
+// of the project: "permissions" has that right, or nothing. `projects`:
 // "https://cloudresourcemanager.googleapis.com".
 std::string ask_rights_command(const std::string& project, const std::string& projects);
 

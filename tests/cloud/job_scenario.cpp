@@ -9,6 +9,7 @@ namespace smelt {
 namespace {
 
 constexpr double kPiece = 5;  // seconds, of which all is the same
+constexpr std::size_t kMostLog = 1000;  // bytes at a look
 constexpr double kSaves = 20, kGuardSaves = 60;
 
 double uniform(std::mt19937& draw, double from, double to) {
@@ -98,6 +99,7 @@ void JobScenario::work(Worker& worker, double seconds) {
   if (!stopped && worker.steps < total) return;
   worker.runs = false;
   worker.ended = true;
+  worker.log += std::string(5 * kMostLog, '.') + "its last word\n";
   worker.status = worker.steps >= total ? 0 : 75;
   checkpoint = std::max(checkpoint, worker.steps);
 }
@@ -216,18 +218,22 @@ void JobScenario::start(const TpuNode& node, const std::string&) {
   worker.runs = true;
   worker.ended = worker.is_log_kept = false;
   worker.stops_at = 0;
+  worker.log.clear();
   worker.steps = checkpoint;
   may_kill();
 }
 
 JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left,
-                                   const std::vector<std::uint64_t>&) {
+                                   const std::vector<std::uint64_t>& log_from) {
   Worker& worker = reach(node);
   worker.deadline = now_ + seconds_left;
   Look out;
   using State = Look::State;
   out.state = worker.runs ? State::running : worker.ended ? State::ended : State::none;
   out.status = worker.status;
+  const std::size_t from = log_from.empty() ? 0 : log_from.front();
+  if (from < worker.log.size()) out.log = worker.log.substr(from, kMostLog);
+  out.log_end = {from + out.log.size()};
   return out;
 }
 
@@ -274,7 +280,7 @@ void JobScenario::supervise() {
                    pass(seconds);
                  },
                  [this](const std::string& line) { told += str(now_ - kBegin, " ", line, "\n"); },
-                 [](const std::string&) {},
+                 [this](const std::string& text) { printed += text; },
                  [](const std::string&, double seconds) { return std::to_string(seconds); },
                  [] {},
                  [] {},

@@ -57,12 +57,12 @@ class JobScenario : private JobWorkers {
   double checkpoint = 0;
   int kills = 0, preemptions = 0, machines = 0, requests = 0, taken_over = 0;
   std::vector<std::string> faults_found;  // of the supervisor; none is right
-  std::string told;
+  std::string told, printed;
 
  private:
   struct Worker {
     double steps = 0, deadline = 0, stops_at = 0;
-    std::string state;
+    std::string state, log;
     double changes_at = 0;  // being made, or deleted, until then
     bool ready = false, runs = false, ended = false, is_log_kept = false;
     int status = 0;

@@ -116,6 +116,17 @@ TEST_F(JobScenarios, AQueueThatStandsStillIsLeftForTheNextZones) {
   }
 }
 
+// Of the command that has ended, and of the one that was ended.
+TEST_F(JobScenarios, AllThatWasPrintedIsShownBeforeTheMachineGoes) {
+  for (const double until : {0.0, kBegin + 3000}) {
+    JobScenario scenario(7, google_);
+    scenario.spec.until = until;
+    scenario.run();
+    EXPECT_EQ(scenario.outcome, until > 0 ? "until" : "done");
+    EXPECT_TRUE(scenario.printed.ends_with("its last word\n"));
+  }
+}
+
 // An installation that hangs is paid for, too.
 TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
   JobScenario scenario(7, google_);

@@ -46,11 +46,12 @@ class JobShellTest : public TpuTest {
     spec.folder = "gs://bucket/job";
     spec.package = write_package();
     spec.package_sha256 = file_sha256(spec.package);
-    shell_.emplace(spec, ShellTools{tpu_,
-                                    {local_user(), "0", "", servers_->config(), {}, false},
-                                    [this](const std::string& line) { told_ += line + "\n"; },
-                                    {"", "$HOME", "http://" + bucket_.host(), "http://" + bucket_.host()},
-                                    0});
+    shell_.emplace(spec,
+                   ShellTools{tpu_,
+                              {local_user(), "0", "", servers_->config(), {}, false},
+                              [this](const std::string& line) { told_ += line + "\n"; },
+                              {"", "$HOME", "http://" + bucket_.host(), "http://" + bucket_.host()},
+                              0});
   }
   std::string write_package() const {
     make_folders(home_.dir.file("pack/smelt/bin"));
