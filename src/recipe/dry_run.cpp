@@ -155,7 +155,6 @@ void add_memory(const Recipe& r, Lines& lines) {
   if (r.train.devices > 1)
     lines.add("memory, all devices",
               str(bytes_text(one.least() * static_cast<double>(r.train.devices)), " of these"));
-  check_machine_memory(r);
 }
 
 // By its compiler alone.
@@ -284,6 +283,7 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning, const Accelerat
   add_fields(r, lines);
   add_inputs(r, lines);
   // Before anything is compiled, which takes minutes.
+  check_machine_memory(r);
   Lines outputs;
   add_outputs(r, beginning, outputs);
   check_stages(r, beginning);
