@@ -91,7 +91,9 @@ void run_to_end(Job& job, const JobLead& lead) try {
     throw Stopped("cloud: nobody leads the job now; it has no machine", watch);
   throw Stopped("cloud: nobody leads the job now",
                 str(watch, "; after ", static_cast<long long>(spec.silence / 60),
-                    " minutes alone its machine deletes itself"));
+                    " minutes alone its machine ",
+                    journal.there()->stays ? "ends it, but may not delete itself: it is paid for on"
+                                           : "deletes itself"));
 }
 
 // `is_told`: why it ended was told by this process.
@@ -154,7 +156,8 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   TpuApi tpu(api, spec.project);
   const SshSettings ssh{
       spec.user, "all", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
-  GuardPlace place{api_server("tpu").text(), "$HOME", api_server("storage").text()};
+  GuardPlace place{api_server("tpu").text(), "$HOME", api_server("storage").text(),
+                   api_server("cloudresourcemanager").text()};
   JobShell shell(spec, {tpu, ssh, tell, place});
   place.home = "/home/" + spec.user;
   const std::string model = join_path(spec.folder, "run/model");

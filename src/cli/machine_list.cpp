@@ -1,10 +1,8 @@
 // What is shown of machines.
 #include <algorithm>
 #include <ctime>
-#include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/stop_signal.h"
@@ -79,11 +77,9 @@ void print_lines(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued
 
 // Since it was made; nothing where its time is none.
 std::optional<double> hours_of(const TpuNode& node) {
-  std::tm time{};
-  std::istringstream in(node.create_time);
-  in >> std::get_time(&time, "%Y-%m-%dT%H:%M:%S");
-  if (in.fail()) return std::nullopt;
-  return std::max(0.0, std::difftime(std::time(nullptr), ::timegm(&time)) / 3600);
+  const double created = created_at(node);
+  if (created == 0) return std::nullopt;
+  return std::max(0.0, (static_cast<double>(std::time(nullptr)) - created) / 3600);
 }
 
 std::optional<MachinePrice> price_of(const TpuNode& node) {

@@ -63,7 +63,7 @@ void Job::tell(const std::string& line) {
 }
 
 void Job::tell_error(const std::string& text) {
-  if (text != told_) tell(str(text, "; tried again"));
+  if (text != told_ || world_.now() - told_at_ >= kTellEvery) tell(str(text, "; tried again"));
   told_ = text;
 }
 
@@ -122,14 +122,16 @@ void Job::stage() {
   go(JobStep::machine);
 }
 
+// Patience is a leader's: what it has slept through is not counted.
 void Job::machine() {
   const double now = world_.now();
-  if (journal_.seeking_since == 0) journal_.seeking_since = now;
-  if (now - journal_.seeking_since > journal_.spec.patience)
+  if (sought_at_ > 0) sought_ += std::min(now - sought_at_, world_.times.apart + world_.times.poll);
+  sought_at_ = now;
+  if (sought_ > journal_.spec.patience)
     return fail("there was no machine in all the time that it was waited for");
   try {
     if (const auto node = machines_.seek()) {
-      journal_.seeking_since = 0;
+      sought_ = sought_at_ = 0;
       tell(str(node->zone, ": ", node->name, " is READY"));
       go(JobStep::install);
     }
@@ -145,21 +147,7 @@ void Job::lost(const std::string& what) {
   tell(str(what, ": another is made"));
   useless_since_ = 0;
   was_reached_ = false;
-  journal_.seeking_since = world_.now();
   go(JobStep::machine);
-}
-
-void Job::useless(const std::string& why) {
-  const double now = world_.now();
-  if (useless_since_ == 0 || now - failed_at_ > world_.times.apart + world_.times.poll)
-    useless_since_ = now;
-  failed_at_ = now;
-  if (now - useless_since_ < world_.times.useless) return tell_error(first_line(why));
-  if (++journal_.fruitless >= journal_.spec.attempts)
-    return fail(str(journal_.fruitless, " machines and starts in a row came to no new checkpoint; ",
-                    first_line(why)));
-  machines_.remove();
-  lost(str("the machine is of no use (", first_line(why), ")"));
 }
 
 // Of a machine that trains. From where it was never reached it is not judged: whoever led the job
@@ -169,30 +157,6 @@ void Job::unheard(const std::string& why) {
   take_progress();
   if (journal_.progress != before) useless_since_ = 0;
   was_reached_ ? useless(why) : tell_error(first_line(why));
-}
-
-void Job::install() {
-  const auto node = machines_.current();
-  if (!node) return lost("the machine is lost");
-  const double left = seconds_left(journal_, world_.now());
-  journal_.machines.back().deadline = world_.now() + left;
-  save();
-  try {
-    const double to_close = time_to_close(journal_, world_.times, world_.now()).seconds;
-    world_.workers.install(*node, left, std::min(left, to_close));
-  } catch (const Stopped&) {
-    throw;
-  } catch (const SystemError& error) {
-    return useless(error.what());
-  } catch (const CredentialsRefused&) {
-    throw;
-  } catch (const UsageError& error) {
-    if (!machines_.current()) return lost("the machine is lost");
-    return fail(error.what());
-  }
-  useless_since_ = 0;
-  was_reached_ = true;
-  go(JobStep::train);
 }
 
 void Job::take_log(const JobWorkers::Look& look) {
@@ -314,6 +278,7 @@ void Job::collect() {
 
 void Job::tick() {
   std::string why;
+  began_ = world_.now();
   try {
     require_lead();
   } catch (const Stopped&) {

@@ -16,15 +16,22 @@ class JobWorkers {
   struct Look {
     // Of several workers the first that is so of one.
     enum class State { none, running, ended } state = State::none;
-    int status = 0;   // 0 until one has ended otherwise; of several such the lowest
+    int status = 0;   // 0 until one has ended otherwise; of several such 2, else the lowest
     std::string log;  // what they printed behind the bytes that were asked for
     std::vector<std::uint64_t> log_end = {};  // the bytes behind that, of each worker
   };
+  // Of an installation, which is asked for before each: what it may take, of the seconds that it
+  // wants, and after how many the machine deletes itself, unless it is told anew.
+  struct Part {
+    double at_most = 0, seconds_left = 0;
+  };
+  using NextPart = std::function<Part(double wanted)>;
   virtual ~JobWorkers() = default;
-  // The package, where it is not there yet, and what deletes the machine by itself after
-  // `seconds_left`, unless it is told anew. SystemError where that is not done in `at_most`
-  // seconds.
-  virtual void install(const TpuNode& node, double seconds_left, double at_most) = 0;
+  // The package, where it is not there yet, and what deletes the machine by itself. SystemError
+  // where a part is not done in its time.
+  virtual void install(const TpuNode& node, const NextPart& next) = 0;
+  // Whether its own account may delete the machine; nothing where that is not known.
+  virtual std::optional<bool> may_delete_itself(const TpuNode& node) = 0;
   virtual void start(const TpuNode& node, const std::string& command) = 0;
   // It is told so anew.
   virtual Look look(const TpuNode& node, double seconds_left,
@@ -113,6 +120,9 @@ class Job {
   void take_end(const TpuNode& node, int status);
   void lost(const std::string& what);
   void useless(const std::string& why);
+  bool is_given_up(const std::string& why);
+  JobWorkers::Part next_part(double wanted);
+  void judge_switch(const TpuNode& node);
   void unheard(const std::string& why);
   void rest_of_log(const TpuNode& node);
   void keep_log(const TpuNode& node);
@@ -127,8 +137,10 @@ class Job {
   JobMachines machines_;
   std::string written_;  // the journal as it was last written
   std::string told_;     // the last error, which is not told twice
+  double began_ = 0;     // what is done now
   double useless_since_ = 0, failed_at_ = 0;
-  bool was_reached_ = false;  // this machine, by this process
+  double sought_ = 0, sought_at_ = 0;  // seconds without a machine; when it was last counted
+  bool was_reached_ = false;           // this machine, by this process
   double told_at_ = 0;
   bool was_told_to_stop_ = false;
 };

@@ -6,6 +6,7 @@
 #include "base/run_program.h"
 #include "base/str.h"
 #include "cloud/machine_calls.h"
+#include "cloud/remote_job.h"
 
 namespace smelt {
 namespace {
@@ -14,7 +15,6 @@ constexpr int kMostLog = 1 << 20;  // bytes of output at a look
 
 // A second TERM would end smelt at once, without a checkpoint.
 constexpr const char* kEnd =
-    "runs() { [ -f \"$j/pid\" ] && kill -s 0 -- \"-$(cat \"$j/pid\")\" 2>/dev/null; }\n"
     "end_job() { if runs && [ ! -e \"$j/told\" ]; then : > \"$j/told\"; "
     "kill -s TERM -- \"-$(cat \"$j/pid\")\"; fi; }\n";
 
@@ -43,8 +43,8 @@ std::string whole(double seconds) {
 
 std::string guard_script(const JobSpec& spec, const std::string& zone, double seconds,
                          const GuardPlace& place) {
-  return str("d=\"", place.home, "/.smelt-guard\"; j=\"", place.home, "/.smelt-job\"\n", kEnd,
-             "poll=${SMELT_GUARD_POLL:-5}; first=$(( $(date +%s) + ", whole(seconds),
+  return str("d=\"", place.home, "/.smelt-guard\"; j=\"", place.home, "/.smelt-job\"\n", kJobRuns,
+             kEnd, "poll=${SMELT_GUARD_POLL:-5}; first=$(( $(date +%s) + ", whole(seconds),
              " ))\n"
              "due() { t=$(cat \"$d/deadline\" 2>/dev/null); case $t in ''|*[!0-9]*) t=$first;; "
              "esac; [ \"$(date +%s)\" -ge \"$t\" ]; }\n",
@@ -84,7 +84,7 @@ std::string guard_command(const std::string& script) {
 }
 
 std::string look_command(double seconds, std::uint64_t log_from) {
-  return str("d=$HOME/.smelt-guard; j=$HOME/.smelt-job\n", kEnd,
+  return str("d=$HOME/.smelt-guard; j=$HOME/.smelt-job\n", kJobRuns, kEnd,
              "mkdir -p -m 700 \"$d\"; echo $(( $(date +%s) + ", whole(seconds),
              " )) > \"$d/deadline.new\" && mv \"$d/deadline.new\" \"$d/deadline\" || exit 1\n"
              "if [ ! -f \"$j/pid\" ]; then echo 'none 0'; exit 0; fi\n"
@@ -95,6 +95,6 @@ std::string look_command(double seconds, std::uint64_t log_from) {
              log_from + 1, " \"$j/log\" | head -c ", kMostLog, "\n");
 }
 
-std::string end_command() { return str("j=$HOME/.smelt-job\n", kEnd, "end_job\n"); }
+std::string end_command() { return str("j=$HOME/.smelt-job\n", kJobRuns, kEnd, "end_job\n"); }
 
 }  // namespace smelt

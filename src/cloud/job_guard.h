@@ -13,6 +13,7 @@ struct GuardPlace {
   std::string api;             // "https://tpu.googleapis.com"
   std::string home = "$HOME";  // of the user who signs in, as the shell reads it
   std::string storage = {};    // "https://storage.googleapis.com"
+  std::string projects = {};   // "https://cloudresourcemanager.googleapis.com"
 };
 
 // A shell script that runs until the machine is gone, which is `seconds` after its start unless it

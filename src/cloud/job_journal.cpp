@@ -61,6 +61,7 @@ void visit_machine(Machine& m, const Visit& visit) {
   visit("deadline", m.deadline);
   visit("seen", m.seen);
   visit("shown", m.shown);
+  visit("stays", m.stays);
 }
 
 template <class Journal, class Visit>
@@ -68,7 +69,6 @@ void visit_journal(Journal& j, const Visit& visit) {
   visit("owner", j.owner);
   visit("zone", j.zone);
   visit("not_before", j.not_before);
-  visit("seeking_since", j.seeking_since);
   visit("starts", j.starts);
   visit("fruitless", j.fruitless);
   visit("refusals", j.refusals);
@@ -114,19 +114,26 @@ std::string machine_name(const JobSpec& spec) { return "smelt-" + spec.run; }
 
 const char* word_of(JobStep step) { return word_of(step, kSteps).data(); }
 
+double paid_until(const JobMachine& machine, double now) {
+  constexpr double kGuardTakes = 600;
+  if (machine.gone > 0) return machine.gone;
+  return std::min(now, std::max({machine.asked, machine.seen, machine.deadline + kGuardTakes}));
+}
+
 double dollars_so_far(const JobJournal& journal, double now) {
   double sum = 0;
   for (const JobMachine& m : journal.machines)
-    sum += std::max(0.0, (m.gone > 0 ? m.gone : now) - m.paid_from) / 3600 * m.dollars_an_hour;
+    if (m.paid_from > 0)
+      sum += std::max(0.0, paid_until(m, now) - m.paid_from) / 3600 * m.dollars_an_hour;
   return sum;
 }
 
-double seconds_left(const JobJournal& journal, double now) {
+double seconds_left(const JobJournal& journal, double now, double at_least) {
   constexpr double kLast = 240;  // a minute to save, three to be deleted
   const JobSpec& spec = journal.spec;
   const JobMachine* there = journal.there();
   const double rate = there == nullptr ? 0 : there->dollars_an_hour;
-  double left = spec.silence;
+  double left = std::max(spec.silence, at_least);
   if (rate > 0)
     left = std::min(left, (spec.budget - dollars_so_far(journal, now)) / rate * 3600 - kLast);
   if (spec.until > 0) left = std::min(left, spec.until - now - kLast);

@@ -42,10 +42,13 @@ enum class JobStep { stage, machine, install, train, stop, clean, collect, ended
 struct JobMachine {
   std::string zone, operation;  // "": none is known
   double dollars_an_hour = 0;
-  double asked = 0, paid_from = 0, gone = 0;  // seconds since 1970; gone 0: it may be there
-  double deadline = 0;                        // when it deletes itself
-  double seen = 0;                            // when it was last there
-  bool shown = false;                         // it was seen, as a node or in the queue
+  double asked = 0;      // seconds since 1970; or when it last stood in the queue
+  double paid_from = 0;  // 0: it stands in the queue, for nothing
+  double gone = 0;       // 0: it may be there
+  double deadline = 0;   // when it deletes itself
+  double seen = 0;       // when it was last there
+  bool shown = false;    // it was seen, as a node or in the queue
+  bool stays = false;    // its account may not delete it
 };
 
 struct JobJournal {
@@ -55,7 +58,6 @@ struct JobJournal {
   std::vector<JobMachine> machines;      // at most the last is there
   std::size_t zone = 0;                  // the next to be asked
   double not_before = 0;                 // when, after all of them had none
-  double seeking_since = 0;              // 0: not
   std::optional<std::int64_t> progress;  // the newest checkpoint that was seen
   int starts = 0, fruitless = 0;         // of the command; since that checkpoint
   int refusals = 0;                      // rounds through all zones without a machine
@@ -74,12 +76,17 @@ struct JobJournal {
 std::string machine_name(const JobSpec& spec);
 const char* word_of(JobStep step);
 
+// Until when a machine is paid for, at most: until it is gone, which it is by itself ten minutes
+// after its deadline, or was seen to be there later.
+double paid_until(const JobMachine& machine, double now);
+
 // What was paid for all machines until now, by the prices that are known.
 double dollars_so_far(const JobJournal& journal, double now);
 
 // Until the machine that is there deletes itself, unless it hears of a supervisor: its silence, or
-// what is left of money and time but for what saving and deleting take.
-double seconds_left(const JobJournal& journal, double now);
+// what is left of money and time but for what saving and deleting take. A silence of at least so
+// many seconds.
+double seconds_left(const JobJournal& journal, double now, double at_least = 0);
 
 nlohmann::ordered_json json_of(const JobJournal& journal);
 // UsageError beginning with `where` for what is no journal.

@@ -11,8 +11,6 @@ namespace {
 constexpr double kSettles = 120;        // seconds in which what was asked for shows, if it arrived
 constexpr double kComesUpIn = 30 * 60;  // seconds; else it is removed
 constexpr double kLongestRest = 600;    // seconds between rounds through all zones
-constexpr double kGuardTakes = 600;     // seconds that a machine may need to delete itself
-constexpr double kNever = 1e11;
 constexpr int kLooksAtNothing = 2;
 
 bool is_halted(const std::string& state) { return state == "STOPPED" || state == "STOPPING"; }
@@ -38,10 +36,19 @@ JobMachines::Seen JobMachines::look_in(const std::string& zone) {
   const std::string name = machine_name(journal_.spec);
   Seen seen{zone, tools_.tpu.node(zone, name), std::nullopt};
   if (journal_.spec.queued) seen.queued = tools_.tpu.queued_one(zone, name);
-  JobMachine* machine = journal_.there();
-  const bool is_paid = seen.node && !seen.node->is_lost();
-  if (is_paid && machine != nullptr && machine->zone == zone) machine->seen = tools_.now();
+  if (JobMachine* machine = journal_.there(); machine != nullptr && machine->zone == zone)
+    note(*machine, seen);
   return seen;
+}
+
+// What is paid for it.
+void JobMachines::note(JobMachine& machine, const Seen& seen) const {
+  if (seen.node && !seen.node->is_lost()) machine.seen = tools_.now();
+  if (machine.paid_from > 0) return;
+  if (seen.node)
+    machine.paid_from = std::clamp(created_at(*seen.node), machine.asked, tools_.now());
+  else if (seen.is_good())
+    machine.asked = tools_.now();
 }
 
 std::vector<JobMachines::Seen> JobMachines::look() {
@@ -73,12 +80,12 @@ bool JobMachines::drop(const std::vector<Seen>& all, const Seen* kept) {
   return some;
 }
 
-// It is gone: paid for at most until it has deleted itself, if it could.
+// It is gone. What stood in the queue may have come and gone unseen.
 void JobMachines::close() {
   JobMachine* machine = journal_.there();
   if (machine == nullptr) return;
-  machine->gone = std::min(
-      tools_.now(), std::max({machine->asked, machine->seen, machine->deadline + kGuardTakes}));
+  if (machine->paid_from == 0) machine->paid_from = machine->asked;
+  machine->gone = paid_until(*machine, tools_.now());
   unseen_ = 0;
   tools_.save();
 }
@@ -119,7 +126,7 @@ void JobMachines::ask() {
                                  .operation = "",
                                  .dollars_an_hour = rate_in(zone),
                                  .asked = now,
-                                 .paid_from = now,
+                                 .paid_from = spec.queued ? 0 : now,
                                  .deadline = now + spec.silence});
     tools_.save();  // before it is asked for: whoever comes next knows where to look
     tools_.tell(str(zone, ": ", machine_name(spec), " is asked for"));
@@ -192,24 +199,20 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
                                  .operation = "",
                                  .dollars_an_hour = rate_in(kept.zone),
                                  .asked = now,
-                                 .paid_from = last});
+                                 .paid_from = kept.node ? last : 0});
     tools_.save();
     machine = journal_.there();
   }
   unseen_ = 0;
   machine->shown = true;
   machine->deadline = now + journal_.spec.silence;
-  if (!kept.node) {
-    machine->deadline = kNever;  // when it comes, and goes by itself, is not seen from here
-    machine->paid_from = machine->asked = now;  // waiting in the queue costs nothing
-    return std::nullopt;
-  }
+  if (!kept.node) return std::nullopt;
   const bool is_active = !kept.queued || kept.queued->state == "ACTIVE";
   if (is_active && kept.node->state == "READY") {
     journal_.refusals = 0;
     return kept.node;
   }
-  if (now - machine->asked > kComesUpIn) drop({kept}, nullptr);
+  if (now - std::max(machine->asked, machine->paid_from) > kComesUpIn) drop({kept}, nullptr);
   return std::nullopt;
 }
 

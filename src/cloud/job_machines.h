@@ -54,6 +54,7 @@ class JobMachines {
   };
   std::vector<Seen> look();
   Seen look_in(const std::string& zone);
+  void note(JobMachine& machine, const Seen& seen) const;
   bool drop(const std::vector<Seen>& all, const Seen* kept);
   std::optional<TpuNode> await(const Seen& kept);
   void take_failures(const std::vector<Seen>& all);

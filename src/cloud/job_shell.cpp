@@ -8,6 +8,7 @@
 #include "base/run_program.h"
 #include "cloud/credential_file.h"
 #include "cloud/file_hash.h"
+#include "cloud/json_text.h"
 #include "cloud/machine_calls.h"
 #include "cloud/remote_job.h"
 #include "store/folder.h"
@@ -62,12 +63,17 @@ std::string with_worker(int worker, const std::string& log) {
 
 // Of all workers: one that has no command needs one, one that runs is waited for. What one said of
 // itself comes before what its end made of the others, whose statuses are higher: 76, and 128 and
-// more for a signal.
+// more for a signal; and what the user is to mend before all, as another start does not.
 void join_state(JobWorkers::Look& all, const JobWorkers::Look& one, bool is_first) {
   using State = JobWorkers::Look::State;
   all.state = is_first ? one.state : std::min(all.state, one.state);
-  if (one.state == State::ended && one.status != 0)
-    all.status = all.status == 0 ? one.status : std::min(all.status, one.status);
+  if (one.state != State::ended || one.status == 0 || all.status == kUsersToMend) return;
+  const bool comes_first = all.status == 0 || one.status == kUsersToMend;
+  all.status = comes_first ? one.status : std::min(all.status, one.status);
+}
+
+std::chrono::seconds time_of(const JobWorkers::Part& part) {
+  return std::chrono::seconds(std::max(1LL, static_cast<long long>(part.at_most)));
 }
 
 std::uint64_t number_at(const std::vector<std::uint64_t>& numbers, int i) {
@@ -170,10 +176,11 @@ std::string JobShell::local_package() {
   return package_ = file;
 }
 
-std::chrono::seconds JobShell::to_bring() const {
-  using std::chrono::seconds;
-  const auto left = std::chrono::duration_cast<seconds>(installed_until_ - Clock::now());
-  return std::clamp(left, seconds(1), seconds(kToBring));
+// The machine hears of its leader before each part that may take long.
+JobWorkers::Part JobShell::next_part(const TpuNode& node) {
+  const Part part = next_(std::chrono::duration<double>(kToBring).count());
+  (void)look(node, part.seconds_left, {});
+  return part;
 }
 
 // By each worker itself, from the bucket; those that did not get it.
@@ -182,7 +189,7 @@ JobShell::Workers JobShell::fetch_package(const TpuNode& node, const Workers& ba
   const std::string fetch =
       str("cd \"", package_folder(), ".new\" && { ",
           fetch_command(there, tools_.guard.storage, kPackage, spec_.package_sha256), "}");
-  const auto fetched = shell(node, bare, fetch, to_bring());
+  const auto fetched = shell(node, bare, fetch, time_of(next_part(node)));
   Workers without;
   for (std::size_t i = 0; i < bare.size(); ++i) {
     if (fetched[i].status == 0) continue;
@@ -200,10 +207,11 @@ void JobShell::copy_package(const TpuNode& node, const Workers& bare) {
   for (const Ran& each : where) places[each.worker] = str(trim(each.out), "/", kPackage);
   const SshAccess& there = access(node);
   const std::string file = local_package();
+  const auto at_most = time_of(next_part(node));
   const auto words = [&](const SshWorker& worker) {
     return scp_words(there, worker, {file}, remote_path(there, worker, places.at(worker.index)));
   };
-  require(run(node, bare, words, false, to_bring()), node, "the package was not copied: ");
+  require(run(node, bare, words, false, at_most), node, "the package was not copied: ");
 }
 
 // Aside, then in its place: what is there is whole.
@@ -228,13 +236,14 @@ void JobShell::bring_package(const TpuNode& node) {
           "tar --zstd -xf ",
           kPackage, " && rm ", kPackage, " && test -x smelt/bin/smelt && cd .. && rm -rf \"",
           folder, "\" && mv \"", folder, ".new\" \"", folder, "\"");
-  require(shell(node, bare, unpack, to_bring()), node, "the package was not unpacked: ");
+  require(shell(node, bare, unpack, time_of(next_part(node))), node,
+          "the package was not unpacked: ");
 }
 
-void JobShell::install(const TpuNode& node, double seconds_left, double at_most) {
-  installed_until_ = Clock::now() + std::chrono::seconds(static_cast<long long>(at_most));
-  (void)look(node, seconds_left, {});
-  const std::string guard = guard_script(spec_, node.zone, seconds_left, tools_.guard);
+void JobShell::install(const TpuNode& node, const NextPart& next) {
+  next_ = next;
+  const double seconds = next_part(node).seconds_left;
+  const std::string guard = guard_script(spec_, node.zone, seconds, tools_.guard);
   const Workers all = access(node).workers;
   require(shell(node, all, guard_command(guard)), node, "the guard does not start: ");
   bring_package(node);
@@ -244,7 +253,17 @@ void JobShell::install(const TpuNode& node, double seconds_left, double at_most)
       str("python3 -c 'import venv, ensurepip' 2>/dev/null || { sudo -n apt-get update -qq && "
           "sudo -n apt-get install -y -qq python3-venv; } >/dev/null\n\"",
           package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup);
-  require(shell(node, all, setup, to_bring()), node, str("smelt setup ", spec_.setup, ": "));
+  require(shell(node, all, setup, time_of(next_part(node))), node,
+          str("smelt setup ", spec_.setup, ": "));
+}
+
+// All workers have one account.
+std::optional<bool> JobShell::may_delete_itself(const TpuNode& node) {
+  const Workers one(1, access(node).workers.front());
+  const auto asked = shell(node, one, ask_rights_command(spec_.project, tools_.guard.projects));
+  const auto answer = nlohmann::json::parse(asked.front().out, nullptr, false);
+  if (asked.front().status != 0 || !answer.is_object()) return std::nullopt;
+  return !array_in(answer, "permissions").empty();
 }
 
 // A worker on which it runs already, as one got it and another was not reached, keeps it.

@@ -27,7 +27,8 @@ class JobShell : public JobWorkers {
  public:
   JobShell(JobSpec spec, ShellTools tools);
 
-  void install(const TpuNode& node, double seconds_left, double at_most) override;
+  void install(const TpuNode& node, const NextPart& next) override;
+  std::optional<bool> may_delete_itself(const TpuNode& node) override;
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left,
             const std::vector<std::uint64_t>& log_from) override;
@@ -59,7 +60,7 @@ class JobShell : public JobWorkers {
   void bring_package(const TpuNode& node);
   Workers fetch_package(const TpuNode& node, const Workers& bare);
   void copy_package(const TpuNode& node, const Workers& bare);
-  std::chrono::seconds to_bring() const;
+  Part next_part(const TpuNode& node);
 
   JobSpec spec_;
   ShellTools tools_;
@@ -67,7 +68,7 @@ class JobShell : public JobWorkers {
   std::string node_;                               // that it is of
   std::string package_;                            // a file here
   std::optional<Clock::time_point> failed_since_;  // of one, while others run
-  Clock::time_point installed_until_;              // at the latest
+  NextPart next_;
 };
 
 }  // namespace smelt

@@ -34,6 +34,13 @@ std::string keep_log_command(const JobSpec& spec, const std::string& storage, in
              keep_log_function(spec, storage), "keep_log\n");
 }
 
+std::string ask_rights_command(const std::string& project, const std::string& projects) {
+  return str(machine_calls(),
+             "call -f -X POST -H 'Content-Type: application/json' "
+             "-d '{\"permissions\": [\"tpu.nodes.delete\"]}' ",
+             shell_word(str(projects, "/v1/projects/", project, ":testIamPermissions")), "\n");
+}
+
 // What does not answer, or stands still, is given up soon: there is another way.
 std::string fetch_command(const std::string& object, const std::string& storage,
                           const std::string& file, const std::string& sha256) {

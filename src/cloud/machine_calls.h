@@ -19,6 +19,11 @@ std::string keep_log_function(const JobSpec& spec, const std::string& storage);
 // That of one worker, once; its exit status is curl's.
 std::string keep_log_command(const JobSpec& spec, const std::string& storage, int worker);
 
+// Prints Google's answer, in JSON, to the question whether the machine's account may delete nodes
+// of the project: "permissions" has that right, or nothing. `projects`:
+// "https://cloudresourcemanager.googleapis.com".
+std::string ask_rights_command(const std::string& project, const std::string& projects);
+
 // Brings an object, "gs://bucket/name", into a file of the folder where the shell is; fails for
 // another SHA-256 than this one.
 std::string fetch_command(const std::string& object, const std::string& storage,

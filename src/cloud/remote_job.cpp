@@ -7,44 +7,41 @@
 namespace smelt {
 namespace {
 
-// The job's group lives as long as one of its processes does.
-constexpr const char* kRuns =
-    "d=$HOME/.smelt-job\n"
-    "runs() { [ -f \"$d/pid\" ] && kill -s 0 -- \"-$(cat \"$d/pid\")\" 2>/dev/null; }\n";
+constexpr const char* kHere = "j=$HOME/.smelt-job\n";
 
 }  // namespace
 
 std::string start_job(const std::string& command) {
-  return str(kRuns,
+  return str(kHere, kJobRuns,
              "if runs; then echo \"a command runs here already: smelt cloud logs shows it\" >&2; "
              "exit 75; fi\n"
-             "rm -rf \"$d\"; mkdir -m 700 \"$d\" || exit 1\n"
+             "rm -rf \"$j\"; mkdir -m 700 \"$j\" || exit 1\n"
              "printf %s ",
              shell_word(command),
-             " > \"$d/command\"\n"
+             " > \"$j/command\"\n"
              "setsid sh -c '\"${SHELL:-/bin/sh}\" \"$0/command\" >\"$0/log\" 2>&1; "
-             "echo $? >\"$0/exit.new\"; mv \"$0/exit.new\" \"$0/exit\"' \"$d\" "
+             "echo $? >\"$0/exit.new\"; mv \"$0/exit.new\" \"$0/exit\"' \"$j\" "
              "</dev/null >/dev/null 2>&1 3<&- &\n"
-             "echo $! > \"$d/pid\"\n"
+             "echo $! > \"$j/pid\"\n"
              "echo started\n");
 }
 
 std::string show_job(int lines, bool follow) {
-  const std::string wait = follow ? "-f -s 0.3 --pid=\"$(cat \"$d/pid\")\" " : "";
-  return str(kRuns,
-             "[ -f \"$d/pid\" ] || { echo \"no command was started here\" >&2; exit 1; }\n"
-             "while [ ! -f \"$d/log\" ] && runs; do sleep 0.1; done\n"
+  const std::string wait = follow ? "-f -s 0.3 --pid=\"$(cat \"$j/pid\")\" " : "";
+  return str(kHere, kJobRuns,
+             "[ -f \"$j/pid\" ] || { echo \"no command was started here\" >&2; exit 1; }\n"
+             "while [ ! -f \"$j/log\" ] && runs; do sleep 0.1; done\n"
              "tail -n ",
              lines, " ", wait,
-             "\"$d/log\" || exit 1\n"
-             "if [ -f \"$d/exit\" ]; then exit \"$(cat \"$d/exit\")\"; fi\n"
+             "\"$j/log\" || exit 1\n"
+             "if [ -f \"$j/exit\" ]; then exit \"$(cat \"$j/exit\")\"; fi\n"
              "runs || { echo \"it ended without an exit status\" >&2; exit 1; }\n");
 }
 
 std::string stop_job() {
-  return str(kRuns,
+  return str(kHere, kJobRuns,
              "runs || { echo \"no command runs here\"; exit 0; }\n"
-             "p=$(cat \"$d/pid\"); kill -s TERM -- \"-$p\"; i=0\n"
+             "p=$(cat \"$j/pid\"); kill -s TERM -- \"-$p\"; i=0\n"
              "while runs && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done\n"
              "if runs; then kill -s KILL -- \"-$p\"; fi; echo stopped\n");
 }

@@ -6,6 +6,11 @@
 
 namespace smelt {
 
+// Defines "runs", whether the job of the folder $j does: its group lives as long as one of its
+// processes.
+inline constexpr const char* kJobRuns =
+    "runs() { [ -f \"$j/pid\" ] && kill -s 0 -- \"-$(cat \"$j/pid\")\" 2>/dev/null; }\n";
+
 // Exit status 0 once it runs; 75 when one runs there already.
 std::string start_job(const std::string& command);
 

@@ -1,6 +1,7 @@
 #include "cloud/tpu_api.h"
 
 #include <algorithm>
+#include <ctime>
 #include <regex>
 
 #include "base/error.h"
@@ -75,6 +76,12 @@ TpuNode parse_node(const json& node) {
   out.labels = texts_in(node, "labels");
   out.metadata = texts_in(node, "metadata");
   return out;
+}
+
+double created_at(const TpuNode& node) {
+  std::tm time{};
+  if (::strptime(node.create_time.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return 0;
+  return static_cast<double>(::timegm(&time));
 }
 
 json node_body(const NodeSpec& spec) {

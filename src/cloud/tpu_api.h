@@ -33,6 +33,9 @@ struct TpuNode {
   bool is_lost() const { return state == "PREEMPTED" || state == "TERMINATED"; }
 };
 
+// Seconds since 1970; 0 where its time is none.
+double created_at(const TpuNode& node);
+
 struct TpuQueued {
   std::string name, zone;
   std::string state;  // "WAITING_FOR_RESOURCES"

@@ -2,6 +2,7 @@
 // package that is this build's program.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -37,11 +38,16 @@ class CloudJob : public TpuTest {
 
   const int workers_;
   std::mutex mutex_;
+  std::atomic<bool> may_delete_ = true;  // the machine's account
   HttpServer guarded_{[this](const ServedRequest& request) {
+    if (request.target.ends_with(":testIamPermissions"))
+      return ServedAnswer{200, may_delete_ ? R"({"permissions": ["tpu.nodes.delete"]})" : "{}"};
     const std::lock_guard lock(mutex_);
     return fake_.serve(request);
   }};
   const ScopedVariable guarded_url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", guarded_.url("")};
+  const ScopedVariable projects_url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER",
+                                     guarded_.url("")};
   std::optional<ScopedVariable> endpoint_, storage_;
   // One for all suites: a process finds its object store once.
   static inline std::unique_ptr<GcsEmulator> emulator_;

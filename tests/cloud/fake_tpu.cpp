@@ -1,13 +1,15 @@
 #include "cloud/fake_tpu.h"
 
+#include <ctime>
+#include <iomanip>
+#include <sstream>
+
 #include "base/error.h"
 
 namespace smelt {
 namespace {
 
 using nlohmann::json;
-
-constexpr const char* kCreated = "2026-11-23T17:40:02.123456Z";
 
 ServedAnswer refusal(int status, const char* code, const std::string& message) {
   return {status,
@@ -111,7 +113,7 @@ ServedAnswer FakeTpu::queue(const ServedRequest& request, const std::string& zon
   if (queued_.contains(name)) return refusal(409, "ALREADY_EXISTS", name + " already exists");
   body["name"] = name;
   body["state"] = {{"state", "WAITING_FOR_RESOURCES"}};
-  body["createTime"] = kCreated;
+  body["createTime"] = now();
   if (body.contains("queueingPolicy"))
     ends_[name] =
         seconds + std::stod(body["queueingPolicy"]["validUntilDuration"].get<std::string>());
@@ -220,7 +222,7 @@ void FakeTpu::advance(json& queued) {
     nodes_[node] = spec["node"];
     nodes_[node]["name"] = node;
     nodes_[node]["state"] = "READY";
-    nodes_[node]["createTime"] = kCreated;
+    nodes_[node]["createTime"] = now();
     nodes_[node]["queuedResource"] = name;
     nodes_[node]["networkEndpoints"] = endpoints();
     if (queued.contains("spot")) nodes_[node]["schedulingConfig"]["spot"] = true;
@@ -243,6 +245,13 @@ void FakeTpu::suspend_queue_of(const std::string& node) {
   const std::string queued = nodes_.at(node).value("queuedResource", "");
   if (const auto found = queued_.find(queued); found != queued_.end())
     found->second["state"] = {{"state", "SUSPENDED"}};
+}
+
+std::string FakeTpu::now() const {
+  const auto whole = static_cast<std::time_t>(seconds);
+  std::ostringstream out;
+  out << std::put_time(std::gmtime(&whole), "%Y-%m-%dT%H:%M:%S.123456Z");
+  return out.str();
 }
 
 json FakeTpu::endpoints() const {
@@ -273,7 +282,7 @@ ServedAnswer FakeTpu::create(const json& body, const std::string& zone, const st
   json node = body;
   node["name"] = name;
   node["state"] = "CREATING";
-  node["createTime"] = kCreated;
+  node["createTime"] = now();
   if (count_in(zone) >= facts.capacity)
     return {200, begin(zone, "", false,
                        json{{"code", 8},

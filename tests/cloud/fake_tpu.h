@@ -41,7 +41,7 @@ class FakeTpu {
   bool lists_all_zones = true;  // at "-"
   int queue_looks = 2;          // at what is in the queue until its turn comes
   std::string queue_fault;      // why it fails then
-  double seconds = 0;           // of a clock: how long it stands there, where that has an end
+  double seconds = 1795455602;  // since 1970: when nodes are made, and a time in the queue is over
   // Of the workers of each node: internal and external.
   std::vector<std::pair<std::string, std::string>> addresses{{"10.0.0.2", "1.2.3.4"}};
   std::function<void(const Json& metadata)> on_metadata;      // as the guest agent of each worker
@@ -86,6 +86,7 @@ class FakeTpu {
   Json begin(const std::string& zone, const std::string& node, bool deletes,
              std::optional<Json> error = {});
   Json endpoints() const;
+  std::string now() const;
   int count_in(const std::string& zone) const;
 
   std::map<std::string, Json> nodes_, queued_;  // by full name

@@ -1,6 +1,7 @@
 #include "cloud/job_scenario.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 
@@ -8,6 +9,7 @@ namespace smelt {
 namespace {
 
 constexpr double kPiece = 5;  // seconds, of which all is the same
+constexpr std::size_t kMostLog = 1000;  // bytes at a look
 constexpr double kSaves = 20, kGuardSaves = 60;
 
 double uniform(std::mt19937& draw, double from, double to) {
@@ -28,6 +30,7 @@ JobScenario::JobScenario(unsigned seed, GoogleStandIn& google) : draw_(seed), go
   fake_.completes_unasked = true;
   fake_.page = 100;
   fake_.hidden_looks = static_cast<int>(draw_() % 4);
+  fake_.seconds = now_;
   fake_.node_looks = 1000;  // not by looks, but in their time
 }
 
@@ -35,19 +38,22 @@ void JobScenario::meet_rival() {
   if (is_rival_ && --rival_lasts <= 0) killed_ = true;
   if (is_rival_ || rival_at == 0 || --rival_at > 0) return;
   is_rival_ = had_rival_ = true;
-  told += str(now_ - 1.8e9, " A RIVAL\n");
+  told += str(now_ - kBegin, " A RIVAL\n");
   try {
     supervise();
   } catch (const Killed&) {
     killed_ = false;
   }
-  told += str(now_ - 1.8e9, " THE FIRST AGAIN\n");
+  told += str(now_ - kBegin, " THE FIRST AGAIN\n");
   is_rival_ = false;
 }
 
 void JobScenario::may_kill() {
   meet_rival();
-  if (killed_ || chance(rules.kills)) {
+  const bool is_out = away > 0 && now_ >= kBegin + leaves_at;
+  const bool leaves = is_out && !sleeps;
+  if (is_out && sleeps) pass(std::exchange(away, 0));
+  if (killed_ || leaves || chance(rules.kills)) {
     killed_ = true;
     throw Killed();
   }
@@ -93,6 +99,7 @@ void JobScenario::work(Worker& worker, double seconds) {
   if (!stopped && worker.steps < total) return;
   worker.runs = false;
   worker.ended = true;
+  worker.log += std::string(5 * kMostLog, '.') + "its last word\n";
   worker.status = worker.steps >= total ? 0 : 75;
   checkpoint = std::max(checkpoint, worker.steps);
 }
@@ -193,10 +200,13 @@ JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   return found->second;
 }
 
-void JobScenario::install(const TpuNode& node, double seconds_left, double at_most) {
-  reach(node).deadline = now_ + seconds_left;
-  pass(std::min(rules.install_takes, at_most));
-  if (rules.install_takes > at_most) throw SystemError("no answer in time");
+void JobScenario::install(const TpuNode& node, const NextPart& next) {
+  for (int i = 0; i < 2; ++i) {
+    const Part part = next(1800);
+    reach(node).deadline = now_ + part.seconds_left;
+    pass(std::min(rules.install_takes, part.at_most));
+    if (rules.install_takes > part.at_most) throw SystemError("no answer in time");
+  }
   if (rules.uninstallable) throw SystemError("smelt setup tpu: no route");
   if (!workers_.contains(str(node.zone, "/", node.name))) throw SystemError("the connection broke");
 }
@@ -208,18 +218,22 @@ void JobScenario::start(const TpuNode& node, const std::string&) {
   worker.runs = true;
   worker.ended = worker.is_log_kept = false;
   worker.stops_at = 0;
+  worker.log.clear();
   worker.steps = checkpoint;
   may_kill();
 }
 
 JobWorkers::Look JobScenario::look(const TpuNode& node, double seconds_left,
-                                   const std::vector<std::uint64_t>&) {
+                                   const std::vector<std::uint64_t>& log_from) {
   Worker& worker = reach(node);
   worker.deadline = now_ + seconds_left;
   Look out;
   using State = Look::State;
   out.state = worker.runs ? State::running : worker.ended ? State::ended : State::none;
   out.status = worker.status;
+  const std::size_t from = log_from.empty() ? 0 : log_from.front();
+  if (from < worker.log.size()) out.log = worker.log.substr(from, kMostLog);
+  out.log_end = {from + out.log.size()};
   return out;
 }
 
@@ -265,8 +279,8 @@ void JobScenario::supervise() {
                    may_kill();
                    pass(seconds);
                  },
-                 [this](const std::string& line) { told += str(now_ - 1.8e9, " ", line, "\n"); },
-                 [](const std::string&) {},
+                 [this](const std::string& line) { told += str(now_ - kBegin, " ", line, "\n"); },
+                 [this](const std::string& text) { printed += text; },
                  [](const std::string&, double seconds) { return std::to_string(seconds); },
                  [] {},
                  [] {},
@@ -298,18 +312,21 @@ void JobScenario::run() {
       supervise();
     } catch (const TakenOver&) {
       ++taken_over;
-      told += str(now_ - 1.8e9, " TAKEN OVER\n");
+      told += str(now_ - kBegin, " TAKEN OVER\n");
     } catch (const Killed&) {
       ++kills;
-      told += str(now_ - 1.8e9, " KILLED\n");
+      told += str(now_ - kBegin, " KILLED\n");
       if (rules.abandoned) {
         outcome = "abandoned";
         pass(spec.silence + 3600);
+      } else if (away > 0) {
+        pass(std::exchange(away, 0));
       } else {
         pass(chance(0.7) ? uniform(draw_, 1, 300) : uniform(draw_, 300, 3 * 3600));
       }
     }
   }
+  seconds = now_ - kBegin;
   for (const auto& [name, state] : fake_.states())
     if (!rules.abandoned || state != "PREEMPTED") found(str("left behind: ", name, ", ", state));
   if (!rules.abandoned && fake_.queue_length() > 0) found("left in the queue");

@@ -24,8 +24,10 @@ struct ScenarioRules {
   bool abandoned = false;  // after the first kill nobody comes back
   bool powerless = false;  // the machine's account may not delete it
   bool uninstallable = false;
-  double install_takes = 60;  // seconds
+  double install_takes = 60;  // seconds, each of its two parts
 };
+
+inline constexpr double kBegin = 1.8e9;  // seconds since 1970
 
 class JobScenario : private JobWorkers {
  public:
@@ -42,25 +44,31 @@ class JobScenario : private JobWorkers {
   // of its own, and the first goes on as if nothing had been. 0 = never.
   int rival_at = 0, rival_lasts = 0;
   int crashes_with = 0;  // the command, at its first step
+  // Seconds from the begin, until when the supervisor is killed; for which nobody comes then. 0 =
+  // not.
+  double leaves_at = 0, away = 0;
+  bool sleeps = false;  // and goes on then, instead
 
   // What came of it.
   std::string outcome, why;
+  double seconds = 0;          // that it took
   double dollars = 0;          // that Google would ask for
   double journal_dollars = 0;  // that the job knows of
   double checkpoint = 0;
   int kills = 0, preemptions = 0, machines = 0, requests = 0, taken_over = 0;
   std::vector<std::string> faults_found;  // of the supervisor; none is right
-  std::string told;
+  std::string told, printed;
 
  private:
   struct Worker {
     double steps = 0, deadline = 0, stops_at = 0;
-    std::string state;
+    std::string state, log;
     double changes_at = 0;  // being made, or deleted, until then
     bool ready = false, runs = false, ended = false, is_log_kept = false;
     int status = 0;
   };
-  void install(const TpuNode& node, double seconds_left, double at_most) override;
+  void install(const TpuNode& node, const NextPart& next) override;
+  std::optional<bool> may_delete_itself(const TpuNode&) override { return !rules.powerless; }
   void start(const TpuNode& node, const std::string& command) override;
   Look look(const TpuNode& node, double seconds_left,
             const std::vector<std::uint64_t>& log_from) override;
@@ -95,7 +103,7 @@ class JobScenario : private JobWorkers {
   Worker& reach(const TpuNode& node);
 
   std::mt19937 draw_;
-  double now_ = 1.8e9;
+  double now_ = kBegin;
   bool killed_ = false, is_rival_ = false, had_rival_ = false;
   std::optional<std::string> journal_;
   int generation_ = 0, jobs_ = 0;

@@ -27,7 +27,7 @@ void draw_rules(JobScenario& scenario, unsigned seed) {
   scenario.spec.queued = draw() % 5 == 0;
   scenario.spec.silence = 1800 + real(3600);
   if (draw() % 4 == 0) scenario.spec.budget = 0.8 + real(1.5);
-  if (draw() % 6 == 0) scenario.spec.until = 1.8e9 + 1200 + real(5000);
+  if (draw() % 6 == 0) scenario.spec.until = kBegin + 1200 + real(5000);
   if (draw() % 5 == 0) scenario.rival_at = 1 + static_cast<int>(draw() % 80);
   scenario.rival_lasts = 1 + static_cast<int>(draw() % 80);
 }
@@ -72,6 +72,16 @@ TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
             "5 starts in a row came to no new checkpoint");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.uninstallable = true; }),
             "5 machines and starts in a row came to no new checkpoint; smelt setup tpu: no route");
+  EXPECT_EQ(given_up([](JobScenario& s) {  // each try takes its time to fail
+              s.rules.uninstallable = true;
+              s.rules.install_takes = 400;
+            }),
+            "5 machines and starts in a row came to no new checkpoint; smelt setup tpu: no route");
+  EXPECT_EQ(given_up([](JobScenario& s) {
+              s.rules.preempted = 0.01;
+              s.rules.install_takes = 1500;
+            }),
+            "5 machines and starts in a row came to no new checkpoint; the machine is lost");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unreached = 1; }),
             "5 machines and starts in a row came to no new checkpoint; ssh: connect to host: "
             "Connection timed out");
@@ -106,6 +116,17 @@ TEST_F(JobScenarios, AQueueThatStandsStillIsLeftForTheNextZones) {
   }
 }
 
+// Of the command that has ended, and of the one that was ended.
+TEST_F(JobScenarios, AllThatWasPrintedIsShownBeforeTheMachineGoes) {
+  for (const double until : {0.0, kBegin + 3000}) {
+    JobScenario scenario(7, google_);
+    scenario.spec.until = until;
+    scenario.run();
+    EXPECT_EQ(scenario.outcome, until > 0 ? "until" : "done");
+    EXPECT_TRUE(scenario.printed.ends_with("its last word\n"));
+  }
+}
+
 // An installation that hangs is paid for, too.
 TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
   JobScenario scenario(7, google_);
@@ -117,6 +138,49 @@ TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
   EXPECT_GT(scenario.dollars, 0.9);
 }
 
+// The machine deletes itself after its silence, and what stands in the queue costs nothing.
+TEST_F(JobScenarios, DaysOfAbsenceAreNotPaidFor) {
+  for (const bool queued : {false, true}) {
+    JobScenario scenario(7, google_);
+    scenario.spec.queued = queued;
+    scenario.google().queue_looks = 40;  // it still stands there when the supervisor leaves
+    scenario.leaves_at = 900;
+    scenario.away = 3 * 24 * 3600;
+    scenario.total = 20000;
+    scenario.run();
+    EXPECT_EQ(scenario.kills, 1);
+    EXPECT_EQ(scenario.outcome, "done") << scenario.told;
+    EXPECT_EQ(join(scenario.faults_found, "; "), "");
+    EXPECT_NEAR(scenario.journal_dollars, scenario.dollars, 0.5);
+  }
+}
+
+// Its machine is not deleted under who waits for it.
+TEST_F(JobScenarios, AnInstallationMayTakeLongerThanTheSilence) {
+  JobScenario scenario(7, google_);
+  scenario.spec.silence = 600;
+  scenario.rules.install_takes = 1200;
+  scenario.run();
+  EXPECT_EQ(scenario.outcome, "done") << scenario.told;
+  EXPECT_EQ(join(scenario.faults_found, "; "), "");
+  EXPECT_EQ(scenario.machines, 1);
+}
+
+// Whether it was another process before, or slept.
+TEST_F(JobScenarios, PatienceIsThatOfWhoLeads) {
+  for (const bool sleeps : {false, true}) {
+    JobScenario scenario(7, google_);
+    scenario.rules.no_capacity = 1;
+    scenario.spec.patience = 5 * 3600;
+    scenario.leaves_at = 4 * 3600;
+    scenario.away = 25 * 3600;
+    scenario.sleeps = sleeps;
+    scenario.run();
+    EXPECT_EQ(scenario.outcome, "failed");
+    EXPECT_GT(scenario.seconds, (sleeps ? 4 + 25 : 5 + 25) * 3600 + 1800) << scenario.told;
+  }
+}
+
 // A machine that does not delete itself is paid for as long as it was seen.
 TEST_F(JobScenarios, MoneyIsCountedWhereTheMachineMayNotDeleteItself) {
   JobScenario scenario(11, google_);
@@ -126,6 +190,7 @@ TEST_F(JobScenarios, MoneyIsCountedWhereTheMachineMayNotDeleteItself) {
   scenario.total = 40000;
   scenario.run();
   EXPECT_GT(scenario.kills, 3);
+  EXPECT_NE(scenario.told.find("the machine's account may not delete it"), std::string::npos);
   EXPECT_GE(scenario.journal_dollars + 0.05, scenario.dollars) << scenario.told;
 }
 

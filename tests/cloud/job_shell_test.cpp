@@ -46,11 +46,12 @@ class JobShellTest : public TpuTest {
     spec.folder = "gs://bucket/job";
     spec.package = write_package();
     spec.package_sha256 = file_sha256(spec.package);
-    shell_.emplace(spec, ShellTools{tpu_,
-                                    {local_user(), "0", "", servers_->config(), {}, false},
-                                    [this](const std::string& line) { told_ += line + "\n"; },
-                                    {"", "$HOME", "http://" + bucket_.host()},
-                                    0});
+    shell_.emplace(spec,
+                   ShellTools{tpu_,
+                              {local_user(), "0", "", servers_->config(), {}, false},
+                              [this](const std::string& line) { told_ += line + "\n"; },
+                              {"", "$HOME", "http://" + bucket_.host(), "http://" + bucket_.host()},
+                              0});
   }
   std::string write_package() const {
     make_folders(home_.dir.file("pack/smelt/bin"));
@@ -79,11 +80,16 @@ class JobShellTest : public TpuTest {
     }
   }
 
+  static JobWorkers::NextPart within(double at_most) {
+    return [at_most](double) { return JobWorkers::Part{at_most, 600}; };
+  }
+
   std::string in_bucket_;  // the package there
+  std::string rights_ = "{}";
   std::chrono::milliseconds bucket_late_{0};
   HttpServer bucket_{[this](const ServedRequest& request) {
     const bool reads = request.method == "GET";
-    ServedAnswer answer{reads && in_bucket_.empty() ? 403 : 200, reads ? in_bucket_ : "{}"};
+    ServedAnswer answer{reads && in_bucket_.empty() ? 403 : 200, reads ? in_bucket_ : rights_};
     answer.late = bucket_late_;
     return answer;
   }};
@@ -112,6 +118,13 @@ TEST_F(JobShellTest, OneThatFailsEndsAllAndItsStatusCounts) {
   EXPECT_THAT(told_, HasSubstr("pod: 3 of its workers did not end by themselves\n"));
 }
 
+// Which the user is to mend: another start would do the same.
+TEST_F(JobShellTest, AStatusOfTwoComesBeforeALowerOne) {
+  shell_->start(node_, "exit $(( WORKER == 3 ? 1 : WORKER ))");
+  until(State::ended);
+  EXPECT_EQ(last_.status, 2);
+}
+
 TEST_F(JobShellTest, AWorkerThatHasNoCommandGetsIt) {
   shell_->start(node_, "until [ -e $HOME/end ]; do sleep 0.1; done");
   const std::string first = read_file(home_of(0) + "/.smelt-job/pid");
@@ -129,7 +142,7 @@ TEST_F(JobShellTest, AWorkerThatHasNoCommandGetsIt) {
 TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
   const std::string package = home_.dir.file("smelt.tar.zst");
   in_bucket_ = read_file(package);
-  shell_->install(node_, 600, 600);
+  shell_->install(node_, within(600));
   EXPECT_EQ(told_, "bringing smelt.tar.zst to pod, 4 of its workers\n");
   ASSERT_EQ(bucket_.requests().size(), 4u);
   EXPECT_EQ(bucket_.requests()[0].target,
@@ -142,7 +155,7 @@ TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
       remove_tree(home_of(worker) + there);
     }
     told_.clear();
-    shell_->install(node_, 600, 600);
+    shell_->install(node_, within(600));
     EXPECT_THAT(told_,
                 HasSubstr("pod, worker 3 does not get gs://bucket/job/input/package.tar.zst"));
     EXPECT_THAT(told_, HasSubstr(content.empty() ? "403; copied from here" : "did NOT match"));
@@ -151,8 +164,17 @@ TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
 
 TEST_F(JobShellTest, AnInstallationEndsInItsTime) {
   bucket_late_ = std::chrono::hours(1);
-  EXPECT_THAT(error_of<SystemError>([&] { shell_->install(node_, 600, 1); }),
+  EXPECT_THAT(error_of<SystemError>([&] { shell_->install(node_, within(1)); }),
               HasSubstr("no answer in time"));
+}
+
+TEST_F(JobShellTest, WhetherItMayDeleteItselfIsAskedOfGoogle) {
+  EXPECT_EQ(shell_->may_delete_itself(node_), false);  // the answer is empty
+  EXPECT_EQ(bucket_.requests().front().target, "/v1/projects/p:testIamPermissions");
+  rights_ = R"({"permissions": ["tpu.nodes.delete"]})";
+  EXPECT_EQ(shell_->may_delete_itself(node_), true);
+  rights_ = "no JSON";
+  EXPECT_EQ(shell_->may_delete_itself(node_), std::nullopt);
 }
 
 TEST_F(JobShellTest, TheLogOfEachWorkerGoesToTheBucket) {

@@ -112,6 +112,31 @@ TEST_F(JobMachinesTest, WhatGotNoAnswerIsWaitedForBeforeItIsCalledGone) {
   EXPECT_TRUE(fake_.states().empty());
 }
 
+TEST_F(JobMachinesTest, WhatCameInTheQueueIsPaidForFromThen) {
+  journal_.spec.queued = true;
+  fake_.zones[kZone].queue_moves = false;
+  EXPECT_FALSE(seek(5));
+  now_ += 1e6;  // in which nobody looked
+  EXPECT_EQ(dollars_so_far(journal_, now_), 0);
+  fake_.zones[kZone].queue_moves = true;
+  fake_.seconds = now_ - 1800;
+  ASSERT_TRUE(seek(5));
+  EXPECT_NEAR(dollars_so_far(journal_, now_), 1.2, 0.1);
+}
+
+TEST_F(JobMachinesTest, WhatCameAndWentUnseenIsPaidForAsLongAsItMayHaveBeenThere) {
+  journal_.spec.queued = true;
+  fake_.zones[kZone].queue_moves = false;
+  EXPECT_FALSE(seek(5));
+  tpu_.dequeue(kZone, "smelt-r1");
+  now_ += 1e6;
+  fake_.zones[kZone].queue_moves = true;
+  ASSERT_TRUE(seek(9));
+  ASSERT_EQ(journal_.machines.size(), 2u);
+  // Its silence, and ten minutes to delete itself.
+  EXPECT_NEAR(dollars_so_far(journal_, now_), 4200 / 3600.0 * 2.4, 0.1);
+}
+
 TEST_F(JobMachinesTest, ARefusalThatNoZoneMendsIsSaid) {
   journal_.spec.node.accelerator_type = "v9-8";
   EXPECT_THAT(error_of<UsageError>([&] { seek(3); }),

@@ -1,0 +1,79 @@
+// What a job does until its machine can train, and with one that is of no use.
+#include <algorithm>
+
+#include "base/error.h"
+#include "cloud/google_api.h"
+#include "cloud/job.h"
+
+namespace smelt {
+
+bool Job::is_given_up(const std::string& why) {
+  if (++journal_.fruitless < journal_.spec.attempts) return false;
+  fail(str(journal_.fruitless, " machines and starts in a row came to no new checkpoint; ", why));
+  return true;
+}
+
+// From where one try failed to where the next begins: each may take its time to fail.
+void Job::useless(const std::string& why) {
+  const double now = world_.now();
+  if (useless_since_ == 0 || began_ - failed_at_ > world_.times.apart + world_.times.poll)
+    useless_since_ = now;
+  failed_at_ = now;
+  if (now - useless_since_ < world_.times.useless) return tell_error(first_line(why));
+  if (is_given_up(first_line(why))) return;
+  machines_.remove();
+  lost(str("the machine is of no use (", first_line(why), ")"));
+}
+
+// Its machine does not delete itself under the leader that waits for it, however short its silence
+// is to be.
+JobWorkers::Part Job::next_part(double wanted) {
+  const double now = world_.now();
+  const double at_most = std::min(wanted, time_to_close(journal_, world_.times, now).seconds);
+  if (at_most <= 0) throw SystemError("no time is left for the installation");
+  const double left = seconds_left(journal_, now, at_most + world_.times.apart);
+  journal_.machines.back().deadline = now + left;
+  try {
+    save();
+  } catch (const SystemError& error) {  // of the bucket, and no fault of the machine
+    tell_error(first_line(error.what()));
+  }
+  return {at_most, left};
+}
+
+// What the switch promises is not told of a machine that it cannot delete.
+void Job::judge_switch(const TpuNode& node) {
+  const auto may = world_.workers.may_delete_itself(node);
+  journal_.machines.back().stays = may == false;
+  if (may == false)
+    tell(
+        "the machine's account may not delete it (roles/tpu.admin): with nobody to lead its job "
+        "it ends that alone, and is paid for until somebody comes");
+  if (!may) tell("whether the machine's account may delete it is not known");
+}
+
+void Job::install() {
+  constexpr const char* kLost = "the machine is lost";
+  const auto node = machines_.current();
+  if (!node && useless_since_ > 0 && is_given_up(kLost)) return;
+  if (!node) return lost(kLost);
+  try {
+    world_.workers.install(*node, [this](double wanted) { return next_part(wanted); });
+    judge_switch(*node);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const SystemError& error) {
+    return useless(error.what());
+  } catch (const CredentialsRefused&) {
+    throw;
+  } catch (const UsageError& error) {
+    if (machines_.current()) return fail(error.what());
+    if (is_given_up(kLost)) return;
+    return lost(kLost);
+  }
+  useless_since_ = 0;
+  was_reached_ = true;
+  go(JobStep::train);
+}
+
+}  // namespace smelt
