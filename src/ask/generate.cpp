@@ -102,8 +102,8 @@ std::vector<std::vector<std::int32_t>> Generator::encode(std::span<const std::st
   if (cut > 0)
     spdlog::warn(
         "generate: {} longer than {} tokens, of which the first are taken: see "
-        "--max-inputs",
-        counted(cut, "text is", "texts are"), job_.most_inputs);
+        "{}",
+        counted(cut, "text is", "texts are"), job_.most_inputs, job_.inputs_name);
   return out;
 }
 

@@ -32,6 +32,7 @@ struct GenerateOptions {
   MeshChoice mesh = {};  // how the model and its rows lie on them
   // What helps where memory is short, in the command's own words.
   std::string hint = "lower --batch, --max-length, --max-inputs or --beams";
+  std::string inputs_name = "--max-inputs";  // what `most_inputs` is to the user
 };
 
 struct GenerateJob : GenerateOptions {

@@ -141,6 +141,12 @@ std::optional<std::string> model_in_run(const std::string& folder, std::string_v
   return std::nullopt;
 }
 
+std::string exported_of(const std::string& path) {
+  const std::string exported = join_path(path, "huggingface");
+  const bool is_run = is_folder(path) && exists(join_path(path, ".stages"));
+  return is_run && exists(join_path(exported, "config.json")) ? exported : path;
+}
+
 void refuse_renamed_checkpoint(const std::string& folder, std::string_view where) {
   const std::string path = join_path(folder, kManifestFile);
   if (is_checkpoint_path(folder) || !exists(join_path(folder, kCommitFile)) || !exists(path))

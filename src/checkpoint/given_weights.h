@@ -51,6 +51,11 @@ std::vector<std::string> hugging_face_folders(const std::string& folder);
 // with `where` for a recipe's folder without one yet.
 std::optional<std::string> model_in_run(const std::string& folder, std::string_view where);
 
+// What a recipe's folder has exported, which is its best weights or their averages where it says
+// so:
+// "<folder>/huggingface" where that is one model. Any other path as it is.
+std::string exported_of(const std::string& path);
+
 // UsageError beginning with `where` for a whole checkpoint of smelt's whose folder was renamed: a
 // folder's name is what says that it is one.
 void refuse_renamed_checkpoint(const std::string& folder, std::string_view where);

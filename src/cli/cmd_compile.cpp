@@ -46,7 +46,7 @@ void check_topology(const std::string& name) {
   std::smatch found;
   const bool fits = std::regex_match(
       name, found,
-      std::regex("(v[0-9]+[a-z]*):([1-9][0-9]{0,2})x([1-9][0-9]{0,2})(x[1-9][0-9]{0,2})?"));
+      std::regex("(v[0-9]+[a-z]*|tpu7x):([1-9][0-9]{0,2})x([1-9][0-9]{0,2})(x[1-9][0-9]{0,2})?"));
   static const std::map<std::string, int> flat{{"v2", 16}, {"v3", 32}, {"v5e", 16}, {"v6e", 16}};
   const auto most = flat.find(fits ? found[1].str() : "");
   if (fits && (most == flat.end() || (!found[4].matched && std::stoi(found[2]) <= most->second &&

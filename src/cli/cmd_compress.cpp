@@ -80,7 +80,7 @@ void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   if (command.count("--seq-length") > 0) data.seq_length = asked.seq_length;
   data.target_length = asked.target_length;
   data.device = f.choice.device;
-  data.prefix = asked.prefix.value_or("");
+  data.prefix = asked.prefix;
 }
 
 void run_quantize(QuantizeFlags& f, const CLI::App& command) {
@@ -261,7 +261,7 @@ void add_rows(CLI::App& command, PruneFlags& f) {
   command.add_option("--pair-field", data.rows.pair, "column of a second text");
   command.add_option("--label-field", data.rows.label, "column of the label, or of a T5's answer")
       ->capture_default_str();
-  command.add_option("--prefix", data.prefix, "of a T5: before each text");
+  command.add_option("--prefix", data.prefix, "of a T5: before each text; else its own");
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };

@@ -46,6 +46,7 @@ void run_report(ReportFlags& f, const CLI::App& command) {
   for (const std::string_view word : split(f.metrics, ','))
     if (!trim(word).empty()) f.job.metrics.emplace_back(trim(word));
   check_page_place("compress report", f.out);
+  f.job.latency.lengths_told = command.count("--lengths") > 0;
   if (f.alone) f.job.smelt = own_program();
   f.job.command = own_command();
   f.job.version = SMELT_VERSION;

@@ -32,16 +32,6 @@
 namespace smelt {
 namespace {
 
-Accelerator type_of(const JobOptions& o) {
-  const auto types = find_accelerators("--type", o.type);
-  if (types.size() != 1) throw UsageError("--type: a job is of one machine", "name one type");
-  const Accelerator& type = types.front();
-  if (type.is_gpu())
-    throw UsageError(str("--type: ", type.name, " is a GPU; only TPUs are made"),
-                     "name a TPU, such as v5litepod-8");
-  return type;
-}
-
 std::string job_name(const JobOptions& o, const Recipe& recipe) {
   static const std::regex form("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
   if (!o.name.empty() && !std::regex_match(o.name, form))
@@ -228,7 +218,7 @@ void show(const JobOptions& o, const JobJournal& journal, const std::optional<Ru
 
 void run_job(const JobOptions& o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
-  const Accelerator type = type_of(o);
+  const Accelerator type = made_by_tpu_api("--type", o.type);
   JobSpec spec = spec_of(o, type, recipe);
   JobJournal fresh;
   fresh.spec = spec;

@@ -118,18 +118,14 @@ void tell_ready(const TpuNode& node) {
 }  // namespace
 
 void bring_machine_up(const MachineOptions& o) {
-  const auto types = find_accelerators("--type", o.type);
-  if (types.size() != 1) throw UsageError("--type: one is made at a time", "name one type");
-  if (types.front().is_gpu())
-    throw UsageError(str("--type: ", types.front().name, " is a GPU; only TPUs are made"),
-                     "name a TPU, such as v5litepod-8");
-  const MachineRequest request = request_of(o, types.front());
+  const Accelerator type = made_by_tpu_api("--type", o.type);
+  const MachineRequest request = request_of(o, type);
   (void)queue_of(o);
   GoogleApi api{TokenSource(google_credentials())};
   const std::string project = project_of(o.project, api);
   TpuApi tpu(api, project);
   tpu.require_zones(request.zones);
-  show_request(o, types.front(), request, project);
+  show_request(o, type, request, project);
   if (o.dry_run) return;
   require_agreement(o.yes, "make it?", "nothing was made; --yes makes it");
   const StopSignal signal("\nstopping: a second signal ends at once\n");

@@ -39,11 +39,9 @@ std::string indented(const std::string& text, const std::string& margin) {
 
 // Google's names of GKE's node pools.
 std::string gke_accelerator(const Accelerator& machine) {
-  static const std::map<std::string, std::string> kNames{{"v3", "tpu-v3-slice"},
-                                                         {"v4", "tpu-v4-podslice"},
-                                                         {"v5e", "tpu-v5-lite-podslice"},
-                                                         {"v5p", "tpu-v5p-slice"},
-                                                         {"v6e", "tpu-v6e-slice"}};
+  static const std::map<std::string, std::string> kNames{
+      {"v3", "tpu-v3-slice"},   {"v4", "tpu-v4-podslice"}, {"v5e", "tpu-v5-lite-podslice"},
+      {"v5p", "tpu-v5p-slice"}, {"v6e", "tpu-v6e-slice"},  {"7x", "tpu7x"}};
   const auto found = kNames.find(machine.generation);
   if (found == kNames.end() || (machine.generation == "v3" && machine.hosts == 1))
     throw UsageError(str("pod manifest: GKE has no multi-host node pool for a ", machine.name),

@@ -59,7 +59,7 @@ json asked_of(const PruneJob& job) {
           {"rows", data.rows.input.empty()
                        ? json()
                        : json{{"fields", {data.rows.text, data.rows.pair, data.rows.label}},
-                              {"prefix", data.prefix},
+                              {"prefix", data.prefix ? json(*data.prefix) : json()},
                               {"seq_length", data.seq_length},
                               {"target_length", data.target_length},
                               {"chosen_by", chosen_by(data)}}}};

@@ -15,6 +15,7 @@
 #include "store/file.h"
 #include "tasks/classify_task.h"
 #include "tasks/t5_task.h"
+#include "tokenize/casing.h"
 #include "tokenize/sentinels.h"
 #include "tokenize/tokenizer.h"
 
@@ -39,6 +40,7 @@ Task classifier_data(const StoredModel& model, const PruneData& data, const std:
   job.what = data.what;
   job.labels = task.labels;
   job.vocab = model.vocab;
+  job.tokenizer = as_vocabulary_is({}, model.vocab, {});
   job.seq_length = data.seq_length;
   job.output = records;
   write_labelled_examples(job);
@@ -51,7 +53,7 @@ Task t5_data(const StoredModel& model, const PruneData& data, const std::string&
   TextToTextExamplesJob job;
   job.rows = data.rows;
   job.what = data.what;
-  job.prefix = data.prefix;
+  job.prefix = data.prefix.value_or(model.t5.prefix);
   job.encode = [&](std::string_view text) {
     std::vector<std::int32_t> ids;
     tokenizer->encode(text, ids);
@@ -100,6 +102,9 @@ struct PruneRows::Opened {
         work(temporary_work_folder("compress", job)),
         data(with_length(d, source)),
         where(source.where) {
+    if (model.vocab.empty())
+      throw UsageError(str("compress: ", where, ": its vocabulary is not beside it"),
+                       "put its vocab.txt, spiece.model or tokenizer.json there");
     work.begin({{"compress", job}});
     const std::string records = work.file("rows.tfrecord");
     task = source.kind == CompressKind::t5 ? t5_data(model, data, records)

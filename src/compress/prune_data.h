@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@
 namespace smelt {
 
 struct PruneData {
-  LabelledFiles rows = {};          // rows.input empty: none are given
-  std::string prefix = {};          // of a T5: before each text
+  LabelledFiles rows = {};                 // rows.input empty: none are given
+  std::optional<std::string> prefix = {};  // of a T5: before each text, if not its own
   std::int64_t seq_length = 0;      // tokens of a text; 0: 128, or as many as the model takes
   std::int64_t target_length = 64;  // of a T5's answer
   std::int64_t examples = 2048;     // at most

@@ -1,7 +1,9 @@
 #include "compress/source_folder.h"
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -11,6 +13,7 @@
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/stored_model.h"
 #include "format/crc32c.h"
+#include "nn/state_names.h"
 #include "store/folder.h"
 #include "store/path.h"
 
@@ -74,9 +77,11 @@ std::uint64_t size_of_files(const std::string& folder, const std::vector<std::st
 
 }  // namespace
 
-SourceFolder open_source_folder(const std::string& path, InCodes in_codes) {
+SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
+  const std::string path = exported_of(given);
+  if (path != given) spdlog::info("compress: of {} what it has exported is taken: {}", given, path);
   const StoredModel model = open_stored_model(path, "compress");
-  SourceFolder out{.where = path,
+  SourceFolder out{.where = given,
                    .folder = path,
                    .kind = kind_of(model),
                    .config = {},
@@ -89,7 +94,12 @@ SourceFolder open_source_folder(const std::string& path, InCodes in_codes) {
         std::make_shared<WorkFolder>(temporary_work_folder("compress", str(path, ::getpid())));
     work->begin({{"compress", str(path, ::getpid())}});
     out.folder = work->file("hf");
-    convert_checkpoint({.from = path, .to = out.folder, .form = ModelForm::hugging_face});
+    convert_checkpoint({.from = path,
+                        .to = out.folder,
+                        .form = ModelForm::hugging_face,
+                        .averages = std::ranges::any_of(model.tensors, [](const auto& item) {
+                          return item.first.starts_with(kAveragePrefix);
+                        })});
     out.work = work;
   }
   out.config = read_model_config(out.folder);

@@ -27,10 +27,10 @@ struct SourceFolder {
   std::shared_ptr<const WorkFolder> work;  // where it was converted to, if it had to be
 };
 
-// A Hugging Face folder, or any other model that smelt opens, which is then converted in a
-// temporary folder. UsageError as open_stored_model() has it, and for a model that is not
-// fine-tuned, an ELECTRA's generator among them, and, unless they are taken, for one whose weights
-// are in eight bits.
+// A Hugging Face folder, what a run has exported (exported_of()), or any other model that smelt
+// opens, which is then converted in a temporary folder, with its moving averages where it has some.
+// UsageError as open_stored_model() has it, and for a model that is not fine-tuned, an ELECTRA's
+// generator among them, and, unless they are taken, for one whose weights are in eight bits.
 enum class InCodes { refused, taken };
 SourceFolder open_source_folder(const std::string& path, InCodes in_codes = InCodes::refused);
 

@@ -33,7 +33,8 @@ constexpr Generation kGenerations[] = {
     {"v4", "v4-", "v4", "TPU v4", 2, 2, 4, 275e12, 32, kOldImage, kCubes},
     {"v5e", "v5litepod-", "v5e", "TPU v5 lite", 1, 1, 8, 197e12, 16, "v2-alpha-tpuv5-lite", kFlat},
     {"v5p", "v5p-", "v5p", "TPU v5", 2, 1, 4, 459e12, 95, "v2-alpha-tpuv5", kCubes},
-    {"v6e", "v6e-", "v6e", "TPU v6 lite", 1, 1, 8, 918e12, 32, "v2-alpha-tpuv6e", kFlat}};
+    {"v6e", "v6e-", "v6e", "TPU v6 lite", 1, 1, 8, 918e12, 32, "v2-alpha-tpuv6e", kFlat},
+    {"7x", "tpu7x-", "tpu7x", "TPU7x", 2, 2, 4, 2307e12, 192, "", kCubes}};
 
 struct Gpu {
   const char *name, *kind;
@@ -153,6 +154,20 @@ std::vector<Accelerator> find_accelerators(std::string_view where, std::string_v
   return out;
 }
 
+Accelerator made_by_tpu_api(std::string_view where, std::string_view name) {
+  const auto types = find_accelerators(where, name);
+  if (types.size() != 1) throw UsageError(str(where, ": one is made at a time"), "name one type");
+  const Accelerator& type = types.front();
+  if (type.is_gpu())
+    throw UsageError(str(where, ": ", type.name, " is a GPU; only TPUs are made"),
+                     "name a TPU, such as v5litepod-8");
+  if (type.image.empty())
+    throw UsageError(str(where, ": Google's TPU API makes no ", type.name,
+                         ", which Compute Engine and GKE have"),
+                     "smelt pod manifest --kind jobset, or another TPU, such as v5litepod-8");
+  return type;
+}
+
 const Accelerator* usual_slice(std::int64_t devices) {
   for (const std::string_view generation : {"v3", "v5e"})
     for (const Accelerator& a : accelerators())
@@ -194,7 +209,8 @@ double interconnect_bytes(std::string_view generation) {
   if (const auto* gpu = std::ranges::find(kGpus, generation, &Gpu::name); gpu != std::end(kGpus))
     return gpu->links;
   static const std::map<std::string_view, double> kKnown{
-      {"v2", 496e9}, {"v3", 656e9}, {"v4", 540e9}, {"v5e", 400e9}, {"v5p", 1200e9}, {"v6e", 800e9}};
+      {"v2", 496e9},   {"v3", 656e9},  {"v4", 540e9}, {"v5e", 400e9},
+      {"v5p", 1200e9}, {"v6e", 800e9}, {"7x", 1200e9}};
   return kKnown.at(generation);
 }
 

@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kHint =
     "give a list of maps: generation, region, on_demand, spot, committed, source, date "
     "(docs/plan.md)";
+constexpr const char* kAnyRegion = "any";
 
 std::vector<Price> known_prices() {
   constexpr const char* kBook =
@@ -28,8 +29,8 @@ std::vector<Price> known_prices() {
           {"v5e", "us-central1", 1.20, {}, {}, kBook, "2025-02"},
           {"v5p", "us-east5", 4.20, {}, {}, kBook, "2025-02"},
           {"v6e", "us-east5", 2.70, {}, {}, kUnconfirmed, "2025-02"},
-          {"h100", "any", 3.99, {}, {}, "GPU clouds, 2.69 to 3.99 dollars", "2026-10"},
-          {"a100-80gb", "any", 1.79, {}, {}, "GPU clouds, 1.39 to 1.79 dollars", "2026-10"}};
+          {"h100", kAnyRegion, 3.99, {}, {}, "GPU clouds, 2.69 to 3.99 dollars", "2026-10"},
+          {"a100-80gb", kAnyRegion, 1.79, {}, {}, "GPU clouds, 1.39 to 1.79 dollars", "2026-10"}};
 }
 
 [[noreturn]] void refuse(const std::string& path, const YAML::Node& at, std::string_view problem) {
@@ -38,7 +39,8 @@ std::vector<Price> known_prices() {
 
 std::string text(const std::string& path, const YAML::Node& entry, const char* field) {
   if (!entry[field]) refuse(path, entry, str("no ", field));
-  return entry[field].as<std::string>();
+  if (!entry[field].IsScalar()) refuse(path, entry[field], str(field, " is no text"));
+  return entry[field].Scalar();
 }
 
 std::optional<double> dollars(const std::string& path, const YAML::Node& entry, const char* field) {
@@ -63,7 +65,7 @@ Price price_of(const std::string& path, const YAML::Node& entry) {
   static const std::vector<std::string> kFields{"generation", "region", "on_demand", "spot",
                                                 "committed",  "source", "date"};
   for (const auto& field : entry)
-    if (const auto name = field.first.as<std::string>();
+    if (const std::string& name = field.first.Scalar();
         std::ranges::find(kFields, name) == kFields.end())
       refuse(path, field.first, str("unknown field '", name, "': ", did_you_mean(name, kFields)));
   Price out{.generation = text(path, entry, "generation"),
@@ -104,9 +106,13 @@ void Prices::check_region(std::string_view region) const {
 }
 
 const Price* Prices::find(std::string_view generation, std::string_view region) const {
-  const auto found = std::ranges::find_if(prices_, [&](const Price& price) {
-    return price.generation == generation && (region.empty() || price.region == region);
-  });
+  const auto first = [&](std::string_view where) {
+    return std::ranges::find_if(prices_, [&](const Price& price) {
+      return price.generation == generation && (where.empty() || price.region == where);
+    });
+  };
+  auto found = first(region);
+  if (found == prices_.end()) found = first(kAnyRegion);
   return found == prices_.end() ? nullptr : &*found;
 }
 

@@ -25,7 +25,8 @@ class Prices {
 
   // UsageError for a region of which no price is known.
   void check_region(std::string_view region) const;
-  // The first for the generation and, where one is named, the region; nullptr where there is none.
+  // The first for the generation and, where one is named, the region, or else
+  // any; nullptr where there is none.
   const Price* find(std::string_view generation, std::string_view region = {}) const;
   const std::vector<Price>& all() const { return prices_; }
 

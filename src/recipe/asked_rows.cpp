@@ -89,7 +89,9 @@ AskedModel::AskedModel(const std::string& command, const std::string& path, cons
   }
   GenerateOptions with{.prefix = options.rows.prefix,
                        .most_inputs = options.rows.seq_length,
-                       .batch_size = options.batch_size};
+                       .batch_size = options.batch_size,
+                       .hint = "lower --batch, --seq-length or --target-length",
+                       .inputs_name = "--seq-length"};
   with.search.most_tokens = options.rows.target_length;
   if (options.answer_tokens > 0) {
     with.search.most_tokens = with.search.least_tokens = options.answer_tokens;

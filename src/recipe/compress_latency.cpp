@@ -27,26 +27,12 @@ double middle(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-void check_sizes(const LatencyJob& job, std::int64_t most_tokens) {
-  if (job.rounds < 1)
-    throw UsageError(str("compress: --rounds ", job.rounds, " measures nothing"), "give 20");
-  for (const std::int64_t batch : job.batches)
-    if (batch < 1)
-      throw UsageError(str("compress: --batches ", batch, " is no number of texts"),
-                       "give 1, 8, 32");
-  for (const std::int64_t length : job.lengths)
-    if (length < 2 || length > most_tokens)
-      throw UsageError(
-          str("compress: --lengths ", length, ": the models take 2 to ", most_tokens, " tokens"),
-          "give lengths that they take");
-}
-
-Loaded load_once(const std::string& smelt, const std::string& folder, const LatencyJob& job,
-                 std::int64_t answer_tokens) {
+Loaded load_once(const std::string& smelt, const std::string& folder, const std::string& device,
+                 const LatencyJob& job, std::int64_t answer_tokens) {
   const std::string command =
       str(shell_word(smelt), " compress load ", shell_word(folder), " --json --batch ",
           std::ranges::max(job.batches), " --length ", std::ranges::max(job.lengths),
-          " --answer-tokens ", answer_tokens);
+          " --answer-tokens ", answer_tokens, " --device ", shell_word(device));
   const ShellOutput said = run_shell(command, "");
   const auto json = nlohmann::json::parse(said.text, nullptr, false);
   if (said.status != 0 || !json.is_object())
@@ -63,6 +49,26 @@ void check_not_stopped() {
 
 }  // namespace
 
+LatencyJob sizes_within(LatencyJob job, std::int64_t most_tokens) {
+  if (job.rounds < 1)
+    throw UsageError(str("compress: --rounds ", job.rounds, " measures nothing"), "give 20");
+  for (const std::int64_t batch : job.batches)
+    if (batch < 1)
+      throw UsageError(str("compress: --batches ", batch, " is no number of texts"),
+                       "give 1, 8, 32");
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t length : job.lengths) {
+    if (length < 2 || (length > most_tokens && job.lengths_told))
+      throw UsageError(
+          str("compress: --lengths ", length, ": the models take 2 to ", most_tokens, " tokens"),
+          "give lengths that they take");
+    length = std::min(length, most_tokens);
+    if (std::ranges::find(lengths, length) == lengths.end()) lengths.push_back(length);
+  }
+  job.lengths = std::move(lengths);
+  return job;
+}
+
 double Latency::quantile(double share) const {
   CHECK(!seconds.empty());
   std::vector<double> sorted = seconds;
@@ -72,9 +78,6 @@ double Latency::quantile(double share) const {
 }
 
 std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const LatencyJob& job) {
-  std::int64_t most = models.front().most_tokens();
-  for (const AskedModel& model : models) most = std::min(most, model.most_tokens());
-  check_sizes(job, most);
   std::vector<std::vector<Latency>> out(models.size());
   const auto sizes = std::ssize(job.lengths) * std::ssize(job.batches);
   Progress progress("compress: latency", sizes * (job.rounds + kTurnsBefore), "rounds");
@@ -114,7 +117,9 @@ std::string own_program() {
 double seconds_of_weights(const std::string& folder, const std::string& device) {
   const auto client = open_device(chosen_device(device), 1);
   const auto begin = Clock::now();
-  LazyTensors weights = as_codes(open_stored_model(folder, "compress load").tensors);
+  const StoredModel model = open_stored_model(folder, "compress load");
+  LazyTensors weights = as_codes(model.tensors);
+  std::erase_if(weights, [&](const auto& item) { return is_slot(item.first, model.tensors); });
   for (auto& [name, tensor] : weights) tensor = as_dtype(std::move(tensor), DType::f32);
   const StoredTensors held = hold_as_stored(weights);
   StateLayout layout;
@@ -125,7 +130,8 @@ double seconds_of_weights(const std::string& folder, const std::string& device) 
 }
 
 std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::string>& folders,
-                              const LatencyJob& job, std::int64_t answer_tokens, int loads) {
+                              const std::string& device, const LatencyJob& job,
+                              std::int64_t answer_tokens, int loads) {
   std::vector<std::vector<double>> seconds(folders.size());
   std::vector<Loaded> out(folders.size());
   Progress progress("compress: loading", static_cast<std::int64_t>(folders.size()) * loads,
@@ -133,7 +139,7 @@ std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::s
   for (int load = 0; load < loads; ++load)
     for (std::size_t i = 0; i < folders.size(); ++i) {
       check_not_stopped();
-      const Loaded one = load_once(smelt, folders[i], job, answer_tokens);
+      const Loaded one = load_once(smelt, folders[i], device, job, answer_tokens);
       seconds[i].push_back(one.seconds);
       out[i].bytes = std::max(out[i].bytes, one.bytes);
       progress.update(static_cast<std::int64_t>(load) * std::ssize(folders) +

@@ -14,7 +14,12 @@ namespace smelt {
 struct LatencyJob {
   std::vector<std::int64_t> batches{1, 8, 32}, lengths{32, 128, 384};
   std::int64_t rounds = 20;
+  bool lengths_told = false;  // by a user, who hears of one that a model does not take
 };
+
+// A length that a model of at most so many tokens does not take is, where nobody told it, that
+// number instead. UsageError for one that a user told, for a batch of nothing, and no rounds.
+LatencyJob sizes_within(LatencyJob job, std::int64_t most_tokens);
 
 // Texts of one size, through one model.
 struct Latency {
@@ -26,15 +31,15 @@ struct Latency {
 
 // By model, and then by length and batch. In each round each model has its turn, another one the
 // first; two turns of each before that are not counted. So what else the machine does meanwhile
-// meets all of them. UsageError for a batch of nothing, and a length that a model does not take.
+// meets all of them.
 std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const LatencyJob& job);
 
 // How many times as fast as `base` was in the same rounds: the median of the rounds' ratios, with
 // its interval by resampling the rounds.
 Interval speed_up(const Latency& base, const Latency& other);
 
-// From the files to the device, of all weights of a folder and nothing else: no vocabulary, no
-// client, no program.
+// From the files to the device, of all weights of a folder and nothing else: no slots, no
+// vocabulary, no client, no program.
 double seconds_of_weights(const std::string& folder, const std::string& device);
 
 // Of a process of its own that only loads this model and answers a batch: by the program `smelt`,
@@ -48,6 +53,7 @@ struct Loaded {
 std::string own_program();
 
 std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::string>& folders,
-                              const LatencyJob& job, std::int64_t answer_tokens, int loads);
+                              const std::string& device, const LatencyJob& job,
+                              std::int64_t answer_tokens, int loads);
 
 }  // namespace smelt

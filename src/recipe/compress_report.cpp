@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -54,6 +55,15 @@ std::vector<Row> rows_of(const CompressReportJob& job) {
   for (const std::string& path : job.models) add(path, "model");
   for (const std::string& path : job.students) add(path, "student");
   return out;
+}
+
+// That all models take.
+std::int64_t most_tokens(const std::vector<Row>& rows, const CompressReportJob& job) {
+  if (rows.front().source.kind == CompressKind::t5) return job.test.seq_length;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const Row& row : rows)
+    most = std::min(most, row.source.config.value("max_position_embeddings", most));
+  return most;
 }
 
 // What was chosen by the rows that it is scored on is scored too well.
@@ -195,7 +205,8 @@ void measure_loading(const CompressReportJob& job, const std::vector<Row>& rows,
   if (job.smelt.empty()) return;
   std::vector<std::string> folders;
   for (const Row& row : rows) folders.push_back(row.source.folder);
-  const auto loaded = load_each(job.smelt, folders, job.latency, job.answer_tokens, kLoads);
+  const auto loaded =
+      load_each(job.smelt, folders, job.device, job.latency, job.answer_tokens, kLoads);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     models[i]["load_seconds"] = loaded[i].seconds;
     models[i]["peak_bytes"] = loaded[i].bytes;
@@ -216,9 +227,10 @@ OrderedJson machine_json(const CompressReportJob& job, double load) {
 
 }  // namespace
 
-OrderedJson compress_report(const CompressReportJob& job) {
+OrderedJson compress_report(CompressReportJob job) {
   const double load = machine_load();
   const std::vector<Row> rows = rows_of(job);
+  job.latency = sizes_within(job.latency, most_tokens(rows, job));
   const std::uint32_t crc = crc32c_of_files(expand_files(job.test.files.input, job.test.what));
   for (const Row& row : rows) check_unseen(row, job, crc);
   ReportScores scores(job);

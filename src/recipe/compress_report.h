@@ -32,10 +32,10 @@ struct CompressReportJob {
   ResampleOptions resample = {};
 };
 
-// docs/formats/compressed.md, "Reports". UsageError for models that are no fine-tuned ones, of
+// What docs/compress.md says of a report. UsageError for models that are no fine-tuned ones, of
 // other problems or classes than the base, for two of one name, and for rows by which one was
 // chosen.
-nlohmann::ordered_json compress_report(const CompressReportJob& job);
+nlohmann::ordered_json compress_report(CompressReportJob job);
 
 // A line for each model.
 std::string compress_report_text(const nlohmann::ordered_json& report);

@@ -1,6 +1,9 @@
 #include "recipe/compress_scores.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
+#include <span>
 
 #include "base/error.h"
 
@@ -99,17 +102,20 @@ OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
 }
 
 OrderedJson changed_json(const SaidRows& rows, const SaidRows& base, std::size_t most) {
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i]["prediction"] != base[i]["prediction"]) changed.push_back(i);
+  std::ranges::stable_sort(changed, std::greater(), [&](std::size_t i) {
+    const OrderedJson &own = rows[i]["prediction"], &theirs = base[i]["prediction"];
+    return own.is_number() ? std::abs(own.get<double>() - theirs.get<double>()) : 0;
+  });
   OrderedJson examples = OrderedJson::array();
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i]["prediction"] == base[i]["prediction"]) continue;
-    if (++count <= most)
-      examples.push_back({{"text", text_of_row(rows[i])},
-                          {"label", rows[i]["label"]},
-                          {"base", base[i]["prediction"]},
-                          {"prediction", rows[i]["prediction"]}});
-  }
-  return {{"count", count}, {"examples", examples}};
+  for (const std::size_t i : std::span(changed).first(std::min(most, changed.size())))
+    examples.push_back({{"text", text_of_row(rows[i])},
+                        {"label", rows[i]["label"]},
+                        {"base", base[i]["prediction"]},
+                        {"prediction", rows[i]["prediction"]}});
+  return {{"count", changed.size()}, {"examples", examples}};
 }
 
 double score_of(const SaidRows& rows, const std::string& metric) {

@@ -25,7 +25,7 @@ nlohmann::ordered_json against_json(const SaidRows& rows, const SaidRows& base,
                                     const ResampleOptions& with);
 
 // {"count", "examples": [{"text", "label", "base", "prediction"}, …]}: rows of which it says
-// something else than the base, of those at most `most`.
+// something else than the base, of those at most `most`, of numbers those that differ most.
 nlohmann::ordered_json changed_json(const SaidRows& rows, const SaidRows& base, std::size_t most);
 
 // One number for a metric, to choose by.

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -60,7 +61,7 @@ class CompressedModel {
   void make() {
     put_back_former();  // where a kill was in between
     if (exists(folder_)) {
-      if (!exists(at("train.jsonl")))
+      if (!is_own())
         throw UsageError(str("compress: ", folder_, " holds what this recipe has not made"),
                          "move it elsewhere, or leave the section out");
       std::filesystem::rename(folder_, former_);
@@ -75,6 +76,13 @@ class CompressedModel {
   }
 
  private:
+  // Rows come first, so that what ended before they were whole holds nothing else.
+  bool is_own() const {
+    return exists(at("train.jsonl")) ||
+           std::ranges::all_of(list_folder(folder_), [](const std::string& name) {
+             return name.starts_with("train.jsonl");
+           });
+  }
   void put_back_former() const {
     if (!exists(former_)) return;
     if (exists(folder_)) remove_tree(folder_);

@@ -21,12 +21,6 @@ namespace {
 
 constexpr const char* kField = "distill.teacher";
 
-// A run is known by what it has exported: its best or averaged weights, without slots.
-std::string teachers_folder(const Recipe& r) {
-  const std::string exported = join_path(r.distill.teacher, "huggingface");
-  return exists(join_path(exported, "config.json")) ? exported : r.distill.teacher;
-}
-
 std::string_view bytes_as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -73,8 +67,8 @@ void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
 const OpenedTeacher& open_teacher(const Recipe& r) {
   OpenedTeacher& opened = *r.distill.opened;
   if (opened.model) return opened;
-  const auto model =
-      std::make_shared<const StoredModel>(open_stored_model(teachers_folder(r), kField));
+  const auto model = std::make_shared<const StoredModel>(
+      open_stored_model(exported_of(r.distill.teacher), kField));
   refuse_generator(*model);
   opened.crc32c = teachers_fingerprint(model->tensors);
   opened.model = model;

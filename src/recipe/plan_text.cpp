@@ -183,7 +183,8 @@ std::string row_text(const PlanRow& row, std::string_view now) {
       << counted(row.type.chips, row.type.is_gpu() ? "GPU" : "chip") << ", "
       << counted(row.type.devices, "device") << ", " << counted(row.type.hosts, "machine")
       << (row.type.is_gpu() ? ": operations, bytes and temporaries are those of a TPU's program"
-                            : ", image " + row.type.image)
+          : row.type.image.empty() ? std::string()
+                                   : ", image " + row.type.image)
       << "\n";
   if (!row.fits()) {
     out << "  does not do: " << why_not(row) << "\n";

@@ -49,15 +49,6 @@ bool is_vocabulary_of(const StoredModel& model, const std::string& path) {
                                      : bytes == model.vocab_txt;
 }
 
-// What neither a flag nor a file beside the vocabulary says.
-TokenizerFlags with_defaults(TokenizerFlags flags, const std::string& vocab,
-                             const ObjectiveType& type) {
-  if (is_sentencepiece_file(vocab) || load_tokenizer_config(vocab)) return flags;
-  if (!flags.control) flags.control = type.control;
-  if (!flags.lower_case) flags.lower_case = !is_cased(Vocabulary::load(vocab));
-  return flags;
-}
-
 }  // namespace
 
 bool is_stored_model(const std::string& path) {
@@ -78,7 +69,9 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
   }
   if (model_.vocab.empty())
     throw UsageError(str(command_, ": ", model_.where, ": its vocabulary is not beside it"),
-                     "give --vocab");
+                     command_ == "compress"
+                         ? "put its vocab.txt, spiece.model or tokenizer.json there"
+                         : "give --vocab");
   const TokenizerFlags& words = flags_.tokenizer;
   if (is_sentencepiece_file(model_.vocab) &&
       (words.lower_case || words.strip_accents || words.control))
@@ -90,7 +83,7 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
     throw UsageError(str(command_, ": ", model_.where, ": the model's sizes are not known"),
                      "put its bert_config.json or electra_config.json beside it");
   type_ = &objective_type(stored_type(model_), str(command_, ": ", model_.where));
-  flags_.tokenizer = with_defaults(flags_.tokenizer, model_.vocab, *type_);
+  flags_.tokenizer = as_vocabulary_is(flags_.tokenizer, model_.vocab, type_->control);
   weights_ = hold_weights(model_, false);
 }
 

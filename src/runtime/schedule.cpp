@@ -101,13 +101,14 @@ double hbm_bytes_per_second(std::string_view kind) {
     std::string_view kind;
     double bytes;
   };
-  constexpr std::array<Known, 7> kKnown{{{"TPU v2", 350e9},
+  constexpr std::array<Known, 8> kKnown{{{"TPU v2", 350e9},
                                          {"TPU v3", 450e9},
                                          {"TPU v4", 600e9},
                                          {"TPU v5 lite", 819e9},
                                          {"TPU v5e", 819e9},
                                          {"TPU v5", 2765e9},
-                                         {"TPU v6", 1640e9}}};
+                                         {"TPU v6", 1640e9},
+                                         {"TPU7", 7380e9 / 2}}};
   for (const Known& known : kKnown)
     if (kind.starts_with(known.kind)) return known.bytes;
   return 0;

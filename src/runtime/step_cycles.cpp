@@ -129,16 +129,17 @@ struct KnownUnits {
 };
 
 // Units of 128 x 128: one on v2's core, two on v3's, four on v5e's, four on each of v4's two, eight
-// on v5p's; on v6e's four of 256 x 256.
+// on v5p's; on v6e's four of 256 x 256, and as many are assumed on each of TPU7x's two cores.
 constexpr double kUnit = 2.0 * 128 * 128;
-constexpr std::array<KnownUnits, 8> kUnits{{{"TPU v2", kUnit},
+constexpr std::array<KnownUnits, 9> kUnits{{{"TPU v2", kUnit},
                                             {"TPU v3", 2 * kUnit},
                                             {"TPU v4 lite", 4 * kUnit},
                                             {"TPU v4", 8 * kUnit},
                                             {"TPU v5 lite", 4 * kUnit},
                                             {"TPU v5e", 4 * kUnit},
                                             {"TPU v5", 8 * kUnit},
-                                            {"TPU v6", 16 * kUnit}}};
+                                            {"TPU v6", 16 * kUnit},
+                                            {"TPU7", 16 * kUnit}}};
 
 }  // namespace
 

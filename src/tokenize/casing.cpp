@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tokenize/unigram_json.h"
+
 namespace smelt {
 
 std::size_t capital_pieces(const Vocabulary& vocabulary) {
@@ -16,6 +18,14 @@ std::size_t capital_pieces(const Vocabulary& vocabulary) {
 
 bool is_cased(const Vocabulary& vocabulary) {
   return capital_pieces(vocabulary) * 100 > static_cast<std::size_t>(vocabulary.size());
+}
+
+TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
+                                std::optional<ControlCharacters> control) {
+  if (is_sentencepiece_file(vocab) || load_tokenizer_config(vocab)) return flags;
+  if (!flags.control) flags.control = control;
+  if (!flags.lower_case) flags.lower_case = !is_cased(Vocabulary::load(vocab));
+  return flags;
 }
 
 void warn_of_case(const Vocabulary& vocabulary, std::string_view who) {

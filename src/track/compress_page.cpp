@@ -44,9 +44,10 @@ std::string score_cells(const Record& model, const std::string& metric, bool dev
   const Record& d = model["against_base"][metric];
   const double low = number_of(d["low"]), high = number_of(d["high"]);
   const bool measured = low > 0 || high < 0;
+  // Of rows that are right or wrong the exact test, else that of the resampled rows.
+  const double p = number_of(d.contains("mcnemar") ? d["mcnemar"]["p"] : d["p_value"]);
   return out + table_cell(interval_html(d, "difference", 4), "number") +
-         table_cell(measured ? str("p ", figure(number_of(d["p_value"]), 3))
-                             : "no difference measured");
+         table_cell(measured ? str("p ", figure(p, 3)) : "no difference measured");
 }
 
 std::string right_table(const Record& report) {

@@ -19,7 +19,8 @@ namespace {
 
 class Workers : public TpuTest {
  public:
-  explicit Workers(int count) : servers_(count, "HOME=" + home_.dir.path()) {
+  explicit Workers(int count)
+      : servers_(count, [home = "HOME=" + home_.dir.path()](int) { return home; }) {
     fake_.addresses = servers_.addresses();
     fake_.host_keys = servers_.host_keys();
     fake_.on_metadata = [this](const nlohmann::json& metadata) { servers_.take(metadata); };

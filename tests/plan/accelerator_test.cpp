@@ -17,8 +17,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(Accelerator, NamesMeanSlicesAsGoogleCountsThem) {
-  const auto found = find_accelerators("--on", "v3-8,v2-32, v4-16,v5litepod-16,v5p-8,v6e-8");
-  ASSERT_EQ(found.size(), 6u);
+  const auto found =
+      find_accelerators("--on", "v3-8,v2-32, v4-16,v5litepod-16,v5p-8,v6e-8,tpu7x-8");
+  ASSERT_EQ(found.size(), 7u);
   EXPECT_EQ(found[0], (Accelerator{.name = "v3-8",
                                    .generation = "v3",
                                    .topology = "v3:2x2",
@@ -40,6 +41,7 @@ TEST(Accelerator, NamesMeanSlicesAsGoogleCountsThem) {
   is(3, "v5e:4x4", 16, 16, 4);
   is(4, "v5p:2x2x1", 4, 4, 1);
   is(5, "v6e:2x4", 8, 8, 1);
+  is(6, "tpu7x:2x2x1", 4, 8, 1);
 }
 
 TEST(Accelerator, GpusHaveRatesByTheTypeOfTheirProducts) {
@@ -78,6 +80,16 @@ TEST(Accelerator, UnknownNamesAreRefusedWithTheNearest) {
       AllOf(HasSubstr("'h100x3' is no type of TPU or GPU"), HasSubstr("did you mean 'h100")));
 }
 
+TEST(Accelerator, OnlyWhatTheTpuApiMakesIsRented) {
+  const auto refusal = [](const char* name) {
+    return error_of<UsageError>([&] { made_by_tpu_api("--type", name); });
+  };
+  EXPECT_EQ(made_by_tpu_api("--type", "v6e-8").image, "v2-alpha-tpuv6e");
+  EXPECT_THAT(refusal("v3-8,v2-8"), HasSubstr("--type: one is made at a time"));
+  EXPECT_THAT(refusal("l4"), HasSubstr("--type: l4 is a GPU; only TPUs are made"));
+  EXPECT_THAT(refusal("tpu7x-8"), HasSubstr("Google's TPU API makes no tpu7x-8, which Compute"));
+}
+
 TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {
   const TempDir dir;
   const std::string path = dir.file("prices.yaml");
@@ -89,6 +101,7 @@ TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {
   EXPECT_EQ(prices.find("v3", "us-central1")->on_demand, 2.0);
   EXPECT_EQ(prices.find("v3", "asia-east1"), nullptr);
   EXPECT_EQ(prices.find("v5e")->on_demand, 1.2);
+  EXPECT_EQ(prices.find("h100", "us-central1"), prices.find("h100"));  // of any region
   EXPECT_EQ(age_in_months(*prices.find("v3"), "2026-11"), 1);
   EXPECT_EQ(age_in_months(*prices.find("v5e"), "2026-11"), 21);
 }
@@ -102,6 +115,8 @@ TEST(Prices, AFileThatIsNoneIsRefused) {
   };
   EXPECT_THAT(refusal("v3: 2"), HasSubstr("prices.yaml: no list of prices"));
   EXPECT_THAT(refusal("- {generation: v3}"), HasSubstr("prices.yaml:1: no region"));
+  EXPECT_THAT(refusal("- {generation: v3, region: [a]}"),
+              HasSubstr("prices.yaml:1: region is no text"));
   const auto entry = [](const std::string& more) {
     return "- {generation: v3, region: r, source: s, " + more + "}\n";
   };

@@ -58,5 +58,22 @@ TEST(RunSeconds, GoUpToWhatWholeRunsTookAtMost) {
   EXPECT_NEAR(seen.high, kStartSeconds + 5 * 2 * (1000 + kStallSteps), 1e-6);
 }
 
+TEST(RunSeconds, OnSpotHaveWhatPreemptionsCost) {
+  // A day of steps on four machines, saved every two hours: each is taken once, and each time an
+  // hour is done again, and 600 s pass.
+  const Accelerator v2 = of("v2-32");
+  const RunWork work{.steps = 86400, .save_every = 864000, .save_minutes = 120};
+  const RunTime time = run_seconds(v2, {1, 1, 1}, work);
+  const double day = kStartSeconds + 86400 + 12 * kStallSteps;
+  EXPECT_NEAR(time.preemptions, 4 * day / 86400, 1e-9);
+  EXPECT_NEAR(time.spot_seconds.low, day, 1e-6);
+  EXPECT_NEAR(time.spot_seconds.likely, day + time.preemptions * (3600 + kReturnSeconds), 1e-6);
+  EXPECT_NEAR(time.spot_seconds.high, day + 3 * time.preemptions * (3600 + kReturnSeconds), 1e-6);
+  const Price price{.generation = "v2", .region = "r", .on_demand = 2, .spot = 0.5, .date = ""};
+  const RunCost cost = run_cost(v2, time, &price);
+  EXPECT_NEAR(cost.on_demand->likely, 16 * 2 * day / 3600, 1e-6);
+  EXPECT_NEAR(cost.spot->likely, 16 * 0.5 * time.spot_seconds.likely / 3600, 1e-6);
+}
+
 }  // namespace
 }  // namespace smelt
