@@ -20,6 +20,7 @@
 #include "cli/cmd_doctor.h"
 #include "cli/job_options.h"
 #include "cli/job_recipe.h"
+#include "cli/job_results.h"
 #include "cli/job_watch.h"
 #include "cli/machine_price.h"
 #include "cloud/file_hash.h"
@@ -236,11 +237,13 @@ void run_job(const JobOptions& o) {
   spec.project = project_of(o.project, api);
   spec.package_sha256 = file_sha256(spec.package);
   StagedRecipe staged = staged_recipe(recipe, spec.folder);
-  staged.files.push_back({spec.package, staged_package(spec), spec.package_sha256});
+  staged.files.push_back({spec.package, staged_package(spec)});
   const auto journal = [&](const std::optional<std::string>& kept) {
     return journal_of(spec, kept, staged);
   };
   const JobJournal planned = journal(JournalObject(api, spec.folder).read());
+  require_own_folder(api, recipe.out, planned, "--set out=FOLDER");
+  if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
   show(o, planned, judged.planned);
   if (o.dry_run) return;
@@ -253,7 +256,7 @@ void run_job(const JobOptions& o) {
                .ssh_options = o.ssh_options,
                .json = o.json};
   lead.stage = [&](const std::function<void(const std::string&)>& tell) {
-    copy_once(staged.files, join_path(spec.folder, "input/files.json"), tell);
+    stage_files(api, staged.files, spec.folder, tell);
     write_file(join_path(spec.folder, "recipe.yaml"), staged.text);
   };
   lead_job(api, lead);

@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kNotFound = 404, kOtherGeneration = 412;
 constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is none
 
 [[noreturn]] void throw_storage_fault(const ApiFault& fault, const std::string& what,
@@ -72,6 +73,10 @@ void require_location(const std::string& location) {
 
 std::string bucket_path(const std::string& bucket) {
   return "/storage/v1/b/" + percent_encoded(bucket);
+}
+
+std::string object_path(const std::string& bucket, const std::string& object) {
+  return str(bucket_path(bucket), "/o/", percent_encoded(object));
 }
 
 std::string crc32c_text(std::uint32_t crc) {
@@ -183,15 +188,41 @@ StorageApi::Listing StorageApi::list(const std::string& bucket, const std::strin
   return out;
 }
 
+std::optional<StoredObject> StorageApi::look(const std::string& bucket, const std::string& object) {
+  const ApiAnswer answer = api_.call({.service = "storage", .path = object_path(bucket, object)});
+  if (answer.fault && answer.fault->status == kNotFound) return std::nullopt;
+  if (answer.fault) throw_storage_fault(*answer.fault, str("gs://", bucket, "/", object), bucket);
+  return StoredObject{object, size_in(answer.body), text_in(answer.body, "crc32c"),
+                      text_in(answer.body, "updated"), text_in(answer.body, "generation")};
+}
+
 void StorageApi::remove(const std::string& bucket, const std::vector<std::string>& objects) {
   call_side_by_side(api_, objects.size(), [&](GoogleApi& api, std::size_t i) {
-    const ApiAnswer answer =
-        api.call({.method = "DELETE",
-                  .service = "storage",
-                  .path = str(bucket_path(bucket), "/o/", percent_encoded(objects[i]))});
-    if (answer.fault && answer.fault->status != 404)
+    const ApiAnswer answer = api.call(
+        {.method = "DELETE", .service = "storage", .path = object_path(bucket, objects[i])});
+    if (answer.fault && answer.fault->status != kNotFound)
       throw_storage_fault(*answer.fault, str("delete gs://", bucket, "/", objects[i]), bucket);
   });
+}
+
+void StorageApi::remove_seen(const std::string& bucket, const StoredObject& object) {
+  const ApiAnswer answer = api_.call({.method = "DELETE",
+                                      .service = "storage",
+                                      .path = object_path(bucket, object.name),
+                                      .query = {{"ifGenerationMatch", object.generation}}});
+  if (answer.fault && answer.fault->status != kNotFound && answer.fault->status != kOtherGeneration)
+    throw_storage_fault(*answer.fault, str("delete gs://", bucket, "/", object.name), bucket);
+}
+
+void StorageApi::side_by_side(std::size_t count, int at_once,
+                              const std::function<void(StorageApi&, std::size_t)>& body) {
+  call_side_by_side(
+      api_, count,
+      [&](GoogleApi& api, std::size_t i) {
+        StorageApi own(api);
+        body(own, i);
+      },
+      at_once);
 }
 
 }  // namespace smelt

@@ -29,10 +29,13 @@ struct SyncPlan {
 };
 enum class Below { this_folder, all };
 SyncPlan plan_sync(StorageApi& api, const std::string& from, const std::string& to, Below below);
+// The same of files that are known by their names below both.
+SyncPlan plan_sync(std::vector<StoredFile> sources, std::vector<StoredFile> targets,
+                   const std::string& to);
 
 // `told` hears the bytes that are copied, from any thread. What arrives at this machine appears
-// when its CRC-32C is right, or not at all; what was sent is asked for afterwards, and removed
-// where it is another's: SystemError.
+// when its CRC-32C is right, or not at all; what was sent is asked for right behind it, and removed
+// where it is another's: SystemError. Stopped after a signal that a StopSignal has heard.
 void copy_files(StorageApi& api, const std::vector<CopyJob>& jobs,
                 const std::function<void(std::uint64_t)>& told);
 
