@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kAnonymous = "gs://anonymous@";
 constexpr int kNotFound = 404, kOtherGeneration = 412;
 constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is none
 
@@ -108,17 +109,20 @@ void require_bucket_name(const std::string& name) {
       str("take a name like gs://", is_near ? near : "my-project-bert"));
 }
 
-GoogleApi storage_connection(const std::vector<std::string>& paths) {
-  constexpr const char* kAnonymous = "gs://anonymous@";
-  if (std::ranges::any_of(paths,
-                          [](const std::string& path) { return path.starts_with(kAnonymous); }))
-    return GoogleApi(TokenSource(no_credentials(kAnonymous)));
+GoogleApi storage_connection(const std::string& path) {
+  if (path.starts_with(kAnonymous)) return GoogleApi(TokenSource(no_credentials(kAnonymous)));
   if (!environment(kStorageEmulator).empty())
     return GoogleApi(TokenSource(no_credentials(kStorageEmulator)));
   if (const auto file = find_credential_file())
     return GoogleApi(TokenSource(credentials_in(*file)));
   if (auto machine = machine_credentials()) return GoogleApi(TokenSource(std::move(machine)));
   return GoogleApi(TokenSource(no_credentials("no credentials were found")));
+}
+
+GoogleApi& StorageConnections::of(const std::string& path) {
+  auto& connection = path.starts_with(kAnonymous) ? nobodys_ : own_;
+  if (!connection) connection.emplace(storage_connection(path));
+  return *connection;
 }
 
 std::vector<std::string> StorageApi::buckets(const std::string& project) {

@@ -38,9 +38,18 @@ struct BucketSpec {
 // UsageError "storage: …" for a name that Google refuses (its guidelines for bucket names).
 void require_bucket_name(const std::string& name);
 
-// Google's credentials, or anonymous: where one of the paths is gs://anonymous@…, where an emulator
-// is named and where there are no credentials, as store/ has it.
-GoogleApi storage_connection(const std::vector<std::string>& paths);
+// Google's credentials, or anonymous: where the path is gs://anonymous@…, where an emulator is
+// named and where there are no credentials, as store/ has it.
+GoogleApi storage_connection(const std::string& path = "");
+
+// One of each kind for all paths.
+class StorageConnections {
+ public:
+  GoogleApi& of(const std::string& path);
+
+ private:
+  std::optional<GoogleApi> own_, nobodys_;
+};
 
 // UsageError when a bucket is not there or access to it is denied, SystemError for what else goes
 // wrong.

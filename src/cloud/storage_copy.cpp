@@ -131,17 +131,24 @@ std::vector<CopyJob> plan_copies(StorageApi& api, const std::vector<FileSource>&
   return jobs;
 }
 
-SyncPlan plan_sync(StorageApi& api, const std::string& from, const std::string& to, Below below) {
-  check_folders(api, from, to);
-  const auto listed = [&](const std::string& folder) {
-    auto files = files_below(api, folder);
+SyncPlan plan_sync(StorageApi& source, const std::string& from, StorageApi& target,
+                   const std::string& to, Below below) {
+  check_folders(source, from, to);
+  const auto is_deeper = [&](const std::string& name) {
+    return below == Below::this_folder && name.find('/') != std::string::npos;
+  };
+  const auto taken = [&](std::vector<StoredFile> files) {
     std::erase_if(files, [&](const StoredFile& file) {
-      return file.is_placeholder() ||
-             (below == Below::this_folder && file.name.find('/') != std::string::npos);
+      return file.is_placeholder() || is_deeper(file.name);
     });
     return files;
   };
-  return plan_sync(listed(from), listed(to), to);
+  std::vector<std::string> left_out;
+  auto sources = taken(files_below(source, from, &left_out));
+  SyncPlan plan = plan_sync(std::move(sources), taken(files_below(target, to)), to);
+  std::erase_if(left_out, is_deeper);
+  plan.left_out = std::move(left_out);
+  return plan;
 }
 
 SyncPlan plan_sync(std::vector<StoredFile> sources, std::vector<StoredFile> targets,

@@ -17,7 +17,8 @@ struct CopyJob {
 // Where each file of the sources goes, as cp has it: into `target` where that is a folder, ends
 // with
 // '/' or there are several; else it becomes `target`. UsageError where nothing is on gs://, where
-// two would be one, and for an object whose name is none that a folder here can hold.
+// two would be one, and for an object whose name is none that a folder here can hold. `api` is the
+// target's, here and below.
 std::vector<CopyJob> plan_copies(StorageApi& api, const std::vector<FileSource>& sources,
                                  const std::string& target);
 
@@ -26,9 +27,11 @@ struct SyncPlan {
   std::vector<CopyJob> copies;
   std::vector<StoredFile> surplus;  // of the target alone
   std::size_t unchanged = 0;
+  std::vector<std::string> left_out;  // of the source: names of what is neither file nor folder
 };
 enum class Below { this_folder, all };
-SyncPlan plan_sync(StorageApi& api, const std::string& from, const std::string& to, Below below);
+SyncPlan plan_sync(StorageApi& source, const std::string& from, StorageApi& target,
+                   const std::string& to, Below below);
 // The same of files that are known by their names below both.
 SyncPlan plan_sync(std::vector<StoredFile> sources, std::vector<StoredFile> targets,
                    const std::string& to);
