@@ -215,6 +215,19 @@ void show(const JobOptions& o, const JobJournal& journal, const std::optional<Ru
   out << "  in " << spec.folder << "; results come to the recipe's out\n" << std::flush;
 }
 
+// All that can be looked at is good.
+JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accelerator& type) {
+  DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
+                o.package, o.service_account,          spec.user, o.far_bucket};
+  for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
+  auto checks = examine(ask, [] { return job_api(); });
+  JudgedRecipe judged = judge_recipe(o.recipe, o.settings, &type);
+  checks.push_back(judged.check);
+  print_checks(o.json ? std::cerr : std::cout, checks);
+  if (!are_good(checks)) throw ExitStatus(1);
+  return judged;
+}
+
 }  // namespace
 
 void run_job(const JobOptions& o) {
@@ -225,14 +238,7 @@ void run_job(const JobOptions& o) {
   fresh.spec = spec;
   fresh.spec.until = 0;  // a job that trains may be led until then
   require_enough(o, fresh);
-  DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
-                o.package, o.service_account,          spec.user, o.far_bucket};
-  for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
-  auto checks = examine(ask, [] { return job_api(); });
-  const JudgedRecipe judged = judge_recipe(o.recipe, o.settings, &type);
-  checks.push_back(judged.check);
-  print_checks(o.json ? std::cerr : std::cout, checks);
-  if (!are_good(checks)) throw ExitStatus(1);
+  const JudgedRecipe judged = require_good(o, spec, type);
   GoogleApi api = job_api();
   spec.project = project_of(o.project, api);
   spec.package_sha256 = file_sha256(spec.package);
