@@ -42,4 +42,8 @@ StopSignal::~StopSignal() {
 
 bool StopSignal::raised() { return raised_signal != 0; }
 
+StopSignal::Notice::Notice(const char* notice) : before_(told.exchange(notice)) {}
+
+StopSignal::Notice::~Notice() { told = before_; }
+
 }  // namespace smelt

@@ -16,6 +16,18 @@ class StopSignal {
 
   static bool raised();
 
+  // What a user reads instead while it lasts; a literal. Within a StopSignal.
+  class Notice {
+   public:
+    explicit Notice(const char* notice);
+    ~Notice();  // what was read before is again
+    Notice(const Notice&) = delete;
+    Notice& operator=(const Notice&) = delete;
+
+   private:
+    const char* before_;
+  };
+
  private:
   std::array<void (*)(int), 3> old_{};
 };

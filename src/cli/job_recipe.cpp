@@ -6,7 +6,10 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/folder_weights.h"
 #include "checkpoint/given_weights.h"
+#include "checkpoint/hugging_face_t5.h"
+#include "checkpoint/layout.h"
 #include "checkpoint/tensorflow.h"
 #include "cloud/job_journal.h"
 #include "recipe/dry_run.h"
@@ -76,7 +79,7 @@ class Stager {
     return join(there, ",");
   }
   std::string folder(const std::string& field, const std::string& value) {
-    return value.empty() || is_remote(value) ? value : tree(value, place(field));
+    return value.empty() || is_remote(value) ? value : tables(value, place(field));
   }
   // With how it is used, which lies beside it.
   std::string vocabulary(const std::string& file) {
@@ -91,11 +94,17 @@ class Stager {
   // its files and the sizes beside them.
   std::string weights(const std::string& field, const std::string& value) {
     if (value.empty() || is_remote(value)) return value;
-    if (!is_folder(value))
-      if (const auto prefix = tensorflow_prefix(value)) return tensorflow(*prefix, place(field));
-    const std::string from = model_in_run(value, field).value_or(value);
-    if (is_checkpoint_path(from)) return tree(from, join_path(place(field), path_name(from)));
-    return tree(from, place(field), latest_checkpoint(from));
+    const std::string from = model_in_run(value, field).value_or(value), to = place(field);
+    if (is_checkpoint_path(from)) return model_files(from, join_path(to, path_name(from)));
+    if (const auto newest = is_folder(from) ? latest_checkpoint(from) : std::nullopt) {
+      const std::string checkpoint = committed_path(from, *newest);
+      model_files(checkpoint, join_path(to, path_name(checkpoint)));
+      return model_files(from, to);
+    }
+    if (const auto prefix = tensorflow_prefix(from)) return tensorflow(*prefix, to);
+    for (const std::string& folder : hugging_face_folders(from))
+      hugging_face(folder, folder == from ? to : join_path(to, path_name(folder)));
+    return to;
   }
 
  private:
@@ -105,17 +114,37 @@ class Stager {
     out_.files.push_back({file, to});
     return to;
   }
-  // `newest`: of checkpoints this one alone.
-  std::string tree(const std::string& from, const std::string& to,
-                   std::optional<std::int64_t> newest = {}) {
+  // What is read of a model, never what else lies there.
+  std::string model_files(const std::string& from, const std::string& to) {
+    static const std::set<std::string_view> names{
+        kCommitFile,         kManifestFile,           "config.json",
+        "bert_config.json",  "t5_config.json",        "electra_config.json",
+        "vocab.txt",         kT5VocabularyFile,       "vocab.model",
+        "tokenizer.json",    kCompressedFile,         "generation_config.json",
+        "added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"};
+    for (const std::string& name : list_folder(from)) {
+      const bool is_shard = name.starts_with("tensors-") && name.ends_with(".safetensors");
+      if (names.contains(name) || is_shard) put(join_path(from, name), join_path(to, name));
+    }
+    return to;
+  }
+  // In the one form that is read.
+  void hugging_face(const std::string& from, const std::string& to) {
+    model_files(from, to);
+    if (!exists(weights_path(from))) return;
+    std::set<std::string> files{weights_path(from)};
+    for (const std::string& file : weights_files(from)) files.insert(file);
+    for (const std::string& file : files) put(file, join_path(to, path_name(file)));
+  }
+  // GLUE's files.
+  std::string tables(const std::string& from, const std::string& to) {
     for (const std::string& name : list_folder(from)) {
       const std::string path = join_path(from, name), there = join_path(to, name);
-      const bool other =
-          newest && name.starts_with("checkpoint-") && name != str("checkpoint-", *newest);
-      if (!is_folder(path))
+      if (name.starts_with('.')) continue;
+      if (is_folder(path))
+        tables(path, there);
+      else if (name.ends_with(".tsv"))
         put(path, there);
-      else if (!other)
-        tree(path, there);
     }
     return to;
   }
@@ -156,6 +185,45 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
   for (const auto& [section, lines] : sections)
     out.text += (section.empty() ? "" : section + ":\n") + lines;
   return out;
+}
+
+namespace {
+
+// "train.steps" and its value, of a StagedRecipe's text: those that a run is held to.
+std::map<std::string, std::string> held_fields(const std::string& text) {
+  static const std::set<std::string> free{"", "train", "eval", "compress", "track"};
+  static const std::set<std::string> held{"train.batch_size", "train.seed", "train.optimizer",
+                                          "train.ema_decay", "train.init"};
+  std::map<std::string, std::string> out;
+  std::string section;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("  ")) section = line.substr(0, line.find(':'));
+    if (!line.starts_with("  ") || colon == std::string_view::npos) continue;
+    const std::string name = str(section, ".", line.substr(2, colon - 2));
+    if (!free.contains(section) || held.contains(name)) out[name] = line.substr(colon + 2);
+  }
+  return out;
+}
+
+}  // namespace
+
+void require_same_run(const StagedRecipe& staged, const std::string& folder) {
+  const std::string recipe = join_path(folder, "recipe.yaml");
+  if (!latest_checkpoint(join_path(folder, "run/model")) || !exists(recipe)) return;
+  const auto was = held_fields(read_file(recipe, kSmallFileBytes)), is = held_fields(staged.text);
+  std::set<std::string> names;
+  for (const auto& fields : {was, is})
+    for (const auto& [name, value] : fields) names.insert(name);
+  const auto value_in = [](const auto& fields, const std::string& name) {
+    const auto found = fields.find(name);
+    return found == fields.end() ? std::string("not set") : found->second;
+  };
+  for (const std::string& name : names)
+    if (value_in(was, name) != value_in(is, name))
+      throw UsageError(str(folder, ": its run has checkpoints of another recipe: ", name, " was ",
+                           value_in(was, name), ", is ", value_in(is, name)),
+                       "for another job --name NAME");
 }
 
 JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/job_results.h"
 #include "cloud/doctor.h"
-#include "cloud/file_hash.h"
 #include "plan/accelerator.h"
 #include "plan/estimate.h"
 #include "recipe/recipe.h"
@@ -29,5 +29,9 @@ struct StagedRecipe {
 };
 // Files that are in a bucket already stay where they are. UsageError for one that is not there.
 StagedRecipe staged_recipe(const Recipe& recipe, const std::string& folder);
+
+// UsageError where the folder has checkpoints of a recipe of another text, vocabulary, model or
+// optimizer, which the machine alone would refuse. Steps, rates, devices and evaluation may change.
+void require_same_run(const StagedRecipe& staged, const std::string& folder);
 
 }  // namespace smelt

@@ -20,6 +20,7 @@
 #include "cli/cmd_doctor.h"
 #include "cli/job_options.h"
 #include "cli/job_recipe.h"
+#include "cli/job_results.h"
 #include "cli/job_watch.h"
 #include "cli/machine_price.h"
 #include "cloud/file_hash.h"
@@ -214,6 +215,19 @@ void show(const JobOptions& o, const JobJournal& journal, const std::optional<Ru
   out << "  in " << spec.folder << "; results come to the recipe's out\n" << std::flush;
 }
 
+// All that can be looked at is good.
+JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accelerator& type) {
+  DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
+                o.package, o.service_account,          spec.user, o.far_bucket};
+  for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
+  auto checks = examine(ask, [] { return job_api(); });
+  JudgedRecipe judged = judge_recipe(o.recipe, o.settings, &type);
+  checks.push_back(judged.check);
+  print_checks(o.json ? std::cerr : std::cout, checks);
+  if (!are_good(checks)) throw ExitStatus(1);
+  return judged;
+}
+
 }  // namespace
 
 void run_job(const JobOptions& o) {
@@ -224,23 +238,18 @@ void run_job(const JobOptions& o) {
   fresh.spec = spec;
   fresh.spec.until = 0;  // a job that trains may be led until then
   require_enough(o, fresh);
-  DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
-                o.package, o.service_account,          spec.user, o.far_bucket};
-  for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
-  auto checks = examine(ask, [] { return job_api(); });
-  const JudgedRecipe judged = judge_recipe(o.recipe, o.settings, &type);
-  checks.push_back(judged.check);
-  print_checks(o.json ? std::cerr : std::cout, checks);
-  if (!are_good(checks)) throw ExitStatus(1);
+  const JudgedRecipe judged = require_good(o, spec, type);
   GoogleApi api = job_api();
   spec.project = project_of(o.project, api);
   spec.package_sha256 = file_sha256(spec.package);
   StagedRecipe staged = staged_recipe(recipe, spec.folder);
-  staged.files.push_back({spec.package, staged_package(spec), spec.package_sha256});
+  staged.files.push_back({spec.package, staged_package(spec)});
   const auto journal = [&](const std::optional<std::string>& kept) {
     return journal_of(spec, kept, staged);
   };
   const JobJournal planned = journal(JournalObject(api, spec.folder).read());
+  require_own_folder(api, recipe.out, planned, "--set out=FOLDER");
+  if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
   show(o, planned, judged.planned);
   if (o.dry_run) return;
@@ -253,7 +262,7 @@ void run_job(const JobOptions& o) {
                .ssh_options = o.ssh_options,
                .json = o.json};
   lead.stage = [&](const std::function<void(const std::string&)>& tell) {
-    copy_once(staged.files, join_path(spec.folder, "input/files.json"), tell);
+    stage_files(api, staged.files, spec.folder, tell);
     write_file(join_path(spec.folder, "recipe.yaml"), staged.text);
   };
   lead_job(api, lead);

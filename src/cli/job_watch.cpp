@@ -15,7 +15,7 @@
 #include "base/stop_signal.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/job_options.h"
-#include "cloud/file_hash.h"
+#include "cli/job_results.h"
 #include "cloud/job_shell.h"
 #include "cloud/journal_object.h"
 #include "store/file.h"
@@ -54,24 +54,6 @@ std::string this_process() {
              static_cast<long long>(seconds_now()));
 }
 
-// Text, examples to train on and all checkpoints but the newest stay in the bucket; held-out ones
-// are few, and are what smelt eval scores.
-bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
-  if (path == "text" || path.ends_with("smelt.lock")) return true;
-  if (parent_path(path) == "data") return !path_name(path).starts_with("heldout");
-  const std::string name = path_name(path);
-  return path.starts_with("model/checkpoint-") && newest && name != str("checkpoint-", *newest) &&
-         parent_path(path) == "model";
-}
-
-void fetch_results(const JobSpec& spec, const std::string& out,
-                   const std::function<void(const std::string&)>& tell) {
-  const std::string run = join_path(spec.folder, "run");
-  const auto newest = latest_checkpoint(join_path(run, "model"));
-  tell(str("fetching results to ", out));
-  copy_tree(run, out, [&](const std::string& path) { return stays(path, newest); });
-}
-
 constexpr const char* kNotice =
     "\nstopping: what is there goes on by itself for a while; a second signal ends at once\n";
 
@@ -87,6 +69,9 @@ void run_to_end(Job& job, const JobLead& lead) try {
   const std::string stage = "its data are not all in the bucket: the same command again goes on";
   const std::string watch = str("smelt cloud watch ", spec.folder, " goes on, with --end ends it");
   if (journal.step == JobStep::stage) throw Stopped(str("cloud: no machine was asked for"), stage);
+  if (journal.step == JobStep::collect)
+    throw Stopped("cloud: the job's results are not all here",
+                  str("smelt cloud watch ", spec.folder, " fetches them"));
   if (journal.there() == nullptr)
     throw Stopped("cloud: nobody leads the job now; it has no machine", watch);
   throw Stopped("cloud: nobody leads the job now",
@@ -172,7 +157,7 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
     return startup_guard(spec, zone, seconds, place);
   };
   world.stage = [&] { lead.stage(tell); };
-  world.fetch = [&] { fetch_results(spec, lead.out, tell); };
+  world.fetch = [&] { fetch_results(api, spec, lead.out, tell); };
   world.newest_checkpoint = [&] { return latest_checkpoint(model); };
   world.times.poll = lead.poll;
   Job job(journal, world);
@@ -208,8 +193,12 @@ void watch_job(const WatchOptions& o) {
                .json = o.json,
                .end = o.end};
   GoogleApi api = job_api();
-  if (const JobJournal of = journal(JournalObject(api, folder).read()); of.step == JobStep::ended) {
-    fetch_results(of.spec, lead.out, [](const std::string& line) { std::cerr << line << "\n"; });
+  const JobJournal of = journal(JournalObject(api, folder).read());
+  require_own_folder(api, lead.out, of, "--out FOLDER");
+  if (of.step == JobStep::ended) {
+    const StopSignal signal(kNotice);
+    fetch_results(api, of.spec, lead.out,
+                  [](const std::string& line) { std::cerr << line << "\n"; });
     return judge_end(of, lead.json, false);
   }
   lead_job(api, lead);

@@ -135,13 +135,17 @@ void bring_machine_up(const MachineOptions& o) {
             << request.zones.front() << " --wait waits for it\n";
 }
 
-// What is deleted already is good news; what runs on in another zone is not.
+// What is deleted already is good news; what runs on in another zone, or may do so, is not.
 void refuse_elsewhere(TpuApi& tpu, const MachineOptions& o) {
-  const auto found = find_everywhere(tpu, o.name).by_zone;
-  if (found.empty()) return;
-  const std::string& there = found.begin()->first;
-  throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone, "; it is in ", there),
-                   str("smelt cloud down ", o.name, " --zone ", there));
+  const auto [found, silent] = find_everywhere(tpu, o.name);
+  const std::string none = str("cloud: there is no ", o.name, " in ", o.zone);
+  if (!found.empty())
+    throw UsageError(str(none, "; it is in ", found.begin()->first),
+                     str("smelt cloud down ", o.name, " --zone ", found.begin()->first));
+  if (!silent.empty())
+    throw SystemError(str(none, "; whether it is in another zone is not known: no answer from ",
+                          join(silent, ", ")),
+                      "give the same command again");
 }
 
 void take_machine_down(const MachineOptions& o) {

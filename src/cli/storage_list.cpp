@@ -20,7 +20,7 @@ std::string shown_size(const StorageOptions& o, std::uint64_t bytes) {
 }
 
 void print_buckets(const StorageOptions& o) {
-  GoogleApi api = storage_connection(o.paths);
+  GoogleApi api = storage_connection();
   const auto buckets = StorageApi(api).buckets(project_of(o.project, api));
   if (o.json) {
     std::cout << ordered_json{{"buckets", buckets}}.dump() << "\n";
@@ -49,12 +49,12 @@ ordered_json json_of(const StorageEntry& entry) {
 
 void list_storage(const StorageOptions& o) {
   if (o.paths.empty()) return print_buckets(o);
-  GoogleApi connection = storage_connection(o.paths);
-  StorageApi api(connection);
+  StorageConnections connections;
   ordered_json entries = ordered_json::array();
   std::uint64_t bytes = 0;
   std::size_t files = 0;
-  for (const std::string& path : o.paths)
+  for (const std::string& path : o.paths) {
+    StorageApi api(connections.of(path));
     for (const StorageEntry& entry : list_entries(api, path, o.recursive)) {
       bytes += entry.size;
       files += entry.path.ends_with('/') ? 0 : 1;
@@ -63,6 +63,7 @@ void list_storage(const StorageOptions& o) {
       else
         print_entry(o, entry);
     }
+  }
   if (o.json) std::cout << ordered_json{{"entries", entries}}.dump() << "\n";
   if (o.details && !o.json)
     std::cout << "total: " << counted(files, "file") << ", " << shown_size(o, bytes)
@@ -70,8 +71,7 @@ void list_storage(const StorageOptions& o) {
 }
 
 void show_usage(const StorageOptions& o) {
-  GoogleApi connection = storage_connection(o.paths);
-  StorageApi api(connection);
+  StorageConnections connections;
   ordered_json all = ordered_json::array();
   std::uint64_t total = 0;
   const auto print = [&](std::uint64_t bytes, const std::string& path) {
@@ -80,6 +80,7 @@ void show_usage(const StorageOptions& o) {
   for (const std::string& path : o.paths) {
     std::uint64_t bytes = 0;
     std::size_t files = 0;
+    StorageApi api(connections.of(path));
     for (const StorageEntry& entry : list_entries(api, path, true)) {
       bytes += entry.size;
       ++files;

@@ -16,6 +16,7 @@
 namespace smelt {
 namespace {
 
+constexpr const char* kNeither = " is neither file nor folder, and is left out\n";
 constexpr const char* kStopping = "\nstopping: a second signal ends at once\n";
 
 std::uint64_t stored_bytes(const std::vector<StoredFile>& files) {
@@ -52,12 +53,33 @@ void copy_stored(StorageApi& api, const StorageOptions& o, const std::vector<Cop
 std::vector<FileSource> sources_of(StorageApi& api, const std::string& path, bool recursive) {
   auto found = find_sources(api, path);
   if (found.empty()) throw_no_sources(path);
-  if (!recursive) std::erase_if(found, [](const FileSource& each) { return each.is_folder; });
+  std::vector<std::string> folders;
+  if (!recursive)
+    std::erase_if(found, [&](const FileSource& each) {
+      if (each.is_folder) folders.push_back(each.root);
+      return each.is_folder;
+    });
   if (found.empty()) throw UsageError(str("storage: ", path, " is a folder"), "-r takes all in it");
+  for (const std::string& folder : folders)
+    std::cerr << "note: " << folder << " of " << path << " is a folder, and is left out\n";
   for (const FileSource& source : found)
-    for (const std::string& other : source.left_out)
-      std::cerr << "note: " << other << " is neither file nor folder, and is left out\n";
+    for (const std::string& other : source.left_out) std::cerr << "note: " << other << kNeither;
   return found;
+}
+
+// Whoever asks for a file of this machine is who asks for the other.
+const std::string& remote_of(const std::string& path, const std::string& other) {
+  return is_remote(path) ? path : other;
+}
+
+// What stands in the target in the place of what was left out is not known to be surplus.
+void require_surplus(const SyncPlan& plan, const std::string& from) {
+  for (const std::string& name : plan.left_out)
+    for (const StoredFile& file : plan.surplus)
+      if (file.name == name || file.name.starts_with(name + "/"))
+        throw UsageError(str("storage rsync: ", join_path(from, name),
+                             " is neither file nor folder, and -d would remove ", file.path),
+                         "leave out -d, or put the folder itself there");
 }
 
 // Whether a path names all that its bucket holds.
@@ -97,7 +119,7 @@ void make_buckets(const StorageOptions& o) {
     require_bucket_name(parts.bucket);
     specs.push_back({parts.bucket, o.location, o.storage_class, o.uniform == "on"});
   }
-  GoogleApi api = storage_connection(o.paths);
+  GoogleApi api = storage_connection(o.paths.front());
   const std::string project = project_of(o.project, api);
   for (const BucketSpec& spec : specs) {
     StorageApi(api).make_bucket(project, spec);
@@ -110,19 +132,25 @@ void copy_storage(const StorageOptions& o) {
   const std::string target = o.paths.back();
   if (o.paths.size() < 2)
     throw UsageError("storage cp: no target is named", str("smelt storage cp ", target, " TO"));
-  GoogleApi connection = storage_connection(o.paths);
-  StorageApi api(connection);
+  StorageConnections connections;
   std::vector<FileSource> sources;
-  for (std::size_t i = 0; i + 1 < o.paths.size(); ++i)
+  for (std::size_t i = 0; i + 1 < o.paths.size(); ++i) {
+    StorageApi api(connections.of(remote_of(o.paths[i], target)));
     std::ranges::move(sources_of(api, o.paths[i], o.recursive), std::back_inserter(sources));
+  }
+  StorageApi api(connections.of(remote_of(target, o.paths.front())));
   copy_stored(api, o, plan_copies(api, sources, target));
 }
 
 void sync_storage(const StorageOptions& o) {
-  GoogleApi connection = storage_connection(o.paths);
-  StorageApi api(connection);
+  const std::string &from = o.paths.at(0), &to = o.paths.at(1);
+  StorageConnections connections;
+  StorageApi source(connections.of(remote_of(from, to))), api(connections.of(remote_of(to, from)));
   const SyncPlan plan =
-      plan_sync(api, o.paths.at(0), o.paths.at(1), o.recursive ? Below::all : Below::this_folder);
+      plan_sync(source, from, api, to, o.recursive ? Below::all : Below::this_folder);
+  for (const std::string& name : plan.left_out)
+    std::cerr << "note: " << join_path(from, name) << kNeither;
+  if (o.surplus) require_surplus(plan, from);
   copy_stored(api, o, plan.copies);
   if (o.surplus && !o.dry_run) remove_stored(api, plan.surplus);
   if (o.surplus && o.dry_run)
@@ -138,17 +166,25 @@ void sync_storage(const StorageOptions& o) {
 }
 
 void remove_storage(const StorageOptions& o) {
-  GoogleApi connection = storage_connection(o.paths);
-  StorageApi api(connection);
-  std::vector<StoredFile> files;
-  for (const std::string& path : o.paths)
-    std::ranges::move(doomed(api, o, path), std::back_inserter(files));
-  remove_stored(api, files);
-  if (!o.quiet) std::cout << "removed " << files_words(files.size(), stored_bytes(files)) << "\n";
+  StorageConnections connections;
+  std::vector<std::vector<StoredFile>> files;
+  for (const std::string& path : o.paths) {
+    StorageApi api(connections.of(path));
+    files.push_back(doomed(api, o, path));
+  }
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    StorageApi api(connections.of(o.paths[i]));
+    remove_stored(api, files[i]);
+    count += files[i].size();
+    bytes += stored_bytes(files[i]);
+  }
+  if (!o.quiet) std::cout << "removed " << files_words(count, bytes) << "\n";
   for (const std::string& path : o.paths) {
     const GsPath parts = parse_gs(path);
     if (!parts.key.empty()) continue;
-    api.remove_bucket(parts.bucket);
+    StorageApi(connections.of(path)).remove_bucket(parts.bucket);
     if (!o.quiet) std::cout << "removed gs://" << parts.bucket << "\n";
   }
 }

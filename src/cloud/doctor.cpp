@@ -78,32 +78,42 @@ std::string bucket_name(const std::string& bucket) {
   return parse_remote(bucket).bucket;
 }
 
-// Zones that lie far from it; empty where none does.
-std::string far_zones(const std::string& location, const std::vector<std::string>& zones) {
+std::vector<std::string> far_zones(const std::string& location,
+                                   const std::vector<std::string>& zones) {
   std::vector<std::string> far;
   for (const std::string& zone : zones)
     if (!is_near(location, zone)) far.push_back(zone);
-  return join(far, ", ");
+  return far;
 }
 
-std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorAsk& ask,
-                        std::string& number) {
+// As its own buckets tell it; "" where it has none, or they may not be seen.
+std::string project_number(GoogleApi& api, const std::string& project) {
+  const ApiAnswer answer = api.call({.service = "storage",
+                                     .path = "/storage/v1/b",
+                                     .query = {{"project", project}, {"maxResults", "1"}}});
+  const auto buckets = array_in(answer.body, "items");
+  return answer.fault || buckets.empty() ? "" : text_in(buckets.front(), "projectNumber");
+}
+
+std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorAsk& ask) {
   const std::string name = bucket_name(ask.bucket);
   const std::string zone = ask.zones.empty() ? "" : ask.zones.front();
   const nlohmann::json about = about_bucket(api, project, name, zone);
   const std::string location = text_in(about, "location");
-  number = text_in(about, "projectNumber");
-  const std::string far = far_zones(location, ask.zones);
-  if (!far.empty() && !ask.far_bucket)
-    throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ", far,
-                         ": each byte between them is slow and is paid for"),
+  const auto far = far_zones(location, ask.zones);
+  if (!far.empty() && far.size() == ask.zones.size() && !ask.far_bucket)
+    throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ",
+                         join(far, ", "), ": each byte between them is slow and is paid for"),
                      str("smelt storage mb -p ", project, " -l ", region_of(zone),
                          " gs://NAME, and --bucket gs://NAME; or --far-bucket, which takes it"));
   require_rights(api, name);
   check_writable(ask.bucket);
   return str(name, location.empty() ? "" : " in " + lower_case(location), ", can be written to",
              location.empty() ? "; where it lies may not be seen: roles/storage.bucketViewer" : "",
-             far.empty() ? "" : str("; far from ", far, ": slow, and its traffic is paid for"));
+             far.empty()
+                 ? ""
+                 : str("; far from ", join(far, ", "), ": slow, and its traffic is paid for",
+                       far.size() < ask.zones.size() ? "; --zone without them" : ""));
 }
 
 // What the machine's account may do in the bucket is told by the bucket's own policy; what its
@@ -189,11 +199,11 @@ void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& 
       out.push_back(
           looked_at("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
   if (ask.bucket.empty()) return;
-  std::string number;  // of the bucket's project, where its machines' account is, too
-  out.push_back(looked_at("bucket", [&] { return bucket_text(api, project, ask, number); }));
-  const std::string account = !ask.service_account.empty() || number.empty()
-                                  ? ask.service_account
-                                  : number + "-compute@developer.gserviceaccount.com";
+  out.push_back(looked_at("bucket", [&] { return bucket_text(api, project, ask); }));
+  std::string account = ask.service_account;
+  if (account.empty())
+    if (const std::string number = project_number(api, project); !number.empty())
+      account = number + "-compute@developer.gserviceaccount.com";
   if (out.back().good && !account.empty())
     out.push_back(looked_at("machine's account", [&] {
       return account_text(api, parse_remote(ask.bucket).bucket, account);

@@ -23,7 +23,7 @@ struct DoctorAsk {
   std::vector<std::string> zones;
   std::string bucket;                // gs://bucket, or a folder in it
   std::string package;               // what is to be installed there, a file
-  std::string service_account = {};  // the machine's; "" = Compute Engine's of the bucket's project
+  std::string service_account = {};  // the machine's; "" = Compute Engine's of the project
   std::string user = {};             // who signs in to it; "" = who one is here
   bool far_bucket = false;           // it may lie in another region than the machine
 };

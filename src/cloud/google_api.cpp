@@ -93,9 +93,6 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
 
 namespace {
 
-// As many as connections to one server do no harm.
-constexpr int kCallsAtOnce = 32;
-
 // Those that no thread uses now.
 class Spare {
  public:
@@ -121,9 +118,9 @@ class Spare {
 }  // namespace
 
 void call_side_by_side(const GoogleApi& api, std::size_t count,
-                       const std::function<void(GoogleApi&, std::size_t)>& body) {
+                       const std::function<void(GoogleApi&, std::size_t)>& body, int at_once) {
   Spare spare(api);
-  run_each(count, kCallsAtOnce, [&](std::size_t number) {
+  run_each(count, at_once, [&](std::size_t number) {
     auto own = spare.take();
     body(*own, number);
     spare.give(std::move(own));

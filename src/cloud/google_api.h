@@ -65,9 +65,11 @@ class GoogleApi {
   HttpClient http_;
 };
 
-// Calls body(api, 0), …, body(api, count - 1) on up to 32 threads, each with a GoogleApi of its
-// own. Of several exceptions the one of the lowest number is thrown.
+// Calls body(api, 0), …, body(api, count - 1) on up to `at_once` threads, each with a GoogleApi
+// of its own. Of several exceptions the one of the lowest number is thrown.
+inline constexpr int kCallsAtOnce = 32;  // connections to one server that do no harm
 void call_side_by_side(const GoogleApi& api, std::size_t count,
-                       const std::function<void(GoogleApi&, std::size_t)>& body);
+                       const std::function<void(GoogleApi&, std::size_t)>& body,
+                       int at_once = kCallsAtOnce);
 
 }  // namespace smelt

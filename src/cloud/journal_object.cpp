@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cloud/json_text.h"
+#include "cloud/storage_api.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -22,13 +23,13 @@ JournalObject::JournalObject(GoogleApi& api, const std::string& folder)
 void JournalObject::fail(const ApiFault& fault) const {
   const std::string text = str(shown_, ": ", fault.message);
   if (fault.status == 429 || fault.status >= 500) throw SystemError(text);
-  throw UsageError(text, "smelt cloud doctor --bucket says what is missing");
+  throw UsageError(text,
+                   str("smelt cloud doctor --bucket gs://", bucket_, " says what is missing"));
 }
 
 // Its generation, then the content of that one: none when it was replaced in between.
 std::optional<std::string> JournalObject::read() {
-  const std::string path =
-      str("/storage/v1/b/", percent_encoded(bucket_), "/o/", percent_encoded(key_));
+  const std::string path = object_path(bucket_, key_);
   for (int i = 0; i < kTries; ++i) {
     const ApiAnswer about = api_.call({.service = "storage", .path = path});
     if (about.fault && about.fault->status != kNotFound) fail(*about.fault);
@@ -47,7 +48,7 @@ ApiAnswer JournalObject::upload(const nlohmann::json& content) {
   return api_.call(
       {.method = "POST",
        .service = "storage",
-       .path = str("/upload/storage/v1/b/", percent_encoded(bucket_), "/o"),
+       .path = str("/upload", bucket_path(bucket_), "/o"),
        .query = {{"uploadType", "media"}, {"name", key_}, {"ifGenerationMatch", generation_}},
        .body = content,
        .repeat = Repeat::safe});  // a second time it is refused

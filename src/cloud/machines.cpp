@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "base/clock.h"
@@ -224,9 +225,12 @@ Everywhere find_everywhere(TpuApi& tpu, const std::string& name) {
   const auto nodes = tpu.nodes(kAllZones);
   for (const TpuNode& node : nodes.items)
     if (node.name == name) out.by_zone[node.zone].node = node;
-  for (const TpuQueued& queued : tpu.queued(kAllZones).items)
+  const auto queue = tpu.queued(kAllZones);
+  for (const TpuQueued& queued : queue.items)
     if (queued.name == name) out.by_zone[queued.zone].queued = queued;
-  out.unreachable = nodes.unreachable;
+  std::set<std::string> silent(nodes.unreachable.begin(), nodes.unreachable.end());
+  silent.insert(queue.unreachable.begin(), queue.unreachable.end());
+  out.unreachable.assign(silent.begin(), silent.end());
   return out;
 }
 

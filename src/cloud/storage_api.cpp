@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kAnonymous = "gs://anonymous@";
+constexpr int kNotFound = 404, kOtherGeneration = 412;
 constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is none
 
 [[noreturn]] void throw_storage_fault(const ApiFault& fault, const std::string& what,
@@ -74,6 +76,10 @@ std::string bucket_path(const std::string& bucket) {
   return "/storage/v1/b/" + percent_encoded(bucket);
 }
 
+std::string object_path(const std::string& bucket, const std::string& object) {
+  return str(bucket_path(bucket), "/o/", percent_encoded(object));
+}
+
 std::string crc32c_text(std::uint32_t crc) {
   std::array<char, 4> bytes{};
   for (int i = 0; i < 4; ++i)
@@ -103,17 +109,20 @@ void require_bucket_name(const std::string& name) {
       str("take a name like gs://", is_near ? near : "my-project-bert"));
 }
 
-GoogleApi storage_connection(const std::vector<std::string>& paths) {
-  constexpr const char* kAnonymous = "gs://anonymous@";
-  if (std::ranges::any_of(paths,
-                          [](const std::string& path) { return path.starts_with(kAnonymous); }))
-    return GoogleApi(TokenSource(no_credentials(kAnonymous)));
+GoogleApi storage_connection(const std::string& path) {
+  if (path.starts_with(kAnonymous)) return GoogleApi(TokenSource(no_credentials(kAnonymous)));
   if (!environment(kStorageEmulator).empty())
     return GoogleApi(TokenSource(no_credentials(kStorageEmulator)));
   if (const auto file = find_credential_file())
     return GoogleApi(TokenSource(credentials_in(*file)));
   if (auto machine = machine_credentials()) return GoogleApi(TokenSource(std::move(machine)));
   return GoogleApi(TokenSource(no_credentials("no credentials were found")));
+}
+
+GoogleApi& StorageConnections::of(const std::string& path) {
+  auto& connection = path.starts_with(kAnonymous) ? nobodys_ : own_;
+  if (!connection) connection.emplace(storage_connection(path));
+  return *connection;
 }
 
 std::vector<std::string> StorageApi::buckets(const std::string& project) {
@@ -183,15 +192,41 @@ StorageApi::Listing StorageApi::list(const std::string& bucket, const std::strin
   return out;
 }
 
+std::optional<StoredObject> StorageApi::look(const std::string& bucket, const std::string& object) {
+  const ApiAnswer answer = api_.call({.service = "storage", .path = object_path(bucket, object)});
+  if (answer.fault && answer.fault->status == kNotFound) return std::nullopt;
+  if (answer.fault) throw_storage_fault(*answer.fault, str("gs://", bucket, "/", object), bucket);
+  return StoredObject{object, size_in(answer.body), text_in(answer.body, "crc32c"),
+                      text_in(answer.body, "updated"), text_in(answer.body, "generation")};
+}
+
 void StorageApi::remove(const std::string& bucket, const std::vector<std::string>& objects) {
   call_side_by_side(api_, objects.size(), [&](GoogleApi& api, std::size_t i) {
-    const ApiAnswer answer =
-        api.call({.method = "DELETE",
-                  .service = "storage",
-                  .path = str(bucket_path(bucket), "/o/", percent_encoded(objects[i]))});
-    if (answer.fault && answer.fault->status != 404)
+    const ApiAnswer answer = api.call(
+        {.method = "DELETE", .service = "storage", .path = object_path(bucket, objects[i])});
+    if (answer.fault && answer.fault->status != kNotFound)
       throw_storage_fault(*answer.fault, str("delete gs://", bucket, "/", objects[i]), bucket);
   });
+}
+
+void StorageApi::remove_seen(const std::string& bucket, const StoredObject& object) {
+  const ApiAnswer answer = api_.call({.method = "DELETE",
+                                      .service = "storage",
+                                      .path = object_path(bucket, object.name),
+                                      .query = {{"ifGenerationMatch", object.generation}}});
+  if (answer.fault && answer.fault->status != kNotFound && answer.fault->status != kOtherGeneration)
+    throw_storage_fault(*answer.fault, str("delete gs://", bucket, "/", object.name), bucket);
+}
+
+void StorageApi::side_by_side(std::size_t count, int at_once,
+                              const std::function<void(StorageApi&, std::size_t)>& body) {
+  call_side_by_side(
+      api_, count,
+      [&](GoogleApi& api, std::size_t i) {
+        StorageApi own(api);
+        body(own, i);
+      },
+      at_once);
 }
 
 }  // namespace smelt

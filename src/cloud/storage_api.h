@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@ struct StoredObject {
   std::uint64_t size = 0;   // bytes
   std::string crc32c = {};  // as crc32c_text() has it; "" when it is not told
   std::string updated = {};
+  std::string generation = {};  // of look(): which of its contents it is
 };
 
 // As Google writes a CRC-32C: base64 of its four bytes, the highest first.
@@ -23,6 +26,7 @@ std::string crc32c_text(std::uint32_t crc);
 
 // Of Google's API.
 std::string bucket_path(const std::string& bucket);
+std::string object_path(const std::string& bucket, const std::string& object);
 
 struct BucketSpec {
   std::string name;
@@ -34,9 +38,18 @@ struct BucketSpec {
 // UsageError "storage: …" for a name that Google refuses (its guidelines for bucket names).
 void require_bucket_name(const std::string& name);
 
-// Google's credentials, or anonymous: where one of the paths is gs://anonymous@…, where an emulator
-// is named and where there are no credentials, as store/ has it.
-GoogleApi storage_connection(const std::vector<std::string>& paths);
+// Google's credentials, or anonymous: where the path is gs://anonymous@…, where an emulator is
+// named and where there are no credentials, as store/ has it.
+GoogleApi storage_connection(const std::string& path = "");
+
+// One of each kind for all paths.
+class StorageConnections {
+ public:
+  GoogleApi& of(const std::string& path);
+
+ private:
+  std::optional<GoogleApi> own_, nobodys_;
+};
 
 // UsageError when a bucket is not there or access to it is denied, SystemError for what else goes
 // wrong.
@@ -59,8 +72,17 @@ class StorageApi {
   };
   enum class Names { all, up_to_slash };
   Listing list(const std::string& bucket, const std::string& prefix, Names names);
+  // Nothing where there is no such object.
+  std::optional<StoredObject> look(const std::string& bucket, const std::string& object);
   // One that is not there is no error.
   void remove(const std::string& bucket, const std::vector<std::string>& objects);
+  // Of look(); what was written over it since stays.
+  void remove_seen(const std::string& bucket, const StoredObject& object);
+
+  // Calls body(api, 0), …, body(api, count - 1) on up to so many threads, each with a connection of
+  // its own; exceptions as of call_side_by_side().
+  void side_by_side(std::size_t count, int at_once,
+                    const std::function<void(StorageApi&, std::size_t)>& body);
 
  private:
   GoogleApi& api_;

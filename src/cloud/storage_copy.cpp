@@ -71,28 +71,14 @@ std::string send_file(const CopyJob& job, const std::function<void(std::uint64_t
   return crc;
 }
 
-std::string common_prefix(const std::string& a, const std::string& b) {
-  return a.substr(0, static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin()));
-}
-
-// Of those that went to a bucket, all of which are in one.
-void check_arrived(StorageApi& api, const std::vector<CopyJob>& jobs,
-                   const std::vector<std::string>& sent) {
-  const GsPath first = parse_gs(jobs.front().to);
-  std::string prefix = first.key;
-  for (const CopyJob& job : jobs) prefix = common_prefix(prefix, parse_gs(job.to).key);
-  std::map<std::string, std::string> there;
-  for (StoredObject& object : api.list(first.bucket, prefix, StorageApi::Names::all).objects)
-    there[std::move(object.name)] = std::move(object.crc32c);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::string key = parse_gs(jobs[i].to).key;
-    const auto found = there.find(key);
-    if (found == there.end())
-      throw SystemError(str("storage: ", jobs[i].to, " was sent and is not there"), "run it again");
-    if (sent[i].empty() || found->second.empty() || found->second == sent[i]) continue;
-    api.remove(first.bucket, {key});
-    throw_damaged(jobs[i].to, sent[i], found->second);
-  }
+// Right behind its upload, so that what another has written over it later is none of ours.
+void check_arrived(StorageApi& api, const std::string& to, const std::string& sent) {
+  const GsPath path = parse_gs(to);
+  const auto there = api.look(path.bucket, path.key);
+  if (!there) throw SystemError(str("storage: ", to, " was sent and is not there"), "run it again");
+  if (sent.empty() || there->crc32c.empty() || there->crc32c == sent) return;
+  api.remove_seen(path.bucket, *there);
+  throw_damaged(to, sent, there->crc32c);
 }
 
 // Of the local files among these.
@@ -145,17 +131,28 @@ std::vector<CopyJob> plan_copies(StorageApi& api, const std::vector<FileSource>&
   return jobs;
 }
 
-SyncPlan plan_sync(StorageApi& api, const std::string& from, const std::string& to, Below below) {
-  check_folders(api, from, to);
-  const auto listed = [&](const std::string& folder) {
-    auto files = files_below(api, folder);
+SyncPlan plan_sync(StorageApi& source, const std::string& from, StorageApi& target,
+                   const std::string& to, Below below) {
+  check_folders(source, from, to);
+  const auto is_deeper = [&](const std::string& name) {
+    return below == Below::this_folder && name.find('/') != std::string::npos;
+  };
+  const auto taken = [&](std::vector<StoredFile> files) {
     std::erase_if(files, [&](const StoredFile& file) {
-      return file.is_placeholder() ||
-             (below == Below::this_folder && file.name.find('/') != std::string::npos);
+      return file.is_placeholder() || is_deeper(file.name);
     });
     return files;
   };
-  std::vector<StoredFile> sources = listed(from), targets = listed(to);
+  std::vector<std::string> left_out;
+  auto sources = taken(files_below(source, from, &left_out));
+  SyncPlan plan = plan_sync(std::move(sources), taken(files_below(target, to)), to);
+  std::erase_if(left_out, is_deeper);
+  plan.left_out = std::move(left_out);
+  return plan;
+}
+
+SyncPlan plan_sync(std::vector<StoredFile> sources, std::vector<StoredFile> targets,
+                   const std::string& to) {
   std::map<std::string, StoredFile*> there;
   for (StoredFile& file : targets) there[file.name] = &file;
   const auto twin = [&](const StoredFile& file) {
@@ -182,9 +179,10 @@ SyncPlan plan_sync(StorageApi& api, const std::string& from, const std::string& 
 
 void copy_files(StorageApi& api, const std::vector<CopyJob>& jobs,
                 const std::function<void(std::uint64_t)>& told) {
-  std::vector<std::string> sent(jobs.size());
-  run_each(jobs.size(), kFilesAtOnce, [&](std::size_t i) { sent[i] = send_file(jobs[i], told); });
-  if (!jobs.empty() && is_remote(jobs.front().to)) check_arrived(api, jobs, sent);
+  api.side_by_side(jobs.size(), kFilesAtOnce, [&](StorageApi& own, std::size_t i) {
+    const std::string sent = send_file(jobs[i], told);
+    if (is_remote(jobs[i].to)) check_arrived(own, jobs[i].to, sent);
+  });
 }
 
 void remove_stored(StorageApi& api, const std::vector<StoredFile>& files) {

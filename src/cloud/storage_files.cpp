@@ -181,7 +181,8 @@ bool is_storage_folder(StorageApi& api, const std::string& path) {
   return !found.objects.empty() || !found.folders.empty();
 }
 
-std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder) {
+std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
+                                    std::vector<std::string>* left_out) {
   std::vector<StoredFile> out;
   if (is_remote(folder)) {
     const GsPath parts = parse_gs(folder);
@@ -197,7 +198,11 @@ std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder) 
   if (!status->is_folder)
     throw UsageError(str("storage: ", folder, " is a file, and no folder"),
                      "smelt storage cp copies files");
-  return local_source(folder).files;
+  FileSource source = local_source(folder);
+  if (left_out != nullptr)
+    for (const std::string& path : source.left_out)
+      left_out->push_back(fs::path(path).lexically_relative(folder).generic_string());
+  return std::move(source.files);
 }
 
 }  // namespace smelt

@@ -61,7 +61,8 @@ std::vector<StorageEntry> list_entries(StorageApi& api, const std::string& path,
 bool is_storage_folder(StorageApi& api, const std::string& path);
 
 // The files below a folder, none where it is not there. UsageError for a file and a bucket that is
-// not there.
-std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder);
+// not there. `left_out`: the names of what is neither file nor folder, as links to folders.
+std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
+                                    std::vector<std::string>* left_out = nullptr);
 
 }  // namespace smelt

@@ -249,7 +249,7 @@ void write_file(const std::string& path, std::string_view bytes) {
 void share_file(const std::string& from, const std::string& to) {
   if (is_remote(from)) {
     const Place source = resolve(from), target = resolve(to);
-    const arrow::Status status = source.system->CopyFile(source.name, target.name);
+    const arrow::Status status = target.system->CopyFile(source.name, target.name);
     if (!status.ok()) throw_status("copy", target, Access::write, status);
     return;
   }

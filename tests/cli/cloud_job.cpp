@@ -118,7 +118,8 @@ JobLead CloudJob::lead(const std::vector<std::string>& settings, const std::stri
   StagedRecipe staged = staged_recipe(load_recipe(recipe(), all), spec.folder);
   staged.files.push_back({package(), staged_package(spec)});
   lead.stage = [staged, spec](const auto& tell) {
-    copy_once(staged.files, spec.folder + "/input/files.json", tell);
+    GoogleApi api = job_api();
+    stage_files(api, staged.files, spec.folder, tell);
     write_file(spec.folder + "/recipe.yaml", staged.text);
   };
   return lead;

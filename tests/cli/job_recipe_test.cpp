@@ -64,5 +64,40 @@ TEST_F(JobRecipe, OfATensorflowCheckpointItsOwnFilesGo) {
   EXPECT_THAT(out.text, HasSubstr("init: \"gs://b/job/input/train.init/bert_model.ckpt\"\n"));
 }
 
+TEST_F(JobRecipe, OfAHuggingFaceFolderItsModelInOneFormGoes) {
+  write("a.txt");
+  write("w/config.json", R"({"model_type": "bert"})");
+  write("w/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  for (const char* name :
+       {"w/model.safetensors", "w/pytorch_model.bin", "w/flax_model.msgpack", "w/key.pem",
+        "w/.git/config", "w/.cache/huggingface/x", "w/onnx/model.onnx", "w/tokenizer.json"})
+    write(name);
+  EXPECT_THAT(there(staged({"train.init=" + dir_.file("w")})),
+              testing::UnorderedElementsAre("gs://b/job/input/text.input/a.txt",
+                                            "gs://b/job/input/vocab.file/vocab.txt",
+                                            "gs://b/job/input/train.init/config.json",
+                                            "gs://b/job/input/train.init/model.safetensors",
+                                            "gs://b/job/input/train.init/tokenizer.json",
+                                            "gs://b/job/input/train.init/vocab.txt"));
+}
+
+TEST_F(JobRecipe, OfAModelsFolderItsNewestCheckpointGoes) {
+  write("a.txt");
+  write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  for (const char* name :
+       {"w/checkpoint-5/COMMIT", "w/checkpoint-9/COMMIT", "w/checkpoint-9/manifest.json",
+        "w/checkpoint-9/tensors-00000-of-00001.safetensors", "w/checkpoint-9/.aws", "w/key.pem",
+        "w/bert_config.json", "w/notes/x"})
+    write(name);
+  EXPECT_THAT(
+      there(staged({"train.init=" + dir_.file("w"), "vocab.file=" + dir_.file("vocab.txt")})),
+      testing::UnorderedElementsAre(
+          "gs://b/job/input/text.input/a.txt", "gs://b/job/input/vocab.file/vocab.txt",
+          "gs://b/job/input/train.init/bert_config.json",
+          "gs://b/job/input/train.init/checkpoint-9/COMMIT",
+          "gs://b/job/input/train.init/checkpoint-9/manifest.json",
+          "gs://b/job/input/train.init/checkpoint-9/tensors-00000-of-00001.safetensors"));
+}
+
 }  // namespace
 }  // namespace smelt

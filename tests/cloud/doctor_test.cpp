@@ -68,7 +68,10 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
   EXPECT_EQ(said(ask({"p", "v3-8", {kZone}, "gs://bucket", "", "", "", true}), "bucket"),
             "ok: bucket in eu, can be written to; far from us-central1-a: slow, and its traffic is "
             "paid for | ");
-  google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US"})"});
+  EXPECT_EQ(said(ask({"p", "v3-8", {kZone, "europe-west4-a"}, "gs://bucket", ""}), "bucket"),
+            "ok: bucket in eu, can be written to; far from us-central1-a: slow, and its traffic is "
+            "paid for; --zone without them | ");
+  google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US", "projectNumber": "1"})"});
   EXPECT_EQ(bucket("bucket"), "ok: bucket in us, can be written to | ");
   google_.answer("/storage/v1/b/bucket", {403, R"({"error": {"code": 403, "message": "no"}})"});
   EXPECT_THAT(bucket("bucket"), HasSubstr("ok: bucket, can be written to; where it lies may not"));
@@ -77,7 +80,9 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
     return said(ask({"p", "", {}, "gs://bucket", "", name}), "machine's account");
   };
   EXPECT_EQ(account(""), "not looked at");
-  google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US", "projectNumber": "7"})"});
+  google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US", "projectNumber": "1"})"});
+  google_.answer("/storage/v1/b?project=p&maxResults=1",
+                 {200, R"({"items": [{"name": "other", "projectNumber": "7"}]})"});
   EXPECT_THAT(account(""), HasSubstr("ok: 7-compute@developer.gserviceaccount.com: you may not see "
                                      "who may use bucket; whether"));
   google_.answer("/storage/v1/b/bucket/iam", {200, R"({"bindings": [

@@ -57,7 +57,8 @@ TEST_F(JournalObjectTest, AnAnswerThatWasLostIsNoOthersWriting) {
 TEST_F(JournalObjectTest, WhatMayNotBeReadIsSaid) {
   emulator_->fault(R"([{"match": "GET /storage", "times": 9, "do": "status 403"}])");
   EXPECT_THAT(error_of<UsageError>([&] { (void)a_.read(); }),
-              HasSubstr("gs://bucket/job/cloud-job.json: as the test wants it"));
+              testing::AllOf(HasSubstr("gs://bucket/job/cloud-job.json: as the test wants it"),
+                             HasSubstr("hint: smelt cloud doctor --bucket gs://bucket says")));
 }
 
 }  // namespace

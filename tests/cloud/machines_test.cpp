@@ -125,6 +125,12 @@ TEST_F(MachinesTest, CommandsMakeAndDelete) {
   const CommandOutput gone = run_smelt(down + "--yes");
   EXPECT_EQ(gone.text, "there is no bert in us-central1-a, nor in any other zone\n");
   EXPECT_EQ(gone.status, 0);
+  fake_.zones["europe-west4-a"].answers = false;
+  const CommandOutput unknown = run_smelt(down + "--yes");
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.text, HasSubstr("there is no bert in us-central1-a; whether it is in another "
+                                      "zone is not known: no answer from europe-west4-a"));
+  fake_.zones["europe-west4-a"].answers = true;
   EXPECT_EQ(nodes(), 0u);
 }
 

@@ -129,6 +129,8 @@ TEST_F(StorageTest, WhatDoesNotArriveAsItWasSentIsNotKept) {
   std::string deleted, names = "x";
   HttpServer lists([&](const ServedRequest& request) -> ServedAnswer {
     if (request.method == "DELETE") deleted = request.target;
+    if (request.target == "/storage/v1/b/bucket/o/x")
+      return {200, R"({"size": "3", "crc32c": "AAAAAA==", "generation": "7"})"};
     if (request.target.find("delimiter") != std::string::npos) return {200, "{}"};
     if (request.target.find("pageToken=next") == std::string::npos)
       return {200, R"({"nextPageToken": "next"})"};
@@ -141,13 +143,49 @@ TEST_F(StorageTest, WhatDoesNotArriveAsItWasSentIsNotKept) {
   EXPECT_THAT(down.text, AllOf(HasSubstr("/got: its CRC-32C is "),
                                HasSubstr(" where AAAAAA== was sent; it was not kept\n  hint: ")));
   EXPECT_FALSE(exists(dir_.file("got")));
+  const std::size_t before = lists.requests().size();
   const CommandOutput up = run_smelt("storage cp " + dir_.file("data/a.txt") + " gs://bucket/x");
   EXPECT_EQ(up.status, 1);
   EXPECT_THAT(up.text, HasSubstr("gs://bucket/x: its CRC-32C is AAAAAA=="));
-  EXPECT_EQ(deleted, "/storage/v1/b/bucket/o/x");
+  // The object alone is looked at, and removed only while nobody else has written it.
+  EXPECT_EQ(deleted, "/storage/v1/b/bucket/o/x?ifGenerationMatch=7");
+  const auto asked = lists.requests();
+  for (std::size_t i = before; i < asked.size(); ++i)
+    EXPECT_THAT(asked[i].target, testing::AnyOf(HasSubstr("/o/x"), HasSubstr("delimiter")));
   names = "x/../../up";
   refused("cp -r gs://bucket/x " + dir_.file("got"),
           HasSubstr("the object's name '../../up' is none that a folder can hold"));
+}
+
+TEST_F(StorageTest, WhatIsLeftOutIsSaidAndNeverSurplus) {
+  const std::string data = dir_.file("data"), line = "rsync -r " + data + " gs://bucket/there";
+  says(line);
+  EXPECT_THAT(says("cp '" + data + "/*' gs://bucket/flat/"),
+              AllOf(HasSubstr("is a folder, and is left out\n"), HasSubstr("copied 2 files, 8 B")));
+  std::filesystem::rename(data + "/deep", dir_.file("elsewhere"));
+  std::filesystem::create_directory_symlink(dir_.file("elsewhere"), data + "/deep");
+  EXPECT_THAT(says(line),
+              HasSubstr("note: " + data + "/deep is neither file nor folder, and is left out\n"));
+  refused(line + " -d", AllOf(HasSubstr("-d would remove gs://bucket/there/deep/er/c.bin"),
+                              HasSubstr("hint: leave out -d")));
+  EXPECT_THAT(objects(), HasSubstr("there/deep/er/c.bin"));
+}
+
+TEST(Storage, WhoAsksIsChosenForEachPath) {
+  EmptyHome home;
+  GoogleStandIn google;
+  home.name_file(google.user());
+  const HttpServer storage([](const ServedRequest& /*request*/) -> ServedAnswer {
+    return {200, R"({"items": [{"name": "x", "size": "3"}]})"};
+  });
+  const ScopedVariable emulator(kStorageEmulator),
+      there("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", storage.url(""));
+  const CommandOutput out = run_smelt("storage ls gs://anonymous@open gs://mine");
+  EXPECT_EQ(out.text, "gs://anonymous@open/x\ngs://mine/x\n");
+  const auto asked = storage.requests();
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_FALSE(asked[0].headers.contains("authorization"));
+  EXPECT_TRUE(asked[1].headers.contains("authorization"));
 }
 
 TEST(StorageNames, ANameThatIsTakenOrNotAllowedIsSaid) {

@@ -1,0 +1,133 @@
+#include "cli/job_results.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "base/stop_signal.h"
+#include "base/words.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
+#include "cloud/journal_object.h"
+#include "cloud/storage_copy.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kStagingNotice =
+    "\nstopping: the data are not all in the bucket; a second signal ends at once\n";
+constexpr const char* kFetchingNotice =
+    "\nstopping: the results are not all here; a second signal ends at once\n";
+
+bool holds_run(const std::string& folder) {
+  return exists(join_path(folder, ".stages")) || exists(join_path(folder, "model"));
+}
+
+// One that only stages has nothing that runs on.
+bool goes_on(GoogleApi& api, const JobSpec& spec) {
+  const auto kept = JournalObject(api, spec.folder).read();
+  if (!kept) return false;
+  const JobJournal job = parse_journal(*kept, join_path(spec.folder, kJournalName));
+  return job.spec.run == spec.run && job.step != JobStep::stage && job.step != JobStep::ended;
+}
+
+// Text, examples to train on and all checkpoints but the newest stay in the bucket; held-out ones
+// are few, and are what smelt eval scores.
+bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
+  const auto is_in = [&](std::string_view folder) { return path.starts_with(folder); };
+  if (is_in("text/") || path.find("smelt.lock") != std::string::npos) return true;
+  if (is_in("data/")) return !path.substr(5).starts_with("heldout");
+  return is_in("model/checkpoint") && newest && step_of(path_name(parent_path(path))) != newest;
+}
+
+bool is_marker(const StoredFile& file) { return path_name(file.name) == kCommitFile; }
+
+void copy_all(StorageApi& api, const SyncPlan& plan) {
+  copy_files(api, plan.copies, [](std::uint64_t /*bytes*/) {});
+}
+
+// A fetch that is cut off leaves no checkpoint with files missing.
+void copy_run(StorageApi& api, std::vector<StoredFile> files, const std::string& out) {
+  const auto markers = std::stable_partition(files.begin(), files.end(),
+                                             [](const auto& file) { return !is_marker(file); });
+  std::vector<StoredFile> last(markers, files.end());
+  files.erase(markers, files.end());
+  const SyncPlan plan = plan_sync(std::move(files), files_below(api, out), out);
+  for (const CopyJob& job : plan.copies)
+    if (is_checkpoint_path(parent_path(job.to)))
+      remove_file(join_path(parent_path(job.to), kCommitFile));
+  copy_all(api, plan);
+  copy_all(api, plan_sync(std::move(last), files_below(api, out), out));
+}
+
+// The newest of a folder answers, whichever run's it is.
+void drop_other_checkpoints(const std::vector<StoredFile>& run, const std::string& out,
+                            const std::function<void(const std::string&)>& tell) {
+  std::set<std::string> there;
+  for (const StoredFile& file : run) there.insert(parent_path(file.name));
+  const std::string model = join_path(out, "model");
+  for (const std::string& name : list_folder(model)) {
+    if (!step_of(name) || there.contains(join_path("model", name))) continue;
+    tell(str("removing ", join_path(model, name), ": the job's run has it not"));
+    remove_checkpoint(join_path(model, name));
+  }
+}
+
+}  // namespace
+
+void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal& job,
+                        const std::string& hint) {
+  const std::string file = join_path(out, kJournalName);
+  if (exists(file)) {
+    const JobSpec here = parse_journal(read_file(file), file).spec;
+    if (here.folder == job.spec.folder && here.run == job.spec.run) return;
+    if (goes_on(api, here))
+      throw UsageError(str(out, ": the job ", here.folder, " has its journal here, and goes on"),
+                       str("smelt cloud watch ", here.folder, " leads it, with --end ends it; ",
+                           hint, " is for another job"));
+  }
+  if (holds_run(out))
+    throw UsageError(str(out, ": here is a run that is not the job's of ", job.spec.folder,
+                         ", whose results would come over it"),
+                     str(hint, ", or move that run away"));
+}
+
+void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std::string& folder,
+                 const std::function<void(const std::string&)>& tell) {
+  const StopSignal::Notice notice(kStagingNotice);
+  const std::string input = join_path(folder, "input");
+  std::vector<StoredFile> here;
+  for (const StagedFile& file : files)
+    here.push_back({file.to.substr(input.size() + 1), file.from, file_size(file.from)});
+  StorageApi storage(api);
+  const SyncPlan plan = plan_sync(std::move(here), files_below(storage, input), input);
+  remove_stored(storage, plan.surplus);  // an earlier try's
+  std::uint64_t bytes = 0;
+  for (const CopyJob& job : plan.copies) bytes += job.from.size;
+  if (!plan.copies.empty())
+    tell(str("copying ", counted(plan.copies.size(), "file"), ", ",
+             bytes_text(static_cast<double>(bytes)), ", to ", input));
+  copy_all(storage, plan);
+}
+
+void fetch_results(GoogleApi& api, const JobSpec& spec, const std::string& out,
+                   const std::function<void(const std::string&)>& tell) {
+  const StopSignal::Notice notice(kFetchingNotice);
+  const std::string run = join_path(spec.folder, "run");
+  const auto newest = latest_checkpoint(join_path(run, "model"));
+  tell(str("fetching results to ", out));
+  StorageApi storage(api);
+  const std::vector<StoredFile> all = files_below(storage, run);
+  std::vector<StoredFile> wanted;
+  std::ranges::copy_if(all, std::back_inserter(wanted), [&](const StoredFile& file) {
+    return !file.is_placeholder() && !stays(file.name, newest);
+  });
+  copy_run(storage, std::move(wanted), out);
+  if (newest) drop_other_checkpoints(all, out, tell);
+}
+
+}  // namespace smelt
