@@ -65,6 +65,8 @@ class GoogleApi {
   HttpClient http_;
 };
 
+inline constexpr int kNotFound = 404, kOtherGeneration = 412;  // statuses
+
 // Calls body(api, 0), …, body(api, count - 1) on up to `at_once` threads, each with a GoogleApi
 // of its own. Of several exceptions the one of the lowest number is thrown.
 inline constexpr int kCallsAtOnce = 32;  // connections to one server that do no harm

@@ -9,7 +9,6 @@ namespace smelt {
 namespace {
 
 constexpr int kTries = 10;
-constexpr int kNotFound = 404, kOtherGeneration = 412;
 
 }  // namespace
 

@@ -14,7 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kAnonymous = "gs://anonymous@";
-constexpr int kNotFound = 404, kOtherGeneration = 412;
 constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is none
 
 [[noreturn]] void throw_storage_fault(const ApiFault& fault, const std::string& what,
