@@ -262,6 +262,7 @@ TEST_F(Quantize, NamesWhatItCannotTake) {
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(again); }),
               HasSubstr("its weights are in codes already\n  hint: take the model that"));
   EXPECT_FALSE(exists(dir_.file("again")));
+  remove_tree(dir_.file("int8"));
   json config = json::parse(read_file(dir_.file("hf/config.json")));
   config["architectures"] = {"BertModel"};
   SafetensorsFile weights(read_file(dir_.file("hf/model.safetensors")), "hf");
