@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kPiece = 5;  // seconds, of which all is the same
+constexpr double kPiece = 5;            // seconds, of which all is the same
 constexpr std::size_t kMostLog = 1000;  // bytes at a look
 constexpr double kSaves = 20, kGuardSaves = 60;
 

@@ -62,7 +62,7 @@ class JobScenario : private JobWorkers {
  private:
   struct Worker {
     double steps = 0, deadline = 0, stops_at = 0;
-    std::string state, log;
+    std::string state, log = {};
     double changes_at = 0;  // being made, or deleted, until then
     bool ready = false, runs = false, ended = false, is_log_kept = false;
     int status = 0;
