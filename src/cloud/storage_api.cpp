@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kAnonymous = "gs://anonymous@";
-constexpr int kNotFound = 404, kOtherGeneration = 412;
+constexpr int kNoSuchObject = 404, kWrittenSince = 412;
 constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is none
 
 [[noreturn]] void throw_storage_fault(const ApiFault& fault, const std::string& what,
@@ -194,7 +194,7 @@ StorageApi::Listing StorageApi::list(const std::string& bucket, const std::strin
 
 std::optional<StoredObject> StorageApi::look(const std::string& bucket, const std::string& object) {
   const ApiAnswer answer = api_.call({.service = "storage", .path = object_path(bucket, object)});
-  if (answer.fault && answer.fault->status == kNotFound) return std::nullopt;
+  if (answer.fault && answer.fault->status == kNoSuchObject) return std::nullopt;
   if (answer.fault) throw_storage_fault(*answer.fault, str("gs://", bucket, "/", object), bucket);
   return StoredObject{object, size_in(answer.body), text_in(answer.body, "crc32c"),
                       text_in(answer.body, "updated"), text_in(answer.body, "generation")};
@@ -204,7 +204,7 @@ void StorageApi::remove(const std::string& bucket, const std::vector<std::string
   call_side_by_side(api_, objects.size(), [&](GoogleApi& api, std::size_t i) {
     const ApiAnswer answer = api.call(
         {.method = "DELETE", .service = "storage", .path = object_path(bucket, objects[i])});
-    if (answer.fault && answer.fault->status != kNotFound)
+    if (answer.fault && answer.fault->status != kNoSuchObject)
       throw_storage_fault(*answer.fault, str("delete gs://", bucket, "/", objects[i]), bucket);
   });
 }
@@ -214,7 +214,8 @@ void StorageApi::remove_seen(const std::string& bucket, const StoredObject& obje
                                       .service = "storage",
                                       .path = object_path(bucket, object.name),
                                       .query = {{"ifGenerationMatch", object.generation}}});
-  if (answer.fault && answer.fault->status != kNotFound && answer.fault->status != kOtherGeneration)
+  if (answer.fault && answer.fault->status != kNoSuchObject &&
+      answer.fault->status != kWrittenSince)
     throw_storage_fault(*answer.fault, str("delete gs://", bucket, "/", object.name), bucket);
 }
 
