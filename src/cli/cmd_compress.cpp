@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/words.h"
+#include "checkpoint/given_weights.h"
 #include "cli/cmd_compress_report.h"
 #include "cli/cmd_distill.h"
 #include "cli/recipe_option.h"
@@ -110,8 +111,10 @@ void take_training(QuantizeFlags& f, const CLI::App& command) {
 void train_in_codes(QuantizeFlags& f) {
   if (f.trained.empty()) return;
   (void)OutputDirectory(f.job.to);  // which says before anything is trained that something is there
-  DistillFlags run{
-      .teacher = f.job.from, .student = f.job.from, .out = f.trained, .settings = f.settings};
+  DistillFlags run{.teacher = f.job.from,
+                   .student = exported_of(f.job.from),
+                   .out = f.trained,
+                   .settings = f.settings};
   run.settings.emplace_back("train.fake_quant=true");
   check_distill(run, true);
   teach(run);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "checkpoint/given_weights.h"
 #include "cli/cmd_distill.h"
 #include "cli/sizes_text.h"
 #include "store/folder.h"
@@ -57,8 +58,10 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
         "give --sparsity, or leave out --tune");
   check_sparsity(job);
   (void)OutputDirectory(job.to);  // which says before anything is trained that something is there
-  DistillFlags teaching{
-      .teacher = job.from, .student = job.from, .out = run.folder, .settings = run.settings};
+  DistillFlags teaching{.teacher = job.from,
+                        .student = exported_of(job.from),
+                        .out = run.folder,
+                        .settings = run.settings};
   teaching.settings.push_back(str("train.sparsity=", nlohmann::json(*job.sparsity).dump()));
   check_distill(teaching, true);
   teach(teaching);

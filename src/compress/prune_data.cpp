@@ -30,9 +30,11 @@ Task classifier_data(const StoredModel& model, const PruneData& data, const std:
                     .labels = stored_head(model).labels,
                     .dropout = 0};
   if (task.labels.problem == Problem::answer_spans)
-    throw UsageError(str("compress: ", data.rows.input, ": of a model that answers ",
-                         "questions no rows are looked at yet"),
-                     str("leave out ", data.what, ": cut layers, or round to the nearest codes"));
+    throw UsageError(
+        str("compress: ", data.rows.input, ": of a model that answers ",
+            "questions no rows are looked at yet"),
+        str("leave out ", data.what, ": cut layers, round to the nearest codes, or take ",
+            "--activations dynamic"));
   const Task out = classify_task(task);  // which refuses a length before rows are read
   LabelledExamplesJob job;
   job.rows = data.rows;

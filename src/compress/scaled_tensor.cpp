@@ -11,12 +11,13 @@ namespace {
 // By what factor_of() says of a value's place.
 LazyTensor scaled(const LazyTensor& tensor, const std::function<float(std::size_t at)>& factor_of) {
   const LazyTensor plain = as_dtype(tensor, DType::f32);
-  return {plain.shape, [plain, factor_of] {
-            auto values = read_values<float>(plain);
-            for (std::size_t i = 0; i < values.size(); ++i) values[i] *= factor_of(i);
-            const auto bytes = std::as_bytes(std::span(values));
-            return std::vector<std::byte>(bytes.begin(), bytes.end());
-          }};
+  const LazyTensor out{plain.shape, [plain, factor_of] {
+                         auto values = read_values<float>(plain);
+                         for (std::size_t i = 0; i < values.size(); ++i) values[i] *= factor_of(i);
+                         const auto bytes = std::as_bytes(std::span(values));
+                         return std::vector<std::byte>(bytes.begin(), bytes.end());
+                       }};
+  return as_dtype(out, tensor.shape.dtype);
 }
 
 }  // namespace

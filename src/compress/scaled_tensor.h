@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-// Both are made when they are read, in f32.
+// Both are made when they are read: products in f32, of the type that the tensor has.
 LazyTensor with_scaled_rows(const LazyTensor& tensor, std::vector<float> factors);
 LazyTensor with_scaled_columns(const LazyTensor& matrix, std::vector<float> factors);
 

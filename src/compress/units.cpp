@@ -165,7 +165,7 @@ void scale_units(CompressedFolder& folder, const CutGroup& group, const CutProdu
   for (const double factor : factors)
     of_columns.insert(of_columns.end(), static_cast<std::size_t>(group.width),
                       static_cast<float>(factor));
-  tensor = as_dtype(with_scaled_columns(tensor, std::move(of_columns)), tensor.shape.dtype);
+  tensor = with_scaled_columns(tensor, std::move(of_columns));
 }
 
 void keep_units(CompressedFolder& folder, const CutGroup& group,

@@ -217,6 +217,11 @@ static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
                  "train.sparsity with train.ema_decay or eval.best: averages, and the best "
                  "checkpoint, may have fewer zeros than the newest weights",
                  "set train.ema_decay to 0 and eval.best to false");
+  checks.require(r.train.sparsity == 0 || r.train.patience == 0,
+                 {"train.sparsity", "train.patience"},
+                 "train.sparsity with train.patience: scores fall while weights become 0, and the "
+                 "run would end before all of them are",
+                 "set train.patience to 0");
   checks.require(!r.train.fake_quant || r.type->write_rows, {"train.fake_quant"},
                  str("train.fake_quant: a model of type ", r.type->name,
                      " is not put in codes by `smelt compress quantize`"),

@@ -2,6 +2,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <limits>
+
+#include "base/error.h"
 #include "base/figures.h"
 #include "runtime/compile_cache.h"
 #include "state/placement_options.h"
@@ -26,7 +29,11 @@ Pruner::Pruner(std::shared_ptr<const Client> client, const StepProgram& training
       placement_(training.placement),
       state_(training.state),
       weights_(prunable_weights(training.state)),
-      executable_(compiled_pruning(*client_, training)) {}
+      executable_(compiled_pruning(*client_, training)) {
+  if (weights_ > std::numeric_limits<std::int32_t>::max())  // the program counts in s32
+    throw UsageError(str("train.sparsity: ", weights_, " weights are more than can be counted"),
+                     "set train.sparsity to 0");
+}
 
 void Pruner::prune(std::int64_t steps_done, ModelState& state) const {
   const double sparsity = sparsity_at(schedule_, steps_done);
