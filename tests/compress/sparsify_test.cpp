@@ -253,11 +253,17 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
       run_smelt(str("run ", dir_.file("taught"), " --set train.sparsity=0.2 --set train.steps=12"));
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.text, HasSubstr("sparsity 0.6, this run has 0.2"));
-  const CommandOutput averaged =
-      run_smelt(str("run ", dir_.file("large"), " --set out=", dir_.file("no"),
-                    " --set train.sparsity=0.5 --set train.ema_decay=0.9"));
-  EXPECT_EQ(averaged.status, 2);
-  EXPECT_THAT(averaged.text, HasSubstr("train.sparsity with train.ema_decay or eval.best"));
+  const auto refusal = [&](const char* settings) {
+    const CommandOutput said =
+        run_smelt(str("run ", dir_.file("large"), " --set out=", dir_.file("no"),
+                      " --set train.sparsity=0.5 ", settings));
+    EXPECT_EQ(said.status, 2);
+    return said.text;
+  };
+  EXPECT_THAT(refusal("--set train.ema_decay=0.9"),
+              HasSubstr("train.sparsity with train.ema_decay or eval.best"));
+  EXPECT_THAT(refusal("--set train.keep_best=accuracy --set eval.every=1 --set train.patience=2"),
+              HasSubstr("train.sparsity with train.patience: scores fall"));
 }
 
 // What another program may have written.
