@@ -32,8 +32,9 @@ class JobShellTest : public TpuTest {
     if (ssh_server_program().empty())
       SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install openssh-server");
     for (int worker = 0; worker < kWorkers; ++worker) make_folders(home_of(worker));
-    servers_ = std::make_unique<SshServers>(
-        kWorkers, [this](int worker) { return "HOME=" + home_of(worker); });
+    servers_ = std::make_unique<SshServers>(kWorkers, [this](int worker) {
+      return str("HOME=", home_of(worker), " GCE_METADATA_HOST=127.0.0.1:1");
+    });
     fake_.addresses = servers_->addresses();
     fake_.host_keys = servers_->host_keys();
     fake_.polls = 1;
