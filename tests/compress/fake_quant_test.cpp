@@ -43,7 +43,8 @@ TEST(FakeQuantFolder, HasTheLossThatTrainingSawByNumpysIntegers) {
   const GoldenClassify golden("bert");
   const TempDir dir;
   golden.write_folder(dir.file("hf"));
-  quantize_weights({.from = dir.file("hf"), .to = dir.file("int8"), .activations = true});
+  quantize_weights(
+      {.from = dir.file("hf"), .to = dir.file("int8"), .activations = Activations::by_row});
   const Batch batch = golden.batch();
   const auto labels = batch.arrays[3].values<std::int32_t>();
   const auto loss_by = [&](const Task& task) {

@@ -69,7 +69,13 @@ TEST(RunSeconds, OnSpotHaveWhatPreemptionsCost) {
   EXPECT_NEAR(time.spot_seconds.low, day, 1e-6);
   EXPECT_NEAR(time.spot_seconds.likely, day + time.preemptions * (3600 + kReturnSeconds), 1e-6);
   EXPECT_NEAR(time.spot_seconds.high, day + 3 * time.preemptions * (3600 + kReturnSeconds), 1e-6);
-  const Price price{.generation = "v2", .region = "r", .on_demand = 2, .spot = 0.5, .date = ""};
+  const Price price{.generation = "v2",
+                    .region = "r",
+                    .on_demand = 2,
+                    .spot = 0.5,
+                    .committed = {},
+                    .source = "",
+                    .date = ""};
   const RunCost cost = run_cost(v2, time, &price);
   EXPECT_NEAR(cost.on_demand->likely, 16 * 2 * day / 3600, 1e-6);
   EXPECT_NEAR(cost.spot->likely, 16 * 0.5 * time.spot_seconds.likely / 3600, 1e-6);
