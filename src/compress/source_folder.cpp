@@ -50,6 +50,11 @@ bool is_folder_of_transformers(const StoredModel& model, const std::string& path
   return model.form == ModelForm::hugging_face && hugging_face_folders(path) == std::vector{path};
 }
 
+bool has_averages(const StoredModel& model) {
+  return std::ranges::any_of(
+      model.tensors, [](const auto& item) { return item.first.starts_with(kAveragePrefix); });
+}
+
 json earlier_steps(const std::string& folder) {
   const std::string path = join_path(folder, kCompressedFile);
   if (!exists(path)) return json::array();
@@ -98,9 +103,7 @@ SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
     convert_checkpoint({.from = path,
                         .to = out.folder,
                         .form = ModelForm::hugging_face,
-                        .averages = std::ranges::any_of(model.tensors, [](const auto& item) {
-                          return item.first.starts_with(kAveragePrefix);
-                        })});
+                        .averages = has_averages(model)});
     out.work = work;
   }
   out.config = read_model_config(out.folder);

@@ -51,7 +51,8 @@ TEST(FakeQuantFolder, HasTheLossThatTrainingSawByNumpysIntegers) {
     return step_gradients(client, task, {}, batch, golden.state()).loss;
   };
   const Task floats = classify_task(golden.settings());
-  const double later = loss_of(logits_by("int8_products_twin.py", golden, dir.file("int8")), labels);
+  const double later =
+      loss_of(logits_by("int8_products_twin.py", golden, dir.file("int8")), labels);
   EXPECT_NEAR(loss_by(fake_quantized(floats)), later, 2e-5 * later);
   EXPECT_GT(std::abs(loss_by(floats) - later), 2e-4 * later);
 }
