@@ -213,8 +213,7 @@ void StorageApi::remove_seen(const std::string& bucket, const StoredObject& obje
                                       .service = "storage",
                                       .path = object_path(bucket, object.name),
                                       .query = {{"ifGenerationMatch", object.generation}}});
-  if (answer.fault && answer.fault->status != kNotFound &&
-      answer.fault->status != kOtherGeneration)
+  if (answer.fault && answer.fault->status != kNotFound && answer.fault->status != kOtherGeneration)
     throw_storage_fault(*answer.fault, str("delete gs://", bucket, "/", object.name), bucket);
 }
 
