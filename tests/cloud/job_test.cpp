@@ -120,6 +120,7 @@ TEST_F(JobMachinesTest, WhatCameInTheQueueIsPaidForFromThen) {
   EXPECT_EQ(dollars_so_far(journal_, now_), 0);
   fake_.zones[kZone].queue_moves = true;
   fake_.seconds = now_ - 1800;
+  for (int look = 0; look < 3; ++look) tpu_.queued_one(kZone, "smelt-r1");  // when it came
   ASSERT_TRUE(seek(5));
   EXPECT_NEAR(dollars_so_far(journal_, now_), 1.2, 0.1);
 }

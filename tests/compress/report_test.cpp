@@ -150,6 +150,7 @@ TEST_F(CompressReport, RefusesWhatWouldBeScoredTooWellOrIsOfAnotherTask) {
   EXPECT_THAT(refusal(other), HasSubstr("tells other classes ("));
   CompressReportJob sizes = job();
   sizes.latency.lengths = {13};
+  sizes.latency.lengths_told = true;
   EXPECT_THAT(refusal(sizes), HasSubstr("--lengths 13: the models take 2 to 12 tokens"));
   sizes = job();
   sizes.latency.batches = {0};

@@ -47,9 +47,8 @@ TEST(Recipes, WhatGoesOnWithAModelIsNotBlessedWithoutIt) {
   write_file(dir.file("text.txt"), "Some text.\n");
   const Recipe r = load_recipe(source_path("recipes/bert-continue.yaml"),
                                {"text.input=" + dir.file("text.txt"), "out=" + dir.file("out")});
-  EXPECT_THAT(
-      error_of<UsageError>([&] { dry_run_text(r); }),
-      testing::HasSubstr("init: multi_cased_L-12_H-768_A-12/bert_model.ckpt holds neither"));
+  EXPECT_THAT(error_of<UsageError>([&] { dry_run_text(r); }),
+              testing::HasSubstr("init: there is no multi_cased_L-12_H-768_A-12/bert_model.ckpt"));
 }
 
 TEST(Recipes, PassesOfAModelThatDrawsNothingAreRefusedBeforeTheTraining) {
