@@ -52,6 +52,7 @@ TEST_F(JobResults, NeverComeOverAnotherRun) {
   const std::string job = folder();
   write_job(job, JobStep::ended);
   write_below(job, "run/vocab.txt", "of the job");
+  write_below(out(), ".stages/train", "");
   write_below(out(), "model/checkpoint-20000/COMMIT", "");
   write_below(out(), "vocab.txt", "of another");
   const auto not_its_own = HasSubstr(": here is a run that is not the job's of " + job);
