@@ -10,11 +10,12 @@ code = w / scale rounded half to even, and all else the same bytes. --plain writ
 import argparse
 import json
 import os
-import shutil
 import sys
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
+
+from written_folder import source_tensors, write_plain
 
 F = np.float32
 PARTS = ("_packed", "_scale", "_shape")
@@ -74,9 +75,7 @@ def main():
         codes[module] = unpacked(words)
         plain[module + ".weight"] = codes[module].astype(F) * scale.repeat(args.group, 1)
     if args.source:
-        before = load_file(os.path.join(args.source, "model.safetensors"))
-        if before.keys() != plain.keys():
-            sys.exit(f"other tensors: {before.keys() ^ plain.keys()}")
+        before = source_tensors(args.source, plain)
         for name, w in before.items():
             module = name[:-7]
             want = coded(w, args.group) if module in modules else (w,)
@@ -84,11 +83,7 @@ def main():
             if any(a.dtype != b.dtype or not np.array_equal(a, b) for a, b in zip(want, have)):
                 sys.exit(f"{name} differs")
     if args.plain:
-        shutil.copytree(args.folder, args.plain)
-        del config["quantization_config"]
-        json.dump(config, open(os.path.join(args.plain, "config.json"), "w"))
-        save_file(plain, os.path.join(args.plain, "model.safetensors"), {"format": "pt"})
-        os.remove(os.path.join(args.plain, "compress.json"))
+        write_plain(args.folder, args.plain, config, plain)
     print("in four bits:", len(modules))
 
 

@@ -12,11 +12,12 @@ once more with f32 weights, codes times scales, for tools/check_hf_folder.py.
 import argparse
 import json
 import os
-import shutil
 import sys
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
+
+from written_folder import source_tensors, write_plain
 
 WEIGHTS = {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel", "dynamic": False}
 INPUTS = WEIGHTS | {"strategy": "tensor"}
@@ -81,20 +82,14 @@ def main():
             sys.exit(f"{module}: scales are {scale.dtype} {scale.shape}")
         plain[module + ".weight"] = codes.astype(np.float32) * scale
     if args.source:
-        before = load_file(os.path.join(args.source, "model.safetensors"))
-        if before.keys() != plain.keys():
-            sys.exit(f"other tensors: {before.keys() ^ plain.keys()}")
+        before = source_tensors(args.source, plain)
         for name, w in before.items():
             want = coded(w) if name[:-7] in modules else (w,)
             have = (tensors[name], tensors.get(name + "_scale"))
             if any(a.dtype != b.dtype or not np.array_equal(a, b) for a, b in zip(want, have)):
                 sys.exit(f"{name} differs")
     if args.plain:
-        shutil.copytree(args.folder, args.plain)
-        del config["quantization_config"]
-        json.dump(config, open(os.path.join(args.plain, "config.json"), "w"))
-        save_file(plain, os.path.join(args.plain, "model.safetensors"), {"format": "pt"})
-        os.remove(os.path.join(args.plain, "compress.json"))
+        write_plain(args.folder, args.plain, config, plain)
     print("in eight bits:", len(modules), "of", sum(t.ndim == 2 for t in plain.values()), "matrices")
 
 

@@ -11,11 +11,12 @@ inputs the N largest; and all else must be the same bytes. --plain writes the fo
 import argparse
 import json
 import os
-import shutil
 import sys
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
+
+from written_folder import source_tensors, write_plain
 
 PARTS = ("compressed", "bitmask", "row_offsets", "shape")
 
@@ -85,9 +86,7 @@ def main():
     for module in modules:
         plain[module + ".weight"] = dense(tensors, module)
     if args.source:
-        before = load_file(os.path.join(args.source, "model.safetensors"))
-        if before.keys() != plain.keys():
-            sys.exit(f"other tensors: {before.keys() ^ plain.keys()}")
+        before = source_tensors(args.source, plain)
         matrices = {m: before[m + ".weight"] for m in modules}
         left = of_pattern(matrices, args.nm) if args.nm else of_largest(matrices, args.sparsity)
         for name, w in before.items():
@@ -95,11 +94,7 @@ def main():
             if plain[name].dtype != expected.dtype or not np.array_equal(plain[name], expected):
                 sys.exit(f"{name} differs")
     if args.plain:
-        shutil.copytree(args.folder, args.plain)
-        del config["quantization_config"]
-        json.dump(config, open(os.path.join(args.plain, "config.json"), "w"))
-        save_file(plain, os.path.join(args.plain, "model.safetensors"), {"format": "pt"})
-        os.remove(os.path.join(args.plain, "compress.json"))
+        write_plain(args.folder, args.plain, config, plain)
     print("sparse:", len(modules))
 
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "checkpoint/decoded.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 
@@ -19,10 +20,7 @@ struct PackedMatrix {
 
 template <class T>
 LazyTensor held_numbers(Shape shape, const std::vector<T>& values) {
-  return {std::move(shape), [values] {
-            const auto bytes = std::as_bytes(std::span(values));
-            return std::vector<std::byte>(bytes.begin(), bytes.end());
-          }};
+  return {std::move(shape), [values] { return bytes_of_values(values); }};
 }
 
 const LazyTensor& part_of_packed(const LazyTensors& tensors, const std::string& name,
@@ -71,19 +69,6 @@ PutBytes read_packed(const PackedMatrix& m, Laid laid) {
   };
 }
 
-LazyTensor unpacked(const PackedMatrix& m) {
-  const auto read = [m](Laid laid) {
-    std::vector<std::byte> values(m.shape.size_bytes());
-    read_packed(m, laid)(values);
-    return values;
-  };
-  return {.shape = m.shape,
-          .read = [read] { return read(Laid::as_is); },
-          .read_transposed = [read] { return read(Laid::transposed); },
-          .read_stored = [m] { return read_packed(m, Laid::as_is); },
-          .read_stored_transposed = [m] { return read_packed(m, Laid::transposed); }};
-}
-
 }  // namespace
 
 LazyTensors without_packed(LazyTensors tensors, const std::string& where) {
@@ -91,7 +76,9 @@ LazyTensors without_packed(LazyTensors tensors, const std::string& where) {
   for (const auto& [full, words] : tensors) {
     if (!full.ends_with(kPackedWeight)) continue;
     const std::string name = full.substr(0, full.size() - std::string_view(kPackedSuffix).size());
-    out.emplace(name, unpacked(packed_matrix(tensors, name, where)));
+    const PackedMatrix matrix = packed_matrix(tensors, name, where);
+    out.emplace(name, decoded(matrix.shape.dims,
+                              [matrix](Laid laid) { return read_packed(matrix, laid); }));
     for (const char* suffix : {kPackedSuffix, kScaleSuffix, kShapeSuffix}) out.erase(name + suffix);
   }
   return out;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "checkpoint/decoded.h"
 #include "checkpoint/int4_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/sparse_weights.h"
@@ -22,12 +23,6 @@ constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
 // "bert.pooler.dense" of "bert.pooler.dense.weight".
 std::string module_of(const std::string& name) {
   return name.substr(0, name.size() - std::string_view(kWeight).size());
-}
-
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return {bytes.begin(), bytes.end()};
 }
 
 [[noreturn]] void refuse_way(const std::string& where, const char* field, const json& said,
@@ -117,7 +112,7 @@ LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
   return {{DType::f32, {codes.shape.dims[0]}}, [scale, rows] {
             auto scales = read_values<float>(scale);
             if (scales.size() == 1) scales.assign(rows, scales[0]);
-            return bytes_of(scales);
+            return bytes_of_values(scales);
           }};
 }
 
@@ -129,21 +124,6 @@ PutBytes read_codes(const LazyTensor& codes, const LazyTensor& scale, Laid laid)
     put_int8_values({reinterpret_cast<const std::int8_t*>(given->data()), given->size()}, scales,
                     rows, {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);
   };
-}
-
-LazyTensor decoded(const LazyTensor& codes, const LazyTensor& scale) {
-  const auto stored = [codes, scale](Laid laid) { return read_codes(codes, scale, laid); };
-  const auto read = [stored, size = codes.shape.size_bytes() * sizeof(float)](Laid laid) {
-    std::vector<std::byte> values(size);
-    stored(laid)(values);
-    return values;
-  };
-  LazyTensor out{{DType::f32, codes.shape.dims}, [read] { return read(Laid::as_is); }};
-  out.read_stored = [stored] { return stored(Laid::as_is); };
-  if (codes.shape.rank() != 2) return out;
-  out.read_transposed = [read] { return read(Laid::transposed); };
-  out.read_stored_transposed = [stored] { return stored(Laid::transposed); };
-  return out;
 }
 
 Int8Rows coded_rows(const LazyTensor& matrix, const std::string& what) {
@@ -193,7 +173,8 @@ LazyTensors without_codes(LazyTensors tensors, const json& config, const std::st
       continue;
     }
     const LazyTensor scale = as_dtype(scale_of(name, tensor, tensors, where), DType::f32);
-    LazyTensor values = decoded(tensor, scale);
+    LazyTensor values = decoded(
+        tensor.shape.dims, [tensor, scale](Laid laid) { return read_codes(tensor, scale, laid); });
     const std::string module = module_of(name);
     const json activations = activations_of(config, module);
     LazyCodes codes{tensor, by_row(scale, tensor)};
@@ -227,9 +208,9 @@ CodedTensor coded(const LazyTensor& matrix, const std::string& what) {
   const LazyTensor plain = as_dtype(matrix, DType::f32);
   const Dims& dims = matrix.shape.dims;
   return {.codes = {{DType::s8, dims},
-                    [plain, what] { return bytes_of(coded_rows(plain, what).codes); }},
+                    [plain, what] { return bytes_of_values(coded_rows(plain, what).codes); }},
           .scales = {{DType::f32, {dims[0], 1}},
-                     [plain, what] { return bytes_of(coded_rows(plain, what).scales); }}};
+                     [plain, what] { return bytes_of_values(coded_rows(plain, what).scales); }}};
 }
 
 }  // namespace smelt

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "checkpoint/decoded.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "format/bitmask_rows.h"
@@ -69,25 +70,6 @@ PutBytes read_sparse(const SparseMatrix& m, Laid laid) {
   };
 }
 
-LazyTensor dense(const SparseMatrix& m) {
-  const auto read = [m](Laid laid) {
-    std::vector<std::byte> values(m.shape.size_bytes());
-    read_sparse(m, laid)(values);
-    return values;
-  };
-  return {.shape = m.shape,
-          .read = [read] { return read(Laid::as_is); },
-          .read_transposed = [read] { return read(Laid::transposed); },
-          .read_stored = [m] { return read_sparse(m, Laid::as_is); },
-          .read_stored_transposed = [m] { return read_sparse(m, Laid::transposed); }};
-}
-
-template <class T>
-std::vector<std::byte> bytes_of_numbers(const std::vector<T>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return {bytes.begin(), bytes.end()};
-}
-
 }  // namespace
 
 bool is_sparse(const json& config, const std::string& where) {
@@ -111,7 +93,10 @@ LazyTensors without_bitmasks(LazyTensors tensors, const std::string& where) {
   for (const auto& [full, bits] : tensors) {
     if (!full.ends_with(kBitsOfModule)) continue;
     const std::string module = full.substr(0, full.size() - kBitsOfModule.size());
-    out.emplace(module + ".weight", dense(sparse_matrix(tensors, module, where)));
+    const SparseMatrix matrix = sparse_matrix(tensors, module, where);
+    out.emplace(module + ".weight", decoded(matrix.shape.dims, [matrix](Laid laid) {
+                  return read_sparse(matrix, laid);
+                }));
     for (const char* part : {kCompressedValues, kBits, kRowOffsets, kDenseShape})
       out.erase(str(module, ".", part));
   }
@@ -124,15 +109,15 @@ LazyTensors bitmask_tensors(const LazyTensor& matrix, std::int64_t not_zero) {
     return bitmask_rows(read_values<float>(plain), static_cast<std::size_t>(plain.shape.dims[0]));
   };
   const LazyTensor values{{DType::f32, {not_zero}},
-                          [rows] { return bytes_of_numbers(rows().values); }};
+                          [rows] { return bytes_of_values(rows().values); }};
   return {
       {kCompressedValues, as_dtype(values, matrix.shape.dtype)},
       {kBits,
        {{DType::u8, {dims[0], bitmask_bytes(dims[1])}},
-        [rows] { return bytes_of_numbers(rows().bits); }}},
-      {kRowOffsets, {{DType::s64, {dims[0]}}, [rows] { return bytes_of_numbers(rows().offsets); }}},
+        [rows] { return bytes_of_values(rows().bits); }}},
+      {kRowOffsets, {{DType::s64, {dims[0]}}, [rows] { return bytes_of_values(rows().offsets); }}},
       {kDenseShape,
-       {{DType::s64, {2}}, [dims] { return bytes_of_numbers(std::vector<std::int64_t>(dims)); }}}};
+       {{DType::s64, {2}}, [dims] { return bytes_of_values(std::vector<std::int64_t>(dims)); }}}};
 }
 
 }  // namespace smelt

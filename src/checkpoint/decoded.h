@@ -1,0 +1,23 @@
+// Tensors that are made of what a folder stores in their place: codes, packed words, bits.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "format/int8_rows.h"
+#include "format/lazy_tensor.h"
+
+namespace smelt {
+
+// f32 of these dimensions, put by what `stored` reads for a layout; of a matrix transposed, too.
+LazyTensor decoded(Dims dims, const std::function<PutBytes(Laid laid)>& stored);
+
+template <class T>
+std::vector<std::byte> bytes_of_values(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace smelt
