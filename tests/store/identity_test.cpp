@@ -26,7 +26,8 @@ using testing::HasSubstr;
 constexpr const char* kAccount = "HTTP/1.0 200 OK\r\nMetadata-Flavor: Google\r\n\r\nx@y.iam";
 
 // Takes connections one after another and answers each, late, with the next of its texts; "" is
-// none. Then it hangs. While it is busy at first it takes none, and only one can wait.
+// none. Then it hangs. While it is busy at first it takes none, and only one can wait. Who has given
+// up by the time that it is taken gets no answer.
 class MetadataServer {
  public:
   explicit MetadataServer(std::vector<std::string> answers, std::chrono::milliseconds late = {},
@@ -45,9 +46,7 @@ class MetadataServer {
     thread_ = std::jthread([this, answers, late, busy] {
       std::this_thread::sleep_for(busy);
       for (const std::string& answer : answers) {
-        const Descriptor taken(::accept(socket_.get(), nullptr, nullptr));
-        char request[1024];
-        EXPECT_GT(::recv(taken.get(), request, sizeof request, 0), 0);
+        const Descriptor taken = asking();
         std::this_thread::sleep_for(late);
         EXPECT_EQ(::send(taken.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
                   std::ssize(answer));
@@ -66,6 +65,15 @@ class MetadataServer {
   }
 
  private:
+  // The next connection that brings a request.
+  Descriptor asking() const {
+    while (true) {
+      Descriptor taken(::accept(socket_.get(), nullptr, nullptr));
+      char request[1024];
+      if (::recv(taken.get(), request, sizeof request, 0) > 0) return taken;
+    }
+  }
+
   Descriptor socket_;
   ::sockaddr_in address_{};
   std::string root_;
