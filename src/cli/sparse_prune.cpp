@@ -10,7 +10,8 @@
 #include "checkpoint/given_weights.h"
 #include "cli/cmd_distill.h"
 #include "cli/sizes_text.h"
-#include "store/folder.h"
+#include "optim/pruning.h"
+#include "store/file.h"
 
 namespace smelt {
 namespace {
@@ -35,34 +36,50 @@ nlohmann::ordered_json sparse_json(const SparsifyJob& job, const Sparsified& don
 }
 
 void check_method(const std::string& method) {
-  const std::array<std::string, 2> known{"fisher", kMagnitude};
+  const std::array<std::string, 3> known{"fisher", kMagnitude, kMovement};
   if (method.empty() || std::ranges::find(known, method) != known.end()) return;
   throw UsageError(str("compress: ", kMethod, " ", method, ": there is no such method"),
                    did_you_mean(method, known));
 }
 
-void refuse_together(const CLI::App& command, const char* asked) {
+// Nothing moves in a model that does not learn.
+void check_movement(const SparsifyJob& job, const CLI::App& command) {
+  if (command.count("--tune") == 0)
+    throw UsageError("compress: --method movement without --tune: weights move while they learn",
+                     "name a new folder to train in with --tune, or take --method magnitude");
+  if (job.nm)
+    throw UsageError("compress: --method movement with --nm, which keeps the largest of neighbours",
+                     "give --sparsity, or take --method magnitude");
+}
+
+void refuse_together(const CLI::App& command, const std::string& asked) {
   for (const char* cut : {"--layers", "--keep-layers", "--decoder-layers", "--keep-decoder-layers",
                           "--ffn", "--heads", "--input"})
     if (command.count(cut) > 0)
       throw UsageError(str("compress: ", cut, " cuts a model, and ", asked, " sets weights to 0"),
                        "cut first, then name what is left");
+  for (const char* rows :
+       {"--no-rescale", "--format", "--field", "--pair-field", "--label-field", "--prefix",
+        "--seq-length", "--target-length", "--examples", "--batch", "--seed", "--device"})
+    if (command.count(rows) > 0)
+      throw UsageError(str("compress: ", rows, " with ", asked, ", which looks at no rows"),
+                       str("leave ", rows, " out"));
 }
 
 // What is made sparse has learned with as many zeros before.
 void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
   if (run.folder.empty()) return;
-  if (job.nm)
-    throw UsageError(
-        "compress: --tune with --nm: training keeps the zeros of a share, of no pattern",
-        "give --sparsity, or leave out --tune");
   check_sparsity(job);
   (void)OutputDirectory(job.to);  // which says before anything is trained that something is there
   DistillFlags teaching{.teacher = job.from,
                         .student = exported_of(job.from),
                         .out = run.folder,
                         .settings = run.settings};
-  teaching.settings.push_back(str("train.sparsity=", nlohmann::json(*job.sparsity).dump()));
+  if (job.nm)
+    teaching.settings.push_back("train.nm=" + nm_text(*job.nm));
+  else
+    teaching.settings.push_back(str("train.sparsity=", nlohmann::json(*job.sparsity).dump()));
+  if (job.by != kMagnitude) teaching.settings.push_back("train.prune_by=" + job.by);
   check_distill(teaching, true);
   teach(teaching);
   job.from = run.folder;
@@ -73,7 +90,8 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
 void add_sparse_flags(CLI::App& command, SparseFlags& f) {
   command.add_option(kMethod, f.method,
                      "what chooses: fisher cuts neurons and heads that the loss hangs on least; "
-                     "magnitude sets the smallest weights to 0: a smaller file, NOT faster");
+                     "magnitude sets the smallest weights to 0, movement, with --tune, those that "
+                     "learning takes towards 0: a smaller file, NOT faster");
   command.add_option(kSparsity, f.sparsity,
                      "of magnitude: the share of attention's and feed-forward's weights, all taken "
                      "together, that becomes 0");
@@ -86,9 +104,10 @@ std::optional<SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& comm
                                       const std::string& from, const std::string& to) {
   check_method(f.method);
   const bool has_share = command.count(kSparsity) > 0, has_nm = command.count(kNm) > 0;
-  if (!has_share && !has_nm && f.method != kMagnitude) return std::nullopt;
-  const char* const asked = has_share ? kSparsity : has_nm ? kNm : "--method magnitude";
-  if (!f.method.empty() && f.method != kMagnitude)
+  const bool of_weights = f.method == kMagnitude || f.method == kMovement;
+  if (!has_share && !has_nm && !of_weights) return std::nullopt;
+  const std::string asked = has_share ? kSparsity : has_nm ? kNm : str(kMethod, " ", f.method);
+  if (!f.method.empty() && !of_weights)
     throw UsageError(str("compress: ", asked, " with ", kMethod, " ", f.method,
                          ", which cuts neurons and heads"),
                      "take --method magnitude, or --ffn and --heads");
@@ -96,6 +115,8 @@ std::optional<SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& comm
   SparsifyJob job{.from = from, .to = to};
   if (has_share) job.sparsity = f.sparsity;
   if (has_nm) job.nm = parse_nm(f.nm, str("compress: ", kNm));
+  if (!f.method.empty()) job.by = f.method;
+  if (job.by == kMovement) check_movement(job, command);
   return job;
 }
 

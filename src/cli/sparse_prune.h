@@ -27,7 +27,7 @@ void add_sparse_flags(CLI::App& command, SparseFlags& flags);
 std::optional<SparsifyJob> sparse_job(const SparseFlags& flags, const CLI::App& command,
                                       const std::string& from, const std::string& to);
 
-// UsageError for a pattern that is to be learned with, and as teach() and sparsify_model() have it.
+// UsageError as teach() and sparsify_model() have it.
 void make_sparse(SparsifyJob job, const SparseRun& run, bool json);
 
 }  // namespace smelt

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
-#include <string_view>
 
 #include "base/error.h"
 
@@ -67,28 +65,6 @@ void keep_largest(std::span<float> values, float least, std::uint64_t of_equal) 
       x = 0;
   }
 }
-
-NmPattern parse_nm(const std::string& text, const std::string& what) {
-  const auto number = [](std::string_view digits) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
-  };
-  const std::string_view all = text;
-  const std::size_t colon = std::min(all.find(':'), all.size());
-  const NmPattern out{.kept = number(all.substr(0, colon)),
-                      .of = colon < all.size() ? number(all.substr(colon + 1)) : 0};
-  if (out.kept < 1 || out.of < 1)
-    throw UsageError(str(what, " '", text, "' is no pattern of two whole numbers"),
-                     "write how many stay of how many neighbours: 2:4");
-  if (out.kept >= out.of)
-    throw UsageError(
-        str(what, " ", text, ": where ", out.kept, " of ", out.of, " stay nothing becomes 0"),
-        "give fewer that stay than there are, as 2:4");
-  return out;
-}
-
-std::string nm_text(const NmPattern& nm) { return str(nm.kept, ":", nm.of); }
 
 void keep_n_of_m(std::span<float> values, const NmPattern& nm) {
   const auto of = static_cast<std::size_t>(nm.of), kept = static_cast<std::size_t>(nm.kept);

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "optim/nm_pattern.h"
 
 namespace smelt {
 
@@ -23,14 +24,6 @@ MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept);
 
 // The other values of a matrix become 0.
 void keep_largest(std::span<float> values, float least, std::uint64_t of_equal);
-
-// So many of each M neighbours stay.
-struct NmPattern {
-  std::int64_t kept = 0, of = 0;
-};
-// "2:4". UsageError, which `what` begins, for what is no such pattern.
-NmPattern parse_nm(const std::string& text, const std::string& what);
-std::string nm_text(const NmPattern& nm);
 
 // Of each group of neighbours the largest values by size stay, of equal ones the first; the others
 // become 0. The groups fit into the values.

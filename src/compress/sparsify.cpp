@@ -157,7 +157,7 @@ json step_json(const SparsifyJob& job, const Sparsified& done) {
   for (const Sparsified::Tensor& tensor : done.tensors)
     zeros[tensor.name] = tensor.weights - tensor.not_zero;
   json out{{"method", "sparse"},
-           {"by", "magnitude"},
+           {"by", job.by},
            {"weights", done.weights},
            {"not_zero", done.not_zero},
            {"parameters", done.parameters},

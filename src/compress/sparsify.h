@@ -17,6 +17,9 @@ struct SparsifyJob {
   // output's inputs a pattern of neighbours.
   std::optional<double> sparsity = {};
   std::optional<NmPattern> nm = {};
+  // What set to 0 what is 0 already of a model that has learned with its zeros, "magnitude" or
+  // "movement"; the smallest of the others follow.
+  std::string by = "magnitude";
 };
 
 // UsageError for both of a share and a pattern or neither, and a share that is none.

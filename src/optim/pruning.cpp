@@ -23,11 +23,27 @@ bool is_pruned_at(const PruningSchedule& s, std::int64_t step) {
          sparsity_at(s, step) > 0;
 }
 
+std::optional<std::int64_t> last_pruning(const PruningSchedule& s, std::int64_t step) {
+  const std::int64_t before = std::min(step, s.end) - s.begin;
+  const std::int64_t last = s.begin + before / s.every * s.every;
+  if (before < 0 || !is_pruned_at(s, last)) return std::nullopt;
+  return last;
+}
+
 double sparsity_at(const PruningSchedule& s, std::int64_t step) {
   if (step >= s.end) return s.sparsity;
   const double done = static_cast<double>(std::max<std::int64_t>(step - s.begin, 0)) /
                       static_cast<double>(s.end - s.begin);
   return s.sparsity * (1 - std::pow(1 - done, 3));
+}
+
+Pruning prune_over(std::int64_t steps, std::int64_t warmup_steps, double sparsity, PruneBy by) {
+  return {.schedule = pruning_over(steps, warmup_steps, sparsity), .by = by};
+}
+
+Pruning prune_in_pattern(const NmPattern& nm) {
+  const double zeros = 1 - static_cast<double>(nm.kept) / static_cast<double>(nm.of);
+  return {.schedule = {.sparsity = zeros}, .nm = nm};
 }
 
 std::uint64_t kept_of(std::uint64_t n, double sparsity) {
@@ -48,6 +64,25 @@ Optimizer keeping_zeros(Optimizer optimizer) {
     const Tensor zeros = zeros_like(p.tensor);
     if (is_prunable(p.name, p.dims_of_one()))
       updated.value = select(compare(p.tensor, zeros, Compare::eq), zeros, updated.value);
+    return updated;
+  };
+  return out;
+}
+
+Optimizer counting_movement(Optimizer optimizer) {
+  Optimizer out = optimizer;
+  out.settings["prune_by"] = kMovement;
+  out.slots = [own = optimizer.slots](const Parameter& p) {
+    std::vector<Slot> all = own(p);
+    if (is_prunable(p.name, p.dims_of_one()))
+      all.push_back({.name = kMovement, .dims = p.dims_of_one()});
+    return all;
+  };
+  out.update = [own = optimizer.update](const OptimizerStep& step, const Parameter& p,
+                                        std::span<const Tensor> slots, Tensor gradient) {
+    if (!is_prunable(p.name, p.dims_of_one())) return own(step, p, slots, gradient);
+    UpdatedParameter updated = own(step, p, slots.first(slots.size() - 1), gradient);
+    updated.slots.push_back(renewed(step, slots.back(), slots.back() - gradient * p.tensor));
     return updated;
   };
   return out;

@@ -1,10 +1,13 @@
-// Weights that become 0 while a model learns, more of them as it goes on (Zhu & Gupta 2017,
-// arXiv 1710.01878), by size in all matrices of its layers taken together.
+// Weights that become 0 while a model learns: more of them as it goes on (Zhu & Gupta 2017,
+// arXiv 1710.01878), by size or movement in all matrices of its layers taken together; or at once
+// in a pattern of neighbours.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "optim/nm_pattern.h"
 #include "optim/optimizer.h"
 
 namespace smelt {
@@ -18,8 +21,26 @@ struct PruningSchedule {
 // twentieth part of them.
 PruningSchedule pruning_over(std::int64_t steps, std::int64_t warmup_steps, double sparsity);
 bool is_pruned_at(const PruningSchedule& schedule, std::int64_t step);
+// The last such step that is not after `step`.
+std::optional<std::int64_t> last_pruning(const PruningSchedule& schedule, std::int64_t step);
 // sparsity (1 - (1 - p)^3), p the share of the way from `begin` to `end`.
 double sparsity_at(const PruningSchedule& schedule, std::int64_t step);
+
+// What chooses the weights that stay: how large they are, or how far what they learned has taken
+// them from 0 (Sanh et al. 2020, arXiv 2005.07683: -sum of dL/dw w over the steps; there a rate and
+// Adam weigh the sum, and what has become 0 may come back).
+enum class PruneBy : std::uint8_t { magnitude, movement };
+
+struct Pruning {
+  PruningSchedule schedule = {};
+  PruneBy by = PruneBy::magnitude;
+  std::optional<NmPattern> nm = {};  // in the place of a share of all
+
+  bool any() const { return schedule.sparsity > 0; }
+};
+Pruning prune_over(std::int64_t steps, std::int64_t warmup_steps, double sparsity, PruneBy by);
+// Before the first step.
+Pruning prune_in_pattern(const NmPattern& nm);
 
 // How many of n values stay where such a share of them becomes 0: n (1 - sparsity) to the nearest,
 // of two the even one, at least 1; TensorFlow Model Optimization's rule (pruning_impl.py).
@@ -31,5 +52,8 @@ bool is_prunable(std::string_view parameter, const Dims& one);
 
 // The same optimizer, but that what is 0 of such a matrix stays 0.
 Optimizer keeping_zeros(Optimizer optimizer);
+// With a slot of each such matrix besides, the last of its slots, for what movement has added up.
+Optimizer counting_movement(Optimizer optimizer);
+inline constexpr const char* kMovement = "movement";
 
 }  // namespace smelt

@@ -95,6 +95,7 @@ Task shrinking_task(const Recipe& r, Task task) {
   if (!r.type->write_rows) return task;  // which does not become smaller
   task.settings[kFakeQuant] = false;     // said, so that a run is held to both
   task.settings["sparsity"] = r.train.sparsity;
+  task.settings["nm"] = r.train.nm;
   return r.train.fake_quant ? fake_quantized(std::move(task)) : task;
 }
 

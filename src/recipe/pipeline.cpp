@@ -27,6 +27,13 @@
 namespace smelt {
 namespace {
 
+Pruning pruning_of(const TrainSection& t, std::int64_t warmup_steps) {
+  if (!t.nm.empty()) return prune_in_pattern(parse_nm(t.nm, "train.nm"));
+  if (t.sparsity == 0) return {};
+  return prune_over(t.steps, warmup_steps, t.sparsity,
+                    t.prune_by == kMovement ? PruneBy::movement : PruneBy::magnitude);
+}
+
 TrainingConfig training_config(const TrainSection& t, const Task& task) {
   TrainingConfig c;
   c.batch_size = t.batch_size;
@@ -36,10 +43,9 @@ TrainingConfig training_config(const TrainSection& t, const Task& task) {
   if (t.optimizer != "amos") c.clip_value = clip_value_of(t);  // it clips by itself
   c.rules = parameter_rules_of(
       t, task.layer_rates && t.layer_decay != 1 ? task.layer_rates(t.layer_decay) : std::string());
-  if (t.sparsity > 0) {
-    c.pruning = pruning_over(t.steps, c.schedule.warmup_steps, t.sparsity);
-    c.optimizer = keeping_zeros(std::move(c.optimizer));
-  }
+  c.pruning = pruning_of(t, c.schedule.warmup_steps);
+  if (c.pruning.any()) c.optimizer = keeping_zeros(std::move(c.optimizer));
+  if (c.pruning.by == PruneBy::movement) c.optimizer = counting_movement(std::move(c.optimizer));
   c.ema_decay = t.ema_decay;
   if (t.spike_action != "none")
     c.spikes = {.action = t.spike_action == "skip" ? SpikeAction::skip : SpikeAction::rewind,

@@ -87,6 +87,7 @@ struct TrainSection {
   std::int64_t logits_mb = 128;
   bool fake_quant = false;
   double sparsity = 0;
+  std::string prune_by = "magnitude", nm = {};
   std::string mesh = "auto", mesh_rules = "";
   bool split_slots = false;
   std::int64_t seed = 12345;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "optim/nm_pattern.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "text/documents.h"
@@ -203,25 +204,46 @@ static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
                  "set eval.every to the steps between two measurements");
 }
 
-// What a model learns to become smaller with.
-static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
-  checks.require(r.train.sparsity >= 0 && r.train.sparsity < 1, {"train.sparsity"},
-                 str("train.sparsity is ", r.train.sparsity, ", must be at least 0 and below 1"),
-                 "0.9 leaves a tenth of the weights; 0 none is pruned");
-  checks.require(r.train.sparsity == 0 || r.type->write_rows, {"train.sparsity"},
-                 str("train.sparsity: a model of type ", r.type->name,
+// What cannot go with them; `field` asks for them.
+static void check_pruned_run(const RecipeChecks& checks, const Recipe& r, const char* field) {
+  checks.require(r.type->write_rows != nullptr, {field},
+                 str(field, ": a model of type ", r.type->name,
                      " is not made sparse by `smelt compress prune`"),
                  "leave it out; model.type classify and text_to_text have it");
-  checks.require(r.train.sparsity == 0 || (r.train.ema_decay == 0 && !r.eval.best),
-                 {"train.sparsity", "train.ema_decay", "eval.best"},
-                 "train.sparsity with train.ema_decay or eval.best: averages, and the best "
-                 "checkpoint, may have fewer zeros than the newest weights",
-                 "set train.ema_decay to 0 and eval.best to false");
-  checks.require(r.train.sparsity == 0 || r.train.patience == 0,
-                 {"train.sparsity", "train.patience"},
+  checks.require(
+      r.train.ema_decay == 0 && !r.eval.best, {field, "train.ema_decay", "eval.best"},
+      str(field,
+          " with train.ema_decay or eval.best: averages, and the best checkpoint, may have fewer "
+          "zeros than the newest weights"),
+      "set train.ema_decay to 0 and eval.best to false");
+}
+
+// Weights that become 0 while a model learns.
+static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
+  const TrainSection& t = r.train;
+  const bool by_share = t.sparsity != 0, by_pattern = !t.nm.empty();
+  checks.require(t.sparsity >= 0 && t.sparsity < 1, {"train.sparsity"},
+                 str("train.sparsity is ", t.sparsity, ", must be at least 0 and below 1"),
+                 "0.9 leaves a tenth of the weights; 0 none is pruned");
+  checks.one_of("train.prune_by", {"magnitude", "movement"});
+  if (by_pattern) checks.accepts({"train.nm"}, [&] { parse_nm(t.nm, "train.nm"); });
+  checks.require(!by_share || !by_pattern, {"train.sparsity", "train.nm"},
+                 "train.sparsity and train.nm: a pattern says itself how much stays",
+                 "give one of them");
+  checks.require(by_share || t.prune_by == "magnitude", {"train.prune_by", "train.sparsity"},
+                 str("train.prune_by is ", t.prune_by, ", and no train.sparsity is given"),
+                 "set train.sparsity; a pattern (train.nm) keeps the largest");
+  if (by_share || by_pattern)
+    check_pruned_run(checks, r, by_pattern ? "train.nm" : "train.sparsity");
+  checks.require(!by_share || t.patience == 0, {"train.sparsity", "train.patience"},
                  "train.sparsity with train.patience: scores fall while weights become 0, and the "
                  "run would end before all of them are",
                  "set train.patience to 0");
+}
+
+// What a model learns to become smaller with.
+static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
+  check_pruning(checks, r);
   checks.require(!r.train.fake_quant || r.type->write_rows, {"train.fake_quant"},
                  str("train.fake_quant: a model of type ", r.type->name,
                      " is not put in codes by `smelt compress quantize`"),

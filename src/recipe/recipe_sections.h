@@ -191,6 +191,12 @@ void visit_form_fields(C& c, Visitor&& visit) {
         "share of the weights of attention and feed-forward that becomes 0 from the warm-up's end "
         "over four fifths of the steps, the smallest first, and stays 0: a smaller file, not a "
         "faster model (docs/compress.md); 0: none");
+  visit("prune_by", c.prune_by,
+        "magnitude: the smallest of these weights become 0; movement: those that learning takes "
+        "towards 0 most");
+  visit("nm", c.nm,
+        "2:4: before the first step all but 2 of each 4 neighbouring inputs of an output become 0, "
+        "and stay 0, in the place of train.sparsity");
   visit("mesh", c.mesh,
         "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
         "tensor splits heads, feed-forward layers and vocabulary");

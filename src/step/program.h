@@ -35,7 +35,7 @@ struct TrainingConfig {
   Compute compute = {};
   std::int64_t micro_batches = 1;  // of each device's rows, one after another
   std::uint64_t seed = 12345;      // of weights, dropout and the order of the data
-  PruningSchedule pruning = {};    // of weights that become 0; its optimizer keeps zeros
+  Pruning pruning = {};            // of weights that become 0; its optimizer keeps zeros
   bool takes_wishes = false;       // of several processes (step/wishes.h)
 };
 

@@ -1,5 +1,8 @@
 #include "step/prune_program.h"
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "grad/scan.h"
 #include "ops/ops.h"
 #include "optim/pruning.h"
@@ -7,46 +10,132 @@
 namespace smelt {
 namespace {
 
-// Bits of an f32 below its sign, whose order is that of sizes.
-constexpr int kSizeBits = 31;
+// Of an s32, whose order is that of what chooses.
+constexpr int kBits = 31;
+constexpr double kLeast = -2147483648.0;
 
-Tensor size_bits(Tensor x) { return bitcast_convert(abs(x), DType::s32); }
+Tensor size_key(Tensor x) { return bitcast_convert(abs(x), DType::s32); }
 
-// How many of all have at least that size: s32.
-Tensor count_from(std::span<const Tensor> all, Tensor least) {
+// The order of floats of both signs; of a weight that is 0 the least.
+Tensor movement_key(Tensor x, Tensor movement) {
+  const Tensor bits = bitcast_convert(movement, DType::s32), least = full_like(bits, kLeast);
+  const Tensor ordered = select(compare(bits, zeros_like(bits), Compare::lt), least - bits, bits);
+  return select(compare(x, zeros_like(x), Compare::eq), least, ordered);
+}
+
+// One of the state's matrices whose weights become 0.
+struct Pruned {
+  Tensor values, movement = {};  // empty: its size chooses
+
+  Tensor key() const { return movement ? movement_key(values, movement) : size_key(values); }
+  Pruned within(Graph& body) const {
+    return {body.capture(values), movement ? body.capture(movement) : Tensor()};
+  }
+};
+
+// How many of all have at least that key: s32.
+Tensor count_from(std::span<const Tensor> keys, Tensor least) {
   Tensor count;
-  for (const Tensor& bits : all) {
+  for (const Tensor& key : keys) {
     Dims axes;
-    for (std::int64_t axis = 0; axis < bits.rank(); ++axis) axes.push_back(axis);
+    for (std::int64_t axis = 0; axis < key.rank(); ++axis) axes.push_back(axis);
     const Tensor own = reduce_sum(
-        convert(compare(bits, broadcast_to(least, bits.dims()), Compare::ge), DType::s32), axes);
+        convert(compare(key, broadcast_to(least, key.dims()), Compare::ge), DType::s32), axes);
     count = count ? count + own : own;
   }
   return count;
 }
 
-// The size that `kept` of all reach, as bits: each bit from the highest, if it still leaves them.
-Tensor least_size(Graph& graph, const std::vector<Tensor>& matrices, Tensor kept) {
+std::vector<Tensor> keys_of(const std::vector<Pruned>& matrices) {
+  std::vector<Tensor> out;
+  for (const Pruned& matrix : matrices) out.push_back(matrix.key());
+  return out;
+}
+
+// The key that `kept` of all reach: its sign, then each bit from the highest, if it still leaves
+// them.
+Tensor least_key(Graph& graph, const std::vector<Pruned>& matrices, Tensor kept) {
   const Tensor zero = constant(graph, 0, DType::s32);
-  const Tensor highest = constant(graph, static_cast<double>(1LL << (kSizeBits - 1)), DType::s32);
+  const Tensor sign = select(compare(count_from(keys_of(matrices), zero), kept, Compare::ge), zero,
+                             constant(graph, kLeast, DType::s32));
+  const Tensor highest = constant(graph, static_cast<double>(1LL << (kBits - 1)), DType::s32);
   const ScanStep found =
-      scan(graph, kSizeBits, {zero, highest}, Save::none,
+      scan(graph, kBits, {sign, highest}, Save::none,
            [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-             std::vector<Tensor> sizes;
-             for (const Tensor& matrix : matrices)
-               sizes.push_back(size_bits(body.graph().capture(matrix)));
+             std::vector<Pruned> inside;
+             for (const Pruned& matrix : matrices) inside.push_back(matrix.within(body.graph()));
              const Tensor with_bit = carry[0] + carry[1];
-             const Tensor enough =
-                 compare(count_from(sizes, with_bit), body.graph().capture(kept), Compare::ge);
+             const Tensor enough = compare(count_from(keys_of(inside), with_bit),
+                                           body.graph().capture(kept), Compare::ge);
              return {.carry = {select(enough, with_bit, carry[0]),
                                carry[1] / constant(body.graph(), 2, DType::s32)}};
            });
   return found.carry[0];
 }
 
+// x [..., in, out] with all but so many of each group of inputs 0.
+Tensor in_pattern(Tensor x, const NmPattern& nm) {
+  const std::int64_t in = x.dim(-2), out = x.dim(-1), groups = x.shape().elements() / out / nm.of;
+  const Tensor keys = reshape(size_key(x), {groups, nm.of, out});
+  const Dims pairs{groups, nm.of, nm.of, out};  // of one and of another that may come before it
+  const Tensor own = broadcast_in_dim(keys, pairs, {0, 1, 3}),
+               other = broadcast_in_dim(keys, pairs, {0, 2, 3});
+  Graph& graph = x.graph();
+  const Shape numbers{DType::s32, pairs};
+  const Tensor is_before = compare(iota(graph, numbers, 2), iota(graph, numbers, 1), Compare::lt);
+  const Tensor is_larger = compare(other, own, Compare::gt),
+               is_equal = compare(other, own, Compare::eq);
+  const Tensor goes_before = bitwise_or(is_larger, bitwise_and(is_equal, is_before));
+  const Tensor place = reduce_sum(convert(goes_before, DType::s32), {2});
+  const Tensor stays = compare(place, full_like(place, static_cast<double>(nm.kept)), Compare::lt);
+  CHECK(in % nm.of == 0, in, " in ", nm.of);
+  return select(reshape(stays, x.dims()), x, zeros_like(x));
+}
+
 bool is_pruned_tensor(const StateLayout& state, std::size_t i) {
   const StateTensor& tensor = state.tensors[i];
   return i < state.values && is_prunable(tensor.name, tensor.shape_of_one().dims);
+}
+
+// The movement of value i, which is a slot of its parameter.
+std::size_t movement_of(const StateLayout& state, std::size_t i) {
+  const std::string name = str(state.tensors[i].name, "/", kMovement);
+  const auto found = std::ranges::find(state.tensors, name, &StateTensor::name);
+  CHECK(found != state.tensors.end(), name);
+  return static_cast<std::size_t>(found - state.tensors.begin());
+}
+
+void check_groups(const StateLayout& state, const NmPattern& nm) {
+  for (std::size_t i = 0; i < state.values; ++i)
+    if (const Shape one = state.tensors[i].shape_of_one();
+        is_pruned_tensor(state, i) && one.dims[0] % nm.of != 0)
+      throw UsageError(str("train.nm ", nm_text(nm), ": '", state.tensors[i].name, "' is ", one,
+                           ", whose ", one.dims[0], " inputs are no groups of ", nm.of),
+                       "give another, or a share of all weights: train.sparsity");
+}
+
+// The state's tensors by their places, those that are pruned with zeros.
+std::vector<Tensor> pruned_state(const StateLayout& state, const Pruning& pruning, Graph& graph,
+                                 std::vector<Tensor> all, Tensor kept) {
+  std::vector<Pruned> matrices;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!is_pruned_tensor(state, i)) continue;
+    places.push_back(i);
+    matrices.push_back(
+        {all[i], pruning.by == PruneBy::movement ? all[movement_of(state, i)] : Tensor()});
+  }
+  if (pruning.nm) {
+    for (const std::size_t i : places) all[i] = in_pattern(all[i], *pruning.nm);
+    return all;
+  }
+  const Tensor least = least_key(graph, matrices, kept);
+  for (std::size_t m = 0; m < places.size(); ++m) {
+    const Tensor x = matrices[m].values;
+    all[places[m]] = select(compare(matrices[m].key(), broadcast_to(least, x.dims()), Compare::ge),
+                            x, zeros_like(x));
+  }
+  return all;
 }
 
 }  // namespace
@@ -59,28 +148,20 @@ std::uint64_t prunable_weights(const StateLayout& state) {
   return out;
 }
 
-StepProgram prune_program(const StepProgram& training) {
+StepProgram prune_program(const StepProgram& training, const Pruning& pruning) {
   StepProgram out{.state = training.state, .placement = training.placement};
+  if (pruning.nm) check_groups(out.state, *pruning.nm);
   Program& p = out.program;
   p.form = training.program.form;
   p.replicas = training.program.replicas;
   p.mesh = training.program.mesh;
   const Tensor kept = p.graph.argument({DType::s32, {}});
-  std::vector<Tensor> all, matrices;
-  for (std::size_t i = 0; i < out.state.tensors.size(); ++i) {
-    all.push_back(p.graph.argument(out.state.tensors[i].shape));
-    if (is_pruned_tensor(out.state, i)) matrices.push_back(all.back());
+  std::vector<Tensor> all;
+  for (const StateTensor& tensor : out.state.tensors) {
+    p.donated_by.push_back(1 + std::ssize(all));
+    all.push_back(p.graph.argument(tensor.shape));
   }
-  const Tensor least = least_size(p.graph, matrices, kept);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Tensor x = all[i];
-    p.donated_by.push_back(1 + static_cast<std::int64_t>(i));
-    p.results.push_back(
-        is_pruned_tensor(out.state, i)
-            ? select(compare(size_bits(x), broadcast_to(least, x.dims()), Compare::ge), x,
-                     zeros_like(x))
-            : x);
-  }
+  p.results = pruned_state(out.state, pruning, p.graph, std::move(all), kept);
   if (p.mesh.empty()) return out;
   p.argument_sharding.push_back({});
   for (const StateTensor& tensor : out.state.tensors) {

@@ -13,8 +13,9 @@
 namespace smelt {
 namespace {
 
-Executable compiled_pruning(const Client& client, const StepProgram& training) {
-  const StepProgram program = prune_program(training);
+Executable compiled_pruning(const Client& client, const StepProgram& training,
+                            const Pruning& pruning) {
+  const StepProgram program = prune_program(training, pruning);
   return compile_cached(client, emit_module(program.program, "prune"),
                         compile_options(program.placement));
 }
@@ -22,21 +23,23 @@ Executable compiled_pruning(const Client& client, const StepProgram& training) {
 }  // namespace
 
 Pruner::Pruner(std::shared_ptr<const Client> client, const StepProgram& training,
-               const PruningSchedule& schedule, MemoryAdvice advice)
+               const Pruning& pruning, MemoryAdvice advice)
     : client_(std::move(client)),
-      schedule_(schedule),
+      pruning_(pruning),
       advice_(std::move(advice)),
       placement_(training.placement),
       state_(training.state),
       weights_(prunable_weights(training.state)),
-      executable_(compiled_pruning(*client_, training)) {
+      executable_(compiled_pruning(*client_, training, pruning)) {
   if (weights_ > std::numeric_limits<std::int32_t>::max())  // the program counts in s32
     throw UsageError(str("train.sparsity: ", weights_, " weights are more than can be counted"),
                      "set train.sparsity to 0");
 }
 
-void Pruner::prune(std::int64_t steps_done, ModelState& state) const {
-  const double sparsity = sparsity_at(schedule_, steps_done);
+void Pruner::prune(std::int64_t steps_done, ModelState& state) {
+  pruned_at_ = last_pruning(pruning_.schedule, steps_done);
+  if (!pruned_at_) return;  // a run that went back to before the first
+  const double sparsity = sparsity_at(pruning_.schedule, *pruned_at_);
   const auto kept = static_cast<std::int32_t>(kept_of(weights_, sparsity));
   fitting(advice_, [&] {
     std::vector<Buffer> numbers;
@@ -55,7 +58,7 @@ void Pruner::prune(std::int64_t steps_done, ModelState& state) const {
     return 0;
   });
   spdlog::info("train: {} of the weights of attention and feed-forward are 0 from step {} on",
-               percent(sparsity), steps_done + 1);
+               percent(sparsity), *pruned_at_ + 1);
 }
 
 }  // namespace smelt

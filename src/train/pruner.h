@@ -11,22 +11,26 @@ namespace smelt {
 class Pruner {
  public:
   // Of the run's training program.
-  Pruner(std::shared_ptr<const Client> client, const StepProgram& training,
-         const PruningSchedule& schedule, MemoryAdvice advice);
+  Pruner(std::shared_ptr<const Client> client, const StepProgram& training, const Pruning& pruning,
+         MemoryAdvice advice);
 
-  bool is_due(std::int64_t steps_done) const { return is_pruned_at(schedule_, steps_done); }
-  // Before the step that follows so many. What it does to a state that it was done to already is
-  // nothing, so a run may be cut and go on on either side of it.
-  void prune(std::int64_t steps_done, ModelState& state) const;
+  // Before the step that follows so many: whether weights are to become 0 that this did not set to
+  // 0 yet. So a run that goes on has what was due before it was cut, or is due by a new schedule.
+  bool is_due(std::int64_t steps_done) const {
+    return last_pruning(pruning_.schedule, steps_done) != pruned_at_;
+  }
+  // What it does to a state that it was done to already is nothing.
+  void prune(std::int64_t steps_done, ModelState& state);
 
  private:
   std::shared_ptr<const Client> client_;
-  PruningSchedule schedule_;
+  Pruning pruning_;
   MemoryAdvice advice_;
   Placement placement_;
   StateLayout state_;
   std::uint64_t weights_;
   Executable executable_;
+  std::optional<std::int64_t> pruned_at_;
 };
 
 }  // namespace smelt

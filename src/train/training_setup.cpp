@@ -111,7 +111,7 @@ RunPrograms compiled_programs(const OpenedRun& run) {
   if (job.track.gradient_histograms && job.track.histograms_every > 0 && !job.together.several())
     gradients.emplace(run.client, job, step.held());
   std::optional<Pruner> pruner;
-  if (job.config.pruning.sparsity > 0)
+  if (job.config.pruning.any())
     pruner.emplace(run.client, run.program, job.config.pruning, run.advice("train: pruning"));
   return {.scorer = std::move(scorer),
           .measures = std::move(measures),

@@ -198,8 +198,12 @@ TEST_F(Sparsify, NamesWhatItCannotTake) {
               HasSubstr("--nm with --method fisher, which cuts neurons and heads"));
   EXPECT_THAT(refusal("--layers 1 --sparsity 0.5"),
               HasSubstr("--layers cuts a model, and --sparsity sets weights to 0\n  hint: cut "));
-  EXPECT_THAT(refusal("--nm 2:4 --tune taught"),
-              HasSubstr("--tune with --nm: training keeps the zeros of a share, of no pattern"));
+  EXPECT_THAT(refusal("--sparsity 0.5 --examples 9"),
+              HasSubstr("--examples with --sparsity, which looks at no rows\n  hint: leave "));
+  EXPECT_THAT(refusal("--method movement --sparsity 0.5"),
+              HasSubstr("--method movement without --tune: weights move while they learn\n"));
+  EXPECT_THAT(refusal("--method movement --nm 2:4 --tune taught"),
+              HasSubstr("--method movement with --nm, which keeps the largest of neighbours"));
   EXPECT_THAT(refusal("--sparsity 1 --tune taught"), HasSubstr("--sparsity 1 is no share"));
   EXPECT_THAT(refusal("--sparsity 0.5 --tune taught"), HasSubstr("hf keeps no recipe"));
   EXPECT_FALSE(exists(dir_.file("out")));
@@ -242,13 +246,25 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("sparse"),
             " --sparsity 0.6 --tune ", dir_.file("taught"), " --set train.steps=10"));
   // Its zeros are those that it has learned with: nothing more became 0.
-  const StoredModel taught = open_stored_model(dir_.file("taught/huggingface"), "test"),
-                    sparse = open_stored_model(dir_.file("sparse"), "test");
-  for (const auto& [name, tensor] : taught.tensors)
-    EXPECT_EQ(sparse.tensors.at(name).read(), tensor.read()) << name;
-  const json step = json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
-  EXPECT_EQ(step["not_zero"], kept_of(step["weights"], 0.6));
-  EXPECT_EQ(step["tuned"], true);
+  const auto expect_learned = [&](const std::string& run, const std::string& folder, const char* by,
+                                  double zeros) {
+    const StoredModel taught = open_stored_model(dir_.file(run + "/huggingface"), "test"),
+                      sparse = open_stored_model(dir_.file(folder), "test");
+    for (const auto& [name, tensor] : taught.tensors)
+      EXPECT_EQ(sparse.tensors.at(name).read(), tensor.read()) << name;
+    const json step = json::parse(read_file(dir_.file(folder + "/compress.json")))["steps"][0];
+    EXPECT_EQ(step["not_zero"], kept_of(step["weights"], zeros));
+    EXPECT_EQ(step["tuned"], true);
+    EXPECT_EQ(step["by"], by);
+  };
+  expect_learned("taught", "sparse", "magnitude", 0.6);
+  smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("moved"),
+            " --method movement --sparsity 0.8 --tune ", dir_.file("taught_moved"),
+            " --set train.steps=10"));
+  expect_learned("taught_moved", "moved", "movement", 0.8);
+  smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("patterned"),
+            " --nm 2:4 --tune ", dir_.file("taught_patterned"), " --set train.steps=3"));
+  expect_learned("taught_patterned", "patterned", "magnitude", 0.5);
   const CommandOutput other =
       run_smelt(str("run ", dir_.file("taught"), " --set train.sparsity=0.2 --set train.steps=12"));
   EXPECT_EQ(other.status, 2);
@@ -262,6 +278,12 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   };
   EXPECT_THAT(refusal("--set train.ema_decay=0.9"),
               HasSubstr("train.sparsity with train.ema_decay or eval.best"));
+  EXPECT_THAT(refusal("--set train.nm=2:4"), HasSubstr("train.sparsity and train.nm: a pattern"));
+  EXPECT_THAT(refusal("--set train.prune_by=luck"), HasSubstr("train.prune_by is 'luck'"));
+  EXPECT_THAT(refusal("--set train.sparsity=0 --set train.nm=4:2"),
+              HasSubstr("train.nm 4:2: where 4 of 2 stay nothing becomes 0"));
+  EXPECT_THAT(refusal("--set train.sparsity=0 --set train.prune_by=movement"),
+              HasSubstr("train.prune_by is movement, and no train.sparsity is given"));
   EXPECT_THAT(refusal("--set train.keep_best=accuracy --set eval.every=1 --set train.patience=2"),
               HasSubstr("train.sparsity with train.patience: scores fall"));
 }

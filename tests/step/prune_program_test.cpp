@@ -1,9 +1,13 @@
 // Weights that become 0 while a model learns: when, which, and that they stay so.
 #include "step/prune_program.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
 
 #include "optim/adamw.h"
 #include "runs/golden_classify.h"
@@ -11,6 +15,7 @@
 #include "runtime/compile_cache.h"
 #include "state/placement_options.h"
 #include "store/file.h"
+#include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
@@ -18,24 +23,41 @@
 namespace smelt {
 namespace {
 
+using testing::HasSubstr;
+
 class PruneProgram : public testing::Test {
  protected:
-  StepProgram training(const Compute& compute = {},
-                       const Placement& placement = placement_for("cpu", 1,
-                                                                  Reduction::global)) const {
+  // In which form the program is, on how many devices.
+  struct Form {
+    Compute compute = {};
+    Placement placement = placement_for("cpu", 1, Reduction::global);
+  };
+  static std::vector<Form> forms() {
+    std::vector<Form> out{{},
+                          {.compute = {.layers = Layers::scan}},
+                          {.placement = placement_for("cpu", 2, Reduction::global)}};
+    for (const char* mesh : {"fsdp=2", "tensor=2"})
+      out.push_back(
+          {.compute = {.layers = Layers::scan},
+           .placement = placement_for("tpu", 2, Reduction::global,
+                                      partition_for({.mesh = mesh, .rules = "vocab=none"}, 2))});
+    return out;
+  }
+  StepProgram training(const Form& form = {}, PruneBy by = PruneBy::magnitude) const {
     TrainingConfig config;
     config.batch_size = 4;
-    config.devices = placement.devices;
+    config.devices = form.placement.devices;
     config.optimizer = keeping_zeros(adamw({}));
+    if (by == PruneBy::movement) config.optimizer = counting_movement(config.optimizer);
     config.clip_norm = 0;
     config.schedule = {.learning_rate = 1e-2, .total_steps = 10};
-    config.compute = compute;
-    return train_program(classify_task(golden_.settings()), config, placement);
+    config.compute = form.compute;
+    return train_program(classify_task(golden_.settings()), config, form.placement);
   }
   // So many stay.
   static void prune(const std::shared_ptr<const Client>& client, const StepProgram& step,
-                    std::int32_t kept, ModelState& state) {
-    const StepProgram program = prune_program(step);
+                    std::int32_t kept, ModelState& state, const Pruning& pruning = {}) {
+    const StepProgram program = prune_program(step, pruning);
     const Executable executable = compile_cached(*client, emit_module(program.program, "prune"),
                                                  compile_options(program.placement));
     std::vector<Buffer> numbers;
@@ -111,13 +133,94 @@ TEST_F(PruneProgram, KeepsWhatTensorFlowsRuleKeepsByNumpyInEveryForm) {
       EXPECT_EQ(left, kept);
     }
   };
-  expect_pruned(one);
-  expect_pruned(training({.layers = Layers::scan}));
-  expect_pruned(training({}, placement_for("cpu", 2, Reduction::global)));
-  for (const char* mesh : {"fsdp=2", "tensor=2"})
-    expect_pruned(training({.layers = Layers::scan},
-                           placement_for("tpu", 2, Reduction::global,
-                                         partition_for({.mesh = mesh, .rules = "vocab=none"}, 2))));
+  for (const Form& form : forms()) expect_pruned(training(form));
+}
+
+TEST_F(PruneProgram, CountsMovementAndKeepsWhatMovedMostFrom0InEveryForm) {
+  SMELT_OPEN_CPU(client, 2);
+  for (const Form& form : forms()) {
+    const StepProgram step = training(form, PruneBy::movement);
+    const std::uint64_t weights = prunable_weights(step.state), kept = kept_of(weights, 0.3);
+    ModelState state = fresh(client, step);
+    prune(client, step, static_cast<std::int32_t>(kept_of(weights, 0.1)), state);  // some are 0
+    const CompiledStep compiled(client, step);
+    StateValues before, after = values_of(state);
+    for (int i = 0; i < 2; ++i) {
+      before = std::exchange(after, {});
+      Execution execution = compiled.run(golden_.batch(), state, i);
+      state.replace(execution.results);
+      after = values_of(state);
+    }
+    std::vector<std::pair<float, float>> all;  // movement, or the least of a 0, and the weight
+    for (const auto& [name, values] : after) {
+      if (!is_matrix(name)) continue;
+      const auto of = [&](const StateValues& from, const char* slot) -> const std::vector<float>& {
+        return from.at(str(name, "/", slot));
+      };
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const float was = before.at(name)[i], m = of(before, "adam_m")[i];
+        const float gradient = (of(after, "adam_m")[i] - 0.9F * m) / 0.1F;
+        const float moved = of(before, kMovement)[i] - gradient * was;
+        EXPECT_NEAR(of(after, kMovement)[i], moved, 1e-6 * (1 + std::abs(moved))) << name << i;
+        const float least = -std::numeric_limits<float>::infinity();
+        all.emplace_back(values[i] == 0 ? least : of(after, kMovement)[i], values[i]);
+      }
+    }
+    ASSERT_EQ(all.size(), weights);
+    prune(client, step, static_cast<std::int32_t>(kept), state, {.by = PruneBy::movement});
+    std::ranges::sort(all, std::greater());
+    const float last = all[kept - 1].first;
+    ASSERT_GT(last, -1e30F);
+    std::size_t left = 0, negative = 0;
+    for (const auto& [name, values] : values_of(state)) {
+      if (!is_matrix(name)) continue;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const float was = after.at(name)[i], moved = after.at(str(name, "/", kMovement))[i];
+        EXPECT_EQ(values[i], was != 0 && moved >= last ? was : 0) << name << i;
+        left += values[i] != 0 ? 1 : 0;
+        negative += values[i] != 0 && moved < 0 ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(left, kept);
+    EXPECT_GT(negative, 0);  // both signs were put in order
+  }
+}
+
+TEST_F(PruneProgram, KeepsTheLargestOfNeighboursInEveryForm) {
+  SMELT_OPEN_CPU(client, 2);
+  const Pruning pruning = prune_in_pattern({.kept = 1, .of = 4});
+  EXPECT_TRUE(is_pruned_at(pruning.schedule, 0));
+  EXPECT_FALSE(is_pruned_at(pruning.schedule, 1));
+  EXPECT_EQ(last_pruning(pruning.schedule, 7), 0);
+  const StepProgram plain = training();
+  const StateValues before = values_of(fresh(client, plain));
+  for (const Form& form : forms()) {
+    const StepProgram step = training(form);
+    ModelState state = fresh(client, step);
+    for (int times = 0; times < 2; ++times) prune(client, step, 0, state, pruning);
+    const StateValues after = values_of(state);
+    for (std::size_t i = 0; i < plain.state.values; ++i) {
+      const auto& [name, shape] =
+          std::pair(plain.state.tensors[i].name, plain.state.tensors[i].shape);
+      std::vector<float> want = before.at(name);
+      if (is_matrix(name)) {
+        const auto in = static_cast<std::size_t>(shape.dims[0]),
+                   out = static_cast<std::size_t>(shape.dims[1]);
+        for (std::size_t o = 0; o < out; ++o)
+          for (std::size_t first = 0; first < in; first += 4) {
+            std::size_t most = first;
+            for (std::size_t at = first; at < first + 4; ++at)
+              if (std::abs(want[at * out + o]) > std::abs(want[most * out + o])) most = at;
+            for (std::size_t at = first; at < first + 4; ++at)
+              if (at != most) want[at * out + o] = 0;
+          }
+      }
+      EXPECT_EQ(after.at(name), want) << name;
+    }
+  }
+  EXPECT_THAT(error_of<UsageError>([&] { prune_program(plain, prune_in_pattern({2, 5})); }),
+              HasSubstr("train.nm 2:5: 'bert/encoder/layer_0/attention/output/dense/kernel' is "
+                        "f32[16,16], whose 16 inputs are no groups of 5"));
 }
 
 TEST_F(PruneProgram, LeavesZerosThatTrainingKeeps) {

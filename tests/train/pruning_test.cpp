@@ -12,13 +12,14 @@ class PruningRun : public SmallRun {
  protected:
   TrainJob pruned(const std::string& model, std::int64_t devices = 1) const {
     TrainJob out = job(model, 20);
-    out.config.pruning = pruning_over(20, 2, 0.6);
+    out.config.pruning = prune_over(20, 2, 0.6, PruneBy::magnitude);
     out.config.optimizer = keeping_zeros(std::move(out.config.optimizer));
     out.on.devices = devices;
     out.save_every = 3;
     out.keep = 20;
     return out;
   }
+  static constexpr std::uint64_t kWeights = 4 * 16 * 16 + 2 * 16 * 32;
   // Of the matrices of its layer.
   std::uint64_t zeros(const std::string& model, std::int64_t step) const {
     std::uint64_t out = 0;
@@ -31,7 +32,6 @@ class PruningRun : public SmallRun {
 
 TEST_F(PruningRun, HasMoreAndMoreZerosAndEndsWithAsManyAsWereAskedFor) {
   train(pruned("run"));
-  constexpr std::uint64_t kWeights = 4 * 16 * 16 + 2 * 16 * 32;
   std::uint64_t before = 0;
   for (const std::int64_t step : {3, 6, 9, 12, 15}) {
     EXPECT_GE(zeros("run", step), before);
@@ -44,16 +44,45 @@ TEST_F(PruningRun, HasMoreAndMoreZerosAndEndsWithAsManyAsWereAskedFor) {
 }
 
 TEST_F(PruningRun, GivesTheSameBitsWhereverItWasKilled) {
-  const TrainSummary whole = train(pruned("whole"));
-  const auto want = state("whole", 20);
-  for (const std::int64_t step : {3, 9, 15, 18}) {
-    const std::string model = str("from_", step);
-    cut_back(dir_.file("whole"), dir_.file(model), step);
-    const TrainSummary resumed = train(pruned(model));
-    EXPECT_EQ(resumed.first_step, step);
-    EXPECT_EQ(resumed.last, whole.last);
-    EXPECT_EQ(state(model, 20), want) << step;
+  for (const PruneBy by : {PruneBy::magnitude, PruneBy::movement}) {
+    const auto run = [&](const std::string& model) {
+      TrainJob out = pruned(model);
+      out.config.pruning.by = by;
+      if (by == PruneBy::movement)
+        out.config.optimizer = counting_movement(std::move(out.config.optimizer));
+      return out;
+    };
+    const std::string name = by == PruneBy::movement ? "moved" : "whole";
+    const TrainSummary whole = train(run(name));
+    const auto want = state(name, 20);
+    EXPECT_EQ(zeros(name, 20), kWeights - kept_of(kWeights, 0.6));
+    for (const std::int64_t step : {3, 9, 15, 18}) {
+      const std::string model = str(name, "_from_", step);
+      cut_back(dir_.file(name), dir_.file(model), step);
+      const TrainSummary resumed = train(run(model));
+      EXPECT_EQ(resumed.first_step, step);
+      EXPECT_EQ(resumed.last, whole.last);
+      EXPECT_EQ(state(model, 20), want) << step;
+    }
   }
+}
+
+TEST_F(PruningRun, HasAllItsZerosWhereItEndsSoonerThanItWasToWhenItGoesOn) {
+  train(pruned("whole"));
+  cut_back(dir_.file("whole"), dir_.file("cut"), 12);
+  TrainJob rest = pruned("cut");
+  rest.config.schedule.total_steps = 14;
+  rest.config.pruning = prune_over(14, 2, 0.6, PruneBy::magnitude);
+  EXPECT_LT(rest.config.pruning.schedule.end, 12);
+  train(rest);
+  EXPECT_EQ(zeros("cut", 14), kWeights - kept_of(kWeights, 0.6));
+}
+
+TEST_F(PruningRun, KeepsAPatternThatItBeginsWith) {
+  TrainJob patterned = pruned("run");
+  patterned.config.pruning = prune_in_pattern({.kept = 2, .of = 4});
+  train(patterned);
+  for (const std::int64_t step : {3, 20}) EXPECT_EQ(zeros("run", step), kWeights / 2);
 }
 
 }  // namespace
