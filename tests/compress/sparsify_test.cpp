@@ -19,6 +19,7 @@
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/oracle.h"

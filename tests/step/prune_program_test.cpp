@@ -25,13 +25,14 @@ namespace {
 
 using testing::HasSubstr;
 
+// In which form the program is, on how many devices.
+struct Form {
+  Compute compute = {};
+  Placement placement = placement_for("cpu", 1, Reduction::global);
+};
+
 class PruneProgram : public testing::Test {
  protected:
-  // In which form the program is, on how many devices.
-  struct Form {
-    Compute compute = {};
-    Placement placement = placement_for("cpu", 1, Reduction::global);
-  };
   static std::vector<Form> forms() {
     std::vector<Form> out{{},
                           {.compute = {.layers = Layers::scan}},
