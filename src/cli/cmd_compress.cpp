@@ -263,7 +263,8 @@ nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
           {"bytes_before", done.bytes_before},
           {"bytes", done.bytes},
           {"stacks", stacks},
-          {"units", units}};
+          {"units", units},
+          {"macs", done.macs ? nlohmann::ordered_json(*done.macs) : nlohmann::ordered_json()}};
 }
 
 void run_prune(PruneFlags& f, const CLI::App& command) {
@@ -290,6 +291,8 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   for (const Pruned::Stack& stack : done.stacks)
     std::cout << "  " << stack.kept.size() << " of " << stack.before << " " << stack.what << ": "
               << join(stack.kept, ", ") << "\n";
+  if (done.macs)
+    std::cout << "  " << percent(*done.macs) << " of the layers' multiplications are left\n";
   for (const Pruned::Units& kind : done.units) {
     std::cout << "  " << kind.after << " of " << kind.before << " " << kind.what
               << " in each layer; of what the loss hangs on, at least "
@@ -311,7 +314,7 @@ void add_rows(CLI::App& command, PruneFlags& f) {
   PruneData& data = f.job.data;
   command.add_option("--input", data.rows.input,
                      "labelled rows that the model was trained on (JSONL, TSV, CSV, Parquet), by "
-                     "which --ffn and --heads choose");
+                     "which --ffn, --heads and --macs choose");
   command.add_option("--format", f.format, "of --input, where its name does not say it")
       ->capture_default_str();
   command.add_option("--field", data.rows.text, "column of the text")->capture_default_str();
@@ -352,6 +355,11 @@ void add_prune(CLI::App& compress) {
                    "most")
       ->capture_default_str();
   command->add_option("--heads", f->job.heads, "the same of attention's heads")
+      ->capture_default_str();
+  command
+      ->add_option("--macs", f->job.macs,
+                   "in the place of both: share of the layers' multiplications that is left at "
+                   "most; as many heads and neurons stay as keep most of what the loss hangs on")
       ->capture_default_str();
   command->add_flag("!--no-rescale", f->job.rescale,
                     "neurons and heads that stay are left as they are, not made up for the others");

@@ -54,7 +54,7 @@ void check_movement(const SparsifyJob& job, const CLI::App& command) {
 
 void refuse_together(const CLI::App& command, const std::string& asked) {
   for (const char* cut : {"--layers", "--keep-layers", "--decoder-layers", "--keep-decoder-layers",
-                          "--ffn", "--heads", "--input"})
+                          "--ffn", "--heads", "--macs", "--input"})
     if (command.count(cut) > 0)
       throw UsageError(str("compress: ", cut, " cuts a model, and ", asked, " sets weights to 0"),
                        "cut first, then name what is left");

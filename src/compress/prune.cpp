@@ -8,6 +8,7 @@
 #include "checkpoint/cut_heads.h"
 #include "checkpoint/folder_weights.h"
 #include "compress/cut_tensors.h"
+#include "compress/mac_budget.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -51,18 +52,20 @@ json asked_of(const PruneJob& job) {
     return choice.count ? json(*choice.count) : json(choice.kept);
   };
   const PruneData& data = job.data;
-  return {{"layers", layers(job.layers)},
-          {"decoder_layers", layers(job.decoder_layers)},
-          {"ffn", job.ffn},
-          {"heads", job.heads},
-          {"rescale", job.rescale},
-          {"rows", data.rows.input.empty()
-                       ? json()
-                       : json{{"fields", {data.rows.text, data.rows.pair, data.rows.label}},
-                              {"prefix", data.prefix ? json(*data.prefix) : json()},
-                              {"seq_length", data.seq_length},
-                              {"target_length", data.target_length},
-                              {"chosen_by", chosen_by(data)}}}};
+  json out{{"layers", layers(job.layers)},
+           {"decoder_layers", layers(job.decoder_layers)},
+           {"ffn", job.ffn},
+           {"heads", job.heads},
+           {"rescale", job.rescale},
+           {"rows", data.rows.input.empty()
+                        ? json()
+                        : json{{"fields", {data.rows.text, data.rows.pair, data.rows.label}},
+                               {"prefix", data.prefix ? json(*data.prefix) : json()},
+                               {"seq_length", data.seq_length},
+                               {"target_length", data.target_length},
+                               {"chosen_by", chosen_by(data)}}}};
+  if (job.macs < 1) out["macs"] = job.macs;
+  return out;
 }
 
 // The numbers; all where nothing is said.
@@ -81,19 +84,24 @@ std::vector<std::int64_t> chosen(const LayerChoice& choice, const LayerStack& st
   return spread_layers(count, stack.layers);
 }
 
-bool cuts_units(const PruneJob& job) { return job.ffn < 1 || job.heads < 1; }
+bool cuts_units(const PruneJob& job) { return job.ffn < 1 || job.heads < 1 || job.macs < 1; }
 
 void check_units(const PruneJob& job) {
-  for (const auto& [flag, share] : {std::pair{"--ffn", job.ffn}, {"--heads", job.heads}})
+  for (const auto& [flag, share] :
+       {std::pair{"--ffn", job.ffn}, {"--heads", job.heads}, {"--macs", job.macs}})
     if (!(share > 0 && share <= 1))
       throw UsageError(str("compress: ", flag, " ", share, " is no share of what there is"),
                        "give a number above 0, at most 1");
+  if (job.macs < 1 && (job.ffn < 1 || job.heads < 1))
+    throw UsageError("compress: --macs with --ffn or --heads: it says itself how many of both stay",
+                     "give --macs alone, or both of the others");
   const bool has_rows = !job.data.rows.input.empty();
   if (cuts_units(job) && !has_rows)
-    throw UsageError("compress: --ffn and --heads choose by labelled rows, and none are given",
+    throw UsageError(str("compress: ", job.macs < 1 ? "--macs chooses" : "--ffn and --heads choose",
+                         " by labelled rows, and none are given"),
                      "name those that the model was trained on with --input");
   if (has_rows && !cuts_units(job))
-    throw UsageError("compress: --input without --ffn or --heads", "layers need no rows");
+    throw UsageError("compress: --input without --ffn, --heads or --macs", "layers need no rows");
 }
 
 // One kind of units: of a share, the groups, and what the config calls their number.
@@ -111,10 +119,10 @@ std::vector<UnitKind> unit_kinds(const PruneJob& job, const SourceFolder& source
   constexpr std::int64_t kNeuronStep = 128;  // what a TPU computes side by side
   const bool is_t5 = source.kind == CompressKind::t5;
   std::vector<UnitKind> out;
-  if (job.ffn < 1)
+  if (job.ffn < 1 || job.macs < 1)
     out.push_back({"neurons", is_t5 ? "d_ff" : "intermediate_size", job.ffn, kNeuronStep,
                    ffn_groups(folder, stacks)});
-  if (job.heads < 1)
+  if (job.heads < 1 || job.macs < 1)
     out.push_back(
         {"heads", is_t5 ? "num_heads" : kPrunedHeads, job.heads, 1, head_groups(folder, stacks)});
   return out;
@@ -164,6 +172,43 @@ json units_json(const Pruned::Units& units) {
   return out;
 }
 
+// Neurons and heads of each layer that cost no more than the job's share.
+std::vector<std::int64_t> counts_within(const PruneJob& job, const CompressedFolder& folder,
+                                        const std::vector<UnitKind>& kinds,
+                                        std::span<const std::vector<double>> importances,
+                                        Pruned& out) {
+  const MacLengths lengths{
+      .text = job.data.seq_length > 0 ? job.data.seq_length : MacLengths().text,
+      .answer = job.data.target_length};
+  std::vector<UnitCosts> costs;
+  double all = 0;
+  for (const UnitKind& kind : kinds) {
+    double macs = 0;
+    for (const CutGroup& group : kind.groups) macs += unit_macs(folder, group, lengths);
+    const std::int64_t units = kind.groups.front().units;
+    costs.push_back(
+        unit_costs(importances.first(kind.groups.size()), step_within(units, kind.step), macs));
+    importances = importances.subspan(kind.groups.size());
+    all += macs * static_cast<double>(units);
+  }
+  const UnitCounts counts = within_macs(costs[1], costs[0], job.macs * all);
+  out.macs = (static_cast<double>(counts.neurons) * costs[0].macs +
+              static_cast<double>(counts.heads) * costs[1].macs) /
+             all;
+  return {counts.neurons, counts.heads};
+}
+
+std::vector<std::int64_t> unit_counts(const PruneJob& job, const CompressedFolder& folder,
+                                      const std::vector<UnitKind>& kinds,
+                                      const std::vector<std::vector<double>>& importances,
+                                      Pruned& out) {
+  if (job.macs < 1) return counts_within(job, folder, kinds, importances, out);
+  std::vector<std::int64_t> counts;
+  for (const UnitKind& kind : kinds)
+    counts.push_back(width_for(kind.share, kind.groups.front().units, kind.step));
+  return counts;
+}
+
 void cut_units(const PruneJob& job, const SourceFolder& source,
                const std::vector<LayerStack>& stacks, CompressedFolder& made, Pruned& out) {
   if (!cuts_units(job)) return;
@@ -173,13 +218,13 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
     groups.insert(groups.end(), kind.groups.begin(), kind.groups.end());
   const PruneRows rows(source, job.data);
   const auto importances = rows.importances(groups);
+  const auto counts = unit_counts(job, made, kinds, importances, out);
+  auto after = counts.begin();
   std::vector<std::vector<std::int64_t>> kept;
   for (const UnitKind& kind : kinds) {
     const std::int64_t units = kind.groups.front().units;
-    out.units.push_back({.what = kind.what,
-                         .before = units,
-                         .after = width_for(kind.share, units, kind.step),
-                         .kept_importance = {}});
+    out.units.push_back(
+        {.what = kind.what, .before = units, .after = *after++, .kept_importance = {}});
     for (std::size_t i = 0; i < kind.groups.size(); ++i) {
       const auto& importance = importances[kept.size()];
       kept.push_back(largest(importance, out.units.back().after));
@@ -200,6 +245,7 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
     if (job.rescale) rescale(kinds[i], next, made, told);
     made.step[told.what] = units_json(told);
   }
+  if (out.macs) made.step["macs"] = *out.macs;
   made.step["chosen_by"] = chosen_by(job.data);
 }
 

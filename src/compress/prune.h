@@ -23,6 +23,7 @@ struct PruneJob {
   LayerChoice decoder_layers = {};  // a T5's
   double ffn = 1;                   // share of each feed-forward's neurons that stays
   double heads = 1;                 // share of each attention's heads
+  double macs = 1;                  // in the place of both: share of what a layer multiplies
   bool rescale = true;              // what stays of both makes up for the rest (mask_scales.h)
   PruneData data = {};              // what both are chosen by
 };
@@ -48,12 +49,14 @@ struct Pruned {
   };
   std::vector<Stack> stacks;
   std::vector<Units> units;
+  std::optional<double> macs = {};  // the share that is left, where it was asked for
   std::uint64_t parameters_before = 0, parameters = 0;
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
 };
 
 // Writes `to`, a Hugging Face folder of the same class. Neurons and heads are chosen at once, in
-// the whole model, by how much the loss of `data` hangs on them (mask_fisher.h); neurons are a
+// the whole model, by how much the loss of `data` hangs on them (mask_fisher.h), how many of each
+// as the job says or as most of that costs no more than it says (mac_budget.h); neurons are a
 // multiple of 128 where there are so many (units.h). Of a BERT or an ELECTRA config.json lists the
 // heads that are gone (checkpoint/cut_heads.h). UsageError as
 // open_source_folder() and write_compressed_folder() have it, where nothing is to be cut, for

@@ -147,6 +147,11 @@ std::int64_t width_for(double share, std::int64_t units, std::int64_t step) {
   return std::clamp<std::int64_t>(steps * step, 1, units);
 }
 
+std::int64_t step_within(std::int64_t units, std::int64_t step) {
+  while (step > 1 && 2 * step > units) step /= 2;
+  return step;
+}
+
 std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_t count) {
   CHECK(count >= 0 && count <= std::ssize(values), count, " of ", values.size());
   std::vector<std::int64_t> order(values.size());

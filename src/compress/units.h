@@ -38,6 +38,9 @@ std::vector<CutGroup> head_groups(const CompressedFolder& folder,
 // until it is no more than they are.
 std::int64_t width_for(double share, std::int64_t units, std::int64_t step);
 
+// `step`, halved until two are no more than all units.
+std::int64_t step_within(std::int64_t units, std::int64_t step);
+
 // The numbers of the `count` largest, ascending; of equal ones the first.
 std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_t count);
 

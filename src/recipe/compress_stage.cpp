@@ -146,11 +146,15 @@ class CompressedModel {
   }
   std::string cut(const std::string& from) const {
     const CompressSection& c = r_.compress;
-    PruneJob job{
-        .from = from, .to = at("cut"), .ffn = c.ffn, .heads = c.heads, .rescale = c.rescale};
+    PruneJob job{.from = from,
+                 .to = at("cut"),
+                 .ffn = c.ffn,
+                 .heads = c.heads,
+                 .macs = c.macs,
+                 .rescale = c.rescale};
     if (c.layers > 0) job.layers.count = c.layers;
     if (c.decoder_layers > 0) job.decoder_layers.count = c.decoder_layers;
-    if (c.ffn < 1 || c.heads < 1) job.data = rows_to_choose_by();
+    if (c.ffn < 1 || c.heads < 1 || c.macs < 1) job.data = rows_to_choose_by();
     const Pruned done = prune_model(job);
     spdlog::info("compress: {} of {} parameters are left: {}", done.parameters,
                  done.parameters_before, job.to);
@@ -213,12 +217,16 @@ void check_compress(const Recipe& r) {
   checks.at_least("compress.decoder_layers", 0);
   checks.at_least("compress.examples", 1);
   checks.at_least("compress.rounds", 1);
-  for (const char* field : {"compress.ffn", "compress.heads"}) {
+  for (const char* field : {"compress.ffn", "compress.heads", "compress.macs"}) {
     const double share = r.sections.at("compress").at(std::string(field).substr(9)).get<double>();
     checks.require(share > 0 && share <= 1, {field},
                    str(field, " is ", share, ", which is no share"),
                    "give a number above 0, at most 1");
   }
+  checks.require(c.macs == 1 || (c.ffn == 1 && c.heads == 1),
+                 {"compress.macs", "compress.ffn", "compress.heads"},
+                 "compress.macs with compress.ffn or compress.heads: it says itself how many stay",
+                 "leave the others out");
   checks.require(is_t5(r) || c.decoder_layers == 0, {"compress.decoder_layers"},
                  "compress.decoder_layers is of a T5", "leave it out: compress.layers are cut");
   const Activations activations = activations_of(r);

@@ -123,7 +123,7 @@ struct TrackSection {
 // of it is done unless something is to be cut or put in codes.
 struct CompressSection {
   std::int64_t layers = 0, decoder_layers = 0;
-  double ffn = 1, heads = 1;
+  double ffn = 1, heads = 1, macs = 1;
   bool rescale = true;
   std::int64_t examples = 2048;
   bool int8 = false, embeddings = true;
@@ -132,7 +132,7 @@ struct CompressSection {
   std::string batches = "1,8,32", lengths = "32,128";
   std::int64_t rounds = 20;
 
-  bool cuts() const { return layers > 0 || decoder_layers > 0 || ffn < 1 || heads < 1; }
+  bool cuts() const { return layers > 0 || decoder_layers > 0 || ffn < 1 || heads < 1 || macs < 1; }
   bool is_on() const { return cuts() || int8; }
 };
 

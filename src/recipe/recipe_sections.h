@@ -255,6 +255,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "share of each feed-forward's neurons that stays: those that the loss of data.train's rows "
         "hangs on most");
   visit("heads", c.heads, "the same of attention's heads");
+  visit("macs", c.macs,
+        "in the place of both: share of the layers' multiplications that is left at most");
   visit("rescale", c.rescale,
         "neurons and heads that stay are rescaled, so that they make up for the others");
   visit("examples", c.examples, "rows that neurons and heads are chosen by, at most");

@@ -162,6 +162,13 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
   EXPECT_EQ(step["method"], "prune");
   EXPECT_EQ(step["chosen_by"]["input"], dir_.file("rows.tsv"));
   EXPECT_EQ(step["neurons"]["after"], 16);
+  // As many as these cost: fewer heads for more neurons would lose some that speak.
+  job.to = dir_.file("within");
+  job.ffn = job.heads = 1;
+  job.macs = 0.67;
+  const Pruned within = prune_model(job);
+  EXPECT_NEAR(within.macs.value(), 2.0 / 3, 1e-12);
+  EXPECT_EQ(weights("within"), weights("chosen"));
 }
 
 TEST(WidthFor, IsAMultipleOfWhatATpuTakesWhereThereIsSoMuch) {
@@ -200,7 +207,11 @@ class PruneUnits : public testing::Test {
 TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
   EXPECT_THAT(refusal({.ffn = 0.5}, ""),
               HasSubstr("compress: --ffn and --heads choose by labelled rows, and none are given"));
-  EXPECT_THAT(refusal({}), HasSubstr("compress: --input without --ffn or --heads"));
+  EXPECT_THAT(refusal({}), HasSubstr("compress: --input without --ffn, --heads or --macs"));
+  EXPECT_THAT(refusal({.macs = 0.5}, ""),
+              HasSubstr("compress: --macs chooses by labelled rows, and none are given"));
+  EXPECT_THAT(refusal({.heads = 0.5, .macs = 0.5}),
+              HasSubstr("--macs with --ffn or --heads: it says itself how many of both stay"));
   EXPECT_THAT(refusal({.ffn = 0}), HasSubstr("compress: --ffn 0 is no share of what there is"));
   EXPECT_THAT(refusal({.heads = 1.5}), HasSubstr("compress: --heads 1.5 is no share"));
   PruneJob job{.ffn = 0.5};
