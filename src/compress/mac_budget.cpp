@@ -15,10 +15,9 @@ struct ProductRows {
 };
 
 ProductRows rows_of(const CutProduct& product, const MacLengths& lengths) {
-  const bool answers = product.output.starts_with("decoder");
   const bool asks_text = product.output.find("EncDecAttention") != product.output.npos;
   const auto text = static_cast<double>(lengths.text), answer = static_cast<double>(lengths.answer);
-  const double queries = answers ? answer : text;
+  const double queries = product.of_decoder ? answer : text;
   return {queries, asks_text ? text : queries};
 }
 

@@ -115,16 +115,17 @@ struct UnitKind {
 
 std::vector<UnitKind> unit_kinds(const PruneJob& job, const SourceFolder& source,
                                  const CompressedFolder& folder,
-                                 const std::vector<LayerStack>& stacks) {
+                                 const std::vector<LayerStack>& stacks,
+                                 const std::vector<std::vector<std::int64_t>>& kept_layers) {
   constexpr std::int64_t kNeuronStep = 128;  // what a TPU computes side by side
   const bool is_t5 = source.kind == CompressKind::t5;
   std::vector<UnitKind> out;
   if (job.ffn < 1 || job.macs < 1)
     out.push_back({"neurons", is_t5 ? "d_ff" : "intermediate_size", job.ffn, kNeuronStep,
-                   ffn_groups(folder, stacks)});
+                   of_layers(ffn_groups(folder, stacks), kept_layers)});
   if (job.heads < 1 || job.macs < 1)
-    out.push_back(
-        {"heads", is_t5 ? "num_heads" : kPrunedHeads, job.heads, 1, head_groups(folder, stacks)});
+    out.push_back({"heads", is_t5 ? "num_heads" : kPrunedHeads, job.heads, 1,
+                   of_layers(head_groups(folder, stacks), kept_layers)});
   return out;
 }
 
@@ -142,8 +143,8 @@ void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> 
     config[kind.field] = after;
     return;
   }
-  for (std::size_t layer = 0; layer < kept.size(); ++layer)
-    keep_heads(config, static_cast<std::int64_t>(layer), kept[layer]);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    keep_heads(config, kind.groups[i].products.front().layer, kept[i]);
 }
 
 // The factors of a kind's products, folded into what is left of them.
@@ -210,9 +211,11 @@ std::vector<std::int64_t> unit_counts(const PruneJob& job, const CompressedFolde
 }
 
 void cut_units(const PruneJob& job, const SourceFolder& source,
-               const std::vector<LayerStack>& stacks, CompressedFolder& made, Pruned& out) {
+               const std::vector<LayerStack>& stacks,
+               const std::vector<std::vector<std::int64_t>>& kept_layers, CompressedFolder& made,
+               Pruned& out) {
   if (!cuts_units(job)) return;
-  const std::vector<UnitKind> kinds = unit_kinds(job, source, made, stacks);
+  const std::vector<UnitKind> kinds = unit_kinds(job, source, made, stacks, kept_layers);
   std::vector<CutGroup> groups;
   for (const UnitKind& kind : kinds)
     groups.insert(groups.end(), kind.groups.begin(), kind.groups.end());
@@ -291,7 +294,7 @@ Pruned prune_model(const PruneJob& job) {
   std::vector<std::vector<std::int64_t>> kept_layers;
   for (std::size_t i = 0; i < stacks.size(); ++i)
     kept_layers.push_back(chosen(i == 0 ? job.layers : job.decoder_layers, stacks[i], job.from));
-  cut_units(job, source, stacks, made, out);
+  cut_units(job, source, stacks, kept_layers, made, out);
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     const auto& kept = kept_layers[i];
     keep_layers(made, stacks[i], kept);

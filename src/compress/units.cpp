@@ -34,7 +34,8 @@ CutProduct bert_product(const LayerStack& stack, std::int64_t layer, const std::
       .what = str("layer ", layer, " ", output),
       .output = str(at, output, ".weight"),
       .inputs = {},
-      .parameter = str(with_slashes(scope), "_", layer, "/", with_slashes(output), "/kernel")};
+      .parameter = str(with_slashes(scope), "_", layer, "/", with_slashes(output), "/kernel"),
+      .layer = layer};
   for (const std::string& name : inputs)
     for (const char* part : {".weight", ".bias"}) out.inputs.push_back(str(at, name, part));
   return out;
@@ -51,7 +52,9 @@ CutProduct t5_product(const CompressedFolder& folder, const LayerStack& stack, s
                  .output = str(at, output, ".weight"),
                  .inputs = {},
                  .parameter = str(side, "/block_", layer, "/layer_00", part, "/", block, "/",
-                                  output, is_kernel ? "/kernel" : "")};
+                                  output, is_kernel ? "/kernel" : ""),
+                 .layer = layer,
+                 .of_decoder = side == "decoder"};
   for (const std::string& name : inputs)
     if (const std::string full = str(at, name, ".weight"); folder.tensors.contains(full))
       out.inputs.push_back(full);
@@ -83,6 +86,17 @@ LazyTensor taken(const LazyTensor& tensor, std::vector<std::int64_t> kept, std::
 }
 
 }  // namespace
+
+std::vector<CutGroup> of_layers(std::vector<CutGroup> groups,
+                                const std::vector<std::vector<std::int64_t>>& kept_layers) {
+  for (CutGroup& group : groups)
+    std::erase_if(group.products, [&](const CutProduct& product) {
+      const auto& kept = kept_layers.at(product.of_decoder ? 1 : 0);
+      return std::ranges::find(kept, product.layer) == kept.end();
+    });
+  std::erase_if(groups, [](const CutGroup& group) { return group.products.empty(); });
+  return groups;
+}
 
 std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
                                  const std::vector<LayerStack>& stacks) {

@@ -17,6 +17,8 @@ struct CutProduct {
   std::string output;               // [H, units * width], whose columns they are
   std::vector<std::string> inputs;  // [units * width, …], whose rows they are
   std::string parameter;            // the output's name in smelt, [units * width, H] there
+  std::int64_t layer = 0;           // of its stack
+  bool of_decoder = false;
 };
 
 // Products that keep the same units.
@@ -25,6 +27,10 @@ struct CutGroup {
   std::int64_t units = 0, width = 1;
   std::string table = {};  // [rows, units], whose columns go along: a T5's position biases
 };
+
+// Groups without the products of other layers of the stacks, and without those that had no others.
+std::vector<CutGroup> of_layers(std::vector<CutGroup> groups,
+                                const std::vector<std::vector<std::int64_t>>& kept_layers);
 
 // One group for each feed-forward.
 std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,

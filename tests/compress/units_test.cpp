@@ -169,6 +169,13 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
   const Pruned within = prune_model(job);
   EXPECT_NEAR(within.macs.value(), 2.0 / 3, 1e-12);
   EXPECT_EQ(weights("within"), weights("chosen"));
+  // Of layers that go no unit is looked at.
+  job.to = dir_.file("last");
+  job.layers.kept = {1};
+  const Pruned last = prune_model(job);
+  EXPECT_EQ(last.units[0].kept_importance.size(), is_t5() ? 3 : 1);
+  const json left = json::parse(read_file(dir_.file("last/config.json")));
+  if (!is_t5()) EXPECT_EQ(left["pruned_heads"], json({{"0", {1}}}));
 }
 
 TEST(WidthFor, IsAMultipleOfWhatATpuTakesWhereThereIsSoMuch) {
