@@ -1,6 +1,10 @@
 #include "checkpoint/decoded.h"
 
+#include <cmath>
 #include <utility>
+
+#include "base/error.h"
+#include "checkpoint/lazy_files.h"
 
 namespace smelt {
 
@@ -16,6 +20,15 @@ LazyTensor decoded(Dims dims, const std::function<PutBytes(Laid laid)>& stored) 
   if (out.shape.rank() != 2) return out;
   out.read_transposed = [read] { return read(Laid::transposed); };
   out.read_stored_transposed = [stored] { return stored(Laid::transposed); };
+  return out;
+}
+
+std::vector<float> finite_values(const LazyTensor& tensor, const std::string& what) {
+  auto out = read_values<float>(as_dtype(tensor, DType::f32));
+  for (const float x : out)
+    if (!std::isfinite(x))
+      throw UsageError(str(what, " holds ", x, ", which is no finite number"),
+                       "take a model whose weights are finite");
   return out;
 }
 

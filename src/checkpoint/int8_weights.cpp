@@ -127,12 +127,7 @@ PutBytes read_codes(const LazyTensor& codes, const LazyTensor& scale, Laid laid)
 }
 
 Int8Rows coded_rows(const LazyTensor& matrix, const std::string& what) {
-  const auto values = read_values<float>(matrix);
-  for (const float x : values)
-    if (!std::isfinite(x))
-      throw UsageError(str(what, " holds ", x, ", which has no code"),
-                       "take a model whose weights are finite");
-  return int8_rows(values, static_cast<std::size_t>(matrix.shape.dims[0]));
+  return int8_rows(finite_values(matrix, what), static_cast<std::size_t>(matrix.shape.dims[0]));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/words.h"
-#include "checkpoint/given_weights.h"
 #include "cli/cmd_compress_report.h"
 #include "cli/cmd_distill.h"
 #include "cli/recipe_option.h"
@@ -111,13 +110,9 @@ void take_training(QuantizeFlags& f, const CLI::App& command) {
 void train_in_codes(QuantizeFlags& f) {
   if (f.trained.empty()) return;
   (void)OutputDirectory(f.job.to);  // which says before anything is trained that something is there
-  DistillFlags run{.teacher = f.job.from,
-                   .student = exported_of(f.job.from),
-                   .out = f.trained,
-                   .settings = f.settings};
-  run.settings.emplace_back("train.fake_quant=true");
-  check_distill(run, true);
-  teach(run);
+  std::vector<std::string> settings = f.settings;
+  settings.emplace_back("train.fake_quant=true");
+  teach_itself(f.job.from, f.trained, settings);
   f.job.from = f.trained;
 }
 
@@ -241,7 +236,7 @@ struct PruneFlags {
   PruneJob job;
   SparseFlags sparse;
   std::int64_t layers = 0, decoder_layers = 0;
-  std::string format = "auto";
+  std::string format = "auto", header = "names";
   std::string tuned;                  // the run's folder; empty: what is cut stays as it is
   std::vector<std::string> settings;  // of its recipe
   bool json = false;
@@ -271,6 +266,7 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   if (const auto sparse = sparse_job(f.sparse, command, f.job.from, f.job.to))
     return make_sparse(*sparse, {f.tuned, f.settings}, f.json);
   f.job.data.rows.format = parse_file_format(f.format);
+  f.job.data.rows.header = choose_of("--header", f.header, kHeaders);
   if (command.count("--layers") > 0) f.job.layers.count = f.layers;
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
   const DistillFlags tune{
@@ -316,6 +312,10 @@ void add_rows(CLI::App& command, PruneFlags& f) {
                      "labelled rows that the model was trained on (JSONL, TSV, CSV, Parquet), by "
                      "which --ffn, --heads and --macs choose");
   command.add_option("--format", f.format, "of --input, where its name does not say it")
+      ->capture_default_str();
+  command
+      .add_option("--header", f.header,
+                  "first line of a TSV or CSV: names, none (columns are numbers) or skipped")
       ->capture_default_str();
   command.add_option("--field", data.rows.text, "column of the text")->capture_default_str();
   command.add_option("--pair-field", data.rows.pair, "column of a second text");

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "checkpoint/given_weights.h"
 #include "cli/recipe_option.h"
 #include "format/config.h"
 #include "models/classifier.h"
@@ -77,6 +78,14 @@ void teach(const DistillFlags& f) {
   run_recipe(recipe, {}, [&](const Evaluation& evaluation) {
     std::cout << evaluation_report(recipe, evaluation) << std::flush;
   });
+}
+
+void teach_itself(const std::string& model, const std::string& run,
+                  const std::vector<std::string>& settings) {
+  const DistillFlags flags{
+      .teacher = model, .student = exported_of(model), .out = run, .settings = settings};
+  check_distill(flags, true);
+  teach(flags);
 }
 
 void distill(const DistillFlags& f) {

@@ -18,7 +18,11 @@ void check_distill(const DistillFlags& flags, bool may_go_on);
 // Trains, and prints how good the student is. UsageError likewise, but for `out`, and where the
 // teacher's model cannot teach.
 void teach(const DistillFlags& flags);
-// The same, and prints what may come next.
+// Its exported weights held to the model itself, in a run's new or begun folder by the model's
+// recipe: what `settings` say is learned with.
+void teach_itself(const std::string& model, const std::string& run,
+                  const std::vector<std::string>& settings);
+// Trains, and prints what may come next.
 void distill(const DistillFlags& flags);
 
 void add_distill(CLI::App& compress);

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "checkpoint/given_weights.h"
 #include "cli/cmd_distill.h"
 #include "cli/sizes_text.h"
 #include "optim/pruning.h"
@@ -58,9 +57,9 @@ void refuse_together(const CLI::App& command, const std::string& asked) {
     if (command.count(cut) > 0)
       throw UsageError(str("compress: ", cut, " cuts a model, and ", asked, " sets weights to 0"),
                        "cut first, then name what is left");
-  for (const char* rows :
-       {"--no-rescale", "--format", "--field", "--pair-field", "--label-field", "--prefix",
-        "--seq-length", "--target-length", "--examples", "--batch", "--seed", "--device"})
+  for (const char* rows : {"--no-rescale", "--format", "--header", "--field", "--pair-field",
+                           "--label-field", "--prefix", "--seq-length", "--target-length",
+                           "--examples", "--batch", "--seed", "--device"})
     if (command.count(rows) > 0)
       throw UsageError(str("compress: ", rows, " with ", asked, ", which looks at no rows"),
                        str("leave ", rows, " out"));
@@ -71,17 +70,13 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
   if (run.folder.empty()) return;
   check_sparsity(job);
   (void)OutputDirectory(job.to);  // which says before anything is trained that something is there
-  DistillFlags teaching{.teacher = job.from,
-                        .student = exported_of(job.from),
-                        .out = run.folder,
-                        .settings = run.settings};
+  std::vector<std::string> settings = run.settings;
   if (job.nm)
-    teaching.settings.push_back("train.nm=" + nm_text(*job.nm));
+    settings.push_back("train.nm=" + nm_text(*job.nm));
   else
-    teaching.settings.push_back(str("train.sparsity=", nlohmann::json(*job.sparsity).dump()));
-  if (job.by != kMagnitude) teaching.settings.push_back("train.prune_by=" + job.by);
-  check_distill(teaching, true);
-  teach(teaching);
+    settings.push_back(str("train.sparsity=", nlohmann::json(*job.sparsity).dump()));
+  if (job.by != kMagnitude) settings.push_back("train.prune_by=" + job.by);
+  teach_itself(job.from, run.folder, settings);
   job.from = run.folder;
 }
 

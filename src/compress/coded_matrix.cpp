@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "checkpoint/decoded.h"
 #include "checkpoint/int4_weights.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
@@ -19,15 +20,6 @@ namespace {
 
 std::string named(const std::string& module, const std::string& where) {
   return str("compress: ", where, ": '", module, ".weight'");
-}
-
-std::vector<float> finite_values(const LazyTensor& matrix, const std::string& what) {
-  auto out = read_values<float>(as_dtype(matrix, DType::f32));
-  for (const float x : out)
-    if (!std::isfinite(x))
-      throw UsageError(str(what, " holds ", x, ", which has no code"),
-                       "take a model whose weights are finite");
-  return out;
 }
 
 void check_groups(const Matrices& matrices, std::int64_t group, const std::string& where) {

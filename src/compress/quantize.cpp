@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "checkpoint/decoded.h"
 #include "checkpoint/int4_weights.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
@@ -195,10 +196,7 @@ std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, Qua
 }
 
 LazyTensor one_number(float value) {
-  return {{DType::f32, {1}}, [value] {
-            const auto bytes = std::as_bytes(std::span(&value, 1));
-            return std::vector<std::byte>(bytes.begin(), bytes.end());
-          }};
+  return {{DType::f32, {1}}, [value] { return bytes_of_values(std::vector{value}); }};
 }
 
 CompressedFolder in_codes(const SourceFolder& source, const QuantizePlan& plan,

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "checkpoint/decoded.h"
 #include "checkpoint/lazy_files.h"
 
 namespace smelt {
@@ -14,8 +15,7 @@ LazyTensor scaled(const LazyTensor& tensor, const std::function<float(std::size_
   const LazyTensor out{plain.shape, [plain, factor_of] {
                          auto values = read_values<float>(plain);
                          for (std::size_t i = 0; i < values.size(); ++i) values[i] *= factor_of(i);
-                         const auto bytes = std::as_bytes(std::span(values));
-                         return std::vector<std::byte>(bytes.begin(), bytes.end());
+                         return bytes_of_values(values);
                        }};
   return as_dtype(out, tensor.shape.dtype);
 }

@@ -1,11 +1,10 @@
 #include "compress/sparsify.h"
 
-#include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "checkpoint/decoded.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/sparse_weights.h"
@@ -44,15 +43,6 @@ void check_sparsity(const SparsifyJob& job) {
 
 namespace {
 
-std::vector<float> weights_of(const LazyTensor& matrix, const std::string& what) {
-  auto out = read_values<float>(as_dtype(matrix, DType::f32));
-  for (const float x : out)
-    if (!std::isfinite(x))
-      throw UsageError(str(what, " holds ", x, ", whose size says nothing"),
-                       "take a model whose weights are finite");
-  return out;
-}
-
 // The matrices of attention and feed-forward, each read by `keep` as what is left of it.
 class LayerMatrices {
  public:
@@ -72,7 +62,7 @@ class LayerMatrices {
     return static_cast<std::uint64_t>(shape(name).elements());
   }
   std::vector<float> values(const std::string& name) const {
-    return weights_of(source_.tensors.at(name), what(name));
+    return finite_values(source_.tensors.at(name), what(name));
   }
   // Whether no more than so many of all are other than 0.
   bool has_at_most(std::uint64_t not_zero) const {
@@ -87,11 +77,9 @@ class LayerMatrices {
   Thinned thinned(const std::string& name, std::uint64_t not_zero, Keep keep) const {
     const LazyTensor plain{{DType::f32, shape(name).dims},
                            [matrix = source_.tensors.at(name), what = what(name), keep] {
-                             std::vector<float> values = weights_of(matrix, what);
+                             std::vector<float> values = finite_values(matrix, what);
                              keep(std::span(values));
-                             std::vector<std::byte> bytes(values.size() * sizeof(float));
-                             std::memcpy(bytes.data(), values.data(), bytes.size());
-                             return bytes;
+                             return bytes_of_values(values);
                            }};
     return {module_of(name), as_dtype(plain, shape(name).dtype), not_zero};
   }

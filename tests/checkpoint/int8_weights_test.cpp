@@ -199,7 +199,7 @@ TEST(Coded, AnInfiniteWeightHasNoCode) {
   EXPECT_EQ(in_codes.codes.shape, (Shape{DType::s8, {2, 2}}));
   EXPECT_EQ(in_codes.scales.shape, (Shape{DType::f32, {2, 1}}));
   EXPECT_THAT(error_of<UsageError>([&] { in_codes.codes.read(); }),
-              HasSubstr("compress: 'w' holds inf, which has no code"));
+              HasSubstr("compress: 'w' holds inf, which is no finite number"));
 }
 
 }  // namespace
