@@ -36,10 +36,8 @@ Pruner::Pruner(std::shared_ptr<const Client> client, const StepProgram& training
                      "set train.sparsity to 0");
 }
 
-void Pruner::prune(std::int64_t steps_done, ModelState& state) {
-  pruned_at_ = last_pruning(pruning_.schedule, steps_done);
-  if (!pruned_at_) return;  // a run that went back to before the first
-  const double sparsity = sparsity_at(pruning_.schedule, *pruned_at_);
+void Pruner::prune(std::int64_t steps_done, ModelState& state) const {
+  const double sparsity = sparsity_at(pruning_.schedule, steps_done);
   const auto kept = static_cast<std::int32_t>(kept_of(weights_, sparsity));
   fitting(advice_, [&] {
     std::vector<Buffer> numbers;
@@ -58,7 +56,7 @@ void Pruner::prune(std::int64_t steps_done, ModelState& state) {
     return 0;
   });
   spdlog::info("train: {} of the weights of attention and feed-forward are 0 from step {} on",
-               percent(sparsity), *pruned_at_ + 1);
+               percent(sparsity), steps_done + 1);
 }
 
 }  // namespace smelt

@@ -14,13 +14,13 @@ class Pruner {
   Pruner(std::shared_ptr<const Client> client, const StepProgram& training, const Pruning& pruning,
          MemoryAdvice advice);
 
-  // Before the step that follows so many: whether weights are to become 0 that this did not set to
-  // 0 yet. So a run that goes on has what was due before it was cut, or is due by a new schedule.
-  bool is_due(std::int64_t steps_done) const {
-    return last_pruning(pruning_.schedule, steps_done) != pruned_at_;
+  // After so many steps: those after which weights became 0 last, or are to by now.
+  std::optional<std::int64_t> due(std::int64_t steps_done) const {
+    return last_pruning(pruning_.schedule, steps_done);
   }
-  // What it does to a state that it was done to already is nothing.
-  void prune(std::int64_t steps_done, ModelState& state);
+  // As after so many steps. What it does to a state that it was done to already is nothing, so a
+  // run may be cut and go on on either side of it.
+  void prune(std::int64_t steps_done, ModelState& state) const;
 
  private:
   std::shared_ptr<const Client> client_;
@@ -30,7 +30,6 @@ class Pruner {
   StateLayout state_;
   std::uint64_t weights_;
   Executable executable_;
-  std::optional<std::int64_t> pruned_at_;
 };
 
 }  // namespace smelt

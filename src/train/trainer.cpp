@@ -74,15 +74,21 @@ bool Trainer::is_to_stop() const {
   return job_.together.several() ? stop_wished_ : StopSignal::raised();
 }
 
+void Trainer::prune(std::int64_t steps_done) {
+  if (!programs_.pruner) return;
+  const auto due = programs_.pruner->due(steps_done);
+  if (!due || due == pruned_at_) return;
+  read_report();  // a step that was bad leaves the state as it was before it
+  programs_.pruner->prune(*due, state_);
+  pruned_at_ = due;
+}
+
 void Trainer::step(const Batch& batch) {
   log_.batch_started(batch);
   run_.watchdog.at(position_.step() + 1);
   job_.together.doing(str("step ", position_.step() + 1));
   const std::int64_t done = numbers_.argument(position_.step());
-  if (programs_.pruner && programs_.pruner->is_due(done)) {
-    read_report();  // a step that was bad leaves the state as it was before it
-    programs_.pruner->prune(done, state_);
-  }
+  prune(done);
   Execution execution = programs_.step.run(batch, state_, done, wishes());
   state_.replace(execution.results);
   run_.watchdog.rest();
@@ -197,6 +203,7 @@ void Trainer::rewind() {
   std::optional(std::move(state_)).reset();  // a device may have room for one state only
   state_ = ModelState::restore(*run_.client, run_.program.placement, run_.program.state,
                                checkpoint.tensors, checkpoint.path);
+  pruned_at_.reset();
   const std::int64_t to = checkpoint.step;
   position_.went_back(to);
   saver_.went_back(to);

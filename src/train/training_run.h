@@ -98,6 +98,7 @@ class Trainer {
   Batch next_batch();
   Batch next_batch_or_save();
   void step(const Batch& batch);
+  void prune(std::int64_t steps_done);
   void step_with_histograms(const Batch& batch);
   void take_step();
   Wishes wishes() const;
@@ -127,6 +128,7 @@ class Trainer {
   const std::int64_t first_step_;
   const StepNumbers numbers_;
   ModelState state_;
+  std::optional<std::int64_t> pruned_at_;  // what the state has of programs_.pruner
   SpikeRecord spikes_;
   RunPosition position_;
   Saver saver_;

@@ -104,7 +104,9 @@ TEST_P(TpuCompileOnEach, AClassifierCompiles) {
   const auto as_codes =
       train_program(fake_quantized(classify_task(c)), of, placement(Reduction::global));
   EXPECT_GE(compile(GetParam(), as_codes).alias_bytes, state_bytes(as_codes));
-  EXPECT_GE(compile(GetParam(), prune_program(as_codes)).alias_bytes, state_bytes(as_codes));
+  for (const Pruning& pruning : {Pruning{}, prune_in_pattern({2, 4})})
+    EXPECT_GE(compile(GetParam(), prune_program(as_codes, pruning)).alias_bytes,
+              state_bytes(as_codes));
   const auto scoring = eval_program(classify_task(c), 16, placement(Reduction::global), of.compute);
   EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
 }
