@@ -175,7 +175,9 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
   const Pruned last = prune_model(job);
   EXPECT_EQ(last.units[0].kept_importance.size(), is_t5() ? 4 : 1);
   const json left = json::parse(read_file(dir_.file("last/config.json")));
-  if (!is_t5()) EXPECT_EQ(left["pruned_heads"], json({{"0", {1}}}));
+  if (!is_t5()) {
+    EXPECT_EQ(left["pruned_heads"], json({{"0", {1}}}));
+  }
 }
 
 TEST(WidthFor, IsAMultipleOfWhatATpuTakesWhereThereIsSoMuch) {
