@@ -16,6 +16,7 @@
 #include "base/figures.h"
 #include "base/run_program.h"
 #include "base/stop_signal.h"
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/cmd_doctor.h"
 #include "cli/job_options.h"
@@ -133,6 +134,21 @@ void require_goes_on(const JobJournal& journal, const JobSpec& spec, const Stage
           " leads that one, with --end ends it"));
 }
 
+// What stands in a zone that is asked no more would be forgotten.
+void require_same_machine(const JobSpec& job, const JobSpec& asked) {
+  const auto words = [](const JobSpec& spec) {
+    std::vector<std::string> zones;
+    for (const JobSpec::Zone& zone : spec.zones) zones.push_back(zone.name);
+    return str(spec.node.accelerator_type, spec.node.spot ? ", spot," : "",
+               spec.queued ? " queued" : "", " in ", join(zones, ","));
+  };
+  if (words(job) == words(asked)) return;
+  throw UsageError(
+      str(asked.folder, ": its job goes on with ", words(job), ", not ", words(asked)),
+      str("smelt cloud watch ", asked.folder,
+          " --end ends it; the same command then goes on from its checkpoints with another"));
+}
+
 // The job that the folder has, with what may be changed of it; or a new one.
 JobJournal journal_of(JobSpec spec, const std::optional<std::string>& kept,
                       const StagedRecipe& staged) {
@@ -150,6 +166,7 @@ JobJournal journal_of(JobSpec spec, const std::optional<std::string>& kept,
     return journal;
   }
   if (journal.outcome.empty()) {  // it goes on as it is, but for when it ends
+    require_same_machine(journal.spec, spec);
     journal.spec.budget = spec.budget;
     if (spec.until > 0) journal.spec.until = spec.until;
     journal.spec.attempts = spec.attempts;
