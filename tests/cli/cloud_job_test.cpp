@@ -218,7 +218,7 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                  HasSubstr("gs://bucket/finished: the job of this recipe is done"));
   JobJournal going;
   going.step = JobStep::machine;
-  going.spec.node = {.accelerator_type = "v3-8"};
+  going.spec.node.accelerator_type = "v3-8";
   going.spec.zones = {{"us-central1-b", 8}};
   write_file("gs://bucket/going/cloud-job.json", json_of(going).dump());
   write_file("gs://bucket/going/recipe.yaml",
