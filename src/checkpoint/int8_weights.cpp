@@ -175,8 +175,8 @@ LazyTensors without_codes(LazyTensors tensors, const json& config, const std::st
     LazyCodes codes{tensor, by_row(scale, tensor)};
     const bool by_input_scale = are_by_input_scale(activations);
     if (by_input_scale) codes.input_scale = input_scale_of(module, tensors, where);
-    if (by_input_scale || are_by_row(activations))
-      values.codes = std::make_shared<const LazyCodes>(std::move(codes));
+    codes.of_rows = by_input_scale || are_by_row(activations);
+    values.codes = std::make_shared<const LazyCodes>(std::move(codes));
     out.emplace(name, std::move(values));
   }
   for (const auto& [name, tensor] : tensors)
@@ -190,8 +190,9 @@ LazyTensors without_codes(LazyTensors tensors, const json& config, const std::st
 LazyTensors as_codes(const LazyTensors& tensors) {
   LazyTensors out;
   for (const auto& [name, tensor] : tensors) {
-    out.emplace(name, tensor.codes ? tensor.codes->codes : tensor);
-    if (!tensor.codes) continue;
+    const bool of_rows = tensor.codes && tensor.codes->of_rows;
+    out.emplace(name, of_rows ? tensor.codes->codes : tensor);
+    if (!of_rows) continue;
     out.emplace(scales_name(name), tensor.codes->scales);
     if (tensor.codes->input_scale) out.emplace(input_scale_name(name), *tensor.codes->input_scale);
   }

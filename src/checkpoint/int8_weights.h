@@ -26,14 +26,14 @@ bool is_quantized(const nlohmann::json& config, const std::string& where);
 nlohmann::json activations_by_row();
 nlohmann::json activations_by_input_scale();
 
-// Codes times scales as f32, in the codes' place, with the codes (LazyTensor::codes) where the
-// config.json wants rows rounded in one of these ways. UsageError beginning with `where` for codes
-// without a scale or with one of another shape, and for zero points.
+// Codes times scales as f32, in the codes' place, with the codes (LazyTensor::codes), which are
+// also of rows where the config.json wants those rounded in one of these ways. UsageError beginning
+// with `where` for codes without a scale or with one of another shape, and for zero points.
 LazyTensors without_codes(LazyTensors tensors, const nlohmann::json& config,
                           const std::string& where);
 
-// What has LazyTensor::codes as these, and beside them scales_name() and, where there is one,
-// input_scale_name() (nn/scope.h).
+// What has LazyTensor::codes of rows, too, as these, and beside them scales_name() and, where there
+// is one, input_scale_name() (nn/scope.h).
 LazyTensors as_codes(const LazyTensors& tensors);
 
 // The i8 codes and f32 scales [rows,1] of a matrix of floats [rows,columns].

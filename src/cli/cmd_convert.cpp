@@ -6,7 +6,10 @@
 #include <map>
 #include <memory>
 
+#include "base/error.h"
+#include "base/progress.h"
 #include "checkpoint/convert.h"
+#include "checkpoint/onnx_model.h"
 #include "console/number_check.h"
 
 namespace smelt {
@@ -19,7 +22,25 @@ struct ConvertFlags {
   double shard_mb = 5000;
 };
 
-void run_convert(ConvertFlags& f) {
+constexpr const char* kOnnx = "onnx";
+
+// Only what a file of ONNX can have.
+void run_onnx(const ConvertFlags& f, const CLI::App& command) {
+  for (const char* flag :
+       {"--dtype", "--no-slots", "--averages", "--config", "--vocab", "--shard-mb"})
+    if (command.count(flag) > 0)
+      throw UsageError(str("convert: ", flag,
+                           " with an ONNX file, which holds a model's weights "
+                           "as they are and nothing else"),
+                       str("leave ", flag, " out"));
+  const OnnxModel done = write_onnx_model(f.job.from, f.job.to);
+  spdlog::info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.problem,
+               bytes_text(static_cast<double>(done.bytes)));
+}
+
+void run_convert(ConvertFlags& f, const CLI::App& command) {
+  if (f.form == kOnnx || (f.form.empty() && f.job.to.ends_with(".onnx")))
+    return run_onnx(f, command);
   static const std::map<std::string, ModelForm> kForms{
       {"smelt", ModelForm::smelt}, {"tf", ModelForm::tensorflow}, {"hf", ModelForm::hugging_face}};
   static const std::map<std::string, DType> kDTypes{
@@ -47,13 +68,16 @@ void add_convert_command(CLI::App& app) {
                    "Hugging Face folder")
       ->required();
   command
-      ->add_option("to", f->job.to,
-                   "a model folder or …/checkpoint-<step>, a TensorFlow prefix, or a new folder")
+      ->add_option(
+          "to", f->job.to,
+          "a model folder or …/checkpoint-<step>, a TensorFlow prefix, a new folder, or of a "
+          "fine-tuned BERT or ELECTRA a file NAME.onnx")
       ->required();
   command
       ->add_option("--to", f->form,
-                   "smelt, tf or hf; default: by the name, *.ckpt* or checkpoint-<step>")
-      ->check(CLI::IsMember({"smelt", "tf", "hf"}));
+                   "smelt, tf, hf or onnx; default: by the name, *.ckpt*, checkpoint-<step> or "
+                   "*.onnx")
+      ->check(CLI::IsMember({"smelt", "tf", "hf", kOnnx}));
   command->add_option("--dtype", f->dtype, "of what is written: f32, bf16 or f16")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}))
       ->capture_default_str();
@@ -69,7 +93,7 @@ void add_convert_command(CLI::App& app) {
   command->add_option("--shard-mb", f->shard_mb, "megabytes of a Hugging Face folder's files")
       ->check(number_from(0.001, 1e9))
       ->capture_default_str();
-  command->callback([f] { run_convert(*f); });
+  command->callback([f, command] { run_convert(*f, *command); });
 }
 
 }  // namespace smelt

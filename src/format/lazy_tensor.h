@@ -30,7 +30,7 @@ struct LazyTensor {
   // Of what is stored in fewer bytes than it has: reads those alone, and gives what puts all; of a
   // matrix also transposed. Or empty.
   std::function<PutBytes()> read_stored = {}, read_stored_transposed = {};
-  // Of a matrix whose products may be computed in codes of eight bits: those; or null.
+  // Of a matrix that is stored in codes of eight bits: those; or null.
   std::shared_ptr<const LazyCodes> codes = {};
 };
 
@@ -39,6 +39,7 @@ struct LazyTensor {
 struct LazyCodes {
   LazyTensor codes, scales;
   std::optional<LazyTensor> input_scale = {};
+  bool of_rows = true;  // these rows are to be rounded, too; else products are of floats
 };
 
 using LazyTensors = std::map<std::string, LazyTensor, std::less<>>;

@@ -116,6 +116,10 @@ std::string OnnxGraph::constant(float number) {
   return constant(str("constant/", number), held(DType::f32, {}, std::vector{number}));
 }
 
+std::string OnnxGraph::scalar(std::int64_t number) {
+  return constant(str("constant/", number, "i"), held(DType::s64, {}, std::vector{number}));
+}
+
 std::string OnnxGraph::constant(const std::vector<std::int64_t>& values) {
   std::string of = "constant/";
   for (const std::int64_t each : values) of += str("[", each, "]");

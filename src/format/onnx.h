@@ -35,6 +35,7 @@ class OnnxGraph {
   // that one.
   std::string constant(const std::string& name, LazyTensor tensor);
   std::string constant(float value);                              // a scalar
+  std::string scalar(std::int64_t value);                         // s64
   std::string constant(const std::vector<std::int64_t>& values);  // s64 [n]
   // The operator's only result; `name` empty: one of its own.
   std::string node(const std::string& op, const std::vector<std::string>& inputs,

@@ -11,8 +11,6 @@
 namespace smelt {
 namespace {
 
-constexpr double kMaskedScore = -10000.0;
-
 // Multi-head attention of Vaswani et al. 2017; q, k and v in one matrix product. `asked` receives
 // queries and keys.
 Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,

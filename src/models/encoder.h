@@ -14,6 +14,7 @@
 namespace smelt {
 
 constexpr double kLayerNormEpsilon = 1e-12;
+constexpr double kMaskedScore = -10000.0;  // is added where a key may not be attended to
 
 // How weights of products and tables start.
 Init encoder_weights(const BertConfig& config);

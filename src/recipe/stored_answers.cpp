@@ -88,8 +88,9 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
 }
 
 std::shared_ptr<const StoredTensors> StoredAnswers::floats() const {
-  const bool in_codes = std::ranges::any_of(
-      model_.tensors, [](const auto& item) { return item.second.codes != nullptr; });
+  const bool in_codes = std::ranges::any_of(model_.tensors, [](const auto& item) {
+    return item.second.codes && item.second.codes->of_rows;
+  });
   return in_codes ? hold_weights(model_, true) : weights_;
 }
 

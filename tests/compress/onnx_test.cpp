@@ -1,0 +1,110 @@
+// Fine-tuned models as ONNX files, by onnxruntime: what smelt answers, and transformers.
+#include <gmock/gmock.h>
+
+#include "checkpoint/onnx_model.h"
+#include "compress/folder_scores.h"
+#include "compress/prune.h"
+#include "compress/quantize.h"
+#include "compress/sparsify.h"
+#include "runs/golden_classify.h"
+#include "runs/golden_t5.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "support/error_of.h"
+#include "support/largest_difference.h"
+#include "support/oracle.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Onnx : public testing::TestWithParam<const char*> {
+ protected:
+  std::vector<float> logits_of(const std::string& folder) const {
+    const std::string file = dir_.file(folder + ".onnx");
+    write_onnx_model(dir_.file(folder), file);
+    return logits_by("check_onnx.py", golden_, file);
+  }
+  // The largest difference of the file's logits from what smelt says of the folder.
+  double apart(const std::string& folder) const {
+    return largest_difference(scores_of_folder(golden_, dir_.file(folder)), logits_of(folder));
+  }
+  TempDir dir_;
+  const GoldenClassify golden_{GetParam()};
+};
+
+using OnnxHead = Onnx;
+INSTANTIATE_TEST_SUITE_P(Models, OnnxHead,
+                         testing::Values("bert", "electra", "bert-tokens", "electra-tokens",
+                                         "bert-spans", "electra-spans"));
+
+TEST_P(OnnxHead, GivesTransformersLogitsAtAnyBatchAndLength) {
+  REQUIRE_ORACLE();
+  golden_.write_folder(dir_.file("hf"));
+  EXPECT_LT(largest_difference(logits_of("hf"),
+                               logits_by("check_hf_folder.py", golden_, dir_.file("hf"))),
+            1e-5);
+}
+
+using OnnxCodes = Onnx;
+INSTANTIATE_TEST_SUITE_P(Models, OnnxCodes, testing::Values("bert", "electra"));
+
+TEST_P(OnnxCodes, AreMultipliedAsSmeltDoes) {
+  REQUIRE_ORACLE();
+  REQUIRE_PLUGIN("cpu");
+  write_golden_folder(GetParam(), false, dir_);
+  QuantizeJob job{.from = dir_.file("hf"), .to = dir_.file("floats"), .embeddings = true};
+  quantize_weights(job);
+  job.to = dir_.file("dynamic");
+  job.activations = Activations::by_row;
+  quantize_weights(job);
+  job.to = dir_.file("static");
+  job.activations = Activations::by_input_scale;
+  job.rows.rows.input = dir_.file("rows.tsv");
+  quantize_weights(job);
+  const auto scores = scores_of_folder(golden_, dir_.file("hf"));
+  for (const char* folder : {"floats", "dynamic", "static"}) {
+    EXPECT_LT(apart(folder), 2e-5) << folder;
+    EXPECT_NE(scores_of_folder(golden_, dir_.file(folder)), scores) << folder;
+    EXPECT_LT(file_size(dir_.file(str(folder, ".onnx"))),
+              file_size(dir_.file("hf/model.safetensors")))
+        << folder;
+  }
+}
+
+TEST_P(OnnxCodes, OfModelsThatWereCutOrAreSparse) {
+  REQUIRE_ORACLE();
+  REQUIRE_PLUGIN("cpu");
+  write_golden_folder(GetParam(), false, dir_);
+  PruneJob job{.from = dir_.file("hf"), .to = dir_.file("cut"), .ffn = 0.5, .heads = 0.5};
+  job.layers.kept = {1};
+  job.data.rows.input = dir_.file("rows.tsv");
+  prune_model(job);
+  EXPECT_LT(apart("cut"), 1e-5);
+  sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
+  EXPECT_LT(apart("sparse"), 1e-5);
+}
+
+TEST(OnnxModel, IsOfFineTunedEncoders) {
+  const TempDir dir;
+  const auto refusal = [&](const char* to) {
+    return error_of<UsageError>([&] { write_onnx_model(dir.file("hf"), dir.file(to)); });
+  };
+  GoldenT5("gated").write_folder(dir.file("hf"));
+  EXPECT_THAT(refusal("a.onnx"), AllOf(HasSubstr("hf: no ONNX file is made of a model of type t5"),
+                                       HasSubstr("hint: give the Hugging Face folder to")));
+  std::filesystem::remove_all(dir.file("hf"));
+  GoldenClassify("bert").write_folder(dir.file("hf"));
+  write_file(dir.file("there.onnx"), "");
+  EXPECT_THAT(refusal("there.onnx"), HasSubstr("there.onnx is there already\n  hint: remove it"));
+  EXPECT_FALSE(exists(dir.file("a.onnx")));
+  write_onnx_model(dir.file("hf"), dir.file("b.onnx"));
+  write_onnx_model(dir.file("hf"), dir.file("c.onnx"));
+  EXPECT_EQ(read_file(dir.file("b.onnx")), read_file(dir.file("c.onnx")));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,45 @@
+"""Runs an ONNX file that smelt wrote with onnxruntime on the CPU.
+
+python tools/check_onnx.py FILE --inputs IN.safetensors --outputs OUT.safetensors
+
+Fails unless onnx's own checker takes it. IN holds input_ids, input_mask, segment_ids [B,S]. OUT gets class_logits: the
+output logits, or of answers start_logits and end_logits side by side, [B,S,2]. The first row alone, and all rows but
+their last token where nobody's is there, must give the same to 1e-5.
+"""
+import argparse
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from safetensors.numpy import load_file, save_file
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file")
+    parser.add_argument("--inputs", required=True)
+    parser.add_argument("--outputs", required=True)
+    args = parser.parse_args()
+    onnx.checker.check_model(args.file, full_check=True)
+    session = onnxruntime.InferenceSession(args.file, providers=["CPUExecutionProvider"])
+    given = load_file(args.inputs)
+    inputs = {"input_ids": given["input_ids"], "attention_mask": given["input_mask"], "token_type_ids": given["segment_ids"]}
+
+    def logits(rows, length):
+        out = session.run(None, {name: a[:rows, :length].astype(np.int64) for name, a in inputs.items()})
+        return out[0] if len(out) == 1 else np.stack(out, -1)
+
+    rows, length = given["input_ids"].shape
+    whole, one = logits(rows, length), logits(1, length)
+    if np.abs(whole[:1] - one).max() > 1e-5:
+        sys.exit(f"the first row alone is {one}, not {whole[:1]}")
+    longest = int(given["input_mask"].sum(1).max())
+    short = logits(rows, longest)
+    if np.abs((whole if whole.ndim == 2 else whole[:, :longest]) - short).max() > 1e-5:
+        sys.exit(f"without padding: {short}, not {whole}")
+    save_file({"class_logits": np.ascontiguousarray(whole)}, args.outputs)
+
+
+if __name__ == "__main__":
+    main()
