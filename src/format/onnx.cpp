@@ -23,7 +23,7 @@ constexpr std::uint32_t kTensorDims = 1, kTensorType = 2, kTensorName = 8, kTens
 constexpr std::uint32_t kValueName = 1, kValueType = 2, kTypeTensor = 1, kTypeElement = 1,
                         kTypeShape = 2, kShapeDim = 1, kDimParam = 2;
 
-constexpr std::uint32_t kBytes = static_cast<std::uint32_t>(WireType::bytes);
+constexpr std::uint32_t kDelimited = static_cast<std::uint32_t>(WireType::bytes);
 
 std::int64_t type_number(DType type) {
   switch (type) {
@@ -76,7 +76,7 @@ WireWriter value_message(const std::string& of, DType type, const std::vector<st
 // A field of that many bytes, which follow.
 std::string begun(std::uint32_t field, std::uint64_t size) {
   WireWriter out;
-  out.raw_varint(field << 3 | kBytes);
+  out.raw_varint(field << 3 | kDelimited);
   out.raw_varint(size);
   return out.take();
 }
