@@ -26,8 +26,8 @@ using testing::HasSubstr;
 constexpr const char* kAccount = "HTTP/1.0 200 OK\r\nMetadata-Flavor: Google\r\n\r\nx@y.iam";
 
 // Takes connections one after another and answers each, late, with the next of its texts; "" is
-// none. Then it hangs. While it is busy at first it takes none, and only one can wait. Who has given
-// up by the time that it is taken gets no answer.
+// none. Then it hangs. While it is busy at first it takes none, and only one can wait. Who has
+// given up by the time that it is taken gets no answer.
 class MetadataServer {
  public:
   explicit MetadataServer(std::vector<std::string> answers, std::chrono::milliseconds late = {},
