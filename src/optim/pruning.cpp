@@ -58,6 +58,7 @@ bool is_prunable(std::string_view parameter, const Dims& one) {
 
 Optimizer keeping_zeros(Optimizer optimizer) {
   Optimizer out = optimizer;
+  out.settings["prune_by"] = "magnitude";
   out.update = [own = std::move(optimizer.update)](const OptimizerStep& step, const Parameter& p,
                                                    std::span<const Tensor> slots, Tensor gradient) {
     UpdatedParameter updated = own(step, p, slots, gradient);

@@ -48,6 +48,7 @@ std::string field_of(const std::string& setting, const Fields& fields) {
       {"optimizer.beta2", "beta"},
       {"optimizer.beta", "beta"},
       {"optimizer.most_norm", "trust_norm"},
+      {"optimizer.prune_by", "prune_by"},
       {"optimizer.eta", "eta_rules"},
       {"optimizer.slot_shape", "slot_rules"},
       {"optimizer.rules.rate", "rate_rules"},

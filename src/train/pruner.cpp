@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -36,9 +37,11 @@ Pruner::Pruner(std::shared_ptr<const Client> client, const StepProgram& training
                      "set train.sparsity to 0");
 }
 
-void Pruner::prune(std::int64_t steps_done, ModelState& state) const {
+void Pruner::prune(std::int64_t steps_done, bool late, ModelState& state) const {
   const double sparsity = sparsity_at(pruning_.schedule, steps_done);
-  const auto kept = static_cast<std::int32_t>(kept_of(weights_, sparsity));
+  constexpr std::uint64_t kTies = 100'000;  // one of so many, at most
+  const auto kept = static_cast<std::int32_t>(
+      std::min(weights_, kept_of(weights_, sparsity) + (late ? weights_ / kTies : 0)));
   fitting(advice_, [&] {
     std::vector<Buffer> numbers;
     std::vector<std::vector<const Buffer*>> arguments;

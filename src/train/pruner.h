@@ -18,9 +18,10 @@ class Pruner {
   std::optional<std::int64_t> due(std::int64_t steps_done) const {
     return last_pruning(pruning_.schedule, steps_done);
   }
-  // As after so many steps. What it does to a state that it was done to already is nothing, so a
-  // run may be cut and go on on either side of it.
-  void prune(std::int64_t steps_done, ModelState& state) const;
+  // As after so many steps; `late`: more were done since. What it does late to a state that it was
+  // done to in time is nothing, so a run may be cut and go on on either side of it: what tied with
+  // the last that stayed has stayed, too, and ties no more.
+  void prune(std::int64_t steps_done, bool late, ModelState& state) const;
 
  private:
   std::shared_ptr<const Client> client_;

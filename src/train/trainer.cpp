@@ -79,7 +79,7 @@ void Trainer::prune(std::int64_t steps_done) {
   const auto due = programs_.pruner->due(steps_done);
   if (!due || due == pruned_at_) return;
   read_report();  // a step that was bad leaves the state as it was before it
-  programs_.pruner->prune(*due, state_);
+  programs_.pruner->prune(*due, *due != steps_done, state_);
   pruned_at_ = due;
 }
 

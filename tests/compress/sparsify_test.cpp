@@ -270,6 +270,10 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
       run_smelt(str("run ", dir_.file("taught"), " --set train.sparsity=0.2 --set train.steps=12"));
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.text, HasSubstr("sparsity 0.6, this run has 0.2"));
+  const CommandOutput by = run_smelt(str("run ", dir_.file("taught_moved"),
+                                         " --set train.prune_by=magnitude --set train.steps=12"));
+  EXPECT_EQ(by.status, 2);
+  EXPECT_THAT(by.text, HasSubstr("prune_by \"movement\", this run has \"magnitude\""));
   const auto refusal = [&](const char* settings) {
     const CommandOutput said =
         run_smelt(str("run ", dir_.file("large"), " --set out=", dir_.file("no"),
