@@ -72,6 +72,12 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
     throw UsageError(str("compress: --calibration with --activations ", f.activations,
                          ", which takes no scales of rows"),
                      "leave it out, or take --activations static");
+  const auto needs = [&](const char* flag, bool has, const char* what, const char* hint) {
+    if (command.count(flag) > 0 && !has)
+      throw UsageError(str("compress: ", flag, " is of ", what), hint);
+  };
+  needs("--group", f.job.weights == WeightCodes::int4, "--weights int4", "leave it out");
+  needs("--examples", !f.calibrate.empty(), "--calibrate's rows", "leave it out, or name rows");
   if (command.count("--smooth") > 0 && !(f.job.smooth > 0 && f.job.smooth <= 1))
     throw UsageError(str("compress: --smooth is ", f.job.smooth, ", which is no exponent"),
                      "give a number above 0, at most 1");
@@ -130,6 +136,7 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     f.job.limit = drop_limit(f.choice, f.max_drop, f.force);
   }
   take_calibration(f, command);
+  check_codes(f.job);
   train_in_codes(f);
   const Quantized done = quantize_weights(f.job);
   if (f.json) {

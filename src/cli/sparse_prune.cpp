@@ -71,12 +71,12 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
   check_sparsity(job);
   (void)OutputDirectory(job.to);  // which says before anything is trained that something is there
   std::vector<std::string> settings = run.settings;
-  if (job.nm)
-    settings.push_back("train.nm=" + nm_text(*job.nm));
-  else
-    settings.push_back(str("train.sparsity=", nlohmann::json(*job.sparsity).dump()));
-  if (job.by != kMagnitude) settings.push_back("train.prune_by=" + job.by);
+  // All three, since the model's own recipe may have others.
+  settings.push_back("train.nm=" + (job.nm ? nm_text(*job.nm) : std::string()));
+  settings.push_back(str("train.sparsity=", nlohmann::json(job.sparsity.value_or(0)).dump()));
+  settings.push_back("train.prune_by=" + job.by);
   teach_itself(job.from, run.folder, settings);
+  job.is_tuned = true;
   job.from = run.folder;
 }
 

@@ -156,6 +156,8 @@ QuantizePlan without_worst(QuantizePlan plan, const std::vector<Quantized::Tenso
 
 void refuse(const char* what, const char* hint) { throw UsageError(str("compress: ", what), hint); }
 
+}  // namespace
+
 void check_codes(const QuantizeJob& job) {
   const bool is_static = job.activations == Activations::by_input_scale;
   if (is_int4(job) && job.embeddings)
@@ -176,6 +178,8 @@ void check_codes(const QuantizeJob& job) {
     refuse("--calibrate with --weights int8, whose codes need no rows",
            "leave it out, or take --activations static or --weights int4");
 }
+
+namespace {
 
 // The products whose codes say too little of them stay floats; which, by name.
 std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, QuantizePlan& plan,

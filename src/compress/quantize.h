@@ -65,6 +65,9 @@ struct QuantizeJob {
 // Signal to noise, in dB, below which a matrix is not multiplied as codes.
 inline constexpr double kLeastSqnr = 20;
 
+// UsageError for what does not go together, whatever the model.
+void check_codes(const QuantizeJob& job);
+
 struct Quantized {
   struct Tensor {
     std::string name;

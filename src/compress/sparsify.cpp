@@ -185,7 +185,8 @@ Sparsified sparsify_model(const SparsifyJob& job) {
                                       {kSparsityConfig, sparsity_config(source, job)}};
   made.step = step_json(job, out);
   // It has learned with these zeros, but for weights of one size with the smallest that stays.
-  if (all.has_at_most(out.not_zero + out.weights / 100'000)) made.step["tuned"] = true;
+  if (job.is_tuned || all.has_at_most(out.not_zero + out.weights / 100'000))
+    made.step["tuned"] = true;
   out.bytes = write_compressed_folder(job.to, source, made);
   return out;
 }

@@ -20,6 +20,7 @@ struct SparsifyJob {
   // What set to 0 what is 0 already of a model that has learned with its zeros, "magnitude" or
   // "movement"; the smallest of the others follow.
   std::string by = "magnitude";
+  bool is_tuned = false;  // it is known that the model has learned so
 };
 
 // UsageError for both of a share and a pattern or neither, and a share that is none.

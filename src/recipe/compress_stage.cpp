@@ -234,7 +234,7 @@ void check_compress(const Recipe& r) {
                  "compress.activations is of compress.int8, which is false", "set that to true");
   (void)calibration_of(r);
   checks.require(
-      !r.is_set("compress.calibration") || activations == Activations::by_input_scale,
+      c.calibration == CompressSection().calibration || activations == Activations::by_input_scale,
       {"compress.calibration"},
       str("compress.calibration is of activations: static, and they are ", c.activations),
       "leave it out, or set compress.activations to static");

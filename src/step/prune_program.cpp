@@ -114,6 +114,18 @@ void check_groups(const StateLayout& state, const NmPattern& nm) {
                        "give another, or a share of all weights: train.sparsity");
 }
 
+// How many of the pruned tensors' values are other than 0.
+Tensor count_left(const StateLayout& state, std::span<const Tensor> all) {
+  Tensor count;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!is_pruned_tensor(state, i)) continue;
+    const std::vector<Tensor> size{size_key(all[i])};
+    const Tensor own = count_from(size, constant(all[i].graph(), 1, DType::s32));
+    count = count ? count + own : own;
+  }
+  return count;
+}
+
 // The state's tensors by their places, those that are pruned with zeros.
 std::vector<Tensor> pruned_state(const StateLayout& state, const Pruning& pruning, Graph& graph,
                                  std::vector<Tensor> all, Tensor kept) {
@@ -162,12 +174,15 @@ StepProgram prune_program(const StepProgram& training, const Pruning& pruning) {
     all.push_back(p.graph.argument(tensor.shape));
   }
   p.results = pruned_state(out.state, pruning, p.graph, std::move(all), kept);
+  p.results.push_back(count_left(out.state, p.results));
+  p.donated_by.push_back(-1);
   if (p.mesh.empty()) return out;
   p.argument_sharding.push_back({});
   for (const StateTensor& tensor : out.state.tensors) {
     p.argument_sharding.push_back(tensor.sharding);
     p.result_sharding.push_back(tensor.sharding);
   }
+  p.result_sharding.push_back({});
   return out;
 }
 

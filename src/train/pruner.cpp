@@ -42,7 +42,7 @@ void Pruner::prune(std::int64_t steps_done, bool late, ModelState& state) const 
   constexpr std::uint64_t kTies = 100'000;  // one of so many, at most
   const auto kept = static_cast<std::int32_t>(
       std::min(weights_, kept_of(weights_, sparsity) + (late ? weights_ / kTies : 0)));
-  fitting(advice_, [&] {
+  const std::int32_t left = fitting(advice_, [&] {
     std::vector<Buffer> numbers;
     std::vector<std::vector<const Buffer*>> arguments;
     const std::vector<OwnDevice> devices = client_->own_devices(placement_.devices);
@@ -56,10 +56,10 @@ void Pruner::prune(std::int64_t steps_done, bool late, ModelState& state) const 
     }
     Execution execution = executable_.execute(arguments);
     state.replace(execution.results);
-    return 0;
+    return execution.results.front().back().to_host<std::int32_t>().front();
   });
   spdlog::info("train: {} of the weights of attention and feed-forward are 0 from step {} on",
-               percent(sparsity), steps_done + 1);
+               percent(1 - share(static_cast<std::uint64_t>(left), weights_)), steps_done + 1);
 }
 
 }  // namespace smelt
