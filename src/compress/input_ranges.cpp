@@ -27,9 +27,8 @@ Tensor magnitudes(const ProductInput& input, const ChannelNumbers& factors, Tens
   return all * counts + (counts - 1.0);
 }
 
-void check_finite(const AbsHistogram& histogram, const ProductInput& input,
-                  const std::string& where) {
-  if (!std::isfinite(histogram.most))
+void check_finite(float most, const ProductInput& input, const std::string& where) {
+  if (!std::isfinite(most))
     throw UsageError(
         str("compress: ", where, ": what comes to ", input.parameters.front(), " is not finite"),
         "take a model that computes numbers of these rows");
@@ -48,6 +47,7 @@ ChannelNumbers channel_maxima(const Task& task, const std::vector<std::string>& 
                        Tensor counts) { return std::vector{reduce_max(abs(rows) * counts, {0})}; },
               .take =
                   [&](std::size_t i, std::size_t, std::span<const float> values) {
+                    for (const float x : values) check_finite(x, inputs[i], pass.where);
                     std::ranges::transform(most[i], values, most[i].begin(),
                                            [](float a, float b) { return std::max(a, b); });
                   }});
@@ -73,7 +73,7 @@ std::map<std::string, AbsHistogram> input_histograms(const Task& task,
                            .take =
                                [&](std::size_t i, std::size_t, std::span<const float> values) {
                                  found[i].add(values);
-                                 check_finite(found[i], together[i], pass.where);
+                                 check_finite(found[i].most, together[i], pass.where);
                                }});
                for (std::size_t i = 0; i < together.size(); ++i)
                  for (const std::string& parameter : together[i].parameters)

@@ -216,6 +216,8 @@ TEST_F(StaticInt8, ItsFlagsAreHeldToEachOther) {
   expect_refusal(quantize + "--activations statik", HasSubstr("did you mean 'static'?"));
   expect_refusal(quantize + "--activations dynamic --smooth 2",
                  HasSubstr("--smooth is 2, which is no exponent"));
+  expect_refusal(quantize + "--examples 9", HasSubstr("--examples is of --calibrate's rows"));
+  expect_refusal(quantize + "--group 64", HasSubstr("--group is of --weights int4"));
 }
 
 }  // namespace

@@ -73,6 +73,9 @@ TEST_F(CompressRecipe, OfAClassifierCutsItPutsItInCodesAndReports) {
   EXPECT_EQ(said["rows"]["examples"].get<int>() + said["rows"]["dev"]["examples"].get<int>(), 8);
   EXPECT_TRUE(exists(dir_.file("out/compress/report.html")));
   EXPECT_THAT(log_.text(), HasSubstr("parameters are left"));
+  EXPECT_FALSE(load_recipe(dir_.file("out"), {"compress.layers=0", "compress.ffn=1",
+                                              "compress.heads=1", "compress.int8=false"})
+                   .compress.is_on());  // as what is taught has it
   const auto made = std::filesystem::last_write_time(dir_.file("out/compress/report.json"));
   run();
   EXPECT_EQ(std::filesystem::last_write_time(dir_.file("out/compress/report.json")), made);
