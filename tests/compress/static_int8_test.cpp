@@ -16,6 +16,7 @@
 #include "compress/smooth.h"
 #include "compress/source_folder.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
