@@ -15,10 +15,6 @@ constexpr int kLooksAtNothing = 2;
 
 bool is_halted(const std::string& state) { return state == "STOPPED" || state == "STOPPING"; }
 
-bool is_operation_gone(const std::string& text) {
-  return text.find("no such operation") != text.npos || text.find("not found") != text.npos;
-}
-
 }  // namespace
 
 bool JobMachines::Seen::is_going() const {
@@ -170,13 +166,7 @@ void JobMachines::settle() {
     return;
   }
   if (machine.operation.empty()) return ask();
-  TpuApi::Progress progress;
-  try {
-    progress = tools_.tpu.progress(machine.operation);
-  } catch (const UsageError& error) {
-    if (!is_operation_gone(error.what())) throw;
-    progress.done = true;  // Google forgets operations after a while
-  }
+  const TpuApi::Progress progress = tools_.tpu.progress(machine.operation);
   if (!progress.done) return;
   if (progress.fault) {
     machine.operation.clear();
