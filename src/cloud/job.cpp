@@ -179,7 +179,12 @@ void Job::start_command(const TpuNode& node) {
     return fail(str(journal_.fruitless, " starts in a row came to no new checkpoint"));
   journal_.log_end.clear();
   save();
-  world_.workers.start(node, journal_.spec.command);
+  try {
+    world_.workers.start(node, journal_.spec.command);
+  } catch (const SystemError& error) {
+    return useless(error.what());
+  }
+  useless_since_ = 0;
   ++journal_.starts;
   ++journal_.fruitless;
   tell(str("started", journal_.starts > 1 ? str(", for the ", journal_.starts, ". time") : ""));
@@ -202,7 +207,11 @@ void Job::keep_log(const TpuNode& node) {
   try {
     world_.workers.keep_log(node);
     tell(str("its log is in ", join_path(journal_.spec.folder, "log")));
-  } catch (const SystemError& error) {
+  } catch (const Stopped&) {
+    throw;
+  } catch (const BugError&) {
+    throw;
+  } catch (const Error& error) {
     tell(first_line(error.what()));
   }
 }
@@ -232,7 +241,7 @@ void Job::train() {
   } catch (const SystemError& error) {
     return unheard(error.what());
   }
-  useless_since_ = 0;
+  if (look.state == JobWorkers::Look::State::running) useless_since_ = 0;
   was_reached_ = true;
   journal_.machines.back().deadline = world_.now() + left;
   const bool has_ended = look.state == JobWorkers::Look::State::ended;

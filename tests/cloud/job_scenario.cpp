@@ -194,6 +194,8 @@ ServedAnswer JobScenario::serve(const ServedRequest& request) {
 JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   may_kill();
   pass(1);
+  if (rules.locked_out_at > 0 && now_ >= kBegin + rules.locked_out_at)
+    throw UsageError("its public key is missing");
   if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
   const auto found = workers_.find(str(node.zone, "/", node.name));
   if (found == workers_.end() || !found->second.ready) throw SystemError("the connection broke");
@@ -215,6 +217,7 @@ void JobScenario::start(const TpuNode& node, const std::string&) {
   Worker& worker = reach(node);
   if (worker.runs && had_rival_) return;  // as the worker's shell refuses it
   if (worker.runs) found("started twice");
+  if (rules.unstartable) throw SystemError("mkdir: No space left on device");
   worker.runs = true;
   worker.ended = worker.is_log_kept = false;
   worker.stops_at = 0;

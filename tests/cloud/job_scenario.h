@@ -23,7 +23,8 @@ struct ScenarioRules {
   double no_capacity = 0;  // share of time in which a zone has none
   bool abandoned = false;  // after the first kill nobody comes back
   bool powerless = false;  // the machine's account may not delete it
-  bool uninstallable = false;
+  bool uninstallable = false, unstartable = false;
+  double locked_out_at = 0;   // seconds from the begin: no key opens the worker then; 0 = never
   double install_takes = 60;  // seconds, each of its two parts
 };
 

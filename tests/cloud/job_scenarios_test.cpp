@@ -82,6 +82,9 @@ TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
               s.rules.install_takes = 1500;
             }),
             "5 machines and starts in a row came to no new checkpoint; the machine is lost");
+  EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unstartable = true; }),
+            "5 machines and starts in a row came to no new checkpoint; mkdir: No space left on "
+            "device");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unreached = 1; }),
             "5 machines and starts in a row came to no new checkpoint; ssh: connect to host: "
             "Connection timed out");
@@ -125,6 +128,17 @@ TEST_F(JobScenarios, AllThatWasPrintedIsShownBeforeTheMachineGoes) {
     EXPECT_EQ(scenario.outcome, until > 0 ? "until" : "done");
     EXPECT_TRUE(scenario.printed.ends_with("its last word\n"));
   }
+}
+
+// Nobody waits for it to delete itself.
+TEST_F(JobScenarios, AMachineThatLetsNobodyInIsDeletedAllTheSame) {
+  JobScenario scenario(7, google_);
+  scenario.spec.until = kBegin + 3000;
+  scenario.rules.locked_out_at = 2000;
+  scenario.run();
+  EXPECT_EQ(scenario.outcome, "until");
+  EXPECT_NE(scenario.told.find("smelt-r7-1 is READY, and is deleted"), std::string::npos)
+      << scenario.told;
 }
 
 // An installation that hangs is paid for, too.
