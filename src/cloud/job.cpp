@@ -52,7 +52,10 @@ Job::Job(JobJournal journal, JobWorld world)
                 {world_.tpu, world_.now, [this] { save(); }, [this] { require_lead(); },
                  [this](const std::string& line) { tell(line); }},
                 world_.startup),
-      written_(text_of(journal_)) {}
+      written_(text_of(journal_)) {
+  // The machine is not to delete itself between two looks.
+  world_.times.poll = std::min(world_.times.poll, journal_.spec.silence / 4);
+}
 
 void Job::tell(const std::string& line) {
   const JobMachine* machine = journal_.there();

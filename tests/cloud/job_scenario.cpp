@@ -302,6 +302,7 @@ void JobScenario::lead(JobWorld& world) {
     journal.spec.run += str("-", ++jobs_);  // as each that finds none begins one of its own
     return journal;
   };
+  world.times = times;
   Job job(take_lead(world.store, world.owner, world.now, from), world);
   outcome = job.run().outcome;
   why = job.journal().why;

@@ -44,6 +44,7 @@ class JobScenario : private JobWorkers {
   // A second supervisor takes over at the so many'th instant of the first, is killed at a later one
   // of its own, and the first goes on as if nothing had been. 0 = never.
   int rival_at = 0, rival_lasts = 0;
+  JobTimes times;
   int crashes_with = 0;  // the command, at its first step
   // Seconds from the begin, until when the supervisor is killed; for which nobody comes then. 0 =
   // not.

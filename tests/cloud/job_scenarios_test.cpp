@@ -169,6 +169,14 @@ TEST_F(JobScenarios, DaysOfAbsenceAreNotPaidFor) {
   }
 }
 
+TEST_F(JobScenarios, LooksAreNotFurtherApartThanTheSilence) {
+  JobScenario scenario(7, google_);
+  scenario.spec.silence = scenario.times.poll = 600;
+  scenario.run();
+  EXPECT_EQ(scenario.outcome, "done") << scenario.told;
+  EXPECT_EQ(scenario.machines, 1);
+}
+
 // Its machine is not deleted under who waits for it.
 TEST_F(JobScenarios, AnInstallationMayTakeLongerThanTheSilence) {
   JobScenario scenario(7, google_);
