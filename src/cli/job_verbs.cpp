@@ -261,7 +261,7 @@ void run_job(const JobOptions& o) {
                .ssh_config = o.ssh_config,
                .ssh_options = o.ssh_options,
                .json = o.json};
-  lead.stage = [&](const std::function<void(const std::string&)>& tell) {
+  lead.stage = [&](const auto& tell, const auto& require_lead) {
     stage_files(api, staged.files, spec.folder, tell);
     write_file(join_path(spec.folder, "recipe.yaml"), staged.text);
   };
@@ -269,3 +269,4 @@ void run_job(const JobOptions& o) {
 }
 
 }  // namespace smelt
+    require_lead();

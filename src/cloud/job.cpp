@@ -121,7 +121,7 @@ void Job::close_in_time() {
 }
 
 void Job::stage() {
-  world_.stage();
+  world_.stage([this] { require_lead(); });
   go(JobStep::machine);
 }
 

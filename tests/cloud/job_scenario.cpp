@@ -285,7 +285,7 @@ void JobScenario::supervise() {
                  [this](const std::string& line) { told += str(now_ - kBegin, " ", line, "\n"); },
                  [this](const std::string& text) { printed += text; },
                  [](const std::string&, double seconds) { return std::to_string(seconds); },
-                 [] {},
+                 [this](const auto& require_lead) { stage(require_lead); },
                  [] {},
                  [this]() -> std::optional<std::int64_t> {
                    if (checkpoint == 0) return std::nullopt;
@@ -294,7 +294,15 @@ void JobScenario::supervise() {
   lead(world);
 }
 
+void JobScenario::stage(const std::function<void()>& require_lead) {
+  const int before = taken_;
+  may_kill();
+  require_lead();
+  if (taken_ != before) found("it stages over the data of whoever took over");
+}
+
 void JobScenario::lead(JobWorld& world) {
+  world.times = times;
   const auto from = [this](const std::optional<std::string>& kept) {
     if (kept) return parse_journal(*kept, "journal");
     JobJournal journal;
@@ -302,8 +310,8 @@ void JobScenario::lead(JobWorld& world) {
     journal.spec.run += str("-", ++jobs_);  // as each that finds none begins one of its own
     return journal;
   };
-  world.times = times;
   Job job(take_lead(world.store, world.owner, world.now, from), world);
+  ++taken_;
   outcome = job.run().outcome;
   why = job.journal().why;
   journal_dollars = dollars_so_far(job.journal(), now_);

@@ -90,6 +90,7 @@ class JobScenario : private JobWorkers {
 
   bool chance(double share) { return std::uniform_real_distribution<>(0, 1)(draw_) < share; }
   void supervise();
+  void stage(const std::function<void()>& require_lead);
   void lead(JobWorld& world);
   void may_kill();
   void meet_rival();
@@ -108,7 +109,7 @@ class JobScenario : private JobWorkers {
   double now_ = kBegin;
   bool killed_ = false, is_rival_ = false, had_rival_ = false;
   std::optional<std::string> journal_;
-  int generation_ = 0, jobs_ = 0;
+  int generation_ = 0, jobs_ = 0, taken_ = 0;  // how often somebody took the lead
   std::map<std::string, std::string> states_;
   std::map<std::string, Worker> workers_;  // by "zone/name"
   FakeTpu fake_;
