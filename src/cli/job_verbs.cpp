@@ -247,7 +247,9 @@ void run_job(const JobOptions& o) {
   const auto journal = [&](const std::optional<std::string>& kept) {
     return journal_of(spec, kept, staged);
   };
-  const JobJournal planned = journal(JournalObject(api, spec.folder).read());
+  const auto kept = JournalObject(api, spec.folder).read();
+  const JobJournal planned = journal(kept);
+  if (!kept) require_no_input(api, spec.folder);
   require_own_folder(api, recipe.out, planned, "--set out=FOLDER");
   if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
