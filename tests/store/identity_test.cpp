@@ -26,8 +26,8 @@ using testing::HasSubstr;
 constexpr const char* kAccount = "HTTP/1.0 200 OK\r\nMetadata-Flavor: Google\r\n\r\nx@y.iam";
 
 // Takes connections one after another and answers each, late, with the next of its texts; "" is
-// none. Then it hangs. While it is busy at first it takes none, and only one can wait. Who has given
-// up by the time that it is taken gets no answer.
+// none. Then it hangs. While it is busy at first it takes none, and only one can wait. Who has
+// given up by the time that it is taken gets no answer.
 class MetadataServer {
  public:
   explicit MetadataServer(std::vector<std::string> answers, std::chrono::milliseconds late = {},
@@ -47,12 +47,15 @@ class MetadataServer {
       std::this_thread::sleep_for(busy);
       for (const std::string& answer : answers) {
         const Descriptor taken = asking();
+        if (!taken.is_open()) return;
         std::this_thread::sleep_for(late);
         EXPECT_EQ(::send(taken.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
                   std::ssize(answer));
       }
     });
   }
+  // Where nobody asks any more it waits for nobody.
+  ~MetadataServer() { ::shutdown(socket_.get(), SHUT_RDWR); }
   const std::string& root() const { return root_; }
   // With a request; of a busy server it is the only one that waits, others are not answered.
   Descriptor connection() const {
@@ -65,10 +68,11 @@ class MetadataServer {
   }
 
  private:
-  // The next connection that brings a request.
+  // The next connection that brings a request; none once this one goes.
   Descriptor asking() const {
     while (true) {
       Descriptor taken(::accept(socket_.get(), nullptr, nullptr));
+      if (!taken.is_open()) return taken;
       char request[1024];
       if (::recv(taken.get(), request, sizeof request, 0) > 0) return taken;
     }
