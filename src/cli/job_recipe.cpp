@@ -74,16 +74,19 @@ class Stager {
     for (const std::string& file : expand_files(value, field)) {
       std::string name = path_name(file);
       if (!names.insert(name).second) name = str(names.size(), "-", there.size(), "-", name);
-      there.push_back(is_remote(file) ? file : put(file, join_path(place(field), name)));
+      there.push_back(is_remote(file) ? kept(field, file)
+                                      : put(file, join_path(place(field), name)));
     }
     return join(there, ",");
   }
   std::string folder(const std::string& field, const std::string& value) {
-    return value.empty() || is_remote(value) ? value : tables(value, place(field));
+    if (is_remote(value)) return kept(field, value);
+    return value.empty() ? value : tables(value, place(field));
   }
   // With how it is used, which lies beside it.
   std::string vocabulary(const std::string& file) {
-    if (file.empty() || is_remote(file)) return file;
+    if (is_remote(file)) return kept("vocab.file", file);
+    if (file.empty()) return file;
     const std::string there = join_path(place("vocab.file"), path_name(file));
     for (const std::string& beside : std::set{
              tokenizer_config_path(file), join_path(parent_path(file), "tokenizer_config.json")})
@@ -93,7 +96,8 @@ class Stager {
   // Of a run its model, of a model's folder the newest checkpoint alone; of a TensorFlow checkpoint
   // its files and the sizes beside them.
   std::string weights(const std::string& field, const std::string& value) {
-    if (value.empty() || is_remote(value)) return value;
+    if (is_remote(value)) return kept(field, value);
+    if (value.empty()) return value;
     const std::string from = model_in_run(value, field).value_or(value), to = place(field);
     if (is_checkpoint_path(from)) return model_files(from, join_path(to, path_name(from)));
     if (const auto newest = is_folder(from) ? latest_checkpoint(from) : std::nullopt) {
@@ -109,6 +113,15 @@ class Stager {
 
  private:
   std::string place(const std::string& field) const { return join_path(folder_, "input/" + field); }
+  // It stays where it is, but where the job removes what it did not put there.
+  const std::string& kept(const std::string& field, const std::string& path) const {
+    const std::string own = join_path(folder_, "input");
+    if (lies_in(path, own))
+      throw UsageError(str(field, ": ", path, " lies in ", own,
+                           ", where only what the job itself copies there is kept"),
+                       "--name NAME is another job's folder; or move it out of there");
+    return path;
+  }
   std::string put(const std::string& file, const std::string& to) {
     (void)file_size(file);  // it is there
     out_.files.push_back({file, to});

@@ -96,6 +96,16 @@ void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal
                      str(hint, ", or move that run away"));
 }
 
+void require_no_input(GoogleApi& api, const std::string& folder) {
+  const std::string input = join_path(folder, "input");
+  StorageApi storage(api);
+  const auto files = files_below(storage, input);
+  if (!files.empty())
+    throw UsageError(str(input, ": here are files that no job put here, ", files.front().name,
+                         " among them, and a job keeps none but its own"),
+                     "--name NAME is another folder; or move them away");
+}
+
 void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std::string& folder,
                  const std::function<void(const std::string&)>& tell) {
   const StopSignal::Notice notice(kStagingNotice);

@@ -15,6 +15,9 @@ namespace smelt {
 void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal& job,
                         const std::string& hint);
 
+// UsageError where files lie in the input/ of a folder that no job had yet, which would be removed.
+void require_no_input(GoogleApi& api, const std::string& folder);
+
 struct StagedFile {
   std::string from, to;  // here, there
 };

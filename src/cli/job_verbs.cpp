@@ -134,23 +134,42 @@ void require_goes_on(const JobJournal& journal, const JobSpec& spec, const Stage
           " leads that one, with --end ends it"));
 }
 
-// What stands in a zone that is asked no more would be forgotten.
-void require_same_machine(const JobSpec& job, const JobSpec& asked) {
-  const auto words = [](const JobSpec& spec) {
-    std::vector<std::string> zones;
-    for (const JobSpec::Zone& zone : spec.zones) zones.push_back(zone.name);
-    return str(spec.node.accelerator_type, spec.node.spot ? ", spot," : "",
-               spec.queued ? " queued" : "", " in ", join(zones, ","));
+// What a job that goes on has and this command would have otherwise; what is not named is as it is.
+void require_same_settings(const JobOptions& o, const JobSpec& was, const JobSpec& is) {
+  const auto zones = [](const JobSpec& spec) {
+    std::vector<std::string> names;
+    for (const JobSpec::Zone& zone : spec.zones) names.push_back(zone.name);
+    return join(names, ",");
   };
-  if (words(job) == words(asked)) return;
-  throw UsageError(
-      str(asked.folder, ": its job goes on with ", words(job), ", not ", words(asked)),
-      str("smelt cloud watch ", asked.folder,
-          " --end ends it; the same command then goes on from its checkpoints with another"));
+  const auto word = [](bool value) { return value ? "set" : "not set"; };
+  struct Setting {
+    const char* flag;
+    std::string was, is;
+    bool is_named = true;
+  };
+  const Setting all[] = {
+      {"--type", was.node.accelerator_type, is.node.accelerator_type},
+      {"--zone", zones(was), zones(is)},
+      {"--spot", word(was.node.spot), word(is.node.spot)},
+      {"--queued", word(was.queued), word(is.queued)},
+      {"--internal-ip", word(!was.node.external_ips), word(!is.node.external_ips)},
+      {"--runtime-version", was.node.runtime_version, o.version, !o.version.empty()},
+      {"--network", was.node.network, o.network, !o.network.empty()},
+      {"--subnetwork", was.node.subnetwork, o.subnetwork, !o.subnetwork.empty()},
+      {"--service-account", was.node.service_account, o.service_account,
+       !o.service_account.empty()},
+      {"--user", was.user, o.user, !o.user.empty()},
+      {"--project", was.project, o.project, !o.project.empty()}};
+  for (const Setting& each : all)
+    if (each.is_named && each.was != each.is)
+      throw UsageError(str(was.folder, ": its job goes on, where ", each.flag, " was ",
+                           each.was.empty() ? "not set" : each.was, ", and is ", each.is),
+                       str("leave it as it was; for another job --name NAME; smelt cloud watch ",
+                           was.folder, " --end ends that one"));
 }
 
 // The job that the folder has, with what may be changed of it; or a new one.
-JobJournal journal_of(JobSpec spec, const std::optional<std::string>& kept,
+JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std::string>& kept,
                       const StagedRecipe& staged) {
   JobJournal journal;
   if (!kept) {
@@ -165,11 +184,15 @@ JobJournal journal_of(JobSpec spec, const std::optional<std::string>& kept,
     journal.spec = std::move(spec);
     return journal;
   }
-  if (journal.outcome.empty()) {  // it goes on as it is, but for when it ends
-    require_same_machine(journal.spec, spec);
+  if (journal.outcome.empty()) {  // it goes on as it is, but for when it ends and is given up
+    require_same_settings(o, journal.spec, spec);
     journal.spec.budget = spec.budget;
+    journal.spec.zones = spec.zones;  // their prices
     if (spec.until > 0) journal.spec.until = spec.until;
     journal.spec.attempts = spec.attempts;
+    if (!o.silence.empty()) journal.spec.silence = spec.silence;
+    if (!o.patience.empty()) journal.spec.patience = spec.patience;
+    if (!o.turn.empty()) journal.spec.turn = spec.turn;
     return journal;
   }
   if (journal.step != JobStep::ended)
@@ -262,13 +285,18 @@ void run_job(const JobOptions& o) {
   StagedRecipe staged = staged_recipe(recipe, spec.folder);
   staged.files.push_back({spec.package, staged_package(spec)});
   const auto journal = [&](const std::optional<std::string>& kept) {
-    return journal_of(spec, kept, staged);
+    return journal_of(o, spec, kept, staged);
   };
-  const JobJournal planned = journal(JournalObject(api, spec.folder).read());
+  const auto kept = JournalObject(api, spec.folder).read();
+  const JobJournal planned = journal(kept);
+  if (!kept) require_no_input(api, spec.folder);
   require_own_folder(api, recipe.out, planned, "--set out=FOLDER");
   if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
   show(o, planned, judged.planned);
+  if (planned.spec.package_sha256 != spec.package_sha256)
+    std::cerr << "note: the job goes on with the package that it has, not with " << spec.package
+              << "\n";
   if (o.dry_run) return;
   require_agreement(o.yes, "run it?", "nothing was made; --yes runs it");
   JobLead lead{.folder = spec.folder,
@@ -278,8 +306,9 @@ void run_job(const JobOptions& o) {
                .ssh_config = o.ssh_config,
                .ssh_options = o.ssh_options,
                .json = o.json};
-  lead.stage = [&](const std::function<void(const std::string&)>& tell) {
+  lead.stage = [&](const auto& tell, const auto& require_lead) {
     stage_files(api, staged.files, spec.folder, tell);
+    require_lead();
     write_file(join_path(spec.folder, "recipe.yaml"), staged.text);
   };
   lead_job(api, lead);

@@ -156,7 +156,7 @@ void lead_job(GoogleApi& api, const JobLead& lead) {
   world.startup = [&](const std::string& zone, double seconds) {
     return startup_guard(spec, zone, seconds, place);
   };
-  world.stage = [&] { lead.stage(tell); };
+  world.stage = [&](const auto& require_lead) { lead.stage(tell, require_lead); };
   world.fetch = [&] { fetch_results(api, spec, lead.out, tell); };
   world.newest_checkpoint = [&] { return latest_checkpoint(model); };
   world.times.poll = lead.poll;

@@ -28,7 +28,9 @@ struct JobLead {
   std::vector<std::string> ssh_options;
   bool json = false;
   bool end = false;  // it is told to end
-  std::function<void(const std::function<void(const std::string&)>& tell)> stage = {};
+  std::function<void(const std::function<void(const std::string&)>& tell,
+                     const std::function<void()>& require_lead)>
+      stage = {};
 };
 
 // Until the job has ended. ExitStatus 1 unless it is done.

@@ -135,6 +135,37 @@ std::string account_text(GoogleApi& api, const std::string& bucket, const std::s
              " --role=roles/storage.objectUser");
 }
 
+// Whether the machine may delete itself, as far as the project's own policy tells.
+std::string rights_text(GoogleApi& api, const std::string& project, const std::string& account) {
+  const auto unseen = [&] {
+    return str(account, ": you may not see what it may do in ", project,
+               "; whether its machine may delete itself is asked once it is there");
+  };
+  ApiAnswer policy;
+  try {
+    policy = api.call({.method = "POST",
+                       .service = "cloudresourcemanager",
+                       .path = str("/v1/projects/", percent_encoded(project), ":getIamPolicy"),
+                       .body = nlohmann::json::object(),
+                       .repeat = Repeat::safe});
+  } catch (const SystemError&) {
+    return unseen();
+  }
+  if (policy.fault) return unseen();
+  for (const nlohmann::json& binding : array_in(policy.body, "bindings")) {
+    const std::string role = text_in(binding, "role");
+    const bool deletes =
+        role == "roles/tpu.admin" || role == "roles/editor" || role == "roles/owner";
+    if (deletes && lists(array_in(binding, "members"), "serviceAccount:" + account))
+      return str(account, " has ", role, ", and its machine may delete itself");
+  }
+  return str(account, " has no role of its own in ", project,
+             " by which its machine may delete itself where nobody leads it; whether a group or a "
+             "folder gives it one is asked once the machine is there: "
+             "gcloud projects add-iam-policy-binding ",
+             project, " --member=serviceAccount:", account, " --role=roles/tpu.admin");
+}
+
 // What is wrong with the words alone, of what cannot be looked up.
 void add_forms(const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
   std::vector<DoctorCheck> all;
@@ -204,10 +235,11 @@ void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& 
   if (account.empty())
     if (const std::string number = project_number(api, project); !number.empty())
       account = number + "-compute@developer.gserviceaccount.com";
-  if (out.back().good && !account.empty())
-    out.push_back(looked_at("machine's account", [&] {
-      return account_text(api, parse_remote(ask.bucket).bucket, account);
-    }));
+  if (!out.back().good || account.empty()) return;
+  out.push_back(looked_at("machine's account", [&] {
+    return account_text(api, parse_remote(ask.bucket).bucket, account);
+  }));
+  out.push_back(looked_at("machine's rights", [&] { return rights_text(api, project, account); }));
 }
 
 }  // namespace

@@ -52,7 +52,10 @@ Job::Job(JobJournal journal, JobWorld world)
                 {world_.tpu, world_.now, [this] { save(); }, [this] { require_lead(); },
                  [this](const std::string& line) { tell(line); }},
                 world_.startup),
-      written_(text_of(journal_)) {}
+      written_(text_of(journal_)) {
+  // The machine is not to delete itself between two looks.
+  world_.times.poll = std::min(world_.times.poll, journal_.spec.silence / 4);
+}
 
 void Job::tell(const std::string& line) {
   const JobMachine* machine = journal_.there();
@@ -118,7 +121,7 @@ void Job::close_in_time() {
 }
 
 void Job::stage() {
-  world_.stage();
+  world_.stage([this] { require_lead(); });
   go(JobStep::machine);
 }
 
@@ -179,7 +182,12 @@ void Job::start_command(const TpuNode& node) {
     return fail(str(journal_.fruitless, " starts in a row came to no new checkpoint"));
   journal_.log_end.clear();
   save();
-  world_.workers.start(node, journal_.spec.command);
+  try {
+    world_.workers.start(node, journal_.spec.command);
+  } catch (const SystemError& error) {
+    return useless(error.what());
+  }
+  useless_since_ = 0;
   ++journal_.starts;
   ++journal_.fruitless;
   tell(str("started", journal_.starts > 1 ? str(", for the ", journal_.starts, ". time") : ""));
@@ -202,7 +210,11 @@ void Job::keep_log(const TpuNode& node) {
   try {
     world_.workers.keep_log(node);
     tell(str("its log is in ", join_path(journal_.spec.folder, "log")));
-  } catch (const SystemError& error) {
+  } catch (const Stopped&) {
+    throw;
+  } catch (const BugError&) {
+    throw;
+  } catch (const Error& error) {
     tell(first_line(error.what()));
   }
 }
@@ -232,7 +244,7 @@ void Job::train() {
   } catch (const SystemError& error) {
     return unheard(error.what());
   }
-  useless_since_ = 0;
+  if (look.state == JobWorkers::Look::State::running) useless_since_ = 0;
   was_reached_ = true;
   journal_.machines.back().deadline = world_.now() + left;
   const bool has_ended = look.state == JobWorkers::Look::State::ended;

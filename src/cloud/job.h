@@ -66,7 +66,10 @@ struct JobWorld {
   std::function<void(const std::string& line)> tell = {};
   std::function<void(const std::string& text)> log = {};  // what the command prints
   StartupScript startup = {};
-  std::function<void()> stage = {}, fetch = {};  // data to the bucket, results from it
+  // Data to the bucket, which asks whether it still leads before what another's data would be lost
+  // by; results from it.
+  std::function<void(const std::function<void()>& require_lead)> stage = {};
+  std::function<void()> fetch = {};
   std::function<std::optional<std::int64_t>()> newest_checkpoint = {};
   JobTimes times = {};
 };

@@ -15,10 +15,6 @@ constexpr int kLooksAtNothing = 2;
 
 bool is_halted(const std::string& state) { return state == "STOPPED" || state == "STOPPING"; }
 
-bool is_operation_gone(const std::string& text) {
-  return text.find("no such operation") != text.npos || text.find("not found") != text.npos;
-}
-
 }  // namespace
 
 bool JobMachines::Seen::is_going() const {
@@ -58,10 +54,34 @@ std::vector<JobMachines::Seen> JobMachines::look() {
   return out;
 }
 
+// That of the machine first: it is not kept because another zone does not answer.
+bool JobMachines::drop_all() {
+  std::vector<std::string> zones;
+  for (const JobSpec::Zone& zone : journal_.spec.zones) zones.push_back(zone.name);
+  if (const JobMachine* machine = journal_.there())
+    std::ranges::stable_partition(zones,
+                                  [&](const std::string& zone) { return zone == machine->zone; });
+  bool some = false;
+  for (const std::string& zone : zones)
+    if (const Seen seen = look_in(zone); seen.is_there()) some = drop({seen}, nullptr) || some;
+  return some;
+}
+
 double JobMachines::rate_in(const std::string& zone) const {
   for (const JobSpec::Zone& each : journal_.spec.zones)
     if (each.name == zone) return each.dollars_an_hour;
   return 0;
+}
+
+// The machine of whoever took over has the same name. None is kept because the bucket does not say
+// who that is.
+void JobMachines::require_lead_if_known() const {
+  try {
+    tools_.require_lead();
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error&) {
+  }
 }
 
 // Removes all but one; whether something was there to be removed.
@@ -73,6 +93,7 @@ bool JobMachines::drop(const std::vector<Seen>& all, const Seen* kept) {
     some = true;
     if (seen.is_going()) continue;
     const std::string state = seen.node ? seen.node->state : seen.queued->state;
+    require_lead_if_known();
     tools_.tell(str(seen.zone, ": ", name, " is ", state, ", and is deleted"));
     // What makes a node in its turn is deleted with it.
     if (!seen.queued || !tools_.tpu.dequeue(seen.zone, name)) tools_.tpu.remove(seen.zone, name);
@@ -126,12 +147,13 @@ void JobMachines::ask() {
                                  .operation = "",
                                  .dollars_an_hour = rate_in(zone),
                                  .asked = now,
-                                 .paid_from = spec.queued ? 0 : now,
-                                 .deadline = now + spec.silence});
-    tools_.save();  // before it is asked for: whoever comes next knows where to look
+                                 .paid_from = spec.queued ? 0 : now});
     tools_.tell(str(zone, ": ", machine_name(spec), " is asked for"));
   }
   JobMachine& machine = journal_.machines.back();
+  machine.asked = tools_.now();  // also where it was asked for before, without an answer
+  machine.deadline = machine.asked + spec.silence;
+  tools_.save();  // before it is asked for: whoever comes next knows where to look
   // Google ends its turn by itself, FAILED, whoever leads the job then. One that stands in the only
   // queue there is keeps its place.
   const QueueSpec queue{
@@ -170,13 +192,7 @@ void JobMachines::settle() {
     return;
   }
   if (machine.operation.empty()) return ask();
-  TpuApi::Progress progress;
-  try {
-    progress = tools_.tpu.progress(machine.operation);
-  } catch (const UsageError& error) {
-    if (!is_operation_gone(error.what())) throw;
-    progress.done = true;  // Google forgets operations after a while
-  }
+  const TpuApi::Progress progress = tools_.tpu.progress(machine.operation);
   if (!progress.done) return;
   if (progress.fault) {
     machine.operation.clear();
@@ -194,12 +210,14 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
     machine = nullptr;
   }
   if (machine == nullptr) {  // of an earlier process whose journal was lost
-    const double last = journal_.machines.empty() ? now : journal_.machines.back().gone;
+    const double made = kept.node ? created_at(*kept.node) : 0;
     journal_.machines.push_back({.zone = kept.zone,
                                  .operation = "",
                                  .dollars_an_hour = rate_in(kept.zone),
                                  .asked = now,
-                                 .paid_from = kept.node ? last : 0});
+                                 .paid_from = made > 0    ? std::min(made, now)
+                                              : kept.node ? now
+                                                          : 0});
     tools_.save();
     machine = journal_.there();
   }
@@ -257,7 +275,7 @@ void JobMachines::remove() {
 }
 
 bool JobMachines::clear() {
-  if (drop(look(), nullptr)) {
+  if (drop_all()) {
     unseen_ = 0;
     return false;
   }
@@ -268,19 +286,29 @@ bool JobMachines::clear() {
     if (!is_unseen()) return false;
     close();
   }
-  return left().empty();
+  const auto rest = left();
+  if (rest.empty()) return true;
+  throw SystemError(str("not all that the job made is deleted: ", join(rest, ", ")));
 }
 
 std::vector<std::string> JobMachines::left() {
   std::vector<std::string> out;
   const std::string name = machine_name(journal_.spec);
-  for (const TpuNode& node : tools_.tpu.nodes(kAllZones).items) {
+  const auto nodes = tools_.tpu.nodes(kAllZones);
+  const auto queue = tools_.tpu.queued(kAllZones);
+  for (const TpuNode& node : nodes.items) {
     const auto label = node.labels.find(kRunLabel);
     const bool is_ours = label != node.labels.end() && label->second == journal_.spec.run;
     if (is_ours || node.name == name) out.push_back(str(node.name, " in ", node.zone));
   }
-  for (const TpuQueued& queued : tools_.tpu.queued(kAllZones).items)
+  for (const TpuQueued& queued : queue.items)
     if (queued.name == name) out.push_back(str(queued.name, " in the queue of ", queued.zone));
+  const auto is_in = [](const std::vector<std::string>& silent, const std::string& zone) {
+    return std::ranges::find(silent, zone) != silent.end();
+  };
+  for (const JobSpec::Zone& zone : journal_.spec.zones)
+    if (is_in(nodes.unreachable, zone.name) || is_in(queue.unreachable, zone.name))
+      out.push_back(str("no answer from ", zone.name, ", and what is there is not known"));
   return out;
 }
 

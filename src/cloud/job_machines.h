@@ -38,9 +38,11 @@ class JobMachines {
   std::optional<TpuNode> current();
   // The one that is there is of no use.
   void remove();
-  // A step towards none; true once it is certain that none is there or will come.
+  // A step towards none; true once it is certain that none is there or will come. SystemError for
+  // what is left elsewhere in the project.
   bool clear();
-  // All that has the run's label anywhere in the project, "name in zone".
+  // All that has the run's label anywhere in the project, "name in zone", and those of the job's
+  // zones that do not answer.
   std::vector<std::string> left();
 
  private:
@@ -55,7 +57,9 @@ class JobMachines {
   std::vector<Seen> look();
   Seen look_in(const std::string& zone);
   void note(JobMachine& machine, const Seen& seen) const;
+  void require_lead_if_known() const;
   bool drop(const std::vector<Seen>& all, const Seen* kept);
+  bool drop_all();
   std::optional<TpuNode> await(const Seen& kept);
   void take_failures(const std::vector<Seen>& all);
   void settle();

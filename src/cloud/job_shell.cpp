@@ -36,6 +36,7 @@ JobWorkers::Look parse_look(const std::string& text) {
   if (words[0] == "running") out.state = State::running;
   if (words[0] == "ended" && words.size() > 2) {
     out.state = State::ended;
+    out.status = 137;  // also where none could be noted, as on a full disk
     std::from_chars(words[1].data(), words[1].data() + words[1].size(), out.status);
   }
   if (end == std::string::npos || (out.state == State::none && words[0] != "none"))

@@ -18,7 +18,7 @@ std::string start_job(const std::string& command) {
              "rm -rf \"$j\"; mkdir -m 700 \"$j\" || exit 1\n"
              "printf %s ",
              shell_word(command),
-             " > \"$j/command\"\n"
+             " > \"$j/command\" || exit 1\n"
              "setsid sh -c '\"${SHELL:-/bin/sh}\" \"$0/command\" >\"$0/log\" 2>&1; "
              "echo $? >\"$0/exit.new\"; mv \"$0/exit.new\" \"$0/exit\"' \"$j\" "
              "</dev/null >/dev/null 2>&1 3<&- &\n"

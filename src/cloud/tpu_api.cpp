@@ -130,12 +130,6 @@ std::string TpuApi::in_zone(const std::string& zone, std::string_view what) cons
              what);
 }
 
-json TpuApi::get(const std::string& path, const std::string& what) {
-  const ApiAnswer answer = api_.call({.service = "tpu", .path = path});
-  if (answer.fault) throw_fault(*answer.fault, what, project_);
-  return answer.body;
-}
-
 json TpuApi::list(const std::string& path, const char* field, const std::string& what,
                   std::vector<std::string>* unreachable, bool* is_unknown) {
   json all = json::array();
@@ -258,7 +252,10 @@ std::optional<std::string> TpuApi::remove(const std::string& zone, const std::st
 }
 
 TpuApi::Progress TpuApi::progress(const std::string& operation) {
-  const json body = get("/v2/" + operation, operation);
+  const auto known =
+      unless_missing(api_.call({.service = "tpu", .path = "/v2/" + operation}), operation);
+  if (!known) return {.done = true};
+  const json& body = *known;
   Progress out{is_true(body, "done"), std::nullopt};
   const json error = object_in(body, "error");
   if (!error.contains("message")) return out;

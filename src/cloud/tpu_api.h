@@ -133,10 +133,11 @@ class TpuApi {
                                                                    const std::string& path);
   // Nothing when there is no such node.
   std::optional<std::string> remove(const std::string& zone, const std::string& name);
-  // Whether the operation has ended; with a fault where it failed.
+  // Whether the operation has ended; with a fault where it failed. One that Google knows no more,
+  // as after a while, has.
   struct Progress {
     bool done = false;
-    std::optional<ApiFault> fault;
+    std::optional<ApiFault> fault = {};
   };
   Progress progress(const std::string& operation);
 
@@ -146,7 +147,6 @@ class TpuApi {
                                                const std::string& what) const;
   std::optional<std::string> operation_of(const ApiAnswer& answer, const std::string& what) const;
   std::string in_zone(const std::string& zone, std::string_view what) const;
-  nlohmann::json get(const std::string& path, const std::string& what);
   // All pages of the list in `field`; unreachable zones are added. Where `is_unknown` is given it
   // becomes true, and nothing is thrown, for a list that the API does not have.
   nlohmann::json list(const std::string& path, const char* field, const std::string& what,

@@ -117,7 +117,7 @@ JobLead CloudJob::lead(const std::vector<std::string>& settings, const std::stri
   all.insert(all.end(), settings.begin(), settings.end());
   StagedRecipe staged = staged_recipe(load_recipe(recipe(), all), spec.folder);
   staged.files.push_back({package(), staged_package(spec)});
-  lead.stage = [staged, spec](const auto& tell) {
+  lead.stage = [staged, spec](const auto& tell, const auto&) {
     GoogleApi api = job_api();
     stage_files(api, staged.files, spec.folder, tell);
     write_file(spec.folder + "/recipe.yaml", staged.text);

@@ -216,16 +216,6 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
              staged_recipe(load_recipe(recipe(), {"out=" + out()}), "gs://bucket/finished").text);
   expect_refusal(good + "--name finished",
                  HasSubstr("gs://bucket/finished: the job of this recipe is done"));
-  JobJournal going;
-  going.step = JobStep::machine;
-  going.spec.node.accelerator_type = "v3-8";
-  going.spec.zones = {{"us-central1-b", 8}};
-  write_file("gs://bucket/going/cloud-job.json", json_of(going).dump());
-  write_file("gs://bucket/going/recipe.yaml",
-             staged_recipe(load_recipe(recipe(), {"out=" + out()}), "gs://bucket/going").text);
-  expect_refusal(good + "--name going",
-                 HasSubstr("gs://bucket/going: its job goes on with v3-8 in us-central1-b, not "
-                           "v3-8, spot, in us-central1-a\n  hint: smelt cloud watch gs://"));
   expect_refusal(good + "--until soon", HasSubstr("'soon' is neither a date nor a length of time"));
   expect_refusal(good + "--runtime-version tpu-vm-base", HasSubstr("Ubuntu 20.04"));
   expect_refusal(good + "--set out=gs://bucket/x", HasSubstr("a job's run lies below --bucket"));

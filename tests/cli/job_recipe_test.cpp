@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include "base/error.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "support/error_of.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -45,6 +47,15 @@ TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
                                         "gs://b/job/input/vocab.file/tokenizer_config.json",
                                         "gs://b/job/input/text.input/a.txt"}));
   EXPECT_THAT(out.text, HasSubstr("file: \"gs://b/job/input/vocab.file/vocab.txt\"\n"));
+}
+
+// Where all goes that a job did not put there.
+TEST_F(JobRecipe, WhatItNamesDoesNotLieAmongItsOwnCopies) {
+  write("a.txt");
+  EXPECT_THAT(error_of<UsageError>([&] { staged({"train.init=gs://b/job/input/bert"}); }),
+              HasSubstr("train.init: gs://b/job/input/bert lies in gs://b/job/input, where only "
+                        "what the job itself copies there is kept\n  hint: --name NAME"));
+  EXPECT_THAT(staged({"train.init=gs://b/job/inputs/bert"}).text, HasSubstr("inputs/bert"));
 }
 
 // What else lies there is none of the job's business.

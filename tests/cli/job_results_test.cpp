@@ -97,6 +97,46 @@ TEST_F(JobResults, AFolderWithCheckpointsTakesTheirRecipeAlone) {
   EXPECT_EQ(longer.status, 0) << longer.text;
 }
 
+TEST_F(JobResults, AFolderWithOnesOwnFilesIsNoJobs) {
+  write_below("gs://bucket/mine", "input/text.txt", "mine");
+  expect_refusal(run_line("mine") + "--yes",
+                 AllOf(HasSubstr("gs://bucket/mine/input: here are files that no job put here, "
+                                 "text.txt among them"),
+                       HasSubstr("hint: --name NAME is another folder")));
+  EXPECT_EQ(read_file("gs://bucket/mine/input/text.txt"), "mine");
+}
+
+TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
+  const std::string folder = "gs://bucket/goes";
+  write_file(folder + "/recipe.yaml",
+             staged_recipe(load_recipe(recipe(), {"out=" + out()}), folder).text);
+  const auto line_of = [&](const auto& change) {
+    JobJournal job;
+    job.spec = spec();
+    job.spec.folder = folder;
+    job.spec.user = "me";
+    job.spec.budget = 3;
+    job.step = JobStep::train;
+    change(job.spec);
+    write_file(join_path(folder, kJournalName), json_of(job).dump());
+    return run_line("goes") + "--dry-run --price 7";
+  };
+  const CommandOutput longer = run_smelt(line_of([](JobSpec&) {}));
+  EXPECT_EQ(longer.status, 0) << longer.text;
+  EXPECT_THAT(longer.text, AllOf(HasSubstr("at most $5.00"), HasSubstr("$7.00 an hour")));
+  EXPECT_THAT(run_smelt(line_of([](JobSpec& was) { was.package_sha256 = "x"; })).text,
+              HasSubstr("note: the job goes on with the package that it has, not with "));
+  const auto goes_on = [](const std::string& words) {
+    return HasSubstr("gs://bucket/goes: its job goes on, where " + words);
+  };
+  expect_refusal(line_of([](JobSpec& was) { was.zones[0].name = "us-central1-b"; }),
+                 goes_on("--zone was us-central1-b, and is us-central1-a"));
+  expect_refusal(line_of([](JobSpec& was) { was.queued = true; }),
+                 goes_on("--queued was set, and is not set"));
+  expect_refusal(line_of([](JobSpec& was) { was.user = "you"; }),
+                 goes_on("--user was you, and is me"));
+}
+
 TEST_F(JobResults, ThatComeInPartLeaveNoCheckpoint) {
   JobSpec spec = this->spec();
   const std::string run = spec.folder + "/run", model = out() + "/model";

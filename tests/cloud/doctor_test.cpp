@@ -92,6 +92,21 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
   EXPECT_THAT(account("reads@x"),
               AllOf(HasSubstr("ok: reads@x has no role of its own on bucket; whether its project"),
                     HasSubstr("--member=serviceAccount:reads@x")));
+  // And whether its machine may delete itself.
+  const auto rights = [&](const std::string& name) {
+    return said(ask({"p", "", {}, "gs://bucket", "", name}), "machine's rights");
+  };
+  EXPECT_THAT(rights("writes@x"), HasSubstr("ok: writes@x: you may not see what it may do in p; "
+                                            "whether its machine may delete itself is asked"));
+  google_.answer("/v1/projects/p:getIamPolicy", {200, R"({"bindings": [
+      {"role": "roles/tpu.viewer", "members": ["serviceAccount:writes@x"]},
+      {"role": "roles/tpu.admin", "members": ["user:me", "serviceAccount:goes@x"]}]})"});
+  EXPECT_EQ(rights("goes@x"),
+            "ok: goes@x has roles/tpu.admin, and its machine may delete itself | ");
+  EXPECT_THAT(rights("writes@x"),
+              AllOf(HasSubstr("ok: writes@x has no role of its own in p by which its machine may "
+                              "delete itself"),
+                    HasSubstr("--member=serviceAccount:writes@x --role=roles/tpu.admin")));
   google_.answer(
       "/storage/v1/b/bucket/iam/testPermissions?permissions=storage.objects.create&permissions="
       "storage.objects.delete&permissions=storage.objects.get&permissions=storage.objects.list",

@@ -54,8 +54,9 @@ class EmptyHome {
  private:
   const ScopedVariable home_{"HOME", dir.path()}, config_{"CLOUDSDK_CONFIG"},
       named_{"GOOGLE_APPLICATION_CREDENTIALS"}, machine_{"GCE_METADATA_HOST", "127.0.0.1:1"},
-      root_{"GCE_METADATA_ROOT"}, project_{"GOOGLE_CLOUD_PROJECT"}, core_{"CLOUDSDK_CORE_PROJECT"},
-      active_{"CLOUDSDK_ACTIVE_CONFIG_NAME"}, trusted_{"SMELT_TRUSTED_ENDPOINTS"};
+      root_{"GCE_METADATA_ROOT", "127.0.0.1:1"}, project_{"GOOGLE_CLOUD_PROJECT"},
+      core_{"CLOUDSDK_CORE_PROJECT"}, active_{"CLOUDSDK_ACTIVE_CONFIG_NAME"},
+      trusted_{"SMELT_TRUSTED_ENDPOINTS"};
 };
 
 }  // namespace smelt

@@ -194,6 +194,8 @@ ServedAnswer JobScenario::serve(const ServedRequest& request) {
 JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   may_kill();
   pass(1);
+  if (rules.locked_out_at > 0 && now_ >= kBegin + rules.locked_out_at)
+    throw UsageError("its public key is missing");
   if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
   const auto found = workers_.find(str(node.zone, "/", node.name));
   if (found == workers_.end() || !found->second.ready) throw SystemError("the connection broke");
@@ -215,6 +217,7 @@ void JobScenario::start(const TpuNode& node, const std::string&) {
   Worker& worker = reach(node);
   if (worker.runs && had_rival_) return;  // as the worker's shell refuses it
   if (worker.runs) found("started twice");
+  if (rules.unstartable) throw SystemError("mkdir: No space left on device");
   worker.runs = true;
   worker.ended = worker.is_log_kept = false;
   worker.stops_at = 0;
@@ -282,7 +285,7 @@ void JobScenario::supervise() {
                  [this](const std::string& line) { told += str(now_ - kBegin, " ", line, "\n"); },
                  [this](const std::string& text) { printed += text; },
                  [](const std::string&, double seconds) { return std::to_string(seconds); },
-                 [] {},
+                 [this](const auto& require_lead) { stage(require_lead); },
                  [] {},
                  [this]() -> std::optional<std::int64_t> {
                    if (checkpoint == 0) return std::nullopt;
@@ -291,7 +294,15 @@ void JobScenario::supervise() {
   lead(world);
 }
 
+void JobScenario::stage(const std::function<void()>& require_lead) {
+  const int before = taken_;
+  may_kill();
+  require_lead();
+  if (taken_ != before) found("it stages over the data of whoever took over");
+}
+
 void JobScenario::lead(JobWorld& world) {
+  world.times = times;
   const auto from = [this](const std::optional<std::string>& kept) {
     if (kept) return parse_journal(*kept, "journal");
     JobJournal journal;
@@ -300,6 +311,7 @@ void JobScenario::lead(JobWorld& world) {
     return journal;
   };
   Job job(take_lead(world.store, world.owner, world.now, from), world);
+  ++taken_;
   outcome = job.run().outcome;
   why = job.journal().why;
   journal_dollars = dollars_so_far(job.journal(), now_);

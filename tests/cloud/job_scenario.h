@@ -23,7 +23,8 @@ struct ScenarioRules {
   double no_capacity = 0;  // share of time in which a zone has none
   bool abandoned = false;  // after the first kill nobody comes back
   bool powerless = false;  // the machine's account may not delete it
-  bool uninstallable = false;
+  bool uninstallable = false, unstartable = false;
+  double locked_out_at = 0;   // seconds from the begin: no key opens the worker then; 0 = never
   double install_takes = 60;  // seconds, each of its two parts
 };
 
@@ -43,6 +44,7 @@ class JobScenario : private JobWorkers {
   // A second supervisor takes over at the so many'th instant of the first, is killed at a later one
   // of its own, and the first goes on as if nothing had been. 0 = never.
   int rival_at = 0, rival_lasts = 0;
+  JobTimes times;
   int crashes_with = 0;  // the command, at its first step
   // Seconds from the begin, until when the supervisor is killed; for which nobody comes then. 0 =
   // not.
@@ -88,6 +90,7 @@ class JobScenario : private JobWorkers {
 
   bool chance(double share) { return std::uniform_real_distribution<>(0, 1)(draw_) < share; }
   void supervise();
+  void stage(const std::function<void()>& require_lead);
   void lead(JobWorld& world);
   void may_kill();
   void meet_rival();
@@ -106,7 +109,7 @@ class JobScenario : private JobWorkers {
   double now_ = kBegin;
   bool killed_ = false, is_rival_ = false, had_rival_ = false;
   std::optional<std::string> journal_;
-  int generation_ = 0, jobs_ = 0;
+  int generation_ = 0, jobs_ = 0, taken_ = 0;  // how often somebody took the lead
   std::map<std::string, std::string> states_;
   std::map<std::string, Worker> workers_;  // by "zone/name"
   FakeTpu fake_;

@@ -82,6 +82,9 @@ TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
               s.rules.install_takes = 1500;
             }),
             "5 machines and starts in a row came to no new checkpoint; the machine is lost");
+  EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unstartable = true; }),
+            "5 machines and starts in a row came to no new checkpoint; mkdir: No space left on "
+            "device");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unreached = 1; }),
             "5 machines and starts in a row came to no new checkpoint; ssh: connect to host: "
             "Connection timed out");
@@ -127,6 +130,17 @@ TEST_F(JobScenarios, AllThatWasPrintedIsShownBeforeTheMachineGoes) {
   }
 }
 
+// Nobody waits for it to delete itself.
+TEST_F(JobScenarios, AMachineThatLetsNobodyInIsDeletedAllTheSame) {
+  JobScenario scenario(7, google_);
+  scenario.spec.until = kBegin + 3000;
+  scenario.rules.locked_out_at = 2000;
+  scenario.run();
+  EXPECT_EQ(scenario.outcome, "until");
+  EXPECT_NE(scenario.told.find("smelt-r7-1 is READY, and is deleted"), std::string::npos)
+      << scenario.told;
+}
+
 // An installation that hangs is paid for, too.
 TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
   JobScenario scenario(7, google_);
@@ -153,6 +167,14 @@ TEST_F(JobScenarios, DaysOfAbsenceAreNotPaidFor) {
     EXPECT_EQ(join(scenario.faults_found, "; "), "");
     EXPECT_NEAR(scenario.journal_dollars, scenario.dollars, 0.5);
   }
+}
+
+TEST_F(JobScenarios, LooksAreNotFurtherApartThanTheSilence) {
+  JobScenario scenario(7, google_);
+  scenario.spec.silence = scenario.times.poll = 600;
+  scenario.run();
+  EXPECT_EQ(scenario.outcome, "done") << scenario.told;
+  EXPECT_EQ(scenario.machines, 1);
 }
 
 // Its machine is not deleted under who waits for it.

@@ -109,6 +109,9 @@ TEST_F(JobShellTest, TheLinesOfEachWorkerAreItsOwn) {
   for (int worker = 0; worker < kWorkers; ++worker)
     EXPECT_THAT(log, AllOf(HasSubstr(str("[worker ", worker, "] I am ", worker, "\n")),
                            HasSubstr(str("[worker ", worker, "] no end\n"))));
+  // One that could not be noted is no good end.
+  write_file(home_of(1) + "/.smelt-job/exit", "");
+  EXPECT_EQ(shell_->look(node_, 600, {}).status, 137);
   EXPECT_EQ(told_, "");
 }
 

@@ -45,11 +45,12 @@ class JobMachinesTest : public TpuTest {
   }
 
   double now_ = 1000;
+  std::function<void()> lead_ = [] {};
   JobJournal journal_;
   std::vector<JobJournal> saved_;
   JobMachines machines_{journal_,
                         {tpu_, [this] { return now_; }, [this] { saved_.push_back(journal_); },
-                         [] {}, [](const std::string&) {}},
+                         [this] { lead_(); }, [](const std::string&) {}},
                         [](const std::string& zone, double seconds) {
                           return str("guard of ", zone, " for ", seconds);
                         }};
@@ -110,6 +111,60 @@ TEST_F(JobMachinesTest, WhatGotNoAnswerIsWaitedForBeforeItIsCalledGone) {
   EXPECT_EQ(places().size(), 1u);
   EXPECT_GT(looks_until_clear(), 3);
   EXPECT_TRUE(fake_.states().empty());
+}
+
+TEST_F(JobMachinesTest, TheLastRequestIsWaitedForAndNotTheFirst) {
+  fake_.obeys_lost = false;
+  fake_.lost_answers = {{.hangs_up = true}};
+  machines_.seek();
+  now_ += 600;
+  fake_.obeys_lost = true;
+  fake_.lost_answers = {{.hangs_up = true}};
+  fake_.hidden_looks = 3;
+  machines_.seek();
+  EXPECT_EQ(places().size(), 1u);
+  looks_until_clear();
+  EXPECT_TRUE(fake_.states().empty());
+}
+
+TEST_F(JobMachinesTest, NoneIsKeptBecauseAnotherZoneDoesNotAnswer) {
+  fake_.zones[kZone].capacity = 0;
+  ASSERT_TRUE(seek(6));
+  fake_.zones[kZone].answers = false;
+  for (int look = 0; look < 2; ++look) EXPECT_THROW(machines_.clear(), SystemError);
+  EXPECT_TRUE(fake_.states().empty());
+  fake_.zones[kZone].answers = true;
+  looks_until_clear();
+}
+
+TEST_F(JobMachinesTest, WhatIsLeftAndWhatIsNotKnownIsSaid) {
+  EXPECT_TRUE(machines_.clear());
+  fake_.zones["us-central1-b"].answers = fake_.zones["europe-west4-a"].answers = false;
+  EXPECT_THAT(machines_.left(),
+              ElementsAre("no answer from us-central1-b, and what is there is not known"));
+  fake_.zones["us-central1-b"].answers = fake_.zones["europe-west4-a"].answers = true;
+  journal_.spec.node.labels["smelt-run"] = "r1";
+  tpu_.create("europe-west4-a", "another", journal_.spec.node);
+  EXPECT_THAT(error_of<SystemError>([&] { machines_.clear(); }),
+              HasSubstr("not all that the job made is deleted: another in europe-west4-a"));
+}
+
+TEST_F(JobMachinesTest, OnlyWhoLeadsDeletesIt) {
+  ASSERT_TRUE(seek(5));
+  lead_ = [] { throw TakenOver("another leads"); };
+  EXPECT_THROW(machines_.remove(), TakenOver);
+  EXPECT_THROW(machines_.clear(), TakenOver);
+  EXPECT_EQ(fake_.states().at("us-central1-a/smelt-r1"), "READY");
+  lead_ = [] { throw SystemError("the bucket does not answer"); };
+  looks_until_clear();
+  EXPECT_TRUE(fake_.states().empty());
+}
+
+TEST_F(JobMachinesTest, OneThatTheJournalHasLostIsPaidForFromWhenItWasMade) {
+  fake_.seconds = now_ - 900;
+  make(kZone);
+  ASSERT_TRUE(seek(2));
+  EXPECT_NEAR(dollars_so_far(journal_, now_), 0.6, 0.1);
 }
 
 TEST_F(JobMachinesTest, WhatCameInTheQueueIsPaidForFromThen) {

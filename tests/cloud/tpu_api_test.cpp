@@ -44,6 +44,7 @@ TEST_F(TpuApiTest, ANodeIsMadeFoundAndDeleted) {
   EXPECT_EQ(tpu_.node(kZone, "bert-1")->state, "CREATING");
   EXPECT_FALSE(tpu_.progress(begun.operation).done);
   EXPECT_TRUE(tpu_.progress(begun.operation).done);
+  EXPECT_TRUE(tpu_.progress(begun.operation + "0").done);  // as of one that is forgotten
   const TpuNode node = *tpu_.node(kZone, "bert-1");
   EXPECT_EQ(node.name, "bert-1");
   EXPECT_EQ(node.zone, kZone);

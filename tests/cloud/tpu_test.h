@@ -25,6 +25,8 @@ class TpuTest : public testing::Test {
   FakeTpu fake_;
   HttpServer server_{[this](const ServedRequest& request) { return fake_.serve(request); }};
   const ScopedVariable url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url("")};
+  const ScopedVariable no_projects_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER",
+                                    google_.url("")};
   GoogleApi api_ = connect();
   TpuApi tpu_{api_, "p"};
 };

@@ -47,12 +47,15 @@ class MetadataServer {
       std::this_thread::sleep_for(busy);
       for (const std::string& answer : answers) {
         const Descriptor taken = asking();
+        if (!taken.is_open()) return;
         std::this_thread::sleep_for(late);
         EXPECT_EQ(::send(taken.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
                   std::ssize(answer));
       }
     });
   }
+  // Where nobody asks any more it waits for nobody.
+  ~MetadataServer() { ::shutdown(socket_.get(), SHUT_RDWR); }
   const std::string& root() const { return root_; }
   // With a request; of a busy server it is the only one that waits, others are not answered.
   Descriptor connection() const {
@@ -65,10 +68,11 @@ class MetadataServer {
   }
 
  private:
-  // The next connection that brings a request.
+  // The next connection that brings a request; none once this one goes.
   Descriptor asking() const {
     while (true) {
       Descriptor taken(::accept(socket_.get(), nullptr, nullptr));
+      if (!taken.is_open()) return taken;
       char request[1024];
       if (::recv(taken.get(), request, sizeof request, 0) > 0) return taken;
     }
