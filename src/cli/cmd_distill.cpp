@@ -45,7 +45,8 @@ Recipe recipe_for(const DistillFlags& f) {
                                     "distill.teacher=" + run};
   if (of_teacher.model.contains("like")) settings.emplace_back("model.like=");
   if (of_teacher.compress.is_on())  // what is taught is not cut once more
-    for (const char* none : {"layers=0", "decoder_layers=0", "ffn=1", "heads=1", "macs=1", "int8=false"})
+    for (const char* none :
+         {"layers=0", "decoder_layers=0", "ffn=1", "heads=1", "macs=1", "int8=false"})
       settings.push_back(str("compress.", none));
   if (of_teacher.type->name == "bert")
     add_sizes(encoder_config_json(encoder_in(f.student, "compress distill")), of_teacher, settings);

@@ -268,6 +268,12 @@ JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accele
   return judged;
 }
 
+void note_package(const JobJournal& job, const JobSpec& spec) {
+  if (job.spec.package_sha256 != spec.package_sha256)
+    std::cerr << "note: the job goes on with the package that it has, not with " << spec.package
+              << "\n";
+}
+
 }  // namespace
 
 void run_job(const JobOptions& o) {
@@ -294,9 +300,7 @@ void run_job(const JobOptions& o) {
   if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
   show(o, planned, judged.planned);
-  if (planned.spec.package_sha256 != spec.package_sha256)
-    std::cerr << "note: the job goes on with the package that it has, not with " << spec.package
-              << "\n";
+  note_package(planned, spec);
   if (o.dry_run) return;
   require_agreement(o.yes, "run it?", "nothing was made; --yes runs it");
   JobLead lead{.folder = spec.folder,
