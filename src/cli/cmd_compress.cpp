@@ -271,7 +271,7 @@ nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
 
 void run_prune(PruneFlags& f, const CLI::App& command) {
   if (const auto sparse = sparse_job(f.sparse, command, f.job.from, f.job.to))
-    return make_sparse(*sparse, {f.tuned, f.settings}, f.json);
+    return make_sparse(*sparse, {f.tuned, f.settings, f.sparse.penalty}, f.json);
   f.job.data.rows.format = parse_file_format(f.format);
   f.job.data.rows.header = choose_of("--header", f.header, kHeaders);
   if (command.count("--layers") > 0) f.job.layers.count = f.layers;

@@ -16,7 +16,7 @@ namespace smelt {
 namespace {
 
 constexpr const char *kSparsity = "--sparsity", *kNm = "--nm", *kMethod = "--method",
-                     *kMagnitude = "magnitude";
+                     *kMagnitude = "magnitude", *kSoft = "soft", *kPenalty = "--penalty";
 
 double zeros_of(const Sparsified::Tensor& tensor) {
   return share(tensor.weights - tensor.not_zero, tensor.weights);
@@ -35,7 +35,7 @@ nlohmann::ordered_json sparse_json(const SparsifyJob& job, const Sparsified& don
 }
 
 void check_method(const std::string& method) {
-  const std::array<std::string, 3> known{"fisher", kMagnitude, kMovement};
+  const std::array<std::string, 4> known{"fisher", kMagnitude, kMovement, kSoft};
   if (method.empty() || std::ranges::find(known, method) != known.end()) return;
   throw UsageError(str("compress: ", kMethod, " ", method, ": there is no such method"),
                    did_you_mean(method, known));
@@ -44,8 +44,13 @@ void check_method(const std::string& method) {
 // Nothing moves in a model that does not learn.
 void check_movement(const SparsifyJob& job, const CLI::App& command) {
   if (command.count("--tune") == 0)
-    throw UsageError("compress: --method movement without --tune: weights move while they learn",
-                     "name a new folder to train in with --tune, or take --method magnitude");
+    throw UsageError(
+        str("compress: ", kMethod, " ", job.by, " without --tune: weights move while they learn"),
+        "name a new folder to train in with --tune, or take --method magnitude");
+  if (job.by == kSoft && (job.nm || job.sparsity))
+    throw UsageError(str("compress: ", kMethod, " soft with ", job.nm ? kNm : kSparsity,
+                         ": how many weights become 0 follows from ", kPenalty),
+                     str("leave it out, or take ", kMethod, " movement"));
   if (job.nm)
     throw UsageError("compress: --method movement with --nm, which keeps the largest of neighbours",
                      "give --sparsity, or take --method magnitude");
@@ -75,6 +80,8 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
   settings.push_back("train.nm=" + (job.nm ? nm_text(*job.nm) : std::string()));
   settings.push_back(str("train.sparsity=", nlohmann::json(job.sparsity.value_or(0)).dump()));
   settings.push_back("train.prune_by=" + job.by);
+  if (job.by == kSoft)
+    settings.push_back(str("train.prune_penalty=", nlohmann::json(run.penalty).dump()));
   teach_itself(job.from, run.folder, settings);
   job.is_tuned = true;
   job.from = run.folder;
@@ -83,10 +90,16 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
 }  // namespace
 
 void add_sparse_flags(CLI::App& command, SparseFlags& f) {
-  command.add_option(kMethod, f.method,
-                     "what chooses: fisher cuts neurons and heads that the loss hangs on least; "
-                     "magnitude sets the smallest weights to 0, movement, with --tune, those that "
-                     "learning takes towards 0: a smaller file, NOT faster");
+  command.add_option(
+      kMethod, f.method,
+      "what chooses: fisher cuts neurons and heads that the loss hangs on least; "
+      "magnitude sets the smallest weights to 0, movement, with --tune, those that "
+      "learning takes towards 0, soft, with --tune, as many as --penalty has for it: a "
+      "smaller file, NOT faster");
+  command
+      .add_option(kPenalty, f.penalty,
+                  "of soft: more of it, and more weights become 0; what it comes to is tried out")
+      ->capture_default_str();
   command.add_option(kSparsity, f.sparsity,
                      "of magnitude: the share of attention's and feed-forward's weights, all taken "
                      "together, that becomes 0");
@@ -99,7 +112,9 @@ std::optional<SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& comm
                                       const std::string& from, const std::string& to) {
   check_method(f.method);
   const bool has_share = command.count(kSparsity) > 0, has_nm = command.count(kNm) > 0;
-  const bool of_weights = f.method == kMagnitude || f.method == kMovement;
+  const bool of_weights = f.method == kMagnitude || f.method == kMovement || f.method == kSoft;
+  if (command.count(kPenalty) > 0 && f.method != kSoft)
+    throw UsageError(str("compress: ", kPenalty, " is of ", kMethod, " soft"), "leave it out");
   if (!has_share && !has_nm && !of_weights) return std::nullopt;
   const std::string asked = has_share ? kSparsity : has_nm ? kNm : str(kMethod, " ", f.method);
   if (!f.method.empty() && !of_weights)
@@ -111,7 +126,7 @@ std::optional<SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& comm
   if (has_share) job.sparsity = f.sparsity;
   if (has_nm) job.nm = parse_nm(f.nm, str("compress: ", kNm));
   if (!f.method.empty()) job.by = f.method;
-  if (job.by == kMovement) check_movement(job, command);
+  if (job.by == kMovement || job.by == kSoft) check_movement(job, command);
   return job;
 }
 

@@ -12,12 +12,13 @@ namespace smelt {
 
 struct SparseFlags {
   std::string method, nm;
-  double sparsity = 0;
+  double sparsity = 0, penalty = 5;
 };
 // A run that the model first learns in, with its zeros.
 struct SparseRun {
   std::string folder;                 // empty: none
   std::vector<std::string> settings;  // of its recipe
+  double penalty = 5;                 // softly
 };
 
 void add_sparse_flags(CLI::App& command, SparseFlags& flags);

@@ -18,6 +18,8 @@ namespace {
 
 using nlohmann::json;
 
+bool is_soft(const SparsifyJob& job) { return job.by == "soft"; }
+
 // What is left of a matrix.
 struct Thinned {
   std::string module;
@@ -28,6 +30,7 @@ struct Thinned {
 }  // namespace
 
 void check_sparsity(const SparsifyJob& job) {
+  if (is_soft(job)) return;
   if (job.sparsity.has_value() == job.nm.has_value())
     throw UsageError(job.nm ? "compress: --sparsity and --nm: a pattern says itself how much stays"
                             : "compress: --method magnitude, and not how much becomes 0",
@@ -106,6 +109,15 @@ std::vector<Thinned> by_share(const LayerMatrices& all, double sparsity) {
   return out;
 }
 
+std::vector<Thinned> as_it_is(const LayerMatrices& all) {
+  std::vector<Thinned> out;
+  for (const std::string& name : all.names()) {
+    const auto zeros = static_cast<std::uint64_t>(std::ranges::count(all.values(name), 0.0F));
+    out.push_back(all.thinned(name, all.weights(name) - zeros, [](std::span<float>) {}));
+  }
+  return out;
+}
+
 std::vector<Thinned> by_pattern(const LayerMatrices& all, const NmPattern& nm) {
   for (const std::string& name : all.names())
     if (all.shape(name).dims[1] % nm.of != 0)
@@ -150,10 +162,8 @@ json step_json(const SparsifyJob& job, const Sparsified& done) {
            {"not_zero", done.not_zero},
            {"parameters", done.parameters},
            {"zeros", zeros}};
-  if (job.sparsity)
-    out["sparsity"] = *job.sparsity;
-  else
-    out["nm"] = nm_text(*job.nm);
+  if (job.sparsity) out["sparsity"] = *job.sparsity;
+  if (job.nm) out["nm"] = nm_text(*job.nm);
   return out;
 }
 
@@ -164,8 +174,9 @@ Sparsified sparsify_model(const SparsifyJob& job) {
   (void)OutputDirectory(job.to);  // which says at once that something is there
   const SourceFolder source = open_source_folder(job.from);
   const LayerMatrices all(source);
-  const std::vector<Thinned> left =
-      job.nm ? by_pattern(all, *job.nm) : by_share(all, *job.sparsity);
+  const std::vector<Thinned> left = is_soft(job) ? as_it_is(all)
+                                    : job.nm     ? by_pattern(all, *job.nm)
+                                                 : by_share(all, *job.sparsity);
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   Sparsified out{.tensors = {}, .bytes_before = source.bytes};
   for (const auto& [name, tensor] : source.tensors)

@@ -18,12 +18,12 @@ struct SparsifyJob {
   std::optional<double> sparsity = {};
   std::optional<NmPattern> nm = {};
   // What set to 0 what is 0 already of a model that has learned with its zeros, "magnitude" or
-  // "movement"; the smallest of the others follow.
+  // "movement"; the smallest of the others follow. "soft": its zeros are as they are.
   std::string by = "magnitude";
   bool is_tuned = false;  // it is known that the model has learned so
 };
 
-// UsageError for both of a share and a pattern or neither, and a share that is none.
+// UsageError for both of a share and a pattern or neither, but softly, and a share that is none.
 void check_sparsity(const SparsifyJob& job);
 
 struct Sparsified {

@@ -28,8 +28,9 @@ double sparsity_at(const PruningSchedule& schedule, std::int64_t step);
 
 // What chooses the weights that stay: how large they are, or how far what they learned has taken
 // them from 0 (Sanh et al. 2020, arXiv 2005.07683: -sum of dL/dw w over the steps; there a rate and
-// Adam weigh the sum, and what has become 0 may come back).
-enum class PruneBy : std::uint8_t { magnitude, movement };
+// Adam weigh the sum, and what has become 0 may come back); or a score that learns
+// (soft_pruning.h), where the schedule's share is the threshold's.
+enum class PruneBy : std::uint8_t { magnitude, movement, soft };
 
 struct Pruning {
   PruningSchedule schedule = {};

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "examples/example_files.h"
+#include "optim/soft_pruning.h"
 #include "recipe/distillation.h"
 #include "recipe/epochs.h"
 #include "recipe/evaluation.h"
@@ -29,6 +30,7 @@ namespace {
 
 Pruning pruning_of(const TrainSection& t, std::int64_t warmup_steps) {
   if (!t.nm.empty()) return prune_in_pattern(parse_nm(t.nm, "train.nm"));
+  if (t.prune_by == "soft") return prune_softly(t.steps, warmup_steps);
   if (t.sparsity == 0) return {};
   return prune_over(t.steps, warmup_steps, t.sparsity,
                     t.prune_by == kMovement ? PruneBy::movement : PruneBy::magnitude);
@@ -46,6 +48,9 @@ TrainingConfig training_config(const TrainSection& t, const Task& task) {
   c.pruning = pruning_of(t, c.schedule.warmup_steps);
   if (c.pruning.any()) c.optimizer = keeping_zeros(std::move(c.optimizer));
   if (c.pruning.by == PruneBy::movement) c.optimizer = counting_movement(std::move(c.optimizer));
+  if (c.pruning.by == PruneBy::soft)
+    c.optimizer = learning_scores(std::move(c.optimizer), {t.prune_penalty, t.prune_rate},
+                                  c.pruning.schedule);
   c.ema_decay = t.ema_decay;
   if (t.spike_action != "none")
     c.spikes = {.action = t.spike_action == "skip" ? SpikeAction::skip : SpikeAction::rewind,

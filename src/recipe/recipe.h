@@ -88,6 +88,7 @@ struct TrainSection {
   bool fake_quant = false;
   double sparsity = 0;
   std::string prune_by = "magnitude", nm = {};
+  double prune_penalty = 5, prune_rate = 1e-2;
   std::string mesh = "auto", mesh_rules = "";
   bool split_slots = false;
   std::int64_t seed = 12345;

@@ -221,23 +221,32 @@ static void check_pruned_run(const RecipeChecks& checks, const Recipe& r, const 
 // Weights that become 0 while a model learns.
 static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
   const TrainSection& t = r.train;
-  const bool by_share = t.sparsity != 0, by_pattern = !t.nm.empty();
+  const bool by_share = t.sparsity != 0, by_pattern = !t.nm.empty(), softly = t.prune_by == "soft";
   checks.require(t.sparsity >= 0 && t.sparsity < 1, {"train.sparsity"},
                  str("train.sparsity is ", t.sparsity, ", must be at least 0 and below 1"),
                  "0.9 leaves a tenth of the weights; 0 none is pruned");
-  checks.one_of("train.prune_by", {"magnitude", "movement"});
+  checks.one_of("train.prune_by", {"magnitude", "movement", "soft"});
   if (by_pattern) checks.accepts({"train.nm"}, [&] { parse_nm(t.nm, "train.nm"); });
   checks.require(!by_share || !by_pattern, {"train.sparsity", "train.nm"},
                  "train.sparsity and train.nm: a pattern says itself how much stays",
                  "give one of them");
-  checks.require(by_share || t.prune_by == "magnitude", {"train.prune_by", "train.sparsity"},
+  checks.within("train.prune_penalty", 0);
+  checks.within("train.prune_rate", 0);
+  checks.require(!softly || (!by_share && !by_pattern),
+                 {"train.prune_by", "train.sparsity", "train.nm"},
+                 "train.prune_by is soft, and a share or a pattern is given: how many become 0 "
+                 "follows from train.prune_penalty",
+                 "leave them out");
+  checks.require(by_share || softly || t.prune_by == "magnitude",
+                 {"train.prune_by", "train.sparsity"},
                  str("train.prune_by is ", t.prune_by, ", and no train.sparsity is given"),
                  "set train.sparsity; a pattern (train.nm) keeps the largest");
-  if (by_share || by_pattern)
-    check_pruned_run(checks, r, by_pattern ? "train.nm" : "train.sparsity");
-  checks.require(!by_share || t.patience == 0, {"train.sparsity", "train.patience"},
-                 "train.sparsity with train.patience: scores fall while weights become 0, and the "
-                 "run would end before all of them are",
+  const char* const field = by_pattern ? "train.nm" : softly ? "train.prune_by" : "train.sparsity";
+  if (by_share || by_pattern || softly) check_pruned_run(checks, r, field);
+  checks.require((!by_share && !softly) || t.patience == 0, {field, "train.patience"},
+                 str(field,
+                     " with train.patience: scores fall while weights become 0, and the "
+                     "run would end before all of them are"),
                  "set train.patience to 0");
 }
 

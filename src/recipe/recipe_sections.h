@@ -193,7 +193,10 @@ void visit_form_fields(C& c, Visitor&& visit) {
         "faster model (docs/compress.md); 0: none");
   visit("prune_by", c.prune_by,
         "magnitude: the smallest of these weights become 0; movement: those that learning takes "
-        "towards 0 most");
+        "towards 0 most; soft: those whose learned score falls, as many as these are");
+  visit("prune_penalty", c.prune_penalty,
+        "of soft: what scores are drawn down with; more: more weights become 0");
+  visit("prune_rate", c.prune_rate, "of soft: the rate of the scores");
   visit("nm", c.nm,
         "2:4: before the first step all but 2 of each 4 neighbouring inputs of an output become 0, "
         "and stay 0, in the place of train.sparsity");

@@ -6,6 +6,7 @@
 #include "grad/scan.h"
 #include "ops/ops.h"
 #include "optim/pruning.h"
+#include "optim/soft_pruning.h"
 
 namespace smelt {
 namespace {
@@ -16,16 +17,21 @@ constexpr double kLeast = -2147483648.0;
 
 Tensor size_key(Tensor x) { return bitcast_convert(abs(x), DType::s32); }
 
-// The order of floats of both signs; of a weight that is 0 the least.
+// The order of floats of both signs, of their bits.
+Tensor in_order(Tensor bits) {
+  const Tensor least = full_like(bits, kLeast);
+  return select(compare(bits, zeros_like(bits), Compare::lt), least - bits, bits);
+}
+
+// Of a weight that is 0 the least.
 Tensor movement_key(Tensor x, Tensor movement) {
-  const Tensor bits = bitcast_convert(movement, DType::s32), least = full_like(bits, kLeast);
-  const Tensor ordered = select(compare(bits, zeros_like(bits), Compare::lt), least - bits, bits);
-  return select(compare(x, zeros_like(x), Compare::eq), least, ordered);
+  const Tensor ordered = in_order(bitcast_convert(movement, DType::s32));
+  return select(compare(x, zeros_like(x), Compare::eq), full_like(ordered, kLeast), ordered);
 }
 
 // One of the state's matrices whose weights become 0.
 struct Pruned {
-  Tensor values, movement = {};  // empty: its size chooses
+  Tensor values, movement = {};  // or scores; empty: its size chooses
 
   Tensor key() const { return movement ? movement_key(values, movement) : size_key(values); }
   Pruned within(Graph& body) const {
@@ -73,6 +79,30 @@ Tensor least_key(Graph& graph, const std::vector<Pruned>& matrices, Tensor kept)
   return found.carry[0];
 }
 
+bool is_pruned_tensor(const StateLayout& state, std::size_t i) {
+  const StateTensor& tensor = state.tensors[i];
+  return i < state.values && is_prunable(tensor.name, tensor.shape_of_one().dims);
+}
+
+}  // namespace
+
+std::uint64_t prunable_weights(const StateLayout& state) {
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < state.values; ++i)
+    if (is_pruned_tensor(state, i))
+      out += static_cast<std::uint64_t>(state.tensors[i].shape.elements());
+  return out;
+}
+
+namespace {
+
+// That of a score, but so that some stay.
+Tensor least_softly(Graph& graph, const StateLayout& state, const std::vector<Pruned>& matrices,
+                    Tensor score) {
+  const auto some = static_cast<double>(kept_of(prunable_weights(state), 1 - kSoftKeeps));
+  return minimum(in_order(score), least_key(graph, matrices, constant(graph, some, DType::s32)));
+}
+
 // x [..., in, out] with all but so many of each group of inputs 0.
 Tensor in_pattern(Tensor x, const NmPattern& nm) {
   const std::int64_t in = x.dim(-2), out = x.dim(-1), groups = x.shape().elements() / out / nm.of;
@@ -92,14 +122,9 @@ Tensor in_pattern(Tensor x, const NmPattern& nm) {
   return select(reshape(stays, x.dims()), x, zeros_like(x));
 }
 
-bool is_pruned_tensor(const StateLayout& state, std::size_t i) {
-  const StateTensor& tensor = state.tensors[i];
-  return i < state.values && is_prunable(tensor.name, tensor.shape_of_one().dims);
-}
-
-// The movement of value i, which is a slot of its parameter.
-std::size_t movement_of(const StateLayout& state, std::size_t i) {
-  const std::string name = str(state.tensors[i].name, "/", kMovement);
+// What chooses of value i, which is a slot of its parameter.
+std::size_t slot_of(const StateLayout& state, std::size_t i, const char* slot) {
+  const std::string name = str(state.tensors[i].name, "/", slot);
   const auto found = std::ranges::find(state.tensors, name, &StateTensor::name);
   CHECK(found != state.tensors.end(), name);
   return static_cast<std::size_t>(found - state.tensors.begin());
@@ -134,14 +159,16 @@ std::vector<Tensor> pruned_state(const StateLayout& state, const Pruning& prunin
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!is_pruned_tensor(state, i)) continue;
     places.push_back(i);
+    const char* const slot = pruning.by == PruneBy::soft ? kScore : kMovement;
     matrices.push_back(
-        {all[i], pruning.by == PruneBy::movement ? all[movement_of(state, i)] : Tensor()});
+        {all[i], pruning.by == PruneBy::magnitude ? Tensor() : all[slot_of(state, i, slot)]});
   }
   if (pruning.nm) {
     for (const std::size_t i : places) all[i] = in_pattern(all[i], *pruning.nm);
     return all;
   }
-  const Tensor least = least_key(graph, matrices, kept);
+  const Tensor least = pruning.by == PruneBy::soft ? least_softly(graph, state, matrices, kept)
+                                                   : least_key(graph, matrices, kept);
   for (std::size_t m = 0; m < places.size(); ++m) {
     const Tensor x = matrices[m].values;
     all[places[m]] = select(compare(matrices[m].key(), broadcast_to(least, x.dims()), Compare::ge),
@@ -151,14 +178,6 @@ std::vector<Tensor> pruned_state(const StateLayout& state, const Pruning& prunin
 }
 
 }  // namespace
-
-std::uint64_t prunable_weights(const StateLayout& state) {
-  std::uint64_t out = 0;
-  for (std::size_t i = 0; i < state.values; ++i)
-    if (is_pruned_tensor(state, i))
-      out += static_cast<std::uint64_t>(state.tensors[i].shape.elements());
-  return out;
-}
 
 StepProgram prune_program(const StepProgram& training, const Pruning& pruning) {
   StepProgram out{.state = training.state, .placement = training.placement};

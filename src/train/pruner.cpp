@@ -3,10 +3,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "optim/soft_pruning.h"
 #include "runtime/compile_cache.h"
 #include "state/placement_options.h"
 #include "step/prune_program.h"
@@ -37,18 +39,23 @@ Pruner::Pruner(std::shared_ptr<const Client> client, const StepProgram& training
                      "set train.sparsity to 0");
 }
 
-void Pruner::prune(std::int64_t steps_done, bool late, ModelState& state) const {
-  const double sparsity = sparsity_at(pruning_.schedule, steps_done);
+std::int32_t Pruner::number_at(std::int64_t steps_done, bool late) const {
+  if (pruning_.by == PruneBy::soft)
+    return std::bit_cast<std::int32_t>(least_score(pruning_.schedule, steps_done));
   constexpr std::uint64_t kTies = 100'000;  // one of so many, at most
-  const auto kept = static_cast<std::int32_t>(
-      std::min(weights_, kept_of(weights_, sparsity) + (late ? weights_ / kTies : 0)));
+  const std::uint64_t kept = kept_of(weights_, sparsity_at(pruning_.schedule, steps_done));
+  return static_cast<std::int32_t>(std::min(weights_, kept + (late ? weights_ / kTies : 0)));
+}
+
+void Pruner::prune(std::int64_t steps_done, bool late, ModelState& state) const {
+  const std::int32_t number = number_at(steps_done, late);
   const std::int32_t left = fitting(advice_, [&] {
     std::vector<Buffer> numbers;
     std::vector<std::vector<const Buffer*>> arguments;
     const std::vector<OwnDevice> devices = client_->own_devices(placement_.devices);
     for (const OwnDevice& to : devices)
       numbers.push_back(
-          client_->to_device(std::as_bytes(std::span(&kept, 1)), {DType::s32, {}}, to.device));
+          client_->to_device(std::as_bytes(std::span(&number, 1)), {DType::s32, {}}, to.device));
     for (std::size_t i = 0; i < devices.size(); ++i) {
       auto& handles = arguments.emplace_back();
       handles.push_back(&numbers[i]);

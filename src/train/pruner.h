@@ -16,6 +16,8 @@ class Pruner {
 
   // After so many steps: those after which weights became 0 last, or are to by now.
   std::optional<std::int64_t> due(std::int64_t steps_done) const {
+    if (pruning_.by == PruneBy::soft && !is_pruned_at(pruning_.schedule, steps_done))
+      return std::nullopt;  // scores have moved on since
     return last_pruning(pruning_.schedule, steps_done);
   }
   // As after so many steps; `late`: more were done since. What it does late to a state that it was
@@ -24,6 +26,9 @@ class Pruner {
   void prune(std::int64_t steps_done, bool late, ModelState& state) const;
 
  private:
+  // The program's first argument.
+  std::int32_t number_at(std::int64_t steps_done, bool late) const;
+
   std::shared_ptr<const Client> client_;
   Pruning pruning_;
   MemoryAdvice advice_;

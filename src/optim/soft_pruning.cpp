@@ -1,0 +1,79 @@
+#include "optim/soft_pruning.h"
+
+#include <cmath>
+
+#include "nn/layers.h"
+#include "ops/ops.h"
+#include "optim/adamw.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kSlots = 3;
+
+Tensor sigmoid(Tensor x) { return 1.0 / (1.0 + exp(-x)); }
+
+// How much of the way a schedule has gone, cubed: f32, of steps done s32.
+Tensor grown_at(const PruningSchedule& s, Tensor step) {
+  const Tensor done = (convert(step, DType::f32) - static_cast<double>(s.begin)) /
+                      static_cast<double>(std::max<std::int64_t>(s.end - s.begin, 1));
+  const Tensor left = 1.0 - clamp(zeros_like(done), done, full_like(done, 1));
+  return 1.0 - left * left * left;
+}
+
+// The slots' new values.
+std::vector<Tensor> learned(const SoftPruning& soft, const PruningSchedule& schedule,
+                            const OptimizerStep& step, const Parameter& p,
+                            std::span<const Tensor> slots, Tensor gradient) {
+  const Tensor score = slots[0], over = sigmoid(score);
+  double of_matrix = 1;
+  for (const std::int64_t size : p.dims_of_one()) of_matrix *= static_cast<double>(size);
+  const Tensor pull =
+      broadcast_to(grown_at(schedule, step.step) * (soft.penalty / of_matrix), score.dims());
+  const Tensor slope = gradient * p.tensor + pull * over * (1.0 - over);
+  OptimizerStep own = step;
+  own.weight_decay = {};
+  const AdamStep adam =
+      adam_step({.epsilon = 1e-8, .weight_decay = 0, .bias_correction = BiasCorrection::on}, own, p,
+                slots.subspan(1), slope);
+  return {renewed(step, score, score - soft.rate * adam.direction), adam.slots[0], adam.slots[1]};
+}
+
+}  // namespace
+
+Pruning prune_softly(std::int64_t steps, std::int64_t warmup_steps) {
+  return prune_over(steps, warmup_steps, kSoftThreshold, PruneBy::soft);
+}
+
+Optimizer learning_scores(Optimizer optimizer, const SoftPruning& soft,
+                          const PruningSchedule& schedule) {
+  Optimizer out = optimizer;
+  out.settings["prune_by"] = "soft";
+  out.settings["prune_penalty"] = soft.penalty;
+  out.settings["prune_rate"] = soft.rate;
+  out.slots = [own = optimizer.slots](const Parameter& p) {
+    std::vector<Slot> all = own(p);
+    if (is_prunable(p.name, p.dims_of_one()))
+      for (const char* name : {kScore, "score_m", "score_v"})
+        all.push_back({.name = name, .dims = p.dims_of_one()});
+    return all;
+  };
+  out.update = [own = optimizer.update, soft, schedule](
+                   const OptimizerStep& step, const Parameter& p, std::span<const Tensor> slots,
+                   Tensor gradient) {
+    if (!is_prunable(p.name, p.dims_of_one())) return own(step, p, slots, gradient);
+    const auto behind = slots.last(kSlots);
+    UpdatedParameter updated = own(step, p, slots.first(slots.size() - kSlots), gradient);
+    for (const Tensor& slot : learned(soft, schedule, step, p, behind, gradient))
+      updated.slots.push_back(slot);
+    return updated;
+  };
+  return out;
+}
+
+float least_score(const PruningSchedule& schedule, std::int64_t step) {
+  const double threshold = sparsity_at(schedule, step);
+  return static_cast<float>(std::log(threshold / (1 - threshold)));
+}
+
+}  // namespace smelt
