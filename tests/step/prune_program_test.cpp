@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <utility>
 
 #include "optim/adamw.h"
+#include "optim/soft_pruning.h"
 #include "runs/golden_classify.h"
 #include "runs/probe.h"
 #include "runtime/compile_cache.h"
@@ -44,12 +46,15 @@ class PruneProgram : public testing::Test {
                                       partition_for({.mesh = mesh, .rules = "vocab=none"}, 2))});
     return out;
   }
+  static constexpr SoftPruning kSoft{.penalty = 0.05, .rate = 0.8};
   StepProgram training(const Form& form = {}, PruneBy by = PruneBy::magnitude) const {
     TrainingConfig config;
     config.batch_size = 4;
     config.devices = form.placement.devices;
     config.optimizer = keeping_zeros(adamw({}));
     if (by == PruneBy::movement) config.optimizer = counting_movement(config.optimizer);
+    if (by == PruneBy::soft)
+      config.optimizer = learning_scores(config.optimizer, kSoft, prune_softly(10, 0).schedule);
     config.clip_norm = 0;
     config.schedule = {.learning_rate = 1e-2, .total_steps = 10};
     config.compute = form.compute;
@@ -185,6 +190,65 @@ TEST_F(PruneProgram, CountsMovementAndKeepsWhatMovedMostFrom0InALoopAndOverAMesh
     }
     EXPECT_EQ(left, kept);
     EXPECT_GT(negative, 0);  // both signs were put in order
+  }
+}
+
+// Adam of huggingface/block_movement_pruning's scores, in double.
+TEST_F(PruneProgram, LearnsScoresAndDropsThoseBelowTheThreshold) {
+  SMELT_OPEN_CPU(client, 2);
+  const std::vector<Form> all_forms = forms();
+  const PruningSchedule schedule = prune_softly(10, 0).schedule;
+  for (const Form& form : {all_forms.front(), all_forms.back()}) {
+    const StepProgram step = training(form, PruneBy::soft);
+    ModelState state = fresh(client, step);
+    const CompiledStep compiled(client, step);
+    StateValues before, after = values_of(state);
+    constexpr int kSteps = 6;
+    for (int i = 0; i < kSteps; ++i) {
+      before = std::exchange(after, {});
+      Execution execution = compiled.run(golden_.batch(), state, i);
+      state.replace(execution.results);
+      after = values_of(state);
+    }
+    const double left = 1 - (kSteps - 1.0) / static_cast<double>(schedule.end);
+    for (const auto& [name, values] : after) {
+      if (!is_matrix(name)) continue;
+      const double pull = kSoft.penalty * (1 - left * left * left) / std::ssize(values);
+      for (std::size_t i = 0; i < values.size(); i += 7) {
+        const auto was = [&](const char* slot) -> double { return before.at(name + slot)[i]; };
+        const auto is = [&](const char* slot) -> double { return after.at(name + slot)[i]; };
+        const double gradient = (is("/adam_m") - 0.9 * was("/adam_m")) / 0.1;
+        const double over = 1 / (1 + std::exp(-was("/score")));
+        const double slope = gradient * was("") + pull * over * (1 - over);
+        const double m = 0.9 * was("/score_m") + 0.1 * slope,
+                     v = 0.999 * was("/score_v") + 0.001 * slope * slope;
+        const double m_hat = m / (1 - std::pow(0.9, kSteps)),
+                     v_hat = v / (1 - std::pow(0.999, kSteps));
+        const double score = was("/score") - kSoft.rate * m_hat / (std::sqrt(v_hat) + 1e-8);
+        EXPECT_NEAR(is("/score"), score, 2e-3 * (1 + std::abs(score))) << name << i;
+      }
+    }
+    const float least = least_score(schedule, schedule.end);
+    EXPECT_NEAR(1 / (1 + std::exp(-least)), kSoftThreshold, 1e-6);
+    prune(client, step, std::bit_cast<std::int32_t>(least), state, {.by = PruneBy::soft});
+    std::size_t dropped = 0, stay = 0;
+    for (const auto& [name, values] : values_of(state)) {
+      if (!is_matrix(name)) continue;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const bool stays = after.at(name + "/score")[i] >= least;
+        EXPECT_EQ(values[i], stays ? after.at(name)[i] : 0) << name << i;
+        (stays ? stay : dropped) += 1;
+      }
+    }
+    EXPECT_GT(dropped, 100);
+    EXPECT_GT(stay, 100);
+    // Where none would stay some do.
+    prune(client, step, std::bit_cast<std::int32_t>(1e9F), state, {.by = PruneBy::soft});
+    std::uint64_t some = 0;
+    for (const auto& [name, values] : values_of(state))
+      if (is_matrix(name))
+        some += values.size() - static_cast<std::size_t>(std::ranges::count(values, 0.0F));
+    EXPECT_EQ(some, kept_of(prunable_weights(step.state), 1 - kSoftKeeps));
   }
 }
 
