@@ -203,6 +203,10 @@ TEST_F(Sparsify, NamesWhatItCannotTake) {
               HasSubstr("--examples with --sparsity, which looks at no rows\n  hint: leave "));
   EXPECT_THAT(refusal("--method movement --sparsity 0.5"),
               HasSubstr("--method movement without --tune: weights move while they learn\n"));
+  EXPECT_THAT(
+      refusal("--method soft --sparsity 0.5 --tune taught"),
+      HasSubstr("--method soft with --sparsity: how many weights become 0 follows from --p"));
+  EXPECT_THAT(refusal("--sparsity 0.5 --penalty 2"), HasSubstr("--penalty is of --method soft"));
   EXPECT_THAT(refusal("--method movement --nm 2:4 --tune taught"),
               HasSubstr("--method movement with --nm, which keeps the largest of neighbours"));
   EXPECT_THAT(refusal("--sparsity 1 --tune taught"), HasSubstr("--sparsity 1 is no share"));
@@ -247,12 +251,15 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("sparse"),
             " --sparsity 0.6 --tune ", dir_.file("taught"), " --set train.steps=10"));
   // Its zeros are those that it has learned with: nothing more became 0.
-  const auto expect_learned = [&](const std::string& run, const std::string& folder, const char* by,
-                                  double zeros) {
+  const auto expect_same_tensors = [&](const std::string& run, const std::string& folder) {
     const StoredModel taught = open_stored_model(dir_.file(run + "/huggingface"), "test"),
                       sparse = open_stored_model(dir_.file(folder), "test");
     for (const auto& [name, tensor] : taught.tensors)
       EXPECT_EQ(sparse.tensors.at(name).read(), tensor.read()) << name;
+  };
+  const auto expect_learned = [&](const std::string& run, const std::string& folder, const char* by,
+                                  double zeros) {
+    expect_same_tensors(run, folder);
     const json step = json::parse(read_file(dir_.file(folder + "/compress.json")))["steps"][0];
     EXPECT_EQ(step["not_zero"], kept_of(step["weights"], zeros));
     EXPECT_EQ(step["tuned"], true);
@@ -263,6 +270,14 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
             " --method movement --sparsity 0.8 --tune ", dir_.file("taught_moved"),
             " --set train.steps=10"));
   expect_learned("taught_moved", "moved", "movement", 0.8);
+  smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("soft"),
+            " --method soft --penalty 0.001 --tune ", dir_.file("taught_soft"),
+            " --set train.steps=10 --set train.prune_rate=1"));
+  const json soft = json::parse(read_file(dir_.file("soft/compress.json")))["steps"][0];
+  EXPECT_EQ(soft["by"], "soft");
+  EXPECT_GT(soft["not_zero"], soft["weights"].get<int>() / 20);
+  EXPECT_LT(soft["not_zero"], soft["weights"].get<int>() / 20 * 19);
+  expect_same_tensors("taught_soft", "soft");
   smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("patterned"),
             " --nm 2:4 --tune ", dir_.file("taught_patterned"), " --set train.steps=3"));
   expect_learned("taught_patterned", "patterned", "magnitude", 0.5);
@@ -284,6 +299,8 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   EXPECT_THAT(refusal("--set train.ema_decay=0.9"),
               HasSubstr("train.sparsity with train.ema_decay or eval.best"));
   EXPECT_THAT(refusal("--set train.nm=2:4"), HasSubstr("train.sparsity and train.nm: a pattern"));
+  EXPECT_THAT(refusal("--set train.prune_by=soft"),
+              HasSubstr("train.prune_by is soft, and a share or a pattern is given: how many"));
   EXPECT_THAT(refusal("--set train.prune_by=luck"), HasSubstr("train.prune_by is 'luck'"));
   EXPECT_THAT(refusal("--set train.sparsity=0 --set train.nm=4:2"),
               HasSubstr("train.nm 4:2: where 4 of 2 stay nothing becomes 0"));

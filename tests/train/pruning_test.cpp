@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "optim/soft_pruning.h"
 #include "runs/small_run.h"
 
 namespace smelt {
@@ -44,18 +45,25 @@ TEST_F(PruningRun, HasMoreAndMoreZerosAndEndsWithAsManyAsWereAskedFor) {
 }
 
 TEST_F(PruningRun, GivesTheSameBitsWhereverItWasKilled) {
-  for (const PruneBy by : {PruneBy::magnitude, PruneBy::movement}) {
+  for (const PruneBy by : {PruneBy::magnitude, PruneBy::movement, PruneBy::soft}) {
     const auto run = [&](const std::string& model) {
       TrainJob out = pruned(model);
       out.config.pruning.by = by;
+      if (by == PruneBy::soft) out.config.pruning = prune_softly(20, 2);
       if (by == PruneBy::movement)
         out.config.optimizer = counting_movement(std::move(out.config.optimizer));
+      if (by == PruneBy::soft)
+        out.config.optimizer = learning_scores(std::move(out.config.optimizer), {.rate = 0.5},
+                                               out.config.pruning.schedule);
       return out;
     };
-    const std::string name = by == PruneBy::movement ? "moved" : "whole";
+    const std::string name = str("by_", static_cast<int>(by));
     const TrainSummary whole = train(run(name));
     const auto want = state(name, 20);
-    EXPECT_EQ(zeros(name, 20), kWeights - kept_of(kWeights, 0.6));
+    if (by == PruneBy::soft)
+      EXPECT_GT(zeros(name, 20), kWeights / 10);
+    else
+      EXPECT_EQ(zeros(name, 20), kWeights - kept_of(kWeights, 0.6));
     for (const std::int64_t step : {3, 9, 15, 18}) {
       const std::string model = str(name, "_from_", step);
       cut_back(dir_.file(name), dir_.file(model), step);
