@@ -54,7 +54,7 @@ Optimizer learning_scores(Optimizer optimizer, const SoftPruning& soft,
   out.slots = [own = optimizer.slots](const Parameter& p) {
     std::vector<Slot> all = own(p);
     if (is_prunable(p.name, p.dims_of_one()))
-      for (const char* name : {kScore, "score_m", "score_v"})
+      for (const char* name : {kSoftScore, "score_m", "score_v"})
         all.push_back({.name = name, .dims = p.dims_of_one()});
     return all;
   };

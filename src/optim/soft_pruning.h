@@ -24,7 +24,7 @@ Pruning prune_softly(std::int64_t steps, std::int64_t warmup_steps);
 // Adam's two of these.
 Optimizer learning_scores(Optimizer optimizer, const SoftPruning& soft,
                           const PruningSchedule& schedule);
-inline constexpr const char* kScore = "score";
+inline constexpr const char* kSoftScore = "score";
 
 // The least score that stays once so many steps are done.
 float least_score(const PruningSchedule& schedule, std::int64_t step);

@@ -159,7 +159,7 @@ std::vector<Tensor> pruned_state(const StateLayout& state, const Pruning& prunin
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!is_pruned_tensor(state, i)) continue;
     places.push_back(i);
-    const char* const slot = pruning.by == PruneBy::soft ? kScore : kMovement;
+    const char* const slot = pruning.by == PruneBy::soft ? kSoftScore : kMovement;
     matrices.push_back(
         {all[i], pruning.by == PruneBy::magnitude ? Tensor() : all[slot_of(state, i, slot)]});
   }
