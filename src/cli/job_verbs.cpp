@@ -254,6 +254,12 @@ void show(const JobOptions& o, const JobJournal& journal, const std::optional<Ru
   out << "  in " << spec.folder << "; results come to the recipe's out\n" << std::flush;
 }
 
+void note_package(const JobSpec& has, const JobSpec& named) {
+  if (has.package_sha256 != named.package_sha256)
+    std::cerr << "note: the job goes on with the package that it has, not with " << named.package
+              << "\n";
+}
+
 // All that can be looked at is good.
 JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accelerator& type) {
   DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
@@ -293,9 +299,7 @@ void run_job(const JobOptions& o) {
   if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
   show(o, planned, judged.planned);
-  if (planned.spec.package_sha256 != spec.package_sha256)
-    std::cerr << "note: the job goes on with the package that it has, not with " << spec.package
-              << "\n";
+  note_package(planned.spec, spec);
   if (o.dry_run) return;
   require_agreement(o.yes, "run it?", "nothing was made; --yes runs it");
   JobLead lead{.folder = spec.folder,
