@@ -172,9 +172,10 @@ TEST_F(JobResults, ASignalEndsStagingAndFetching) {
     EXPECT_THROW(work([](const std::string&) { ::raise(SIGINT); }), Stopped);
     return testing::internal::GetCapturedStderr();
   };
-  EXPECT_EQ(
-      stopped([&](const auto& tell) { stage_files(api, {{recipe(), there}}, spec.folder, tell); }),
-      "\nstopping: the data are not all in the bucket; a second signal ends at once\n");
+  EXPECT_EQ(stopped([&](const auto& tell) {
+              stage_files(api, {{recipe(), there}}, spec.folder, tell, [] {});
+            }),
+            "\nstopping: the data are not all in the bucket; a second signal ends at once\n");
   EXPECT_FALSE(exists(there));
   EXPECT_EQ(stopped([&](const auto& tell) { fetch_results(api, spec, out(), tell); }),
             "\nstopping: the results are not all here; a second signal ends at once\n");
@@ -187,7 +188,7 @@ TEST_F(JobResults, StagingMakesTheFolderHoldTheseFiles) {
   GoogleApi api = job_api();
   std::string told;
   const auto stage = [&](const std::vector<StagedFile>& files) {
-    stage_files(api, files, folder, [&](const std::string& line) { told += line; });
+    stage_files(api, files, folder, [&](const std::string& line) { told += line; }, [] {});
   };
   write_file(home_.dir.file("b"), "b");
   const StagedFile a{recipe(), folder + "/input/r.yaml"},

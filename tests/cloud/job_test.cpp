@@ -137,6 +137,23 @@ TEST_F(JobMachinesTest, NoneIsKeptBecauseAnotherZoneDoesNotAnswer) {
   looks_until_clear();
 }
 
+TEST_F(JobMachinesTest, NoneWaitsForAnotherZone) {
+  fake_.zones[kZone].capacity = 0;
+  ASSERT_FALSE(seek(3));
+  EXPECT_THAT(places(), ElementsAre("us-central1-b/smelt-r1"));
+  fake_.zones[kZone].answers = false;
+  EXPECT_TRUE(seek(1));
+}
+
+TEST_F(JobMachinesTest, OneLookAtNothingIsNone) {
+  ASSERT_TRUE(seek(5));
+  fake_.vanish("smelt-r1");
+  EXPECT_THAT(error_of<SystemError>([&] { machines_.current(); }),
+              HasSubstr("smelt-r1 in us-central1-a is not to be seen"));
+  EXPECT_FALSE(machines_.current());
+  EXPECT_EQ(journal_.there(), nullptr);
+}
+
 TEST_F(JobMachinesTest, WhatIsLeftAndWhatIsNotKnownIsSaid) {
   EXPECT_TRUE(machines_.clear());
   fake_.zones["us-central1-b"].answers = fake_.zones["europe-west4-a"].answers = false;
