@@ -228,6 +228,15 @@ TEST(JobJournal, ItIsReadAsItWasWritten) {
   const std::string text = json_of(journal).dump();
   EXPECT_EQ(json_of(parse_journal(text, "it")).dump(), text);
   EXPECT_DOUBLE_EQ(dollars_so_far(journal, 1e6), 2.4);
+  auto earlier = json_of(journal);  // of a smelt that did not write these yet
+  earlier["spec"].erase("turn");
+  earlier["machines"][0].erase("stays");
+  EXPECT_EQ(json_of(parse_journal(earlier.dump(), "it")).dump(), text);
+  // One that may not delete itself is there until it is seen not to be.
+  journal.machines[0].gone = 0;
+  EXPECT_DOUBLE_EQ(dollars_so_far(journal, 10 + 7200), (20 + 600 - 10) / 3600.0 * 2.4);
+  journal.machines[0].stays = true;
+  EXPECT_DOUBLE_EQ(dollars_so_far(journal, 10 + 7200), 4.8);
   EXPECT_THAT(error_of<UsageError>([&] { parse_journal(text.substr(1), "it"); }),
               HasSubstr("it: this is no 'smelt cloud job 1'"));
   EXPECT_THAT(error_of<UsageError>(
