@@ -1,8 +1,10 @@
 #include "cli/job_results.h"
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
@@ -43,6 +45,24 @@ bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
   if (is_in("data/")) return !path.substr(5).starts_with("heldout");
   return is_in("model/checkpoint") && newest && step_of(path_name(parent_path(path))) != newest;
 }
+
+// Asks every half a minute, from whichever thread copies.
+class LeadWatch {
+ public:
+  explicit LeadWatch(const std::function<void()>& require_lead) : require_lead_(require_lead) {}
+  void look() {
+    const std::lock_guard lock(mutex_);
+    if (seconds_since(asked_) < kEvery) return;
+    require_lead_();
+    asked_ = Clock::now();
+  }
+
+ private:
+  static constexpr double kEvery = 30;  // seconds
+  const std::function<void()>& require_lead_;
+  std::mutex mutex_;
+  Clock::time_point asked_ = Clock::now();
+};
 
 bool is_marker(const StoredFile& file) { return path_name(file.name) == kCommitFile; }
 
@@ -96,6 +116,15 @@ void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal
                      str(hint, ", or move that run away"));
 }
 
+void require_no_newer(const JobSpec& spec, const std::string& out) {
+  const auto here = latest_checkpoint(join_path(out, "model"));
+  const auto there = latest_checkpoint(join_path(spec.folder, "run/model"));
+  if (here && there && *here > *there)
+    throw UsageError(str(out, ": its run has gone on to step ", *here, ", and the job's ended at ",
+                         *there, ", whose results would come over it"),
+                     "--out FOLDER takes them elsewhere");
+}
+
 void require_no_input(GoogleApi& api, const std::string& folder) {
   const std::string input = join_path(folder, "input");
   StorageApi storage(api);
@@ -107,21 +136,31 @@ void require_no_input(GoogleApi& api, const std::string& folder) {
 }
 
 void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std::string& folder,
-                 const std::function<void(const std::string&)>& tell) {
+                 const std::function<void(const std::string&)>& tell,
+                 const std::function<void()>& require_lead) {
   const StopSignal::Notice notice(kStagingNotice);
   const std::string input = join_path(folder, "input");
   std::vector<StoredFile> here;
   for (const StagedFile& file : files)
     here.push_back({file.to.substr(input.size() + 1), file.from, file_size(file.from)});
   StorageApi storage(api);
-  const SyncPlan plan = plan_sync(std::move(here), files_below(storage, input), input);
+  const auto planned = [&] { return plan_sync(here, files_below(storage, input), input); };
+  const SyncPlan plan = planned();
+  require_lead();
   remove_stored(storage, plan.surplus);  // an earlier try's
   std::uint64_t bytes = 0;
   for (const CopyJob& job : plan.copies) bytes += job.from.size;
   if (!plan.copies.empty())
     tell(str("copying ", counted(plan.copies.size(), "file"), ", ",
              bytes_text(static_cast<double>(bytes)), ", to ", input));
-  copy_all(storage, plan);
+  LeadWatch lead(require_lead);
+  copy_files(storage, plan.copies, [&](std::uint64_t) { lead.look(); });
+  require_lead();
+  if (plan.copies.empty()) return;
+  // Whoever was overtaken may have copied a file to its end.
+  const SyncPlan again = planned();
+  remove_stored(storage, again.surplus);
+  copy_all(storage, again);
 }
 
 void fetch_results(GoogleApi& api, const JobSpec& spec, const std::string& out,

@@ -15,6 +15,9 @@ namespace smelt {
 void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal& job,
                         const std::string& hint);
 
+// UsageError where a run in `out` has gone on behind what the job, which has ended, came to.
+void require_no_newer(const JobSpec& spec, const std::string& out);
+
 // UsageError where files lie in the input/ of a folder that no job had yet, which would be removed.
 void require_no_input(GoogleApi& api, const std::string& folder);
 
@@ -24,7 +27,8 @@ struct StagedFile {
 // Makes the job's input/ hold these files, by their checksums, and no others. Stopped as
 // copy_files().
 void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std::string& folder,
-                 const std::function<void(const std::string&)>& tell);
+                 const std::function<void(const std::string&)>& tell,
+                 const std::function<void()>& require_lead);
 
 // The job's run, but for what stays in the bucket; a checkpoint's marker comes last. Checkpoints in
 // `out`, which is the job's, that the run has not are removed. Stopped as copy_files().

@@ -119,10 +119,14 @@ std::string new_id() {
   return text_sha256(str(source(), source(), ::getpid())).substr(0, 10);
 }
 
+bool is_same_recipe(const JobSpec& spec, const StagedRecipe& staged) {
+  const std::string recipe = join_path(spec.folder, "recipe.yaml");
+  return exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text;
+}
+
 // Something is left to be done of it, and it is this recipe's.
 void require_goes_on(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
-  const std::string recipe = join_path(spec.folder, "recipe.yaml");
-  const bool same = exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text;
+  const bool same = is_same_recipe(spec, staged);
   if (same && journal.outcome == "done" && journal.step == JobStep::ended)
     throw UsageError(
         str(spec.folder, ": the job of this recipe is done"),
@@ -188,6 +192,9 @@ JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std
     require_same_settings(o, journal.spec, spec);
     journal.spec.budget = spec.budget;
     journal.spec.zones = spec.zones;  // their prices
+    if (JobMachine* machine = journal.there())
+      for (const JobSpec::Zone& zone : spec.zones)
+        if (zone.name == machine->zone) machine->dollars_an_hour = zone.dollars_an_hour;
     if (spec.until > 0) journal.spec.until = spec.until;
     journal.spec.attempts = spec.attempts;
     if (!o.silence.empty()) journal.spec.silence = spec.silence;
@@ -195,8 +202,9 @@ JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std
     if (!o.turn.empty()) journal.spec.turn = spec.turn;
     return journal;
   }
+  if (journal.step != JobStep::ended && is_same_recipe(spec, staged)) return journal;  // to its end
   if (journal.step != JobStep::ended)
-    throw UsageError(str(spec.folder, ": the job is being ended: ", journal.why),
+    throw UsageError(str(spec.folder, ": another recipe's job is being ended: ", journal.why),
                      str("smelt cloud watch ", spec.folder, ", then the same command again"));
   JobJournal next;  // what was paid counts
   next.spec = std::move(spec);
@@ -255,6 +263,12 @@ void show(const JobOptions& o, const JobJournal& journal, const std::optional<Ru
   out << "  in " << spec.folder << "; results come to the recipe's out\n" << std::flush;
 }
 
+void note_package(const JobSpec& has, const JobSpec& named) {
+  if (has.package_sha256 != named.package_sha256)
+    std::cerr << "note: the job goes on with the package that it has, not with " << named.package
+              << "\n";
+}
+
 // All that can be looked at is good.
 JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accelerator& type) {
   DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
@@ -266,12 +280,6 @@ JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accele
   print_checks(o.json ? std::cerr : std::cout, checks);
   if (!are_good(checks)) throw ExitStatus(1);
   return judged;
-}
-
-void note_package(const JobJournal& job, const JobSpec& spec) {
-  if (job.spec.package_sha256 != spec.package_sha256)
-    std::cerr << "note: the job goes on with the package that it has, not with " << spec.package
-              << "\n";
 }
 
 }  // namespace
@@ -300,7 +308,7 @@ void run_job(const JobOptions& o) {
   if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
   show(o, planned, judged.planned);
-  note_package(planned, spec);
+  note_package(planned.spec, spec);
   if (o.dry_run) return;
   require_agreement(o.yes, "run it?", "nothing was made; --yes runs it");
   JobLead lead{.folder = spec.folder,
@@ -311,7 +319,7 @@ void run_job(const JobOptions& o) {
                .ssh_options = o.ssh_options,
                .json = o.json};
   lead.stage = [&](const auto& tell, const auto& require_lead) {
-    stage_files(api, staged.files, spec.folder, tell);
+    stage_files(api, staged.files, spec.folder, tell, require_lead);
     require_lead();
     write_file(join_path(spec.folder, "recipe.yaml"), staged.text);
   };

@@ -99,7 +99,9 @@ GoogleApi job_api() {
   options.retry.whole = std::chrono::seconds(20);
   options.retry.most = std::chrono::seconds(8);
   options.retry.tries = 4;
-  return GoogleApi(TokenSource(google_credentials()), options);
+  return GoogleApi(
+      TokenSource(google_credentials(), &std::chrono::system_clock::now, &google_credentials),
+      options);
 }
 
 double seconds_now() {
@@ -197,6 +199,8 @@ void watch_job(const WatchOptions& o) {
   require_own_folder(api, lead.out, of, "--out FOLDER");
   if (of.step == JobStep::ended) {
     const StopSignal signal(kNotice);
+    require_no_newer(of.spec, lead.out);
+    write_file(join_path(lead.out, kJournalName), json_of(of).dump(1) + "\n");
     fetch_results(api, of.spec, lead.out,
                   [](const std::string& line) { std::cerr << line << "\n"; });
     return judge_end(of, lead.json, false);

@@ -231,11 +231,12 @@ void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& 
           looked_at("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
   if (ask.bucket.empty()) return;
   out.push_back(looked_at("bucket", [&] { return bucket_text(api, project, ask); }));
+  if (!out.back().good) return;
   std::string account = ask.service_account;
   if (account.empty())
     if (const std::string number = project_number(api, project); !number.empty())
       account = number + "-compute@developer.gserviceaccount.com";
-  if (!out.back().good || account.empty()) return;
+  if (account.empty()) return;
   out.push_back(looked_at("machine's account", [&] {
     return account_text(api, parse_remote(ask.bucket).bucket, account);
   }));

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "cloud/credential_file.h"
 #include "cloud/google_api.h"
 #include "store/path.h"
 
@@ -90,7 +91,9 @@ void Job::go(JobStep step) {
 
 void Job::throw_taken_over(const std::string& owner) const {
   throw TakenOver(str("cloud: the job was taken over by ", owner),
-                  str("smelt cloud watch ", journal_.spec.folder, " takes it back"));
+                  journal_.step == JobStep::stage
+                      ? "the same command takes it back"
+                      : str("smelt cloud watch ", journal_.spec.folder, " takes it back"));
 }
 
 void Job::require_lead() {
@@ -337,7 +340,8 @@ const JobJournal& Job::run() {
     } catch (const Error& error) {
       // Nothing that costs money is there then: the user hears of it at once.
       if (before == JobStep::stage || before == JobStep::collect) throw;
-      tell_error(first_line(error.what()));
+      const bool says_how = dynamic_cast<const CredentialsRefused*>(&error) != nullptr;
+      tell_error(says_how ? error.what() : first_line(error.what()));
     }
     const bool closes = journal_.step == JobStep::stop || journal_.step == JobStep::clean;
     world_.wait(closes ? std::min(world_.times.poll, world_.times.closing_poll)

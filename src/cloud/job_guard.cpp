@@ -24,9 +24,8 @@ constexpr const char* kDeletes =
     "  case $n in ''|*[!0-9]*) n=0;; esac; }\n"
     "is_going() { case $(call -w '%{http_code}' \"$machine\") in *'\"DELETING\"'*|*404) true;; "
     "*) false;; esac; }\n"
-    "wait_for_turn() {\n"
-    "  i=0\n"
-    "  while due && [ $i -lt $((3 * n)) ]; do sleep \"$poll\"; i=$((i+1)); done\n"
+    "wait_due() {\n"
+    "  i=0; while due && [ $i -lt \"$1\" ]; do sleep \"$poll\"; i=$((i+1)); done\n"
     "}\n";
 
 // What is deleted: the node, or what stands in the queue with it.
@@ -56,10 +55,11 @@ std::string guard_script(const JobSpec& spec, const std::string& zone, double se
              "    number; end_job; i=0\n"
              "    while runs && [ $i -lt 60 ]; do sleep 1; i=$((i+1)); done\n"
              "    [ -n \"$kept\" ] || keep_log; kept=1\n"
-             "    wait_for_turn\n"
+             "    wait_due $((3 * n))\n"
              "    if due && ! is_going; then call -o /dev/null -X DELETE \"$machine",
              spec.queued ? "?force=true" : "",
-             "\"; fi\n"
+             // Where it may not, Google is not asked so often that others get no answer.
+             "\"; wait_due 12; fi\n"
              "  else kept=\n"
              "  fi\n"
              "  sleep \"$poll\"\n"

@@ -20,8 +20,8 @@ void Job::useless(const std::string& why) {
     useless_since_ = now;
   failed_at_ = now;
   if (now - useless_since_ < world_.times.useless) return tell_error(first_line(why));
+  machines_.remove();  // where that fails, it is the same machine that is tried again
   if (is_given_up(first_line(why))) return;
-  machines_.remove();
   lost(str("the machine is of no use (", first_line(why), ")"));
 }
 
@@ -35,7 +35,13 @@ JobWorkers::Part Job::next_part(double wanted) {
   journal_.machines.back().deadline = now + left;
   try {
     save();
-  } catch (const SystemError& error) {  // of the bucket, and no fault of the machine
+  } catch (const Stopped&) {
+    throw;
+  } catch (const BugError&) {
+    throw;
+  } catch (const CredentialsRefused&) {
+    throw;
+  } catch (const Error& error) {  // of the bucket, and no fault of the machine
     tell_error(first_line(error.what()));
   }
   return {at_most, left};

@@ -86,11 +86,14 @@ struct Put {
   }
 };
 
+// What the first journals did not have yet is as it is by itself.
+bool is_later(std::string_view name) { return name == "turn" || name == "stays"; }
+
 struct Take {
   const json& from;
   template <class Value>
   void operator()(const char* name, Value& value) const {
-    value = from.at(name).get<Value>();
+    if (from.contains(name) || !is_later(name)) value = from.at(name).get<Value>();
   }
 };
 
@@ -117,6 +120,7 @@ const char* word_of(JobStep step) { return word_of(step, kSteps).data(); }
 double paid_until(const JobMachine& machine, double now) {
   constexpr double kGuardTakes = 600;
   if (machine.gone > 0) return machine.gone;
+  if (machine.stays) return now;
   return std::min(now, std::max({machine.asked, machine.seen, machine.deadline + kGuardTakes}));
 }
 

@@ -76,8 +76,8 @@ struct JobJournal {
 std::string machine_name(const JobSpec& spec);
 const char* word_of(JobStep step);
 
-// Until when a machine is paid for, at most: until it is gone, which it is by itself ten minutes
-// after its deadline, or was seen to be there later.
+// Until when a machine is paid for, at most: until it is gone, which it is by itself, if it may be,
+// ten minutes after its deadline, or was seen to be there later.
 double paid_until(const JobMachine& machine, double now);
 
 // What was paid for all machines until now, by the prices that are known.

@@ -47,22 +47,37 @@ void JobMachines::note(JobMachine& machine, const Seen& seen) const {
     machine.asked = tools_.now();
 }
 
-std::vector<JobMachines::Seen> JobMachines::look() {
-  std::vector<Seen> out;
-  for (const JobSpec::Zone& zone : journal_.spec.zones)
-    if (Seen seen = look_in(zone.name); seen.is_there()) out.push_back(std::move(seen));
+// That of the machine first.
+std::vector<std::string> JobMachines::zones() const {
+  std::vector<std::string> out;
+  for (const JobSpec::Zone& zone : journal_.spec.zones) out.push_back(zone.name);
+  if (const JobMachine* machine = journal_.there())
+    std::ranges::stable_partition(out,
+                                  [&](const std::string& zone) { return zone == machine->zone; });
   return out;
 }
 
-// That of the machine first: it is not kept because another zone does not answer.
+// A machine that is good does not wait, and is paid for, because another zone does not answer.
+std::vector<JobMachines::Seen> JobMachines::look() {
+  std::vector<Seen> out;
+  const auto has_good = [&] {
+    const JobMachine* machine = journal_.there();
+    return machine != nullptr && !out.empty() && out[0].zone == machine->zone && out[0].is_good();
+  };
+  for (const std::string& zone : zones()) {
+    try {
+      if (Seen seen = look_in(zone); seen.is_there()) out.push_back(std::move(seen));
+    } catch (const SystemError&) {
+      if (!has_good()) throw;
+    }
+  }
+  return out;
+}
+
+// Nor is one kept for that.
 bool JobMachines::drop_all() {
-  std::vector<std::string> zones;
-  for (const JobSpec::Zone& zone : journal_.spec.zones) zones.push_back(zone.name);
-  if (const JobMachine* machine = journal_.there())
-    std::ranges::stable_partition(zones,
-                                  [&](const std::string& zone) { return zone == machine->zone; });
   bool some = false;
-  for (const std::string& zone : zones)
+  for (const std::string& zone : zones())
     if (const Seen seen = look_in(zone); seen.is_there()) some = drop({seen}, nullptr) || some;
   return some;
 }
@@ -263,7 +278,12 @@ std::optional<TpuNode> JobMachines::current() {
   const JobMachine* machine = journal_.there();
   if (machine == nullptr) return std::nullopt;
   const Seen seen = look_in(machine->zone);
-  if (!seen.is_there() && is_unseen()) close();
+  if (seen.is_there())
+    unseen_ = 0;
+  else if (is_unseen())
+    close();
+  else
+    throw SystemError(str(machine_name(journal_.spec), " in ", seen.zone, " is not to be seen"));
   return seen.node && seen.is_good() ? seen.node : std::nullopt;
 }
 

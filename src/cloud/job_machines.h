@@ -34,7 +34,7 @@ class JobMachines {
   // no other zone mends.
   std::optional<TpuNode> seek();
   // The one that is there, as the API has it now; nothing when it is lost or gone, which the
-  // journal says then.
+  // journal says then. SystemError where it is not to be seen for once: a look is none.
   std::optional<TpuNode> current();
   // The one that is there is of no use.
   void remove();
@@ -54,6 +54,7 @@ class JobMachines {
     bool is_good() const;
     bool is_going() const;  // being deleted already
   };
+  std::vector<std::string> zones() const;
   std::vector<Seen> look();
   Seen look_in(const std::string& zone);
   void note(JobMachine& machine, const Seen& seen) const;

@@ -213,6 +213,9 @@ void JobShell::copy_package(const TpuNode& node, const Workers& bare) {
     return scp_words(there, worker, {file}, remote_path(there, worker, places.at(worker.index)));
   };
   require(run(node, bare, words, false, at_most), node, "the package was not copied: ");
+  if (file == spec_.package) return;
+  remove_file(file);
+  package_.clear();
 }
 
 // Aside, then in its place: what is there is whole.

@@ -196,9 +196,14 @@ TpuList<json> TpuApi::in_zones(const std::string& zone, const char* field,
   const auto all = zones();
   std::vector<TpuList<json>> of(all.size());
   call_side_by_side(api_, all.size(), [&](GoogleApi& api, std::size_t i) {
-    const json items = TpuApi(api, project_)
-                           .list(in_zone(all[i], str("/", field)), field, what, &of[i].unreachable);
-    of[i].items.assign(items.begin(), items.end());
+    try {
+      const json items =
+          TpuApi(api, project_)
+              .list(in_zone(all[i], str("/", field)), field, what, &of[i].unreachable);
+      of[i].items.assign(items.begin(), items.end());
+    } catch (const SystemError&) {
+      of[i].unreachable.push_back(all[i]);
+    }
   });
   for (TpuList<json>& each : of) {
     std::ranges::move(each.items, std::back_inserter(out.items));

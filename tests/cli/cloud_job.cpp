@@ -119,7 +119,7 @@ JobLead CloudJob::lead(const std::vector<std::string>& settings, const std::stri
   staged.files.push_back({package(), staged_package(spec)});
   lead.stage = [staged, spec](const auto& tell, const auto&) {
     GoogleApi api = job_api();
-    stage_files(api, staged.files, spec.folder, tell);
+    stage_files(api, staged.files, spec.folder, tell, [] {});
     write_file(spec.folder + "/recipe.yaml", staged.text);
   };
   return lead;

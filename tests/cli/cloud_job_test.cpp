@@ -168,7 +168,7 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
                                     HasSubstr("nothing was made; --yes runs it")));
   }
   EXPECT_FALSE(exists("gs://bucket/asked"));
-  EXPECT_EQ(count_requests("POST", ""), 0);
+  EXPECT_EQ(count_requests("POST", "/locations/"), 0);
   // Standard output is the journal's alone.
   const CommandOutput json =
       run_command(str("(", smelt_program(), " ", line, " --yes --json 2>/dev/null)"));

@@ -51,11 +51,11 @@ TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
 
 // Where all goes that a job did not put there.
 TEST_F(JobRecipe, WhatItNamesDoesNotLieAmongItsOwnCopies) {
-  write("a.txt");
-  EXPECT_THAT(error_of<UsageError>([&] { staged({"train.init=gs://b/job/input/bert"}); }),
-              HasSubstr("train.init: gs://b/job/input/bert lies in gs://b/job/input, where only "
-                        "what the job itself copies there is kept\n  hint: --name NAME"));
-  EXPECT_THAT(staged({"train.init=gs://b/job/inputs/bert"}).text, HasSubstr("inputs/bert"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { staged({"text.input=gs://anonymous@b/job/input/a.txt"}); }),
+      HasSubstr("text.input: gs://anonymous@b/job/input/a.txt lies in gs://b/job/input, "
+                "where only what the job itself copies there is kept\n  hint: --name"));
+  EXPECT_THAT(staged({"text.input=gs://b/job/inputs/a.txt"}).text, HasSubstr("inputs/a.txt"));
 }
 
 // What else lies there is none of the job's business.

@@ -62,11 +62,17 @@ TEST_F(JobResults, NeverComeOverAnotherRun) {
   expect_refusal(str("cloud watch ", job, " --out ", out()),
                  AllOf(not_its_own, HasSubstr("hint: --out FOLDER")));
   EXPECT_EQ(read_file(out() + "/vocab.txt"), "of another");
-  // Its own results are fetched again.
-  write_file(join_path(out(), kJournalName), read_file(join_path(job, kJournalName)));
-  const CommandOutput watched = run_smelt("cloud watch " + out());
-  EXPECT_EQ(watched.status, 0) << watched.text;
-  EXPECT_EQ(read_file(out() + "/vocab.txt"), "of the job");
+  // Its own results are fetched again, but not over what came behind them here.
+  std::filesystem::remove_all(out());
+  write_checkpoint(job + "/run", 5, "");
+  for (const std::string& place : {job + " --out " + out(), out()}) {
+    const CommandOutput watched = run_smelt("cloud watch " + place);
+    EXPECT_EQ(watched.status, 0) << watched.text;
+    EXPECT_EQ(read_file(out() + "/vocab.txt"), "of the job");
+  }
+  write_checkpoint(out(), 9, "");
+  expect_refusal("cloud watch " + out(), HasSubstr("result: its run has gone on to step 9, and the "
+                                                   "job's ended at 5, whose results would come"));
 }
 
 TEST_F(JobResults, OfAJobThatGoesOnAreWaitedForBeforeAnothers) {
@@ -126,6 +132,28 @@ TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
   EXPECT_THAT(longer.text, AllOf(HasSubstr("at most $5.00"), HasSubstr("$7.00 an hour")));
   EXPECT_THAT(run_smelt(line_of([](JobSpec& was) { was.package_sha256 = "x"; })).text,
               HasSubstr("note: the job goes on with the package that it has, not with "));
+  // The machine that is there costs what this command says, too.
+  JobJournal there;
+  there.spec = spec();
+  there.spec.folder = folder;
+  there.spec.user = "me";
+  there.step = JobStep::train;
+  const double now = seconds_now();
+  there.machines = {{.zone = there.spec.zones[0].name,
+                     .operation = "",
+                     .dollars_an_hour = 0.24,
+                     .asked = now - 3600,
+                     .paid_from = now - 3600,
+                     .seen = now + 60}};
+  const auto run_on = [&] {
+    write_file(join_path(folder, kJournalName), json_of(there).dump());
+    return run_smelt(run_line("goes") + "--dry-run --price 2.4");
+  };
+  EXPECT_THAT(run_on().text, HasSubstr("at most $5.00, $2.40 of it paid"));
+  // One that is being ended is led to its end.
+  there.step = JobStep::clean;
+  there.outcome = "budget";
+  EXPECT_EQ(run_on().status, 0);
   const auto goes_on = [](const std::string& words) {
     return HasSubstr("gs://bucket/goes: its job goes on, where " + words);
   };
@@ -172,9 +200,10 @@ TEST_F(JobResults, ASignalEndsStagingAndFetching) {
     EXPECT_THROW(work([](const std::string&) { ::raise(SIGINT); }), Stopped);
     return testing::internal::GetCapturedStderr();
   };
-  EXPECT_EQ(
-      stopped([&](const auto& tell) { stage_files(api, {{recipe(), there}}, spec.folder, tell); }),
-      "\nstopping: the data are not all in the bucket; a second signal ends at once\n");
+  EXPECT_EQ(stopped([&](const auto& tell) {
+              stage_files(api, {{recipe(), there}}, spec.folder, tell, [] {});
+            }),
+            "\nstopping: the data are not all in the bucket; a second signal ends at once\n");
   EXPECT_FALSE(exists(there));
   EXPECT_EQ(stopped([&](const auto& tell) { fetch_results(api, spec, out(), tell); }),
             "\nstopping: the results are not all here; a second signal ends at once\n");
@@ -187,7 +216,7 @@ TEST_F(JobResults, StagingMakesTheFolderHoldTheseFiles) {
   GoogleApi api = job_api();
   std::string told;
   const auto stage = [&](const std::vector<StagedFile>& files) {
-    stage_files(api, files, folder, [&](const std::string& line) { told += line; });
+    stage_files(api, files, folder, [&](const std::string& line) { told += line; }, [] {});
   };
   write_file(home_.dir.file("b"), "b");
   const StagedFile a{recipe(), folder + "/input/r.yaml"},

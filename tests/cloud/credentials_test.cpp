@@ -269,6 +269,21 @@ TEST_F(CredentialsTest, AServerOfTokensThatFailsIsTriedAgain) {
             where() + "the server's answer has no access_token");
 }
 
+TEST_F(CredentialsTest, WhoSignsInAgainIsHeard) {
+  home_.name_file(google_.user());
+  TokenSource tokens(google_credentials(), &system_clock::now, &google_credentials);
+  google_.answer("/token", {400, R"({"error": "invalid_grant"})"});
+  HttpClient http = client();
+  EXPECT_THROW(tokens.token(http), CredentialsRefused);
+  auto again = google_.user();
+  again["client_id"] = "another";  // as a new sign-in gives other fields
+  home_.name_file(again);
+  EXPECT_THROW(tokens.token(http), CredentialsRefused);
+  EXPECT_THAT(google_.last("/token").body, HasSubstr("client_id=another"));
+  google_.answer("/token", {200, R"({"access_token": "t", "expires_in": 3599})"});
+  EXPECT_EQ(tokens.token(http).text.reveal(), "t");
+}
+
 TEST_F(CredentialsTest, ATokenIsTakenAnewBeforeItEnds) {
   home_.name_file(google_.user());
   auto now = system_clock::now();

@@ -83,7 +83,7 @@ ServedAnswer FakeTpu::route(const ServedRequest& request, const std::vector<std:
     return page_of("runtimeVersions", items, query);
   }
   if (parts[5] == "operations") return poll(str(parent, "/operations/", parts.at(6)));
-  if (parts.size() == 7 && !zones.at(zone).answers)
+  if (zone != "-" && !zones.at(zone).answers)
     return refusal(503, "UNAVAILABLE", str(zone, " does not answer"));
   auto& all = parts[5] == "nodes" ? nodes_ : queued_;
   if (parts.size() == 7) return one(request, all, str(parent, "/", parts[5], "/", parts[6]));

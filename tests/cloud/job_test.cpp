@@ -137,6 +137,23 @@ TEST_F(JobMachinesTest, NoneIsKeptBecauseAnotherZoneDoesNotAnswer) {
   looks_until_clear();
 }
 
+TEST_F(JobMachinesTest, NoneWaitsForAnotherZone) {
+  fake_.zones[kZone].capacity = 0;
+  ASSERT_FALSE(seek(3));
+  EXPECT_THAT(places(), ElementsAre("us-central1-b/smelt-r1"));
+  fake_.zones[kZone].answers = false;
+  EXPECT_TRUE(seek(1));
+}
+
+TEST_F(JobMachinesTest, OneLookAtNothingIsNone) {
+  ASSERT_TRUE(seek(5));
+  fake_.vanish("smelt-r1");
+  EXPECT_THAT(error_of<SystemError>([&] { machines_.current(); }),
+              HasSubstr("smelt-r1 in us-central1-a is not to be seen"));
+  EXPECT_FALSE(machines_.current());
+  EXPECT_EQ(journal_.there(), nullptr);
+}
+
 TEST_F(JobMachinesTest, WhatIsLeftAndWhatIsNotKnownIsSaid) {
   EXPECT_TRUE(machines_.clear());
   fake_.zones["us-central1-b"].answers = fake_.zones["europe-west4-a"].answers = false;
@@ -211,6 +228,15 @@ TEST(JobJournal, ItIsReadAsItWasWritten) {
   const std::string text = json_of(journal).dump();
   EXPECT_EQ(json_of(parse_journal(text, "it")).dump(), text);
   EXPECT_DOUBLE_EQ(dollars_so_far(journal, 1e6), 2.4);
+  auto earlier = json_of(journal);  // of a smelt that did not write these yet
+  earlier["spec"].erase("turn");
+  earlier["machines"][0].erase("stays");
+  EXPECT_EQ(json_of(parse_journal(earlier.dump(), "it")).dump(), text);
+  // One that may not delete itself is there until it is seen not to be.
+  journal.machines[0].gone = 0;
+  EXPECT_DOUBLE_EQ(dollars_so_far(journal, 10 + 7200), (20 + 600 - 10) / 3600.0 * 2.4);
+  journal.machines[0].stays = true;
+  EXPECT_DOUBLE_EQ(dollars_so_far(journal, 10 + 7200), 4.8);
   EXPECT_THAT(error_of<UsageError>([&] { parse_journal(text.substr(1), "it"); }),
               HasSubstr("it: this is no 'smelt cloud job 1'"));
   EXPECT_THAT(error_of<UsageError>(

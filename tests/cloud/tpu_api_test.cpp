@@ -80,7 +80,8 @@ TEST_F(TpuApiTest, WhereAllZonesAreNotListedAtOnceEachIs) {
   EXPECT_EQ(tpu_.nodes(kAllZones).items.size(), 1u);
   EXPECT_EQ(tpu_.queued(kAllZones).items.at(0).zone, "us-central1-b");
   fake_.zones["europe-west4-a"].answers = false;
-  EXPECT_THAT(tpu_.nodes(kAllZones).unreachable, testing::Contains("europe-west4-a"));
+  EXPECT_THAT(tpu_.nodes(kAllZones).unreachable, ElementsAre("europe-west4-a"));
+  EXPECT_EQ(tpu_.nodes(kAllZones).items.size(), 1u);
 }
 
 TEST_F(TpuApiTest, AListWithoutAnEndIsNone) {
