@@ -163,6 +163,23 @@ void visit_saving_fields(C& c, Visitor&& visit) {
 
 // How its program runs.
 template <SectionOf<TrainSection> C, class Visitor>
+void visit_pruning_fields(C& c, Visitor&& visit) {
+  visit("sparsity", c.sparsity,
+        "share of the weights of attention and feed-forward that becomes 0 from the warm-up's end "
+        "over four fifths of the steps, the smallest first, and stays 0: a smaller file, not a "
+        "faster model (docs/compress.md); 0: none");
+  visit("prune_by", c.prune_by,
+        "magnitude: the smallest of these weights become 0; movement: those that learning takes "
+        "towards 0 most; soft: those whose learned score falls, as many as these are");
+  visit("prune_penalty", c.prune_penalty,
+        "of soft: what scores are drawn down with; more: more weights become 0");
+  visit("prune_rate", c.prune_rate, "of soft: the rate of the scores");
+  visit("nm", c.nm,
+        "2:4: before the first step all but 2 of each 4 neighbouring inputs of an output become 0, "
+        "and stay 0, in the place of train.sparsity");
+}
+
+template <SectionOf<TrainSection> C, class Visitor>
 void visit_form_fields(C& c, Visitor&& visit) {
   visit("reduction", c.reduction,
         "global: clip the gradient of all devices; per_replica: the original's order, clip then "
@@ -187,19 +204,6 @@ void visit_form_fields(C& c, Visitor&& visit) {
   visit("fake_quant", c.fake_quant,
         "products within layers count as those of codes of eight bits will, which the model then "
         "has learned with (docs/compress.md)");
-  visit("sparsity", c.sparsity,
-        "share of the weights of attention and feed-forward that becomes 0 from the warm-up's end "
-        "over four fifths of the steps, the smallest first, and stays 0: a smaller file, not a "
-        "faster model (docs/compress.md); 0: none");
-  visit("prune_by", c.prune_by,
-        "magnitude: the smallest of these weights become 0; movement: those that learning takes "
-        "towards 0 most; soft: those whose learned score falls, as many as these are");
-  visit("prune_penalty", c.prune_penalty,
-        "of soft: what scores are drawn down with; more: more weights become 0");
-  visit("prune_rate", c.prune_rate, "of soft: the rate of the scores");
-  visit("nm", c.nm,
-        "2:4: before the first step all but 2 of each 4 neighbouring inputs of an output become 0, "
-        "and stay 0, in the place of train.sparsity");
   visit("mesh", c.mesh,
         "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
         "tensor splits heads, feed-forward layers and vocabulary");
@@ -220,6 +224,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit_optimizer_fields(c, visit);
   visit_steadying_fields(c, visit);
   visit_form_fields(c, visit);
+  visit_pruning_fields(c, visit);
   visit("seed", c.seed, "random seed of weights, dropout and data order");
   visit(
       "init", c.init,
