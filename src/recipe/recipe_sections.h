@@ -161,7 +161,7 @@ void visit_saving_fields(C& c, Visitor&& visit) {
       "evaluations in a row without a new best, by train.keep_best, that end the run; 0: none do");
 }
 
-// How its program runs.
+// Which weights become 0.
 template <SectionOf<TrainSection> C, class Visitor>
 void visit_pruning_fields(C& c, Visitor&& visit) {
   visit("sparsity", c.sparsity,
@@ -179,6 +179,7 @@ void visit_pruning_fields(C& c, Visitor&& visit) {
         "and stay 0, in the place of train.sparsity");
 }
 
+// How its program runs.
 template <SectionOf<TrainSection> C, class Visitor>
 void visit_form_fields(C& c, Visitor&& visit) {
   visit("reduction", c.reduction,
