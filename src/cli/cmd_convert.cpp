@@ -27,7 +27,7 @@ constexpr const char* kOnnx = "onnx";
 // Only what a file of ONNX can have.
 void run_onnx(const ConvertFlags& f, const CLI::App& command) {
   for (const char* flag :
-       {"--dtype", "--no-slots", "--averages", "--config", "--vocab", "--shard-mb"})
+       {"--dtype", "--no-slots", "--averages", "--config", "--vocab", "--lower-case", "--shard-mb"})
     if (command.count(flag) > 0)
       throw UsageError(str("convert: ", flag,
                            " with an ONNX file, which holds a model's weights "

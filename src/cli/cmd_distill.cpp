@@ -6,28 +6,15 @@
 #include "base/error.h"
 #include "checkpoint/given_weights.h"
 #include "cli/recipe_option.h"
-#include "format/config.h"
-#include "models/classifier.h"
 #include "recipe/begun.h"
-#include "recipe/encoder_source.h"
 #include "recipe/evaluation.h"
 #include "recipe/kept_recipe.h"
-#include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
-#include "recipe/t5_source.h"
+#include "recipe/taught_recipe.h"
 #include "store/folder.h"
 
 namespace smelt {
 namespace {
-
-// Of a model whose recipe says its sizes: those of the student's weights.
-void add_sizes(const nlohmann::json& config, const Recipe& of_teacher,
-               std::vector<std::string>& settings) {
-  for (const auto& [field, value] : config.items())
-    if (of_teacher.model.contains(field))
-      settings.push_back(
-          str("model.", field, "=", value.is_string() ? value.get<std::string>() : value.dump()));
-}
 
 std::string run_of_teacher(const std::string& teacher) {
   const auto run = run_named_by(teacher);
@@ -37,23 +24,8 @@ std::string run_of_teacher(const std::string& teacher) {
                    "distill.teacher=…");
 }
 
-// The teacher's recipe for the student.
 Recipe recipe_for(const DistillFlags& f) {
-  const std::string run = run_of_teacher(f.teacher);
-  const Recipe of_teacher = load_recipe(run, {});
-  std::vector<std::string> settings{"out=" + f.out, "train.init=" + f.student,
-                                    "distill.teacher=" + run};
-  if (of_teacher.model.contains("like")) settings.emplace_back("model.like=");
-  if (of_teacher.compress.is_on())  // what is taught is not cut once more
-    for (const char* none :
-         {"layers=0", "decoder_layers=0", "ffn=1", "heads=1", "macs=1", "int8=false"})
-      settings.push_back(str("compress.", none));
-  if (of_teacher.type->name == "bert")
-    add_sizes(encoder_config_json(encoder_in(f.student, "compress distill")), of_teacher, settings);
-  if (of_teacher.type->name == "t5")
-    add_sizes(config_json(t5_in(f.student, "compress distill").model), of_teacher, settings);
-  settings.insert(settings.end(), f.settings.begin(), f.settings.end());
-  return load_recipe(run, settings);
+  return taught_recipe(run_of_teacher(f.teacher), f.student, f.out, f.settings);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "format/onnx.h"
 
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -113,7 +114,9 @@ std::string OnnxGraph::constant(const std::string& of, LazyTensor tensor) {
 }
 
 std::string OnnxGraph::constant(float number) {
-  return constant(str("constant/", number), held(DType::f32, {}, std::vector{number}));
+  char digits[32];  // all of them: another number has another name
+  std::snprintf(digits, sizeof digits, "%.9g", number);
+  return constant(str("constant/", digits), held(DType::f32, {}, std::vector{number}));
 }
 
 std::string OnnxGraph::scalar(std::int64_t number) {

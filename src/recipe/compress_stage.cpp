@@ -16,6 +16,7 @@
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
+#include "recipe/taught_recipe.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "text/lines.h"
@@ -104,6 +105,7 @@ class CompressedModel {
     std::string newest = source_;
     std::vector<std::string> models;
     if (r_.compress.cuts()) models.push_back(newest = cut(newest));
+    if (r_.compress.tune_epochs > 0) models.push_back(newest = taught(newest));
     if (r_.compress.int8) models.push_back(in_eight_bits(newest));
     report(models);
   }
@@ -159,6 +161,12 @@ class CompressedModel {
     spdlog::info("compress: {} of {} parameters are left: {}", done.parameters,
                  done.parameters_before, job.to);
     return job.to;
+  }
+  // By this recipe, whose model teaches.
+  std::string taught(const std::string& student) const {
+    const nlohmann::json epochs = r_.compress.tune_epochs;
+    run_recipe(taught_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));
+    return at("taught");
   }
   std::string in_eight_bits(const std::string& from) const {
     QuantizeJob job{.from = from,
@@ -223,6 +231,10 @@ void check_compress(const Recipe& r) {
                    str(field, " is ", share, ", which is no share"),
                    "give a number above 0, at most 1");
   }
+  checks.within("compress.tune_epochs", 0);
+  checks.require(c.tune_epochs == 0 || c.cuts(), {"compress.tune_epochs"},
+                 "compress.tune_epochs is of what is cut, and nothing is",
+                 "say what stays: compress.ffn, heads, macs or layers");
   checks.require(c.macs == 1 || (c.ffn == 1 && c.heads == 1),
                  {"compress.macs", "compress.ffn", "compress.heads"},
                  "compress.macs with compress.ffn or compress.heads: it says itself how many stay",

@@ -126,6 +126,7 @@ struct CompressSection {
   std::int64_t layers = 0, decoder_layers = 0;
   double ffn = 1, heads = 1, macs = 1;
   bool rescale = true;
+  double tune_epochs = 0;
   std::int64_t examples = 2048;
   bool int8 = false, embeddings = true;
   std::string activations = "floats", calibration = "percentile";
@@ -134,7 +135,7 @@ struct CompressSection {
   std::int64_t rounds = 20;
 
   bool cuts() const { return layers > 0 || decoder_layers > 0 || ffn < 1 || heads < 1 || macs < 1; }
-  bool is_on() const { return cuts() || int8; }
+  bool is_on() const { return cuts() || int8 || tune_epochs > 0; }
 };
 
 // The model of distill.teacher, once it was opened (recipe/distillation.h).

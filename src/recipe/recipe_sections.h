@@ -268,6 +268,10 @@ void visit_fields(C& c, Visitor&& visit) {
         "in the place of both: share of the layers' multiplications that is left at most");
   visit("rescale", c.rescale,
         "neurons and heads that stay are rescaled, so that they make up for the others");
+  visit(
+      "tune_epochs", c.tune_epochs,
+      "passes over the training examples in which what was cut learns to say what the model says; "
+      "0: it stays as it was cut");
   visit("examples", c.examples, "rows that neurons and heads are chosen by, at most");
   visit("int8", c.int8, "then weights in eight bits: a smaller folder, not a faster model");
   visit(

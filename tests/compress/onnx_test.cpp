@@ -87,6 +87,8 @@ TEST_P(OnnxCodes, OfModelsThatWereCutOrAreSparse) {
 
 TEST(OnnxModel, IsOfFineTunedEncoders) {
   const TempDir dir;
+  expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("a.onnx"), " --dtype bf16"),
+                 HasSubstr("--dtype with an ONNX file, which holds a model's weights as they are"));
   const auto refusal = [&](const char* to) {
     return error_of<UsageError>([&] { write_onnx_model(dir.file("hf"), dir.file(to)); });
   };

@@ -81,6 +81,24 @@ TEST_F(CompressRecipe, OfAClassifierCutsItPutsItInCodesAndReports) {
   EXPECT_EQ(std::filesystem::last_write_time(dir_.file("out/compress/report.json")), made);
 }
 
+TEST_F(CompressRecipe, TeachesWhatItCutBeforeItIsInCodes) {
+  REQUIRE_PLUGIN("cpu");
+  write_classify("ffn: 0.5, tune_epochs: 2, int8: true");
+  run();
+  const json models = report()["models"];
+  ASSERT_EQ(models.size(), 4);
+  EXPECT_EQ(models[1]["name"], "cut");
+  EXPECT_EQ(models[2]["name"], "taught");
+  EXPECT_EQ(models[3]["name"], "int8");
+  const auto weights = [&](const char* folder) {
+    return read_file(dir_.file(str("out/compress/", folder, "/model.safetensors")));
+  };
+  EXPECT_EQ(weights("cut").size(), weights("taught/huggingface").size());
+  EXPECT_NE(weights("cut"), weights("taught/huggingface"));
+  EXPECT_THAT(read_file(dir_.file("out/compress/taught/recipe.yaml")),
+              AllOf(HasSubstr("teacher: "), HasSubstr("tune_epochs: 0")));
+}
+
 TEST_F(CompressRecipe, OfAT5CutsItsDecoderAndItsHeads) {
   REQUIRE_PLUGIN("cpu");
   write_t5("decoder_layers: 1, heads: 0.5");
@@ -99,6 +117,8 @@ TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
   const auto refusal = [&](const std::vector<std::string>& settings) {
     return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), settings); });
   };
+  EXPECT_THAT(refusal({"compress.layers=0", "compress.tune_epochs=1"}),
+              HasSubstr("compress.tune_epochs is of what is cut, and nothing is"));
   EXPECT_THAT(refusal({"compress.ffn=0"}), HasSubstr("compress.ffn is 0, which is no share"));
   EXPECT_THAT(refusal({"compress.decoder_layers=1"}),
               HasSubstr("compress.decoder_layers is of a T5"));
