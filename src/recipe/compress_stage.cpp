@@ -214,13 +214,8 @@ class CompressedModel {
 
 }  // namespace
 
-void check_compress(const Recipe& r) {
+static void check_cuts(const RecipeChecks& checks, const Recipe& r) {
   const CompressSection& c = r.compress;
-  if (!c.is_on()) return;
-  const RecipeChecks checks(r);
-  checks.require(!is_remote(r.out), {"out", "compress.layers", "compress.ffn", "compress.int8"},
-                 str("compress: ", r.out, " is not on this machine, where its folders are made"),
-                 "leave the section out, copy what is exported here and use `smelt compress`");
   checks.at_least("compress.layers", 0);
   checks.at_least("compress.decoder_layers", 0);
   checks.at_least("compress.examples", 1);
@@ -241,6 +236,16 @@ void check_compress(const Recipe& r) {
                  "leave the others out");
   checks.require(is_t5(r) || c.decoder_layers == 0, {"compress.decoder_layers"},
                  "compress.decoder_layers is of a T5", "leave it out: compress.layers are cut");
+}
+
+void check_compress(const Recipe& r) {
+  const CompressSection& c = r.compress;
+  if (!c.is_on()) return;
+  const RecipeChecks checks(r);
+  checks.require(!is_remote(r.out), {"out", "compress.layers", "compress.ffn", "compress.int8"},
+                 str("compress: ", r.out, " is not on this machine, where its folders are made"),
+                 "leave the section out, copy what is exported here and use `smelt compress`");
+  check_cuts(checks, r);
   const Activations activations = activations_of(r);
   checks.require(activations == Activations::floats || c.int8, {"compress.activations"},
                  "compress.activations is of compress.int8, which is false", "set that to true");
