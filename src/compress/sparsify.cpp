@@ -33,7 +33,7 @@ void check_sparsity(const SparsifyJob& job) {
   if (is_soft(job)) return;
   if (job.sparsity.has_value() == job.nm.has_value())
     throw UsageError(job.nm ? "compress: --sparsity and --nm: a pattern says itself how much stays"
-                            : "compress: --method magnitude, and not how much becomes 0",
+                            : str("compress: --method ", job.by, ", and not how much becomes 0"),
                      job.nm
                          ? "give one of them"
                          : "give --sparsity 0.9, the share of weights that becomes 0, or --nm 2:4");

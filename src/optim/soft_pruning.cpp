@@ -36,7 +36,11 @@ std::vector<Tensor> learned(const SoftPruning& soft, const PruningSchedule& sche
   const AdamStep adam =
       adam_step({.epsilon = 1e-8, .weight_decay = 0, .bias_correction = BiasCorrection::on}, own, p,
                 slots.subspan(1), slope);
-  return {renewed(step, score, score - soft.rate * adam.direction), adam.slots[0], adam.slots[1]};
+  // Of layers that do not learn, in a loop beside others that do, no score does either.
+  const Tensor rate = broadcast_to(step.rate, score.dims());
+  const Tensor learns = compare(rate, zeros_like(rate), Compare::gt);
+  const Tensor moved = select(learns, score - soft.rate * adam.direction, score);
+  return {renewed(step, score, moved), adam.slots[0], adam.slots[1]};
 }
 
 }  // namespace

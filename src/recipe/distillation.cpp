@@ -96,6 +96,7 @@ Task shrinking_task(const Recipe& r, Task task) {
   task.settings[kFakeQuant] = false;     // said, so that a run is held to both
   task.settings["sparsity"] = r.train.sparsity;
   task.settings["nm"] = r.train.nm;
+  task.settings["prune_by"] = r.train.prune_by;
   return r.train.fake_quant ? fake_quantized(std::move(task)) : task;
 }
 

@@ -32,6 +32,9 @@ Recipe taught_recipe(const std::string& run, const std::string& student, const s
     for (const char* none : {"layers=0", "decoder_layers=0", "ffn=1", "heads=1", "macs=1",
                              "tune_epochs=0", "int8=false"})
       all.push_back(str("compress.", none));
+  for (const char* none :
+       {"sparsity=0", "nm=", "prune_by=magnitude"})  // what the model learned with
+    all.push_back(str("train.", none));
   if (of_teacher.type->name == "bert")
     add_sizes(encoder_config_json(encoder_in(student, kTeaching)), of_teacher, all);
   if (of_teacher.type->name == "t5")

@@ -49,6 +49,8 @@ std::string field_of(const std::string& setting, const Fields& fields) {
       {"optimizer.beta", "beta"},
       {"optimizer.most_norm", "trust_norm"},
       {"optimizer.prune_by", "prune_by"},
+      {"optimizer.prune_penalty", "prune_penalty"},
+      {"optimizer.prune_rate", "prune_rate"},
       {"optimizer.eta", "eta_rules"},
       {"optimizer.slot_shape", "slot_rules"},
       {"optimizer.rules.rate", "rate_rules"},
