@@ -99,7 +99,6 @@ void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   data.prefix = asked.prefix;
 }
 
-// What is quantized learns with codes before.
 void take_training(QuantizeFlags& f, const CLI::App& command) {
   if (f.trained.empty()) return;
   if (f.weights != "int8")
@@ -115,6 +114,7 @@ void take_training(QuantizeFlags& f, const CLI::App& command) {
 
 void train_in_codes(QuantizeFlags& f) {
   if (f.trained.empty()) return;
+  require_apart(f.job.to, "--train", f.trained);
   (void)OutputDirectory(f.job.to);  // which says before anything is trained that something is there
   std::vector<std::string> settings = f.settings;
   settings.emplace_back("train.fake_quant=true");
@@ -380,7 +380,10 @@ void add_prune(CLI::App& compress) {
   add_set_option(*command, f->settings);
   command->get_option("--set")->needs(tune);
   command->add_flag("--json", f->json, "a JSON object instead of lines")->excludes(tune);
-  command->callback([f, command] { run_prune(*f, *command); });
+  command->callback([f, command] {
+    require_apart(f->job.to, "--tune", f->tuned);
+    run_prune(*f, *command);
+  });
 }
 
 }  // namespace

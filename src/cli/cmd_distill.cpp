@@ -53,6 +53,13 @@ void teach(const DistillFlags& f) {
   });
 }
 
+void require_apart(const std::string& out, const char* flag, const std::string& run) {
+  if (run.empty() || !(lies_in(run, out) || lies_in(out, run))) return;
+  throw UsageError(str("compress: --out ", out, " and ", flag, " ", run,
+                       ": a run, and what is made of it, are two folders"),
+                   "name another folder beside them");
+}
+
 void teach_itself(const std::string& model, const std::string& run,
                   const std::vector<std::string>& settings) {
   const DistillFlags flags{

@@ -18,6 +18,9 @@ void check_distill(const DistillFlags& flags, bool may_go_on);
 // Trains, and prints how good the student is. UsageError likewise, but for `out`, and where the
 // teacher's model cannot teach.
 void teach(const DistillFlags& flags);
+// UsageError where a run's folder and that which is made of it, by `flag` and --out, are one or lie
+// in each other.
+void require_apart(const std::string& out, const char* flag, const std::string& run);
 // Its exported weights held to the model itself, in a run's new or begun folder by the model's
 // recipe: what `settings` say is learned with.
 void teach_itself(const std::string& model, const std::string& run,

@@ -206,6 +206,9 @@ TEST_F(Sparsify, NamesWhatItCannotTake) {
   EXPECT_THAT(
       refusal("--method soft --sparsity 0.5 --tune taught"),
       HasSubstr("--method soft with --sparsity: how many weights become 0 follows from --p"));
+  EXPECT_THAT(
+      refusal("--sparsity 0.5 --tune " + dir_.file("out")),
+      HasSubstr("out: a run, and what is made of it, are two folders\n  hint: name another"));
   EXPECT_THAT(refusal("--sparsity 0.5 --penalty 2"), HasSubstr("--penalty is of --method soft"));
   EXPECT_THAT(refusal("--method movement --nm 2:4 --tune taught"),
               HasSubstr("--method movement with --nm, which keeps the largest of neighbours"));
