@@ -124,9 +124,8 @@ bool is_same_recipe(const JobSpec& spec, const StagedRecipe& staged) {
   return exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text;
 }
 
-// Something is left to be done of it, and it is this recipe's.
-void require_goes_on(const JobJournal& journal, const JobSpec& spec, const StagedRecipe& staged) {
-  const bool same = is_same_recipe(spec, staged);
+// Something is left to be done of it, and it is this recipe's, which `same` says.
+void require_goes_on(const JobJournal& journal, const JobSpec& spec, bool same) {
   if (same && journal.outcome == "done" && journal.step == JobStep::ended)
     throw UsageError(
         str(spec.folder, ": the job of this recipe is done"),
@@ -182,7 +181,8 @@ JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std
     return journal;
   }
   journal = parse_journal(*kept, join_path(spec.folder, kJournalName));
-  require_goes_on(journal, spec, staged);
+  const bool same = is_same_recipe(spec, staged);
+  require_goes_on(journal, spec, same);
   spec.run = journal.spec.run;
   if (journal.step == JobStep::stage) {  // there is nothing of it yet
     journal.spec = std::move(spec);
@@ -202,7 +202,7 @@ JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std
     if (!o.turn.empty()) journal.spec.turn = spec.turn;
     return journal;
   }
-  if (journal.step != JobStep::ended && is_same_recipe(spec, staged)) return journal;  // to its end
+  if (journal.step != JobStep::ended && same) return journal;  // to its end
   if (journal.step != JobStep::ended)
     throw UsageError(str(spec.folder, ": another recipe's job is being ended: ", journal.why),
                      str("smelt cloud watch ", spec.folder, ", then the same command again"));

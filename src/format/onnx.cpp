@@ -147,14 +147,18 @@ std::uint64_t OnnxGraph::Initializer::bytes() const {
   return head.size() + tensor.shape.size_bytes();
 }
 
-std::uint64_t OnnxGraph::graph_bytes() const {
-  WireWriter own;
-  own.bytes(kGraphName, name_);
-  std::uint64_t all =
-      own.text().size() + nodes_.text().size() + inputs_.text().size() + outputs_.text().size();
+std::uint64_t OnnxGraph::initializer_bytes() const {
+  std::uint64_t all = 0;
   for (const auto& [of, each] : initializers_)
     all += begun(kGraphInitializer, each.bytes()).size() + each.bytes();
   return all;
+}
+
+std::uint64_t OnnxGraph::graph_bytes() const {
+  WireWriter own;
+  own.bytes(kGraphName, name_);
+  return own.text().size() + nodes_.text().size() + inputs_.text().size() + outputs_.text().size() +
+         initializer_bytes();
 }
 
 std::string OnnxGraph::head(const Properties& properties) const {
@@ -178,10 +182,7 @@ std::string OnnxGraph::head(const Properties& properties) const {
 }
 
 std::uint64_t OnnxGraph::bytes(const Properties& properties) const {
-  std::uint64_t all = head(properties).size();
-  for (const auto& [of, each] : initializers_)
-    all += begun(kGraphInitializer, each.bytes()).size() + each.bytes();
-  return all;
+  return head(properties).size() + initializer_bytes();
 }
 
 void OnnxGraph::write(const Properties& properties,

@@ -55,6 +55,7 @@ class OnnxGraph {
     std::uint64_t bytes() const;
   };
   std::string head(const Properties& properties) const;
+  std::uint64_t initializer_bytes() const;
   std::uint64_t graph_bytes() const;
 
   std::string name_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/ops.h"
+#include "optim/added_slots.h"
 
 namespace smelt {
 
@@ -71,22 +72,13 @@ Optimizer keeping_zeros(Optimizer optimizer) {
 }
 
 Optimizer counting_movement(Optimizer optimizer) {
-  Optimizer out = optimizer;
-  out.settings["prune_by"] = kMovement;
-  out.slots = [own = optimizer.slots](const Parameter& p) {
-    std::vector<Slot> all = own(p);
-    if (is_prunable(p.name, p.dims_of_one()))
-      all.push_back({.name = kMovement, .dims = p.dims_of_one()});
-    return all;
-  };
-  out.update = [own = optimizer.update](const OptimizerStep& step, const Parameter& p,
-                                        std::span<const Tensor> slots, Tensor gradient) {
-    if (!is_prunable(p.name, p.dims_of_one())) return own(step, p, slots, gradient);
-    UpdatedParameter updated = own(step, p, slots.first(slots.size() - 1), gradient);
-    updated.slots.push_back(renewed(step, slots.back(), slots.back() - gradient * p.tensor));
-    return updated;
-  };
-  return out;
+  optimizer.settings["prune_by"] = kMovement;
+  return with_added_slots(
+      std::move(optimizer), {kMovement},
+      [](const OptimizerStep& step, const Parameter& p, std::span<const Tensor> slots,
+         Tensor gradient) {
+        return std::vector{renewed(step, slots[0], slots[0] - gradient * p.tensor)};
+      });
 }
 
 }  // namespace smelt

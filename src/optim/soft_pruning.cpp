@@ -5,11 +5,10 @@
 #include "nn/layers.h"
 #include "ops/ops.h"
 #include "optim/adamw.h"
+#include "optim/added_slots.h"
 
 namespace smelt {
 namespace {
-
-constexpr std::size_t kSlots = 3;
 
 Tensor sigmoid(Tensor x) { return 1.0 / (1.0 + exp(-x)); }
 
@@ -51,28 +50,14 @@ Pruning prune_softly(std::int64_t steps, std::int64_t warmup_steps) {
 
 Optimizer learning_scores(Optimizer optimizer, const SoftPruning& soft,
                           const PruningSchedule& schedule) {
-  Optimizer out = optimizer;
-  out.settings["prune_by"] = "soft";
-  out.settings["prune_penalty"] = soft.penalty;
-  out.settings["prune_rate"] = soft.rate;
-  out.slots = [own = optimizer.slots](const Parameter& p) {
-    std::vector<Slot> all = own(p);
-    if (is_prunable(p.name, p.dims_of_one()))
-      for (const char* name : {kSoftScore, "score_m", "score_v"})
-        all.push_back({.name = name, .dims = p.dims_of_one()});
-    return all;
-  };
-  out.update = [own = optimizer.update, soft, schedule](
-                   const OptimizerStep& step, const Parameter& p, std::span<const Tensor> slots,
-                   Tensor gradient) {
-    if (!is_prunable(p.name, p.dims_of_one())) return own(step, p, slots, gradient);
-    const auto behind = slots.last(kSlots);
-    UpdatedParameter updated = own(step, p, slots.first(slots.size() - kSlots), gradient);
-    for (const Tensor& slot : learned(soft, schedule, step, p, behind, gradient))
-      updated.slots.push_back(slot);
-    return updated;
-  };
-  return out;
+  optimizer.settings["prune_by"] = "soft";
+  optimizer.settings["prune_penalty"] = soft.penalty;
+  optimizer.settings["prune_rate"] = soft.rate;
+  return with_added_slots(std::move(optimizer), {kSoftScore, "score_m", "score_v"},
+                          [soft, schedule](const OptimizerStep& step, const Parameter& p,
+                                           std::span<const Tensor> slots, Tensor gradient) {
+                            return learned(soft, schedule, step, p, slots, gradient);
+                          });
 }
 
 float least_score(const PruningSchedule& schedule, std::int64_t step) {
