@@ -142,5 +142,6 @@ build() {
     die "cmake could not configure preset $preset" "read its messages above"
   }
   rm -f "build-$preset.log"
-  cmake --build --preset "$preset" "$@" >&2 || die "preset $preset did not build" "read the compiler's messages above"
+  local TIMEFORMAT="==> built preset $preset in %0R s (%0U s of processor time)"
+  time cmake --build --preset "$preset" "$@" >&2 || die "preset $preset did not build" "read the compiler's messages above"
 }

@@ -2,7 +2,9 @@
 """Packs a built smelt for machines that did not build it: a folder as tar.zst and a wheel, both with all libraries inside but
 glibc's and gcc's own. docs/package.md says what they hold.
 
-    tools/package.py BUILD DIR
+    tools/package.py BUILD DIR [--fast]
+
+--fast stores the wheel's files without compressing them, which a test of the package does not need.
 """
 import base64
 import hashlib
@@ -103,7 +105,7 @@ def record_line(name, data):
     return f"{name},sha256={digest},{len(data)}\n"
 
 
-def make_wheel(folder, version, wheel):
+def make_wheel(folder, version, wheel, compression):
     """The binary distribution format of PyPA's specifications."""
     info = f"smelt-{version}.dist-info"
     metadata = ["Metadata-Version: 2.1", "Name: smelt", f"Version: {version}", "Requires-Python: >=3.8",
@@ -113,11 +115,11 @@ def make_wheel(folder, version, wheel):
              f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: smelt\nRoot-Is-Purelib: false\nTag: py3-none-{TAG}\n",
              f"{info}/entry_points.txt": "[console_scripts]\nsmelt = smelt:main\n"}
     record = ""
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as out:
+    with zipfile.ZipFile(wheel, "w") as out:
         def add(name, data, mode):
             nonlocal record
             entry = zipfile.ZipInfo(name)  # of 1980: the same files make the same wheel
-            entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
+            entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, compression
             out.writestr(entry, data)
             record += record_line(name, data)
 
@@ -129,7 +131,8 @@ def make_wheel(folder, version, wheel):
 
 
 def main():
-    build, out = (Path(argument).resolve() for argument in sys.argv[1:])
+    fast = "--fast" in sys.argv[1:]
+    build, out = (Path(argument).resolve() for argument in sys.argv[1:] if argument != "--fast")
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out) as scratch:
         folder = Path(scratch) / "smelt"
@@ -137,7 +140,7 @@ def main():
         version = output(str(folder / "bin/smelt"), "--version").strip()
         made = [f"smelt-{version}-linux-x86_64.tar.zst", f"smelt-{version}-py3-none-{TAG}.whl"]
         subprocess.run(["cmake", "-E", "tar", "cf", f"../{made[0]}.part", "--zstd", "--mtime=1980-01-01", "smelt"], cwd=scratch, check=True)
-        make_wheel(folder, version, out / f"{made[1]}.part")
+        make_wheel(folder, version, out / f"{made[1]}.part", zipfile.ZIP_STORED if fast else zipfile.ZIP_DEFLATED)
         for name in made:
             (out / f"{name}.part").replace(out / name)
     for name in made:

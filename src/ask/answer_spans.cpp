@@ -105,9 +105,9 @@ std::vector<FoundAnswer> find_answers(Classifier& classifier,
   return out;
 }
 
-nlohmann::ordered_json answer_json(const TextQuestion& q, const FoundAnswer& found,
+OrderedJson answer_json(const TextQuestion& q, const FoundAnswer& found,
                                    bool may_have_none) {
-  nlohmann::ordered_json out;
+  OrderedJson out;
   if (!q.id.empty()) out["id"] = q.id;
   out["question"] = q.question;
   out["context"] = q.context;

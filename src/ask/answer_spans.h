@@ -5,13 +5,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ask/classify.h"
+#include "base/json.h"
 
 namespace smelt {
 
@@ -35,7 +35,7 @@ std::vector<FoundAnswer> find_answers(Classifier& classifier,
 // {"id", "question", "context", "label": [right answers], "prediction", "probability", "begin",
 // "end" (characters; of an answer)}, and "no_answer" where there may be none; without an id or a
 // label where there is none.
-nlohmann::ordered_json answer_json(const TextQuestion& question, const FoundAnswer& found,
+OrderedJson answer_json(const TextQuestion& question, const FoundAnswer& found,
                                    bool may_have_none);
 
 }  // namespace smelt

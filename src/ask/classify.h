@@ -5,12 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "checkpoint/slices.h"
 #include "format/labels.h"
 #include "state/compiled_step.h"
@@ -39,7 +39,7 @@ struct ClassifyJob : ClassifyOptions {
   AnswerRules answers = {};
   std::int64_t most_tokens = 128;  // of a text; what is longer is cut
 
-  nlohmann::json model = {};  // the settings that the checkpoint's model must have; null: any
+  Json model = {};  // the settings that the checkpoint's model must have; null: any
   std::string device = "cpu";
   bool exact_products = false;
   bool averaged = true;   // as load_trained_model has it

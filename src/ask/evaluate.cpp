@@ -1,7 +1,6 @@
 #include "ask/evaluate.h"
 
-#include <spdlog/spdlog.h>
-
+#include "base/log.h"
 #include "state/initial_weights.h"
 
 namespace smelt {
@@ -38,7 +37,7 @@ Evaluation Evaluator::of_given(const std::string& init) const {
   const StepProgram& program = scorer_->program();
   const InitialWeights taken =
       take_weights(program.state, load_weights(init), [](std::string_view) { return false; });
-  spdlog::info("{}", table_of(taken));
+  log_info("{}", table_of(taken));
   const ModelState state = fitting(scorer_->advice("eval: the model"), [&] {
     return ModelState::fresh(*client_, program.placement, program.state, kSeed, taken.parameters);
   });
@@ -52,7 +51,7 @@ Evaluation evaluate(const EvaluateJob& job) {
     return evaluator.of_given(job.init);
   }
   const TrainedModel model =
-      load_trained_model("eval", job.model_dir, job.task.settings.value("model", nlohmann::json()),
+      load_trained_model("eval", job.model_dir, job.task.settings.value("model", Json()),
                          job.vocab, job.averaged, job.fields);
   const Evaluator evaluator(job);
   evaluator.scorer().announce();

@@ -1,12 +1,11 @@
 #include "ask/follow.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
@@ -38,7 +37,7 @@ class Follower {
       else if (job_.last_step && newest_ && *newest_ >= *job_.last_step)
         return tell_last();
       else if (run_is_done)
-        return spdlog::info("eval: the run is done, and so are its checkpoints");
+        return log_info("eval: the run is done, and so are its checkpoints");
       else
         wait();
     }
@@ -60,9 +59,9 @@ class Follower {
 
   void tell_last() const {
     if (passed_over_ == newest_)
-      spdlog::warn("eval: step {}, the last, was passed over", *newest_);
+      log_warning("eval: step {}, the last, was passed over", *newest_);
     else
-      spdlog::info("eval: step {}, the last, is evaluated", *newest_);
+      log_info("eval: step {}, the last, is evaluated", *newest_);
   }
 
   void wait() const {
@@ -81,7 +80,7 @@ class Follower {
       events_->add(step, scalars);
     } catch (const DamagedCheckpoint& error) {
       if (is_there())
-        spdlog::error("{}\n  it is not evaluated", error.what());
+        log_error("{}\n  it is not evaluated", error.what());
       else
         tell_removed(path);
       passed_over_ = step;
@@ -95,7 +94,7 @@ class Follower {
   }
 
   static void tell_removed(const std::string& path) {
-    spdlog::warn("{} was removed before it was evaluated", path);
+    log_warning("{} was removed before it was evaluated", path);
   }
 
   const FollowJob& job_;

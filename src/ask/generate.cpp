@@ -1,13 +1,12 @@
 #include "ask/generate.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "ask/answering_placement.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/progress.h"
 #include "base/words.h"
@@ -50,7 +49,7 @@ std::size_t Generator::next_batch(std::span<const std::vector<std::int32_t>> lef
     const double kept = job_.bytes(of_machine, S, job_.search.most_tokens);
     if (kept <= memory) {
       if (count < asked && !std::exchange(told_of_memory_, true))
-        spdlog::info("generate: {} at a time, as {} do not fit into the machine's memory",
+        log_info("generate: {} at a time, as {} do not fit into the machine's memory",
                      counted(count, "text"), asked);
       return count;
     }
@@ -100,7 +99,7 @@ std::vector<std::vector<std::int32_t>> Generator::encode(std::span<const std::st
     ++cut;
   }
   if (cut > 0)
-    spdlog::warn(
+    log_warning(
         "generate: {} longer than {} tokens, of which the first are taken: see "
         "{}",
         counted(cut, "text is", "texts are"), job_.most_inputs, job_.inputs_name);

@@ -47,7 +47,7 @@ struct GenerateJob : GenerateOptions {
   std::function<DimNames(std::string_view parameter)> dim_names = {};  // of the model's, for a mesh
   std::int32_t end = 1, unknown = -1;                                  // -1: none
 
-  nlohmann::json model = {};  // the settings that the checkpoint's model must have; null: any
+  Json model = {};  // the settings that the checkpoint's model must have; null: any
   std::string device = "cpu";
   bool exact_products = false;
   bool averaged = true;   // as load_trained_model has it

@@ -1,6 +1,5 @@
 #include "ask/mask_sampler.h"
 
-#include <iomanip>
 
 #include "base/figures.h"
 #include "base/str.h"
@@ -15,8 +14,7 @@ TextSample sample_of(const FilledText& text) {
     Record& mask = masks.emplace_back(Record::array());
     for (const MaskGuess& guess : guesses) {
       mask.push_back({guess.token, to_f32_digits(guess.probability)});
-      line += str(" ", guess.token, " ", std::fixed, std::setprecision(1), 100 * guess.probability,
-                  " %");
+      line += str(" ", guess.token, " ", percent(guess.probability));
     }
   }
   return {.line = std::move(line), .fields = {{"text", text.text}, {"masks", std::move(masks)}}};

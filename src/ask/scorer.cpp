@@ -1,10 +1,9 @@
 #include "ask/scorer.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
 #include "base/watchdog.h"
@@ -115,7 +114,7 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* w
 
 void Scorer::announce() const {
   const auto all = static_cast<std::uint64_t>(examples());
-  spdlog::info("eval: {} {}, in {} of {}",
+  log_info("eval: {} {}, in {} of {}",
                all > source_->size() ? str(all, " times one of the") : str(all, " of the"),
                counted(source_->size(), "example"), counted(batches_, "batch", "batches"),
                held_out_.batch_size);

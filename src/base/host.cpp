@@ -11,10 +11,6 @@
 namespace smelt {
 namespace {
 
-bool matches(const std::string& text, const char* pattern) {
-  return std::regex_match(text, std::regex(pattern, std::regex::icase));
-}
-
 bool same_host(std::string_view a, std::string_view b) {
   const auto lower = [](unsigned char c) { return std::tolower(c); };
   return std::ranges::equal(a, b, {}, lower, lower);
@@ -23,19 +19,23 @@ bool same_host(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool is_host(const std::string& text) {
-  return matches(text, R"(([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]+)?)");
+  static const std::regex form(R"(([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]+)?)", std::regex::icase);
+  return std::regex_match(text, form);
 }
 
 std::string without_port(const std::string& host) {
-  return std::regex_replace(host, std::regex(":[0-9]+$"), "");
+  static const std::regex port(":[0-9]+$");
+  return std::regex_replace(host, port, "");
 }
 
 bool is_loopback(const std::string& host) {
-  return matches(without_port(host), R"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])");
+  static const std::regex form(R"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])", std::regex::icase);
+  return std::regex_match(without_port(host), form);
 }
 
 bool is_google_api(const std::string& host) {
-  return matches(without_port(host), R"(([a-z0-9-]+\.)+googleapis\.com)");
+  static const std::regex form(R"(([a-z0-9-]+\.)+googleapis\.com)", std::regex::icase);
+  return std::regex_match(without_port(host), form);
 }
 
 bool is_trusted_endpoint(const std::string& host) {

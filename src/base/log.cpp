@@ -1,11 +1,14 @@
 #include "base/log.h"
 
+#include <fmt/args.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "base/progress_line.h"
 #include "base/str.h"
@@ -57,7 +60,40 @@ class Nowhere : public std::streambuf {
   int overflow(int character) override { return traits_type::not_eof(character); }
 };
 
+constexpr std::array<std::pair<LogLevel, spdlog::level::level_enum>, 5> kLevels = {
+    {{LogLevel::debug, spdlog::level::debug},
+     {LogLevel::info, spdlog::level::info},
+     {LogLevel::warning, spdlog::level::warn},
+     {LogLevel::error, spdlog::level::err},
+     {LogLevel::off, spdlog::level::off}}};
+
+spdlog::level::level_enum spdlog_level(LogLevel level) {
+  return kLevels[static_cast<std::size_t>(level)].second;
+}
+
 }  // namespace
+
+void internal::log(LogLevel level, std::string_view format,
+                   std::initializer_list<LogArgument> arguments) {
+  spdlog::logger& logger = *spdlog::default_logger_raw();
+  if (!logger.should_log(spdlog_level(level))) return;
+  if (arguments.size() == 0) return logger.log(spdlog_level(level), format);
+  fmt::dynamic_format_arg_store<fmt::format_context> store;
+  for (const LogArgument& argument : arguments)
+    std::visit([&](const auto& value) { store.push_back(value); }, argument);
+  logger.log(spdlog_level(level), fmt::vformat(format, store));
+}
+
+LogLevel log_level() {
+  const auto level = spdlog::default_logger_raw()->level();
+  for (const auto& [ours, theirs] : kLevels)
+    if (theirs >= level) return ours;
+  return LogLevel::off;
+}
+
+void set_log_level(LogLevel least) { spdlog::set_level(spdlog_level(least)); }
+
+void flush_log() { spdlog::default_logger()->flush(); }
 
 void set_up_log() {
   auto sink = std::make_shared<LogSink>();
@@ -70,16 +106,16 @@ void set_up_log() {
 }
 
 OnlyErrors::OnlyErrors(const std::string& who)
-    : level_(spdlog::default_logger()->level()), out_(std::cout.rdbuf()) {
+    : level_(log_level()), out_(std::cout.rdbuf()) {
   static Nowhere nowhere;
   speaker() = str(who, ": ");
-  spdlog::set_level(spdlog::level::err);
+  set_log_level(LogLevel::error);
   std::cout.rdbuf(&nowhere);
 }
 
 OnlyErrors::~OnlyErrors() {
   speaker().clear();
-  spdlog::set_level(static_cast<spdlog::level::level_enum>(level_));
+  set_log_level(level_);
   std::cout.rdbuf(out_);
 }
 

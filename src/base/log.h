@@ -1,17 +1,84 @@
-// Where the program's messages go: to standard error, above a bar that is drawn there.
+// The program's log: messages to standard error, above a progress bar if one is drawn there.
+// spdlog does the work, but only inside log.cpp: a file that includes its headers takes seconds
+// longer to compile.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <streambuf>
 #include <string>
+#include <string_view>
+#include <variant>
 
 namespace smelt {
 
-// Makes it spdlog's default. Warnings and errors are red or yellow on a terminal that has colours,
-// and begin with "warning:" and "error:" elsewhere.
+enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
+
+namespace internal {
+
+// An argument of a log message; text is referred to, not copied.
+using LogArgument = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view>;
+
+template <class T>
+LogArgument log_argument(const T& value) {
+  if constexpr (std::same_as<T, bool>)
+    return value;
+  else if constexpr (std::signed_integral<T>)
+    return static_cast<std::int64_t>(value);
+  else if constexpr (std::unsigned_integral<T>)
+    return static_cast<std::uint64_t>(value);
+  else if constexpr (std::floating_point<T>)
+    return static_cast<double>(value);
+  else
+    return std::string_view(value);
+}
+
+// A format string with kArguments placeholders, counted at compile time.
+template <std::size_t kArguments>
+struct LogFormat {
+  consteval LogFormat(const char* format) : text(format) {
+    std::size_t found = 0;
+    for (const char c : text) found += c == '{' ? 1 : 0;
+    if (kArguments > 0 && found != kArguments) throw "another number of arguments than of {}";
+  }
+  std::string_view text;
+};
+
+void log(LogLevel level, std::string_view format, std::initializer_list<LogArgument> arguments);
+
+}  // namespace internal
+
+// Log a message in fmt's format, e.g. log_info("{} of {:.1f} s", name, seconds). Arguments are
+// numbers or text. Without arguments braces stand for themselves.
+template <class... Args>
+void log_debug(internal::LogFormat<sizeof...(Args)> format, const Args&... args) {
+  internal::log(LogLevel::debug, format.text, {internal::log_argument(args)...});
+}
+template <class... Args>
+void log_info(internal::LogFormat<sizeof...(Args)> format, const Args&... args) {
+  internal::log(LogLevel::info, format.text, {internal::log_argument(args)...});
+}
+template <class... Args>
+void log_warning(internal::LogFormat<sizeof...(Args)> format, const Args&... args) {
+  internal::log(LogLevel::warning, format.text, {internal::log_argument(args)...});
+}
+template <class... Args>
+void log_error(internal::LogFormat<sizeof...(Args)> format, const Args&... args) {
+  internal::log(LogLevel::error, format.text, {internal::log_argument(args)...});
+}
+
+// Makes the program's logger the current one. Warnings and errors are red or yellow on a terminal
+// that has colours, and begin with "warning:" and "error:" elsewhere.
 void set_up_log();
 
-// While it lives nothing but errors is told, each with who tells it before it, and what is written
-// to std::cout goes nowhere: of several processes that do the same, one speaks.
+LogLevel log_level();
+void set_log_level(LogLevel least);  // messages below it are dropped
+void flush_log();
+
+// Only errors are logged while an object of this class lives, each preceded by `who`, and what is
+// written to std::cout is dropped. Used by all but one of several processes that do the same work.
 class OnlyErrors {
  public:
   explicit OnlyErrors(const std::string& who);
@@ -20,7 +87,7 @@ class OnlyErrors {
   OnlyErrors& operator=(const OnlyErrors&) = delete;
 
  private:
-  int level_;
+  LogLevel level_;
   std::streambuf* out_;
 };
 

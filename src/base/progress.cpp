@@ -1,6 +1,5 @@
 #include "base/progress.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <iomanip>
 #include <sstream>
 
+#include "base/figures.h"
+#include "base/log.h"
 #include "base/progress_line.h"
 #include "base/str.h"
 
@@ -20,7 +21,7 @@ constexpr auto kTerminalEvery = std::chrono::milliseconds(200);
 constexpr auto kPlainEvery = std::chrono::seconds(30);
 
 // Of several processes that do the same one speaks (base/log.h).
-bool is_told() { return spdlog::should_log(spdlog::level::info); }
+bool is_told() { return log_level() <= LogLevel::info; }
 
 std::string bar(double share, std::size_t columns) {
   const auto width = static_cast<double>(std::clamp<std::size_t>(columns / 8, 8, 24));
@@ -47,7 +48,7 @@ std::string bytes_text(double bytes) {
   constexpr std::array kUnits{" B", " kB", " MB", " GB", " TB", " PB"};
   std::size_t unit = 0;
   for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
-  return str(std::fixed, std::setprecision(unit == 0 ? 0 : 1), bytes, kUnits[unit]);
+  return rounded(bytes, unit == 0 ? 0 : 1) + kUnits[unit];
 }
 
 Progress::Progress(std::string_view label, std::int64_t total, std::string_view unit,
@@ -89,7 +90,7 @@ void Progress::draw(std::int64_t done, std::string_view detail) const {
   parts.push_back({.text = str(unit_ == kBytes ? bytes_text(static_cast<double>(done)) : str(done),
                                "/", amount(static_cast<double>(total_), 0)),
                    .rank = 2});
-  parts.push_back({.text = str(std::fixed, std::setprecision(1), "(", 100 * share, " %)")});
+  parts.push_back({.text = str("(", percent(share), ")")});
   if (rate > 0) {
     parts.push_back({.text = amount(rate, 1) + "/s", .rank = 4, .after_comma = true});
     parts.push_back({.text = duration_text(static_cast<double>(total_ - done) / rate) + " left",
@@ -111,7 +112,7 @@ void Progress::draw(std::int64_t done, std::string_view detail) const {
 
 std::string Progress::amount(double value, int digits) const {
   if (unit_ == kBytes) return bytes_text(value);
-  return str(std::fixed, std::setprecision(digits), value, " ", unit_);
+  return str(rounded(value, digits), " ", unit_);
 }
 
 void Progress::line(std::string_view text) {

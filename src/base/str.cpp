@@ -1,6 +1,59 @@
 #include "base/str.h"
 
+#include <charconv>
+#include <cstdio>
+
 namespace smelt {
+
+StrPart::StrPart(long long value)
+    : text_(buffer_, static_cast<std::size_t>(
+                         std::to_chars(buffer_, buffer_ + sizeof(buffer_), value).ptr - buffer_)) {}
+
+StrPart::StrPart(unsigned long long value)
+    : text_(buffer_, static_cast<std::size_t>(
+                         std::to_chars(buffer_, buffer_ + sizeof(buffer_), value).ptr - buffer_)) {}
+
+StrPart::StrPart(double value)
+    : text_(buffer_,
+            static_cast<std::size_t>(std::snprintf(buffer_, sizeof(buffer_), "%g", value))) {}
+
+std::string internal::concatenated(std::initializer_list<const StrPart*> parts) {
+  std::size_t size = 0;
+  for (const StrPart* part : parts) size += part->text().size();
+  std::string out;
+  out.reserve(size);
+  for (const StrPart* part : parts) out.append(part->text());
+  return out;
+}
+
+std::string str() { return {}; }
+
+std::string str(const StrPart& a) { return std::string(a.text()); }
+
+std::string str(const StrPart& a, const StrPart& b) { return internal::concatenated({&a, &b}); }
+
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c) {
+  return internal::concatenated({&a, &b, &c});
+}
+
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d) {
+  return internal::concatenated({&a, &b, &c, &d});
+}
+
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d,
+                const StrPart& e) {
+  return internal::concatenated({&a, &b, &c, &d, &e});
+}
+
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d,
+                const StrPart& e, const StrPart& f) {
+  return internal::concatenated({&a, &b, &c, &d, &e, &f});
+}
+
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d,
+                const StrPart& e, const StrPart& f, const StrPart& g) {
+  return internal::concatenated({&a, &b, &c, &d, &e, &f, &g});
+}
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;

@@ -2,18 +2,88 @@
 #pragma once
 
 #include <concepts>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace smelt {
 
-template <class... Args>
-std::string str(const Args&... args) {
+namespace internal {
+
+// Types that only operator<< can print.
+template <class T>
+concept OnlyStreamable =
+    !std::is_arithmetic_v<T> && !std::convertible_to<const T&, std::string_view> &&
+    !std::is_function_v<T> && !requires(const T& value) { value._M_n; } &&
+    !requires(const T& value) { value._M_c; } &&  // manipulators, which would have no effect
+    requires(std::ostream& out, const T& value) { out << value; };
+
+template <class T>
+std::string streamed(const T& value) {
   std::ostringstream out;
-  (out << ... << args);
+  out << value;
   return out.str();
+}
+
+}  // namespace internal
+
+// One argument of str(), as text. It lives as long as the call: what it refers to may be temporary.
+class StrPart {
+ public:
+  StrPart(std::string_view text) : text_(text) {}
+  StrPart(const std::string& text) : text_(text) {}
+  StrPart(const char* text) : text_(text) {}
+  StrPart(char c) : text_(buffer_, 1) { buffer_[0] = c; }
+  StrPart(unsigned char c) : StrPart(static_cast<char>(c)) {}
+  StrPart(signed char c) : StrPart(static_cast<char>(c)) {}
+  StrPart(bool value) : StrPart(value ? '1' : '0') {}
+  StrPart(short value) : StrPart(static_cast<long long>(value)) {}
+  StrPart(int value) : StrPart(static_cast<long long>(value)) {}
+  StrPart(long value) : StrPart(static_cast<long long>(value)) {}
+  StrPart(long long value);
+  StrPart(unsigned short value) : StrPart(static_cast<unsigned long long>(value)) {}
+  StrPart(unsigned value) : StrPart(static_cast<unsigned long long>(value)) {}
+  StrPart(unsigned long value) : StrPart(static_cast<unsigned long long>(value)) {}
+  StrPart(unsigned long long value);
+  StrPart(float value) : StrPart(static_cast<double>(value)) {}
+  StrPart(double value);  // six significant digits, as "%g" prints it
+  template <internal::OnlyStreamable T>
+  StrPart(const T& value, std::string&& storage = {})
+      : text_(storage = internal::streamed(value)) {}
+  StrPart(const StrPart&) = delete;
+  StrPart& operator=(const StrPart&) = delete;
+
+  std::string_view text() const { return text_; }
+
+ private:
+  char buffer_[24];
+  std::string_view text_;
+};
+
+namespace internal {
+std::string concatenated(std::initializer_list<const StrPart*> parts);
+}
+
+// The arguments one after another. These are no template of the arguments' types: a few thousand
+// calls would each instantiate their own.
+std::string str();
+std::string str(const StrPart& a);
+std::string str(const StrPart& a, const StrPart& b);
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c);
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d);
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d,
+                const StrPart& e);
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d,
+                const StrPart& e, const StrPart& f);
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d,
+                const StrPart& e, const StrPart& f, const StrPart& g);
+template <class... More>
+std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrPart& d,
+                const StrPart& e, const StrPart& f, const StrPart& g, const More&... more) {
+  return str(str(a, b, c, d, e, f, g), more...);
 }
 
 // "a,b,,c" by ',' -> {"a", "b", "", "c"}; the empty text gives one empty piece.
@@ -29,13 +99,13 @@ std::string lower_case(std::string_view text);
 
 template <class Range>
 std::string join(const Range& items, std::string_view separator) {
-  std::ostringstream out;
+  std::string out;
   std::string_view between;
   for (const auto& item : items) {
-    out << between << item;
+    out.append(between).append(StrPart(item).text());
     between = separator;
   }
-  return out.str();
+  return out;
 }
 
 }  // namespace smelt

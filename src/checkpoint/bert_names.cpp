@@ -5,17 +5,17 @@
 
 namespace smelt {
 
-std::int64_t config_size(const nlohmann::json& config, const char* name) {
+std::int64_t config_size(const Json& config, const char* name) {
   if (!config.is_object() || !config.contains(name))
     throw UsageError(str("BERT config: ", name, " is missing"), str("set ", name));
-  const nlohmann::json& value = config.at(name);
+  const Json& value = config.at(name);
   if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
     throw UsageError(str("BERT config: ", name, " is ", value.dump(), ", must be at least 1"),
                      str("set ", name, " to a whole number"));
   return value.get<std::int64_t>();
 }
 
-std::vector<ParameterName> bert_names(const nlohmann::json& config) {
+std::vector<ParameterName> bert_names(const Json& config) {
   const std::int64_t hidden = config_size(config, "hidden_size");
   const std::int64_t vocab = config_size(config, "vocab_size");
   const std::int64_t intermediate = config_size(config, "intermediate_size");

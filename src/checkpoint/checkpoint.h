@@ -7,12 +7,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "checkpoint/slices.h"
 #include "format/safetensors.h"
 
@@ -38,11 +38,11 @@ struct SaveOptions {
 // `step` are left alone. Remains of killed saves are removed. SystemError on a full disk: nothing
 // of it remains and the older checkpoints are untouched.
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
-                     const nlohmann::json& state, const SaveOptions& options = {});
+                     const Json& state, const SaveOptions& options = {});
 // The same of a state that lies split over devices: slices are written as they are given, and
 // nothing is put together. Without a tensor in several slices the bytes are save_checkpoint()'s.
 void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
-                            const SlicedTensors& tensors, const nlohmann::json& state,
+                            const SlicedTensors& tensors, const Json& state,
                             const SaveOptions& options = {});
 
 // The committed checkpoint of a step once more in another folder, as save_checkpoint() would write
@@ -70,7 +70,7 @@ struct Checkpoint {
   std::int64_t step = 0;
   std::string path;
   TensorMap tensors;
-  nlohmann::json state;
+  Json state;
   std::vector<std::shared_ptr<const void>> owners;  // of what the tensors view
 };
 
@@ -79,12 +79,12 @@ struct SlicedCheckpoint {
   std::int64_t step = 0;
   std::string path;
   SlicedTensors tensors;
-  nlohmann::json state;
+  Json state;
   std::vector<std::shared_ptr<const void>> owners;
 };
 
 // The `state` of a committed checkpoint, by its own path, without the tensors. DamagedCheckpoint.
-nlohmann::json checkpoint_state(const std::string& path);
+Json checkpoint_state(const std::string& path);
 
 // Where a committed step lies, whichever way it is named.
 std::string committed_path(const std::string& model_dir, std::int64_t step);
@@ -116,7 +116,7 @@ std::optional<SlicedCheckpoint> load_latest_sliced_checkpoint(const std::string&
 struct SavedState {
   std::int64_t step = 0;
   std::string path;
-  nlohmann::json state;
+  Json state;
 };
 // The same by the manifests and the sizes of the files, of the steps below one: no tensor is read,
 // so that one may still be damaged.

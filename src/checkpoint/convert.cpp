@@ -1,11 +1,10 @@
 #include "checkpoint/convert.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
@@ -30,8 +29,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 ModelForm form_of(const ConvertJob& job) {
   if (job.form) return *job.form;
   if (is_checkpoint_path(job.to)) return ModelForm::smelt;
@@ -47,14 +44,14 @@ ModelForm form_of(const ConvertJob& job) {
 // What the user named, over what lies beside the checkpoint.
 void take_files(const ConvertJob& job, StoredModel& model) {
   if (!job.config.empty()) {
-    model.config = json::parse(read_file(job.config, kSmallFileBytes), nullptr, false);
+    model.config = Json::parse_or_discard(read_file(job.config, kSmallFileBytes));
     if (!model.config.is_object())
       throw UsageError(str("convert: ", job.config, " is not a JSON object"),
                        "name a bert_config.json, an electra_config.json or a t5_config.json");
   } else if (!job.model.is_null()) {
     model.config = job.model;
   }
-  if (json objective = take_objective(model.config); !objective.is_null())
+  if (Json objective = take_objective(model.config); !objective.is_null())
     model.objective = std::move(objective);
   if (!job.vocab.empty()) {
     model.vocab_txt = read_file(job.vocab, kSmallFileBytes);
@@ -81,7 +78,7 @@ TokenizerOptions tokenizer_of(const StoredModel& model) {
   TokenizerOptions options;
   options.lower_case =
       !is_cased(Vocabulary({lines.begin(), lines.end()}, model.where + ": vocab.txt"));
-  spdlog::info("convert: do_lower_case {}, as the vocabulary's pieces are; --lower-case says else",
+  log_info("convert: do_lower_case {}, as the vocabulary's pieces are; --lower-case says else",
                options.lower_case);
   return options;
 }
@@ -92,9 +89,9 @@ std::string files_type(const StoredModel& model, const std::string& type) {
 }
 
 // In the full form that a run records, so that it can be held to it.
-json settings_of(const StoredModel& model, const std::string& type) {
+Json settings_of(const StoredModel& model, const std::string& type) {
   if (model.settings.is_object()) return model.settings;
-  json out{{"converted_from", model.where}};
+  Json out{{"converted_from", model.where}};
   if (!type.empty()) out["task"] = type;
   if (type == "classify")
     out.update(classifier_settings(stored_encoder_name(model), stored_head(model)));
@@ -108,7 +105,7 @@ json settings_of(const StoredModel& model, const std::string& type) {
   return out;
 }
 
-const json& known_config(const StoredModel& model) {
+const Json& known_config(const StoredModel& model) {
   if (model.config.is_null())
     throw UsageError(str("convert: ", model.where, ": the model's sizes are not known: no ",
                          "bert_config.json or electra_config.json is beside it"),
@@ -129,7 +126,7 @@ void check_beside(const std::string& folder, const StoredModel& model, const std
     throw UsageError(
         str("convert: ", vocab, " is there, and is not the vocabulary of ", model.where), kHint);
   if (model.config.is_null() || !exists(config)) return;
-  json there = json::parse(read_file(config, kSmallFileBytes), nullptr, false);
+  Json there = Json::parse_or_discard(read_file(config, kSmallFileBytes));
   (void)take_t5_words(there);
   if (const auto other = first_difference(there, model.config))
     throw UsageError(str("convert: ", config, " is there, and has ", other->name, " ",
@@ -143,7 +140,7 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
   const std::string config = join_path(folder, files_type(model, type) + "_config.json");
   const std::string vocab = join_path(folder, vocabulary_name(type));
   if (!model.config.is_null() && !exists(config)) {
-    json said = model.config;
+    Json said = model.config;
     if (type == "electra" && !model.objective.is_null()) said["objective"] = model.objective;
     if (type == "t5") put_t5_words(model.t5, said);
     write_file(config, said.dump(2) + "\n");

@@ -8,22 +8,20 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char *kHeads = "num_attention_heads", *kHidden = "hidden_size",
                      *kLayers = "num_hidden_layers";
 
-std::int64_t size_in(const json& config, const char* field) {
-  const json said = config.value(field, json());
+std::int64_t size_in(const Json& config, const char* field) {
+  const Json said = config.value(field, Json());
   return said.is_number_integer() ? said.get<std::int64_t>() : 0;
 }
 
 // Those that a layer lacks, ascending; nullopt where that is no list of its heads.
-std::optional<std::vector<std::int64_t>> cut_in(const json& config, std::int64_t layer) {
-  const json said = config.at(kPrunedHeads).value(std::to_string(layer), json::array());
+std::optional<std::vector<std::int64_t>> cut_in(const Json& config, std::int64_t layer) {
+  const Json said = config.at(kPrunedHeads).value(std::to_string(layer), Json::array());
   std::vector<std::int64_t> out;
   if (!said.is_array()) return std::nullopt;
-  for (const json& head : said) {
+  for (const Json& head : said) {
     if (!head.is_number_integer()) return std::nullopt;
     out.push_back(head.get<std::int64_t>());
     if (out.back() < 0 || out.back() >= size_in(config, kHeads)) return std::nullopt;
@@ -33,14 +31,14 @@ std::optional<std::vector<std::int64_t>> cut_in(const json& config, std::int64_t
   return out;
 }
 
-bool lists_heads(const json& config) {
-  const json said = config.is_object() ? config.value(kPrunedHeads, json()) : json();
+bool lists_heads(const Json& config) {
+  const Json said = config.is_object() ? config.value(kPrunedHeads, Json()) : Json();
   return said.is_object() && !said.empty();
 }
 
 }  // namespace
 
-json with_heads_left(json config, const std::string& where) {
+Json with_heads_left(Json config, const std::string& where) {
   if (!lists_heads(config)) return config;
   const std::int64_t heads = size_in(config, kHeads), hidden = size_in(config, kHidden);
   const auto refuse = [&](const std::string& what) {
@@ -67,7 +65,7 @@ json with_heads_left(json config, const std::string& where) {
   return config;
 }
 
-json with_heads_listed(json config) {
+Json with_heads_listed(Json config) {
   const std::int64_t width = size_in(config, kHeadWidth);
   if (width == 0) return config;
   const std::int64_t left = size_in(config, kHeads), hidden = size_in(config, kHidden);
@@ -77,7 +75,7 @@ json with_heads_listed(json config) {
                      "its checkpoint holds the model");
   config.erase(kHeadWidth);
   config[kHeads] = hidden / width;
-  json gone = json::array();
+  Json gone = Json::array();
   for (std::int64_t head = left; head < hidden / width; ++head) gone.push_back(head);
   if (gone.empty()) return config;
   for (std::int64_t layer = 0; layer < size_in(config, kLayers); ++layer)
@@ -85,7 +83,7 @@ json with_heads_listed(json config) {
   return config;
 }
 
-std::vector<std::int64_t> heads_left(const json& config, std::int64_t layer) {
+std::vector<std::int64_t> heads_left(const Json& config, std::int64_t layer) {
   const auto cut = lists_heads(config) ? cut_in(config, layer) : std::vector<std::int64_t>();
   CHECK(cut.has_value(), layer);
   std::vector<std::int64_t> out;
@@ -94,9 +92,9 @@ std::vector<std::int64_t> heads_left(const json& config, std::int64_t layer) {
   return out;
 }
 
-void keep_heads(json& config, std::int64_t layer, const std::vector<std::int64_t>& kept) {
+void keep_heads(Json& config, std::int64_t layer, const std::vector<std::int64_t>& kept) {
   const std::vector<std::int64_t> there = heads_left(config, layer);
-  json gone = json::array();
+  Json gone = Json::array();
   for (std::int64_t head = 0; head < size_in(config, kHeads); ++head)
     if (std::ranges::none_of(
             kept, [&](std::int64_t at) { return there.at(static_cast<std::size_t>(at)) == head; }))
@@ -104,10 +102,10 @@ void keep_heads(json& config, std::int64_t layer, const std::vector<std::int64_t
   config[kPrunedHeads][std::to_string(layer)] = gone;
 }
 
-void renumber_heads(json& config, const std::vector<std::int64_t>& kept_layers) {
+void renumber_heads(Json& config, const std::vector<std::int64_t>& kept_layers) {
   if (!lists_heads(config)) return;
-  const json was = config[kPrunedHeads];
-  json is = json::object();
+  const Json was = config[kPrunedHeads];
+  Json is = Json::object();
   for (std::size_t i = 0; i < kept_layers.size(); ++i)
     if (const auto found = was.find(std::to_string(kept_layers[i])); found != was.end())
       is[std::to_string(i)] = *found;

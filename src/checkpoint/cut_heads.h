@@ -4,9 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -15,14 +16,14 @@ inline constexpr const char *kPrunedHeads = "pruned_heads", *kHeadWidth = "atten
 // A config.json's fields in smelt's words, and the other way: the first ones are said to be left.
 // UsageError beginning with `where` for lists that are none, and where layers have not as many
 // heads each; of sizes that transformers has no words for.
-nlohmann::json with_heads_left(nlohmann::json config, const std::string& where);
-nlohmann::json with_heads_listed(nlohmann::json config);
+Json with_heads_left(Json config, const std::string& where);
+Json with_heads_listed(Json config);
 
 // Of a config.json that with_heads_left() takes: the numbers of a layer's heads.
-std::vector<std::int64_t> heads_left(const nlohmann::json& config, std::int64_t layer);
+std::vector<std::int64_t> heads_left(const Json& config, std::int64_t layer);
 // Of those only the ones at these places stay.
-void keep_heads(nlohmann::json& config, std::int64_t layer, const std::vector<std::int64_t>& kept);
+void keep_heads(Json& config, std::int64_t layer, const std::vector<std::int64_t>& kept);
 // The layers of these numbers, renumbered from 0, keep what is said of theirs.
-void renumber_heads(nlohmann::json& config, const std::vector<std::int64_t>& kept_layers);
+void renumber_heads(Json& config, const std::vector<std::int64_t>& kept_layers);
 
 }  // namespace smelt

@@ -16,16 +16,14 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char *kWeightsFile = "model.safetensors",
                      *kWeightsIndex = "model.safetensors.index.json",
                      *kFlaxFile = "flax_model.msgpack", *kChecksums = "crc32c";
 
 // The files that an index names, each once.
 std::vector<std::string> indexed_files(const std::string& folder, const std::string& path) {
-  const json index = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
-  const json map = index.is_object() ? index.value("weight_map", json()) : json();
+  const Json index = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  const Json map = index.is_object() ? index.value("weight_map", Json()) : Json();
   std::vector<std::string> files;
   if (map.is_object())
     for (const auto& [name, file] : map.items())
@@ -44,16 +42,16 @@ std::vector<std::string> indexed_files(const std::string& folder, const std::str
 }
 
 // What compress.json says of the tensors' bytes; null where it is not there.
-json checksums_of(const std::string& folder) {
+Json checksums_of(const std::string& folder) {
   const std::string path = join_path(folder, kCompressedFile);
   if (!exists(path)) return {};
-  const json said = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  const Json said = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   if (!said.is_object() || !said.contains(kChecksums) || !said[kChecksums].is_object())
     throw UsageError(str(path, ": no ", kChecksums, " of tensors in it"), "copy the folder again");
   return said[kChecksums];
 }
 
-LazyTensor held_to(LazyTensor tensor, const json& crc, std::string what) {
+LazyTensor held_to(LazyTensor tensor, const Json& crc, std::string what) {
   return {tensor.shape, [read = std::move(tensor.read), crc, what = std::move(what)] {
             std::vector<std::byte> bytes = read();
             const std::uint32_t is =
@@ -87,7 +85,7 @@ std::vector<std::string> weights_files(const std::string& folder) {
 }
 
 LazyTensors stored_weights(const std::string& folder) {
-  const json checksums = checksums_of(folder);
+  const Json checksums = checksums_of(folder);
   LazyTensors out;
   for (const std::string& file : weights_files(folder))
     for (auto& [name, tensor] :
@@ -99,7 +97,7 @@ LazyTensors stored_weights(const std::string& folder) {
   return out;
 }
 
-LazyTensors plain_weights(const std::string& folder, const json& config) {
+LazyTensors plain_weights(const std::string& folder, const Json& config) {
   const std::string where = join_path(folder, "config.json");
   if (!is_quantized(config, where)) return stored_weights(folder);
   const std::string weights = weights_path(folder);
@@ -122,14 +120,14 @@ void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
     total += size;
   }
   if (parts.size() == 1) return write_weights_file(directory.file(kWeightsFile), tensors);
-  json map = json::object();
+  Json map = Json::object();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     char file[80];
     std::snprintf(file, sizeof file, "model-%05zu-of-%05zu.safetensors", i + 1, parts.size());
     write_weights_file(directory.file(file), parts[i]);
     for (const auto& [name, tensor] : parts[i]) map[name] = file;
   }
-  const json index{{"metadata", {{"total_size", total}}}, {"weight_map", map}};
+  const Json index{{"metadata", {{"total_size", total}}}, {"weight_map", map}};
   write_file(directory.file(kWeightsIndex), index.dump(2) + "\n");
 }
 

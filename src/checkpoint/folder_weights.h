@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "format/lazy_tensor.h"
 #include "store/file.h"
 
@@ -30,7 +30,7 @@ LazyTensors stored_weights(const std::string& folder);
 // "int-quantized" is read, of weights alone, with a scale for each row or one for the whole.
 // UsageError for a folder that is quantized in another way, and for codes
 // without fitting scales. `config` is the folder's config.json.
-LazyTensors plain_weights(const std::string& folder, const nlohmann::json& config);
+LazyTensors plain_weights(const std::string& folder, const Json& config);
 
 // In files of at most so many bytes each, but for a tensor that has more. A tensor is read when it
 // is due.

@@ -33,9 +33,9 @@ namespace {
       "Face folder of a BERT, an ELECTRA or a T5");
 }
 
-ElectraConfig config_of_run(const nlohmann::json& settings) {
+ElectraConfig config_of_run(const Json& settings) {
   auto config = parse_config<ElectraConfig>(settings.at("model"), "init");
-  const nlohmann::json objective = settings.value("objective", nlohmann::json::object());
+  const Json objective = settings.value("objective", Json::object());
   // A masked LM has one encoder.
   if (!objective.value("electra_objective", true) && !objective.value("electric_objective", false))
     config.untied_generator = false;
@@ -44,11 +44,11 @@ ElectraConfig config_of_run(const nlohmann::json& settings) {
 
 // `alone`: the other of the two parts is not given.
 std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone,
-                                        const nlohmann::json& settings) {
+                                        const Json& settings) {
   const ElectraConfig run = config_of_run(settings);
   const bool generator = part.head == ElectraPart::Head::generator;
   if (generator && !alone && !run.untied_generator) return {};  // its encoder is not taken
-  nlohmann::json given = electra_sizes(part);
+  Json given = electra_sizes(part);
   given.erase("vocab_size");  // the weights' table says it
   auto found = differences(
       given, electra_sizes(generator ? electra_generator_part(run) : electra_discriminator(run)));
@@ -58,7 +58,7 @@ std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone,
 }
 
 void add_hugging_face(const std::string& folder, GivenWeights& out) {
-  const nlohmann::json config = read_model_config(folder);
+  const Json config = read_model_config(folder);
   if (const auto head = classifier_head(config, join_path(folder, "config.json")))
     out.head = {{"problem", word_of(head->labels.problem, kProblems)},
                 {"labels", head->labels.names}};
@@ -96,7 +96,7 @@ GivenWeights of_checkpoint(SlicedCheckpoint sliced) {
   GivenWeights out{.where = checkpoint.path,
                    .step = checkpoint.step,
                    .parameters = std::move(checkpoint.tensors),
-                   .model = checkpoint.state.value("model", nlohmann::json()),
+                   .model = checkpoint.state.value("model", Json()),
                    .owners = std::move(checkpoint.owners)};
   if (checkpoint.state.contains("labels"))
     out.head = {{"problem", checkpoint.state.value("problem", "")},
@@ -151,7 +151,7 @@ void refuse_renamed_checkpoint(const std::string& folder, std::string_view where
   const std::string path = join_path(folder, kManifestFile);
   if (is_checkpoint_path(folder) || !exists(join_path(folder, kCommitFile)) || !exists(path))
     return;
-  const auto manifest = nlohmann::json::parse(read_file(path), nullptr, false);
+  const auto manifest = Json::parse_or_discard(read_file(path));
   if (!manifest.is_object() || !manifest.contains("step")) return;
   const std::string name = str("checkpoint-", manifest["step"].dump());
   throw UsageError(str(where, ": ", folder, " is ", name, " of a run, but is not called so"),

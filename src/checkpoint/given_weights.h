@@ -3,12 +3,12 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "format/json_difference.h"
 #include "format/safetensors.h"
 
@@ -18,11 +18,11 @@ struct GivenWeights {
   std::string where;      // to begin messages with
   std::int64_t step = 0;  // of a checkpoint
   TensorMap parameters;   // f32, by the original checkpoint's names; nothing of the optimizer's
-  nlohmann::json
+  Json
       model;  // the settings of the model; null where they are not known in smelt's words
   // {"problem": …, "labels": …} of a head that scores whole texts; null: it has none, or does not
   // say it.
-  nlohmann::json head = nullptr;
+  Json head = nullptr;
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
   // "generator/", "electra/": a run that has nothing under the first name takes what is there under
   // the second, where that is not given itself.
@@ -31,7 +31,7 @@ struct GivenWeights {
   std::optional<std::uint32_t> vocabulary_crc32c = {};  // of its file, where a checkpoint says it
   // How the model of a run with these settings is another one in what shapes do not tell; of
   // weights whose `model` is null. Empty: not known.
-  std::function<std::vector<JsonDifference>(const nlohmann::json& settings)> other_model = {};
+  std::function<std::vector<JsonDifference>(const Json& settings)> other_model = {};
 };
 
 // From one checkpoint of smelt's, from a model folder, its newest checkpoint, from a TensorFlow

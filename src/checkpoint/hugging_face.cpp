@@ -1,8 +1,7 @@
 #include "checkpoint/hugging_face.h"
 
-#include <spdlog/spdlog.h>
-
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/bert_names.h"
 #include "checkpoint/cut_heads.h"
 #include "checkpoint/hugging_face_classifier.h"
@@ -13,8 +12,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 // The fields of a bert_config.json that both programs call by the same name.
 std::vector<std::string> shared_fields() {
@@ -31,20 +28,20 @@ const char* class_with(const LazyTensors& parameters) {
   return words ? "BertForMaskedLM" : "BertModel";
 }
 
-json original_config(const json& config, const std::string& where) {
+Json original_config(const Json& config, const std::string& where) {
   const std::string type = config.is_object() ? text_field(config, "model_type", "") : "";
   if (type != "bert")
     throw UsageError(str(where, ": not the config of a BERT model: model_type is '", type, "'"),
                      "smelt reads bert, electra, t5 and mt5");
   check_encoder_form(config, where);
-  const json left = with_heads_left(config, where);
-  json original = json::object();
+  const Json left = with_heads_left(config, where);
+  Json original = Json::object();
   for (const std::string& name : shared_fields())
     if (left.contains(name)) original[name] = left.at(name);
   if (left.contains(kHeadWidth)) original[kHeadWidth] = left[kHeadWidth];
   const std::string act = text_field(config, "hidden_act", "gelu");
   if (act == "gelu")
-    spdlog::warn(
+    log_warning(
         "{}: hidden_act gelu (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
         "0.0005",
         where);
@@ -57,8 +54,8 @@ json original_config(const json& config, const std::string& where) {
 
 }  // namespace
 
-json hugging_face_config(const json& bert, std::string_view class_name) {
-  json config = {{"architectures", {class_name}}, {"model_type", "bert"}};
+Json hugging_face_config(const Json& bert, std::string_view class_name) {
+  Json config = {{"architectures", {class_name}}, {"model_type", "bert"}};
   for (const std::string& name : shared_fields())
     if (bert.contains(name)) config[name] = bert.at(name);
   // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
@@ -89,7 +86,7 @@ void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
 }
 
 OpenedFolder open_hugging_face_bert(const std::string& folder) {
-  json config = original_config(read_model_config(folder), join_path(folder, "config.json"));
+  Json config = original_config(read_model_config(folder), join_path(folder, "config.json"));
   const std::vector<ParameterName> names = bert_names(config);
   return open_model_folder(folder, std::move(config), names, kBertParts, "bert.");
 }

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "checkpoint/model_folder.h"
 
 namespace smelt {
@@ -16,10 +16,10 @@ inline constexpr const char* kBertTagger = "BertForTokenClassification";
 inline constexpr const char* kBertAnswerer = "BertForQuestionAnswering";
 
 // The config.json of a class of transformers' for the fields of a bert_config.json.
-nlohmann::json hugging_face_config(const nlohmann::json& bert, std::string_view class_name);
+Json hugging_face_config(const Json& bert, std::string_view class_name);
 
 struct HuggingFaceBert {
-  nlohmann::json config;  // the fields of a bert_config.json
+  Json config;  // the fields of a bert_config.json
   TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]
   std::string vocab_txt;  // the content of vocab.txt
   TokenizerOptions tokenizer;

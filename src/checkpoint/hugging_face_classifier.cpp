@@ -8,8 +8,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr NamedValues<Problem, 3> kProblemTypes{
     {{"single_label_classification", Problem::single_label},
      {"multi_label_classification", Problem::multi_label},
@@ -22,15 +20,15 @@ std::vector<std::string> output_names(const Labels& labels) {
 
 constexpr const char* kNoAnswer = "no_answer";
 
-void put_head(const HuggingFaceClassifier& model, json& config) {
+void put_head(const HuggingFaceClassifier& model, Json& config) {
   config["architectures"] = {classifier_class(model.encoder, model.labels.problem)};
   if (model.labels.problem == Problem::answer_spans) {
     config[kNoAnswer] = model.labels.no_answer;
     return;
   }
   const auto names = output_names(model.labels);
-  config["id2label"] = json::object();
-  config["label2id"] = json::object();
+  config["id2label"] = Json::object();
+  config["label2id"] = Json::object();
   for (std::size_t i = 0; i < names.size(); ++i) {
     config["id2label"][std::to_string(i)] = names[i];
     config["label2id"][names[i]] = i;
@@ -44,7 +42,7 @@ void put_head(const HuggingFaceClassifier& model, json& config) {
 }
 
 struct NamedConfig {
-  json config;
+  Json config;
   std::vector<ParameterName> names;
 };
 
@@ -57,13 +55,13 @@ NamedConfig named_config(const HuggingFaceClassifier& model) {
     part.of_tokens = model.labels.problem == Problem::token_labels;
     return {electra_part_config(part, of), electra_names(part)};
   }
-  json bert = encoder_config_json(model.encoder);
-  json config = hugging_face_config(bert, of);
+  Json bert = encoder_config_json(model.encoder);
+  Json config = hugging_face_config(bert, of);
   if (model.labels.problem != Problem::answer_spans) bert[kNumLabels] = outputs;
   return {std::move(config), bert_names(bert)};
 }
 
-std::string label_name(const json& names, std::size_t i, const std::string& where) {
+std::string label_name(const Json& names, std::size_t i, const std::string& where) {
   const auto found = names.find(std::to_string(i));
   if (found == names.end() || !found->is_string())
     throw UsageError(str(where, ": id2label has no name for ", i),
@@ -71,7 +69,7 @@ std::string label_name(const json& names, std::size_t i, const std::string& wher
   return found->get<std::string>();
 }
 
-Problem problem_in(const json& config, std::size_t outputs, const std::string& where) {
+Problem problem_in(const Json& config, std::size_t outputs, const std::string& where) {
   const std::string said = text_field(config, "problem_type", "");
   if (!said.empty()) return choose_of(str(where, ": problem_type"), said, kProblemTypes);
   return outputs == 1 ? Problem::regression : Problem::single_label;
@@ -103,19 +101,19 @@ void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
   write_model_folder(folder, model.folder, parameters, names, form);
 }
 
-json head_settings(const ClassifierHead& head) {
-  json out{{"problem", word_of(head.labels.problem, kProblems)},
+Json head_settings(const ClassifierHead& head) {
+  Json out{{"problem", word_of(head.labels.problem, kProblems)},
            {"labels", head.labels.names},
            {"dropout", head.dropout}};
   if (head.labels.no_answer) out[kNoAnswer] = true;
   return out;
 }
 
-std::optional<ClassifierHead> classifier_head(const json& config, const std::string& where) {
-  const json classes = config.is_object() ? config.value("architectures", json()) : json();
-  const auto is = [&](const char* name) { return classes == json::array({name}); };
+std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where) {
+  const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
+  const auto is = [&](const char* name) { return classes == Json::array({name}); };
   if (is(kBertAnswerer) || is(kElectraAnswerer)) {
-    const json no_answer = config.value(kNoAnswer, json());
+    const Json no_answer = config.value(kNoAnswer, Json());
     return ClassifierHead{.labels = {.problem = Problem::answer_spans,
                                      .names = {},
                                      .no_answer = no_answer.is_boolean() && no_answer.get<bool>()},
@@ -123,7 +121,7 @@ std::optional<ClassifierHead> classifier_head(const json& config, const std::str
   }
   const bool of_tokens = is(kBertTagger) || is(kElectraTagger);
   if (!of_tokens && !is(kBertClassifier) && !is(kElectraClassifier)) return std::nullopt;
-  const json names = config.value("id2label", json{{"0", "LABEL_0"}, {"1", "LABEL_1"}});
+  const Json names = config.value("id2label", Json{{"0", "LABEL_0"}, {"1", "LABEL_1"}});
   if (!names.is_object() || names.empty())
     throw UsageError(str(where, ": id2label names no class"), "give it a name for each number");
   ClassifierHead out;
@@ -131,7 +129,7 @@ std::optional<ClassifierHead> classifier_head(const json& config, const std::str
     out.labels.names.push_back(label_name(names, i, where));
   out.labels.problem = of_tokens ? Problem::token_labels : problem_in(config, names.size(), where);
   if (out.labels.problem == Problem::regression) out.labels.names.clear();
-  const json dropout = config.value("classifier_dropout", json());
+  const Json dropout = config.value("classifier_dropout", Json());
   out.dropout = dropout.is_number() ? dropout.get<double>()
                                     : config.value("hidden_dropout_prob", out.dropout);
   return out;

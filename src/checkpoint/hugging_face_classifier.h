@@ -33,9 +33,9 @@ struct ClassifierHead {
   Labels labels;
   double dropout = 0.1;
 };
-std::optional<ClassifierHead> classifier_head(const nlohmann::json& config,
+std::optional<ClassifierHead> classifier_head(const Json& config,
                                               const std::string& where);
 // The same as a classifier's own checkpoints have it in their settings.
-nlohmann::json head_settings(const ClassifierHead& head);
+Json head_settings(const ClassifierHead& head);
 
 }  // namespace smelt

@@ -12,7 +12,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using Head = ElectraPart::Head;
 
 constexpr const char* kDiscriminatorClass = "ElectraForPreTraining";
@@ -26,16 +25,16 @@ const char* class_of(const ElectraPart& part, bool with_head) {
   return with_head ? kDiscriminatorClass : kEncoderClass;
 }
 
-ElectraPart part_of(const json& config, const std::string& where) {
-  const json classes = config.is_object() ? config.value("architectures", json()) : json();
+ElectraPart part_of(const Json& config, const std::string& where) {
+  const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
   ElectraPart part;
-  if (classes == json::array({kGeneratorClass}))
+  if (classes == Json::array({kGeneratorClass}))
     part = {.head = Head::generator, .scope = "generator", .embeddings = "generator"};
   else if (const auto head = classifier_head(config, where)) {
     if (head->labels.problem != Problem::answer_spans) part.labels = head->labels.outputs();
     part.of_tokens = head->labels.problem == Problem::token_labels;
-  } else if (classes != json::array({kDiscriminatorClass}) &&
-             classes != json::array({kEncoderClass}))
+  } else if (classes != Json::array({kDiscriminatorClass}) &&
+             classes != Json::array({kEncoderClass}))
     throw UsageError(str(where, ": not the config of an ELECTRA with a pre-training head"),
                      str("architectures must be ", kDiscriminatorClass, ", ", kGeneratorClass,
                          " or ", kElectraClassifier));
@@ -43,7 +42,7 @@ ElectraPart part_of(const json& config, const std::string& where) {
   part.encoder = parse_config<BertConfig>(with_heads_left(config, where), where);
   part.encoder.gelu = Gelu::erf;
   check_bert_config(part.encoder, where);
-  part.embedding_size = config.value("embedding_size", json()).is_number_integer()
+  part.embedding_size = config.value("embedding_size", Json()).is_number_integer()
                             ? config["embedding_size"].get<std::int64_t>()
                             : 0;
   if (part.embedding_size < 1)
@@ -104,16 +103,16 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
   return names.take();
 }
 
-json electra_part_config(const ElectraPart& part, std::string_view class_name) {
-  json config = with_heads_listed(config_json(part.encoder));
+Json electra_part_config(const ElectraPart& part, std::string_view class_name) {
+  Json config = with_heads_listed(config_json(part.encoder));
   config["architectures"] = {class_name};
   config["model_type"] = "electra";
   config["embedding_size"] = part.embedding_size;
   return config;
 }
 
-json electra_sizes(const ElectraPart& part) {
-  json out = config_json(part.encoder);
+Json electra_sizes(const ElectraPart& part) {
+  Json out = config_json(part.encoder);
   out["embedding_size"] = part.embedding_size;
   for (const char* of_training :
        {"hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range"})
@@ -144,7 +143,7 @@ void export_hugging_face(const std::string& folder, const ElectraPart& part, Mod
 }
 
 OpenedElectra open_hugging_face_electra(const std::string& folder) {
-  const json config = read_model_config(folder);
+  const Json config = read_model_config(folder);
   const ElectraPart part = part_of(config, join_path(folder, "config.json"));
   return {part, open_model_folder(folder, config, electra_names(part), kElectraHeads, "electra.")};
 }

@@ -32,10 +32,10 @@ ElectraPart electra_generator_part(const ElectraConfig& config);
 
 std::vector<ParameterName> electra_names(const ElectraPart& part);
 // The config.json of a class of transformers'.
-nlohmann::json electra_part_config(const ElectraPart& part, std::string_view class_name);
+Json electra_part_config(const ElectraPart& part, std::string_view class_name);
 
 // Its sizes, without what matters in training alone: what must be the same where it is used.
-nlohmann::json electra_sizes(const ElectraPart& part);
+Json electra_sizes(const ElectraPart& part);
 
 // `model.config` and `max_tokens` are made from the part. UsageError as write_model_folder() has
 // it, and for an activation that transformers' class does not have in its head.

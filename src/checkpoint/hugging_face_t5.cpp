@@ -13,23 +13,21 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>",
                      *kTokenizerFile = "tokenizer.json";
 constexpr std::int64_t kModelLength = 512;  // of the original's windows; T5 itself has no limit
 
-std::string type_of(const json& config) {
+std::string type_of(const Json& config) {
   return config.is_object() ? text_field(config, "model_type", "") : "";
 }
 
 // Who generates begins with the padding and stops at the end.
-json generation_config(std::int32_t end) {
+Json generation_config(std::int32_t end) {
   return {{"decoder_start_token_id", 0}, {"eos_token_id", end}, {"pad_token_id", 0}};
 }
 
-json folder_config(const T5Config& c, std::int32_t end) {
-  json config = config_json(c);
+Json folder_config(const T5Config& c, std::int32_t end) {
+  Json config = config_json(c);
   config["num_decoder_layers"] = c.decoder_layers();
   config["architectures"] = {"T5ForConditionalGeneration"};
   config["model_type"] = "t5";
@@ -40,16 +38,16 @@ json folder_config(const T5Config& c, std::int32_t end) {
 
 std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& vocab,
                                         const Sentinels& sentinels) {
-  json names = json::array();
+  Json names = Json::array();
   for (std::int64_t i = 0; i < sentinels.count; ++i) names.push_back(str("<extra_id_", i, ">"));
-  const json special{{"additional_special_tokens", names},
+  const Json special{{"additional_special_tokens", names},
                      {"eos_token", kEnd},
                      {"pad_token", kPad},
                      {"unk_token", kUnknown}};
-  json config = special;
+  Json config = special;
   config["model_max_length"] = kModelLength;
   config["extra_ids"] = sentinels.ids - tokenizer.size();
-  config.update(json::parse(tokenizer_config_of(space_signs(vocab))));
+  config.update(Json::parse(tokenizer_config_of(space_signs(vocab))));
   return {{kT5VocabularyFile, sentencepiece_model(vocab)},
           {"tokenizer_config.json", config.dump(2) + "\n"},
           {"special_tokens_map.json", special.dump(2) + "\n"}};
@@ -76,7 +74,7 @@ void export_hugging_face_t5(const std::string& folder, const T5Config& config,
   const std::int32_t end = id_of_piece(*tokenizer, vocab, kEnd);
   std::vector<FolderFile> files = tokenizer_files(*tokenizer, vocab, sentinels);
   files.push_back({"generation_config.json", generation_config(end).dump(2) + "\n"});
-  json said = folder_config(config, end);
+  Json said = folder_config(config, end);
   if (!prefix.empty()) said["prefix"] = prefix;
   write_folder(folder, said, parameters, t5_names(config), files, form);
 }
@@ -99,9 +97,9 @@ static void take_vocabulary(const std::string& folder, OpenedT5& out) {
 }
 
 OpenedT5 open_hugging_face_t5(const std::string& folder) {
-  const json config = read_model_config(folder);
+  const Json config = read_model_config(folder);
   const std::string where = join_path(folder, "config.json");
-  json fields = json::object();
+  Json fields = Json::object();
   for (const ConfigField& field : config_fields<T5Config>())
     if (config.contains(field.name) && !config[field.name].is_null())
       fields[field.name] = config[field.name];

@@ -1,11 +1,10 @@
 #include "checkpoint/int8_weights.h"
 
-#include <spdlog/spdlog.h>
-
 #include <cmath>
 #include <memory>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/decoded.h"
 #include "checkpoint/int4_weights.h"
 #include "checkpoint/lazy_files.h"
@@ -16,8 +15,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
 
 // "bert.pooler.dense" of "bert.pooler.dense.weight".
@@ -25,7 +22,7 @@ std::string module_of(const std::string& name) {
   return name.substr(0, name.size() - std::string_view(kWeight).size());
 }
 
-[[noreturn]] void refuse_way(const std::string& where, const char* field, const json& said,
+[[noreturn]] void refuse_way(const std::string& where, const char* field, const Json& said,
                              const char* wanted) {
   throw UsageError(str(where, ": ", kQuantizationConfig, "'s ", field, " is ", said.dump(),
                        ", read is \"", wanted, "\""),
@@ -57,34 +54,34 @@ const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
   return found->second;
 }
 
-std::vector<json> groups_of(const json& config) {
-  std::vector<json> out;
-  const json said = config.value(kQuantizationConfig, json::object());
-  for (const json& group : said.value("config_groups", json::object()))
+std::vector<Json> groups_of(const Json& config) {
+  std::vector<Json> out;
+  const Json said = config.value(kQuantizationConfig, Json::object());
+  for (const Json& group : said.value("config_groups", Json::object()))
     if (group.is_object()) out.push_back(group);
   return out;
 }
 
 // What is said of the rows that come to a module: by a group that names it, or else by the one of
 // all modules of its class.
-json activations_of(const json& config, const std::string& module) {
-  json found;
-  for (const json& group : groups_of(config))
-    for (const json& target : group.value("targets", json::array())) {
-      if (target == module) return group.value("input_activations", json());
-      if (target == "Linear") found = group.value("input_activations", json());
+Json activations_of(const Json& config, const std::string& module) {
+  Json found;
+  for (const Json& group : groups_of(config))
+    for (const Json& target : group.value("targets", Json::array())) {
+      if (target == module) return group.value("input_activations", Json());
+      if (target == "Linear") found = group.value("input_activations", Json());
     }
   return found;
 }
 
-bool are_so(const json& activations, const json& wanted) {
+bool are_so(const Json& activations, const Json& wanted) {
   if (!activations.is_object()) return false;
   for (const auto& [field, value] : wanted.items())
-    if (field != "observer" && activations.value(field, json()) != value) return false;
+    if (field != "observer" && activations.value(field, Json()) != value) return false;
   return true;
 }
-bool are_by_row(const json& activations) { return are_so(activations, activations_by_row()); }
-bool are_by_input_scale(const json& activations) {
+bool are_by_row(const Json& activations) { return are_so(activations, activations_by_row()); }
+bool are_by_input_scale(const Json& activations) {
   return are_so(activations, activations_by_input_scale());
 }
 
@@ -132,35 +129,35 @@ Int8Rows coded_rows(const LazyTensor& matrix, const std::string& what) {
 
 }  // namespace
 
-bool is_quantized(const json& config, const std::string& where) {
+bool is_quantized(const Json& config, const std::string& where) {
   const auto found = config.is_object() ? config.find(kQuantizationConfig) : config.end();
   if (!config.is_object() || found == config.end() || found->is_null()) return false;
-  const json said = found->is_object() ? *found : json::object();
-  const json method = said.value("quant_method", json()), format = said.value("format", json());
+  const Json said = found->is_object() ? *found : Json::object();
+  const Json method = said.value("quant_method", Json()), format = said.value("format", Json());
   if (method != kQuantMethod) refuse_way(where, "quant_method", method, kQuantMethod);
   if (is_sparse(config, where)) return true;
   if (format != kIntQuantized && format != kPackQuantized)
     refuse_way(where, "format", format, kIntQuantized);
-  for (const json& group : groups_of(config)) {
-    const json activations = group.value("input_activations", json());
+  for (const Json& group : groups_of(config)) {
+    const Json activations = group.value("input_activations", Json());
     if (!activations.is_null() && !are_by_row(activations) && !are_by_input_scale(activations))
-      spdlog::warn("{}: activations are computed in floats here, not in eight bits by {}", where,
-                   activations.value("strategy", json("another rule")).dump());
+      log_warning("{}: activations are computed in floats here, not in eight bits by {}", where,
+                   activations.value("strategy", Json("another rule")).dump());
   }
   return true;
 }
 
-json activations_by_row() {
+Json activations_by_row() {
   return {{"num_bits", 8},       {"type", "int"},   {"symmetric", true},
           {"strategy", "token"}, {"dynamic", true}, {"observer", nullptr}};
 }
 
-json activations_by_input_scale() {
+Json activations_by_input_scale() {
   return {{"num_bits", 8},        {"type", "int"},    {"symmetric", true},
           {"strategy", "tensor"}, {"dynamic", false}, {"observer", "minmax"}};
 }
 
-LazyTensors without_codes(LazyTensors tensors, const json& config, const std::string& where) {
+LazyTensors without_codes(LazyTensors tensors, const Json& config, const std::string& where) {
   LazyTensors out;
   for (const auto& [name, tensor] : tensors) {
     if (tensor.shape.dtype != DType::s8 || !name.ends_with(kWeight)) {
@@ -171,7 +168,7 @@ LazyTensors without_codes(LazyTensors tensors, const json& config, const std::st
     LazyTensor values = decoded(
         tensor.shape.dims, [tensor, scale](Laid laid) { return read_codes(tensor, scale, laid); });
     const std::string module = module_of(name);
-    const json activations = activations_of(config, module);
+    const Json activations = activations_of(config, module);
     LazyCodes codes{tensor, by_row(scale, tensor)};
     const bool by_input_scale = are_by_input_scale(activations);
     if (by_input_scale) codes.input_scale = input_scale_of(module, tensors, where);

@@ -5,9 +5,9 @@
 // docs/formats/compressed.md.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "format/lazy_tensor.h"
 
 namespace smelt {
@@ -19,17 +19,17 @@ inline constexpr const char *kQuantizationConfig = "quantization_config",
 // Whether a config.json says so, or that weights are in four bits or sparse (sparse_weights.h).
 // UsageError, which `where` begins, for another way than these; a word is logged where it wants
 // activations rounded in another way than the two below, which they are not.
-bool is_quantized(const nlohmann::json& config, const std::string& where);
+bool is_quantized(const Json& config, const std::string& where);
 
 // What a group's input_activations say of rows in eight bits, each by a scale of its own that is
 // taken as it comes; and of those that share a module's input_scale.
-nlohmann::json activations_by_row();
-nlohmann::json activations_by_input_scale();
+Json activations_by_row();
+Json activations_by_input_scale();
 
 // Codes times scales as f32, in the codes' place, with the codes (LazyTensor::codes), which are
 // also of rows where the config.json wants those rounded in one of these ways. UsageError beginning
 // with `where` for codes without a scale or with one of another shape, and for zero points.
-LazyTensors without_codes(LazyTensors tensors, const nlohmann::json& config,
+LazyTensors without_codes(LazyTensors tensors, const Json& config,
                           const std::string& where);
 
 // What has LazyTensor::codes of rows, too, as these, and beside them scales_name() and, where there

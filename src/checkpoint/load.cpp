@@ -1,10 +1,10 @@
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <limits>
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
@@ -20,21 +20,19 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 std::string member(const std::string& path, std::string_view name) {
   std::string file = join_path(path, name);
   if (!exists(file)) throw_damaged(path, str(name, " is missing"));
   return file;
 }
 
-json read_manifest(const std::string& path) {
+Json read_manifest(const std::string& path) {
   const std::string commit = read_file(member(path, kCommitFile));
   const std::string text = read_file(member(path, kManifestFile));
   if (commit != commit_text(text))
     throw_damaged(path, str(kManifestFile, " is damaged: COMMIT says '", trim(commit),
                             "', the file has ", hex_text(crc32c(text))));
-  const json manifest = json::parse(text);
+  const Json manifest = Json::parse(text);
   const std::string format = manifest.value("format", "");
   if (format != kManifestFormat && format != kSlicedFormat)
     throw UsageError(str("checkpoint: ", path, ": format '", format, "' is neither '",
@@ -43,14 +41,14 @@ json read_manifest(const std::string& path) {
   return manifest;
 }
 
-void check_size(const std::string& path, const json& line, std::uint64_t found) {
+void check_size(const std::string& path, const Json& line, std::uint64_t found) {
   const auto size = line.at("size_bytes").get<std::uint64_t>();
   if (found != size)
     throw_damaged(path, str(line.at("name").get<std::string>(), " has ", found,
                             " bytes, the manifest says ", size));
 }
 
-SafetensorsFile read_shard(const std::string& path, const json& line) {
+SafetensorsFile read_shard(const std::string& path, const Json& line) {
   const auto name = line.at("name").get<std::string>();
   const FileContent content(member(path, name));
   const std::string_view bytes = content.bytes();
@@ -63,17 +61,17 @@ SafetensorsFile read_shard(const std::string& path, const json& line) {
 }
 
 // A manifest whose checksum is right and whose fields are not.
-[[noreturn]] void throw_strange(const std::string& path, const json::exception& error) {
+[[noreturn]] void throw_strange(const std::string& path, const JsonError& error) {
   throw_damaged(path, str(kManifestFile, " is not what smelt writes: ", error.what()));
 }
 
-void add_file(const std::string& path, const json& line, Pieces pieces, FilePieces& files) {
+void add_file(const std::string& path, const Json& line, Pieces pieces, FilePieces& files) {
   const auto name = line.at("name").get<std::string>();
   if (!files.emplace(name, std::move(pieces)).second)
     throw_damaged(path, str(kManifestFile, " lists ", name, " twice"));
 }
 
-FilePieces read_files(const std::string& path, const json& lines, SlicedCheckpoint& checkpoint) {
+FilePieces read_files(const std::string& path, const Json& lines, SlicedCheckpoint& checkpoint) {
   std::vector<std::shared_ptr<const SafetensorsFile>> read(lines.size());
   run_each(lines.size(), kFilesAtOnce, [&](std::size_t i) {
     read[i] = std::make_shared<const SafetensorsFile>(read_shard(path, lines[i]));
@@ -109,11 +107,11 @@ PutBytes put_checked(const std::string& path, const std::string& what, const Laz
 }
 
 // Of a file; nothing but its header is read.
-Pieces open_pieces(const std::string& path, const json& line) {
+Pieces open_pieces(const std::string& path, const Json& line) {
   const auto name = line.at("name").get<std::string>();
   const std::string file = member(path, name);
   check_size(path, line, file_size(file));
-  const json& checksums = line.at(kPieceChecksums);
+  const Json& checksums = line.at(kPieceChecksums);
   Pieces out;
   for (const auto& [tensor, lazy] : open_shard(path, file)) {
     const std::string what = str("'", tensor, "' of ", name);
@@ -126,19 +124,19 @@ Pieces open_pieces(const std::string& path, const json& line) {
   return out;
 }
 
-FilePieces open_files(const std::string& path, const json& lines) {
+FilePieces open_files(const std::string& path, const Json& lines) {
   FilePieces files;
-  for (const json& line : lines) add_file(path, line, open_pieces(path, line), files);
+  for (const Json& line : lines) add_file(path, line, open_pieces(path, line), files);
   return files;
 }
 
 // A checkpoint of an earlier version has checksums of whole files alone, which are read for them.
-bool lists_pieces(const json& lines) {
+bool lists_pieces(const Json& lines) {
   return std::ranges::all_of(lines,
-                             [](const json& line) { return line.contains(kPieceChecksums); });
+                             [](const Json& line) { return line.contains(kPieceChecksums); });
 }
 
-void check_names(const std::string& path, const SlicedTensors& found, const json& named) {
+void check_names(const std::string& path, const SlicedTensors& found, const Json& named) {
   for (const auto& [name, tensor] : found)
     if (!named.contains(name))
       throw_damaged(path, str(kManifestFile, " knows no tensor '", name, "', which is there"));
@@ -150,13 +148,13 @@ enum class Bytes { read_now, when_wanted };
 
 SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step,
                                  Bytes bytes = Bytes::read_now) try {
-  const json manifest = read_manifest(path);
+  const Json manifest = read_manifest(path);
   if (manifest.at("step") != step)
     throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()),
                   str("call it again what it was called, or remove it"));
   SlicedCheckpoint checkpoint{step, path, {}, manifest.at("state"), {}};
-  const json named = manifest.value("tensors", json());
-  const json& lines = manifest.at("files");
+  const Json named = manifest.value("tensors", Json());
+  const Json& lines = manifest.at("files");
   FilePieces files = bytes == Bytes::when_wanted && lists_pieces(lines)
                          ? open_files(path, lines)
                          : read_files(path, lines, checkpoint);
@@ -167,7 +165,7 @@ SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step,
     if (!named.is_null()) check_names(path, checkpoint.tensors, named);
   }
   return checkpoint;
-} catch (const json::exception& error) {
+} catch (const JsonError& error) {
   throw_strange(path, error);
 }
 
@@ -185,9 +183,9 @@ Checkpoint put_together(SlicedCheckpoint sliced) {
 
 }  // namespace
 
-json checkpoint_state(const std::string& path) try {
+Json checkpoint_state(const std::string& path) try {
   return read_manifest(path).at("state");
-} catch (const json::exception& error) {
+} catch (const JsonError& error) {
   throw_strange(path, error);
 }
 
@@ -270,7 +268,7 @@ static auto newest_whole(const std::string& model_dir, const Read& read,
       return read(*step);
     } catch (const DamagedCheckpoint& error) {
       if (std::next(step) == steps.rend()) throw;
-      spdlog::warn("{}\n  going back to step {}", error.what(), *std::next(step));
+      log_warning("{}\n  going back to step {}", error.what(), *std::next(step));
     }
   }
   return std::nullopt;
@@ -289,11 +287,11 @@ std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
 }
 
 static SavedState saved_state(const std::string& path, std::int64_t step) try {
-  const json manifest = read_manifest(path);
-  for (const json& line : manifest.at("files"))
+  const Json manifest = read_manifest(path);
+  for (const Json& line : manifest.at("files"))
     check_size(path, line, file_size(member(path, line.at("name").get<std::string>())));
   return {step, path, manifest.at("state")};
-} catch (const json::exception& error) {
+} catch (const JsonError& error) {
   throw_strange(path, error);
 }
 

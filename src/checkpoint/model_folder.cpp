@@ -1,13 +1,12 @@
 #include "checkpoint/model_folder.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/nearest_name.h"
 #include "checkpoint/folder_weights.h"
 #include "checkpoint/lazy_files.h"
@@ -19,8 +18,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char *kPositions = "position_embedding_type", *kAbsolute = "absolute",
                      *kEpsilon = "layer_norm_eps";
@@ -51,7 +48,7 @@ const char* torch_dtype(DType dtype) {
 }
 
 // With what all configs have.
-json whole_config(const ModelFolder& model) {
+Json whole_config(const ModelFolder& model) {
   const auto lines = vocab_lines(model.vocab_txt);
   const std::int64_t vocab_size = model.config.at("vocab_size");
   if (static_cast<std::int64_t>(lines.size()) > vocab_size)
@@ -59,7 +56,7 @@ json whole_config(const ModelFolder& model) {
                          " tokens are more than the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
   for (const auto& [role, token] : kSpecialTokens) token_id(lines, token);
-  json config = {{kEpsilon, kLayerNormEpsilon},
+  Json config = {{kEpsilon, kLayerNormEpsilon},
                  {"pad_token_id", token_id(lines, "[PAD]")},
                  {kPositions, kAbsolute},
                  {"tie_word_embeddings", true}};
@@ -164,16 +161,16 @@ LazyTensors exported(const LazyTensors& parameters, std::span<const ParameterNam
 
 }  // namespace
 
-std::string text_field(const json& config, const char* name, const char* fallback) {
+std::string text_field(const Json& config, const char* name, const char* fallback) {
   if (!config.contains(name)) return fallback;
-  const json& value = config.at(name);
+  const Json& value = config.at(name);
   if (!value.is_string())
     throw UsageError(str("BERT config: ", name, " is ", value.dump(), ", not a text"),
                      "correct the value");
   return value.get<std::string>();
 }
 
-void write_folder(const std::string& folder, json config, const LazyTensors& parameters,
+void write_folder(const std::string& folder, Json config, const LazyTensors& parameters,
                   std::span<const ParameterName> names, std::span<const FolderFile> files,
                   const FolderForm& form) {
   const LazyTensors tensors = exported(parameters, names, form.dtype);
@@ -188,12 +185,12 @@ void write_folder(const std::string& folder, json config, const LazyTensors& par
 void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form) {
-  json special_tokens;
+  Json special_tokens;
   for (const auto& [role, token] : kSpecialTokens) special_tokens[role] = token;
-  json tokenizer = tokenizer_config_json(model.tokenizer);
+  Json tokenizer = tokenizer_config_json(model.tokenizer);
   tokenizer.update(special_tokens);
   tokenizer["model_max_length"] = model.max_tokens;
-  const json config = whole_config(model);
+  const Json config = whole_config(model);
   const auto lines = vocab_lines(model.vocab_txt);
   const Vocabulary vocabulary({lines.begin(), lines.end()}, "vocab.txt");
   const std::vector<FolderFile> files{
@@ -204,27 +201,27 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
   write_folder(folder, config, parameters, names, files, form);
 }
 
-json read_model_config(const std::string& folder) {
-  const json config =
-      json::parse(read_file(join_path(folder, "config.json"), kSmallFileBytes), nullptr, false);
-  return config.is_object() ? config : json();
+Json read_model_config(const std::string& folder) {
+  const Json config =
+      Json::parse_or_discard(read_file(join_path(folder, "config.json"), kSmallFileBytes));
+  return config.is_object() ? config : Json();
 }
 
-void check_encoder_form(const json& config, const std::string& where) {
+void check_encoder_form(const Json& config, const std::string& where) {
   const std::string positions = text_field(config, kPositions, kAbsolute);
   if (positions != kAbsolute)
     throw UsageError(str(where, ": ", kPositions, " is '", positions, "', not '", kAbsolute, "'"),
                      "take a model whose positions are absolute");
-  const json epsilon = config.value(kEpsilon, json(kLayerNormEpsilon));
+  const Json epsilon = config.value(kEpsilon, Json(kLayerNormEpsilon));
   if (epsilon != kLayerNormEpsilon)
-    spdlog::warn("{}: {} {} is taken as {}, the only one here", where, kEpsilon, epsilon.dump(),
+    log_warning("{}: {} {} is taken as {}, the only one here", where, kEpsilon, epsilon.dump(),
                  kLayerNormEpsilon);
 }
 
 // The matrix by which a folder's model scores words, where that is not their embeddings.
-void refuse_untied_scores(const json& config, const LazyTensors& weights,
+void refuse_untied_scores(const Json& config, const LazyTensors& weights,
                           const std::string& folder) {
-  const json tied = config.value("tie_word_embeddings", json(true));
+  const Json tied = config.value("tie_word_embeddings", Json(true));
   if (!tied.is_boolean() || tied.get<bool>()) return;
   for (const char* name : {"cls.predictions.decoder.weight", "generator_lm_head.weight"})
     if (weights.contains(name))
@@ -233,7 +230,7 @@ void refuse_untied_scores(const json& config, const LazyTensors& weights,
                        "take a model whose output is tied to its embeddings");
 }
 
-OpenedFolder open_model_folder(const std::string& folder, json config,
+OpenedFolder open_model_folder(const std::string& folder, Json config,
                                std::span<const ParameterName> names,
                                std::span<const std::string_view> parts, std::string_view base,
                                const std::string& vocabulary) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 
+#include "base/json.h"
 #include "checkpoint/parameter_names.h"
 #include "format/lazy_tensor.h"
 #include "format/safetensors.h"
@@ -16,7 +16,7 @@
 namespace smelt {
 
 struct ModelFolder {
-  nlohmann::json config;  // of config.json; written are also those fields that all have
+  Json config;  // of config.json; written are also those fields that all have
   TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]
   std::string vocab_txt;  // the content of vocab.txt, or of a T5's spiece.model
   TokenizerOptions tokenizer;
@@ -38,7 +38,7 @@ struct FolderFile {
 // Weights, config.json, which gets their type, and the files. Parameters that are none of `names`
 // are left out. UsageError when one is missing or has another shape, or when the folder already
 // holds something else; then nothing is written.
-void write_folder(const std::string& folder, nlohmann::json config, const LazyTensors& parameters,
+void write_folder(const std::string& folder, Json config, const LazyTensors& parameters,
                   std::span<const ParameterName> names, std::span<const FolderFile> files,
                   const FolderForm& form);
 
@@ -52,10 +52,10 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const FolderForm& form);
 
 // config.json; null when it is not JSON. SystemError when it is not there.
-nlohmann::json read_model_config(const std::string& folder);
+Json read_model_config(const std::string& folder);
 // What transformers' encoders have several forms of and ours one: UsageError for positions that are
 // not absolute; another epsilon of the layer norms is only warned of.
-void check_encoder_form(const nlohmann::json& config, const std::string& where);
+void check_encoder_form(const Json& config, const std::string& where);
 struct OpenedFolder {
   ModelFolder model;       // without parameters; vocab_txt is empty where the folder has none
   LazyTensors parameters;  // f32
@@ -65,7 +65,7 @@ struct OpenedFolder {
 // originals' names ("cls/predictions/"), those that are wholly missing are left out; a folder of
 // the encoder alone may leave out `base` ("bert.") of Hugging Face's names. `vocabulary` is the
 // name of its file. UsageError when a tensor is missing or has another shape.
-OpenedFolder open_model_folder(const std::string& folder, nlohmann::json config,
+OpenedFolder open_model_folder(const std::string& folder, Json config,
                                std::span<const ParameterName> names,
                                std::span<const std::string_view> parts, std::string_view base,
                                const std::string& vocabulary = "vocab.txt");
@@ -73,6 +73,6 @@ OpenedFolder open_model_folder(const std::string& folder, nlohmann::json config,
 ModelFolder held_folder(OpenedFolder opened);
 
 // A text of a config; UsageError for a value of another kind.
-std::string text_field(const nlohmann::json& config, const char* name, const char* fallback);
+std::string text_field(const Json& config, const char* name, const char* fallback);
 
 }  // namespace smelt

@@ -1,9 +1,9 @@
 #include "checkpoint/onnx_model.h"
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/onnx_encoder.h"
@@ -83,7 +83,7 @@ OnnxModel write_onnx_model(const std::string& from, const std::string& to) {
   OnnxModel out{.from = model.where,
                 .problem = std::string(word_of(head.labels.problem, kProblems))};
   const OnnxGraph::Properties properties{{"problem", out.problem},
-                                         {"labels", nlohmann::json(head.labels.names).dump()}};
+                                         {"labels", Json(head.labels.names).dump()}};
   out.bytes = graph.bytes(properties);
   if (out.bytes > std::numeric_limits<std::int32_t>::max())
     throw UsageError(

@@ -16,9 +16,8 @@
 #include "store/path.h"
 
 namespace smelt {
-using nlohmann::json;
 
-json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors) {
+Json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors) {
   OutputFile file(path, OutputFile::Cache::bypassed);
   std::uint32_t crc = 0;
   std::uint64_t size = 0;
@@ -28,7 +27,7 @@ json write_shard(const std::string& path, const std::string& name, const TensorM
     size += piece.size();
   });
   file.commit();
-  json pieces = json::object();
+  Json pieces = Json::object();
   for (const auto& [tensor, view] : tensors) pieces[tensor] = checksum_text(view.data);
   return {{"name", name},
           {"size_bytes", size},
@@ -37,18 +36,18 @@ json write_shard(const std::string& path, const std::string& name, const TensorM
 }
 
 void write_manifest(const OutputDirectory& directory, std::int64_t step,
-                    const SlicedTensors& tensors, json lines, const PieceFiles& files,
-                    const json& state, const SaveOptions& options) {
+                    const SlicedTensors& tensors, Json lines, const PieceFiles& files,
+                    const Json& state, const SaveOptions& options) {
   const bool whole =
       std::ranges::all_of(tensors, [](const auto& item) { return item.second.is_whole(); });
-  json manifest = {{"format", whole ? kManifestFormat : kSlicedFormat},
+  Json manifest = {{"format", whole ? kManifestFormat : kSlicedFormat},
                    {"step", step},
                    {"files", std::move(lines)},
-                   {"tensors", json::object()},
+                   {"tensors", Json::object()},
                    {"state", state}};
   for (const auto& [name, tensor] : tensors)
     manifest["tensors"][name] = tensor_line(name, tensor, files);
-  const std::string text = manifest.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string text = manifest.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n";
   write_file(directory.file(kManifestFile), text);
   options.require_held();
   write_file(directory.file(kCommitFile), commit_text(text));
@@ -85,9 +84,9 @@ TensorMap all_pieces(const SlicedTensors& tensors) {
 }
 
 // Writes the files and gives their lines of the manifest.
-json write_files(const OutputDirectory& directory, const std::vector<TensorMap>& parts) {
-  json lines = json::array();
-  lines.get_ref<json::array_t&>().resize(parts.size());
+Json write_files(const OutputDirectory& directory, const std::vector<TensorMap>& parts) {
+  Json lines = Json::array();
+  lines.elements().resize(parts.size());
   std::atomic<std::size_t> next = 0;
   run_parallel(std::min(static_cast<int>(parts.size()), kFilesAtOnce), [&](int) {
     for (std::size_t i; (i = next++) < parts.size();) {
@@ -99,9 +98,9 @@ json write_files(const OutputDirectory& directory, const std::vector<TensorMap>&
 }
 
 void write_members(const OutputDirectory& directory, std::int64_t step,
-                   const SlicedTensors& tensors, const json& state, const SaveOptions& options) {
+                   const SlicedTensors& tensors, const Json& state, const SaveOptions& options) {
   const std::vector<TensorMap> parts = shards(all_pieces(tensors), options.shard_bytes);
-  json lines = write_files(directory, parts);
+  Json lines = write_files(directory, parts);
   PieceFiles files;
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (const auto& [piece, view] : parts[i]) files.emplace(piece, lines[i]["name"]);
@@ -257,12 +256,12 @@ void remove_checkpoint(const std::string& path) {
 }
 
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
-                     const json& state, const SaveOptions& options) {
+                     const Json& state, const SaveOptions& options) {
   save_sliced_checkpoint(model_dir, step, slices_of(tensors), state, options);
 }
 
 void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
-                            const SlicedTensors& tensors, const json& state,
+                            const SlicedTensors& tensors, const Json& state,
                             const SaveOptions& options) {
   CHECK(options.shard_bytes > 0);
   publish_checkpoint(model_dir, step, options, [&](const OutputDirectory& directory) {

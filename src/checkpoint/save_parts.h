@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/slice_lines.h"
 #include "store/file.h"
@@ -12,14 +12,14 @@
 namespace smelt {
 
 // Writes one file of tensors and gives its line of the manifest.
-nlohmann::json write_shard(const std::string& path, const std::string& name,
+Json write_shard(const std::string& path, const std::string& name,
                            const TensorMap& tensors);
 
 // The manifest and, last, the marker. `lines` are of the files, in their order; `tensors` may be
 // without their values.
 void write_manifest(const OutputDirectory& directory, std::int64_t step,
-                    const SlicedTensors& tensors, nlohmann::json lines, const PieceFiles& files,
-                    const nlohmann::json& state, const SaveOptions& options);
+                    const SlicedTensors& tensors, Json lines, const PieceFiles& files,
+                    const Json& state, const SaveOptions& options);
 
 // Clears up, gives `write` a directory, puts that in its place and removes the oldest, as
 // save_checkpoint says.

@@ -16,8 +16,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kError = "error";
 
 // A gather itself has failed: nothing more can be agreed on.
@@ -28,7 +26,7 @@ struct NobodyThere {
 class SharedSave {
  public:
   SharedSave(std::int64_t step, const SlicedTensors& own, const std::vector<HeldSlice>& held,
-             const json& state, const SaveShare& share, const SaveOptions& options)
+             const Json& state, const SaveShare& share, const SaveOptions& options)
       : step_(step),
         own_(own),
         held_(held),
@@ -41,29 +39,29 @@ class SharedSave {
   void follow();
 
  private:
-  json gather(const char* what, const json& mine) const;
-  json write_own(const std::string& folder) const;
-  void require_written(const std::string& folder, std::size_t rank, const json& line) const;
-  json lines_of_all(const std::string& folder) const;
-  void write_rest(const OutputDirectory& directory, json lines) const;
+  Json gather(const char* what, const Json& mine) const;
+  Json write_own(const std::string& folder) const;
+  void require_written(const std::string& folder, std::size_t rank, const Json& line) const;
+  Json lines_of_all(const std::string& folder) const;
+  void write_rest(const OutputDirectory& directory, Json lines) const;
   TensorMap content(const PlannedFile& file) const;
 
   std::int64_t step_;
   const SlicedTensors& own_;
   const std::vector<HeldSlice>& held_;
-  const json& state_;
+  const Json& state_;
   const SaveShare& share_;
   const SaveOptions& options_;
   std::vector<PlannedFile> plan_;
 };
 
 // All processes' answers, by rank.
-json SharedSave::gather(const char* what, const json& mine) const {
-  json out = json::array();
+Json SharedSave::gather(const char* what, const Json& mine) const {
+  Json out = Json::array();
   try {
     for (const std::string& payload : share_.gather(
-             str(share_.key, "/", what), mine.dump(-1, ' ', false, json::error_handler_t::replace)))
-      out.push_back(json::parse(payload));
+             str(share_.key, "/", what), mine.dump(-1, ' ', false, JsonInvalidUtf8::replace)))
+      out.push_back(Json::parse(payload));
   } catch (...) {
     throw NobodyThere{std::current_exception()};
   }
@@ -85,11 +83,11 @@ TensorMap SharedSave::content(const PlannedFile& file) const {
 }
 
 // Lines of the manifest, or what went wrong.
-json SharedSave::write_own(const std::string& folder) const try {
+Json SharedSave::write_own(const std::string& folder) const try {
   std::vector<std::size_t> mine;
   for (std::size_t i = 0; i < plan_.size(); ++i)
     if (plan_[i].writer == share_.process) mine.push_back(i);
-  std::vector<json> lines(mine.size());
+  std::vector<Json> lines(mine.size());
   run_each(mine.size(), kFilesAtOnce, [&](std::size_t n) {
     const std::string name = shard_name(mine[n], plan_.size());
     lines[n] = write_shard(join_path(folder, name), name, content(plan_[mine[n]]));
@@ -103,7 +101,7 @@ json SharedSave::write_own(const std::string& folder) const try {
 
 // What a host has written is not yet a checkpoint's: the one that leads must see it, too.
 void SharedSave::require_written(const std::string& folder, std::size_t rank,
-                                 const json& line) const {
+                                 const Json& line) const {
   const std::string path = join_path(folder, line.at("name").get<std::string>());
   const auto size = line.at("size_bytes").get<std::uint64_t>();
   const auto begin = Clock::now();
@@ -118,24 +116,24 @@ void SharedSave::require_written(const std::string& folder, std::size_t rank,
   }
 }
 
-json SharedSave::lines_of_all(const std::string& folder) const {
-  const json answers = gather("written", write_own(folder));
-  std::vector<json> lines;
+Json SharedSave::lines_of_all(const std::string& folder) const {
+  const Json answers = gather("written", write_own(folder));
+  std::vector<Json> lines;
   for (std::size_t rank = 0; rank < answers.size(); ++rank) {
     if (answers[rank].contains(kError))
       throw SystemError(
-          str("host ", rank, ": ", answers[rank][kError].get_ref<const std::string&>()));
-    for (const json& line : answers[rank].at("files")) {
+          str("host ", rank, ": ", answers[rank][kError].string()));
+    for (const Json& line : answers[rank].at("files")) {
       if (share_.leads) require_written(folder, rank, line);
       lines.push_back(line);
     }
   }
-  std::ranges::sort(lines, {}, [](const json& line) { return line.at("name").get<std::string>(); });
+  std::ranges::sort(lines, {}, [](const Json& line) { return line.at("name").get<std::string>(); });
   CHECK(lines.size() == plan_.size(), lines.size(), " files of ", plan_.size());
   return lines;
 }
 
-void SharedSave::write_rest(const OutputDirectory& directory, json lines) const {
+void SharedSave::write_rest(const OutputDirectory& directory, Json lines) const {
   PieceFiles files;
   SlicedTensors tensors;  // their places alone
   for (std::size_t i = 0; i < plan_.size(); ++i) {
@@ -152,7 +150,7 @@ void SharedSave::write_rest(const OutputDirectory& directory, json lines) const 
 }
 
 void SharedSave::lead(const std::string& model_dir) {
-  json outcome = json::object();
+  Json outcome = Json::object();
   bool begun = false;
   try {
     publish_checkpoint(model_dir, step_, options_, [&](const OutputDirectory& directory) {
@@ -172,20 +170,20 @@ void SharedSave::lead(const std::string& model_dir) {
 }
 
 // The first of several answers that has a field.
-std::optional<json> field_of(const json& answers, const char* field) {
-  for (const json& answer : answers)
+std::optional<Json> field_of(const Json& answers, const char* field) {
+  for (const Json& answer : answers)
     if (answer.contains(field)) return answer[field];
   return std::nullopt;
 }
 
 void SharedSave::follow() {
-  if (const auto folder = field_of(gather("begin", json::object()), "folder")) try {
+  if (const auto folder = field_of(gather("begin", Json::object()), "folder")) try {
       (void)lines_of_all(folder->get<std::string>());
     } catch (const BugError&) {
       throw;
     } catch (const Error&) {  // the one that leads has seen it, too
     }
-  if (const auto error = field_of(gather("done", json::object()), kError))
+  if (const auto error = field_of(gather("done", Json::object()), kError))
     throw SystemError(error->get<std::string>());
 }
 
@@ -193,7 +191,7 @@ void SharedSave::follow() {
 
 void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
                             const SlicedTensors& own, const std::vector<HeldSlice>& held,
-                            const json& state, const SaveShare& share,
+                            const Json& state, const SaveShare& share,
                             const SaveOptions& options) try {
   CHECK(options.shard_bytes > 0);
   SharedSave save(step, own, held, state, share, options);

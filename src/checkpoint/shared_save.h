@@ -28,7 +28,7 @@ struct SaveShare {
 // Error of one, whose rank it names, is thrown by all, and nothing of the save remains.
 void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
                             const SlicedTensors& own, const std::vector<HeldSlice>& held,
-                            const nlohmann::json& state, const SaveShare& share,
+                            const Json& state, const SaveShare& share,
                             const SaveOptions& options = {});
 
 // What the one that leads does alone, with its outcome for all.

@@ -10,18 +10,16 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 std::vector<TensorSlice> in_order(std::vector<TensorSlice> slices) {
   std::ranges::sort(slices, {}, &TensorSlice::begin);
   return slices;
 }
 
-std::optional<Dims> dims_of(const json& line, const char* field) {
+std::optional<Dims> dims_of(const Json& line, const char* field) {
   const auto found = line.find(field);
   if (found == line.end() || !found->is_array()) return std::nullopt;
   Dims out;
-  for (const json& number : *found) {
+  for (const Json& number : *found) {
     if (!number.is_number_unsigned() ||
         number.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
       return std::nullopt;
@@ -30,7 +28,7 @@ std::optional<Dims> dims_of(const json& line, const char* field) {
   return out;
 }
 
-std::string text_of(const json& line, const char* field) {
+std::string text_of(const Json& line, const char* field) {
   const auto found = line.find(field);
   return found != line.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -41,7 +39,7 @@ class LineReader {
   LineReader(const std::string& path, const std::string& name, FilePieces& files)
       : path_(path), name_(name), files_(files) {}
 
-  SlicedTensor read(const json& line) {
+  SlicedTensor read(const Json& line) {
     const auto dims = line.is_object() ? dims_of(line, "shape") : std::nullopt;
     dtype_ = line.is_object() ? text_of(line, "dtype") : "";
     if (!dims || dtype_.empty()) refuse("has no shape or no dtype");
@@ -52,7 +50,7 @@ class LineReader {
       out.slices.push_back(take(begin, dims_, text_of(line, "file"), name_));
     } else {
       if (!slices->is_array()) refuse("has slices that are no list");
-      for (const json& slice : *slices) out.slices.push_back(read_slice(slice));
+      for (const Json& slice : *slices) out.slices.push_back(read_slice(slice));
       out.slices = in_order(std::move(out.slices));
       check_cover(out.slices);
     }
@@ -72,7 +70,7 @@ class LineReader {
                slice_text(b.begin, b.part.shape.dims), " ", what));
   }
 
-  TensorSlice read_slice(const json& line) {
+  TensorSlice read_slice(const Json& line) {
     const bool object = line.is_object();
     const auto begin = object ? dims_of(line, "begin") : std::nullopt;
     const auto dims = object ? dims_of(line, "shape") : std::nullopt;
@@ -179,14 +177,14 @@ static void check_all_is_there(const std::string& name, const SlicedTensor& tens
   CHECK(size >= tensor.shape.size_bytes(), name, ": ", size, " bytes of ", tensor.shape);
 }
 
-json tensor_line(const std::string& name, const SlicedTensor& tensor, const PieceFiles& files) {
+Json tensor_line(const std::string& name, const SlicedTensor& tensor, const PieceFiles& files) {
   check_all_is_there(name, tensor);
-  json line{{"dtype", safetensors_dtype(tensor.shape.dtype)}, {"shape", tensor.shape.dims}};
+  Json line{{"dtype", safetensors_dtype(tensor.shape.dtype)}, {"shape", tensor.shape.dims}};
   if (tensor.is_whole()) {
     line["file"] = files.at(name);
     return line;
   }
-  line["slices"] = json::array();
+  line["slices"] = Json::array();
   for (const TensorSlice& slice : in_order(tensor.slices)) {
     const std::string piece = piece_name(name, tensor, slice);
     line["slices"].push_back({{"begin", slice.begin},
@@ -213,7 +211,7 @@ SlicedTensors whole_tensors(const FilePieces& files) {
   return out;
 }
 
-SlicedTensors sliced_tensors(const std::string& path, const json& lines, FilePieces files) {
+SlicedTensors sliced_tensors(const std::string& path, const Json& lines, FilePieces files) {
   SlicedTensors out;
   for (const auto& [name, line] : lines.items())
     out.emplace(name, LineReader(path, name, files).read(line));

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "checkpoint/slices.h"
 
 namespace smelt {
@@ -16,7 +16,7 @@ std::string piece_name(const std::string& tensor, const SlicedTensor& whole,
 // Which file holds a piece, by names.
 using PieceFiles = std::map<std::string, std::string>;
 // Slices are listed in the order of their places.
-nlohmann::json tensor_line(const std::string& name, const SlicedTensor& tensor,
+Json tensor_line(const std::string& name, const SlicedTensor& tensor,
                            const PieceFiles& files);
 
 // A tensor of a file; without its values where `put` puts them.
@@ -33,7 +33,7 @@ using FilePieces = std::map<std::string, Pieces>;
 SlicedTensors whole_tensors(const FilePieces& files);
 // As the manifest's field "tensors" says. DamagedCheckpoint: slices that overlap, lie outside of
 // their tensor, leave some of it out, are missing or of another shape than is said.
-SlicedTensors sliced_tensors(const std::string& path, const nlohmann::json& lines,
+SlicedTensors sliced_tensors(const std::string& path, const Json& lines,
                              FilePieces files);
 
 }  // namespace smelt

@@ -11,8 +11,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char *kCompressedValues = "compressed", *kBits = "bitmask",
                      *kRowOffsets = "row_offsets", *kDenseShape = "shape";
 constexpr std::string_view kBitsOfModule = ".bitmask";
@@ -72,16 +70,16 @@ PutBytes read_sparse(const SparseMatrix& m, Laid laid) {
 
 }  // namespace
 
-bool is_sparse(const json& config, const std::string& where) {
-  const json said = config.value(kQuantizationConfig, json());
-  const json sparsity = said.is_object() ? said.value(kSparsityConfig, json()) : json();
-  const json format = sparsity.is_object() ? sparsity.value("format", json()) : json();
+bool is_sparse(const Json& config, const std::string& where) {
+  const Json said = config.value(kQuantizationConfig, Json());
+  const Json sparsity = said.is_object() ? said.value(kSparsityConfig, Json()) : Json();
+  const Json format = sparsity.is_object() ? sparsity.value("format", Json()) : Json();
   if (format.is_null() || format == "dense") return false;
   if (format != kSparseBitmask)
     throw UsageError(str(where, ": ", kSparsityConfig, "'s format is ", format.dump(),
                          ", read is \"", kSparseBitmask, "\""),
                      "take the model as it was before it was compressed");
-  if (!said.value("config_groups", json::object()).empty())
+  if (!said.value("config_groups", Json::object()).empty())
     throw UsageError(
         str(where, ": ", kSparsityConfig, " and config_groups: zeros and codes at once"),
         "take the model as it was before it was compressed");

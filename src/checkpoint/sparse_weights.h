@@ -4,9 +4,9 @@
 // s64 [R] and "<module>.shape" s64 [2]. docs/formats/compressed.md.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "format/lazy_tensor.h"
 
 namespace smelt {
@@ -16,7 +16,7 @@ inline constexpr const char *kSparsityConfig = "sparsity_config",
 
 // Whether a config.json's quantization_config says so. UsageError, which `where` begins, for zeros
 // that are stored in another way, and for codes besides.
-bool is_sparse(const nlohmann::json& config, const std::string& where);
+bool is_sparse(const Json& config, const std::string& where);
 
 // "<module>.weight" as f32 in the place of those four. UsageError beginning with `where` where one
 // is missing or they do not fit together; on reading, where bits and values are not as many.

@@ -15,7 +15,7 @@ std::string stored_encoder_name(const StoredModel& m) {
 
 ClassifierHead stored_head(const StoredModel& m) {
   const bool own = m.settings.is_object() && m.settings.contains("labels");
-  const nlohmann::json& said = own ? m.settings : m.objective;
+  const Json& said = own ? m.settings : m.objective;
   ClassifierHead out;
   if (said.is_object() && said.contains("labels")) {
     out.labels.problem = choose_of(str(m.where, ": problem"), said.value("problem", ""), kProblems);
@@ -43,8 +43,8 @@ ClassifierHead stored_head(const StoredModel& m) {
   return out;
 }
 
-nlohmann::json classifier_settings(const std::string& encoder, const ClassifierHead& head) {
-  nlohmann::json out = head_settings(head);
+Json classifier_settings(const std::string& encoder, const ClassifierHead& head) {
+  Json out = head_settings(head);
   out["encoder"] = encoder;
   return out;
 }

@@ -20,6 +20,6 @@ std::string stored_encoder_name(const StoredModel& classifier);
 ClassifierHead stored_head(const StoredModel& classifier);
 
 // As a run's checkpoints have it in their settings, beside "model".
-nlohmann::json classifier_settings(const std::string& encoder, const ClassifierHead& head);
+Json classifier_settings(const std::string& encoder, const ClassifierHead& head);
 
 }  // namespace smelt

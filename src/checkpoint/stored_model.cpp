@@ -1,12 +1,11 @@
 #include "checkpoint/stored_model.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/hugging_face.h"
@@ -31,12 +30,10 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
-json json_file(const std::string& path) {
+Json json_file(const std::string& path) {
   if (!exists(path)) return {};
-  json value = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
-  return value.is_object() ? value : json();
+  Json value = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  return value.is_object() ? value : Json();
 }
 
 // A vocabulary that lies in one of the folders, where it is the one of the checksum.
@@ -62,11 +59,11 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
 void take_files_of(const std::string& folder, StoredModel& out) {
   std::string type = model_type_of(out.tensors);
   if (type == "classify") type = stored_encoder_name(out);
-  json config = json_file(join_path(
+  Json config = json_file(join_path(
       folder, type == "electra" || type == "t5" ? type + "_config.json" : "bert_config.json"));
   if (type == "t5" && config.is_null() && out.config.is_null())
     config = config_json(t5_config_of(out.tensors, out.where));
-  json objective = take_objective(config);
+  Json objective = take_objective(config);
   const T5Words words = take_t5_words(config);
   if (type == "t5" && !out.t5.extra_ids) out.t5.extra_ids = words.extra_ids;
   if (type == "t5" && out.t5.prefix.empty()) out.t5.prefix = words.prefix;
@@ -92,11 +89,11 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
     if (!tensor.is_whole())
       for (const TensorSlice& slice : tensor.slices)
         out.slices[name].push_back(slice_text(slice.begin, slice.part.shape.dims));
-  if (!out.settings.is_object()) out.settings = json::object();
-  out.config = out.settings.value("model", json());
-  out.objective = out.settings.value("objective", json());
-  const json::json_pointer sentinels("/data/window/sentinels");
-  if (out.settings.contains(sentinels)) out.t5.extra_ids = out.settings.at(sentinels);
+  if (!out.settings.is_object()) out.settings = Json::object();
+  out.config = out.settings.value("model", Json());
+  out.objective = out.settings.value("objective", Json());
+  if (const Json* sentinels = out.settings.pointer("/data/window/sentinels"))
+    out.t5.extra_ids = *sentinels;
   if (out.settings.contains("extra_ids")) out.t5.extra_ids = out.settings["extra_ids"];
   out.t5.prefix = out.settings.value("prefix", "");
   std::optional<std::uint32_t> crc;
@@ -188,7 +185,7 @@ void check_generator(const ElectraConfig& c, const ElectraPart& generator,
                      "take each of the two folders by itself");
 }
 
-json electra_config_of(const ElectraPart& discriminator, const ElectraPart* generator, bool tied,
+Json electra_config_of(const ElectraPart& discriminator, const ElectraPart* generator, bool tied,
                        const std::string& where) {
   ElectraConfig c = encoder_config(discriminator);
   if (generator != nullptr) {
@@ -204,7 +201,7 @@ json electra_config_of(const ElectraPart& discriminator, const ElectraPart* gene
 }
 
 // The only encoder of a masked LM has the discriminator's names.
-json take_as_masked_lm(const ElectraPart& generator, LazyTensors& tensors) {
+Json take_as_masked_lm(const ElectraPart& generator, LazyTensors& tensors) {
   const std::string own = "generator/";
   LazyTensors renamed;
   for (const auto& [name, tensor] : tensors)
@@ -225,12 +222,12 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
       const OpenedT5 t5 = open_hugging_face_t5(folder);
       take_folder(folder, t5.folder, out, t5.vocabulary);
       out.config = t5.folder.model.config;
-      json tokenizer = json_file(join_path(folder, "tokenizer_config.json"));
+      Json tokenizer = json_file(join_path(folder, "tokenizer_config.json"));
       out.t5 = {.extra_ids = take_t5_words(tokenizer).extra_ids, .prefix = t5.prefix};
       if (t5.extra_ids) out.t5.extra_ids = t5.extra_ids;
       continue;
     }
-    const json config = read_model_config(folder);
+    const Json config = read_model_config(folder);
     if (const auto head = classifier_head(config, join_path(folder, "config.json")))
       out.objective = head_settings(*head);
     if (text_field(config, "model_type", "") != "electra") {
@@ -261,7 +258,7 @@ static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
   auto checkpoint = load_latest_sliced_checkpoint(folder);
   if (!checkpoint) return checkpoint;
   if (const auto newest = latest_checkpoint(folder); newest != checkpoint->step)
-    spdlog::error("{}: {}, the newest, is damaged: this is the model of step {}, {}", where,
+    log_error("{}: {}, the newest, is damaged: this is the model of step {}, {}", where,
                   committed_path(folder, *newest), checkpoint->step, checkpoint->path);
   return checkpoint;
 }
@@ -300,15 +297,15 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
             "(…/bert_model.ckpt) or a Hugging Face folder");
 }
 
-nlohmann::json take_objective(nlohmann::json& config) {
-  json objective;
+Json take_objective(Json& config) {
+  Json objective;
   if (!config.is_object() || !config.contains("objective")) return objective;
   objective = std::move(config["objective"]);
   config.erase("objective");
   return objective;
 }
 
-T5Words take_t5_words(nlohmann::json& config) {
+T5Words take_t5_words(Json& config) {
   T5Words out;
   if (!config.is_object()) return out;
   if (const auto found = config.find("extra_ids");
@@ -323,7 +320,7 @@ T5Words take_t5_words(nlohmann::json& config) {
   return out;
 }
 
-void put_t5_words(const T5Words& words, nlohmann::json& config) {
+void put_t5_words(const T5Words& words, Json& config) {
   if (words.extra_ids) config["extra_ids"] = *words.extra_ids;
   if (!words.prefix.empty()) config["prefix"] = words.prefix;
 }

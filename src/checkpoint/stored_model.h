@@ -3,11 +3,11 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "format/lazy_tensor.h"
 #include "tokenize/tokenizer_options.h"
 
@@ -27,10 +27,10 @@ struct StoredModel {
   std::int64_t step = 0;  // 0 where none is known
   LazyTensors tensors;    // by the original checkpoint's names; without global_step
   std::map<std::string, std::vector<std::string>> slices;  // "[0:4,0:8]", of what lies in several
-  nlohmann::json settings;                                 // a smelt checkpoint's state; null
-  nlohmann::json config;  // the model's, in smelt's words; null where it is not known
+  Json settings;                                 // a smelt checkpoint's state; null
+  Json config;  // the model's, in smelt's words; null where it is not known
   // What it was trained to do, an ELECTRA's or a classifier's; null where it is not known.
-  nlohmann::json objective;
+  Json objective;
   std::string vocab_txt;  // what its file holds; empty where it is not known
   std::string vocab;      // its file
   std::optional<TokenizerOptions> tokenizer;
@@ -41,10 +41,10 @@ struct StoredModel {
 
 // Takes "objective" out of what a bert_config.json or electra_config.json holds; null where it says
 // none.
-nlohmann::json take_objective(nlohmann::json& config);
+Json take_objective(Json& config);
 // The same of a t5_config.json's "extra_ids" and "prefix"; and there again.
-T5Words take_t5_words(nlohmann::json& config);
-void put_t5_words(const T5Words& words, nlohmann::json& config);
+T5Words take_t5_words(Json& config);
+void put_t5_words(const T5Words& words, Json& config);
 
 // A checkpoint of smelt's or a folder of some (the newest that is whole; an error is logged where
 // that is an older one), a TensorFlow prefix, index file or folder, or a

@@ -85,7 +85,7 @@ class TimedUpdate {
                                CLOCKS_PER_SEC);
   }
 
-  nlohmann::json figures() {
+  Json figures() {
     std::ranges::sort(times_);
     return {{"update_s_min", times_.front()},
             {"update_s_median", times_[times_.size() / 2]},
@@ -103,7 +103,7 @@ class TimedUpdate {
 
 }  // namespace
 
-nlohmann::json time_updates(const std::shared_ptr<const Client>& client,
+Json time_updates(const std::shared_ptr<const Client>& client,
                             const std::vector<StateTensor>& parameters,
                             const std::vector<NamedOptimizer>& optimizers, std::int64_t steps) {
   std::vector<Buffer> gradients;
@@ -114,7 +114,7 @@ nlohmann::json time_updates(const std::shared_ptr<const Client>& client,
   for (std::int64_t step = 0; step <= steps; ++step)
     for (TimedUpdate& update : updates)
       update.run(gradients, static_cast<std::int32_t>(step), step > 0);
-  nlohmann::json out;
+  Json out;
   for (std::size_t i = 0; i < updates.size(); ++i) out[optimizers[i].name] = updates[i].figures();
   return out;
 }

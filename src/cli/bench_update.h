@@ -1,10 +1,10 @@
 // `smelt bench --updates`: optimizers' updates alone.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "optim/optimizer.h"
 #include "runtime/client.h"
 #include "step/state_layout.h"
@@ -18,7 +18,7 @@ struct NamedOptimizer {
 
 // Updates of all parameters of a model on one device by made-up gradients, each optimizer's in
 // turns, the first of each not timed: seconds and elements of slots by name.
-nlohmann::json time_updates(const std::shared_ptr<const Client>& client,
+Json time_updates(const std::shared_ptr<const Client>& client,
                             const std::vector<StateTensor>& parameters,
                             const std::vector<NamedOptimizer>& optimizers, std::int64_t steps);
 

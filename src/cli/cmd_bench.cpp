@@ -7,10 +7,10 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/philox.h"
 #include "cli/bench_update.h"
 #include "console/form_flags.h"
@@ -171,10 +171,10 @@ void emit_step(const BenchOptions& o) {
 }
 
 // Steps on one batch, of which the first is not timed; `begin` is when the process had begun.
-nlohmann::json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state,
+Json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state,
                           std::int64_t steps, Clock::time_point begin) {
   std::vector<double> times, processor_times;
-  nlohmann::json result{{"start_s", seconds_since(begin)}};
+  Json result{{"start_s", seconds_since(begin)}};
   for (std::int64_t i = 0; i <= steps; ++i) {
     const auto start = Clock::now();
     const std::clock_t processor_start = std::clock();
@@ -199,7 +199,7 @@ nlohmann::json time_steps(const CompiledStep& step, const Batch& batch, ModelSta
   return result;
 }
 
-nlohmann::json run_bench(const BenchOptions& o) {
+Json run_bench(const BenchOptions& o) {
   const auto begin = Clock::now();
   const Task task = bench_task(o);
   const TrainingConfig config = bench_config(o, o.on.device);
@@ -214,14 +214,14 @@ nlohmann::json run_bench(const BenchOptions& o) {
   const CompiledStep step(client, program, advice_for_training("bench: a step", flag));
   const double compile_s = seconds_since(compiling);
   ModelState state = fresh.get();
-  nlohmann::json result =
+  Json result =
       time_steps(step, random_batch(task.features, o.batch), state, o.steps, begin);
   result["build_s"] = build_s;
   result["compile_s"] = compile_s;
   return result;
 }
 
-nlohmann::json run_updates(const BenchOptions& o) {
+Json run_updates(const BenchOptions& o) {
   const auto client = open_device(o.on.device);
   const StepProgram step =
       train_program(bench_task(o), bench_config(o, client->platform_name()),

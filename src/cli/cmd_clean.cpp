@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "base/str.h"
 #include "base/words.h"
@@ -27,7 +27,7 @@ std::uint64_t total(const std::vector<Leftover>& found) {
 
 void print(const std::vector<Leftover>& found, bool json) {
   if (json) {
-    nlohmann::ordered_json out{{"bytes", total(found)}, {"leftovers", nlohmann::json::array()}};
+    OrderedJson out{{"bytes", total(found)}, {"leftovers", Json::array()}};
     for (const Leftover& leftover : found)
       out["leftovers"].push_back(
           {{"path", leftover.path}, {"what", leftover.what}, {"bytes", leftover.bytes}});

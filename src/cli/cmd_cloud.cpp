@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "cli/cmd_doctor.h"
 #include "cli/cmd_job.h"
 #include "cli/cmd_machines.h"
@@ -19,17 +19,15 @@
 namespace smelt {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json text_or_null(const std::string& text) {
-  return text.empty() ? ordered_json() : ordered_json(text);
+OrderedJson text_or_null(const std::string& text) {
+  return text.empty() ? OrderedJson() : OrderedJson(text);
 }
 
 void print(const Whoami& found, bool json) {
   const Who& who = found.who;
   const Project& project = found.project;
   if (json) {
-    std::cout << ordered_json{{"kind", who.kind},
+    std::cout << OrderedJson{{"kind", who.kind},
                               {"account", text_or_null(who.account)},
                               {"source", who.source},
                               {"project", text_or_null(project.name)},
@@ -91,7 +89,7 @@ void add_locations(CLI::App& app) {
     GoogleApi api{TokenSource(google_credentials())};
     const auto zones = TpuApi(api, project_of(o->project, api)).zones();
     if (o->json)
-      std::cout << ordered_json{{"zones", zones}}.dump() << "\n";
+      std::cout << OrderedJson{{"zones", zones}}.dump() << "\n";
     else
       for (const std::string& zone : zones) std::cout << zone << "\n";
   });
@@ -107,7 +105,7 @@ void add_types(CLI::App& app) {
     tpu.require_zones({o->zone});
     const auto types = tpu.accelerator_types(o->zone);
     if (o->json)
-      std::cout << ordered_json{{"types", types},
+      std::cout << OrderedJson{{"types", types},
                                 {"runtime_versions", tpu.runtime_versions(o->zone)}}
                        .dump()
                 << "\n";

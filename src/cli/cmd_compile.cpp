@@ -7,12 +7,12 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "base/words.h"
 #include "console/number_check.h"
@@ -94,7 +94,7 @@ Mesh mesh_of(const std::string& text, std::int64_t devices) {
 }
 
 // What a device sends along each axis of the mesh, and how much of it beside other work.
-nlohmann::json axes_json(const StepCycles& cycles, const Mesh& mesh) {
+Json axes_json(const StepCycles& cycles, const Mesh& mesh) {
   std::int64_t devices = 1;
   for (const auto& [axis, size] : mesh) devices *= size;
   std::vector<std::int64_t> all;
@@ -107,18 +107,18 @@ nlohmann::json axes_json(const StepCycles& cycles, const Mesh& mesh) {
     axis[c.opcode == "all-reduce" ? "asynchronous_all_reduce" : "asynchronous_other"] +=
         c.asynchronous ? sent : 0;
   }
-  nlohmann::json out = nlohmann::json::object();
+  Json out = Json::object();
   for (const auto& [axes, sent] : told)
     if (!axes.empty()) out[axes] = sent;
   return out;
 }
 
-nlohmann::json cycles_json(const StepCycles& cycles, std::int64_t top) {
-  nlohmann::json out{{"cycles", cycles.total},
+Json cycles_json(const StepCycles& cycles, std::int64_t top) {
+  Json out{{"cycles", cycles.total},
                      {"scheduled", cycles.scheduled},
                      {"unread", cycles.unread},
-                     {"top", nlohmann::json::array()},
-                     {"collectives", nlohmann::json::object()}};
+                     {"top", Json::array()},
+                     {"collectives", Json::object()}};
   std::map<std::string, std::pair<double, double>> told;  // all bytes, those beside other work
   for (const CollectiveBytes& c : cycles.collectives) {
     told[c.opcode].first += c.bytes;
@@ -153,7 +153,7 @@ double moved_bytes(const StepCycles& cycles) {
   return out;
 }
 
-nlohmann::json compile_program(const CompileCommand& c) {
+Json compile_program(const CompileCommand& c) {
   const std::string text = read_file(c.program);
   CompileOptions options;
   options.num_partitions = module_count(text, "num_partitions");
@@ -173,9 +173,9 @@ nlohmann::json compile_program(const CompileCommand& c) {
   const auto cost = compiled.cost();
   const auto figure = [&](const char* name) { return cost.contains(name) ? cost.at(name) : 0.0; };
   const StepCycles cycles = cycles_of(compiled, dump, topology.device_kind());
-  nlohmann::json out = cycles_json(cycles, c.top);
+  Json out = cycles_json(cycles, c.top);
   out.update(
-      nlohmann::json{{"topology", c.topology},
+      Json{{"topology", c.topology},
                      {"sent_bytes", axes_json(cycles, mesh_of(text, wanted))},
                      {"moved_bytes", moved_bytes(cycles)},
                      {"devices", topology.device_count()},
@@ -196,9 +196,9 @@ nlohmann::json compile_program(const CompileCommand& c) {
 }
 
 // What takes longest, a line each.
-std::string top_text(const nlohmann::json& f) {
+std::string top_text(const Json& f) {
   std::string out;
-  for (const nlohmann::json& i : f.at("top"))
+  for (const Json& i : f.at("top"))
     out +=
         str("  ", rounded(i.at("scheduled").get<double>() / 1e6, 3), " million cycles, ",
             rounded(100 * i.at("scheduled").get<double>() / f.at("scheduled").get<double>(), 1),
@@ -208,7 +208,7 @@ std::string top_text(const nlohmann::json& f) {
 }
 
 // What devices tell one another, a line for each axis of their mesh.
-std::string sent_text(const nlohmann::json& f) {
+std::string sent_text(const Json& f) {
   std::string out;
   for (const auto& [axes, sent] : f.at("sent_bytes").items()) {
     const auto bytes = [&](const char* name) { return sent.value(name, 0.0); };
@@ -221,7 +221,7 @@ std::string sent_text(const nlohmann::json& f) {
 }
 
 // For a person. What does not fit was not compiled.
-std::string compiled_text(const nlohmann::json& f, const std::string& program) {
+std::string compiled_text(const Json& f, const std::string& program) {
   const auto bytes = [&](const char* name) { return bytes_text(f.at(name).get<double>()); };
   const auto capacity = device_memory_bytes(f.at("device_kind").get<std::string>());
   const std::string of =
@@ -265,7 +265,7 @@ void add_compile_command(CLI::App& app) {
       ->check(number_from(0, 10000));
   command->add_flag("--json", c->json, "one JSON object: the figures of one device");
   command->callback([c] {
-    const nlohmann::json figures = compile_program(*c);
+    const Json figures = compile_program(*c);
     std::cout << (c->json ? figures.dump() + "\n" : compiled_text(figures, c->program));
   });
 }

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/choice.h"
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "cli/cmd_compress_report.h"
 #include "cli/cmd_distill.h"
@@ -38,10 +38,10 @@ struct QuantizeFlags {
   std::vector<std::string> settings;  // of its recipe
 };
 
-nlohmann::ordered_json quantized_json(const QuantizeJob& job, const Quantized& done) {
-  nlohmann::ordered_json loss = nlohmann::ordered_json::object();
+OrderedJson quantized_json(const QuantizeJob& job, const Quantized& done) {
+  OrderedJson loss = OrderedJson::object();
   for (const Quantized::Tensor& tensor : done.tensors) loss[tensor.name] = tensor.sqnr_db;
-  nlohmann::ordered_json out{{"out", job.to},
+  OrderedJson out{{"out", job.to},
                              {"bytes_before", done.bytes_before},
                              {"bytes", done.bytes},
                              {"sqnr_db", loss},
@@ -249,8 +249,8 @@ struct PruneFlags {
   bool json = false;
 };
 
-nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
-  nlohmann::ordered_json stacks = nlohmann::ordered_json::object(), units = stacks;
+OrderedJson pruned_json(const PruneJob& job, const Pruned& done) {
+  OrderedJson stacks = OrderedJson::object(), units = stacks;
   for (const Pruned::Stack& stack : done.stacks)
     stacks[stack.what] = {{"before", stack.before}, {"kept", stack.kept}};
   for (const Pruned::Units& kind : done.units)
@@ -266,7 +266,7 @@ nlohmann::ordered_json pruned_json(const PruneJob& job, const Pruned& done) {
           {"bytes", done.bytes},
           {"stacks", stacks},
           {"units", units},
-          {"macs", done.macs ? nlohmann::ordered_json(*done.macs) : nlohmann::ordered_json()}};
+          {"macs", done.macs ? OrderedJson(*done.macs) : OrderedJson()}};
 }
 
 void run_prune(PruneFlags& f, const CLI::App& command) {

@@ -1,17 +1,16 @@
 #include "cli/cmd_compress_report.h"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
@@ -51,13 +50,13 @@ void run_report(ReportFlags& f, const CLI::App& command) {
   f.job.command = own_command();
   f.job.version = SMELT_VERSION;
   const StopSignal stop("compress: stopping\n");
-  const nlohmann::ordered_json report = compress_report(f.job);
+  const OrderedJson report = compress_report(f.job);
   write_file(f.out, compress_page(report));
   if (f.json)
-    std::cout << report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    std::cout << report.dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n";
   else
     std::cout << compress_report_text(report);
-  spdlog::info("compress report: {}", f.out);
+  log_info("compress report: {}", f.out);
 }
 
 void add_columns(CLI::App& command, ReportFlags& f) {
@@ -120,7 +119,7 @@ void run_load(const LoadFlags& f) {
   AskedModel model("compress load", f.model, f.options);
   const double loaded = seconds_since(begin);
   (void)model.seconds(f.options.batch_size, std::min(f.length, model.most_tokens()));
-  const nlohmann::ordered_json out{
+  const OrderedJson out{
       {"load_seconds", loaded},
       {"first_answer_seconds", seconds_since(begin)},
       {"peak_bytes", peak_memory()},

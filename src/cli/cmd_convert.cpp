@@ -1,12 +1,11 @@
 #include "cli/cmd_convert.h"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/onnx_model.h"
@@ -34,7 +33,7 @@ void run_onnx(const ConvertFlags& f, const CLI::App& command) {
                            "as they are and nothing else"),
                        str("leave ", flag, " out"));
   const OnnxModel done = write_onnx_model(f.job.from, f.job.to);
-  spdlog::info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.problem,
+  log_info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.problem,
                bytes_text(static_cast<double>(done.bytes)));
 }
 
@@ -50,8 +49,8 @@ void run_convert(ConvertFlags& f, const CLI::App& command) {
   f.job.slots = !f.no_slots;
   f.job.shard_bytes = static_cast<std::uint64_t>(f.shard_mb * 1e6);
   const Converted done = convert_checkpoint(f.job);
-  for (const std::string& what : done.left_out) spdlog::info("left out: {}", what);
-  spdlog::info("convert: {} ({}, step {}) is now {} ({}): {} parameters, {} slots", done.where_from,
+  for (const std::string& what : done.left_out) log_info("left out: {}", what);
+  log_info("convert: {} ({}, step {}) is now {} ({}): {} parameters, {} slots", done.where_from,
                name(done.from), done.step, done.where_to, name(done.to), done.parameters,
                done.slots);
 }

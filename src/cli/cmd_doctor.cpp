@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/exit_status.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "cli/job_recipe.h"
 #include "cli/project_flag.h"
@@ -14,8 +14,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct DoctorOptions {
   std::string recipe, zones;
@@ -25,13 +23,13 @@ struct DoctorOptions {
 };
 
 void print_json(const std::vector<DoctorCheck>& checks) {
-  ordered_json all = ordered_json::array();
+  OrderedJson all = OrderedJson::array();
   for (const DoctorCheck& check : checks)
     all.push_back({{"check", check.what},
                    {"ok", check.good},
                    {"said", check.said},
-                   {"remedy", check.remedy.empty() ? ordered_json() : ordered_json(check.remedy)}});
-  std::cout << ordered_json{{"ok", are_good(checks)}, {"checks", all}}.dump() << "\n";
+                   {"remedy", check.remedy.empty() ? OrderedJson() : OrderedJson(check.remedy)}});
+  std::cout << OrderedJson{{"ok", are_good(checks)}, {"checks", all}}.dump() << "\n";
 }
 
 void run_doctor(DoctorOptions o) {

@@ -1,17 +1,17 @@
 #include "cli/cmd_generate.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
@@ -78,12 +78,12 @@ std::string answered_text(const std::vector<Answer>& answers, std::int64_t asked
 }
 
 std::string answered_json(const std::string& text, const std::vector<Answer>& answers) {
-  nlohmann::ordered_json out{{"text", text}, {"answers", nlohmann::ordered_json::array()}};
+  OrderedJson out{{"text", text}, {"answers", OrderedJson::array()}};
   for (const Answer& answer : answers)
     out["answers"].push_back({{"text", answer.text},
                               {"score", to_f32_digits(answer.score)},
                               {"tokens", answer.ids.size()}});
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return out.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
 }
 
 // Texts in batches through a model, and their answers in order.
@@ -103,7 +103,7 @@ class Session {
     waiting_.push_back(decode_utf8_ignore(text, nullptr));
     std::erase(waiting_.back(), '\0');
     if (waiting_.back().size() < text.size())
-      spdlog::warn("{}: {} left out: not UTF-8, or NUL", where,
+      log_warning("{}: {} left out: not UTF-8, or NUL", where,
                    counted(text.size() - waiting_.back().size(), "byte"));
     if (std::ssize(waiting_) == flags_.options.batch_size) flush();
   }

@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "cli/cmd_tokens.h"
 #include "data/data_paths.h"
@@ -22,10 +22,8 @@
 namespace smelt {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json as_json(const FeatureStatistics& s) {
-  ordered_json out{{"name", s.feature.name},   {"type", kind_name(s.feature.kind)},
+OrderedJson as_json(const FeatureStatistics& s) {
+  OrderedJson out{{"name", s.feature.name},   {"type", kind_name(s.feature.kind)},
                    {"count", s.feature.count}, {"values", s.values},
                    {"zeros", s.zeros},         {"not_finite", s.not_finite},
                    {"smallest", nullptr},      {"largest", nullptr}};
@@ -37,10 +35,10 @@ ordered_json as_json(const FeatureStatistics& s) {
   return out;
 }
 
-ordered_json as_json(const RecordStatistics& s, const RecordReport* report) {
-  ordered_json out{{"files", s.files}, {"records", s.records}, {"bytes", s.bytes}};
+OrderedJson as_json(const RecordStatistics& s, const RecordReport* report) {
+  OrderedJson out{{"files", s.files}, {"records", s.records}, {"bytes", s.bytes}};
   if (report != nullptr) report->put_json(*s.kind, s.ids, out);
-  out["features"] = ordered_json::array();
+  out["features"] = OrderedJson::array();
   for (const FeatureStatistics& feature : s.features) out["features"].push_back(as_json(feature));
   out["bad_records"] = s.bad_records;
   out["first_bad"] = nullptr;
@@ -111,9 +109,9 @@ void print(const RecordStatistics& statistics, const RecordReport* report,
             : show_features(sample.place, sample.example, vocabulary ? &*vocabulary : nullptr,
                             pieces.get()));
   if (json) {
-    ordered_json out = as_json(statistics, report);
+    OrderedJson out = as_json(statistics, report);
     if (options.samples > 0) out["samples"] = samples;
-    std::cout << out.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+    std::cout << out.dump(2, ' ', false, JsonInvalidUtf8::replace) << "\n";
     return;
   }
   std::cout << as_text(statistics, report);

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "base/words.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/parameter_names.h"
@@ -16,8 +16,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct InspectedTensor {
   std::string name;
@@ -74,15 +72,15 @@ std::string checksums(const InspectedModel& m) {
   return m.damaged == 0 ? "hold" : damaged_text(m, "");
 }
 
-ordered_json model_json(const InspectedModel& m) {
-  ordered_json out{{"path", m.model.where},          {"form", name(m.model.form)},
+OrderedJson model_json(const InspectedModel& m) {
+  OrderedJson out{{"path", m.model.where},          {"form", name(m.model.form)},
                    {"step", m.model.step},           {"model", model_type_of(m.model.tensors)},
                    {"parameters", m.parameters},     {"slots", m.slots},
                    {"slot_numbers", m.slot_numbers}, {"checksums", checksums(m)},
                    {"skipped", m.model.skipped},     {"config", m.model.config},
-                   {"settings", m.model.settings},   {"tensors", ordered_json::array()}};
+                   {"settings", m.model.settings},   {"tensors", OrderedJson::array()}};
   for (const InspectedTensor& t : m.tensors) {
-    ordered_json line{{"name", t.name},
+    OrderedJson line{{"name", t.name},
                       {"dtype", dtype_name(t.shape.dtype)},
                       {"shape", t.shape.dims},
                       {"rms", nullptr}};
@@ -94,7 +92,7 @@ ordered_json model_json(const InspectedModel& m) {
   return out;
 }
 
-std::string settings_text(const nlohmann::json& settings) {
+std::string settings_text(const Json& settings) {
   std::string out;
   for (const auto& [key, value] : settings.items()) out += str("  ", key, ": ", value.dump(), "\n");
   return out;
@@ -139,7 +137,7 @@ void add_inspect_command(CLI::App& app) {
   command->callback([path, json] {
     const InspectedModel found = inspect_model(*path);
     std::cout << (*json ? model_json(found).dump(2, ' ', false,
-                                                 ordered_json::error_handler_t::replace) +
+                                                 JsonInvalidUtf8::replace) +
                               "\n"
                         : model_text(found));
     if (found.damaged > 0)

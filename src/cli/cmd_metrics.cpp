@@ -9,15 +9,13 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "metrics/command.h"
 #include "metrics/named.h"
 #include "text/lines.h"
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
-using nlohmann::ordered_json;
 
 struct MetricsJob {
   std::string predictions, references, against, metrics = "accuracy", command;
@@ -32,7 +30,7 @@ JsonValues read_field(const std::string& path, const std::string& field, const c
   LineReader lines(path);
   for (std::string line; lines.next(line);) {
     if (trim(line).empty()) continue;
-    const json row = json::parse(line, nullptr, false);
+    const Json row = Json::parse_or_discard(line);
     const std::string where = str(path, ":", lines.number());
     if (!row.is_object())
       throw UsageError(str(where, ": the line is no JSON object"), "give a file of JSONL");
@@ -74,7 +72,7 @@ struct Rows {
 };
 
 // Without samples there is no interval.
-ordered_json as_json(const Interval& i, std::int64_t samples) {
+OrderedJson as_json(const Interval& i, std::int64_t samples) {
   if (samples == 0) return {{"value", i.value}};
   return {{"value", i.value}, {"low", i.low}, {"high", i.high}};
 }
@@ -87,7 +85,7 @@ std::string as_text(const Interval& i, std::int64_t samples) {
 }
 
 struct Scored {
-  ordered_json json = ordered_json::object();
+  OrderedJson json = OrderedJson::object();
   std::string text;
 };
 
@@ -102,16 +100,16 @@ void score(const MetricsJob& job, const Metric& metric, std::size_t examples, Sc
   const std::int64_t samples = job.resample.samples;
   const Interval own = bootstrap(examples, of, job.resample);
   out.json[name] = as_json(own, samples);
-  out.text += str(std::left, std::setw(20), name, as_text(own, samples), "\n");
+  out.text += str(padded(name, 20), as_text(own, samples), "\n");
   if (!other) return;
   const Interval theirs = bootstrap(examples, other, job.resample);
   const PairedTest test = paired_bootstrap(examples, of, other, job.resample);
   out.json[name]["against"] = as_json(theirs, samples);
   out.json[name]["difference"] = as_json(test.difference, samples);
   if (samples > 0) out.json[name]["p_value"] = test.p_value;
-  out.text += str(std::left, std::setw(20), "  against", as_text(theirs, samples), "\n",
-                  std::setw(20), "  difference", as_text(test.difference, samples));
-  if (samples > 0) out.text += str("  p ", std::setprecision(3), test.p_value);
+  out.text += str(padded("  against", 20), as_text(theirs, samples), "\n",
+                  padded("  difference", 20), as_text(test.difference, samples));
+  if (samples > 0) out.text += str("  p ", significant(test.p_value, 3));
   out.text += "\n";
 }
 
@@ -127,7 +125,7 @@ void count_right(const Metric& metric, std::size_t examples, Scored& out) {
   const double p = mcnemar(only_first, only_second);
   out.json[name]["mcnemar"] = {{"only_first", only_first}, {"only_second", only_second}, {"p", p}};
   out.text += str("  right where the other is not: ", only_first, ", the other: ", only_second,
-                  "; McNemar's p ", std::setprecision(3), p, "\n");
+                  "; McNemar's p ", significant(p, 3), "\n");
 }
 
 void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
@@ -182,8 +180,8 @@ void run(const MetricsJob& job) {
     out.text += str("\n", report);
   }
   if (job.json)
-    std::cout << ordered_json{{"examples", rows.wanted.size()}, {"metrics", out.json}}.dump(
-                     -1, ' ', false, ordered_json::error_handler_t::replace)
+    std::cout << OrderedJson{{"examples", rows.wanted.size()}, {"metrics", out.json}}.dump(
+                     -1, ' ', false, JsonInvalidUtf8::replace)
               << "\n";
   else
     std::cout << out.text;

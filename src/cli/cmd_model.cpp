@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/words.h"
 #include "cli/begin_flags.h"
 #include "cli/model_option.h"

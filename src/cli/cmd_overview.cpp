@@ -67,7 +67,7 @@ void overview(OverviewFlags f, const CLI::App& command) {
     f.job.splits.back().files.input = f.files[i];
   }
   const auto found = row_overview(f.job);
-  std::cout << (f.json ? found.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+  std::cout << (f.json ? found.dump(2, ' ', false, JsonInvalidUtf8::replace) + "\n"
                        : overview_text(found));
 }
 

@@ -1,7 +1,5 @@
 #include "cli/cmd_plan.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/nearest_name.h"
 #include "base/progress.h"
 #include "cli/recipe_option.h"
@@ -70,7 +69,7 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
     refuse_words(c);
     for (const std::string& setting : c.recipe->settings)
       if (setting.starts_with("train.device"))
-        spdlog::warn("--set {} counts for nothing in a plan: each type has its own devices",
+        log_warning("--set {} counts for nothing in a plan: each type has its own devices",
                      setting);
     return [path = c.recipe->path, settings = settings_of(c),
             is_open = c.batch == kAuto](const Accelerator& type) {

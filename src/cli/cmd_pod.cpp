@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "cli/pod_manifest.h"
 #include "cli/recipe_option.h"
 #include "console/form_flags.h"
@@ -34,9 +34,9 @@ std::string state_of(const IdentitySource& source) {
   return str(there, ": process ", place.rank, " of ", place.size);
 }
 
-nlohmann::ordered_json source_json(const IdentitySource& source) {
-  nlohmann::ordered_json out{{"name", source.name},
-                             {"found", nlohmann::ordered_json::object()},
+OrderedJson source_json(const IdentitySource& source) {
+  OrderedJson out{{"name", source.name},
+                             {"found", OrderedJson::object()},
                              {"missing", source.missing}};
   for (const auto& [name, value] : source.found) out["found"][name] = value;
   if (source.identity)
@@ -46,8 +46,8 @@ nlohmann::ordered_json source_json(const IdentitySource& source) {
   return out;
 }
 
-nlohmann::ordered_json describe_json(const std::vector<IdentitySource>& sources) {
-  nlohmann::ordered_json out;
+OrderedJson describe_json(const std::vector<IdentitySource>& sources) {
+  OrderedJson out;
   try {
     const PodIdentity identity = identity_of(sources);
     out = {{"process", identity.place.rank}, {"processes", identity.place.size},

@@ -1,6 +1,5 @@
 #include "cli/cmd_predict.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -8,10 +7,11 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
 #include "cli/model_option.h"
@@ -28,17 +28,15 @@
 namespace smelt {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // "informative\t0.9312"; of words a line each, "Rome\tB-LOC\t0.9312", and an empty one.
 std::string row_text(const LabelledRow& row, const Labels& labels,
                      const std::vector<float>& numbers) {
   std::ostringstream out;
   if (labels.problem == Problem::token_labels) {
     const auto words = words_in(row.text);
-    const Json told = words_json(labels, {words.begin(), words.end()}, numbers);
+    const OrderedJson told = words_json(labels, {words.begin(), words.end()}, numbers);
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const Json &label = told["prediction"][i], &sure = told["probabilities"][i];
+      const OrderedJson &label = told["prediction"][i], &sure = told["probabilities"][i];
       out << words[i] << "\t" << (label.is_null() ? "" : label.get<std::string>()) << "\t"
           << std::setprecision(4) << std::fixed << (sure.is_null() ? 0 : sure.get<double>())
           << "\n";
@@ -74,7 +72,7 @@ class Predictions {
   void finish() {
     flush();
     if (classifier_.cut() > 0)
-      spdlog::warn("predict: {} longer than the {} tokens that the model takes: cut",
+      log_warning("predict: {} longer than the {} tokens that the model takes: cut",
                    counted(classifier_.cut(), "text is", "texts are"),
                    classifier_.job().most_tokens);
     out_.commit();

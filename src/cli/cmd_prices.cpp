@@ -3,23 +3,21 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/machine_price.h"
 #include "cli/table.h"
 
 namespace smelt {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct PriceOptions {
   std::string type, region, file;
   bool json = false;
 };
 
-ordered_json times(const std::optional<double>& price, int chips) {
-  return price ? ordered_json(*price * chips) : ordered_json();
+OrderedJson times(const std::optional<double>& price, int chips) {
+  return price ? OrderedJson(*price * chips) : OrderedJson();
 }
 
 std::string cell(const std::optional<double>& price, int chips) {
@@ -32,7 +30,7 @@ void show(const PriceOptions& o) {
   if (!o.region.empty()) prices.check_region(o.region);
   std::vector<Accelerator> types;
   if (!o.type.empty()) types = find_accelerators("--type", o.type);
-  ordered_json all = ordered_json::array();
+  OrderedJson all = OrderedJson::array();
   std::vector<std::vector<std::string>> rows{
       {o.type.empty() ? "a chip" : "machine", "region", "$/hour", "spot", "of", "source"}};
   const auto add = [&](const std::string& name, const Price& price, int chips) {
@@ -53,7 +51,7 @@ void show(const PriceOptions& o) {
       if (type.generation == price.generation) add(type.name, price, type.chips);
   }
   if (o.json)
-    std::cout << ordered_json{{"prices", all}}.dump() << "\n";
+    std::cout << OrderedJson{{"prices", all}}.dump() << "\n";
   else
     print_table(rows);
 }

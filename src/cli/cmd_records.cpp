@@ -4,9 +4,9 @@
 #include <ctime>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "console/number_check.h"
 #include "data/data_paths.h"
@@ -74,11 +74,11 @@ double measure(const ReadingBench& o, const std::function<Batch(std::uint64_t)>&
   return static_cast<double>(step) * static_cast<double>(o.batch) / used;
 }
 
-nlohmann::ordered_json bench_reading(const ReadingBench& o) {
+OrderedJson bench_reading(const ReadingBench& o) {
   const auto start = Clock::now();
   const auto opened = open_examples(bench_options(o));
   const ExampleSource& source = *opened;
-  nlohmann::ordered_json out{{"records", source.size()}, {"open_s", seconds_since(start)}};
+  OrderedJson out{{"records", source.size()}, {"open_s", seconds_since(start)}};
   (void)source.batch_in_order(0, o.batch);
   out["in_order_per_s"] =
       measure(o, [&](std::uint64_t step) { return source.batch_in_order(step, o.batch); });

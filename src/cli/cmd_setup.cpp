@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "runtime/find_plugin.h"
 #include "runtime/hardware.h"
@@ -13,8 +13,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct SetupOptions {
   std::string device;
@@ -30,14 +28,14 @@ std::string missing_hardware(std::string_view device) try {
   return first_line(error.what());
 }
 
-ordered_json as_json(const PluginSetup& setup, const SetupOptions& o, bool was_installed) {
-  ordered_json out{{"device", o.device},
+OrderedJson as_json(const PluginSetup& setup, const SetupOptions& o, bool was_installed) {
+  OrderedJson out{{"device", o.device},
                    {"folder", setup.folder()},
                    {"was_installed", was_installed},
                    {"installed", setup.installed()},
                    {"download_bytes", setup.download_bytes()},
                    {"unpacked_bytes", setup.unpacked_bytes()},
-                   {"packages", ordered_json::array()},
+                   {"packages", OrderedJson::array()},
                    {"missing_hardware", nullptr}};
   for (const Wheel& wheel : setup.wheels())
     out["packages"].push_back({{"name", wheel.name},

@@ -9,11 +9,11 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "console/text_flags.h"
 #include "store/file.h"
@@ -28,8 +28,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct TokenizeJob {
   std::string vocab, model, input, save;
@@ -86,15 +84,15 @@ class Output {
 };
 
 std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& spans) {
-  ordered_json out{{"ids", ordered_json::array()},
-                   {"pieces", ordered_json::array()},
-                   {"offsets", ordered_json::array()}};
+  OrderedJson out{{"ids", OrderedJson::array()},
+                   {"pieces", OrderedJson::array()},
+                   {"offsets", OrderedJson::array()}};
   for (const TokenSpan& span : spans) {
     out["ids"].push_back(span.id);
     out["pieces"].push_back(tokenizer.token(span.id));
     out["offsets"].push_back({span.begin, span.end});
   }
-  return out.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return out.dump(-1, ' ', false, JsonInvalidUtf8::replace);
 }
 
 void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
@@ -139,8 +137,8 @@ void decode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
   Output output(job.input.empty());
   for_each_text(job, [&](const std::string& text, const std::string& where) {
     const std::string decoded = tokenizer.decode(parse_ids(text, where));
-    output.line(job.json ? ordered_json{{"text", decoded}}.dump(
-                               -1, ' ', false, ordered_json::error_handler_t::replace)
+    output.line(job.json ? OrderedJson{{"text", decoded}}.dump(
+                               -1, ' ', false, JsonInvalidUtf8::replace)
                          : decoded);
   });
   output.flush();
@@ -196,13 +194,13 @@ Statistics measure(const TokenizeJob& job, const Tokenizer& tokenizer) {
 }
 
 std::string statistics_json(const Statistics& s) {
-  ordered_json scripts = ordered_json::array();
+  OrderedJson scripts = OrderedJson::array();
   for (const ScriptCount& c : s.scripts.sorted())
     scripts.push_back({{"script", c.script},
                        {"characters", c.characters},
                        {"pieces", c.pieces},
                        {"unknown", c.unknown}});
-  return ordered_json{{"texts", s.texts},
+  return OrderedJson{{"texts", s.texts},
                       {"bytes", s.bytes},
                       {"pieces", s.pieces},
                       {"unknown", s.unknown},

@@ -2,9 +2,9 @@
 
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "base/words.h"
 #include "console/number_check.h"
@@ -18,10 +18,8 @@
 namespace smelt {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json json_of(const TokenStatistics& s) {
-  ordered_json out{{"files", s.files},
+OrderedJson json_of(const TokenStatistics& s) {
+  OrderedJson out{{"files", s.files},
                    {"tokens", s.tokens},
                    {"documents", s.documents},
                    {"smallest_id", s.ids.smallest},
@@ -29,7 +27,7 @@ ordered_json json_of(const TokenStatistics& s) {
                    {"out_of_range", s.out_of_range},
                    {"vocab_size", nullptr},
                    {"vocabulary_crc32c", nullptr},
-                   {"samples", ordered_json::array()}};
+                   {"samples", OrderedJson::array()}};
   if (s.vocabulary.size > 0) out["vocab_size"] = s.vocabulary.size;
   if (s.vocabulary.crc32c) out["vocabulary_crc32c"] = *s.vocabulary.crc32c;
   for (const TokenRun& run : s.samples)

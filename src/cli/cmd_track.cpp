@@ -1,15 +1,14 @@
 #include "cli/cmd_track.h"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "cli/recipe_option.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/plan_text.h"
@@ -106,7 +105,7 @@ std::string how_to_go_on(const RunStatus& status) {
 std::string planned_html(const std::string& plan) {
   if (plan.empty()) return "";
   return plan_charts("report: --plan " + plan,
-                     nlohmann::json::parse(read_file(plan, kSmallFileBytes), nullptr, false));
+                     Json::parse_or_discard(read_file(plan, kSmallFileBytes)));
 }
 
 void write_report(const TrackOptions& options) {
@@ -122,7 +121,7 @@ void write_report(const TrackOptions& options) {
   const std::string folder = parent_path(out);
   const bool is_new = !folder.empty() && !is_remote(out) && !exists(folder);
   write_file(out, page);
-  spdlog::info("report: {}{}", out, is_new ? str(" (", folder, " is a new folder)") : "");
+  log_info("report: {}{}", out, is_new ? str(" (", folder, " is a new folder)") : "");
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/figures.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "base/str.h"
 #include "base/words.h"
@@ -116,8 +116,8 @@ void add_extend(CLI::App& vocab) {
   command->callback([job] { print_extended(*job, extend_vocabulary(*job)); });
 }
 
-nlohmann::ordered_json as_json(const VocabularyReport& r) {
-  nlohmann::ordered_json out{{"vocabulary", r.vocabulary},
+OrderedJson as_json(const VocabularyReport& r) {
+  OrderedJson out{{"vocabulary", r.vocabulary},
                              {"size", r.size},
                              {"used", r.used},
                              {"words", r.words},
@@ -190,7 +190,7 @@ void add_report(CLI::App& vocab) {
       if (!path.empty())
         reports.push_back(report_vocabulary(path, *load_tokenizer(path, o->tokenizer), words));
     if (!o->json) return print_reports(reports);
-    auto out = nlohmann::ordered_json::array();
+    auto out = OrderedJson::array();
     for (const VocabularyReport& report : reports) out.push_back(as_json(report));
     std::cout << out.dump(2) << "\n";
   });

@@ -184,7 +184,7 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
     const std::size_t dot = field.find('.');
     const std::string section = dot == std::string::npos ? "" : field.substr(0, dot);
     const std::string name = dot == std::string::npos ? field : field.substr(dot + 1);
-    nlohmann::json value = r.sections.at(section).at(name);
+    Json value = r.sections.at(section).at(name);
     if (field == "out") continue;
     if (is_one_of(kLists, field)) value = stager.list(field, value.get<std::string>());
     if (is_one_of(kWeights, field)) value = stager.weights(field, value.get<std::string>());
@@ -193,8 +193,8 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
     sections[section] += str(section.empty() ? "" : "  ", name, ": ", value.dump(), "\n");
   }
   if (const std::string vocab = stager.vocabulary(given_vocabulary(r)); !vocab.empty())
-    sections["vocab"] += str("  file: ", nlohmann::json(vocab).dump(), "\n");
-  out.text = str("out: ", nlohmann::json(join_path(folder, "run")).dump(), "\n");
+    sections["vocab"] += str("  file: ", Json(vocab).dump(), "\n");
+  out.text = str("out: ", Json(join_path(folder, "run")).dump(), "\n");
   for (const auto& [section, lines] : sections)
     out.text += (section.empty() ? "" : section + ":\n") + lines;
   return out;

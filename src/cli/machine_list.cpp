@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <ctime>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/stop_signal.h"
 #include "cli/machine_price.h"
 #include "cli/machine_verbs.h"
@@ -15,10 +15,8 @@
 namespace smelt {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json known(const std::string& text) {
-  return text.empty() ? ordered_json() : ordered_json(text);
+OrderedJson known(const std::string& text) {
+  return text.empty() ? OrderedJson() : OrderedJson(text);
 }
 
 // "2026-11-23T17:40:02.123456Z" -> "2026-11-23 17:40Z"
@@ -27,7 +25,7 @@ std::string minutes_of(const std::string& time) {
   return str(time.substr(0, 10), " ", time.substr(11, 5), "Z");
 }
 
-ordered_json json_of(const TpuNode& node) {
+OrderedJson json_of(const TpuNode& node) {
   return {{"name", node.name},
           {"zone", node.zone},
           {"type", node.accelerator_type},
@@ -43,15 +41,15 @@ ordered_json json_of(const TpuNode& node) {
           {"labels", node.labels}};
 }
 
-ordered_json json_of(const TpuQueued& queued) {
+OrderedJson json_of(const TpuQueued& queued) {
   return {
       {"name", queued.name},   {"zone", queued.zone},           {"type", queued.accelerator_type},
       {"state", queued.state}, {"created", queued.create_time}, {"fault", known(queued.fault)}};
 }
 
 void print_json(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
-  ordered_json out{{"nodes", ordered_json::array()},
-                   {"queued", ordered_json::array()},
+  OrderedJson out{{"nodes", OrderedJson::array()},
+                   {"queued", OrderedJson::array()},
                    {"unreachable", nodes.unreachable}};
   for (const TpuNode& node : nodes.items) out["nodes"].push_back(json_of(node));
   for (const TpuQueued& each : queued.items) out["queued"].push_back(json_of(each));
@@ -93,7 +91,7 @@ std::optional<MachinePrice> price_of(const TpuNode& node) {
 constexpr const char* kReady = "READY";
 
 void print_json(const Found& found) {
-  ordered_json out = ordered_json::object();
+  OrderedJson out = OrderedJson::object();
   out["node"] = nullptr;
   out["queued"] = nullptr;
   if (found.queued) out["queued"] = json_of(*found.queued);
@@ -101,10 +99,10 @@ void print_json(const Found& found) {
     const auto hours = hours_of(*found.node);
     const auto price = price_of(*found.node);
     out["node"] = json_of(*found.node);
-    out["hours"] = hours ? ordered_json(*hours) : ordered_json();
-    out["dollars_an_hour"] = price ? ordered_json(price->an_hour) : ordered_json();
+    out["hours"] = hours ? OrderedJson(*hours) : OrderedJson();
+    out["dollars_an_hour"] = price ? OrderedJson(price->an_hour) : OrderedJson();
     const bool is_paid = price && hours && found.node->state == kReady;
-    out["dollars"] = is_paid ? ordered_json(price->an_hour * *hours) : ordered_json();
+    out["dollars"] = is_paid ? OrderedJson(price->an_hour * *hours) : OrderedJson();
   }
   std::cout << out.dump() << "\n";
 }

@@ -1,10 +1,10 @@
 #include "cli/machine_verbs.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/stop_signal.h"
 #include "cli/machine_price.h"
 #include "cloud/machines.h"

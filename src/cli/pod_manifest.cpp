@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/run_program.h"
 #include "base/stop_notice.h"
 #include "cli/recipe_option.h"
@@ -16,7 +16,7 @@ namespace smelt {
 namespace {
 
 // A text as YAML has it: what JSON writes.
-std::string yaml(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string yaml(const std::string& text) { return Json(text).dump(); }
 
 std::string run_command(const PodPlan& plan, const std::string& recipe) {
   std::string out = "smelt run " + recipe;

@@ -1,9 +1,9 @@
 #include <iomanip>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "ask/answer_spans.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/stop_signal.h"
 #include "cli/predict_output.h"
 #include "examples/questions.h"

@@ -1,9 +1,9 @@
 #include "cli/predict_output.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
 #include "store/folder.h"
@@ -24,8 +24,8 @@ void PredictionOutput::line(const std::string& text) {
   if (!(std::cout << text << "\n")) throw SystemError("standard output: cannot be written to");
 }
 
-void PredictionOutput::line(const nlohmann::ordered_json& object) {
-  line(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+void PredictionOutput::line(const OrderedJson& object) {
+  line(object.dump(-1, ' ', false, JsonInvalidUtf8::replace));
 }
 
 void PredictionOutput::flush() {

@@ -27,7 +27,7 @@ class PredictionOutput {
 
   bool is_json() const { return flags_.json || file_; }
   void line(const std::string& text);
-  void line(const nlohmann::ordered_json& object);
+  void line(const OrderedJson& object);
   void flush();  // of standard output
   void commit();
   // Stopped where a signal has been raised, after so many.

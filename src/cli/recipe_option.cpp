@@ -1,10 +1,9 @@
 #include "cli/recipe_option.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/run_program.h"
 #include "checkpoint/checkpoint.h"
 #include "recipe/kept_recipe.h"
@@ -29,7 +28,7 @@ Recipe RecipeOption::load_asked(std::string_view command) const {
   const bool said = std::ranges::any_of(
       settings, [](const std::string& setting) { return setting.starts_with("train.device="); });
   if (said || device == "cpu" || device == "auto" || is_here(device)) return recipe;
-  spdlog::warn("{}: no {} on this machine; {} answers on its CPU", command, device, recipe.out);
+  log_warning("{}: no {} on this machine; {} answers on its CPU", command, device, recipe.out);
   RecipeOption here = *this;
   for (const char* setting : {"train.device=cpu", "train.devices=1", "train.mesh=auto"})
     here.settings.emplace_back(setting);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/nearest_name.h"
 #include "cli/cmd_distill.h"
 #include "cli/sizes_text.h"
@@ -22,8 +22,8 @@ double zeros_of(const Sparsified::Tensor& tensor) {
   return share(tensor.weights - tensor.not_zero, tensor.weights);
 }
 
-nlohmann::ordered_json sparse_json(const SparsifyJob& job, const Sparsified& done) {
-  nlohmann::ordered_json zeros = nlohmann::ordered_json::object();
+OrderedJson sparse_json(const SparsifyJob& job, const Sparsified& done) {
+  OrderedJson zeros = OrderedJson::object();
   for (const Sparsified::Tensor& tensor : done.tensors) zeros[tensor.name] = zeros_of(tensor);
   return {{"out", job.to},
           {"bytes_before", done.bytes_before},
@@ -78,10 +78,10 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
   std::vector<std::string> settings = run.settings;
   // All three, since the model's own recipe may have others.
   settings.push_back("train.nm=" + (job.nm ? nm_text(*job.nm) : std::string()));
-  settings.push_back(str("train.sparsity=", nlohmann::json(job.sparsity.value_or(0)).dump()));
+  settings.push_back(str("train.sparsity=", Json(job.sparsity.value_or(0)).dump()));
   settings.push_back("train.prune_by=" + job.by);
   if (job.by == kSoft)
-    settings.push_back(str("train.prune_penalty=", nlohmann::json(run.penalty).dump()));
+    settings.push_back(str("train.prune_penalty=", Json(run.penalty).dump()));
   teach_itself(job.from, run.folder, settings);
   job.is_tuned = true;
   job.from = run.folder;

@@ -1,9 +1,9 @@
 // What is shown of buckets.
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "base/words.h"
 #include "cli/storage_verbs.h"
@@ -13,8 +13,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::ordered_json;
-
 std::string shown_size(const StorageOptions& o, std::uint64_t bytes) {
   return o.readable ? bytes_text(static_cast<double>(bytes)) : str(bytes);
 }
@@ -23,7 +21,7 @@ void print_buckets(const StorageOptions& o) {
   GoogleApi api = storage_connection();
   const auto buckets = StorageApi(api).buckets(project_of(o.project, api));
   if (o.json) {
-    std::cout << ordered_json{{"buckets", buckets}}.dump() << "\n";
+    std::cout << OrderedJson{{"buckets", buckets}}.dump() << "\n";
     return;
   }
   for (const std::string& bucket : buckets) std::cout << "gs://" << bucket << "/\n";
@@ -39,7 +37,7 @@ void print_entry(const StorageOptions& o, const StorageEntry& entry) {
             << std::setw(24) << entry.updated << "  " << entry.path << "\n";
 }
 
-ordered_json json_of(const StorageEntry& entry) {
+OrderedJson json_of(const StorageEntry& entry) {
   if (entry.path.ends_with('/')) return {{"path", entry.path}, {"folder", true}};
   return {
       {"path", entry.path}, {"folder", false}, {"bytes", entry.size}, {"updated", entry.updated}};
@@ -50,7 +48,7 @@ ordered_json json_of(const StorageEntry& entry) {
 void list_storage(const StorageOptions& o) {
   if (o.paths.empty()) return print_buckets(o);
   StorageConnections connections;
-  ordered_json entries = ordered_json::array();
+  OrderedJson entries = OrderedJson::array();
   std::uint64_t bytes = 0;
   std::size_t files = 0;
   for (const std::string& path : o.paths) {
@@ -64,7 +62,7 @@ void list_storage(const StorageOptions& o) {
         print_entry(o, entry);
     }
   }
-  if (o.json) std::cout << ordered_json{{"entries", entries}}.dump() << "\n";
+  if (o.json) std::cout << OrderedJson{{"entries", entries}}.dump() << "\n";
   if (o.details && !o.json)
     std::cout << "total: " << counted(files, "file") << ", " << shown_size(o, bytes)
               << (o.readable ? "" : " bytes") << "\n";
@@ -72,7 +70,7 @@ void list_storage(const StorageOptions& o) {
 
 void show_usage(const StorageOptions& o) {
   StorageConnections connections;
-  ordered_json all = ordered_json::array();
+  OrderedJson all = OrderedJson::array();
   std::uint64_t total = 0;
   const auto print = [&](std::uint64_t bytes, const std::string& path) {
     if (!o.json) std::cout << std::left << std::setw(12) << shown_size(o, bytes) << path << "\n";
@@ -91,7 +89,7 @@ void show_usage(const StorageOptions& o) {
     total += bytes;
   }
   if (o.total) print(total, "total");
-  if (o.json) std::cout << ordered_json{{"usage", all}, {"bytes", total}}.dump() << "\n";
+  if (o.json) std::cout << OrderedJson{{"usage", all}, {"bytes", total}}.dump() << "\n";
 }
 
 }  // namespace smelt

@@ -124,13 +124,13 @@ FleetProgram copy_of(const WorkerOptions& o, const SshAccess& access, const SshW
   return {worker.index, scp_words(access, worker, from, folder), false};
 }
 
-constexpr const char* kNotice =
+constexpr const char* kCommandNotice =
     "\nstopping: the workers are told to end; a second signal ends at once\n";
 
 }  // namespace
 
 void run_on_workers(const WorkerOptions& o) {
-  std::optional<StopSignal> signal(kNotice);
+  std::optional<StopSignal> signal(kCommandNotice);
   if (o.command.empty() && !o.timeout.empty())
     throw UsageError("--timeout: a shell has none", "give --command, too, or leave --timeout out");
   if (!o.flags.empty() && !o.flags.front().starts_with("-"))
@@ -153,7 +153,7 @@ void run_on_workers(const WorkerOptions& o) {
 }
 
 void copy_to_or_from_workers(const WorkerOptions& o) {
-  const StopSignal signal(kNotice);
+  const StopSignal signal(kCommandNotice);
   const SshAccess access = access_to(o, machine_of(o).target);
   std::vector<FleetProgram> programs;
   for (const SshWorker& worker : access.workers) programs.push_back(copy_of(o, access, worker));

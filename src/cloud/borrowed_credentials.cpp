@@ -12,8 +12,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kImpersonationUrl = "service_account_impersonation_url";
 
 class ImpersonatedCredentials final : public Credentials {
@@ -23,7 +21,7 @@ class ImpersonatedCredentials final : public Credentials {
                      impersonated_account(file.google_url(kImpersonationUrl)), file.where(), "",
                      file.text("quota_project_id")}),
         url_(file.google_url(kImpersonationUrl)),
-        delegates_(file.has("delegates") ? file.json().at("delegates") : json()),
+        delegates_(file.has("delegates") ? file.json().at("delegates") : Json()),
         own_(source_of(file)) {}
 
   Token fetch(HttpClient& http) const override {
@@ -39,7 +37,7 @@ class ImpersonatedCredentials final : public Credentials {
   }
 
   Url url_;
-  json delegates_;
+  Json delegates_;
   std::unique_ptr<Credentials> own_;
 };
 
@@ -106,7 +104,7 @@ class ExternalCredentials final : public Credentials {
     if (!source_.has("format")) return Secret(std::string(trim(text)));
     const CredentialFields format = source_.object("format");
     if (format.text("type") != "json") return Secret(std::string(trim(text)));
-    const CredentialFields answer(json::parse(text, nullptr, false),
+    const CredentialFields answer(Json::parse_or_discard(text),
                                   str(source_.where(), ": what it leads to"));
     return answer.secret(format.required("subject_token_field_name"));
   }

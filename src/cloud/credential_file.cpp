@@ -22,7 +22,7 @@ bool is_regular(const std::string& path, struct ::stat& facts) {
 }
 
 // A file of an external account only says how its secret is come by.
-bool holds_secret(const nlohmann::json& file) {
+bool holds_secret(const Json& file) {
   return file.value("type", "") != "external_account";
 }
 
@@ -32,7 +32,7 @@ CredentialFields open_file(const std::string& path, const std::string& source) {
   if (!is_regular(path, facts))
     CredentialFields({}, where).refuse(S_ISDIR(facts.st_mode) ? "it is a folder, and no file"
                                                               : "there is no such file");
-  const auto json = nlohmann::json::parse(read_file(path, kMostCredentials), nullptr, false);
+  const auto json = Json::parse_or_discard(read_file(path, kMostCredentials));
   const CredentialFields fields(json, where);
   if (!json.is_object()) fields.refuse("not a JSON object");
   if (fields.text("type").empty()) fields.refuse("it names no type of credentials");

@@ -2,12 +2,12 @@
 // but for names that are no secrets.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "net/secret.h"
 #include "net/url.h"
 
@@ -27,7 +27,7 @@ std::string gcloud_folder();
 // An object of such a file; `where` names both in messages.
 class CredentialFields {
  public:
-  CredentialFields(const nlohmann::json& object, std::string where)
+  CredentialFields(const Json& object, std::string where)
       : object_(object), where_(std::move(where)) {}
 
   const std::string& where() const { return where_; }
@@ -42,13 +42,13 @@ class CredentialFields {
   Url google_url(std::string_view name, const char* fallback = nullptr) const;
   // The object in a field; `name` is added to the place in messages.
   CredentialFields object(std::string_view name) const;
-  const nlohmann::json& json() const { return object_; }
+  const Json& json() const { return object_; }
 
   // UsageError "credentials: <where>: <what>".
   [[noreturn]] void refuse(std::string_view what) const;
 
  private:
-  nlohmann::json object_;
+  Json object_;
   std::string where_;
 };
 

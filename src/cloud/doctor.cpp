@@ -38,7 +38,7 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
 
 // What Cloud Storage says of the bucket; nothing where one may not see it, who may write to it
 // still.
-nlohmann::json about_bucket(GoogleApi& api, const std::string& project, const std::string& bucket,
+Json about_bucket(GoogleApi& api, const std::string& project, const std::string& bucket,
                             const std::string& zone) {
   const ApiAnswer answer = api.call({.service = "storage", .path = bucket_path(bucket)});
   if (!answer.fault) return answer.body;
@@ -46,12 +46,12 @@ nlohmann::json about_bucket(GoogleApi& api, const std::string& project, const st
     throw UsageError(str("there is no bucket ", bucket),
                      str("smelt storage mb -p ", project,
                          zone.empty() ? "" : " -l " + region_of(zone), " gs://", bucket));
-  if (answer.fault->status == 403) return nlohmann::json::object();
+  if (answer.fault->status == 403) return Json::object();
   throw SystemError(str("bucket ", bucket, ": ", answer.fault->message), "try again");
 }
 
-bool lists(const nlohmann::json& texts, const std::string& text) {
-  return std::find(texts.begin(), texts.end(), nlohmann::json(text)) != texts.end();
+bool lists(const Json& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), Json(text)) != texts.end();
 }
 
 // Of whoever asks.
@@ -98,7 +98,7 @@ std::string project_number(GoogleApi& api, const std::string& project) {
 std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorAsk& ask) {
   const std::string name = bucket_name(ask.bucket);
   const std::string zone = ask.zones.empty() ? "" : ask.zones.front();
-  const nlohmann::json about = about_bucket(api, project, name, zone);
+  const Json about = about_bucket(api, project, name, zone);
   const std::string location = text_in(about, "location");
   const auto far = far_zones(location, ask.zones);
   if (!far.empty() && far.size() == ask.zones.size() && !ask.far_bucket)
@@ -123,7 +123,7 @@ std::string account_text(GoogleApi& api, const std::string& bucket, const std::s
   const std::string unknown = "; whether its project or a group lets it write there is not known";
   const ApiAnswer policy = api.call({.service = "storage", .path = bucket_path(bucket) + "/iam"});
   if (policy.fault) return str(account, ": you may not see who may use ", bucket, unknown);
-  for (const nlohmann::json& binding : array_in(policy.body, "bindings")) {
+  for (const Json& binding : array_in(policy.body, "bindings")) {
     const std::string role = text_in(binding, "role");
     const bool writes = role == "roles/storage.objectUser" || role == "roles/storage.objectAdmin" ||
                         role == "roles/storage.admin";
@@ -146,13 +146,13 @@ std::string rights_text(GoogleApi& api, const std::string& project, const std::s
     policy = api.call({.method = "POST",
                        .service = "cloudresourcemanager",
                        .path = str("/v1/projects/", percent_encoded(project), ":getIamPolicy"),
-                       .body = nlohmann::json::object(),
+                       .body = Json::object(),
                        .repeat = Repeat::safe});
   } catch (const SystemError&) {
     return unseen();
   }
   if (policy.fault) return unseen();
-  for (const nlohmann::json& binding : array_in(policy.body, "bindings")) {
+  for (const Json& binding : array_in(policy.body, "bindings")) {
     const std::string role = text_in(binding, "role");
     const bool deletes =
         role == "roles/tpu.admin" || role == "roles/editor" || role == "roles/owner";

@@ -15,18 +15,16 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
-ApiFault fault_in(const HttpAnswer& answer, const json& body, const Token& token) {
+ApiFault fault_in(const HttpAnswer& answer, const Json& body, const Token& token) {
   ApiFault fault;
   fault.status = answer.status;
-  const json error = body.is_object() && body.contains("error") ? body.at("error") : json();
+  const Json error = body.is_object() && body.contains("error") ? body.at("error") : Json();
   fault.code = text_in(error, "status");
   const std::string said = text_in(error, "message");
   fault.message =
       said.empty() ? str("HTTP status ", answer.status) : fit_for_message(said, {token.text});
   if (error.is_object() && error.contains("details") && error.at("details").is_array())
-    for (const json& detail : error.at("details"))
+    for (const Json& detail : error.at("details"))
       if (text_in(detail, "@type").ends_with("google.rpc.ErrorInfo"))
         fault.reason = text_in(detail, "reason");
   return fault;
@@ -78,7 +76,7 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
   if (!who().quota_project.empty())
     request.headers.emplace_back("X-Goog-User-Project", who().quota_project);
   const HttpAnswer answer = send(request);
-  const json body = answer.body.empty() ? json::object() : json::parse(answer.body, nullptr, false);
+  const Json body = answer.body.empty() ? Json::object() : Json::parse_or_discard(answer.body);
   const bool good = answer.status >= 200 && answer.status < 300;
   if (good && body.is_object()) return {body};
   if (good) throw SystemError(str(url.shown(), ": the answer is no JSON object"));
@@ -88,7 +86,7 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
         str("credentials: ", who().source, ": not accepted by ", url.host, ": ", fault.message),
         "gcloud auth application-default login; or, for a service account, make a "
         "new key file");
-  return {json::object(), fault};
+  return {Json::object(), fault};
 }
 
 namespace {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "cloud/token_source.h"
 #include "net/http.h"
 #include "net/url.h"
@@ -17,7 +17,7 @@ struct ApiCall {
   std::string service;  // "tpu", of tpu.googleapis.com
   std::string path;     // "/v2/projects/…", percent-encoded
   std::vector<std::pair<std::string, std::string>> query = {};
-  nlohmann::json body = {};
+  Json body = {};
   std::optional<Repeat> repeat = {};
 };
 
@@ -30,7 +30,7 @@ struct ApiFault {
 };
 
 struct ApiAnswer {
-  nlohmann::json body;  // an object; unknown fields are kept
+  Json body;  // an object; unknown fields are kept
   std::optional<ApiFault> fault = {};
 };
 

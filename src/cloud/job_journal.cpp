@@ -10,9 +10,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
-
 constexpr const char* kFormat = "smelt cloud job 1";
 constexpr NamedValues<JobStep, 8> kSteps{{{"stage", JobStep::stage},
                                           {"machine", JobStep::machine},
@@ -79,7 +76,7 @@ void visit_journal(Journal& j, const Visit& visit) {
 }
 
 struct Put {
-  ordered_json& to;
+  OrderedJson& to;
   template <class Value>
   void operator()(const char* name, const Value& value) const {
     to[name] = value;
@@ -90,23 +87,23 @@ struct Put {
 bool is_later(std::string_view name) { return name == "turn" || name == "stays"; }
 
 struct Take {
-  const json& from;
+  const Json& from;
   template <class Value>
   void operator()(const char* name, Value& value) const {
     if (from.contains(name) || !is_later(name)) value = from.at(name).get<Value>();
   }
 };
 
-JobJournal read_journal(const json& all) {
+JobJournal read_journal(const Json& all) {
   JobJournal j;
   visit_spec(j.spec, Take{all.at("spec")});
-  for (const json& zone : all.at("spec").at("zones"))
+  for (const Json& zone : all.at("spec").at("zones"))
     j.spec.zones.push_back(
         {zone.at("name").get<std::string>(), zone.at("dollars_an_hour").get<double>()});
   visit_journal(j, Take{all});
   j.step = choose_of("step", all.at("step").get<std::string>(), kSteps);
   if (!all.at("progress").is_null()) j.progress = all.at("progress").get<std::int64_t>();
-  for (const json& machine : all.at("machines"))
+  for (const Json& machine : all.at("machines"))
     visit_machine(j.machines.emplace_back(), Take{machine});
   return j;
 }
@@ -144,19 +141,19 @@ double seconds_left(const JobJournal& journal, double now, double at_least) {
   return std::max(left, 0.0);
 }
 
-ordered_json json_of(const JobJournal& j) {
-  ordered_json spec = ordered_json::object(), all{{"format", kFormat}};
+OrderedJson json_of(const JobJournal& j) {
+  OrderedJson spec = OrderedJson::object(), all{{"format", kFormat}};
   visit_spec(j.spec, Put{spec});
-  spec["zones"] = ordered_json::array();
+  spec["zones"] = OrderedJson::array();
   for (const JobSpec::Zone& zone : j.spec.zones)
     spec["zones"].push_back({{"name", zone.name}, {"dollars_an_hour", zone.dollars_an_hour}});
   all["spec"] = spec;
   all["step"] = word_of(j.step);
-  all["progress"] = j.progress ? ordered_json(*j.progress) : ordered_json();
+  all["progress"] = j.progress ? OrderedJson(*j.progress) : OrderedJson();
   visit_journal(j, Put{all});
-  all["machines"] = ordered_json::array();
+  all["machines"] = OrderedJson::array();
   for (const JobMachine& machine : j.machines) {
-    ordered_json one = ordered_json::object();
+    OrderedJson one = OrderedJson::object();
     visit_machine(machine, Put{one});
     all["machines"].push_back(one);
   }
@@ -165,12 +162,12 @@ ordered_json json_of(const JobJournal& j) {
 
 JobJournal parse_journal(const std::string& text, const std::string& where) {
   constexpr const char* kHint = "it is written by smelt cloud run alone; name another folder";
-  const json all = json::parse(text, nullptr, false);
-  if (!all.is_object() || all.value("format", json()) != kFormat)
+  const Json all = Json::parse_or_discard(text);
+  if (!all.is_object() || all.value("format", Json()) != kFormat)
     throw UsageError(str(where, ": this is no '", kFormat, "'"), kHint);
   try {
     return read_journal(all);
-  } catch (const json::exception& error) {
+  } catch (const JsonError& error) {
     throw UsageError(str(where, ": it is damaged: ", error.what()), kHint);
   }
 }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "cloud/tpu_api.h"
 
 namespace smelt {
@@ -88,7 +88,7 @@ double dollars_so_far(const JobJournal& journal, double now);
 // many seconds.
 double seconds_left(const JobJournal& journal, double now, double at_least = 0);
 
-nlohmann::ordered_json json_of(const JobJournal& journal);
+OrderedJson json_of(const JobJournal& journal);
 // UsageError beginning with `where` for what is no journal.
 JobJournal parse_journal(const std::string& text, const std::string& where);
 

@@ -116,6 +116,8 @@ std::vector<JobShell::Ran> JobShell::run(const TpuNode& node, const Workers& wor
   }
   FleetRules rules;
   rules.timeout = at_most;
+  rules.grace = tools_.grace;
+  rules.between = tools_.between;
   rules.prefixed = false;
   rules.tries = access_->key_is_new ? 12 : 2;
   const auto ends = run_fleet(programs, rules);
@@ -265,7 +267,7 @@ void JobShell::install(const TpuNode& node, const NextPart& next) {
 std::optional<bool> JobShell::may_delete_itself(const TpuNode& node) {
   const Workers one(1, access(node).workers.front());
   const auto asked = shell(node, one, ask_rights_command(spec_.project, tools_.guard.projects));
-  const auto answer = nlohmann::json::parse(asked.front().out, nullptr, false);
+  const auto answer = Json::parse_or_discard(asked.front().out);
   if (asked.front().status != 0 || !answer.is_object()) return std::nullopt;
   return !array_in(answer, "permissions").empty();
 }

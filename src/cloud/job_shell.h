@@ -18,6 +18,9 @@ struct ShellTools {
   // What still runs so long after another worker's command has failed is ended: processes of a pod
   // end each other before.
   double stragglers = 120;  // seconds
+  // Time from the request to end until a program is killed, and between two tries to reach a
+  // worker.
+  std::chrono::milliseconds grace{10'000}, between{5'000};
 };
 
 // Where a job's package lies in its folder of the bucket.

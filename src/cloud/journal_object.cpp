@@ -43,7 +43,7 @@ std::optional<std::string> JournalObject::read() {
   throw SystemError(str(shown_, ": it is replaced all the time"));
 }
 
-ApiAnswer JournalObject::upload(const nlohmann::json& content) {
+ApiAnswer JournalObject::upload(const Json& content) {
   return api_.call(
       {.method = "POST",
        .service = "storage",
@@ -54,7 +54,7 @@ ApiAnswer JournalObject::upload(const nlohmann::json& content) {
 }
 
 bool JournalObject::write(const std::string& text) {
-  const nlohmann::json content = nlohmann::json::parse(text);
+  const Json content = Json::parse(text);
   for (int i = 0; i < kTries; ++i) {
     const ApiAnswer answer = upload(content);
     if (!answer.fault) {
@@ -64,7 +64,7 @@ bool JournalObject::write(const std::string& text) {
     if (answer.fault->status != kOtherGeneration) fail(*answer.fault);
     // A try whose answer was lost may have written it.
     const auto there = read();
-    if (there && text_in(nlohmann::json::parse(*there), "owner") != text_in(content, "owner"))
+    if (there && text_in(Json::parse(*there), "owner") != text_in(content, "owner"))
       return false;
   }
   return false;

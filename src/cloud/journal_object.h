@@ -17,7 +17,7 @@ class JournalObject : public JobStore {
   bool write(const std::string& text) override;
 
  private:
-  ApiAnswer upload(const nlohmann::json& content);
+  ApiAnswer upload(const Json& content);
   [[noreturn]] void fail(const ApiFault& fault) const;
 
   GoogleApi& api_;

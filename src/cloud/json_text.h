@@ -1,32 +1,33 @@
 // Fields of servers' answers, which may be anything.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace smelt {
 
 // "" where there is no such field, or it is no text.
-inline std::string text_in(const nlohmann::json& object, const char* name) {
+inline std::string text_in(const Json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // Empty where there is no such field, or it is of another kind.
-inline nlohmann::json object_in(const nlohmann::json& object, const char* name) {
-  if (!object.is_object()) return nlohmann::json::object();
+inline Json object_in(const Json& object, const char* name) {
+  if (!object.is_object()) return Json::object();
   const auto found = object.find(name);
-  return found != object.end() && found->is_object() ? *found : nlohmann::json::object();
+  return found != object.end() && found->is_object() ? *found : Json::object();
 }
-inline nlohmann::json array_in(const nlohmann::json& object, const char* name) {
-  if (!object.is_object()) return nlohmann::json::array();
+inline Json array_in(const Json& object, const char* name) {
+  if (!object.is_object()) return Json::array();
   const auto found = object.find(name);
-  return found != object.end() && found->is_array() ? *found : nlohmann::json::array();
+  return found != object.end() && found->is_array() ? *found : Json::array();
 }
 
 // False where there is no such field, or it is something else than true.
-inline bool is_true(const nlohmann::json& object, const char* name) {
+inline bool is_true(const Json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   return object.is_object() && found != object.end() && *found == true;
 }

@@ -4,9 +4,9 @@
 #include <openssl/pem.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace smelt {
 namespace {
@@ -53,14 +53,14 @@ std::string base64url(std::string_view bytes) {
   return out;
 }
 
-Secret signed_claims(const nlohmann::json& claims, const Secret& key_text,
+Secret signed_claims(const Json& claims, const Secret& key_text,
                      const std::string& key_id, std::string_view what) {
   const Key key = parse_key(key_text);
   if (key == nullptr || ::EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_RSA)
     throw UsageError(str(what, ": private_key is no RSA key of PEM without a password"),
                      "make a new key file in Google's console, or with 'gcloud iam "
                      "service-accounts keys create'");
-  nlohmann::json header{{"alg", "RS256"}, {"typ", "JWT"}};
+  Json header{{"alg", "RS256"}, {"typ", "JWT"}};
   if (!key_id.empty()) header["kid"] = key_id;
   const std::string text = str(base64url(header.dump()), ".", base64url(claims.dump()));
   return Secret(str(text, ".", base64url(signature(key, text))));

@@ -1,10 +1,10 @@
 // Signed claims of a service account (RFC 7519, RFC 7515; RS256 of RFC 7518).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "net/secret.h"
 
 namespace smelt {
@@ -15,7 +15,7 @@ std::string base64url(std::string_view bytes);
 
 // "HEADER.CLAIMS.SIGNATURE". `key` is an RSA key of PEM; `key_id` may be empty. UsageError
 // "<what>: …" for what is no such key, which it does not say.
-Secret signed_claims(const nlohmann::json& claims, const Secret& key, const std::string& key_id,
+Secret signed_claims(const Json& claims, const Secret& key, const std::string& key_id,
                      std::string_view what);
 
 }  // namespace smelt

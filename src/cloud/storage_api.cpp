@@ -11,8 +11,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kAnonymous = "gs://anonymous@";
 constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is none
 
@@ -51,7 +49,7 @@ void list_pages(GoogleApi& api, ApiCall call, const std::string& what, const std
 }
 
 // Google writes it as a text.
-std::uint64_t size_in(const json& object) {
+std::uint64_t size_in(const Json& object) {
   if (object.contains("size") && object.at("size").is_number_unsigned())
     return object.at("size").get<std::uint64_t>();
   const std::string text = text_in(object, "size");
@@ -127,8 +125,8 @@ GoogleApi& StorageConnections::of(const std::string& path) {
 std::vector<std::string> StorageApi::buckets(const std::string& project) {
   std::vector<std::string> out;
   list_pages(api_, {.service = "storage", .path = "/storage/v1/b", .query = {{"project", project}}},
-             str("the buckets of project ", project), "", [&](const json& page) {
-               for (const json& item : array_in(page, "items"))
+             str("the buckets of project ", project), "", [&](const Json& page) {
+               for (const Json& item : array_in(page, "items"))
                  out.push_back(text_in(item, "name"));
              });
   std::ranges::sort(out);
@@ -138,7 +136,7 @@ std::vector<std::string> StorageApi::buckets(const std::string& project) {
 void StorageApi::make_bucket(const std::string& project, const BucketSpec& spec) {
   require_bucket_name(spec.name);
   require_location(spec.location);
-  json body{
+  Json body{
       {"name", spec.name},
       {"iamConfiguration", {{"uniformBucketLevelAccess", {{"enabled", spec.uniform_access}}}}}};
   if (!spec.location.empty()) body["location"] = spec.location;
@@ -179,11 +177,11 @@ StorageApi::Listing StorageApi::list(const std::string& bucket, const std::strin
   if (!prefix.empty()) call.query.emplace_back("prefix", prefix);
   if (names == Names::up_to_slash) call.query.emplace_back("delimiter", "/");
   Listing out;
-  list_pages(api_, call, str("gs://", bucket, "/", prefix), bucket, [&](const json& page) {
-    for (const json& item : array_in(page, "items"))
+  list_pages(api_, call, str("gs://", bucket, "/", prefix), bucket, [&](const Json& page) {
+    for (const Json& item : array_in(page, "items"))
       out.objects.push_back({text_in(item, "name"), size_in(item), text_in(item, "crc32c"),
                              text_in(item, "updated")});
-    for (const json& folder : array_in(page, "prefixes"))
+    for (const Json& folder : array_in(page, "prefixes"))
       if (folder.is_string()) out.folders.push_back(folder.get<std::string>());
   });
   std::ranges::sort(out.objects, {}, &StoredObject::name);

@@ -12,7 +12,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using std::chrono::seconds;
 using std::chrono::system_clock;
 
@@ -21,7 +20,7 @@ constexpr seconds kLifetime(3600), kClocksMayDiffer(300);
 // RFC 6749's {"error": "invalid_grant", "error_description": …}, or an API's {"error": {"status":
 // …, "message": …}}.
 std::string words_of(const HttpAnswer& answer) {
-  const json body = json::parse(answer.body, nullptr, false);
+  const Json body = Json::parse_or_discard(answer.body);
   std::string code = text_in(body, "error"), more = text_in(body, "error_description");
   if (code.empty() && body.is_object() && body.contains("error")) {
     code = text_in(body.at("error"), "status");
@@ -67,7 +66,7 @@ system_clock::time_point parse_time(const std::string& text, const std::string& 
 }  // namespace
 
 Token token_in(const HttpAnswer& answer, const std::string& where) {
-  const json body = json::parse(answer.body, nullptr, false);
+  const Json body = Json::parse_or_discard(answer.body);
   Secret text(text_in(body, "access_token"));
   if (text.empty())
     throw SystemError(str("credentials: ", where, ": the server's answer has no access_token"));
@@ -93,8 +92,8 @@ Token token_for_form(HttpClient& http, const Url& server, const FormFields& form
 }
 
 Token impersonated_token(HttpClient& http, const Url& url, const Secret& own_token,
-                         const json& delegates, const std::string& where) {
-  json body{{"scope", {kScope}}, {"lifetime", str(kLifetime.count(), "s")}};
+                         const Json& delegates, const std::string& where) {
+  Json body{{"scope", {kScope}}, {"lifetime", str(kLifetime.count(), "s")}};
   if (delegates.is_array() && !delegates.empty()) body["delegates"] = delegates;
   const HttpAnswer answer = http.send({.method = "POST",
                                        .url = url.text(),
@@ -109,7 +108,7 @@ Token impersonated_token(HttpClient& http, const Url& url, const Secret& own_tok
         str("gcloud iam service-accounts add-iam-policy-binding ", impersonated_account(url),
             " --member=WHO --role=roles/iam.serviceAccountTokenCreator"));
   if (answer.status != 200) throw_refused(answer, url, {own_token}, where);
-  const json made = json::parse(answer.body, nullptr, false);
+  const Json made = Json::parse_or_discard(answer.body);
   Secret text(text_in(made, "accessToken"));
   if (text.empty())
     throw SystemError(str("credentials: ", where, ": the server's answer has no accessToken"));

@@ -21,7 +21,7 @@ Token token_for_form(HttpClient& http, const Url& server, const FormFields& form
 
 // One of the service account in the URL …/serviceAccounts/EMAIL:generateAccessToken.
 Token impersonated_token(HttpClient& http, const Url& url, const Secret& own_token,
-                         const nlohmann::json& delegates, const std::string& where);
+                         const Json& delegates, const std::string& where);
 // "EMAIL"
 std::string impersonated_account(const Url& url);
 

@@ -12,17 +12,15 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kPageSize = "500";
 constexpr int kMostPages = 1000;  // a server that never ends is none
 
 // The API's reference does not say that a list of all zones can be had in one request.
 bool is_no_such_list(const ApiFault& fault) { return fault.status == 400 || fault.status == 404; }
 
-std::map<std::string, std::string> texts_in(const json& object, const char* name) {
+std::map<std::string, std::string> texts_in(const Json& object, const char* name) {
   std::map<std::string, std::string> out;
-  const json field = object_in(object, name);
+  const Json field = object_in(object, name);
   for (const auto& [key, value] : field.items())
     if (value.is_string()) out[key] = value.get<std::string>();
   return out;
@@ -56,7 +54,7 @@ std::string code_name(int code) {
 
 }  // namespace
 
-TpuNode parse_node(const json& node) {
+TpuNode parse_node(const Json& node) {
   const std::string name = text_in(node, "name");
   TpuNode out;
   out.name = last_part(name);
@@ -67,9 +65,9 @@ TpuNode parse_node(const json& node) {
   out.health = text_in(node, "health");
   out.create_time = text_in(node, "createTime");
   out.queued_resource = last_part(text_in(node, "queuedResource"));
-  const json scheduling = object_in(node, "schedulingConfig");
+  const Json scheduling = object_in(node, "schedulingConfig");
   out.is_spot = is_true(scheduling, "spot") || is_true(scheduling, "preemptible");
-  for (const json& endpoint : array_in(node, "networkEndpoints")) {
+  for (const Json& endpoint : array_in(node, "networkEndpoints")) {
     out.addresses.push_back(text_in(endpoint, "ipAddress"));
     out.external_addresses.push_back(text_in(object_in(endpoint, "accessConfig"), "externalIp"));
   }
@@ -84,8 +82,8 @@ double created_at(const TpuNode& node) {
   return static_cast<double>(::timegm(&time));
 }
 
-json node_body(const NodeSpec& spec) {
-  json body{{"acceleratorType", spec.accelerator_type},
+Json node_body(const NodeSpec& spec) {
+  Json body{{"acceleratorType", spec.accelerator_type},
             {"runtimeVersion", spec.runtime_version},
             {"networkConfig", {{"enableExternalIps", spec.external_ips}}}};
   if (!spec.network.empty()) body["networkConfig"]["network"] = spec.network;
@@ -130,9 +128,9 @@ std::string TpuApi::in_zone(const std::string& zone, std::string_view what) cons
              what);
 }
 
-json TpuApi::list(const std::string& path, const char* field, const std::string& what,
+Json TpuApi::list(const std::string& path, const char* field, const std::string& what,
                   std::vector<std::string>* unreachable, bool* is_unknown) {
-  json all = json::array();
+  Json all = Json::array();
   std::string token;
   for (int page = 0; page < kMostPages; ++page) {
     ApiCall call{.service = "tpu", .path = path, .query = {{"pageSize", kPageSize}}};
@@ -143,8 +141,8 @@ json TpuApi::list(const std::string& path, const char* field, const std::string&
       return all;
     }
     if (answer.fault) throw_fault(*answer.fault, what, project_);
-    for (const json& item : array_in(answer.body, field)) all.push_back(item);
-    for (const json& place : array_in(answer.body, "unreachable"))
+    for (const Json& item : array_in(answer.body, field)) all.push_back(item);
+    for (const Json& place : array_in(answer.body, "unreachable"))
       if (unreachable != nullptr && place.is_string())
         unreachable->push_back(last_part(place.get<std::string>()));
     token = text_in(answer.body, "nextPageToken");
@@ -156,7 +154,7 @@ json TpuApi::list(const std::string& path, const char* field, const std::string&
 std::vector<std::string> TpuApi::zones() {
   std::vector<std::string> out;
   const std::string path = str("/v2/projects/", percent_encoded(project_), "/locations");
-  for (const json& item : list(path, "locations", "the zones of TPUs"))
+  for (const Json& item : list(path, "locations", "the zones of TPUs"))
     out.push_back(text_in(item, "locationId"));
   std::ranges::sort(out);
   return out;
@@ -169,7 +167,7 @@ void TpuApi::require_zones(const std::vector<std::string>& asked) {
 
 std::vector<std::string> TpuApi::accelerator_types(const std::string& zone) {
   std::vector<std::string> out;
-  for (const json& item : list(in_zone(zone, "/acceleratorTypes"), "acceleratorTypes",
+  for (const Json& item : list(in_zone(zone, "/acceleratorTypes"), "acceleratorTypes",
                                str("the types of TPUs in ", zone)))
     out.push_back(text_in(item, "type"));
   std::ranges::sort(out);
@@ -178,26 +176,26 @@ std::vector<std::string> TpuApi::accelerator_types(const std::string& zone) {
 
 std::vector<std::string> TpuApi::runtime_versions(const std::string& zone) {
   std::vector<std::string> out;
-  for (const json& item : list(in_zone(zone, "/runtimeVersions"), "runtimeVersions",
+  for (const Json& item : list(in_zone(zone, "/runtimeVersions"), "runtimeVersions",
                                str("the runtime versions in ", zone)))
     out.push_back(text_in(item, "version"));
   std::ranges::sort(out);
   return out;
 }
 
-TpuList<json> TpuApi::in_zones(const std::string& zone, const char* field,
+TpuList<Json> TpuApi::in_zones(const std::string& zone, const char* field,
                                const std::string& what) {
-  TpuList<json> out;
+  TpuList<Json> out;
   bool is_unknown = false;
-  const json found = list(in_zone(zone, str("/", field)), field, what, &out.unreachable,
+  const Json found = list(in_zone(zone, str("/", field)), field, what, &out.unreachable,
                           zone == kAllZones ? &is_unknown : nullptr);
   out.items.assign(found.begin(), found.end());
   if (!is_unknown) return out;
   const auto all = zones();
-  std::vector<TpuList<json>> of(all.size());
+  std::vector<TpuList<Json>> of(all.size());
   call_side_by_side(api_, all.size(), [&](GoogleApi& api, std::size_t i) {
     try {
-      const json items =
+      const Json items =
           TpuApi(api, project_)
               .list(in_zone(all[i], str("/", field)), field, what, &of[i].unreachable);
       of[i].items.assign(items.begin(), items.end());
@@ -205,7 +203,7 @@ TpuList<json> TpuApi::in_zones(const std::string& zone, const char* field,
       of[i].unreachable.push_back(all[i]);
     }
   });
-  for (TpuList<json>& each : of) {
+  for (TpuList<Json>& each : of) {
     std::ranges::move(each.items, std::back_inserter(out.items));
     std::ranges::move(each.unreachable, std::back_inserter(out.unreachable));
   }
@@ -215,11 +213,11 @@ TpuList<json> TpuApi::in_zones(const std::string& zone, const char* field,
 TpuList<TpuNode> TpuApi::nodes(const std::string& zone) {
   const auto found = in_zones(zone, "nodes", str("the nodes of project ", project_));
   TpuList<TpuNode> out{{}, found.unreachable};
-  for (const json& item : found.items) out.items.push_back(parse_node(item));
+  for (const Json& item : found.items) out.items.push_back(parse_node(item));
   return out;
 }
 
-std::optional<json> TpuApi::unless_missing(const ApiAnswer& answer, const std::string& what) const {
+std::optional<Json> TpuApi::unless_missing(const ApiAnswer& answer, const std::string& what) const {
   if (answer.fault && answer.fault->status == 404) return std::nullopt;
   if (answer.fault) throw_fault(*answer.fault, what, project_);
   return answer.body;
@@ -260,9 +258,9 @@ TpuApi::Progress TpuApi::progress(const std::string& operation) {
   const auto known =
       unless_missing(api_.call({.service = "tpu", .path = "/v2/" + operation}), operation);
   if (!known) return {.done = true};
-  const json& body = *known;
+  const Json& body = *known;
   Progress out{is_true(body, "done"), std::nullopt};
-  const json error = object_in(body, "error");
+  const Json error = object_in(body, "error");
   if (!error.contains("message")) return out;
   ApiFault fault;
   fault.code = error.contains("code") && error.at("code").is_number_integer()

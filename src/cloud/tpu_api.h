@@ -4,11 +4,11 @@
 
 #include <chrono>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "cloud/google_api.h"
 
 namespace smelt {
@@ -68,11 +68,11 @@ struct QueueSpec {
 };
 
 // As the API takes it, with none of the fields that are left to its defaults.
-nlohmann::json node_body(const NodeSpec& spec);
-nlohmann::json queued_body(const std::string& project, const std::string& zone,
+Json node_body(const NodeSpec& spec);
+Json queued_body(const std::string& project, const std::string& zone,
                            const std::string& name, const NodeSpec& spec, const QueueSpec& queue);
 // Of a node in an answer; fields that are missing are empty.
-TpuNode parse_node(const nlohmann::json& node);
+TpuNode parse_node(const Json& node);
 
 // UsageError "cloud: …" for a name that Google refuses: it takes 1 to 63 of a-z, 0-9 and '-', the
 // first a letter, the last none of '-'.
@@ -143,17 +143,17 @@ class TpuApi {
 
  private:
   // Nothing where the API knows no such thing; SystemError or UsageError for another refusal.
-  std::optional<nlohmann::json> unless_missing(const ApiAnswer& answer,
+  std::optional<Json> unless_missing(const ApiAnswer& answer,
                                                const std::string& what) const;
   std::optional<std::string> operation_of(const ApiAnswer& answer, const std::string& what) const;
   std::string in_zone(const std::string& zone, std::string_view what) const;
   // All pages of the list in `field`; unreachable zones are added. Where `is_unknown` is given it
   // becomes true, and nothing is thrown, for a list that the API does not have.
-  nlohmann::json list(const std::string& path, const char* field, const std::string& what,
+  Json list(const std::string& path, const char* field, const std::string& what,
                       std::vector<std::string>* unreachable = nullptr, bool* is_unknown = nullptr);
 
   // Of a zone or all.
-  TpuList<nlohmann::json> in_zones(const std::string& zone, const char* field,
+  TpuList<Json> in_zones(const std::string& zone, const char* field,
                                    const std::string& what);
 
   GoogleApi& api_;

@@ -7,10 +7,8 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 // Each state has what is known of it in a field of its own.
-std::string fault_of(const json& state) {
+std::string fault_of(const Json& state) {
   for (const char* data : {"failedData", "suspendedData"})
     if (const std::string said = text_in(object_in(object_in(state, data), "error"), "message");
         !said.empty())
@@ -18,9 +16,9 @@ std::string fault_of(const json& state) {
   return {};
 }
 
-TpuQueued parse_queued(const json& item) {
+TpuQueued parse_queued(const Json& item) {
   const std::string name = text_in(item, "name");
-  const json state = object_in(item, "state");
+  const Json state = object_in(item, "state");
   TpuQueued out;
   out.name = last_part(name);
   out.zone = zone_in(name);
@@ -28,7 +26,7 @@ TpuQueued parse_queued(const json& item) {
   out.create_time = text_in(item, "createTime");
   out.fault = fault_of(state);
   out.is_spot = item.is_object() && item.contains("spot");
-  for (const json& spec : array_in(object_in(item, "tpu"), "nodeSpec")) {
+  for (const Json& spec : array_in(object_in(item, "tpu"), "nodeSpec")) {
     out.accelerator_type = text_in(object_in(spec, "node"), "acceleratorType");
     out.node = text_in(spec, "nodeId");
   }
@@ -37,17 +35,17 @@ TpuQueued parse_queued(const json& item) {
 
 }  // namespace
 
-json queued_body(const std::string& project, const std::string& zone, const std::string& name,
+Json queued_body(const std::string& project, const std::string& zone, const std::string& name,
                  const NodeSpec& spec, const QueueSpec& queue) {
   const std::string parent = str("projects/", project, "/locations/", zone);
   NodeSpec of_node = spec;
   of_node.spot = false;  // which is the tier of the whole
-  json body{
+  Json body{
       {"tpu",
        {{"nodeSpec",
-         json::array({{{"parent", parent}, {"nodeId", name}, {"node", node_body(of_node)}}})}}}};
-  if (spec.spot) body["spot"] = json::object();
-  if (spec.reserved) body["guaranteed"] = json::object();
+         Json::array({{{"parent", parent}, {"nodeId", name}, {"node", node_body(of_node)}}})}}}};
+  if (spec.spot) body["spot"] = Json::object();
+  if (spec.reserved) body["guaranteed"] = Json::object();
   if (!queue.reservation.empty())
     body["reservationName"] = str(parent, "/reservations/", queue.reservation);
   if (queue.valid_for.count() > 0)
@@ -58,7 +56,7 @@ json queued_body(const std::string& project, const std::string& zone, const std:
 TpuList<TpuQueued> TpuApi::queued(const std::string& zone) {
   const auto found = in_zones(zone, "queuedResources", str("the queue of project ", project_));
   TpuList<TpuQueued> out{{}, found.unreachable};
-  for (const json& item : found.items) out.items.push_back(parse_queued(item));
+  for (const Json& item : found.items) out.items.push_back(parse_queued(item));
   return out;
 }
 

@@ -6,15 +6,13 @@
 
 namespace smelt {
 
-using nlohmann::json;
-
 std::optional<std::string> TpuApi::begin_on(const std::string& zone, const std::string& node,
                                             const char* verb) {
   return operation_of(
       api_.call({.method = "POST",
                  .service = "tpu",
                  .path = in_zone(zone, str("/nodes/", percent_encoded(node), ":", verb)),
-                 .body = json::object()}),
+                 .body = Json::object()}),
       str("node ", node, " in ", zone));
 }
 
@@ -39,9 +37,9 @@ std::vector<std::map<std::string, std::string>> TpuApi::guest_attributes(const s
        .body = {{"queryPath", path}},
        .repeat = Repeat::safe});
   std::vector<std::map<std::string, std::string>> out;
-  for (const json& worker : array_in(answer.body, "guestAttributes")) {
+  for (const Json& worker : array_in(answer.body, "guestAttributes")) {
     auto& found = out.emplace_back();
-    for (const json& item : array_in(object_in(worker, "queryValue"), "items"))
+    for (const Json& item : array_in(object_in(worker, "queryValue"), "items"))
       found[text_in(item, "key")] = text_in(item, "value");
   }
   return out;

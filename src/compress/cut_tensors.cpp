@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-std::int64_t whole_number(const SourceFolder& source, const nlohmann::json& value,
+std::int64_t whole_number(const SourceFolder& source, const Json& value,
                           const std::string& field) {
   if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
     throw UsageError(str(source.where, ": config.json: ", field, " is ", value.dump()),
@@ -21,12 +21,12 @@ std::int64_t whole_number(const SourceFolder& source, const nlohmann::json& valu
 
 std::vector<LayerStack> layer_stacks(const SourceFolder& source) {
   const auto stack = [&](std::string what, std::string prefix, std::string field,
-                         const nlohmann::json& said) {
+                         const Json& said) {
     const std::int64_t layers = whole_number(source, said, field);
     return LayerStack{std::move(what), std::move(prefix), std::move(field), layers};
   };
-  const nlohmann::json& c = source.config;
-  const auto said = [&](const char* field) { return c.value(field, nlohmann::json()); };
+  const Json& c = source.config;
+  const auto said = [&](const char* field) { return c.value(field, Json()); };
   if (source.kind == CompressKind::classifier)
     return {stack("layers", str(c.value("model_type", "bert"), ".encoder.layer."),
                   "num_hidden_layers", said("num_hidden_layers"))};

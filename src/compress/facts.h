@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "compress/source_folder.h"
 
 namespace smelt {
@@ -13,7 +13,7 @@ struct ModelFacts {
   std::uint64_t bytes = 0;       // of the files that go along with it: weights, config, tokenizer
   std::uint64_t parameters = 0;  // scales of codes are none
   std::uint64_t parameters_of_tables = 0;  // of words, positions and segments, among them
-  nlohmann::json steps;  // an array: how it was compressed, as compress.json has it
+  Json steps;  // an array: how it was compressed, as compress.json has it
 };
 ModelFacts facts_of(const SourceFolder& model);
 

@@ -16,12 +16,10 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr const char* kMethod = "prune";
 
 void refuse_cut(const SourceFolder& source) {
-  for (const json& step : source.steps)
+  for (const Json& step : source.steps)
     if (step.is_object() && step.value("method", "") == kMethod)
       throw UsageError(str("compress: ", source.where, " was cut already"),
                        "cut the model that it was made of by both at once, or train it first");
@@ -40,27 +38,27 @@ void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
     refuse(str(join(kept, ","), " does not ascend"));
 }
 
-json chosen_by(const PruneData& data) {
-  json out = said_rows(data);
+Json chosen_by(const PruneData& data) {
+  Json out = said_rows(data);
   out["method"] = "fisher";
   return out;
 }
 
 // What a job asks for, but for where.
-json asked_of(const PruneJob& job) {
+Json asked_of(const PruneJob& job) {
   const auto layers = [](const LayerChoice& choice) {
-    return choice.count ? json(*choice.count) : json(choice.kept);
+    return choice.count ? Json(*choice.count) : Json(choice.kept);
   };
   const PruneData& data = job.data;
-  json out{{"layers", layers(job.layers)},
+  Json out{{"layers", layers(job.layers)},
            {"decoder_layers", layers(job.decoder_layers)},
            {"ffn", job.ffn},
            {"heads", job.heads},
            {"rescale", job.rescale},
            {"rows", data.rows.input.empty()
-                        ? json()
-                        : json{{"fields", {data.rows.text, data.rows.pair, data.rows.label}},
-                               {"prefix", data.prefix ? json(*data.prefix) : json()},
+                        ? Json()
+                        : Json{{"fields", {data.rows.text, data.rows.pair, data.rows.label}},
+                               {"prefix", data.prefix ? Json(*data.prefix) : Json()},
                                {"seq_length", data.seq_length},
                                {"target_length", data.target_length},
                                {"chosen_by", chosen_by(data)}}}};
@@ -138,7 +136,7 @@ double share_of(const std::vector<double>& values, const std::vector<std::int64_
 
 // What a config says of the groups' units once these stay.
 void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> kept,
-               std::int64_t after, json& config) {
+               std::int64_t after, Json& config) {
   if (kind.field != std::string_view(kPrunedHeads)) {
     config[kind.field] = after;
     return;
@@ -160,8 +158,8 @@ void rescale(const UnitKind& kind, std::vector<MaskScales>::const_iterator& next
     }
 }
 
-json units_json(const Pruned::Units& units) {
-  json out{
+Json units_json(const Pruned::Units& units) {
+  Json out{
       {"before", units.before}, {"after", units.after}, {"kept_importance", units.kept_importance}};
   if (!units.kept.empty()) {
     out["importance"] = units.importance;
@@ -264,16 +262,16 @@ std::uint64_t parameters_in(const LazyTensors& tensors) {
 bool is_pruned_so(const PruneJob& job) {
   const std::string said_in = join_path(job.to, kCompressedFile);
   if (!exists(said_in)) return false;
-  const json said = json::parse(read_file(said_in, kSmallFileBytes), nullptr, false);
-  const json steps = said.is_object() ? said.value("steps", json()) : json();
+  const Json said = Json::parse_or_discard(read_file(said_in, kSmallFileBytes));
+  const Json steps = said.is_object() ? said.value("steps", Json()) : Json();
   if (!steps.is_array() || steps.empty() || !steps.back().is_object()) return false;
-  const json& step = steps.back();
-  if (step.value("method", json()) != kMethod || step.value("asked", json()) != asked_of(job))
+  const Json& step = steps.back();
+  if (step.value("method", Json()) != kMethod || step.value("asked", Json()) != asked_of(job))
     return false;
   const SourceFolder source = open_source_folder(job.from);
-  const json from = step.value("from", json());
+  const Json from = step.value("from", Json());
   return steps.size() == source.steps.size() + 1 && from.is_object() &&
-         from.value("weights_crc32c", json()) == crc32c_of_files(weights_files(source.folder));
+         from.value("weights_crc32c", Json()) == crc32c_of_files(weights_files(source.folder));
 }
 
 Pruned prune_model(const PruneJob& job) {

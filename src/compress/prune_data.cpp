@@ -90,7 +90,7 @@ PruneData with_length(PruneData data, const SourceFolder& source) {
 
 }  // namespace
 
-nlohmann::json said_rows(const PruneData& data) {
+Json said_rows(const PruneData& data) {
   return {{"input", data.rows.input},
           {"input_crc32c", crc32c_of_files(expand_files(data.rows.input, data.what))},
           {"examples", data.examples},

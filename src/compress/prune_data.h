@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "compress/input_ranges.h"
 #include "compress/input_sums.h"
 #include "compress/mask_scales.h"
@@ -30,7 +30,7 @@ struct PruneData {
   std::string what = "--input";  // the flag, in messages
 };
 // Which rows these are, for compress.json; `what` as it is.
-nlohmann::json said_rows(const PruneData& data);
+Json said_rows(const PruneData& data);
 
 // Those rows, read for a model.
 class PruneRows {

@@ -1,6 +1,5 @@
 #include "compress/quantize.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/decoded.h"
 #include "checkpoint/int4_weights.h"
@@ -25,8 +25,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 // The matrix, to begin messages with.
 std::string what_of(const SourceFolder& source, const std::string& name) {
@@ -60,8 +58,8 @@ Quantized::Tensor loss_of_codes(const std::string& name, const LazyTensor& matri
           .middle_db = middle_to_noise_db(values, said, static_cast<std::size_t>(codes.rows))};
 }
 
-json limit_json(const DropLimit& limit, const Quantized& done) {
-  json out = limit.rows;
+Json limit_json(const DropLimit& limit, const Quantized& done) {
+  Json out = limit.rows;
   out["max_drop"] = limit.most;
   out["forced"] = limit.forced;
   out["score"] = {{"before", done.before.choice}, {"after", done.after.choice}};
@@ -78,19 +76,19 @@ std::string scales_text(const QuantizeJob& job) {
 
 bool has_rows(const QuantizeJob& job) { return !job.rows.rows.input.empty(); }
 
-json ranges_json(const Quantized& done) {
-  json out = json::object();
+Json ranges_json(const Quantized& done) {
+  Json out = Json::object();
   for (const auto& [module, range] : done.ranges)
     out[module] = {{"most", range.most}, {"threshold", range.threshold}};
   return out;
 }
 
-json step_of(const QuantizeJob& job, const Quantized& done) {
-  json loss = json::object();
+Json step_of(const QuantizeJob& job, const Quantized& done) {
+  Json loss = Json::object();
   for (const Quantized::Tensor& tensor : done.tensors)
     loss[tensor.name] =
-        std::isfinite(tensor.sqnr_db) ? json(std::round(tensor.sqnr_db * 100) / 100) : json();
-  json out{{"method", is_int4(job) ? "weights int4" : "weights int8"},
+        std::isfinite(tensor.sqnr_db) ? Json(std::round(tensor.sqnr_db * 100) / 100) : Json();
+  Json out{{"method", is_int4(job) ? "weights int4" : "weights int8"},
            {"scales", scales_text(job)},
            {"activations", word_of(job.activations, kActivations)},
            {"embeddings", job.embeddings},
@@ -244,7 +242,7 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
         in_codes(source, without_worst(plan, worst_first, count), codes, out.ranges, job));
     tried[count] = limit.score(folder);
     remove_tree(folder);
-    spdlog::info("compress: {} in floats again: a score of {}, before it was {}",
+    log_info("compress: {} in floats again: a score of {}, before it was {}",
                  counted(count, "matrix", "matrices"), tried[count].choice, out.before.choice);
     return tried[count].choice >= out.before.choice - limit.most;
   };

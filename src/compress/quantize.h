@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/choice.h"
+#include "base/json.h"
 #include "compress/calibration.h"
 #include "compress/prune_data.h"
 
@@ -28,7 +28,7 @@ struct DropLimit {
   std::function<FolderScore(const std::string& folder)> score;
   double most = 0;           // of the score by which is chosen
   bool forced = false;       // a folder that loses more is written all the same
-  nlohmann::json rows = {};  // what the score is of, for compress.json
+  Json rows = {};  // what the score is of, for compress.json
   // How it was asked for and what to do where nothing reaches it, for the message.
   std::string what = "--max-drop";
   std::string hint = "allow a larger drop, or write it all the same with --force";

@@ -11,8 +11,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 // Which patterns a module fits; each notes that it did.
 class Kept {
  public:
@@ -36,15 +34,15 @@ class Kept {
   std::vector<bool> used_;
 };
 
-json said_activations(Activations activations) {
+Json said_activations(Activations activations) {
   if (activations == Activations::by_row) return activations_by_row();
   if (activations == Activations::by_input_scale) return activations_by_input_scale();
   return nullptr;
 }
 
-json group(const std::vector<std::string>& targets, const QuantizeJob& job,
-           const json& activations) {
-  json weights{{"num_bits", is_int4(job) ? 4 : 8},
+Json group(const std::vector<std::string>& targets, const QuantizeJob& job,
+           const Json& activations) {
+  Json weights{{"num_bits", is_int4(job) ? 4 : 8},
                {"type", "int"},
                {"symmetric", true},
                {"strategy", is_int4(job) ? "group" : "channel"},
@@ -79,14 +77,14 @@ QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job) {
   return plan;
 }
 
-json quantization_config(const QuantizePlan& plan, CompressKind kind, const QuantizeJob& job) {
-  json ignore = json::array();
+Json quantization_config(const QuantizePlan& plan, CompressKind kind, const QuantizeJob& job) {
+  Json ignore = Json::array();
   for (const std::string& module : plan.kept)
     if (!is_table(str(module, kWeight)) && !is_distances(module)) ignore.push_back(module);
-  const json head = "lm_head";  // a module also where it is the table
+  const Json head = "lm_head";  // a module also where it is the table
   if (kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
-  json groups = json::object();
+  Json groups = Json::object();
   if (!plan.products.empty())
     groups["group_0"] = group({"Linear"}, job, said_activations(job.activations));
   if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables, job, nullptr);

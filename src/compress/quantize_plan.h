@@ -1,11 +1,11 @@
 // Which matrices of a folder become codes, and what its config.json says of them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "compress/matrix_names.h"
 #include "compress/quantize.h"
 #include "compress/source_folder.h"
@@ -23,7 +23,7 @@ QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job);
 
 // QuantizationConfig of compressed-tensors. `Linear` is every module of that class; tables are of
 // another, and named.
-nlohmann::json quantization_config(const QuantizePlan& plan, CompressKind kind,
+Json quantization_config(const QuantizePlan& plan, CompressKind kind,
                                    const QuantizeJob& job);
 
 }  // namespace smelt

@@ -1,12 +1,12 @@
 #include "compress/source_folder.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/folder_weights.h"
 #include "checkpoint/given_weights.h"
@@ -20,8 +20,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char *kFormat = "smelt compress 1", *kConfigFile = "config.json";
 // Beside weights and config; what else lies there is the training's, or of other programs.
@@ -55,15 +53,15 @@ bool has_averages(const StoredModel& model) {
       model.tensors, [](const auto& item) { return item.first.starts_with(kAveragePrefix); });
 }
 
-json earlier_steps(const std::string& folder) {
+Json earlier_steps(const std::string& folder) {
   const std::string path = join_path(folder, kCompressedFile);
-  if (!exists(path)) return json::array();
-  const json said = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
-  return said.is_object() ? said.value("steps", json::array()) : json::array();
+  if (!exists(path)) return Json::array();
+  const Json said = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  return said.is_object() ? said.value("steps", Json::array()) : Json::array();
 }
 
 // Each notes its checksum when it is read.
-LazyTensors with_checksums(const LazyTensors& tensors, json& checksums) {
+LazyTensors with_checksums(const LazyTensors& tensors, Json& checksums) {
   LazyTensors out;
   for (const auto& [name, tensor] : tensors)
     out.emplace(name, LazyTensor{tensor.shape, [read = tensor.read, name = name, &checksums] {
@@ -85,7 +83,7 @@ std::uint64_t size_of_files(const std::string& folder, const std::vector<std::st
 
 SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
   const std::string path = exported_of(given);
-  if (path != given) spdlog::info("compress: of {} what it has exported is taken: {}", given, path);
+  if (path != given) log_info("compress: of {} what it has exported is taken: {}", given, path);
   const StoredModel model = open_stored_model(path, "compress");
   SourceFolder out{.where = given,
                    .folder = path,
@@ -137,14 +135,14 @@ std::uint32_t crc32c_of_files(const std::vector<std::string>& paths) {
 
 std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder& source,
                                       const CompressedFolder& made) {
-  json checksums = json::object(), steps = source.steps, step = made.step;
+  Json checksums = Json::object(), steps = source.steps, step = made.step;
   OutputDirectory directory(to);
   write_weights(directory, with_checksums(made.tensors, checksums), FolderForm().shard_bytes);
   for (const FolderFile& file : source.files) write_file(directory.file(file.name), file.content);
   step["from"] = {{"path", source.where},
                   {"weights_crc32c", crc32c_of_files(weights_files(source.folder))}};
   steps.push_back(step);
-  const json said{{"format", kFormat}, {"steps", steps}, {"crc32c", checksums}};
+  const Json said{{"format", kFormat}, {"steps", steps}, {"crc32c", checksums}};
   write_file(directory.file(kCompressedFile), said.dump(2) + "\n");
   write_file(directory.file(kConfigFile), made.config.dump(2) + "\n");
   directory.commit();

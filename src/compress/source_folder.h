@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "checkpoint/model_folder.h"
 #include "examples/work_folder.h"
 
@@ -19,10 +19,10 @@ struct SourceFolder {
   std::string where;   // as it was named
   std::string folder;  // with config.json
   CompressKind kind = CompressKind::classifier;
-  nlohmann::json config;                   // of config.json
+  Json config;                   // of config.json
   LazyTensors tensors;                     // as they are stored, but for codes, which are floats
   std::vector<FolderFile> files;           // tokenizer and what else goes along
-  nlohmann::json steps;                    // an array: how it was compressed before
+  Json steps;                    // an array: how it was compressed before
   std::uint64_t bytes = 0;                 // of all that goes along, weights and config included
   std::shared_ptr<const WorkFolder> work;  // where it was converted to, if it had to be
 };
@@ -38,9 +38,9 @@ SourceFolder open_source_folder(const std::string& path, InCodes in_codes = InCo
 std::uint32_t crc32c_of_files(const std::vector<std::string>& paths);
 
 struct CompressedFolder {
-  nlohmann::json config;
+  Json config;
   LazyTensors tensors;
-  nlohmann::json step;  // what was done, for compress.json; its "from" is added
+  Json step;  // what was done, for compress.json; its "from" is added
 };
 // Returns the bytes of all its files. UsageError when `to` holds something already, or as reading a
 // tensor ends; then nothing is written.

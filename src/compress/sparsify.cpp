@@ -1,9 +1,8 @@
 #include "compress/sparsify.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/json.h"
 #include "checkpoint/decoded.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
@@ -15,8 +14,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 bool is_soft(const SparsifyJob& job) { return job.by == "soft"; }
 
@@ -137,13 +134,13 @@ std::vector<Thinned> by_pattern(const LayerMatrices& all, const NmPattern& nm) {
 }
 
 // SparsityCompressionConfig of compressed-tensors. `Linear` is every module of that class.
-json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
-  json ignore = json::array();
+Json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
+  Json ignore = Json::array();
   for (const auto& [name, tensor] : source.tensors)
     if (is_matrix(name, tensor) && !is_in_layer(name) && !is_table(name) && !is_distances(name) &&
         !is_copy_of_table(name, source))
       ignore.push_back(module_of(name));
-  const json head = "lm_head";  // a module also where it is the table
+  const Json head = "lm_head";  // a module also where it is the table
   if (source.kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
   return {{"format", kSparseBitmask},
@@ -152,11 +149,11 @@ json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
           {"sparsity_structure", job.nm ? nm_text(*job.nm) : "unstructured"}};
 }
 
-json step_json(const SparsifyJob& job, const Sparsified& done) {
-  json zeros = json::object();
+Json step_json(const SparsifyJob& job, const Sparsified& done) {
+  Json zeros = Json::object();
   for (const Sparsified::Tensor& tensor : done.tensors)
     zeros[tensor.name] = tensor.weights - tensor.not_zero;
-  json out{{"method", "sparse"},
+  Json out{{"method", "sparse"},
            {"by", job.by},
            {"weights", done.weights},
            {"not_zero", done.not_zero},

@@ -117,7 +117,7 @@ std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
 
 static std::vector<CutGroup> bert_head_groups(const CompressedFolder& folder,
                                               const LayerStack& stack) {
-  const nlohmann::json& c = folder.config;
+  const Json& c = folder.config;
   const std::int64_t heads = c.at("num_attention_heads"), hidden = c.at("hidden_size");
   std::vector<CutGroup> out;
   for (std::int64_t i = 0; i < stack.layers; ++i)

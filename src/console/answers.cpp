@@ -1,14 +1,14 @@
 #include "console/answers.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "base/figures.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "console/number_check.h"
 #include "text/unicode.h"
 
@@ -26,23 +26,23 @@ void print_guesses(const FilledText& text) {
   }
 }
 
-nlohmann::ordered_json filled_json(const FilledText& text) {
-  nlohmann::ordered_json out{{"text", decode_utf8_ignore(text.text, nullptr)},
-                             {"masks", nlohmann::ordered_json::array()}};
+OrderedJson filled_json(const FilledText& text) {
+  OrderedJson out{{"text", decode_utf8_ignore(text.text, nullptr)},
+                             {"masks", OrderedJson::array()}};
   for (const auto& guesses : text.masks) {
-    auto& mask = out["masks"].emplace_back(nlohmann::ordered_json::array());
+    auto& mask = out["masks"].emplace_back(OrderedJson::array());
     for (const MaskGuess& guess : guesses)
       mask.push_back({{"token", guess.token}, {"probability", guess.probability}});
   }
   return out;
 }
 
-nlohmann::ordered_json judged_json(const std::string& text, const std::vector<JudgedToken>& tokens,
+OrderedJson judged_json(const std::string& text, const std::vector<JudgedToken>& tokens,
                                    const DetectOptions& flags) {
   std::vector<TokenSpan> spans;
   for (const JudgedToken& token : tokens) spans.push_back(token.span);
   spans = in_characters(text, std::move(spans));
-  nlohmann::ordered_json out{{"text", text}, {"tokens", nlohmann::ordered_json::array()}};
+  OrderedJson out{{"text", text}, {"tokens", OrderedJson::array()}};
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto [id, begin, end] = tokens[i].span;
     out["tokens"].push_back({{"text", text.substr(begin, end - begin)},
@@ -118,7 +118,7 @@ void print_detected(DetectOptions options, const Detector& detector) {
   for (std::string& text : options.texts) {
     text = decode_utf8_ignore(text, nullptr);
     if (text.find("[MASK]") != std::string::npos)
-      spdlog::warn("--text: [MASK] is ordinary text here; `fill` takes it for a token");
+      log_warning("--text: [MASK] is ordinary text here; `fill` takes it for a token");
   }
   const auto judged = detector(options.texts);
   for (std::size_t i = 0; i < judged.size(); ++i)

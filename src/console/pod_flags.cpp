@@ -1,7 +1,5 @@
 #include "console/pod_flags.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
@@ -99,7 +97,7 @@ class Member {
     else
       hub_->abort(ending.text, ending.code);
     if (!quiet_) std::rethrow_exception(fault);
-    if (ending.code != kStoppedExit) spdlog::error("{}", ending.text);  // with this host's name
+    if (ending.code != kStoppedExit) log_error("{}", ending.text);  // with this host's name
     throw ExitStatus(ending.code);
   }
 
@@ -159,7 +157,7 @@ void run_in_pod(const PodWords& words, const std::function<std::string()>& devic
     if (fault) std::rethrow_exception(fault);
     return work();
   }
-  spdlog::info("pod: {}", identity_text(identity));
+  log_info("pod: {}", identity_text(identity));
   Member(identity).run([&] {
     if (fault) std::rethrow_exception(fault);
     work();

@@ -14,7 +14,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 constexpr std::string_view kHint =
     "remove the file, or make the data again, with `smelt run` or `smelt data`";
 
@@ -22,7 +21,7 @@ constexpr std::string_view kHint =
 
 DataDescription parse_description(std::string_view text, std::string origin) {
   DataDescription out;
-  out.all = json::parse(text, nullptr, false);
+  out.all = Json::parse_or_discard(text);
   if (out.all.is_discarded()) throw UsageError(str(origin, ": not JSON"), kHint);
   const JsonField fields(out.all, origin, kHint);
   if (!out.all.is_object()) fields.refuse("no JSON object");
@@ -55,7 +54,7 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
            "files are missing or of another run: make the data again, with `smelt run` or `smelt "
            "data`");
   for (const auto& [name, wanted] : e.settings)
-    if (const json said = d.all.value(name, wanted); said != wanted)
+    if (const Json said = d.all.value(name, wanted); said != wanted)
       differ(name, said, wanted,
              str("set ", name, " to ", said,
                  ", or make the data again, with `smelt run` or `smelt data`"));

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -32,14 +33,14 @@ struct DataDescription {
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
   std::optional<MajorityToken> majority_token;
-  nlohmann::json all;  // every field, by its name
+  Json all;  // every field, by its name
 };
 
 // What a reader of the records expects of them; what the description lacks passes.
 struct ExpectedData {
   std::uint64_t examples = 0;
   std::string vocab;  // the model's vocabulary; empty: not known
-  std::vector<std::pair<std::string, nlohmann::json>> settings;  // as the description names them
+  std::vector<std::pair<std::string, Json>> settings;  // as the description names them
 };
 // UsageError naming what the description says and what is expected.
 void check_description(const DataDescription& description, const ExpectedData& expected);

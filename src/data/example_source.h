@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "data/batch.h"
 #include "data/description.h"
 #include "data/length_groups.h"
@@ -58,7 +58,7 @@ class ExampleSource {
   virtual std::uint64_t size() const = 0;                      // examples in file order
   virtual std::uint64_t epoch_size() const { return size(); }  // of an epoch of training
   // What training's order depends on besides size() and the seed.
-  virtual nlohmann::json layout() const { return nlohmann::json::object(); }
+  virtual Json layout() const { return Json::object(); }
   // How many whole batches one pass holds; a remainder is left out, as in the original.
   std::uint64_t whole_batches(std::int64_t batch_size) const;
 

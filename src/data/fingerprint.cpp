@@ -1,14 +1,13 @@
 #include "data/fingerprint.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/parallel.h"
 #include "data/record_index.h"
 #include "format/crc32c.h"
 
 namespace smelt {
 
-nlohmann::json data_fingerprint(const ExampleSource& source) {
+Json data_fingerprint(const ExampleSource& source) {
   constexpr std::uint64_t kSample = 64;
   std::vector<Batch> sample(kSample);
   run_each(kSample, kSideBySide, [&](std::size_t i) {
@@ -18,7 +17,7 @@ nlohmann::json data_fingerprint(const ExampleSource& source) {
   for (const Batch& record : sample)
     for (const HostArray& array : record.arrays)
       sum = crc32c({reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()}, sum);
-  nlohmann::json out = source.layout();
+  Json out = source.layout();
   out["records"] = source.size();
   out["crc32c"] = sum;
   return out;

@@ -1,8 +1,7 @@
 // By what a resumed run knows its data again.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "data/example_source.h"
 
 namespace smelt {
@@ -10,6 +9,6 @@ namespace smelt {
 // Tells data apart without reading all of them: {"records": how many, "crc32c": of what stands in
 // the features of 64 of them, evenly spread from the first to the last}, and the source's
 // layout().
-nlohmann::json data_fingerprint(const ExampleSource& source);
+Json data_fingerprint(const ExampleSource& source);
 
 }  // namespace smelt

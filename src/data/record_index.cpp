@@ -1,11 +1,10 @@
 #include "data/record_index.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "data/description.h"
 #include "data/record_index_file.h"
@@ -58,7 +57,7 @@ RecordIndex::File RecordIndex::learn(const std::string& path) {
   const RandomAccessFile bytes(path);
   auto found = load_record_index(bytes);
   if (!found && is_remote(path) && !said_.test_and_set())
-    spdlog::warn(
+    log_warning(
         "{} has no index beside it: all of it is read to find its records; `smelt data index` "
         "writes one",
         path);

@@ -1,10 +1,9 @@
 #include "data/record_index_file.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -114,9 +113,9 @@ std::optional<RecordLayout> load_record_index(const RandomAccessFile& file) {
   try {
     RecordLayout layout = decode_record_layout(read_file(path), path);
     if (fill(layout.sizes, file.size()) && layout.ends == read_ends(file)) return layout;
-    spdlog::warn("{} is the index of another file; it is not used", path);
+    log_warning("{} is the index of another file; it is not used", path);
   } catch (const UsageError& error) {
-    spdlog::warn("{}", error.what());
+    log_warning("{}", error.what());
   }
   return std::nullopt;
 }

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "data/batch.h"
 #include "format/example.h"
 
@@ -22,7 +22,7 @@ struct SpecialIds {
 };
 
 // By the names that a description has for them (docs/formats/description.md).
-using DescribedFigures = std::vector<std::pair<std::string, nlohmann::json>>;
+using DescribedFigures = std::vector<std::pair<std::string, Json>>;
 
 class KindStatistics {
  public:

@@ -1,10 +1,9 @@
 #include "data/record_source.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/words.h"
@@ -50,7 +49,7 @@ RecordSource::RecordSource(const RecordOptions& options)
                 options.kind);
   if (described)
     if (const auto missing = left_out(*described, files()); !missing.empty())
-      spdlog::warn("{}: {}; the others hold {}{}", described->origin,
+      log_warning("{}: {}; the others hold {}{}", described->origin,
                    left_out_text(*described, missing), counted(index_.size(), "example"),
                    described->examples ? str(" of ", *described->examples) : "");
   run_each(index_.files().size(), kSideBySide, [&](std::size_t file) {
@@ -89,8 +88,8 @@ std::optional<DataDescription> RecordSource::description() const {
 }
 
 // Batches by length are other batches.
-nlohmann::json RecordSource::layout() const {
-  auto out = nlohmann::json::object();
+Json RecordSource::layout() const {
+  auto out = Json::object();
   if (lengths_.size() > 1) out["lengths"] = lengths_;
   return out;
 }

@@ -19,7 +19,7 @@ class RecordSource : public ExampleSource {
   std::optional<DataDescription> description() const override;
   const RecordIndex& index() const { return index_; }
 
-  nlohmann::json layout() const override;
+  Json layout() const override;
 
  private:
   std::uint64_t tokens_at(std::uint64_t position) const override;

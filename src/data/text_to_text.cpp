@@ -1,7 +1,5 @@
 #include "data/text_to_text.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "data/denoise.h"
 
 namespace smelt {
@@ -34,7 +33,7 @@ class StoppedWindows {
     std::uint64_t power = 1;
     while (power < now) power *= 10;
     if (now != power) return;
-    spdlog::warn(
+    log_warning(
         "data: {} window(s) had more noise than data.targets_length {} or the sentinels hold; "
         "the rest of it was left as text",
         now, targets_length);

@@ -57,16 +57,16 @@ std::optional<DataDescription> WindowSource::description() const {
   out.files = files();
   out.vocabulary_crc32c = tokens_.vocabulary().crc32c;
   out.vocabulary_file = "of the tokens";
-  out.all = nlohmann::json::object();
+  out.all = Json::object();
   return out;
 }
 
 // Each file's number of tokens bounds its skips.
-nlohmann::json WindowSource::layout() const {
+Json WindowSource::layout() const {
   std::string counts;
   for (std::size_t file = 0; file < tokens_.count(); ++file)
     append_little_endian(counts, tokens_.tokens(file));
-  nlohmann::json out{{"windows", epoch_size()}, {"file_tokens_crc32c", crc32c(counts)}};
+  Json out{{"windows", epoch_size()}, {"file_tokens_crc32c", crc32c(counts)}};
   if (transform_) out["window"] = transform_->settings;
   return out;
 }

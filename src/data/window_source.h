@@ -28,7 +28,7 @@ class WindowSource : public ExampleSource {
   const std::vector<std::string>& files() const override { return tokens_.paths(); }
   std::optional<DataDescription> description() const override;
   std::uint64_t epoch_size() const override { return cuts_->trained(); }
-  nlohmann::json layout() const override;
+  Json layout() const override;
 
  private:
   struct Run {  // of tokens of one file

@@ -135,7 +135,7 @@ BertBuilder::BertBuilder(const CorpusReader& reader, const PairOptions& pairs)
   check_options(pairs, reader);
 }
 
-ExampleBuilder::Json BertBuilder::settings() const {
+OrderedJson BertBuilder::settings() const {
   const TokenizerOptions& tokenizer = tokenizer_.options();
   return {{"seq_length", pairs_.seq_length},
           {"max_predictions", pairs_.max_predictions},
@@ -175,7 +175,7 @@ void BertBuilder::count(const MaskedPair& pair, ExampleCounts& counts) const {
   for (const Mask& mask : pair.masks) ++counts[1 + static_cast<std::size_t>(pair.answer(mask))];
 }
 
-ExampleBuilder::Json BertBuilder::facts(const ExampleCounts& counts) const {
+OrderedJson BertBuilder::facts(const ExampleCounts& counts) const {
   if (counts.empty()) return {{"masked_tokens", 0}};
   const auto most = std::max_element(counts.begin() + 1, counts.end());
   return {{"masked_tokens", counts[0]},

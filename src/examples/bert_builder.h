@@ -17,14 +17,14 @@ class BertBuilder final : public ExampleBuilder {
   BertBuilder(const CorpusReader& reader, const PairOptions& pairs);
 
   std::string kind() const override { return "bert"; }
-  Json settings() const override;
+  OrderedJson settings() const override;
   std::uint64_t passes() const override { return static_cast<std::uint64_t>(pairs_.dupe_factor); }
   // UsageError when every next sentence would be random.
   void check(const CorpusCounts& text) const override;
   std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
                                         ExampleCounts& counts) const override;
   std::unique_ptr<ExampleEncoder> encoder() const override;
-  Json facts(const ExampleCounts& counts) const override;
+  OrderedJson facts(const ExampleCounts& counts) const override;
 
   void count(const MaskedPair& pair, ExampleCounts& counts) const;
 

@@ -1,7 +1,6 @@
 #include "examples/bert_examples.h"
 
-#include <spdlog/spdlog.h>
-
+#include "base/log.h"
 #include "examples/bert_builder.h"
 #include "examples/original_order.h"
 #include "examples/require.h"
@@ -25,13 +24,13 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   const CorpusReader reader(job.vocab, job.tokenizer);
   const BertBuilder builder(reader, job.pairs);
   if (job.pairs.max_predictions > job.pairs.seq_length)
-    spdlog::warn("max_predictions {} is more than seq_length {}: each example is padded with masks",
+    log_warning("max_predictions {} is more than seq_length {}: each example is padded with masks",
                  job.pairs.max_predictions, job.pairs.seq_length);
   log_files("Reading from input files", checked.inputs);
   const ExampleSummary summary =
       original ? build_in_original_order(checked, job, reader, builder)
                : build_in_shuffled_order(checked, reader.tokenizer(), builder);
-  spdlog::info("Wrote {} total instances", summary.examples);
+  log_info("Wrote {} total instances", summary.examples);
   return {.text = summary.text,
           .examples = summary.examples,
           .masked_tokens = summary.counts.empty() ? 0 : summary.counts.front()};

@@ -1,12 +1,11 @@
 #include "examples/disk_space.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "examples/require.h"
 #include "store/folder.h"
@@ -90,9 +89,9 @@ void check_space(const CheckedJob& checked, const SpaceNeeded& needed, const std
             bytes_of(disk.outputs), " for examples");
     require(checked.job.ignore_space || disk.needed() / 2 <= disk.free, what,
             str("free some space, name a folder on another disk with --work or --out, ", kIgnore));
-    if (disk.needed() > disk.free) spdlog::warn("training data: {}", what);
+    if (disk.needed() > disk.free) log_warning("training data: {}", what);
   }
-  spdlog::info("temporary files lie in {}, about {}", work, bytes_of(needed.work));
+  log_info("temporary files lie in {}, about {}", work, bytes_of(needed.work));
 }
 
 }  // namespace smelt

@@ -1,10 +1,10 @@
 #include "examples/document_groups.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/progress.h"

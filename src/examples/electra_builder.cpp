@@ -91,7 +91,7 @@ ElectraBuilder::ElectraBuilder(const BertTokenizer& tokenizer, const ElectraOpti
           "the usual lengths are 128 and 512");
 }
 
-ExampleBuilder::Json ElectraBuilder::settings() const {
+OrderedJson ElectraBuilder::settings() const {
   const TokenizerOptions& tokenizer = tokenizer_.options();
   return {{"seq_length", options_.seq_length},
           {"blanks_separate_docs", options_.blanks_separate_docs},
@@ -124,7 +124,7 @@ void ElectraBuilder::pack(const Segments& segments, ExampleCounts& counts, std::
   codec.put(segments.b, out);
 }
 
-ExampleBuilder::Json ElectraBuilder::facts(const ExampleCounts& counts) const {
+OrderedJson ElectraBuilder::facts(const ExampleCounts& counts) const {
   if (counts.empty()) return {{"example_tokens", 0}, {"one_segment_examples", 0}};
   const auto first = counts.begin() + 2, most = std::max_element(first, counts.end());
   return {{"example_tokens", counts[0]},

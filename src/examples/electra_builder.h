@@ -25,12 +25,12 @@ class ElectraBuilder final : public ExampleBuilder {
   ElectraBuilder(const BertTokenizer& tokenizer, const ElectraOptions& options);
 
   std::string kind() const override { return "electra"; }
-  Json settings() const override;
+  OrderedJson settings() const override;
   std::uint64_t passes() const override { return 1; }
   std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
                                         ExampleCounts& counts) const override;
   std::unique_ptr<ExampleEncoder> encoder() const override;
-  Json facts(const ExampleCounts& counts) const override;
+  OrderedJson facts(const ExampleCounts& counts) const override;
 
   // Counts the example and gives it the form in which it lies in temporary files.
   void pack(const Segments& segments, ExampleCounts& counts, std::string& out) const;

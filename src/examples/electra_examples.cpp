@@ -1,8 +1,7 @@
 #include "examples/electra_examples.h"
 
-#include <spdlog/spdlog.h>
-
 #include "base/error.h"
+#include "base/log.h"
 #include "examples/electra_original_order.h"
 #include "examples/require.h"
 #include "examples/shuffled_order.h"
@@ -69,7 +68,7 @@ ExampleSummary build_shuffled(ElectraExamplesJob job) {
 void warn_of_long_lines(const ExampleSummary& s) {
   const std::uint64_t kept = s.counts.empty() ? 0 : s.counts.front();
   if (kept < s.text.tokens / 2)
-    spdlog::warn("{} of the text's {} tokens are in no example: lines longer than one are cut off",
+    log_warning("{} of the text's {} tokens are in no example: lines longer than one are cut off",
                  s.text.tokens - kept, s.text.tokens);
 }
 
@@ -79,7 +78,7 @@ ExampleSummary build_electra_examples(const ElectraExamplesJob& job) {
   const ExampleSummary summary =
       job.order == ExampleOrder::original ? build_original(job) : build_shuffled(job);
   warn_of_long_lines(summary);
-  spdlog::info("Wrote {} total examples", summary.examples);
+  log_info("Wrote {} total examples", summary.examples);
   return summary;
 }
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/stream_random.h"
 #include "examples/document_groups.h"
 #include "examples/token_corpus.h"
@@ -45,14 +45,13 @@ class ExampleEncoder {
 // Immutable: serves several threads, and outlives its drawers and encoders.
 class ExampleBuilder {
  public:
-  using Json = nlohmann::ordered_json;
 
   virtual ~ExampleBuilder() = default;
   // "bert"
   virtual std::string kind() const = 0;
   // All that the examples depend on beside the documents, the vocabulary's file and the seed. It
   // stands in the description, and a run that was stopped goes on only with the same.
-  virtual Json settings() const = 0;
+  virtual OrderedJson settings() const = 0;
   // How often each document is drawn from.
   virtual std::uint64_t passes() const = 0;
   // UsageError for documents that nothing can be made of.
@@ -62,7 +61,7 @@ class ExampleBuilder {
                                                 ExampleCounts& counts) const = 0;
   virtual std::unique_ptr<ExampleEncoder> encoder() const = 0;
   // What the description says of what was drawn.
-  virtual Json facts(const ExampleCounts&) const { return Json::object(); }
+  virtual OrderedJson facts(const ExampleCounts&) const { return OrderedJson::object(); }
 };
 
 }  // namespace smelt

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "data/description.h"
 #include "data/record_index.h"
@@ -55,7 +55,7 @@ std::vector<std::string> shard_keys(const std::string& path, std::int64_t shards
 
 bool is_description(const std::string& path) {
   if (file_size(path) > kSmallFileBytes) return false;
-  const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
+  const auto json = Json::parse_or_discard(read_file(path));
   return json.is_object() && json.contains("kind") && json.contains("files");
 }
 

@@ -1,12 +1,11 @@
 #include "examples/example_job.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "examples/require.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -16,8 +15,6 @@
 
 namespace smelt {
 namespace {
-
-using Json = ExampleBuilder::Json;
 
 constexpr std::size_t kLoggedFiles = 20;
 
@@ -47,8 +44,8 @@ CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files
   vocabulary_crc32c = smelt::vocabulary_crc32c(job.vocab);
 }
 
-Json names_of(const std::vector<std::string>& paths) {
-  Json names = Json::array();
+OrderedJson names_of(const std::vector<std::string>& paths) {
+  OrderedJson names = OrderedJson::array();
   for (const std::string& path : paths) names.push_back(replace_ill_formed(path));
   return names;
 }
@@ -60,10 +57,10 @@ DocumentOptions documents_of(const CheckedJob& checked) {
   return text;
 }
 
-Json text_settings(const CheckedJob& checked) {
+OrderedJson text_settings(const CheckedJob& checked) {
   const DocumentOptions text = documents_of(checked);
   const std::string_view format = checked.job.archives ? "archives" : name(text.format.file);
-  Json out{{"files", names_of(checked.inputs)}, {"format", format},
+  OrderedJson out{{"files", names_of(checked.inputs)}, {"format", format},
            {"field", text.format.field},        {"cut_by", name(text.sentences)},
            {"left_out", name(text.dedup)},      {"max_lines", text.max_lines},
            {"strict", text.limits.strict},      {"max_bad", text.limits.max_bad}};
@@ -74,7 +71,7 @@ Json text_settings(const CheckedJob& checked) {
 void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
                        std::string_view order, const ExampleSummary& summary) {
   if (!checked.files.described) return;
-  Json out;
+  OrderedJson out;
   out["kind"] = builder.kind();
   for (const std::string& path : checked.files.outputs)
     out["files"].push_back(replace_ill_formed(path_name(path)));
@@ -98,10 +95,10 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
 }
 
 void log_files(std::string_view title, const std::vector<std::string>& files) {
-  spdlog::info("*** {} ***", title);
+  log_info("*** {} ***", title);
   const std::size_t shown = files.size() <= kLoggedFiles ? files.size() : kLoggedFiles - 1;
-  for (const std::string& file : std::span(files).first(shown)) spdlog::info("  {}", file);
-  if (shown < files.size()) spdlog::info("  … {} ({} in all)", files.back(), files.size());
+  for (const std::string& file : std::span(files).first(shown)) log_info("  {}", file);
+  if (shown < files.size()) log_info("  … {} ({} in all)", files.back(), files.size());
 }
 
 }  // namespace smelt

@@ -57,14 +57,14 @@ struct CheckedJob {
 };
 
 // For JSON, which holds UTF-8 alone: what is none of it in a name as U+FFFD.
-ExampleBuilder::Json names_of(const std::vector<std::string>& paths);
+OrderedJson names_of(const std::vector<std::string>& paths);
 
 // How the shuffled order reads: half of the memory is for what stood before, where duplicates are
 // left out.
 DocumentOptions documents_of(const CheckedJob& checked);
 
 // The options that decide what the documents are, and the files they come from.
-ExampleBuilder::Json text_settings(const CheckedJob& checked);
+OrderedJson text_settings(const CheckedJob& checked);
 
 // docs/formats/description.md
 void write_description(const CheckedJob& checked, const ExampleBuilder& builder,

@@ -1,10 +1,9 @@
 #include "examples/example_run.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "base/stop_notice.h"
 #include "base/words.h"
@@ -21,17 +20,15 @@
 namespace smelt {
 namespace {
 
-using Json = ExampleBuilder::Json;
-
 // Of the temporary files; another version of smelt does not go on with them.
 constexpr int kWorkVersion = 7;
 // Written last before the shards are: drawing is over. Until then see kDocumentsList, kDrawingList.
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
 // All that decides the bytes of the result, and where it goes.
-Json describe(const CheckedJob& checked, const ExampleBuilder& builder, std::string_view order) {
+OrderedJson describe(const CheckedJob& checked, const ExampleBuilder& builder, std::string_view order) {
   const ShuffleSizes& sizes = checked.job.sizes;
-  std::vector<Json> inputs(checked.inputs.size());
+  std::vector<OrderedJson> inputs(checked.inputs.size());
   for_each_file(inputs.size(), checked.inputs.front(), [&](std::size_t i) {
     const auto status = file_status(checked.inputs[i]).value_or(FileStatus{});
     inputs[i] = {status.size, status.modified};
@@ -58,14 +55,14 @@ std::string work_folder_path(const CheckedJob& checked) {
 
 void save(const WorkFolder& folder, const DrawnExamples& drawn) {
   drawn.examples.spill.save(folder.file(kRanges));
-  write_file(folder.file(kState), Json{{"examples", drawn.examples.examples},
+  write_file(folder.file(kState), OrderedJson{{"examples", drawn.examples.examples},
                                        {"counts", drawn.examples.counts},
                                        {"text", to_json(drawn.text)}}
                                       .dump());
 }
 
 DrawnExamples load(const WorkFolder& folder) {
-  const nlohmann::json state = nlohmann::json::parse(read_file(folder.file(kState)));
+  const Json state = Json::parse(read_file(folder.file(kState)));
   return {.examples = {.spill = Spill::load(folder.file(kRanges)),
                        .examples = state["examples"],
                        .counts = state["counts"]},
@@ -84,16 +81,16 @@ bool holds_work(const WorkFolder& folder) {
 }
 
 // Hours of work are not thrown away for a slip in the command.
-void check_other_job(const WorkFolder& folder, const Json& job, const ExampleFiles& files) {
+void check_other_job(const WorkFolder& folder, const OrderedJson& job, const ExampleFiles& files) {
   const bool own = !files.own_name.empty();  // and with it all that --overwrite replaces
   if (own && files.overwrite) return;
   const auto other = folder.job();
   if (!other || !holds_work(folder)) return;
-  const Json before = other->flatten(), now = job.flatten();
-  Json all = now;
+  const OrderedJson before = other->flatten(), now = job.flatten();
+  OrderedJson all = now;
   all.update(before);
   for (const auto& [name, value] : all.items()) {
-    const auto said = [&](const Json& in) { return in.contains(name) ? in[name].dump() : "none"; };
+    const auto said = [&](const OrderedJson& in) { return in.contains(name) ? in[name].dump() : "none"; };
     if (said(before) != said(now))
       throw UsageError(str("work folder ", folder.path(),
                            ": of a run that was stopped, holds examples drawn with ",
@@ -137,7 +134,7 @@ class Run {
                                  .counts = drawn_.examples.counts};
     write_description(checked_, builder, order_, summary);
     if (summary.examples < made_.size())
-      spdlog::warn("some files are empty: {} in {}", counted(summary.examples, "example"),
+      log_warning("some files are empty: {} in {}", counted(summary.examples, "example"),
                    counted(made_.size(), "file"));
     folder_.keep(false);
     return summary;
@@ -157,7 +154,7 @@ class Run {
     drawn_ = load(folder_);
     forget_drawing(folder_);
     remove_abandoned(files_.all());
-    spdlog::info("going on with a run that was stopped: {} of {} files are whole",
+    log_info("going on with a run that was stopped: {} of {} files are whole",
                  std::ranges::count(made_, true), made_.size());
   }
 
@@ -165,10 +162,10 @@ class Run {
     if (!goes_on) check_other_job(folder_, job_, files_);
     check_free(files_);
     if (goes_on) {
-      spdlog::info("going on with a run that was stopped: the documents are read");
+      log_info("going on with a run that was stopped: the documents are read");
     } else {
       std::vector<std::uint64_t> sizes;
-      for (const Json& input : job_["inputs"]) sizes.push_back(input[0]);
+      for (const OrderedJson& input : job_["inputs"]) sizes.push_back(input[0]);
       folder_.begin(job_);  // which frees what an earlier job has left
       remove_abandoned(files_.all());
       folder_.keep(false);
@@ -188,7 +185,7 @@ class Run {
   const CheckedJob& checked_;
   const ExampleFiles& files_;
   std::string_view order_;
-  Json job_;
+  OrderedJson job_;
   WorkFolder folder_;
   std::vector<bool> made_;  // outputs that an earlier run has written
   ShuffleOptions options_;

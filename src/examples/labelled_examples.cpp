@@ -4,9 +4,9 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "data/length_groups.h"
 #include "format/example.h"
@@ -130,8 +130,8 @@ void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted
   }
 }
 
-nlohmann::ordered_json description_of(const LabelledExamplesJob& job, const LabelledSummary& s) {
-  nlohmann::ordered_json out{
+OrderedJson description_of(const LabelledExamplesJob& job, const LabelledSummary& s) {
+  OrderedJson out{
       {"kind", "classify"},
       {"files", {path_name(job.output)}},
       {"examples", s.examples},
@@ -154,9 +154,9 @@ std::uint64_t write_labelled_rows(const LabelledExamplesJob& job) {
   OutputFile file(job.output);
   std::uint64_t rows = 0;
   each_row_of(job, wanted_of(job, reader), [&](const LabelledRow& row, const std::string&) {
-    nlohmann::ordered_json line{{"text", row.text}, {"label", row.label}};
+    OrderedJson line{{"text", row.text}, {"label", row.label}};
     if (!job.rows.pair.empty()) line["pair"] = row.pair;
-    file.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    file.write(line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
     ++rows;
   });
   file.commit();

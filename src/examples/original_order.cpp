@@ -1,8 +1,7 @@
 #include "examples/original_order.h"
 
-#include <spdlog/spdlog.h>
-
 #include "base/error.h"
+#include "base/log.h"
 #include "data/record_index_file.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
@@ -22,16 +21,16 @@ void log_example(std::string_view record, const Vocabulary& vocabulary) {
   std::vector<std::string> tokens;
   for (std::size_t i = 0; i < ids.size() && mask[i] != 0; ++i)
     tokens.push_back(vocabulary.token(static_cast<std::int32_t>(ids[i])));
-  spdlog::info("*** Example ***");
-  spdlog::info("tokens: {}", join(tokens, " "));
+  log_info("*** Example ***");
+  log_info("tokens: {}", join(tokens, " "));
   for (const std::string& name : example.names()) {
     if (name != "masked_lm_weights") {
-      spdlog::info("{}: {}", name, join(example.integers(name), " "));
+      log_info("{}: {}", name, join(example.integers(name), " "));
       continue;
     }
     std::vector<std::string> weights;
     for (const float weight : example.reals(name)) weights.push_back(weight == 0 ? "0.0" : "1.0");
-    spdlog::info("{}: {}", name, join(weights, " "));
+    log_info("{}: {}", name, join(weights, " "));
   }
 }
 

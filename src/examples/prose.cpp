@@ -1,8 +1,7 @@
 #include "examples/prose.h"
 
-#include <spdlog/spdlog.h>
-
 #include "base/error.h"
+#include "base/log.h"
 #include "base/philox.h"
 #include "base/progress.h"
 #include "base/words.h"
@@ -60,7 +59,7 @@ class DocumentWriter {
 void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
   const double share = static_cast<double>(s.heldout_sentences) / static_cast<double>(s.sentences);
   if (share <= 2 * job.heldout && share >= job.heldout / 2) return;
-  spdlog::warn(
+  log_warning(
       "text: {} of {} {} held out, with {} of {}: {:.1f} % of the text, where text.heldout is "
       "{:.1f} %; more documents of like length are shared more evenly",
       s.heldout_documents, counted(s.documents, "document"),

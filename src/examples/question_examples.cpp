@@ -1,14 +1,13 @@
 #include "examples/question_examples.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "data/length_groups.h"
 #include "examples/questions.h"
@@ -115,28 +114,28 @@ bool takes(const QuestionExamplesJob& job, const LabelledRow& row, const std::st
   if (std::ranges::any_of(answers, [](const RightAnswer& one) { return one.in_place; }))
     return true;
   if (out.left_out++ == 0)
-    spdlog::warn(
+    log_warning(
         "{}: {}: '{}' does not stand in the text where answer_start says; such questions "
         "are scored, and not learned from",
         job.what, place, shortened(answers.front().text, 60));
   return false;
 }
 
-nlohmann::ordered_json question_json(const LabelledRow& row) {
-  nlohmann::ordered_json out{{"id", row.id}, {"question", row.text}, {"context", row.pair}};
-  out["answers"] = nlohmann::ordered_json::array();
+OrderedJson question_json(const LabelledRow& row) {
+  OrderedJson out{{"id", row.id}, {"question", row.text}, {"context", row.pair}};
+  out["answers"] = OrderedJson::array();
   for (const RightAnswer& one : right_answers(row.label, row.pair, ""))
     out["answers"].push_back(one.text);
   return out;
 }
 
-nlohmann::ordered_json description_of(const QuestionExamplesJob& job, const QuestionSummary& s) {
+OrderedJson description_of(const QuestionExamplesJob& job, const QuestionSummary& s) {
   return {{"kind", "classify"},
           {"files", {path_name(job.output)}},
           {"examples", s.examples},
           {"seq_length", job.seq_length},
           {"problem", word_of(Problem::answer_spans, kProblems)},
-          {"labels", nlohmann::json::array()},
+          {"labels", Json::array()},
           {"no_answer", job.no_answer},
           {"questions", s.questions},
           {"without_answer", s.without_answer},
@@ -166,7 +165,7 @@ QuestionSummary write_question_examples(const QuestionExamplesJob& job) {
     const bool taken = takes(job, row, rows.place(), out);
     if (questions)
       questions->write(
-          question_json(row).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+          question_json(row).dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
     if (taken) records.add(std::move(row));
   }
   static_cast<RowCounts&>(out) = records.finish();

@@ -1,14 +1,11 @@
 #include "examples/questions.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 [[noreturn]] void throw_no_answers(const std::string& label, const std::string& place) {
   throw UsageError(str(place, ": '", shortened(label, 60), "' are no answers"),
@@ -25,7 +22,7 @@ std::size_t byte_of(std::string_view utf8, std::int64_t count) {
   return count == 0 ? at : std::string_view::npos;
 }
 
-RightAnswer right_answer(const json& text, const json& start, std::string_view context,
+RightAnswer right_answer(const Json& text, const Json& start, std::string_view context,
                          const std::string& label, const std::string& place) {
   if (!text.is_string() || !start.is_number_integer() || start.get<std::int64_t>() < 0)
     throw_no_answers(label, place);
@@ -41,20 +38,20 @@ RightAnswer right_answer(const json& text, const json& start, std::string_view c
 
 std::vector<RightAnswer> right_answers(const std::string& label, std::string_view context,
                                        const std::string& place) {
-  const json all = json::parse(label, nullptr, false);
+  const Json all = Json::parse_or_discard(label);
   std::vector<RightAnswer> out;
-  const auto take = [&](const json& text, const json& start) {
+  const auto take = [&](const Json& text, const Json& start) {
     out.push_back(right_answer(text, start, context, label, place));
   };
   if (all.is_array()) {
-    for (const json& one : all) {
+    for (const Json& one : all) {
       if (!one.is_object()) throw_no_answers(label, place);
-      take(one.value("text", json()), one.value("answer_start", json()));
+      take(one.value("text", Json()), one.value("answer_start", Json()));
     }
     return out;
   }
-  const json texts = all.is_object() ? all.value("text", json()) : json();
-  const json starts = all.is_object() ? all.value("answer_start", json()) : json();
+  const Json texts = all.is_object() ? all.value("text", Json()) : Json();
+  const Json starts = all.is_object() ? all.value("answer_start", Json()) : Json();
   if (!texts.is_array() || !starts.is_array() || texts.size() != starts.size())
     throw_no_answers(label, place);
   for (std::size_t i = 0; i < texts.size(); ++i) take(texts[i], starts[i]);

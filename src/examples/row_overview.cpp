@@ -15,8 +15,6 @@
 namespace smelt {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostLabels = 10000;  // names that are kept; the rest is only counted
 
 class Lengths {
@@ -37,9 +35,9 @@ class Lengths {
     for (auto i = of_.upper_bound(limit); i != of_.end(); ++i) out += i->second;
     return out;
   }
-  Json json(const RowOverviewJob& job) const {
+  OrderedJson json(const RowOverviewJob& job) const {
     if (count_ == 0) return nullptr;
-    Json out{{"unit", job.vocab.empty() ? "words" : "tokens"},
+    OrderedJson out{{"unit", job.vocab.empty() ? "words" : "tokens"},
              {"median", quantile(0.5)},
              {"p90", quantile(0.9)},
              {"p99", quantile(0.99)},
@@ -82,8 +80,8 @@ class SplitOverview {
     }
   }
 
-  Json json(const std::string& name, std::uint64_t left_out) const {
-    Json out{{"split", name}, {"rows", rows_}, {"left_out", left_out}};
+  OrderedJson json(const std::string& name, std::uint64_t left_out) const {
+    OrderedJson out{{"split", name}, {"rows", rows_}, {"left_out", left_out}};
     if (!job_.are_classes)
       out["label_lengths"] = label_lengths_.json(job_);
     else if (job_.problem == Problem::regression)
@@ -125,14 +123,14 @@ class SplitOverview {
 };
 
 // How often all of it stand in a sentence: "12 rows (0.3 %)".
-std::string part(std::uint64_t rows, const Json& split) {
+std::string part(std::uint64_t rows, const OrderedJson& split) {
   return str(counted(rows, "row"), " (", percent(share(rows, split["rows"].get<std::uint64_t>())),
              ")");
 }
 
 constexpr double kLopsided = 0.9, kOftenCut = 0.05, kOftenUnknown = 0.01;
 
-void find_label_faults(const Json& split, std::vector<std::string>& out) {
+void find_label_faults(const OrderedJson& split, std::vector<std::string>& out) {
   if (!split.contains("labels") || split["labels"].empty()) return;
   std::vector<std::string> alone;
   std::uint64_t all = 0, most = 0;
@@ -152,7 +150,7 @@ void find_label_faults(const Json& split, std::vector<std::string>& out) {
                       " of all: who always says it is right so often"));
 }
 
-void find_faults(const Json& split, std::vector<std::string>& out) {
+void find_faults(const OrderedJson& split, std::vector<std::string>& out) {
   const std::string where = split["split"].get<std::string>() + ": ";
   const auto rows_of = [&](const char* key) { return split.value(key, std::uint64_t{0}); };
   if (rows_of("rows") == 0) out.push_back(where + "holds no row that can be read");
@@ -164,12 +162,12 @@ void find_faults(const Json& split, std::vector<std::string>& out) {
     out.push_back(str(where, counted(names.size(), "label"),
                       " that training does not have: ", shortened(join(names, ", "), 100)));
   }
-  for (const Json& shared : split["shared"])
+  for (const OrderedJson& shared : split["shared"])
     out.push_back(str(where, part(shared["rows"], split), " stand in ",
                       shared["split"].get<std::string>(), " too: figures of them say little"));
   if (const auto rows = rows_of("same_text_other_label"); rows > 0)
     out.push_back(str(where, part(rows, split), " have the text of another row and another label"));
-  const Json& lengths = split["lengths"];
+  const OrderedJson& lengths = split["lengths"];
   if (lengths.is_object() && lengths.contains("cut"))
     if (const auto cut = lengths["cut"].get<std::uint64_t>();
         share(cut, split["rows"].get<std::uint64_t>()) > kOftenCut)
@@ -186,7 +184,7 @@ LabelledFiles all_of(LabelledFiles files) {
 }
 
 // The rows that examples speak of, read once more.
-void show_examples(const RowOverviewJob& job, const std::vector<SameText>& wanted, Json& out) {
+void show_examples(const RowOverviewJob& job, const std::vector<SameText>& wanted, OrderedJson& out) {
   for (const SameText& one : wanted)
     out.push_back({{"what", one.other_label ? "same text, another label" : "same text"},
                    {"text", ""},
@@ -210,11 +208,11 @@ void show_examples(const RowOverviewJob& job, const std::vector<SameText>& wante
 
 // What is known once all splits are read.
 void compare_splits(const RowOverviewJob& job, const SameTextCounts& same, std::size_t i,
-                    Json& splits) {
-  Json& split = splits[i];
+                    OrderedJson& splits) {
+  OrderedJson& split = splits[i];
   split["same_text"] = same.within[i].rows;
   split["same_text_other_label"] = same.within[i].other_label;
-  split["shared"] = Json::array();
+  split["shared"] = OrderedJson::array();
   for (std::size_t earlier = 0; earlier < i; ++earlier)
     if (const auto& [rows, other] = same.across[i][earlier]; rows > 0)
       split["shared"].push_back(
@@ -222,18 +220,18 @@ void compare_splits(const RowOverviewJob& job, const SameTextCounts& same, std::
   if (i == 0 || !split.contains("labels")) return;
   // Of a training of more names than are kept it is not known.
   if (splits[0]["different_labels"] > splits[0]["labels"].size()) return;
-  split["unknown_labels"] = Json::object();
+  split["unknown_labels"] = OrderedJson::object();
   for (const auto& [name, rows] : split["labels"].items())
     if (!splits[0]["labels"].contains(name)) split["unknown_labels"][name] = rows;
 }
 
 }  // namespace
 
-Json row_overview(const RowOverviewJob& job) {
+OrderedJson row_overview(const RowOverviewJob& job) {
   const auto tokenizer = job.vocab.empty() ? nullptr : load_tokenizer(job.vocab, job.tokenizer);
   SameTexts texts;
-  Json out{{"problem", job.are_classes ? word_of(job.problem, kProblems) : "text_to_text"},
-           {"splits", Json::array()}};
+  OrderedJson out{{"problem", job.are_classes ? word_of(job.problem, kProblems) : "text_to_text"},
+           {"splits", OrderedJson::array()}};
   for (const auto& [name, files] : job.splits) {
     SplitOverview split(job, tokenizer.get());
     LabelledRows rows(all_of(files), name);
@@ -252,7 +250,7 @@ Json row_overview(const RowOverviewJob& job) {
     find_faults(out["splits"][i], findings);
   }
   out["findings"] = findings;
-  out["examples"] = Json::array();
+  out["examples"] = OrderedJson::array();
   show_examples(job, same.examples, out["examples"]);
   return out;
 }

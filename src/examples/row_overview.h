@@ -1,10 +1,10 @@
 // What a data set of labelled rows holds, before anything is trained on it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "examples/labelled_rows.h"
 #include "tokenize/tokenizer_config.h"
 
@@ -33,9 +33,9 @@ struct RowOverviewJob {
 //    "shared": [{"split", "rows", "other_label"}], "unknown_labels": {name: rows}}],
 //  "findings": [sentence], "examples": [{"what", "text", "places": [2], "labels": [2]}]}
 // A row of "shared" says how many of this split's rows stand in that earlier split.
-nlohmann::ordered_json row_overview(const RowOverviewJob& job);
+OrderedJson row_overview(const RowOverviewJob& job);
 
 // The same for people to read.
-std::string overview_text(const nlohmann::ordered_json& overview);
+std::string overview_text(const OrderedJson& overview);
 
 }  // namespace smelt

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iomanip>
 
 #include "base/figures.h"
@@ -7,8 +8,6 @@
 namespace smelt {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kShownLabels = 12, kShownText = 100;
 
 std::string line(std::string_view name, const std::string& value) {
@@ -17,7 +16,7 @@ std::string line(std::string_view name, const std::string& value) {
   return out.str();
 }
 
-std::string labels_text(const Json& labels) {
+std::string labels_text(const OrderedJson& labels) {
   std::vector<std::pair<std::uint64_t, std::string>> most;
   std::uint64_t all = 0;
   for (const auto& [name, rows] : labels.items()) {
@@ -36,7 +35,7 @@ std::string labels_text(const Json& labels) {
   return join(out, ", ");
 }
 
-std::string lengths_text(const Json& lengths, const Json& rows) {
+std::string lengths_text(const OrderedJson& lengths, const OrderedJson& rows) {
   if (lengths.is_null()) return "none";
   std::string out =
       str("median ", lengths["median"].dump(), " ", lengths["unit"].get<std::string>(),
@@ -48,7 +47,7 @@ std::string lengths_text(const Json& lengths, const Json& rows) {
   return out;
 }
 
-std::string split_text(const Json& split) {
+std::string split_text(const OrderedJson& split) {
   const auto left = split["left_out"].get<std::uint64_t>();
   std::string out = str(split["split"].get<std::string>(), ": ",
                         counted(split["rows"].get<std::uint64_t>(), "row"),
@@ -66,23 +65,23 @@ std::string split_text(const Json& split) {
     out += line("answers", lengths_text(split["label_lengths"], split["rows"]));
   if (split.contains("unknown_tokens"))
     out += line("unknown", percent(split["unknown_tokens"]) + " of the tokens");
-  const auto same_line = [&](std::string_view name, const Json& rows, const Json& other) {
+  const auto same_line = [&](std::string_view name, const OrderedJson& rows, const OrderedJson& other) {
     if (rows != 0)
       out += line(name, str(counted(rows.get<std::uint64_t>(), "row"), ", ", other.dump(),
                             " of them with another label"));
   };
   same_line("same text", split["same_text"], split["same_text_other_label"]);
-  for (const Json& shared : split["shared"])
+  for (const OrderedJson& shared : split["shared"])
     same_line("in " + shared["split"].get<std::string>(), shared["rows"], shared["other_label"]);
   return out;
 }
 
 }  // namespace
 
-std::string overview_text(const Json& overview) {
+std::string overview_text(const OrderedJson& overview) {
   std::string out;
-  for (const Json& split : overview["splits"]) out += split_text(split);
-  for (const Json& one : overview["examples"]) {
+  for (const OrderedJson& split : overview["splits"]) out += split_text(split);
+  for (const OrderedJson& one : overview["examples"]) {
     out += str(one["what"].get<std::string>(), ": ",
                shortened(one["text"].get<std::string>(), kShownText), "\n");
     for (const std::size_t i : {0, 1})
@@ -90,7 +89,7 @@ std::string overview_text(const Json& overview) {
                  shortened(one["labels"][i].get<std::string>(), kShownText), "\n");
   }
   out += overview["findings"].empty() ? "nothing to mend was found\n" : "to look at:\n";
-  for (const Json& finding : overview["findings"])
+  for (const OrderedJson& finding : overview["findings"])
     out += str("  * ", finding.get<std::string>(), "\n");
   return out;
 }

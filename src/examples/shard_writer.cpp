@@ -1,8 +1,8 @@
 #include "examples/shard_writer.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "format/crc32c.h"
 #include "store/folder.h"
 #include "store/random_access_file.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kEndBytes = 64 << 10;  // at each end
 
 std::string seal_text(std::uint64_t size, std::string_view first, std::string_view last) {
-  return nlohmann::json{{"size", size}, {"ends_crc32c", crc32c(last, crc32c(first))}}.dump();
+  return Json{{"size", size}, {"ends_crc32c", crc32c(last, crc32c(first))}}.dump();
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "examples/id_codec.h"
 #include "format/crc32c.h"
@@ -150,8 +150,8 @@ std::uint64_t Spill::bytes() const {
 void Spill::save(const std::string& list) const {
   const std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()),
                                 ranges_.size() * sizeof(SpillRange));
-  nlohmann::json head{{"crc32c", crc32c(ranges, crc32c(note_.dump()))},
-                      {"files", nlohmann::json::array()},
+  Json head{{"crc32c", crc32c(ranges, crc32c(note_.dump()))},
+                      {"files", Json::array()},
                       {"note", note_}};
   for (const auto& file : files_) head["files"].push_back(file ? path_name(file->path()) : "");
   write_file(list, str(head.dump(), "\n", ranges));
@@ -161,8 +161,8 @@ Spill Spill::load(const std::string& list) {
   const std::string bytes = read_file(list);
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   const auto ranges = std::string_view(bytes).substr(std::min(bytes.size(), end + 1));
-  const auto head = nlohmann::json::parse(bytes.substr(0, end), nullptr, false);
-  const nlohmann::json note = head.is_object() ? head.value("note", nlohmann::json()) : head;
+  const auto head = Json::parse_or_discard(bytes.substr(0, end));
+  const Json note = head.is_object() ? head.value("note", Json()) : head;
   if (!head.is_object() || head.value("crc32c", 0u) != crc32c(ranges, crc32c(note.dump())) ||
       ranges.size() % sizeof(SpillRange) != 0)
     throw UsageError(str(list, ": damaged"), kHint);

@@ -9,11 +9,11 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "store/random_access_file.h"
 
 namespace smelt {
@@ -120,8 +120,8 @@ class Spill {
   static Spill load(const std::string& list);
   void save(const std::string& list) const;
   // Whatever else is to be saved with it.
-  nlohmann::json& note() { return note_; }
-  const nlohmann::json& note() const { return note_; }
+  Json& note() { return note_; }
+  const Json& note() const { return note_; }
 
   const std::vector<SpillRange>& ranges() const { return ranges_; }  // by their keys
   std::uint64_t bytes() const;
@@ -150,7 +150,7 @@ class Spill {
 
   std::vector<std::shared_ptr<const RandomAccessFile>> files_;  // none where it was removed
   std::vector<SpillRange> ranges_;
-  nlohmann::json note_;
+  Json note_;
 };
 
 // floor(a * b / c), which must fit.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/path.h"
@@ -54,7 +54,7 @@ class AnswerEncoder {
   std::atomic<std::uint64_t> cut_ = 0, texts_ = 0, targets_ = 0;
 };
 
-nlohmann::ordered_json answers_description(const TextToTextExamplesJob& job,
+OrderedJson answers_description(const TextToTextExamplesJob& job,
                                            const TextToTextSummary& s) {
   return {{"kind", "text_to_text"},
           {"files", {path_name(job.output)}},
@@ -71,8 +71,8 @@ nlohmann::ordered_json answers_description(const TextToTextExamplesJob& job,
 }
 
 std::string kept_line(const LabelledRow& row) {
-  const nlohmann::ordered_json out{{"text", row.text}, {"label", row.label}};
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const OrderedJson out{{"text", row.text}, {"label", row.label}};
+  return out.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
 }
 
 }  // namespace

@@ -1,18 +1,17 @@
 #include "examples/token_corpus.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 
 namespace smelt {
 
-nlohmann::json to_json(const CorpusCounts& c) {
+Json to_json(const CorpusCounts& c) {
   return {c.files,         c.documents,           c.sentences,       c.tokens,  c.unknown_tokens,
           c.dropped_bytes, c.duplicate_documents, c.duplicate_lines, c.bad_rows};
 }
 
-CorpusCounts corpus_counts(const nlohmann::json& json) {
+CorpusCounts corpus_counts(const Json& json) {
   return {.files = json[0],
           .documents = json[1],
           .sentences = json[2],

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -22,8 +23,8 @@ struct CorpusCounts {
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
 };
 
-nlohmann::json to_json(const CorpusCounts& counts);
-CorpusCounts corpus_counts(const nlohmann::json& json);  // as to_json() gave it
+Json to_json(const CorpusCounts& counts);
+CorpusCounts corpus_counts(const Json& json);  // as to_json() gave it
 
 // UsageError: the input holds no text.
 [[noreturn]] void throw_no_text(std::size_t files);

@@ -1,13 +1,12 @@
 #include "examples/token_stores.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <limits>
 #include <mutex>
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "data/data_paths.h"
@@ -229,7 +228,7 @@ void throw_faults(std::vector<std::string> faults, std::size_t converted) {
   const std::size_t folders = faults.size();
   std::erase(faults, "");
   if (faults.empty()) return;
-  for (const std::string& fault : faults) spdlog::warn("convert: {}", fault);
+  for (const std::string& fault : faults) log_warning("convert: {}", fault);
   throw UsageError(str("convert: ", faults.size(), " of ", folders, " folders were left out, ",
                        converted, " are converted"),
                    "mend them and give --skip-existing to convert them alone");
@@ -295,7 +294,7 @@ void convert_snapshots(const SnapshotTokensJob& job,
   });
   throw_faults(faults, converted);
   if (converted < inputs.size())
-    spdlog::info("convert: {} of {} stores were there already", inputs.size() - converted,
+    log_info("convert: {} of {} stores were there already", inputs.size() - converted,
                  inputs.size());
 }
 

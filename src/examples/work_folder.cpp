@@ -31,9 +31,9 @@ constexpr std::string_view kTemporary = "smelt-work-";
   refuse(path, "holds other files", "remove it or name another with --work");
 }
 
-std::optional<WorkFolder::Json> read_job(const std::string& path) {
+std::optional<OrderedJson> read_job(const std::string& path) {
   if (!exists(path)) return std::nullopt;
-  const auto job = WorkFolder::Json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  const auto job = OrderedJson::parse_or_discard(read_file(path, kSmallFileBytes));
   return job.is_object() ? std::optional(job) : std::nullopt;
 }
 
@@ -69,9 +69,9 @@ WorkFolder::~WorkFolder() {
 
 std::string WorkFolder::file(std::string_view name) const { return str(path_, "/", name); }
 
-std::optional<WorkFolder::Json> WorkFolder::job() const { return read_job(file(kJob)); }
+std::optional<OrderedJson> WorkFolder::job() const { return read_job(file(kJob)); }
 
-void WorkFolder::begin(const Json& job) {
+void WorkFolder::begin(const OrderedJson& job) {
   clear();
   keep_ = false;
   write_file(file(kJob), job.dump(2) + "\n");
@@ -151,7 +151,7 @@ void WorkFolder::clear() {
     if (name != kLock) fs::remove_all(file(name), ignored);
 }
 
-std::string temporary_work_folder(std::string_view field, const WorkFolder::Json& value) {
+std::string temporary_work_folder(std::string_view field, const OrderedJson& value) {
   std::error_code error;
   const fs::path all = fs::temp_directory_path(error);
   if (error)
@@ -162,7 +162,7 @@ std::string temporary_work_folder(std::string_view field, const WorkFolder::Json
     const std::string folder = all / name;
     if (!name.starts_with(kTemporary) || !is_ours(folder) || !is_marked(folder)) continue;
     const auto job = read_job(folder + "/" + kJob);
-    if (job && job->value(std::string(field), WorkFolder::Json()) == value) return folder;
+    if (job && job->value(std::string(field), OrderedJson()) == value) return folder;
   }
   std::string fresh = all / str(kTemporary, "XXXXXX");
   if (::mkdtemp(fresh.data()) == nullptr) throw_errno("make folder", fresh, errno);

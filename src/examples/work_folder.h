@@ -2,16 +2,16 @@
 // its lock, a file with a text of its own, so that nothing else is ever emptied or removed.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/json.h"
 
 namespace smelt {
 
 class WorkFolder {
  public:
-  using Json = nlohmann::ordered_json;
 
   // Takes the folder for this process; makes it, for this user alone, when it is not there. What an
   // earlier job left in it stays until begin(). UsageError when it holds something else, when it is
@@ -27,9 +27,9 @@ class WorkFolder {
   std::string file(std::string_view name) const;
 
   // The job that an earlier process began here.
-  std::optional<Json> job() const;
+  std::optional<OrderedJson> job() const;
   // Empties the folder for a job of this process.
-  void begin(const Json& job);
+  void begin(const OrderedJson& job);
   // Whether the folder stays, for the next run to go on: at first when an earlier job is in it.
   void keep(bool keep) { keep_ = keep; }
 
@@ -49,6 +49,6 @@ class WorkFolder {
 
 // In the system's folder for temporary files: the folder whose job has this value of this field, or
 // the name of a fresh one, which nobody can foresee.
-std::string temporary_work_folder(std::string_view field, const WorkFolder::Json& value);
+std::string temporary_work_folder(std::string_view field, const OrderedJson& value);
 
 }  // namespace smelt

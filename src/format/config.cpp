@@ -2,13 +2,13 @@
 
 namespace smelt {
 
-const char* kind_name(const nlohmann::json& value) {
+const char* kind_name(const Json& value) {
   if (value.is_string()) return "a text";
   if (value.is_boolean()) return "true or false";
   return value.is_number_integer() ? "a whole number" : "a number";
 }
 
-void check_kind(const nlohmann::json& value, const nlohmann::json& default_value,
+void check_kind(const Json& value, const Json& default_value,
                 const std::string& name, const std::string& where) {
   const bool fits = default_value.is_string()           ? value.is_string()
                     : default_value.is_boolean()        ? value.is_boolean()

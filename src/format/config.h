@@ -8,31 +8,31 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "base/choice.h"
 #include "base/error.h"
+#include "base/json.h"
 
 namespace smelt {
 
 struct ConfigField {
   std::string name;
-  nlohmann::json default_value;
+  Json default_value;
   std::string help;  // with the unit
 };
 
 // "a text", "a whole number", …: what values of this one's kind are called.
-const char* kind_name(const nlohmann::json& value);
+const char* kind_name(const Json& value);
 
 // UsageError when the value is not of the default's kind; `where` begins the message.
-void check_kind(const nlohmann::json& value, const nlohmann::json& default_value,
+void check_kind(const Json& value, const Json& default_value,
                 const std::string& name, const std::string& where);
 
 template <class Value>
-nlohmann::json field_json(const Value& value) {
+Json field_json(const Value& value) {
   if constexpr (std::is_enum_v<Value>)
     return std::string(word_of(value, words_of(value)));
   else
@@ -50,8 +50,8 @@ std::vector<ConfigField> config_fields() {
 }
 
 template <class Config>
-nlohmann::json config_json(const Config& config) {
-  nlohmann::json json = nlohmann::json::object();
+Json config_json(const Config& config) {
+  Json json = Json::object();
   visit_fields(config, [&](const char* name, const auto& value, const char*) {
     json[name] = field_json(value);
   });
@@ -60,7 +60,7 @@ nlohmann::json config_json(const Config& config) {
 
 // Defaults, and what the object says over them; names that no field has are left to the caller.
 template <class Config>
-Config parse_config(const nlohmann::json& object, const std::string& where) {
+Config parse_config(const Json& object, const std::string& where) {
   Config config;
   visit_fields(config, [&](const char* name, auto& field, const char*) {
     const auto found = object.find(name);

@@ -87,7 +87,7 @@ WireWriter plugin_metadata(std::string_view plugin, std::string_view content) {
 }
 
 // google.protobuf.Value
-WireWriter hyperparameter(const nlohmann::json& value) {
+WireWriter hyperparameter(const Json& value) {
   WireWriter out;
   if (value.is_boolean())
     out.varint(kBoolValue, value.get<bool>() ? 1 : 0);
@@ -214,7 +214,7 @@ void append_texts(std::string& out, double wall_time, std::int64_t step,
   append_event(out, wall_time, step, summary);
 }
 
-void append_hyperparameters(std::string& out, double wall_time, const nlohmann::json& settings) {
+void append_hyperparameters(std::string& out, double wall_time, const Json& settings) {
   WireWriter session, data, tensor, value, summary;
   for (const auto& [name, setting] : settings.items()) {
     WireWriter entry;

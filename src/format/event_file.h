@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -50,6 +51,6 @@ void append_texts(std::string& out, double wall_time, std::int64_t step,
                   std::span<const NamedText> texts);
 
 // What the run was set to, for the table of hyperparameters: numbers, booleans and texts by name.
-void append_hyperparameters(std::string& out, double wall_time, const nlohmann::json& settings);
+void append_hyperparameters(std::string& out, double wall_time, const Json& settings);
 
 }  // namespace smelt

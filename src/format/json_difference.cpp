@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-std::vector<JsonDifference> differences(const nlohmann::json& was, const nlohmann::json& is,
+std::vector<JsonDifference> differences(const Json& was, const Json& is,
                                         const std::string& name) {
   std::vector<JsonDifference> out;
   if (was.is_object() && is.is_object()) {
@@ -26,7 +26,7 @@ std::vector<JsonDifference> differences(const nlohmann::json& was, const nlohman
   return out;
 }
 
-std::optional<JsonDifference> first_difference(const nlohmann::json& was, const nlohmann::json& is,
+std::optional<JsonDifference> first_difference(const Json& was, const Json& is,
                                                const std::string& name) {
   const auto all = differences(was, is, name);
   if (all.empty()) return std::nullopt;

@@ -5,7 +5,7 @@
 namespace smelt {
 namespace {
 
-std::string shown(const nlohmann::json& value) {
+std::string shown(const Json& value) {
   if (value.is_null()) return "missing";
   if (value.is_structured()) return str("an ", value.type_name());
   const std::string text = value.dump();
@@ -15,7 +15,7 @@ std::string shown(const nlohmann::json& value) {
 }  // namespace
 
 JsonField JsonField::operator[](std::string_view key) const {
-  static const nlohmann::json kNull;
+  static const Json kNull;
   const std::string name = name_.empty() ? std::string(key) : str(name_, ".", key);
   const auto found = value_.is_object() ? value_.find(std::string(key)) : value_.end();
   return {value_.is_object() && found != value_.end() ? *found : kNull, name, path_, hint_};
@@ -31,7 +31,7 @@ std::vector<std::string> JsonField::as_texts() const {
   std::vector<std::string> texts;
   if (is_null()) return texts;
   if (!value_.is_array()) refuse("no list");
-  for (const nlohmann::json& item : value_) {
+  for (const Json& item : value_) {
     if (!item.is_string()) refuse("no list of texts");
     texts.push_back(item.get<std::string>());
   }

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -16,18 +17,18 @@ namespace smelt {
 class JsonField {
  public:
   // `hint` is what to do about a field that is not as it should be.
-  JsonField(const nlohmann::json& file, std::string_view path, std::string_view hint)
+  JsonField(const Json& file, std::string_view path, std::string_view hint)
       : JsonField(file, "", path, hint) {}
 
   JsonField operator[](std::string_view key) const;
   bool is_null() const { return value_.is_null(); }
-  const nlohmann::json& value() const { return value_; }
+  const Json& value() const { return value_; }
 
   // UsageError for another type.
   template <class T>
   T as() const try {
     return value_.get<T>();
-  } catch (const nlohmann::json::exception&) {
+  } catch (const JsonError&) {
     throw_unexpected("");
   }
   template <class T>
@@ -56,11 +57,11 @@ class JsonField {
   [[noreturn]] void refuse(std::string_view problem) const;
 
  private:
-  JsonField(const nlohmann::json& value, std::string name, std::string_view path,
+  JsonField(const Json& value, std::string name, std::string_view path,
             std::string_view hint)
       : value_(value), name_(std::move(name)), path_(path), hint_(hint) {}
 
-  const nlohmann::json& value_;
+  const Json& value_;
   std::string name_;
   std::string_view path_, hint_;
 };

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
+#include "base/json.h"
 #include "base/nearest_name.h"
 #include "format/little_endian.h"
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the official reader's limit
@@ -51,7 +49,7 @@ std::vector<const typename Tensors::value_type*> file_order(const Tensors& tenso
 
 template <class Order>
 std::string header_text(const Order& order, const Metadata& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  OrderedJson header = OrderedJson::object();
   if (!metadata.empty()) header[std::string(kMetadataKey)] = metadata;
   std::uint64_t offset = 0;
   for (const auto* item : order) {
@@ -92,7 +90,7 @@ class HeaderReader {
       : head_(head), file_bytes_(file_bytes), origin_(origin) {}
 
   SafetensorsHeader read() {
-    const json header = parse();
+    const Json header = parse();
     SafetensorsHeader out;
     for (const auto& [name, value] : header.items()) {
       if (name == kMetadataKey)
@@ -126,25 +124,21 @@ class HeaderReader {
     refuse(str("tensor '", tensor, "': ", what));
   }
 
-  json parse() {
+  Json parse() {
     const std::uint64_t length = header_size();
     data_at_ = kLengthBytes + length;
     return parse_json(head_.substr(kLengthBytes, length));
   }
 
-  json parse_json(std::string_view text) const {
-    std::set<std::string> names;
+  Json parse_json(std::string_view text) const {
     std::optional<std::string> twice;
-    const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-      if (event == json::parse_event_t::key && depth == 1 &&
-          !names.insert(parsed.get<std::string>()).second)
-        twice = parsed.get<std::string>();
-      return true;
+    const auto watch = [&](int depth, const std::string& name) {
+      if (depth == 1) twice = name;
     };
-    json header;
+    Json header;
     try {
-      header = json::parse(text, watch);
-    } catch (const json::exception&) {
+      header = Json::parse(text, watch);
+    } catch (const JsonError&) {
       refuse("the header is not JSON");
     }
     if (twice) refuse(*twice, "is listed twice");
@@ -152,7 +146,7 @@ class HeaderReader {
     return header;
   }
 
-  Metadata read_metadata(const json& value) const {
+  Metadata read_metadata(const Json& value) const {
     Metadata metadata;
     if (!value.is_object()) refuse(str(kMetadataKey, " is not a JSON object"));
     for (const auto& [key, text] : value.items()) {
@@ -162,13 +156,13 @@ class HeaderReader {
     return metadata;
   }
 
-  std::uint64_t whole_number(std::string_view tensor, const json& value, const char* what) const {
+  std::uint64_t whole_number(std::string_view tensor, const Json& value, const char* what) const {
     if (!value.is_number_unsigned()) refuse(tensor, str(what, " is not a whole number"));
     return value.get<std::uint64_t>();
   }
 
-  Shape read_shape(std::string_view name, const json& value) const {
-    const json& dtype = value.at("dtype");
+  Shape read_shape(std::string_view name, const Json& value) const {
+    const Json& dtype = value.at("dtype");
     const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& item) {
       return dtype.is_string() && dtype == item.second;
     });
@@ -177,8 +171,8 @@ class HeaderReader {
     Shape shape{known->first, {}};
     std::uint64_t size = dtype_size_bytes(shape.dtype);
     if (!value.at("shape").is_array()) refuse(name, "shape is not a list");
-    for (const json& dim : value.at("shape")) whole_number(name, dim, "a dimension");
-    for (const json& dim : value.at("shape")) {
+    for (const Json& dim : value.at("shape")) whole_number(name, dim, "a dimension");
+    for (const Json& dim : value.at("shape")) {
       const auto extent = dim.get<std::uint64_t>();
       if (extent != 0 && size > std::numeric_limits<std::int64_t>::max() / extent)
         refuse(name, str("shape ", value.at("shape").dump(), " has too many elements"));
@@ -190,12 +184,12 @@ class HeaderReader {
     return shape;
   }
 
-  SafetensorsHeader::Place read_tensor(const std::string& name, const json& value) const {
+  SafetensorsHeader::Place read_tensor(const std::string& name, const Json& value) const {
     if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
         !value.contains("shape") || !value.contains("data_offsets"))
       refuse(name, "its entry is not {dtype, shape, data_offsets}");
     const Shape shape = read_shape(name, value);
-    const json& offsets = value.at("data_offsets");
+    const Json& offsets = value.at("data_offsets");
     if (!offsets.is_array() || offsets.size() != 2)
       refuse(name, "data_offsets is not [begin, end]");
     const std::uint64_t begin = whole_number(name, offsets[0], "an offset");

@@ -4,8 +4,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <span>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -20,7 +21,7 @@ struct WindowTransform {
   // Whether windows may reach from one document into the next, or end with a document, whose last
   // one is shorter.
   bool across_documents = true;
-  nlohmann::json settings;  // whatever examples depend on beside tokens and keys: an object
+  Json settings;  // whatever examples depend on beside tokens and keys: an object
 
   // One example's numbers, an array for each of the task's features, which are all s32.
   using Arrays = std::span<const std::span<std::int32_t>>;

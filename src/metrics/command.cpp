@@ -9,9 +9,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
-
 [[noreturn]] void throw_bad(const std::string& command, const std::string& what) {
   throw UsageError(str("--metric-command: '", shortened(command, 80), "' ", what),
                    "it reads JSON lines with prediction and reference, and prints a number, a list "
@@ -19,19 +16,19 @@ using nlohmann::ordered_json;
 }
 
 // The named values that it prints for these examples.
-ordered_json ask(const std::string& command, const JsonValues& predicted, const JsonValues& wanted,
+OrderedJson ask(const std::string& command, const JsonValues& predicted, const JsonValues& wanted,
                  std::span<const std::size_t> examples) {
   std::string input;
   for (const std::size_t i : examples)
-    input += ordered_json{{"prediction", predicted[i]}, {"reference", wanted[i]}}.dump(
-                 -1, ' ', false, json::error_handler_t::replace) +
+    input += OrderedJson{{"prediction", predicted[i]}, {"reference", wanted[i]}}.dump(
+                 -1, ' ', false, JsonInvalidUtf8::replace) +
              "\n";
   const ShellOutput out = run_shell(command, input);
   if (out.status != 0) throw_bad(command, str("ended with status ", out.status));
-  const ordered_json said = ordered_json::parse(out.text, nullptr, false);
+  const OrderedJson said = OrderedJson::parse_or_discard(out.text);
   if (said.is_discarded())
     throw_bad(command, str("printed no JSON: '", shortened(trim(out.text), 80), "'"));
-  return said.is_object() ? said : ordered_json{{"command", said}};
+  return said.is_object() ? said : OrderedJson{{"command", said}};
 }
 
 // Of a list, the numbers that examples have; the mean.
@@ -41,7 +38,7 @@ double mean_of(const std::vector<double>& values, std::span<const std::size_t> e
   return sum / static_cast<double>(examples.size());
 }
 
-double number_in(const std::string& command, const std::string& name, const json& value) {
+double number_in(const std::string& command, const std::string& name, const Json& value) {
   if (!value.is_number())
     throw_bad(command,
               str("says '", name, "' is ", shortened(value.dump(), 40), ", which is no number"));
@@ -56,7 +53,7 @@ std::vector<CommandMetric> command_metrics(const std::string& command, const Jso
   std::vector<std::size_t> all(wanted.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<CommandMetric> out;
-  const ordered_json said = ask(command, predicted, wanted, all);
+  const OrderedJson said = ask(command, predicted, wanted, all);
   for (const auto& [key, value] : said.items()) {
     const std::string name = key;
     if (!value.is_array()) {
@@ -71,7 +68,7 @@ std::vector<CommandMetric> command_metrics(const std::string& command, const Jso
       throw_bad(command, str("gives ", counted(value.size(), "number"), " of '", name, "' for ",
                              counted(wanted.size(), "example")));
     std::vector<double> values;
-    for (const json one : value) values.push_back(number_in(command, name, one));
+    for (const Json one : value) values.push_back(number_in(command, name, one));
     out.push_back(
         {name,
          [values](std::span<const std::size_t> examples) { return mean_of(values, examples); },

@@ -15,7 +15,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using Examples = std::span<const std::size_t>;
 using Texts = std::vector<std::string>;
 
@@ -25,15 +24,15 @@ struct Side {
 };
 
 [[noreturn]] void refuse(const Side& side, std::size_t example, std::string_view wanted) {
-  const json& value = side.values[example];
+  const Json& value = side.values[example];
   throw UsageError(
       str("example ", example + 1, ": the ", side.name, " is ",
-          value.dump(-1, ' ', false, json::error_handler_t::replace), ", not ", wanted),
+          value.dump(-1, ' ', false, JsonInvalidUtf8::replace), ", not ", wanted),
       "choose another metric or another field");
 }
 
 std::string label_at(const Side& side, std::size_t i) {
-  const json& value = side.values[i];
+  const Json& value = side.values[i];
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_integer() || value.is_boolean()) return value.dump();
   refuse(side, i, "a label: a text, a whole number or a boolean");
@@ -50,9 +49,9 @@ std::string text_at(const Side& side, std::size_t i) {
 }
 
 Texts texts_at(const Side& side, std::size_t i, std::string_view wanted) {
-  const json& value = side.values[i];
+  const Json& value = side.values[i];
   if (!value.is_array()) refuse(side, i, wanted);
-  for (const json& text : value)
+  for (const Json& text : value)
     if (!text.is_string()) refuse(side, i, wanted);
   return value.get<Texts>();
 }
@@ -166,7 +165,7 @@ struct ClassScores {
 ClassScores class_scores(const Side& predicted) {
   ClassScores out;
   for (std::size_t i = 0; i < predicted.values.size(); ++i) {
-    const json& all = predicted.values[i];
+    const Json& all = predicted.values[i];
     if (!all.is_object() || all.size() < 2)
       refuse(predicted, i, "probabilities of two classes or more by their names");
     if (i == 0)

@@ -1,17 +1,17 @@
 // Metrics by their names, over predictions and references as JSON holds them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "metrics/classification.h"
 #include "metrics/resample.h"
 
 namespace smelt {
 
-using JsonValues = std::vector<nlohmann::json>;
+using JsonValues = std::vector<Json>;
 
 // In the order to list them.
 std::vector<std::string> metric_names();

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 6> kIgnored{
     "directionality",       "pooler_fc_size",       "pooler_num_attention_heads",
     "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"};
 
-void check_unknown_fields(const nlohmann::json& json, const std::string& where) {
+void check_unknown_fields(const Json& json, const std::string& where) {
   std::vector<std::string> known;
   for (const ConfigField& field : config_fields<BertConfig>()) known.push_back(field.name);
   for (const auto& [key, value] : json.items()) {
@@ -69,7 +69,7 @@ void check_bert_config(const BertConfig& c,
 }
 
 BertConfig parse_bert_config(const std::string& text, const std::string& where) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = Json::parse_or_discard(text);
   if (!json.is_object())
     throw UsageError(str(where, ": not a JSON object"), "it should look like bert_config.json");
   check_unknown_fields(json, where);

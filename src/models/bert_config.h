@@ -4,10 +4,10 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <type_traits>
 
+#include "base/json.h"
 #include "nn/layers.h"
 
 namespace smelt {

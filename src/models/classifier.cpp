@@ -55,11 +55,11 @@ BertConfig encoder_sizes(const Encoder& encoder) {
   return std::get<BertConfig>(encoder);
 }
 
-nlohmann::json encoder_config_json(const Encoder& encoder) {
+Json encoder_config_json(const Encoder& encoder) {
   return std::visit([](const auto& config) { return config_json(config); }, encoder);
 }
 
-Encoder parse_encoder(std::string_view name, const nlohmann::json& config,
+Encoder parse_encoder(std::string_view name, const Json& config,
                       const std::string& where) {
   if (name == "bert") {
     const auto bert = parse_config<BertConfig>(config, where);

@@ -6,11 +6,11 @@
 //   B batch   S sequence   H hidden   C classes
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "base/json.h"
 #include "models/bert_config.h"
 #include "models/electra_config.h"
 #include "models/encoder.h"
@@ -22,9 +22,9 @@ using Encoder = std::variant<BertConfig, ElectraConfig>;
 
 std::string_view encoder_name(const Encoder& encoder);  // "bert", "electra"
 BertConfig encoder_sizes(const Encoder& encoder);
-nlohmann::json encoder_config_json(const Encoder& encoder);
+Json encoder_config_json(const Encoder& encoder);
 // UsageError beginning with `where` for another name than those, or a config that does not fit.
-Encoder parse_encoder(std::string_view name, const nlohmann::json& config,
+Encoder parse_encoder(std::string_view name, const Json& config,
                       const std::string& where);
 
 // Whether parameters of such a name are a head's.

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "nn/scope.h"
 
 namespace smelt {
@@ -38,7 +38,7 @@ struct UpdatedParameter {
 };
 
 struct Optimizer {
-  nlohmann::json settings;      // whatever its updates depend on
+  Json settings;      // whatever its updates depend on
   std::int64_t first_step = 0;  // the first that the schedule is asked for
   std::function<std::vector<Slot>(const Parameter& parameter)> slots;
   std::function<double(const Parameter& parameter)> weight_decay = {};  // empty: takes none

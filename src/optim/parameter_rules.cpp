@@ -55,7 +55,7 @@ OptimizerStep ParameterRules::of(const Parameter& p, OptimizerStep step, double 
   return step;
 }
 
-nlohmann::json ParameterRules::settings() const {
+Json ParameterRules::settings() const {
   return {{"rate", rate_.settings()}, {"decay", decay_.settings()}};
 }
 

@@ -26,7 +26,7 @@ class ParameterRules {
   // The step as the parameter takes it; `decay` is the optimizer's own, for layers without a rule.
   OptimizerStep of(const Parameter& parameter, OptimizerStep step, double decay) const;
 
-  nlohmann::json settings() const;
+  Json settings() const;
 
  private:
   // One value for each layer; empty where no rule matches any.

@@ -100,8 +100,8 @@ RuleValue NameRules::of(const std::string& name, const Dims& dims) const {
       "add a rule for it, or .* = … as the last one");
 }
 
-nlohmann::json NameRules::settings() const {
-  nlohmann::json out = nlohmann::json::array();
+Json NameRules::settings() const {
+  Json out = Json::array();
   for (const Entry& entry : entries_)
     out.push_back(str(entry.text.pattern, " = ", entry.text.expression));
   return out;

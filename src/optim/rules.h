@@ -2,7 +2,6 @@
 // takes eta and the shape of slots.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/expression.h"
+#include "base/json.h"
 #include "nn/scope.h"
 
 namespace smelt {
@@ -46,7 +46,7 @@ class NameRules {
   const std::string& where() const { return where_; }
   bool empty() const { return entries_.empty(); }
   // As they were given, in order.
-  nlohmann::json settings() const;
+  Json settings() const;
 
  private:
   struct Entry {

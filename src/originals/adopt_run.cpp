@@ -1,8 +1,7 @@
 #include "originals/adopt_run.h"
 
-#include <spdlog/spdlog.h>
-
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
 #include "checkpoint/stored_model.h"
@@ -20,17 +19,17 @@ bool has_run(const TensorflowCheckpoint& checkpoint) {
 
 }  // namespace
 
-AdoptedRun::AdoptedRun(const std::string& model_dir, const nlohmann::json& model) {
+AdoptedRun::AdoptedRun(const std::string& model_dir, const Json& model) {
   together_now("adopt").led("alone", [&] { adopt(model_dir, model); });
 }
 
-void AdoptedRun::adopt(const std::string& model_dir, const nlohmann::json& model) {
+void AdoptedRun::adopt(const std::string& model_dir, const Json& model) {
   const auto prefix = tensorflow_prefix(model_dir);
   if (!prefix) return;
   const TensorflowCheckpoint checkpoint(*prefix);
   const auto step = checkpoint.global_step();
   if (!has_run(checkpoint) || latest_checkpoint(model_dir).value_or(-1) >= *step) return;
-  spdlog::info("going on from {}, the checkpoint of step {} that TensorFlow wrote", *prefix, *step);
+  log_info("going on from {}, the checkpoint of step {} that TensorFlow wrote", *prefix, *step);
   path_ = join_path(model_dir, str("checkpoint-", *step));
   // Not the config beside it: the model may be refused.
   convert_checkpoint({.from = *prefix, .to = *path_, .model = model, .beside = false});
@@ -42,7 +41,7 @@ AdoptedRun::~AdoptedRun() {
     const FolderLock lock(parent_path(*path_), "adopted");  // else a run has begun with it
     remove_checkpoint(*path_);
   } catch (const std::exception& error) {
-    spdlog::warn("{}, which no run took, could not be removed: {}", *path_, error.what());
+    log_warning("{}, which no run took, could not be removed: {}", *path_, error.what());
   }
 }
 

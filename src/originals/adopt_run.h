@@ -1,9 +1,10 @@
 // A run that an original program began with TensorFlow goes on as one of smelt's.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -13,7 +14,7 @@ namespace smelt {
 // stays what it is. Of several processes one does so.
 class AdoptedRun {
  public:
-  AdoptedRun(const std::string& model_dir, const nlohmann::json& model);
+  AdoptedRun(const std::string& model_dir, const Json& model);
   AdoptedRun(const AdoptedRun&) = delete;
   AdoptedRun& operator=(const AdoptedRun&) = delete;
   ~AdoptedRun();
@@ -21,7 +22,7 @@ class AdoptedRun {
   void keep() { path_.reset(); }
 
  private:
-  void adopt(const std::string& model_dir, const nlohmann::json& model);
+  void adopt(const std::string& model_dir, const Json& model);
 
   std::optional<std::string> path_;  // of the checkpoint, while it may go away
 };

@@ -1,13 +1,12 @@
 #include "originals/bert_run.h"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
@@ -92,9 +91,9 @@ void say_features(const Task& task, std::int64_t batch_size) {
     if (dims.empty()) dims.push_back(1);  // as the records have it
     dims.insert(dims.begin(), batch_size);
   }
-  spdlog::info("*** Features ***");
+  log_info("*** Features ***");
   for (const auto& [name, dims] : shapes)
-    spdlog::info("  name = {}, shape = {}", name, python_shape(dims));
+    log_info("  name = {}, shape = {}", name, python_shape(dims));
 }
 
 // The names of a TensorFlow checkpoint's variables, or of other weights'.
@@ -113,10 +112,10 @@ void say_variables(const BertRunFlags& f, const TrainJob& job) {
   std::set<std::string> given;
   if (!f.init_checkpoint.empty()) given = names_of(f.init_checkpoint);
   const StateLayout layout = training_program(job, job.on.device).state;
-  spdlog::info("**** Trainable Variables ****");
+  log_info("**** Trainable Variables ****");
   for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
     for (const std::string& name : tensor.stored_names())
-      spdlog::info("  name = {}:0, shape = {}{}", name, python_shape(tensor.shape_of_one().dims),
+      log_info("  name = {}:0, shape = {}{}", name, python_shape(tensor.shape_of_one().dims),
                    given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
 }
 
@@ -129,7 +128,7 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
   }
   const auto description = find_description(files);
   if (vocab.empty() || !exists(vocab) || !description) return;
-  if (description->all.value("lower_case", nlohmann::json()) == true)
+  if (description->all.value("lower_case", Json()) == true)
     warn_of_case(Vocabulary::load(vocab), description->origin);
 }
 
@@ -163,8 +162,8 @@ TrainJob training_job(const BertRunFlags& f, const Task& task) {
 
 void train_run(const BertRunFlags& f, const Task& task, const std::string& config_text) {
   TrainJob job = training_job(f, task);
-  spdlog::info("***** Running training *****");
-  spdlog::info("  Batch size = {}", f.train_batch_size);
+  log_info("***** Running training *****");
+  log_info("  Batch size = {}", f.train_batch_size);
   say_features(task, f.train_batch_size);
   say_variables(f, job);
   if (f.init_checkpoint.empty()) check_not_weights_alone(f.output_dir, "--init_checkpoint");
@@ -191,8 +190,8 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   job.steps = f.max_eval_steps;
   job.repeats = true;
   job.fields = bert_field;
-  spdlog::info("***** Running evaluation *****");
-  spdlog::info("  Batch size = {}", f.eval_batch_size);
+  log_info("***** Running evaluation *****");
+  log_info("  Batch size = {}", f.eval_batch_size);
   std::optional<AdoptedRun> adopted;
   if (!f.do_train) adopted.emplace(f.output_dir, task.settings["model"]);
   if (job.init.empty() && !latest_checkpoint(f.output_dir))
@@ -201,8 +200,8 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
         "add --do_train, or name weights with --init_checkpoint");
   const std::vector<std::string> lines = bert_results(evaluate(job));
   if (adopted) adopted->keep();
-  spdlog::info("***** Eval results *****");
-  for (const std::string& line : lines) spdlog::info("  {}", line);
+  log_info("***** Eval results *****");
+  for (const std::string& line : lines) log_info("  {}", line);
   if (leads_now())
     write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
 }
@@ -229,10 +228,10 @@ void run_bert_pretraining(BertRunFlags& f) {
   const BertConfig model = parse_bert_config(config_text, f.bert_config_file);
   if (!f.init_checkpoint.empty()) check_weights_folder(f.init_checkpoint);
   const std::vector<std::string> files = expand_files(f.input_file, "--input_file");
-  spdlog::info("*** Input Files ***");
-  for (const std::string& file : files) spdlog::info("  {}", file);
+  log_info("*** Input Files ***");
+  for (const std::string& file : files) log_info("  {}", file);
   if (!f.tpu_name.empty() || !f.master.empty())
-    spdlog::info(
+    log_info(
         "--tpu_name and --master are not used: the program runs on the machine that has "
         "the TPU");
   const Task task = task_of_run(f, model);

@@ -1,10 +1,9 @@
 #include "originals/cmd_jestimator.h"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "console/original_flags.h"
 #include "originals/jestimator_eval.h"
 #include "originals/jestimator_predict.h"
@@ -32,15 +31,15 @@ const char* name_of(EstimatorMode mode) {
 void run_estimator(JestimatorFlags& f) {
   f.on = f.run.on();
   if (!f.module_config.empty())
-    spdlog::info("module_config {}: smelt has the same defaults itself", f.module_config);
+    log_info("module_config {}: smelt has the same defaults itself", f.module_config);
   if (f.train_shuffle_buf)
-    spdlog::info("train_shuffle_buf {}: smelt shuffles all windows of an epoch",
+    log_info("train_shuffle_buf {}: smelt shuffles all windows of an epoch",
                  *f.train_shuffle_buf);
-  if (f.profiler_port) spdlog::warn("profiler_port {} is not used", *f.profiler_port);
+  if (f.profiler_port) log_warning("profiler_port {} is not used", *f.profiler_port);
   const StartingPoint start = starting_point(f);
   const EstimatorMode mode = mode_of(f, start);
   check_replays(f.own, mode == EstimatorMode::train, "--mode=train");
-  if (f.mode.empty()) spdlog::info("mode {}, by the patterns that are given", name_of(mode));
+  if (f.mode.empty()) log_info("mode {}, by the patterns that are given", name_of(mode));
   switch (mode) {
     case EstimatorMode::train:
       return train_jestimator(f, start);

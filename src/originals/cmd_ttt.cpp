@@ -1,13 +1,12 @@
 #include "originals/cmd_ttt.h"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "console/form_flags.h"
 #include "console/number_check.h"
 #include "console/original_flags.h"
@@ -36,7 +35,7 @@ RunOn devices_for(const TttJob& job) {
     throw UsageError(str("--use_tpu: no TPU is on this machine, only ", on.device),
                      "run it on the TPU's own machine, or leave --use_tpu out");
   if (job.flags.tpu_address != TttFlags().tpu_address)
-    spdlog::info("tpu_address {}: the TPU of this machine is used, which needs no address",
+    log_info("tpu_address {}: the TPU of this machine is used, which needs no address",
                  job.flags.tpu_address);
   return on;
 }

@@ -30,11 +30,11 @@ std::string saved_hparams(const AskFlags& f, const std::string& command) {
   if (!exists(path))
     throw UsageError(str(command, ": ", path, " is not there: no run has begun in it"),
                      "correct --data-dir and --model-name, or give the run's --hparams");
-  auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  auto saved = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   if (!saved.is_object())
     throw UsageError(str(command, ": ", path, " is no JSON object"), "give the run's --hparams");
   saved["model_dir"] = model_dir;
-  const nlohmann::json vocab = saved.value("vocab_file", nlohmann::json());
+  const Json vocab = saved.value("vocab_file", Json());
   if (vocab.is_string() && !exists(vocab.get<std::string>())) saved.erase("vocab_file");
   return saved.dump();
 }

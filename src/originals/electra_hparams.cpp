@@ -1,12 +1,11 @@
 #include "originals/electra_hparams.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "base/choice.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "format/config.h"
 #include "store/file.h"
@@ -15,8 +14,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char* kHparams = "--hparams";
 constexpr const char* kOverrides = "model_hparam_overrides";
@@ -31,44 +28,38 @@ std::string place_in(const std::string& text, std::size_t byte) {
 }
 
 // Of two values of one name JSON's readers take the last.
-json parse_once_named(const std::string& text, const std::string& where) {
-  std::vector<std::set<std::string>> names;  // of the objects that are open
-  return json::parse(text, [&](int, json::parse_event_t event, const json& parsed) {
-    if (event == json::parse_event_t::object_start) names.emplace_back();
-    if (event == json::parse_event_t::object_end) names.pop_back();
-    if (event == json::parse_event_t::key && !names.back().insert(parsed).second)
-      throw UsageError(str(where, ": '", parsed.get<std::string>(), "' is given twice"),
-                       "give it once");
-    return true;
+Json parse_once_named(const std::string& text, const std::string& where) {
+  return Json::parse(text, [&](int, const std::string& name) {
+    throw UsageError(str(where, ": '", name, "' is given twice"), "give it once");
   });
 }
 
-json parse_object(const std::string& given) {
+Json parse_object(const std::string& given) {
   const bool is_path = given.ends_with(".json");
   const std::string text = is_path ? read_file(given, kSmallFileBytes) : given;
   const std::string where = is_path ? str(kHparams, " ", given) : kHparams;
   try {
-    json object = parse_once_named(text, where);
+    Json object = parse_once_named(text, where);
     if (object.is_object()) {
       object.erase(kContinuedFrom);  // a run's own file of them may be given
       return object;
     }
     throw UsageError(str(where, ": JSON, but ", object.type_name(), " instead of an object"),
                      R"(give {"name": value, …})");
-  } catch (const json::parse_error& error) {
+  } catch (const JsonParseError& error) {
     if (!is_path && text.find('{') == std::string::npos && exists(text))
       throw UsageError(str(where, ": ", text, " is no JSON, and a file's name must end in .json"),
                        "rename the file");
     throw UsageError(
         str(where, ": no JSON at ", place_in(text, error.byte)),
         R"(give {"name": value, …} with quotes as here, or a path that ends in .json)");
-  } catch (const json::out_of_range& error) {
+  } catch (const JsonRangeError& error) {
     throw UsageError(str(where, ": a number is out of range (", error.what(), ")"),
                      "correct the value");
   }
 }
 
-void check_known(const json& object, const std::vector<ConfigField>& fields,
+void check_known(const Json& object, const std::vector<ConfigField>& fields,
                  std::initializer_list<std::string> more, const std::string& where) {
   std::vector<std::string> known(more);
   for (const ConfigField& field : fields) known.push_back(field.name);
@@ -78,7 +69,7 @@ void check_known(const json& object, const std::vector<ConfigField>& fields,
 }
 
 // Python's None is the default; 1e6 is a whole number.
-json normal(json object, const std::vector<ConfigField>& fields) {
+Json normal(Json object, const std::vector<ConfigField>& fields) {
   for (const char* name : {"embedding_size", "tpu_job_name", "tpu_name", "tpu_zone", "gcp_project"})
     if (object.contains(name) && object[name].is_null()) object.erase(name);
   if (object.contains("keep_checkpoint_max") && object["keep_checkpoint_max"].is_null())
@@ -106,7 +97,7 @@ void check_model_name(const std::string& name) {
                      "give a name, such as small");
 }
 
-json defaults(const std::string& data_dir, const std::string& model_name) {
+Json defaults(const std::string& data_dir, const std::string& model_name) {
   ElectraHparams h;
   h.pretrain_tfrecords = join_path(data_dir, "pretrain_tfrecords/pretrain_data.tfrecord*");
   h.vocab_file = join_path(data_dir, "vocab.txt");
@@ -116,7 +107,7 @@ json defaults(const std::string& data_dir, const std::string& model_name) {
 
 // Table 6 of the paper, which the original has in a comment. Its embeddings are as wide as the
 // hidden states, which an embedding_size of 0 is.
-json paper_values(const json& given) {
+Json paper_values(const Json& given) {
   const std::string size = given.value("model_size", "small");
   if (size == "base")
     return {{"max_seq_length", 512},
@@ -128,10 +119,10 @@ json paper_values(const json& given) {
             {"learning_rate", 2e-4},
             {"mask_prob", 0.25},
             {"train_batch_size", 2048}};
-  return json::object();
+  return Json::object();
 }
 
-json debug_values() {
+Json debug_values() {
   return {{"train_batch_size", 8},
           {"num_train_steps", 20},
           {"eval_batch_size", 4},
@@ -139,7 +130,7 @@ json debug_values() {
           {"num_eval_steps", 2}};
 }
 
-void check_ranges(const ElectraHparams& h, const json& values) {
+void check_ranges(const ElectraHparams& h, const Json& values) {
   const auto at_least = [&](const char* name, double least) {
     const double value = values.at(name);
     if (!(value >= least && std::isfinite(value)))
@@ -159,8 +150,8 @@ void check_ranges(const ElectraHparams& h, const json& values) {
         R"(one of them: {"do_train": false, "do_eval": true} evaluates)");
 }
 
-json check_overrides(const json& given) {
-  const json overrides = given.value(kOverrides, json::object());
+Json check_overrides(const Json& given) {
+  const Json overrides = given.value(kOverrides, Json::object());
   const std::string where = str(kHparams, ": ", kOverrides);
   if (!overrides.is_object())
     throw UsageError(str(where, " is ", overrides.dump(), ", not an object"),
@@ -176,15 +167,15 @@ ElectraRunConfig parse_electra_hparams(const std::string& text, const std::strin
                                        const std::string& model_name) {
   check_model_name(model_name);
   const auto fields = config_fields<ElectraHparams>();
-  const json raw = parse_object(text);
+  const Json raw = parse_object(text);
   check_known(raw, fields, {kOverrides}, kHparams);
-  const json given = normal(raw, fields);
+  const Json given = normal(raw, fields);
   parse_config<ElectraHparams>(given, kHparams);  // the kinds, before any is looked at
-  json values = defaults(data_dir, model_name);
+  Json values = defaults(data_dir, model_name);
   choose<int>(str(kHparams, ": model_size"), given.value("model_size", "small"),
               {{"small", 0}, {"base", 1}, {"large", 2}});
   ElectraRunConfig out;
-  const json of_size = paper_values(given);
+  const Json of_size = paper_values(given);
   values.update(of_size);
   if (given.value("debug", false)) values.update(debug_values());
   values.update(given);
@@ -212,13 +203,13 @@ Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) 
                          lines, " lines"),
                      str(R"(give "vocab_size": )", lines));
   if (vocab_size > lines)
-    spdlog::info("vocab_size {}: the last {} have no line in {}", vocab_size,
+    log_info("vocab_size {}: the last {} have no line in {}", vocab_size,
                  counted(vocab_size - lines, "row"), h.vocab_file);
   return vocabulary;
 }
 
 ElectraTask electra_task_settings(const ElectraHparams& h) {
-  json model = {{"size", h.model_size},
+  Json model = {{"size", h.model_size},
                 {"vocab_size", h.vocab_size},
                 {"embedding_size", h.embedding_size},
                 {"generator_layers", h.generator_layers},

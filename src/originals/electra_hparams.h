@@ -2,10 +2,10 @@
 // --hparams gives them.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "models/electra_config.h"
 #include "tasks/electra_task.h"
 #include "tokenize/vocabulary.h"
@@ -30,7 +30,7 @@ struct ElectraHparams {
   std::int64_t num_tpu_cores = 1;
   std::string tpu_job_name, tpu_name, tpu_zone, gcp_project;
   std::string pretrain_tfrecords, vocab_file, model_dir, results_txt, results_pkl;
-  nlohmann::json model_hparam_overrides = nlohmann::json::object();  // of ElectraConfig
+  Json model_hparam_overrides = Json::object();  // of ElectraConfig
 };
 
 // All but model_hparam_overrides.

@@ -1,7 +1,5 @@
 #include "originals/electra_run.h"
 
-#include <spdlog/spdlog.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <memory>
 
 #include "ask/evaluate.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "console/answers.h"
@@ -51,10 +50,10 @@ struct EarlierRun {
     const std::string path = saved_hparams_path(h.model_dir);
     is_known = exists(path);
     if (!is_known) return;
-    const auto saved = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+    const auto saved = Json::parse_or_discard(read_file(path, kSmallFileBytes));
     if (!saved.is_object()) return;
     const auto whole = [&](const char* name) -> std::int64_t {
-      const nlohmann::json value = saved.value(name, nlohmann::json(0));
+      const Json value = saved.value(name, Json(0));
       if (value.is_number_integer()) return value;
       throw UsageError(str(path, ": ", name, " is ", value.dump(), ", not a whole number"),
                        "correct it, or remove the file");
@@ -64,7 +63,7 @@ struct EarlierRun {
   }
 
   static void save(const ElectraHparams& h, std::int64_t continued_from) {
-    nlohmann::json out = config_json(h);
+    Json out = config_json(h);
     out["model_hparam_overrides"] = h.model_hparam_overrides;
     out[kContinuedFrom] = continued_from;
     write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
@@ -116,13 +115,13 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
   const double total = static_cast<double>(h.num_train_steps), rest = static_cast<double>(more);
   const double rescaled = h.learning_rate * std::pow(total / rest, h.lr_decay_power);
   if (f.rescale_learning_rate) {
-    spdlog::info("learning_rate {:.6g} instead of {}: the {} after {} {} at {}", rescaled,
+    log_info("learning_rate {:.6g} instead of {}: the {} after {} {} at {}", rescaled,
                  h.learning_rate, counted(more, "step"), run.from, more == 1 ? "begins" : "begin",
                  h.learning_rate);
     return rescaled;
   }
   if (run.begins)
-    spdlog::warn(
+    log_warning(
         "{}: the learning rate decays over all of them and goes on at {:.3g}, not {}; "
         "{}--rescale-learning-rate makes it go on at {} (learning_rate {:.6g})",
         run.is_known ? str("num_train_steps is raised from ", run.from, " to ", h.num_train_steps)
@@ -237,10 +236,10 @@ void run_pretraining(ElectraRunFlags& f) {
   const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
   const ElectraHparams& h = config.hparams;
   if (!config.of_size.empty())
-    spdlog::info("{}: the paper's {}, as --hparams does not say otherwise", h.model_size,
+    log_info("{}: the paper's {}, as --hparams does not say otherwise", h.model_size,
                  join(config.of_size, ", "));
   if (!h.tpu_name.empty())
-    spdlog::info("tpu_name {} is not used: the program runs on the machine that has the TPU",
+    log_info("tpu_name {} is not used: the program runs on the machine that has the TPU",
                  h.tpu_name);
   f.on = f.run.on(h.use_tpu ? std::optional(h.num_tpu_cores) : std::nullopt);
   check_replays(f.own, h.do_train, "do_train in --hparams");

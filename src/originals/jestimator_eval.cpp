@@ -1,7 +1,5 @@
 #include "originals/jestimator_eval.h"
 
-#include <spdlog/spdlog.h>
-
 #include <array>
 #include <charconv>
 #include <iostream>
@@ -12,6 +10,7 @@
 #include "ask/follow.h"
 #include "base/choice.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
 #include "store/file.h"
@@ -39,13 +38,13 @@ EvaluateJob evaluation_job(const JestimatorFlags& f) {
 std::vector<MeasuredValue> logged(const Evaluation& evaluation) {
   std::vector<MeasuredValue> metrics = valid_metrics(evaluation);
   for (const MeasuredValue& m : metrics)
-    spdlog::info("{}: {:f} at step {}", m.name, m.value, evaluation.global_step);
+    log_info("{}: {:f} at step {}", m.name, m.value, evaluation.global_step);
   return metrics;
 }
 
 void read_only(const Evaluator& evaluator) {
   evaluator.scorer().read();
-  spdlog::info("dry run: {} batches read, nothing computed", evaluator.scorer().batches());
+  log_info("dry run: {} batches read, nothing computed", evaluator.scorer().batches());
 }
 
 // A metric whose best checkpoints are kept, with the score beside them: a lowest one's as its
@@ -112,7 +111,7 @@ class Follower {
   std::optional<std::int64_t> last_evaluated() {
     if (exists(last_file()))
       last_ = step_of(path_name(trim(read_file(last_file(), kSmallFileBytes))));
-    spdlog::info("waiting for checkpoints in {}", flags_.model_dir);
+    log_info("waiting for checkpoints in {}", flags_.model_dir);
     return last_;
   }
 
@@ -129,7 +128,7 @@ class Follower {
       if ((step > steps.front() || oldest_stays || is_last(step)) && (!last_ || step > *last_))
         return step;
     if (!last_ && steps.size() == 1 && !std::exchange(told_, true))
-      spdlog::info("its only checkpoint is left out: training may remove it while it is evaluated");
+      log_info("its only checkpoint is left out: training may remove it while it is evaluated");
     return std::nullopt;
   }
 
@@ -140,7 +139,7 @@ class Follower {
 
   std::vector<Scalar> evaluate(const std::string& path) {
     const TrainedModel model = load_jestimator("eval", path, flags_);
-    spdlog::info("evaluating {}", path);
+    log_info("evaluating {}", path);
     const auto metrics = logged(evaluator_(model));
     for (const BestOf& best : best_) keep_if_best(best, metrics, model.checkpoint);
     return scalars_of(metrics);
@@ -160,7 +159,7 @@ class Follower {
                     const SlicedCheckpoint& checkpoint) const {
     const auto found = std::ranges::find(metrics, best.metric, &MeasuredValue::name);
     if (!best.before().is_beaten_by(found->value)) return;
-    spdlog::info("the {} {} so far: {:f}", best.best == Best::highest ? "highest" : "lowest",
+    log_info("the {} {} so far: {:f}", best.best == Best::highest ? "highest" : "lowest",
                  best.metric, found->value);
     SlicedTensors parameters;  // without the optimizer's slots, as the original keeps them
     for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
@@ -186,7 +185,7 @@ void evaluate_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   const Evaluator evaluator(evaluation_job(f));
   if (f.dry_run) return read_only(evaluator);
   const TrainedModel model = load_jestimator("eval", start.path, f);
-  if (model.checkpoint.step == 0) spdlog::warn("{} is of step 0: not trained", model.where);
+  if (model.checkpoint.step == 0) log_warning("{} is of step 0: not trained", model.where);
   const Evaluation evaluation = evaluator(model);
   std::cout << "global_step = " << evaluation.global_step << "\n";
   for (const MeasuredValue& m : logged(evaluation)) std::cout << m.name << " = " << m.value << "\n";

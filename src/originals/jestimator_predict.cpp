@@ -1,13 +1,12 @@
 #include "originals/jestimator_predict.h"
 
-#include <spdlog/spdlog.h>
-
 #include <cmath>
 #include <functional>
 #include <iostream>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "data/example_source.h"
 #include "state/compiled_step.h"
@@ -87,7 +86,7 @@ class Predictor {
 void warn_of_unused(const JestimatorFlags& f) {
   if (f.run.devices.value_or(1) > 1 || f.num_partitions > 1 || !f.model_parallel_submesh.empty() ||
       f.run.compute.precision == Precision::bf16)
-    spdlog::warn(
+    log_warning(
         "predict runs on one device, in f32: --devices, --num_partitions, "
         "--model_parallel_submesh and --precision bf16 are not used");
 }
@@ -104,10 +103,10 @@ void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
     else
       std::cout << lines << std::flush;
   });
-  if (f.dry_run) spdlog::info("dry run: the examples were read, nothing computed");
+  if (f.dry_run) log_info("dry run: the examples were read, nothing computed");
   if (!file) return;
   file->commit();
-  spdlog::info("written: {}", f.output);
+  log_info("written: {}", f.output);
 }
 
 }  // namespace smelt

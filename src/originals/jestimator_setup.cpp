@@ -1,8 +1,7 @@
 #include "originals/jestimator_setup.h"
 
-#include <spdlog/spdlog.h>
-
 #include "base/choice.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "recipe/pipeline.h"
 #include "store/folder.h"
@@ -92,14 +91,14 @@ EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start)
 StartingPoint starting_point(const JestimatorFlags& f) {
   if (!f.model_dir.empty()) {
     if (!f.checkpoint_path.empty() && lies_in(parent_path(f.checkpoint_path), f.model_dir)) {
-      spdlog::info(
+      log_info(
           "checkpoint_path {} lies in model_dir and is used before any other there: leave "
           "it out to go on from the newest",
           f.checkpoint_path);
       return {.path = f.checkpoint_path, .own = true};
     }
     if (const auto newest = latest_checkpoint(f.model_dir)) {
-      spdlog::info("the newest checkpoint in model_dir is {}{}",
+      log_info("the newest checkpoint in model_dir is {}{}",
                    committed_path(f.model_dir, *newest),
                    f.checkpoint_path.empty() ? "" : "; checkpoint_path is not used");
       return {.path = f.model_dir, .own = true, .newest = true};
@@ -158,10 +157,10 @@ JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
 
 TrainedModel load_jestimator(std::string_view command, const std::string& path,
                              const JestimatorFlags& f) {
-  const nlohmann::json settings = jestimator_bert_task(jestimator_task_of(f)).settings;
+  const Json settings = jestimator_bert_task(jestimator_task_of(f)).settings;
   TrainedModel out =
       load_trained_model(command, path, settings["model"], "", true, jestimator_fields("eval"));
-  const auto objective = out.checkpoint.state.value("objective", nlohmann::json::object());
+  const auto objective = out.checkpoint.state.value("objective", Json::object());
   const auto mask = objective.value("mask_token_id", *f.mask_token_id);
   if (mask != *f.mask_token_id)
     throw UsageError(

@@ -1,12 +1,11 @@
 #include "originals/jestimator_train.h"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 #include <limits>
 #include <memory>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/layout.h"
 #include "console/answers.h"
 #include "data/example_source.h"
@@ -20,14 +19,12 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 // What a run leaves beside its checkpoints for the runs that go on from it.
 std::string run_file(const JestimatorFlags& f) { return join_path(f.model_dir, "jestimator.json"); }
 
 std::optional<std::int64_t> seed_of_earlier(const JestimatorFlags& f) {
   if (!exists(run_file(f))) return std::nullopt;
-  const json saved = json::parse(read_file(run_file(f), kSmallFileBytes), nullptr, false);
+  const Json saved = Json::parse_or_discard(read_file(run_file(f), kSmallFileBytes));
   if (!saved.is_object() || !saved.contains("random_seed")) return std::nullopt;
   return saved.value("random_seed", std::int64_t{0});
 }
@@ -36,12 +33,12 @@ std::int64_t seed_for(const JestimatorFlags& f, const StartingPoint& start) {
   if (f.random_seed) return *f.random_seed;
   if (start.own)
     if (const auto seed = seed_of_earlier(f)) {
-      spdlog::info("random seed {}, as this run has begun with", *seed);
+      log_info("random seed {}, as this run has begun with", *seed);
       return *seed;
     }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::int64_t seed = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  spdlog::info("random seed {}, by the clock; --random_seed={} repeats this run", seed, seed);
+  log_info("random seed {}, by the clock; --random_seed={} repeats this run", seed, seed);
   return seed;
 }
 
@@ -51,7 +48,7 @@ std::int64_t step_before(const JestimatorFlags& f, const StartingPoint& start) {
   const auto step = step_of(path_name(start.path));
   if (start.own) {
     const auto newest = start.newest ? load_latest_state(start.path) : std::nullopt;
-    const json state = newest ? newest->state : checkpoint_state(start.path);
+    const Json state = newest ? newest->state : checkpoint_state(start.path);
     return state.value("steps_before", std::int64_t{0});
   }
   if (!f.train_load_step) return 0;
@@ -64,7 +61,7 @@ std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const Starti
   if (!f.train_epochs) return std::nullopt;
   const auto examples = static_cast<std::int64_t>(job.source->epoch_size()) * *f.train_epochs;
   const std::int64_t steps = examples / f.train_batch_size;
-  spdlog::info("{} epochs of {} examples are {} steps", *f.train_epochs, job.source->epoch_size(),
+  log_info("{} epochs of {} examples are {} steps", *f.train_epochs, job.source->epoch_size(),
                steps);
   return step_before(f, start) + steps;
 }
@@ -85,14 +82,14 @@ void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
   const auto ids = first.arrays.front().values<std::int32_t>();
   const auto found = std::ranges::count(ids, *f.mask_token_id);
   if (found > 0)
-    spdlog::warn(
+    log_warning(
         "mask_token_id {} is {} of the first {} tokens of {}: is it the vocabulary's mask?",
         *f.mask_token_id, found, ids.size(), job.data);
 }
 
 void warn_of_saves_that_never_are(const JestimatorFlags& f) {
   if (f.save_every_steps && *f.save_every_steps % f.check_every_steps != 0)
-    spdlog::warn(
+    log_warning(
         "--save_every_steps {} is no multiple of --check_every_steps {}: what is saved "
         "there is kept only at multiples of both",
         *f.save_every_steps, f.check_every_steps);
@@ -149,17 +146,17 @@ void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   std::vector<ParameterScale> parameters;  // at the newest check
   if (!job.dry_run)
     job.accepted = [&] {
-      write_file(run_file(f), json{{"random_seed", job.config.seed}}.dump() + "\n");
+      write_file(run_file(f), Json{{"random_seed", job.config.seed}}.dump() + "\n");
     };
   job.checked = [&](const TrainCheck& check) {
     if (check.parameters.empty()) return;  // of several processes each has some of them
-    if (parameters.empty()) spdlog::info("{}", table_of(check.parameters));
+    if (parameters.empty()) log_info("{}", table_of(check.parameters));
     parameters = check.parameters;
   };
   const TrainSummary s = train(job);
   if (job.dry_run) return;
-  if (!parameters.empty()) spdlog::info("{}", table_of(parameters));
-  spdlog::info("training finished at step {}", s.last_step);
+  if (!parameters.empty()) log_info("{}", table_of(parameters));
+  log_info("training finished at step {}", s.last_step);
 }
 
 }  // namespace smelt

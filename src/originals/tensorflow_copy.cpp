@@ -1,7 +1,6 @@
 #include "originals/tensorflow_copy.h"
 
-#include <spdlog/spdlog.h>
-
+#include "base/log.h"
 #include "base/str.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
@@ -20,7 +19,7 @@ void leave_copy(const std::string& model_dir) {
   if (exists(append_to_path(prefix, kBundleIndexSuffix))) return;
   convert_checkpoint(
       {.from = committed_path(model_dir, *step), .to = prefix, .form = ModelForm::tensorflow});
-  spdlog::info(
+  log_info(
       "{} is the same checkpoint for TensorFlow; `smelt convert {} {}` makes one of an "
       "earlier step",
       prefix, join_path(model_dir, "checkpoint-<step>"), join_path(model_dir, "model.ckpt-<step>"));

@@ -205,7 +205,7 @@ FieldValues ttt_recipe(const TttFlags& f, const std::string& device, std::int64_
   return out;
 }
 
-nlohmann::ordered_json ttt_arguments(const TttFlags& f, std::int64_t devices) {
+OrderedJson ttt_arguments(const TttFlags& f, std::int64_t devices) {
   return {{"model_select", f.model_select},
           {"data_path", f.data_path},
           {"dataset_name", f.dataset_name},

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -32,6 +33,6 @@ std::string ttt_output(const TttFlags& flags);
 std::map<std::string, std::string> ttt_recipe(const TttFlags& flags, const std::string& device,
                                               std::int64_t devices);
 // args.json.
-nlohmann::ordered_json ttt_arguments(const TttFlags& flags, std::int64_t devices);
+OrderedJson ttt_arguments(const TttFlags& flags, std::int64_t devices);
 
 }  // namespace smelt

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,14 +10,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <iomanip>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/figures.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/parallel.h"
 #include "base/stop_signal.h"
@@ -32,7 +32,6 @@ namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr double kProcessBytes = 4e9;  // of memory that a compilation takes, about
 
@@ -173,7 +172,7 @@ std::string name_of(const CompileRequest& request) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * std::uint64_t{0x100000001b3};
   std::string topology = request.topology;
   std::ranges::replace(topology, ':', '-');
-  return str("3-", topology, "-", key.size(), "-", std::hex, crc32c(key), "-", hash, ".json");
+  return str("3-", topology, "-", key.size(), "-", hex(crc32c(key)), "-", hex(hash), ".json");
 }
 
 Json to_json(const Compiled& c) {
@@ -232,7 +231,7 @@ Compiled TpuCompiles::kept_or_made(const CompileRequest& request) const {
     make_folders(folder_);
     write_file(path, to_json(compiled).dump(2) + "\n");
   } catch (const Error& error) {
-    spdlog::warn("the plan is not kept: {}", error.what());
+    log_warning("the plan is not kept: {}", error.what());
   }
   return compiled;
 }
@@ -256,7 +255,7 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
     late.problem = str("not compiled within ", limits_.each.count(), " s");
     return late;
   }
-  const Json figures = Json::parse(read_file(out), nullptr, false);
+  const Json figures = Json::parse_or_discard(read_file(out));
   Compiled compiled = *status == 0 && figures.is_object() ? from_figures(figures)
                                                           : from_errors(read_file(err), *status);
   compiled.compile_seconds = seconds_since(begin);

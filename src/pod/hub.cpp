@@ -1,7 +1,6 @@
 #include "pod/hub.h"
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "pod/connection.h"
 #include "pod/hello.h"
 #include "pod/hub_server.h"
@@ -39,8 +39,8 @@ PodReply parse_reply(const std::string& payload) {
 }  // namespace
 
 void leave_at_once(const PodEnd& end) {
-  spdlog::error("{}", end.text);
-  spdlog::default_logger()->flush();
+  log_error("{}", end.text);
+  flush_log();
   ::_exit(end.exit_code);
 }
 
@@ -301,9 +301,9 @@ void Hub::bye() {
     if (gone.wait_for(state_->options.times.exit) == std::future_status::ready)
       gone.get();
     else
-      spdlog::warn("pod: not all hosts have ended");
+      log_warning("pod: not all hosts have ended");
   } catch (const SystemError& error) {
-    spdlog::warn("{}", error.what());
+    log_warning("{}", error.what());
   }
 }
 

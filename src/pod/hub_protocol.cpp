@@ -1,11 +1,11 @@
 // What the hub does at each frame and as time passes.
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <map>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "pod/hub_server.h"
 
@@ -79,7 +79,7 @@ void HubServer::handle_hello(Peer& peer, const Frame& frame) {
   const Hello hello = parse_hello(frame.payload);
   const auto refusal = refusal_of(own_, proof_of(secret_, peer.nonce, hello.rank), hello);
   if (refusal) {
-    spdlog::warn("{}", refusal->text);
+    log_warning("{}", refusal->text);
     refused_ = refusal->text;
     const bool has_place = refusal->of_ours && hello.rank >= 0 && hello.rank < own_.size;
     if (refusal->of_ours && !begun_ && !misfit_) misfit_ = {refusal->text, Clock::now()};
@@ -88,7 +88,7 @@ void HubServer::handle_hello(Peer& peer, const Frame& frame) {
   if (const Peer* there = member(hello.rank); there != nullptr || begun_) {
     refused_ = str("pod: ", name_of(hello), " comes to the place of ",
                    there != nullptr ? name_of(there->hello) : "one that has left");
-    spdlog::warn("{}", refused_);
+    log_warning("{}", refused_);
     return say_no(peer, FrameKind::taken, refused_, 0);
   }
   peer.hello = hello;
@@ -184,12 +184,12 @@ void HubServer::find_dead(Clock::time_point now) {
 void HubServer::say_waiting(Clock::time_point now) {
   next_say_ = now + times_.say;
   if (!begun_) {
-    spdlog::info("pod: waits since {} for hosts {} of {}", whole_seconds(now - began_),
+    log_info("pod: waits since {} for hosts {} of {}", whole_seconds(now - began_),
                  join(not_here(), ", "), own_.size);
     return;
   }
-  for (const std::string& text : gathers_.waiting(now, times_.say)) spdlog::warn("pod: {}", text);
-  for (const std::string& text : standstill(now)) spdlog::warn("pod: {}", text);
+  for (const std::string& text : gathers_.waiting(now, times_.say)) log_warning("pod: {}", text);
+  for (const std::string& text : standstill(now)) log_warning("pod: {}", text);
 }
 
 // Nobody has begun anything new for a while, and not all do the same: those who do what the fewest

@@ -1,7 +1,6 @@
 #include "pod/hub_server.h"
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "pod/socket.h"
 
 namespace smelt {
@@ -40,7 +40,7 @@ HubServer::HubServer(int listener, Hello own, const PodOptions& options)
 HubServer::~HubServer() {
   stop_ = true;
   const std::uint64_t one = 1;
-  if (::write(wake_, &one, sizeof one) < 0) spdlog::debug("pod: the hub's thread is not woken");
+  if (::write(wake_, &one, sizeof one) < 0) log_debug("pod: the hub's thread is not woken");
   thread_.join();
   ::close(wake_);
   ::close(listener_);

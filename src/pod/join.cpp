@@ -1,7 +1,6 @@
 #include "pod/join.h"
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "pod/socket.h"
 
 namespace smelt {
@@ -121,7 +121,7 @@ class Attempts {
           "start it on all hosts, and let them reach this port of each other");
     if (now >= next_say_) {
       next_say_ = now + options_.times.say;
-      spdlog::info("pod: host {} waits for host 0 at {}: {}", own_.rank, text_of(hub_), why_);
+      log_info("pod: host {} waits for host 0 at {}: {}", own_.rank, text_of(hub_), why_);
     }
     std::this_thread::sleep_for(now - began_ < std::chrono::seconds(5)
                                     ? std::chrono::milliseconds(100)
@@ -133,7 +133,7 @@ class Attempts {
     const auto now = Clock::now();
     if (!taken_) {
       taken_ = now;
-      spdlog::warn("{}", text);
+      log_warning("{}", text);
     }
     if (now - *taken_ > options_.times.taken)
       throw UsageError(text, "give each process a rank of its own, or end the other one");

@@ -1,12 +1,11 @@
 #include "recipe/answer_predictions.h"
 
-#include <spdlog/spdlog.h>
-
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "ask/answer_spans.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "examples/question_examples.h"
 #include "metrics/answers.h"
 #include "recipe/pipeline.h"
@@ -21,7 +20,7 @@ namespace {
 constexpr std::size_t kQuestionsAtOnce = 1024;
 
 TextQuestion question_in(const std::string& line, const LineReader& lines) {
-  const auto all = nlohmann::json::parse(line, nullptr, false);
+  const auto all = Json::parse_or_discard(line);
   if (!all.is_object())
     throw UsageError(str(lines.path(), ":", lines.number(), ": not a question"),
                      "make the examples again");
@@ -37,7 +36,7 @@ std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
   const RecipePaths paths(r);
   const std::string file = questions_file(paths.scored);
   if (!exists(file)) {
-    spdlog::warn("eval: no answers are found: {}, the questions of {}, is missing", file,
+    log_warning("eval: no answers are found: {}, the questions of {}, is missing", file,
                  paths.scored);
     return {};
   }
@@ -55,7 +54,7 @@ std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
       sum.exact += score.exact;
       sum.f1 += score.f1;
       out.write(answer_json(questions[i], found[i], may_have_none)
-                    .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                    .dump(-1, ' ', false, JsonInvalidUtf8::replace) +
                 "\n");
     }
     count += static_cast<double>(questions.size());

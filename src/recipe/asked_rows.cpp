@@ -15,14 +15,14 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = OrderedJson;
 
 constexpr std::size_t kAskedAtOnce = 2048;
 
 // As predictions of such a problem are.
 OrderedJson label_json(const Labels& labels, const std::string& label) {
   if (labels.problem == Problem::regression) {
-    const OrderedJson number = OrderedJson::parse(label, nullptr, false);
+    const OrderedJson number = OrderedJson::parse_or_discard(label);
     return number.is_number() ? number : OrderedJson(label);
   }
   if (labels.problem == Problem::multi_label) return label_names(labels.problem, label);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "examples/labelled_rows.h"
 #include "recipe/stored_answers.h"
 
@@ -14,7 +14,7 @@ namespace smelt {
 
 // {"text", "pair", "label", "prediction", "probabilities"} of a classifier's numbers for a row, as
 // far as it has them; of token_labels the words instead, as words_json() has them.
-nlohmann::ordered_json asked_row_json(const LabelledRow& row, bool has_label, const Labels& labels,
+OrderedJson asked_row_json(const LabelledRow& row, bool has_label, const Labels& labels,
                                       const std::vector<float>& numbers);
 
 struct AskedRows {
@@ -42,18 +42,18 @@ class AskedModel {
   // Of the scores that it is told by: "accuracy", "squad-f1", … (metrics/named.h).
   std::string metric() const;
   // A JSON object for each row, {"text", "label", "prediction", …}, in their order.
-  std::vector<nlohmann::ordered_json> say(const AskedRows& rows);
+  std::vector<OrderedJson> say(const AskedRows& rows);
   // Seconds for so many texts of so many tokens, from ids to numbers on the host, with the padding
   // that they are given. The first call compiles.
   double seconds(std::int64_t texts, std::int64_t tokens);
   std::int64_t most_tokens() const;
 
  private:
-  std::vector<nlohmann::ordered_json> say_classes(const LabelledFiles& files,
+  std::vector<OrderedJson> say_classes(const LabelledFiles& files,
                                                   const std::string& what);
-  std::vector<nlohmann::ordered_json> say_answers(const LabelledFiles& files,
+  std::vector<OrderedJson> say_answers(const LabelledFiles& files,
                                                   const std::string& what);
-  std::vector<nlohmann::ordered_json> say_texts(const LabelledFiles& files,
+  std::vector<OrderedJson> say_texts(const LabelledFiles& files,
                                                 const std::string& what);
 
   Options options_;

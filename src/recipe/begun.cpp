@@ -41,8 +41,8 @@ std::vector<std::string> weight_files(const std::string& weights) {
 }
 
 // Those that change what is learned.
-nlohmann::json learned_by(const Recipe& r) {
-  nlohmann::json train = r.sections.at("train"), model = r.sections.at("model");
+Json learned_by(const Recipe& r) {
+  Json train = r.sections.at("train"), model = r.sections.at("model");
   for (const char* free :
        {"init", "device", "devices", "layers", "save", "attention_rows", "logits_mb", "mesh",
         "mesh_rules", "split_slots", "micro_batches", "save_every", "save_minutes", "keep",
@@ -52,7 +52,7 @@ nlohmann::json learned_by(const Recipe& r) {
   return {{"train", train}, {"model", model}};
 }
 
-Stage beginning_of(const Recipe& r, nlohmann::json settings) {
+Stage beginning_of(const Recipe& r, Json settings) {
   std::vector<std::string> files = weight_files(r.train.init);
   for (std::string& file : weight_files(r.model.value("like", "")))
     files.push_back(std::move(file));
@@ -63,7 +63,7 @@ Stage beginning_of(const Recipe& r, nlohmann::json settings) {
           .make = [] {}};
 }
 
-std::optional<std::string> begun_but(const Recipe& r, nlohmann::json settings) {
+std::optional<std::string> begun_but(const Recipe& r, Json settings) {
   if (!latest_checkpoint(RecipePaths(r).model_dir)) return std::nullopt;
   return changed_since(r.out, beginning_of(r, std::move(settings)));
 }
@@ -75,7 +75,7 @@ void note_beginning(const Recipe& r) { note_stage(r.out, beginning_of(r, learned
 std::optional<std::string> begun_otherwise(const Recipe& r) { return begun_but(r, learned_by(r)); }
 
 std::optional<std::string> begun_with_other_weights(const Recipe& r) {
-  return begun_but(r, nlohmann::json::object());
+  return begun_but(r, Json::object());
 }
 
 }  // namespace smelt

@@ -1,10 +1,10 @@
 // model.type: bert.
-#include <spdlog/spdlog.h>
 
 #include <iomanip>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/hugging_face.h"
 #include "examples/bert_examples.h"
 #include "models/bert_config.h"
@@ -201,7 +201,7 @@ Teacher bert_of_words(const Recipe&, const StoredModel& m, HeldModel held) {
 
 void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
-  const nlohmann::json config = config_json(resolved_model(r));
+  const Json config = config_json(resolved_model(r));
   const Checkpoint checkpoint = parameters_of(
       load_trained_model("export", paths.trained, config, paths.vocab, r.eval.averaged).checkpoint);
   HuggingFaceBert bert;
@@ -212,7 +212,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
   export_hugging_face(folder, bert,
                       folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                    : OutputDirectory::Earlier::refused);
-  spdlog::info("export: {} holds step {} for transformers' BertForPreTraining", folder,
+  log_info("export: {} holds step {} for transformers' BertForPreTraining", folder,
                checkpoint.step);
 }
 

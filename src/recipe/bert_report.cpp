@@ -36,7 +36,7 @@ std::string histogram(const std::vector<std::uint64_t>& counts, std::size_t most
   return out;
 }
 
-void put_json(const KindStatistics& statistics, SpecialIds ids, nlohmann::ordered_json& out) {
+void put_json(const KindStatistics& statistics, SpecialIds ids, OrderedJson& out) {
   const BertStatistics& s = of_bert(statistics);
   out["seq_length"] = s.shape.seq_length;
   out["max_predictions"] = s.shape.max_predictions;

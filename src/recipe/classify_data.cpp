@@ -1,13 +1,12 @@
 #include "recipe/classify_data.h"
 
-#include <spdlog/spdlog.h>
-
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "data/description.h"
 #include "examples/labelled_examples.h"
@@ -58,7 +57,7 @@ Labels labels_for(const Recipe& r) {
        count_labels(files_of(r, data.train), out.problem, "data.train")) {
     out.names.push_back(name);
     if (count == 1)
-      spdlog::warn("data.train: class '{}' has one example alone, which is trained on", name);
+      log_warning("data.train: class '{}' has one example alone, which is trained on", name);
   }
   return out;
 }
@@ -81,7 +80,7 @@ std::uint64_t write_questions(const Recipe& r, const Part& part) {
                                                      .windows = windows_of(data),
                                                      .output = part.output,
                                                      .keep_questions = part.scored});
-  spdlog::info(
+  log_info(
       "data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
       counted(s.questions, "question"), part.what, s.without_answer, counted(s.examples, "window"),
       data.seq_length, percent(part_of(s.unknown, s.tokens)),
@@ -101,7 +100,7 @@ std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& par
                                 .seq_length = data.seq_length,
                                 .output = part.output};
   const LabelledSummary s = write_labelled_examples(job);
-  spdlog::info("data: {} of {}: {} of them cut to {} tokens, {} unknown tokens",
+  log_info("data: {} of {}: {} of them cut to {} tokens, {} unknown tokens",
                counted(s.examples, "example"), part.what, percent(part_of(s.cut, s.examples)),
                job.seq_length, percent(part_of(s.unknown, s.tokens)));
   return s.examples;
@@ -125,9 +124,9 @@ void write_overview(const Recipe& r) {
   try {
     write_file(join_path(r.out, kRowOverviewFile),
                row_overview(overview_job(r))
-                   .dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+                   .dump(1, ' ', false, JsonInvalidUtf8::replace));
   } catch (const UsageError& error) {
-    spdlog::warn("data: no overview of the rows: {}", error.what());
+    log_warning("data: no overview of the rows: {}", error.what());
   }
 }
 

@@ -19,7 +19,7 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = OrderedJson;
 
 constexpr std::int64_t kExamplesAtOnce = 4096;
 
@@ -115,7 +115,7 @@ struct ToldExamples {
   std::vector<double> said = {}, is = {};
 
   void add(const OrderedJson& line) {
-    lines += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+    lines += line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
   }
 };
 

@@ -19,17 +19,17 @@ ClassifyJob classify_job(const ClassifyTask& task);
 std::vector<MeasuredValue> write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
 
 // As JSON holds them: a class, a list of classes, or a number; not of token_labels.
-nlohmann::ordered_json said_json(const Labels& labels, std::span<const float> numbers);
+OrderedJson said_json(const Labels& labels, std::span<const float> numbers);
 // The most likely class of each word; one inside an entity that none has begun begins it ("I-"
 // becomes "B-" where there is such a class).
 std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers);
 // What is said of such words, {"words", "prediction", "probabilities", "entities"}: entities where
 // the classes are of BIO. Words behind those that `numbers` are of, which were cut off, are "O"
 // where there is such a class, else null.
-nlohmann::ordered_json words_json(const Labels& labels, std::vector<std::string> words,
+OrderedJson words_json(const Labels& labels, std::vector<std::string> words,
                                   std::span<const float> numbers);
 // {"class": probability, …}; not of token_labels.
-nlohmann::ordered_json probabilities_json(const Labels& labels, std::span<const float> numbers);
+OrderedJson probabilities_json(const Labels& labels, std::span<const float> numbers);
 
 // UsageError for a folder that does not tell its classes.
 ClassifyTask stored_classifier(const StoredModel& model);

@@ -1,5 +1,4 @@
 // model.type: classify.
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -7,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face_classifier.h"
@@ -244,7 +244,7 @@ void export_classifier(const Recipe& r, const std::string& folder) {
       folder, std::move(model), lazy_tensors(checkpoint.tensors),
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                : OutputDirectory::Earlier::refused});
-  spdlog::info("export: {} holds step {} for transformers' {}", folder, checkpoint.step,
+  log_info("export: {} holds step {} for transformers' {}", folder, checkpoint.step,
                classifier_class(task.encoder, task.labels.problem));
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/progress.h"
 #include "base/run_program.h"
 #include "base/stop_signal.h"
@@ -35,7 +35,7 @@ Loaded load_once(const std::string& smelt, const std::string& folder, const std:
           std::ranges::max(job.batches), " --length ", std::ranges::max(job.lengths),
           " --answer-tokens ", answer_tokens, " --device ", shell_word(device));
   const ShellOutput said = run_shell(command, "");
-  const auto json = nlohmann::json::parse(said.text, nullptr, false);
+  const auto json = Json::parse_or_discard(said.text);
   if (said.status != 0 || !json.is_object())
     throw SystemError(str("compress: a process that loads ", folder, " ended with status ",
                           said.status, ": its words are above"));

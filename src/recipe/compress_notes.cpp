@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = OrderedJson;
 
 constexpr double kBusy = 1.5;  // load above which times say little
 

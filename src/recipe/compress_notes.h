@@ -2,13 +2,13 @@
 // what was not measured.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace smelt {
 
 // Adds "not_given" (sentences) to each model and "not_measured" to the report, and "beaten" where
 // another row is at least as right and as small, or as fast, and better in one of the two:
 // {"bytes": …, "latency": …}.
-void add_compress_notes(nlohmann::ordered_json& report);
+void add_compress_notes(OrderedJson& report);
 
 }  // namespace smelt

@@ -1,13 +1,12 @@
 #include "recipe/compress_report.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/words.h"
 #include "compress/facts.h"
@@ -19,7 +18,7 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = OrderedJson;
 
 constexpr std::size_t kChangedRows = 20;
 constexpr int kLoads = 3;
@@ -68,11 +67,11 @@ std::int64_t most_tokens(const std::vector<Row>& rows, const CompressReportJob& 
 
 // What was chosen by the rows that it is scored on is scored too well.
 void check_unseen(const Row& row, const CompressReportJob& job, std::uint32_t test) {
-  for (const nlohmann::json& step : row.source.steps) {
+  for (const Json& step : row.source.steps) {
     for (const char* field : {"chosen_by", "calibrated_by"}) {
       if (!step.is_object() || !step.contains(field)) continue;
-      const nlohmann::json crc = step[field].value("input_crc32c", nlohmann::json());
-      if (crc != nlohmann::json(test)) continue;
+      const Json crc = step[field].value("input_crc32c", Json());
+      if (crc != Json(test)) continue;
       throw UsageError(str("compress: ", job.test.files.input, " are the rows that ", row.path,
                            " was chosen by"),
                        "name the rows of a test that neither training nor compression has seen");
@@ -124,7 +123,7 @@ class ReportScores {
     if (base_->dev.empty()) return out;
     const std::size_t both = rows_in_both(base_->dev, base_->test);
     if (both > 0)
-      spdlog::warn(
+      log_warning(
           "compress: {} of {} stand in {}, too: what was chosen by them is scored too well",
           counted(both, "row"), job_.test.files.input, job_.dev);
     out["dev"] = {{"input", job_.dev}, {"examples", base_->dev.size()}, {"rows_in_both", both}};

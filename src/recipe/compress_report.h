@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "metrics/resample.h"
 #include "recipe/asked_rows.h"
 #include "recipe/compress_latency.h"
@@ -35,9 +35,9 @@ struct CompressReportJob {
 // What docs/compress.md says of a report. UsageError for models that are no fine-tuned ones, of
 // other problems or classes than the base, for two of one name, and for rows by which one was
 // chosen.
-nlohmann::ordered_json compress_report(CompressReportJob job);
+OrderedJson compress_report(CompressReportJob job);
 
 // A line for each model.
-std::string compress_report_text(const nlohmann::ordered_json& report);
+std::string compress_report_text(const OrderedJson& report);
 
 }  // namespace smelt

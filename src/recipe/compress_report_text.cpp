@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = OrderedJson;
 
 double number_of_json(const OrderedJson& value) {
   return value.is_number() ? value.get<double>() : std::nan("");

@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = OrderedJson;
 
 struct Scored {
   JsonValues said, is;
@@ -29,7 +29,7 @@ Scored scored_values(const SaidRows& rows, const std::string& metric) {
     if (!row.contains(field))
       throw UsageError(str("compress: --metric ", metric, ": this model says no ", field),
                        "leave it out");
-    const nlohmann::json said = row[field], is = row["label"];
+    const Json said = row[field], is = row["label"];
     if (!of_words) {
       out.said.push_back(said);
       out.is.push_back(is);
@@ -37,7 +37,7 @@ Scored scored_values(const SaidRows& rows, const std::string& metric) {
     }
     for (std::size_t i = 0; i < is.size(); ++i) {
       const bool cut = i >= said.size() || said[i].is_null();
-      out.said.push_back(cut ? nlohmann::json("") : said[i]);
+      out.said.push_back(cut ? Json("") : said[i]);
       out.is.push_back(is[i]);
     }
   }

@@ -1,10 +1,10 @@
 // How right models are on the same rows, each against the first.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "metrics/named.h"
 #include "metrics/resample.h"
 #include "recipe/asked_rows.h"
@@ -12,21 +12,21 @@
 namespace smelt {
 
 // What a model says of rows, as AskedModel::say() has it.
-using SaidRows = std::vector<nlohmann::ordered_json>;
+using SaidRows = std::vector<OrderedJson>;
 
 // {metric: {"value", "low", "high"}}; of classes that are no entities accuracy is over words.
-nlohmann::ordered_json scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
+OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
                                    const ResampleOptions& with);
 
 // {metric: {"difference", "low", "high", "p_value"}}, the model less the base, and of accuracy and
 // exact-match "mcnemar": {"only_model", "only_base", "p"}.
-nlohmann::ordered_json against_json(const SaidRows& rows, const SaidRows& base,
+OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
                                     const std::vector<std::string>& metrics,
                                     const ResampleOptions& with);
 
 // {"count", "examples": [{"text", "label", "base", "prediction"}, …]}: rows of which it says
 // something else than the base, of those at most `most`, of numbers those that differ most.
-nlohmann::ordered_json changed_json(const SaidRows& rows, const SaidRows& base, std::size_t most);
+OrderedJson changed_json(const SaidRows& rows, const SaidRows& base, std::size_t most);
 
 // One number for a metric, to choose by.
 double score_of(const SaidRows& rows, const std::string& metric);

@@ -1,13 +1,12 @@
 #include "recipe/compress_stage.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include "base/choice.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "compress/prune.h"
 #include "compress/quantize.h"
 #include "recipe/classify_fields.h"
@@ -158,13 +157,13 @@ class CompressedModel {
     if (c.decoder_layers > 0) job.decoder_layers.count = c.decoder_layers;
     if (c.ffn < 1 || c.heads < 1 || c.macs < 1) job.data = rows_to_choose_by();
     const Pruned done = prune_model(job);
-    spdlog::info("compress: {} of {} parameters are left: {}", done.parameters,
+    log_info("compress: {} of {} parameters are left: {}", done.parameters,
                  done.parameters_before, job.to);
     return job.to;
   }
   // By this recipe, whose model teaches.
   std::string taught(const std::string& student) const {
-    const nlohmann::json epochs = r_.compress.tune_epochs;
+    const Json epochs = r_.compress.tune_epochs;
     run_recipe(taught_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));
     return at("taught");
   }
@@ -189,7 +188,7 @@ class CompressedModel {
       job.limit->hint = "raise compress.max_drop";
     }
     const Quantized done = quantize_weights(job);
-    spdlog::info("compress: {} of {} bytes: {}", done.bytes, done.bytes_before, job.to);
+    log_info("compress: {} of {} bytes: {}", done.bytes, done.bytes_before, job.to);
     return job.to;
   }
   void report(const std::vector<std::string>& models) const {
@@ -201,11 +200,11 @@ class CompressedModel {
     job.batch_size = r_.eval.batch_size;
     job.device = r_.train.device;
     job.smelt = own_program();
-    const nlohmann::ordered_json said = compress_report(job);
+    const OrderedJson said = compress_report(job);
     write_file(at("report.json"),
-               said.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+               said.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n");
     write_file(at("report.html"), compress_page(said));
-    spdlog::info("compress: {}\n{}", at("report.html"), compress_report_text(said));
+    log_info("compress: {}\n{}", at("report.html"), compress_report_text(said));
   }
 
   const Recipe& r_;

@@ -116,9 +116,9 @@ void check_same_teacher(const Recipe& r) {
   constexpr const char* kSetting = "distill";
   const auto begun = begun_state(r);
   if (!begun) return;
-  nlohmann::json was = nlohmann::json::object(), is = was;
+  Json was = Json::object(), is = was;
   if (const auto found = begun->state.find(kSetting); found != begun->state.end())
-    was[kSetting]["teacher"] = found->value("teacher", nlohmann::json());
+    was[kSetting]["teacher"] = found->value("teacher", Json());
   if (!r.distill.teacher.empty()) {
     if (!exists(r.distill.teacher)) return;
     is[kSetting]["teacher"] = teacher_of(r).settings;

@@ -1,12 +1,12 @@
 #include "recipe/dry_run.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <iomanip>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/figures.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
@@ -88,7 +88,7 @@ void check_vocab_size(const Recipe& r) {
   else if (!given.empty())
     (void)vocabulary_rows(rows, load_tokenizer(given, {})->size(), given, "model.vocab_size");
   else if (rows != 0 && rows < r.vocab.size)
-    spdlog::warn(
+    log_warning(
         "model.vocab_size {} is smaller than vocab.size {}: the run ends before it trains unless "
         "the text gives fewer pieces",
         rows, r.vocab.size);
@@ -132,10 +132,10 @@ void add_inputs(const Recipe& r, Lines& lines) {
 }
 
 std::string count_text(double value) {
-  return str(std::fixed, std::setprecision(value < 1e4 ? 0 : 1),
-             value < 1e4   ? value
-             : value < 1e7 ? value / 1e3
-                           : value / 1e6,
+  return str(rounded(value < 1e4   ? value
+                     : value < 1e7 ? value / 1e3
+                                   : value / 1e6,
+                     value < 1e4 ? 0 : 1),
              value < 1e4   ? ""
              : value < 1e7 ? " thousand"
                            : " million");
@@ -163,7 +163,7 @@ PlanRow planned(const Recipe& r, const Accelerator* type) {
   if (type == nullptr)
     throw UsageError(
         str("no usual slice of TPUs has ", r.train.devices, " devices; `smelt compile` takes any"));
-  spdlog::info("dry run: compiling for a {}", type->name);
+  log_info("dry run: compiling for a {}", type->name);
   return plan_run({.run_on = [&](const Accelerator&) { return planned_run(r); }, .types = {*type}},
                   TpuCompiles(TpuCompiles::users_folder()), Prices())
       .rows.front();
@@ -213,7 +213,7 @@ void add_program(const Recipe& r, const Accelerator* on, Lines& lines) {
                                                                      : ""));
   lines.add("steps", str(r.train.steps, " of ", r.train.batch_size, ": ", count_text(examples),
                          " examples, ",
-                         str(std::scientific, std::setprecision(2), examples * p.flops_per_example),
+                         scientific(examples * p.flops_per_example, 2),
                          " operations"));
   if (const std::string remark = uncounted_epochs(r); !remark.empty()) lines.add("epochs", remark);
   if (!has_devices(r)) return add_absent(r, on, lines);

@@ -1,7 +1,6 @@
 #include "recipe/electra_model.h"
 
-#include <spdlog/spdlog.h>
-
+#include "base/log.h"
 #include "checkpoint/hugging_face_electra.h"
 #include "format/config.h"
 #include "recipe/vocabulary_facts.h"
@@ -60,10 +59,10 @@ void export_electra(const ElectraExportJob& job) {
   const auto put = [&](const char* name, const ElectraPart& part, const char* cls) {
     const std::string to = join_path(job.folder, name);
     export_hugging_face(to, part, model, job.earlier);
-    spdlog::info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
+    log_info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
   };
   if (c.settings.electric_objective)
-    spdlog::info(
+    log_info(
         "export: Electric's logit in the folder is its energy alone, without how likely the "
         "generator makes the token: it is no log-odds of a replaced token");
   if (c.has_discriminator())
@@ -71,7 +70,7 @@ void export_electra(const ElectraExportJob& job) {
   else
     c.model.untied_generator = false;  // the masked LM is the only encoder
   if (!has_hugging_face_generator(c))
-    spdlog::info("export: transformers has no class for this generator; it is left out");
+    log_info("export: transformers has no class for this generator; it is left out");
   else
     put("generator", electra_generator_part(c.model), "ElectraForMaskedLM");
 }

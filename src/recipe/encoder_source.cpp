@@ -12,9 +12,9 @@ namespace smelt {
 namespace {
 
 // By a smelt checkpoint's settings: those of a classifier name it.
-Encoder by_settings(const nlohmann::json& settings, const std::string& where) {
+Encoder by_settings(const Json& settings, const std::string& where) {
   return parse_encoder(settings.value("encoder", settings.value("task", std::string())),
-                       settings.value("model", nlohmann::json::object()), where);
+                       settings.value("model", Json::object()), where);
 }
 
 }  // namespace

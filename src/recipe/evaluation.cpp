@@ -1,7 +1,5 @@
 #include "recipe/evaluation.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,6 +8,7 @@
 #include "ask/follow.h"
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/layout.h"
@@ -152,7 +151,7 @@ class RecipeFollower {
   std::optional<std::int64_t> newest_told() {
     for (const Record& told_before : told_evaluations(model_dir_))
       told_[evaluated_step(told_before)] = told_before.value("checkpoint", "");
-    spdlog::info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
+    log_info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
     return told_.empty() ? std::nullopt : std::optional(told_.rbegin()->first);
   }
 
@@ -171,7 +170,7 @@ class RecipeFollower {
     if (!evaluator_) start();
     const Evaluation e = with_more_measures(
         recipe_, (*evaluator_)(load_trained_model(
-                     "eval", path, job_.task.settings.value("model", nlohmann::json()), job_.vocab,
+                     "eval", path, job_.task.settings.value("model", Json()), job_.vocab,
                      job_.averaged)));
     write_evaluation(recipe_, e, mark_);
     tell_(e);
@@ -215,13 +214,13 @@ void warn_of_few(const Recipe& r, std::int64_t held_out) {
   if (r.type->reads == Reads::rows) return;  // whose batches are filled up
   const HeldOutBatches batches = batches_of(r, held_out, false);
   if (batches.size == r.eval.batch_size && !batches.repeats) return;
-  spdlog::warn("data: {}, fewer than eval.batch_size {}: evaluated in batches of {}{}",
+  log_warning("data: {}, fewer than eval.batch_size {}: evaluated in batches of {}{}",
                counted(held_out, "held-out example"), r.eval.batch_size, batches.size,
                batches.repeats ? ", some of them twice, as each device takes one" : "");
 }
 
-nlohmann::ordered_json evaluation_json(const Evaluation& e) {
-  nlohmann::ordered_json out{
+OrderedJson evaluation_json(const Evaluation& e) {
+  OrderedJson out{
       {"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
   for (const MeasuredValue& m : e.measures) out[m.name] = m.value;
   for (const MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
@@ -271,7 +270,7 @@ Evaluation evaluate_and_try_to_keep(const Recipe& r) {
     try {
       write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
     } catch (const Error& error) {
-      spdlog::warn("eval: the figures are not kept: {}", error.what());
+      log_warning("eval: the figures are not kept: {}", error.what());
     }
   });
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "ask/evaluate.h"
+#include "base/json.h"
 #include "recipe/objective_type.h"
 
 namespace smelt {
@@ -23,7 +23,7 @@ HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task, const st
 void warn_of_few(const Recipe& recipe, std::int64_t held_out);
 
 // {"global_step": …, "examples": …, "loss": …, every measure, "weights": {…}}
-nlohmann::ordered_json evaluation_json(const Evaluation& evaluation);
+OrderedJson evaluation_json(const Evaluation& evaluation);
 // The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.
 std::string evaluation_text(const Evaluation& evaluation);
 // These lines under a title, what the type of model has to remark, and the verdict.

@@ -1,10 +1,9 @@
 #include "recipe/given_vocabulary.h"
 
-#include <spdlog/spdlog.h>
-
 #include <array>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "checkpoint/hugging_face_t5.h"
@@ -29,7 +28,7 @@ constexpr std::array kVocabularyNames{"vocab.txt", kT5VocabularyFile, "vocab.mod
 std::optional<std::string> beside_checkpoint(const std::string& weights) {
   const bool one = is_checkpoint_path(weights);
   const std::string folder = one ? parent_path(weights) : weights;
-  nlohmann::json state;
+  Json state;
   if (one)
     state = checkpoint_state(weights);
   else if (const auto newest = load_latest_state(weights))
@@ -108,7 +107,7 @@ void warn_of_unread_size(const Recipe& r, const std::string& given, std::int64_t
   // A kept recipe sets every field.
   const std::int64_t size = r.sections.at("vocab").at("size");
   if (!r.is_set("vocab.size") || size == VocabSection().size || size == pieces) return;
-  spdlog::warn("vocab.size {} is not read: {} has {} pieces", size, given, pieces);
+  log_warning("vocab.size {} is not read: {} has {} pieces", size, given, pieces);
 }
 
 }  // namespace smelt

@@ -1,12 +1,11 @@
 #include "recipe/glue_submission.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <iomanip>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
 #include "examples/glue.h"
@@ -103,7 +102,7 @@ std::vector<std::string> write_glue_submission(const Recipe& r, const std::strin
     LabelledRows rows(glue_test_rows(test.test, test.input), "--glue");
     for (LabelledRow row; rows.next(row);) files.back().add(std::move(row));
     files.back().finish();
-    spdlog::info("predict: {} of {} in {}", counted(files.back().rows(), "row"), test.input,
+    log_info("predict: {} of {} in {}", counted(files.back().rows(), "row"), test.input,
                  test.output);
     out.push_back(test.output);
   }

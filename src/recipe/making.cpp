@@ -1,8 +1,7 @@
 #include "recipe/making.h"
 
-#include <spdlog/spdlog.h>
-
 #include "base/error.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "examples/prose.h"
 #include "examples/vocabulary_job.h"
@@ -37,7 +36,7 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
   const BertTokenizer given = BertTokenizer::load(file, flags);
   given.save(to);
   warn_of_unread_size(r, file, given.size());
-  spdlog::info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
+  log_info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
                given.options().lower_case ? "" : "not ");
 }
 
@@ -57,7 +56,7 @@ void make_text(const Recipe& r) {
   job.heldout_out = paths.heldout_text;
   job.heldout = r.text.heldout;
   const ProseSummary s = prepare_prose(job);
-  spdlog::info(
+  log_info(
       "text: {} in {}, {} of them held out, {} repeated paragraphs, lines or documents left out",
       counted(s.sentences, "sentence"), counted(s.documents, "document"), s.heldout_documents,
       s.read.duplicate_lines + s.read.duplicate_documents);
@@ -81,12 +80,12 @@ void make_vocabulary(const Recipe& r) {
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);
   if (s.words > 0)
-    spdlog::info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
+    log_info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
                  counted(s.words, "word"), s.distinct_words);
   else
-    spdlog::info("vocab: {} from {}", counted(s.size, "piece"), counted(s.text.lines, "line"));
+    log_info("vocab: {} from {}", counted(s.size, "piece"), counted(s.text.lines, "line"));
   if (s.unused > job.unused)
-    spdlog::info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
+    log_info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
                  s.unused - job.unused);
 }
 
@@ -96,7 +95,7 @@ void make_examples(const Recipe& r) {
     throw UsageError("data: no held-out examples", "raise text.heldout, or give more text");
   warn_of_few(r, static_cast<std::int64_t>(heldout));
   const std::uint64_t train = r.type->make_examples(r, ExampleSet::train);
-  spdlog::info("data: {} to train on, {} held out", counted(train, "example"), heldout);
+  log_info("data: {} to train on, {} held out", counted(train, "example"), heldout);
 }
 
 }  // namespace smelt

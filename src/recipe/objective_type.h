@@ -42,7 +42,7 @@ enum class Reads {
 };
 
 struct SamplePrediction {
-  nlohmann::json said = "a", is = "a";
+  Json said = "a", is = "a";
 };
 
 struct ObjectiveType {

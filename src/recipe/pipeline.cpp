@@ -1,11 +1,10 @@
 #include "recipe/pipeline.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "ask/mask_sampler.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "examples/example_files.h"

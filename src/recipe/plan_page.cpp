@@ -44,7 +44,7 @@ std::string bars(const std::string& title, const std::vector<Bar>& all) {
   return out + "</svg></figure>\n";
 }
 
-Estimate estimate_of(const nlohmann::json& figure) {
+Estimate estimate_of(const Json& figure) {
   return {.low = figure.at("low").get<double>(),
           .likely = figure.at("likely").get<double>(),
           .high = figure.at("high").get<double>()};
@@ -52,9 +52,9 @@ Estimate estimate_of(const nlohmann::json& figure) {
 
 }  // namespace
 
-std::string plan_charts(std::string_view where, const nlohmann::json& plan) try {
+std::string plan_charts(std::string_view where, const Json& plan) try {
   std::vector<Bar> hours, demand, spot;
-  for (const nlohmann::json& row : plan.at("rows")) {
+  for (const Json& row : plan.at("rows")) {
     if (!row.at("fits").get<bool>()) continue;
     const auto type = row.at("type").get<std::string>();
     const Estimate run = estimate_of(row.at("run_seconds")).times(1.0 / 3600);
@@ -72,7 +72,7 @@ std::string plan_charts(std::string_view where, const nlohmann::json& plan) try 
                                     {"US dollars on spot", &spot}})
     if (!list->empty()) out += bars(title, *list);
   return out + "</div>\n";
-} catch (const nlohmann::json::exception&) {
+} catch (const JsonError&) {
   throw UsageError(str(where, " holds no plan"), "write one by `smelt plan RECIPE --json`");
 }
 

@@ -13,8 +13,6 @@
 namespace smelt {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int kOldMonths = 6;  // of a price
 
 // "4.2 h", "12 min", "3.1 days"
@@ -357,7 +355,7 @@ std::string planned_run_text(const PlanRow& row) {
              " on spot; a step ", step_words(*row.form().step));
 }
 
-nlohmann::json plan_json(const Plan& plan) {
+Json plan_json(const Plan& plan) {
   Json out{{"rows", Json::array()}, {"cheapest", Json()}, {"fastest", Json()}};
   for (const PlanRow& row : plan.rows) out["rows"].push_back(json(row));
   if (plan.cheapest) out["cheapest"] = plan.rows[*plan.cheapest].type.name;

@@ -1,10 +1,10 @@
 // A plan in words and as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "recipe/plan_recipe.h"
 
 namespace smelt {
@@ -17,9 +17,9 @@ std::string planned_run_text(const PlanRow& row);
 // A page for a browser: the table, hours and dollars as bars, what each row is made of.
 std::string plan_page(const Plan& plan);
 // Its bars, of what plan_json() says. UsageError beginning with `where` for JSON that is no plan.
-std::string plan_charts(std::string_view where, const nlohmann::json& plan);
+std::string plan_charts(std::string_view where, const Json& plan);
 // {"rows": […], "cheapest": "v3-8", "fastest": …}: every form that was tried, with the compiler's
 // figures, in bytes, seconds and US dollars.
-nlohmann::json plan_json(const Plan& plan);
+Json plan_json(const Plan& plan);
 
 }  // namespace smelt

@@ -9,7 +9,7 @@ ReadPredictions read_predictions(const std::string& path, const std::string& fie
   ReadPredictions out;
   LineReader lines(path);
   for (std::string line; lines.next(line);) {
-    const auto row = nlohmann::json::parse(line, nullptr, false);
+    const auto row = Json::parse_or_discard(line);
     if (!row.is_object() || !row.contains(field) || !row.contains("label"))
       throw UsageError(str(path, ":", lines.number(), ": no ", field, " with its label"),
                        "remove the file: the evaluation writes it again; probabilities are of "

@@ -157,8 +157,8 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
 }
 
 // The value in the kind of the field's default.
-nlohmann::json converted(const Setting& setting, const std::string& path,
-                         const nlohmann::json& default_value) {
+Json converted(const Setting& setting, const std::string& path,
+                         const Json& default_value) {
   try {
     if (default_value.is_string()) {
       const auto text = setting.value.as<std::string>();
@@ -249,7 +249,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   const Sections sections = sections_of(*recipe.type);
   check_names(settings, sections);
   for (const auto& [section, fields] : sections) {
-    nlohmann::json& object = recipe.sections[section];
+    Json& object = recipe.sections[section];
     for (const ConfigField& field : fields) {
       const std::string at = path_of(section, field.name);
       const auto set = settings.find(at);

@@ -7,11 +7,11 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "store/path.h"
 #include "tasks/distill.h"
 
@@ -172,8 +172,8 @@ struct Recipe {
   // Filled in by check_program() (recipe/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
   const ObjectiveType* type = nullptr;             // of model.type
-  nlohmann::json model, data;                      // every field
-  std::map<std::string, nlohmann::json> sections;  // all of them, as a stage records them
+  Json model, data;                      // every field
+  std::map<std::string, Json> sections;  // all of them, as a stage records them
   std::map<std::string, std::string> origins;      // of a field that was set: the file, or "--set"
 
   std::set<std::string> set;  // the fields that were set, whatever to

@@ -30,7 +30,7 @@ bool is_sentencepiece(const VocabSection& vocab) {
   return says_type ? vocab.type != "wordpiece" : vocab.file.ends_with(".model");
 }
 
-const nlohmann::json& RecipeChecks::value(const std::string& field) const {
+const Json& RecipeChecks::value(const std::string& field) const {
   const std::size_t dot = field.find('.');
   return recipe_.sections.at(field.substr(0, dot)).at(field.substr(dot + 1));
 }

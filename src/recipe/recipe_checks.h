@@ -32,7 +32,7 @@ class RecipeChecks {
   void divides_over_devices(const std::string& field, std::int64_t parts = 1) const;
 
  private:
-  const nlohmann::json& value(const std::string& field) const;
+  const Json& value(const std::string& field) const;
 
   const Recipe& recipe_;
 };

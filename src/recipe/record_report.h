@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "data/record_kind.h"
 #include "tokenize/vocabulary.h"
 
@@ -14,7 +14,7 @@ namespace smelt {
 // The statistics are those of the kind that `find` has found.
 struct RecordReport {
   FindRecordKind find = nullptr;  // none: of its features nothing more is said
-  std::function<void(const KindStatistics&, SpecialIds, nlohmann::ordered_json& out)> put_json;
+  std::function<void(const KindStatistics&, SpecialIds, OrderedJson& out)> put_json;
   // Lines before and behind what is said of all records; `good` of them were counted.
   std::function<std::string(const KindStatistics&, SpecialIds, std::uint64_t good)> summary;
   std::function<std::string(const KindStatistics&)> histograms;

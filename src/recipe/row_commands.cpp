@@ -1,10 +1,9 @@
 #include "recipe/row_commands.h"
 
-#include <spdlog/spdlog.h>
-
 #include <array>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "examples/command_rows.h"
 #include "format/crc32c.h"
@@ -29,9 +28,9 @@ std::string kept_rows(const Recipe& r, const std::string& part) {
 }
 
 // Checksums of the scripts among the command's words. One that is gone later is not missed.
-nlohmann::json scripts_of(const std::string& command) {
+Json scripts_of(const std::string& command) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
-  nlohmann::json out = nlohmann::json::object();
+  Json out = Json::object();
   for (const std::string_view word : split(command, ' ')) {
     const std::string path(word);
     if (path.empty() || is_remote(path)) continue;
@@ -46,8 +45,8 @@ void keep_rows(const Recipe& r, const std::string& part) {
   const CommandRowsJob job{.command = command_of(value_of(r, part)),
                            .what = str("data.", part),
                            .output = kept_rows(r, part)};
-  spdlog::info("rows: {}: running '{}'", job.what, shortened(job.command, 80));
-  spdlog::info("rows: {}: {} in {}", job.what, counted(write_command_rows(job), "row"), job.output);
+  log_info("rows: {}: running '{}'", job.what, shortened(job.command, 80));
+  log_info("rows: {}: {} in {}", job.what, counted(write_command_rows(job), "row"), job.output);
 }
 
 }  // namespace

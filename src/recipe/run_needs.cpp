@@ -1,11 +1,10 @@
 #include "recipe/run_needs.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/progress.h"
 #include "checkpoint/checkpoint.h"
@@ -128,7 +127,7 @@ void check_disk(const Recipe& r, const DiskNeed& need) {
             ", one checkpoint ", bytes_text(need.checkpoint)),
         "free some space, or choose another disk with --set out=…");
   if (*need.free < need.most())
-    spdlog::warn(
+    log_warning(
         "out: the disk of {} has {} left, the checkpoints need up to {} more: lower {}, or free "
         "some space",
         r.out, bytes_text(*need.free), bytes_text(need.checkpoints - need.checkpoints_there),

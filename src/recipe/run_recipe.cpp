@@ -1,12 +1,12 @@
 // All of a recipe in order. Of several processes that train together one makes all the stages but
 // those that all devices share, while the others wait for it.
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/stop_notice.h"
 #include "checkpoint/checkpoint.h"
 #include "recipe/begun.h"
@@ -30,7 +30,7 @@ namespace {
 // A model that was begun goes on with its own.
 void warn_of_other_weights(const Recipe& r) {
   if (const auto other = begun_with_other_weights(r))
-    spdlog::warn("train.init: the model in {} was begun with other weights, and stays as it is: {}",
+    log_warning("train.init: the model in {} was begun with other weights, and stays as it is: {}",
                  RecipePaths(r).model_dir, *other);
 }
 
@@ -72,7 +72,7 @@ class RecipeRun {
   const Together all_ = together_now("run");
   std::vector<Stage> stages_;
   std::size_t at_ = 0;                       // of the stages
-  std::optional<nlohmann::json> made_from_;  // of a shared stage under way
+  std::optional<Json> made_from_;  // of a shared stage under way
   bool stopped_ = false;                     // training, by a signal
   std::optional<FolderLock> lock_;  // another run's stages would replace what this one reads
 };

@@ -1,7 +1,7 @@
 // What the speed of a device says of a recipe's run (recipe/run_needs.h).
 #include <cmath>
-#include <iomanip>
 
+#include "base/figures.h"
 #include "base/str.h"
 #include "base/words.h"
 #include "recipe/run_needs.h"
@@ -16,8 +16,7 @@ std::string long_time(double seconds) {
   if (seconds < 2 * 60) return counted(std::lround(std::ceil(seconds)), "second");
   if (seconds < 2 * kHour) return str(std::lround(seconds / 60), " minutes");
   const bool days = seconds > 2 * kDay;
-  return str(std::fixed, std::setprecision(1), seconds / (days ? kDay : kHour),
-             days ? " days" : " hours");
+  return rounded(seconds / (days ? kDay : kHour), 1) + (days ? " days" : " hours");
 }
 
 // How much of a device's speed at products a whole step has, as measured (docs/performance.md).

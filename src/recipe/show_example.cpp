@@ -1,8 +1,8 @@
 #include "recipe/show_example.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "data/inspect.h"
 
@@ -56,7 +56,7 @@ std::vector<std::string> quoted(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
   for (const std::string& text : texts)
     out.push_back(
-        nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        Json(text).dump(-1, ' ', false, JsonInvalidUtf8::replace));
   return out;
 }
 

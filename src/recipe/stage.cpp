@@ -1,12 +1,11 @@
 #include "recipe/stage.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/stop_notice.h"
 #include "base/words.h"
 #include "format/crc32c.h"
@@ -46,7 +45,7 @@ std::string recorded_name(const std::string& out, const std::string& name) {
 // The files of these paths, each as [name, size, time of the last change, checksum of its content
 // once that was asked for]. Of a folder all that it holds.
 void add_states(const std::string& out, const std::vector<std::string>& paths,
-                nlohmann::json& states) {
+                Json& states) {
   for (const std::string& path : paths) {
     const auto status = file_status(path);
     if (!status) continue;
@@ -60,14 +59,14 @@ void add_states(const std::string& out, const std::vector<std::string>& paths,
   }
 }
 
-nlohmann::json states_of(const std::string& out, const std::vector<std::string>& paths) {
-  nlohmann::json states = nlohmann::json::array();
+Json states_of(const std::string& out, const std::vector<std::string>& paths) {
+  Json states = Json::array();
   add_states(out, paths, states);
   return states;
 }
 
 // Of a file on this machine; null of an object, whose reading costs time and money.
-nlohmann::json checksum(const std::string& path) {
+Json checksum(const std::string& path) {
   if (is_remote(path)) return nullptr;
   const RandomAccessFile file(path);
   std::vector<char> block(std::size_t{1} << 20);
@@ -84,12 +83,12 @@ std::string path_of_name(const std::string& out, const std::string& name) {
   return is_remote(name) || name.starts_with('/') ? name : join_path(out, name);
 }
 
-bool same_file(const nlohmann::json& a, const nlohmann::json& b) {
+bool same_file(const Json& a, const Json& b) {
   return a.at(0) == b.at(0) && a.at(1) == b.at(1) && a.at(2) == b.at(2);
 }
 
 // With the checksum of each file that is still as it says, of which it is not known.
-void add_checksums(const std::string& out, nlohmann::json& states) {
+void add_checksums(const std::string& out, Json& states) {
   for (auto& state : states) {
     const std::string path = path_of_name(out, state.at(0));
     const auto status = file_status(path);
@@ -102,7 +101,7 @@ void add_checksums(const std::string& out, nlohmann::json& states) {
 
 // Whether the file that `is` says holds what the file of `was` held, whatever its name and time:
 // a copy of a folder has times of its own. Gives `is` its checksum where that was needed.
-bool same_content(const std::string& out, const nlohmann::json& was, nlohmann::json& is) {
+bool same_content(const std::string& out, const Json& was, Json& is) {
   if (same_file(was, is)) {
     is = was;
     return true;
@@ -116,7 +115,7 @@ bool same_content(const std::string& out, const nlohmann::json& was, nlohmann::j
 enum class Names : std::uint8_t { any, same };
 
 // Of inputs from elsewhere names say nothing: the files may have been moved.
-bool same_contents(const std::string& out, const nlohmann::json& was, nlohmann::json& is,
+bool same_contents(const std::string& out, const Json& was, Json& is,
                    Names names) {
   if (was.size() != is.size()) return false;
   for (std::size_t i = 0; i < was.size(); ++i) {
@@ -127,12 +126,12 @@ bool same_contents(const std::string& out, const nlohmann::json& was, nlohmann::
 }
 
 // What the stage would be made from now.
-nlohmann::json fingerprint(const std::string& out, const Stage& stage) {
+Json fingerprint(const std::string& out, const Stage& stage) {
   return {{"settings", stage.settings}, {"inputs", states_of(out, stage.inputs())}};
 }
 
 // With what it has made.
-void write_record(const std::string& out, const Stage& stage, nlohmann::json now) {
+void write_record(const std::string& out, const Stage& stage, Json now) {
   now["outputs"] = states_of(out, stage.outputs());
   for (const char* side : {"inputs", "outputs"}) add_checksums(out, now[side]);
   write_file(record_path(out, stage.name), now.dump(1) + "\n");
@@ -140,15 +139,15 @@ void write_record(const std::string& out, const Stage& stage, nlohmann::json now
 
 // What fingerprint() was when the stage was recorded, and its outputs then; null when it was not,
 // or not legibly.
-nlohmann::json recorded(const std::string& out, const Stage& stage) {
+Json recorded(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (!exists(record)) return nullptr;
-  auto was = nlohmann::json::parse(read_file(record, kSmallFileBytes), nullptr, false);
+  auto was = Json::parse_or_discard(read_file(record, kSmallFileBytes));
   if (was.is_discarded() || !was.is_object() || !was.contains("settings")) return nullptr;
   for (const std::string& path : stage.formerly)
     for (const char* side : {"inputs", "outputs"})
       if (was.contains(side))
-        std::erase_if(was.at(side).get_ref<nlohmann::json::array_t&>(),
+        std::erase_if(was.at(side).elements(),
                       [&](const auto& state) { return state.at(0) == name_in(out, path); });
   std::set<std::string> own;  // also where they are not there now
   for (const std::string& path : stage.inputs()) own.insert(name_in(out, path));
@@ -161,8 +160,8 @@ nlohmann::json recorded(const std::string& out, const Stage& stage) {
 std::vector<std::string> stage_names(const std::string& out) {
   const std::string path = record_path(out, kNames);
   const auto names = exists(path)
-                         ? nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false)
-                         : nlohmann::json();
+                         ? Json::parse_or_discard(read_file(path, kSmallFileBytes))
+                         : Json();
   if (names.is_array()) return names.get<std::vector<std::string>>();
   return {"text", "vocab", "data"};  // of an older version
 }
@@ -175,22 +174,22 @@ std::string missing_input(const Stage& stage) {
 }
 
 // A record of an older version, which knew no sections, says nothing.
-std::optional<std::string> other_setting(const nlohmann::json& was, const nlohmann::json& is) {
+std::optional<std::string> other_setting(const Json& was, const Json& is) {
   if (was.at("settings").type() != is.at("settings").type()) return std::nullopt;
   const auto d = first_difference(was.at("settings"), is.at("settings"), "");
   if (!d) return std::nullopt;
   return str(d->name, " was ", d->was.dump(), ", is ", d->is.dump());
 }
 
-using Files = std::map<std::string, nlohmann::json>;  // by name
+using Files = std::map<std::string, Json>;  // by name
 
-Files files_of(const nlohmann::json& states) {
+Files files_of(const Json& states) {
   Files out;
   for (const auto& state : states) out[state.at(0)] = state;
   return out;
 }
 
-std::string names_of(const nlohmann::json& states) {
+std::string names_of(const Json& states) {
   std::vector<std::string> names;
   for (const auto& state : states) names.push_back(state.at(0));
   return join(names, ", ");
@@ -198,13 +197,13 @@ std::string names_of(const nlohmann::json& states) {
 
 // Of inputs from elsewhere. Those of the recipe's own folder are made again by their stages.
 std::optional<std::string> other_input(const std::string& out, const Stage& stage,
-                                       nlohmann::json recorded_inputs, nlohmann::json inputs) {
+                                       Json recorded_inputs, Json inputs) {
   if (same_contents(out, recorded_inputs, inputs, Names::any)) return std::nullopt;
   std::set<std::string> own;
   for (const std::string& path : stage.inputs())
     if (path.starts_with(join_path(out, ""))) own.insert(name_in(out, path));
-  const auto foreign = [&](nlohmann::json states) {
-    std::erase_if(states.get_ref<nlohmann::json::array_t&>(),
+  const auto foreign = [&](Json states) {
+    std::erase_if(states.elements(),
                   [&](const auto& state) { return own.contains(state.at(0)); });
     return states;
   };
@@ -235,7 +234,7 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
 
 // Why what the stage had made is not what it would make now; `now` gets the checksums.
 std::optional<std::string> other_outputs(const std::string& out, const Stage& stage,
-                                         const nlohmann::json& was, nlohmann::json& now) {
+                                         const Json& was, Json& now) {
   const auto outputs = stage.outputs();
   if (!std::ranges::all_of(outputs, [](const auto& path) { return exists(path); }))
     return "what it had made is not there";
@@ -243,7 +242,7 @@ std::optional<std::string> other_outputs(const std::string& out, const Stage& st
   if (was.contains("outputs")) {  // what a user has put beside them is not its concern
     std::set<std::string> made;
     for (const auto& state : was["outputs"]) made.insert(state.at(0));
-    nlohmann::json own = nlohmann::json::array();
+    Json own = Json::array();
     for (auto& state : now["outputs"])
       if (made.contains(state.at(0))) own.push_back(std::move(state));
     now["outputs"] = std::move(own);
@@ -255,7 +254,7 @@ std::optional<std::string> other_outputs(const std::string& out, const Stage& st
 
 // Why a stage has to run although it did before.
 std::optional<std::string> why_again(const std::string& out, const Stage& stage,
-                                     const nlohmann::json& was, nlohmann::json& now) {
+                                     const Json& was, Json& now) {
   if (const auto other = other_setting(was, now)) return other;
   if (!same_contents(out, was.at("inputs"), now["inputs"], Names::any))
     return "what it is made from is not as it was";
@@ -265,9 +264,9 @@ std::optional<std::string> why_again(const std::string& out, const Stage& stage,
 }  // namespace
 
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage) {
-  const nlohmann::json was = recorded(out, stage);
+  const Json was = recorded(out, stage);
   if (was.is_null()) return std::nullopt;
-  const nlohmann::json is = fingerprint(out, stage);
+  const Json is = fingerprint(out, stage);
   if (const auto other = other_setting(was, is)) return other;
   if (outlives_its_inputs(out, stage)) return std::nullopt;
   return other_input(out, stage, was.at("inputs"), is.at("inputs"));
@@ -280,8 +279,8 @@ bool is_finished(const std::string& out, const Stage& stage) {
 
 bool outlives_its_inputs(const std::string& out, const Stage& stage) {
   if (missing_input(stage).empty()) return false;
-  const nlohmann::json was = recorded(out, stage);
-  nlohmann::json now = fingerprint(out, stage);
+  const Json was = recorded(out, stage);
+  Json now = fingerprint(out, stage);
   return !was.is_null() && !other_setting(was, now) && !other_outputs(out, stage, was, now);
 }
 
@@ -302,7 +301,7 @@ void check_output_folder(const std::string& out) {
 
 void claim_output_folder(const std::string& out, const std::vector<Stage>& stages) {
   make_folders(stages_folder(out));
-  nlohmann::json names = nlohmann::json::array();
+  Json names = Json::array();
   for (const Stage& stage : stages) names.push_back(stage.name);
   write_file(record_path(out, kNames), names.dump() + "\n");
 }
@@ -315,31 +314,31 @@ void note_stage(const std::string& out, const Stage& stage) {
   write_record(out, stage, fingerprint(out, stage));
 }
 
-std::optional<nlohmann::json> begin_stage(const std::string& out, const Stage& stage) {
+std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (const std::string missing = missing_input(stage); !missing.empty()) {
     if (!outlives_its_inputs(out, stage)) throw_missing(stage.name, missing);
-    spdlog::warn("{}: {} is not there; the run goes on with what was made of it", stage.name,
+    log_warning("{}: {} is not there; the run goes on with what was made of it", stage.name,
                  missing);
     return std::nullopt;
   }
-  nlohmann::json now = fingerprint(out, stage);
-  if (const nlohmann::json was = recorded(out, stage); !was.is_null()) {
+  Json now = fingerprint(out, stage);
+  if (const Json was = recorded(out, stage); !was.is_null()) {
     const auto why = why_again(out, stage, was, now);
     if (!why) {
-      spdlog::info("{}: finished before", stage.name);
+      log_info("{}: finished before", stage.name);
       if (now != was) write_file(record, now.dump(1) + "\n");  // the times of a copy
       return std::nullopt;
     }
-    spdlog::info("{}: started again: {}", stage.name, *why);
+    log_info("{}: started again: {}", stage.name, *why);
   } else {
-    spdlog::info("{}: started", stage.name);
+    log_info("{}: started", stage.name);
   }
   remove_file(record);
   return now;
 }
 
-void end_stage(const std::string& out, const Stage& stage, nlohmann::json made_from) {
+void end_stage(const std::string& out, const Stage& stage, Json made_from) {
   write_record(out, stage, std::move(made_from));
 }
 

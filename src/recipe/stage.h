@@ -5,10 +5,11 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -18,7 +19,7 @@ using StagePaths = std::function<std::vector<std::string>()>;
 
 struct Stage {
   std::string name;
-  nlohmann::json settings;     // what the outputs depend on besides the inputs, by section
+  Json settings;     // what the outputs depend on besides the inputs, by section
   StagePaths inputs, outputs;  // of a folder all files below it count
   std::function<void()> make;
   // What an earlier version recorded among its inputs or outputs, and does not count.
@@ -34,8 +35,8 @@ bool run_stage(const std::string& out, const Stage& stage);
 
 // run_stage() in parts: says that the stage begins, or is finished (nullopt), and gives what it is
 // to be made from; and, once it is made, records that.
-std::optional<nlohmann::json> begin_stage(const std::string& out, const Stage& stage);
-void end_stage(const std::string& out, const Stage& stage, nlohmann::json made_from);
+std::optional<Json> begin_stage(const std::string& out, const Stage& stage);
+void end_stage(const std::string& out, const Stage& stage, Json made_from);
 
 // Records the stage as run_stage() does, without running it.
 void note_stage(const std::string& out, const Stage& stage);

@@ -54,7 +54,7 @@ StagePaths model_at(const std::string& model_dir) {
 }
 
 // A section as a stage records it: the files that it names are inputs, by whatever path.
-nlohmann::json without_paths(const Recipe& r, const std::string& name) {
+Json without_paths(const Recipe& r, const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> kPaths{
       {"text", {"input"}},
       {"vocab", {"file"}},
@@ -62,13 +62,13 @@ nlohmann::json without_paths(const Recipe& r, const std::string& name) {
       {"model", {"like"}},
       {"train", {"init"}},
       {"distill", {"teacher"}}};
-  nlohmann::json section = r.sections.at(name);
+  Json section = r.sections.at(name);
   if (const auto paths = kPaths.find(name); paths != kPaths.end())
     for (const std::string& path : paths->second) section.erase(path);
   return section;
 }
 
-nlohmann::json with(nlohmann::json settings, const char* section, nlohmann::json fields) {
+Json with(Json settings, const char* section, Json fields) {
   settings[section] = std::move(fields);
   return settings;
 }
@@ -96,7 +96,7 @@ Stage text_stage(const Recipe& r) {
 
 Stage vocabulary_stage(const Recipe& r) {
   const RecipePaths p(r);
-  nlohmann::json settings = without_paths(r, "vocab");
+  Json settings = without_paths(r, "vocab");
   if (r.type->control) settings["control_characters"] = name(*r.type->control);
   const std::string given = given_vocabulary(r);
   return {.name = "vocab",
@@ -115,9 +115,9 @@ std::vector<std::string> row_inputs(const Recipe& r, std::initializer_list<const
 }
 
 // What examples depend on beside files.
-nlohmann::json example_settings(const Recipe& r) {
+Json example_settings(const Recipe& r) {
   const char* beside = r.type->has_vocabulary() ? "vocab" : "model";
-  nlohmann::json settings{{"data", without_paths(r, "data")},
+  Json settings{{"data", without_paths(r, "data")},
                           {beside, without_paths(r, beside)},
                           {"model.type", r.type->name}};
   for (const std::string& field : r.type->example_fields)
@@ -194,7 +194,7 @@ std::vector<Stage> data_stages(const Recipe& r) {
   return stages;
 }
 
-Stage evaluation_stage(const Recipe& r, const nlohmann::json& training,
+Stage evaluation_stage(const Recipe& r, const Json& training,
                        const Evaluated& evaluated) {
   const RecipePaths p(r);
   std::vector<std::string> outputs{p.evaluation};
@@ -210,7 +210,7 @@ Stage evaluation_stage(const Recipe& r, const nlohmann::json& training,
       }};
 }
 
-Stage export_stage(const Recipe& r, const nlohmann::json& training) {
+Stage export_stage(const Recipe& r, const Json& training) {
   const RecipePaths p(r);
   return {
       .name = "export",
@@ -226,7 +226,7 @@ Stage export_stage(const Recipe& r, const nlohmann::json& training) {
 }
 
 // Of the rows, which may be gone once it is done.
-Stage compress_stage(const Recipe& r, const nlohmann::json& training) {
+Stage compress_stage(const Recipe& r, const Json& training) {
   const RecipePaths p(r);
   return {.name = "compress",
           .settings = with(training, "compress", r.sections.at("compress")),
@@ -237,8 +237,8 @@ Stage compress_stage(const Recipe& r, const nlohmann::json& training) {
 }
 
 // What a model depends on.
-nlohmann::json training_sections(const Recipe& r) {
-  nlohmann::json training{{"model", without_paths(r, "model")},
+Json training_sections(const Recipe& r) {
+  Json training{{"model", without_paths(r, "model")},
                           {"train", without_paths(r, "train")},
                           {"data", without_paths(r, "data")}};
   if (!r.distill.teacher.empty()) training["distill"] = without_paths(r, "distill");
@@ -267,7 +267,7 @@ std::string hint_of_other_data(const Recipe& r) {
 std::vector<Stage> shared_stages(const Recipe& r, const Beginning& beginning,
                                  const Evaluated& evaluated, const Trained& trained) {
   const RecipePaths p(r);
-  const nlohmann::json training = training_sections(r);
+  const Json training = training_sections(r);
   std::vector<Stage> stages{{.name = "train",
                              .settings = training,
                              .inputs = records_at(p.train_records),
@@ -283,7 +283,7 @@ std::vector<Stage> shared_stages(const Recipe& r, const Beginning& beginning,
 
 std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
                              const Evaluated& evaluated, const Trained& trained) {
-  const nlohmann::json training = training_sections(r);
+  const Json training = training_sections(r);
   std::vector<Stage> stages = data_stages(r);
   for (Stage& stage : shared_stages(r, beginning, evaluated, trained))
     stages.push_back(std::move(stage));

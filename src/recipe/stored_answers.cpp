@@ -1,11 +1,11 @@
 #include "recipe/stored_answers.h"
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/parameter_names.h"
@@ -34,7 +34,7 @@ std::shared_ptr<const StoredTensors> hold_weights(const StoredModel& model, bool
   for (auto& [name, tensor] : weights) tensor = as_dtype(std::move(tensor), DType::f32);
   auto held = std::make_shared<StoredTensors>(hold_as_stored(weights));
   if (put_averages_in_place(held->tensors))
-    spdlog::info("{}: the moving averages of the weights are taken", model.where);
+    log_info("{}: the moving averages of the weights are taken", model.where);
   return held;
 }
 
@@ -160,7 +160,7 @@ ScoredText StoredAnswers::score(const TextToScore& t) const {
   const SlicedCheckpoint checkpoint{.step = model_.step,
                                     .path = model_.where,
                                     .tensors = weights->tensors,
-                                    .state = nlohmann::json::object(),
+                                    .state = Json::object(),
                                     .owners = {}};
   const Evaluator evaluator(scored);
   evaluator.scorer().announce();

@@ -1,5 +1,4 @@
 // model.type: t5.
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iomanip>
@@ -7,6 +6,7 @@
 
 #include "ask/span_sampler.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/lazy_files.h"
@@ -268,7 +268,7 @@ void export_t5(const Recipe& r, const std::string& folder) {
       folder, config, paths.vocab, extra_ids_of(r), lazy_tensors(checkpoint.tensors),
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                : OutputDirectory::Earlier::refused});
-  spdlog::info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
+  log_info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
                checkpoint.step);
 }
 
@@ -312,7 +312,7 @@ ObjectiveType t5_objective() {
   type.task = [](const Recipe& r) { return task_of(finished(r)); };
   type.teacher = t5_teacher_of;
   type.model_files = [](const Recipe& r) {
-    nlohmann::json config = config_json(finished(r).task.model);
+    Json config = config_json(finished(r).task.model);
     put_t5_words({.extra_ids = extra_ids_of(r)}, config);
     return std::map<std::string, std::string>{{"t5_config.json", config.dump(2) + "\n"}};
   };

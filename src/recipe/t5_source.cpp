@@ -14,25 +14,25 @@ namespace smelt {
 namespace {
 
 // What a state does not say stands in the file beside its checkpoint.
-PretrainedT5 t5_of_checkpoint(const nlohmann::json& state, const std::string& where,
+PretrainedT5 t5_of_checkpoint(const Json& state, const std::string& where,
                               const std::string& folder) {
   PretrainedT5 out = t5_of_settings(state, where);
   const std::string file = join_path(folder, "t5_config.json");
   if (out.extra_ids || !exists(file)) return out;
-  auto config = nlohmann::json::parse(read_file(file, kSmallFileBytes), nullptr, false);
+  auto config = Json::parse_or_discard(read_file(file, kSmallFileBytes));
   out.extra_ids = take_t5_words(config).extra_ids;
   return out;
 }
 
 }  // namespace
 
-PretrainedT5 t5_of_settings(const nlohmann::json& state, const std::string& where) {
-  const nlohmann::json::json_pointer sentinels("/data/window/sentinels");
+PretrainedT5 t5_of_settings(const Json& state, const std::string& where) {
   if (state.value("task", "") != "t5")
     throw UsageError(str(where, ": a model of ", state.value("task", "another kind"), ", no T5"),
                      "name a T5's folder with train.init");
   PretrainedT5 out{.model = parse_config<T5Config>(state.at("model"), where), .extra_ids = {}};
-  if (state.contains(sentinels)) out.extra_ids = state.at(sentinels).get<std::int64_t>();
+  if (const Json* sentinels = state.pointer("/data/window/sentinels"))
+    out.extra_ids = sentinels->get<std::int64_t>();
   if (state.contains("extra_ids")) out.extra_ids = state["extra_ids"].get<std::int64_t>();
   return out;
 }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "checkpoint/stored_model.h"
 #include "models/t5_config.h"
 #include "recipe/recipe.h"
@@ -19,7 +19,7 @@ struct PretrainedT5 {
 };
 
 // By a checkpoint's state. UsageError, which `where` begins, for another kind of model.
-PretrainedT5 t5_of_settings(const nlohmann::json& state, const std::string& where);
+PretrainedT5 t5_of_settings(const Json& state, const std::string& where);
 // By its folder or checkpoint, of any form. UsageError where it is no T5, or is not there.
 PretrainedT5 t5_in(const std::string& weights, const std::string& where);
 

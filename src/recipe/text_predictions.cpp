@@ -1,12 +1,11 @@
 #include "recipe/text_predictions.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <functional>
 #include <optional>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
 #include "base/watchdog.h"
@@ -54,20 +53,20 @@ class ScoredRows {
       lines_.emplace(path_);
     }
     if (!lines_)
-      spdlog::warn(
+      log_warning(
           "eval: {} is not there: answers are compared with what is left of the labels in pieces "
           "of "
           "the vocabulary",
           path_);
   }
 
-  nlohmann::ordered_json row(const Batch& batch, std::size_t at) {
+  OrderedJson row(const Batch& batch, std::size_t at) {
     if (!lines_)
       return {{"text", text_of(job_, row_of(batch.arrays[0], at, job_.end))},
               {"label", text_of(job_, row_of(batch.arrays[1], at, job_.end))}};
     std::string line;
     const bool more = lines_->next(line);
-    auto row = nlohmann::ordered_json::parse(line, nullptr, false);
+    auto row = OrderedJson::parse_or_discard(line);
     if (!more || !row.is_object() || !row.contains("text") || !row.contains("label"))
       throw UsageError(
           str(path_, ":", lines_->number() + (more ? 0 : 1), ": no row of the record beside it"),
@@ -114,7 +113,7 @@ void check_stop(std::uint64_t done, std::uint64_t all) {
 }
 
 // A row of text and label, and what was answered.
-using Answered = std::function<void(nlohmann::ordered_json row, const std::string& said)>;
+using Answered = std::function<void(OrderedJson row, const std::string& said)>;
 
 // A program may take its time to be compiled, a device's answers may not.
 std::vector<std::vector<Answer>> watched_answers(Generator& generator,
@@ -155,7 +154,7 @@ void answer_rows(Generator& generator, const Recipe& r, const Features& features
   }
 }
 
-bool is_exact(const std::string& said, const nlohmann::ordered_json& row) {
+bool is_exact(const std::string& said, const OrderedJson& row) {
   return words_in(said) == words_in(row["label"].get<std::string>());
 }
 
@@ -164,7 +163,7 @@ struct Compared {
   JsonValues said, is;
   std::uint64_t right = 0;
 
-  void add(const nlohmann::ordered_json& row, const std::string& answer) {
+  void add(const OrderedJson& row, const std::string& answer) {
     right += is_exact(answer, row) ? 1 : 0;
     said.emplace_back(answer);
     is.emplace_back(row["label"].get<std::string>());
@@ -192,7 +191,7 @@ class AnswerMeasures : public StateMeasures {
     generator_.take(tensors, where);
     Compared compared;
     answer_rows(generator_, recipe_, of_.features, records_, watchdog,
-                [&](const nlohmann::ordered_json& row, const std::string& answer) {
+                [&](const OrderedJson& row, const std::string& answer) {
                   compared.add(row, answer);
                 });
     generator_.take({}, where);  // its devices' memory is the training's
@@ -215,10 +214,10 @@ std::vector<MeasuredValue> write_text_predictions(const Recipe& r, const TextsTo
   Compared compared;
   answer_rows(
       generator, r, of.features, paths.scored, nullptr,
-      [&](nlohmann::ordered_json line, const std::string& said) {
+      [&](OrderedJson line, const std::string& said) {
         compared.add(line, said);
         line["prediction"] = said;
-        file.write(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        file.write(line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
       });
   file.commit();
   return compared.values();

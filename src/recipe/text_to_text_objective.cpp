@@ -1,7 +1,7 @@
 // model.type: text_to_text.
-#include <spdlog/spdlog.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hugging_face_t5.h"
@@ -174,11 +174,11 @@ std::uint64_t write_answers(const Recipe& r, const RowSource& source, const std:
                             .output = output,
                             .keeps_rows = output != RecipePaths(r).train_output};
   const TextToTextSummary s = write_text_to_text(job);
-  spdlog::info("data: {} of {}; {} cut, {} of them of longer answers than {} tokens",
+  log_info("data: {} of {}; {} cut, {} of them of longer answers than {} tokens",
                counted(s.examples, "example"), source.what, s.cut, s.cut_targets,
                data.targets_length);
   if (s.unknown_texts + s.unknown_targets > 0)
-    spdlog::warn(
+    log_warning(
         "data: {} and {} of {} hold what the vocabulary has no piece for: the model reads a blank "
         "there, and can never say these answers",
         counted(s.unknown_texts, "text"), counted(s.unknown_targets, "answer"), source.what);
@@ -223,13 +223,13 @@ void export_answers(const Recipe& r, const std::string& folder) {
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                : OutputDirectory::Earlier::refused},
       answer_data(r).prefix);
-  spdlog::info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
+  log_info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
                checkpoint.step);
 }
 
 std::map<std::string, std::string> answer_files_of_model(const Recipe& r) {
   const PretrainedT5 pretrained = resolved_t5(r);
-  nlohmann::json config = config_json(pretrained.model);
+  Json config = config_json(pretrained.model);
   put_t5_words({.extra_ids = pretrained.extra_ids, .prefix = answer_data(r).prefix}, config);
   return {{"t5_config.json", config.dump(2) + "\n"}};
 }

@@ -1,7 +1,5 @@
 #include "recipe/trials.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
@@ -10,6 +8,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "format/crc32c.h"
 #include "metrics/named.h"
@@ -267,7 +266,7 @@ class Trials {
     if (const auto other = begun_otherwise(recipe))
       throw UsageError(str("finetune: ", folder, " holds another run: ", *other),
                        "choose another folder with --set out=…, or remove that one");
-    spdlog::info("finetune: {}", folder);
+    log_info("finetune: {}", folder);
     run_recipe(recipe);
     if (rows_.empty()) rows_ = kept_row_settings(recipe);
     const std::string path = RecipePaths(recipe).predictions;
@@ -300,11 +299,11 @@ void put_trial(const Trial& trial, const std::string& mark, std::ostringstream& 
       << number(trial.mean.low) << ", " << number(trial.mean.high) << "]" << mark << "\n";
 }
 
-nlohmann::ordered_json interval_json(const Interval& i) {
+OrderedJson interval_json(const Interval& i) {
   return {{"value", i.value}, {"low", i.low}, {"high", i.high}};
 }
 
-nlohmann::ordered_json trial_json(const Trial& t) {
+OrderedJson trial_json(const Trial& t) {
   return {{"name", t.name},     {"settings", t.settings},        {"folders", t.folders},
           {"scores", t.scores}, {"mean", interval_json(t.mean)}, {"spread", t.spread}};
 }
@@ -366,17 +365,17 @@ std::string trials_text(const TrialsSummary& s) {
   return out.str();
 }
 
-nlohmann::ordered_json trials_json(const TrialsSummary& s) {
-  nlohmann::ordered_json out{{"metric", s.metric}, {"examples", s.examples}};
+OrderedJson trials_json(const TrialsSummary& s) {
+  OrderedJson out{{"metric", s.metric}, {"examples", s.examples}};
   for (const Trial& trial : s.trials) out["trials"].push_back(trial_json(trial));
   for (const Trial& trial : s.against) out["against"].push_back(trial_json(trial));
   for (const PairedTest& margin : s.margins)
     out["margins"].push_back(
         {{"difference", interval_json(margin.difference)}, {"p_value", margin.p_value}});
   out["lower_is_better"] = s.lower_is_better;
-  out["best"] = s.best ? nlohmann::ordered_json(s.trials[*s.best].name) : nullptr;
+  out["best"] = s.best ? OrderedJson(s.trials[*s.best].name) : nullptr;
   const auto folder = best_folder(s);
-  out["best_folder"] = folder ? nlohmann::ordered_json(*folder) : nullptr;
+  out["best_folder"] = folder ? OrderedJson(*folder) : nullptr;
   return out;
 }
 

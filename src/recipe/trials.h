@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "metrics/resample.h"
 
 namespace smelt {
@@ -62,6 +62,6 @@ std::vector<std::string> trial_folders(const std::string& out);
 
 // A table of the kinds, and of what each gains.
 std::string trials_text(const TrialsSummary& summary);
-nlohmann::ordered_json trials_json(const TrialsSummary& summary);
+OrderedJson trials_json(const TrialsSummary& summary);
 
 }  // namespace smelt

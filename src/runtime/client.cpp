@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -87,11 +88,14 @@ void Client::await_latest() const {
     const std::lock_guard lock(latest_mutex_);
     latest = latest_;
   }
-  if (!latest) return;
-  try {
-    for (const Event& event : *latest) event.await();
-  } catch (const PjrtError&) {  // said to whoever awaits it
+  if (latest) {
+    try {
+      for (const Event& event : *latest) event.await();
+    } catch (const PjrtError&) {  // thrown to whoever awaits that execution
+    }
   }
+  const std::size_t before = latest ? large_bytes_.load() : std::numeric_limits<std::size_t>::max();
+  large_bytes_ = await_freed_blocks(before);
 }
 
 void Client::note_latest(Events done) const {
@@ -215,7 +219,9 @@ Executable Client::compile(std::string_view stablehlo, const CompileOptions& opt
   args.program = &program;
   args.compile_options = text.data();
   args.compile_options_size = text.size();
-  return loaded(plugin()->call(args).executable, first_launch(stablehlo, options));
+  Executable out = loaded(plugin()->call(args).executable, first_launch(stablehlo, options));
+  release_freed_memory();  // the compiler's
+  return out;
 }
 
 Executable Client::load(std::string_view serialized, std::uint32_t launch) const {
@@ -259,7 +265,7 @@ std::shared_ptr<const Client> new_client(std::string_view device, int device_cou
       throw UsageError(str("device cpu: ", device_count,
                            " devices are asked for; a CPU is split into ", kMostOfACpu, " at most"),
                        "ask for as many as it has cores, or fewer");
-    keep_freed_memory();  // first: the plugin's threads would have heaps of their own
+    keep_freed_memory();  // before the plugin starts its threads
     give_cpu_threads(device_count);
     // Left alone, the CPU plugin makes four devices.
     options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};

@@ -2,6 +2,8 @@
 // own and compiles for all.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -119,6 +121,7 @@ class Client : public std::enable_shared_from_this<Client> {
   bool one_at_a_time_ = false;
   mutable std::mutex latest_mutex_;
   mutable Events latest_;
+  mutable std::atomic<std::size_t> large_bytes_ = 0;  // large_block_bytes() before the latest execution
 };
 
 // The processes that train together, of which this is number `index`.

@@ -1,7 +1,6 @@
 #include "runtime/compile_cache.h"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "format/crc32c.h"
 #include "format/little_endian.h"
@@ -73,7 +73,7 @@ std::optional<std::string> read_own(const std::string& path, std::uint64_t most)
       static_cast<std::uint64_t>(status.st_size) > most)
     return std::nullopt;
   if (!is_mine_alone(status)) {
-    spdlog::warn("{}: others can write it, so it is not loaded but compiled anew and replaced",
+    log_warning("{}: others can write it, so it is not loaded but compiled anew and replaced",
                  path);
     return std::nullopt;
   }
@@ -126,7 +126,7 @@ bool CompileCache::is_safe() const {
   struct stat status{};
   if (::stat(folder_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
   if (is_mine_alone(status)) return true;
-  spdlog::warn(
+  log_warning(
       "{}: others can write here, so no compiled program is taken from it or kept; "
       "chmod go-w, or name another folder by SMELT_COMPILE_CACHE",
       folder_);
@@ -140,13 +140,13 @@ std::optional<Executable> CompileCache::find(const Client& client, const std::st
   if (!bytes) return std::nullopt;
   const auto program = program_in(*bytes, key);
   if (!program) {
-    spdlog::debug("{}: damaged, or of another program: compiled anew", path);
+    log_debug("{}: damaged, or of another program: compiled anew", path);
     return std::nullopt;
   }
   try {
     return client.load(*program, launch);
   } catch (const SystemError& error) {
-    spdlog::info("{}: not loaded, compiled anew: {}", path, error.what());
+    log_info("{}: not loaded, compiled anew: {}", path, error.what());
     return std::nullopt;
   }
 }
@@ -198,7 +198,7 @@ Executable CompileCache::compile(const Client& client, std::string_view stablehl
   try {
     keep(key, compiled.program());
   } catch (const Error& error) {
-    spdlog::info("the compiled program is not kept: {}", error.what());
+    log_info("the compiled program is not kept: {}", error.what());
   }
   return compiled;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/host_memory.h"
+
 namespace smelt {
 namespace {
 
@@ -65,6 +67,12 @@ Executable::Executable(std::shared_ptr<const Client> client,
       result_count_(program_.result_count()) {
   lists_ = ascending(devices_);
   std::ranges::sort(devices_);
+}
+
+Executable::~Executable() {
+  if (client_ == nullptr) return;  // moved from
+  handle_ = {};
+  release_freed_memory();
 }
 
 Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arguments) const {

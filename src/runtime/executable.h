@@ -33,6 +33,9 @@ class Executable {
   // `launch`: Client::first_launch().
   Executable(std::shared_ptr<const Client> client, Handle<pjrt::LoadedExecutableDestroy> handle,
              std::uint32_t launch);
+  Executable(Executable&&) = default;
+  Executable& operator=(Executable&&) = default;
+  ~Executable();  // returns the memory of its temporaries to the system
 
   // Starts the program on its devices and returns at once, on a CPU once what was started before
   // has ended: its queue would hold the temporaries of both. `arguments` is [own device][argument],

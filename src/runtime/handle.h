@@ -1,11 +1,10 @@
 // Sole owner of one object of a plugin; destroys it by the function that `Destroy` belongs to.
 #pragma once
 
-#include <spdlog/spdlog.h>
-
 #include <memory>
 #include <utility>
 
+#include "base/log.h"
 #include "runtime/plugin.h"
 
 namespace smelt {
@@ -32,7 +31,7 @@ class Handle {
       args.*Destroy::kLast = object_;
       plugin_->call(args);
     } catch (const std::exception& error) {
-      spdlog::warn("{}", error.what());
+      log_warning("{}", error.what());
     }
   }
 

@@ -1,7 +1,6 @@
 #include "runtime/hardware.h"
 
 #include <dlfcn.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "runtime/find_plugin.h"
 #include "runtime/plugin_lock.h"
 
@@ -68,11 +68,11 @@ std::string chosen_device(const std::string& word, const Machine& machine) {
   for (const std::string device : {"tpu", "gpu"}) {
     if (!is_here(device, machine)) continue;
     try {
-      spdlog::info("device {}: it is on this machine, by {} (--device cpu: not)", device,
+      log_info("device {}: it is on this machine, by {} (--device cpu: not)", device,
                    find_plugin(device));
       return device;
     } catch (const UsageError& error) {
-      spdlog::warn("{}", error.what());
+      log_warning("{}", error.what());
     }
   }
   return "cpu";
@@ -109,7 +109,7 @@ std::vector<std::string> load_cuda_libraries(const std::string& folder) {
     if (::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr)
       loaded.push_back(path.string());
     else
-      spdlog::warn("device gpu: {}", ::dlerror());
+      log_warning("device gpu: {}", ::dlerror());
   }
   return loaded;
 }
@@ -121,7 +121,7 @@ void warn_of_other_version(std::string_view device, const std::string& plugin) {
   if (!file) return;
   const std::string wheels{std::istreambuf_iterator<char>(file), {}};
   if (const auto other = other_version(plugin_wheels(device), wheels))
-    spdlog::warn(
+    log_warning(
         "device {}: {} holds {}, which this smelt was made for; `smelt setup {}` renews it", device,
         *folder, *other, device);
 }

@@ -1,7 +1,6 @@
 #include "runtime/plugin_setup.h"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/run_program.h"
 #include "store/descriptor.h"
@@ -174,11 +174,11 @@ void PluginSetup::install() const {
   require_space();
   make_python();
   for (std::size_t i = 0; i < wheels_.size(); ++i) {
-    spdlog::info("fetching {} {}, {} ({} of {})", wheels_[i].name, wheels_[i].version,
+    log_info("fetching {} {}, {} ({} of {})", wheels_[i].name, wheels_[i].version,
                  bytes_text(static_cast<double>(wheels_[i].download_bytes)), i + 1, wheels_.size());
     download(wheels_[i]);
   }
-  spdlog::info("unpacking {}", bytes_text(static_cast<double>(unpacked_bytes())));
+  log_info("unpacking {}", bytes_text(static_cast<double>(unpacked_bytes())));
   unpack();
   publish();
 }

@@ -1,12 +1,11 @@
 #include "state/resume.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <map>
 #include <span>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/layout.h"
 #include "data/fingerprint.h"
 #include "format/json_difference.h"
@@ -82,8 +81,8 @@ void refuse_differences(const std::vector<JsonDifference>& found, const std::str
 }
 
 // What a model that is only used has the same whatever it is.
-nlohmann::json without_training(const nlohmann::json& model) {
-  nlohmann::json out = model;
+Json without_training(const Json& model) {
+  Json out = model;
   for (const auto& [name, value] : model.items())
     if (name == "initializer_range" || name.find("dropout") != std::string::npos) out.erase(name);
   return out;
@@ -91,9 +90,9 @@ nlohmann::json without_training(const nlohmann::json& model) {
 
 }  // namespace
 
-nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource& source,
+Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource& source,
                             const std::string& vocab) {
-  nlohmann::json out = task.settings;
+  Json out = task.settings;
   out["task"] = task.name;
   out["data"] = data_fingerprint(source);
   out["seed"] = c.seed;
@@ -123,21 +122,21 @@ nlohmann::json run_settings(const Task& task, const TrainingConfig& c, const Exa
   return out;
 }
 
-void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
+void check_same_run(const Json& saved, const Json& now,
                     const std::string& where, const Fields& fields) {
   if (const bool was = saved.contains("distill"); was != now.contains("distill"))
     throw UsageError(str(where, ": was trained with", was ? "" : "out", " a teacher, this run has ",
                          was ? "none" : "one"),
                      str("set ", fields("distill.teacher"),
                          " as it was, or choose another output folder for a new run"));
-  nlohmann::json held = now;
+  Json held = now;
   for (const char* free : {kSchedule, kSpikes}) held.erase(free);
   refuse_differences(differences(saved, held), where,
                      "use the same settings, or choose another output folder for a new run",
                      fields);
 }
 
-void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
+void check_vocabulary(const Json& saved, const std::string& vocab,
                       const std::string& where) {
   if (vocab.empty() || !saved.contains(kVocabularyCrc32c)) return;
   const std::uint32_t found = vocabulary_crc32c(vocab);
@@ -148,7 +147,7 @@ void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
                      "put that vocabulary back, or train another model with this one");
 }
 
-void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& source,
+void check_data_vocabulary(const Json& saved, const ExampleSource& source,
                            const std::string& where) {
   const auto found = vocabulary_of_data(source);
   if (found && saved.contains(kVocabularyCrc32c) && saved[kVocabularyCrc32c] != *found)
@@ -157,28 +156,28 @@ void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& sou
                      "make these data with the model's vocabulary");
 }
 
-std::string changed_freely(const nlohmann::json& saved, const nlohmann::json& now,
+std::string changed_freely(const Json& saved, const Json& now,
                            const Fields& fields) {
   std::vector<std::string> changes;
-  const auto compare = [&](const std::string& name, const nlohmann::json& was,
-                           const nlohmann::json& is) {
+  const auto compare = [&](const std::string& name, const Json& was,
+                           const Json& is) {
     if (was != is) changes.push_back(str(fields(name), " was ", was, ", is ", is));
   };
   for (const auto& [name, is] : now.at(kSchedule).items())
     compare(name, saved.value(kSchedule, now[kSchedule]).value(name, is), is);
-  const nlohmann::json none{{"action", "none"}};
-  const nlohmann::json was = saved.value(kSpikes, none), is = now.value(kSpikes, none);
+  const Json none{{"action", "none"}};
+  const Json was = saved.value(kSpikes, none), is = now.value(kSpikes, none);
   compare("spike_action", was["action"], is["action"]);
   if (was.size() == is.size())
     for (const auto& [name, field] : {std::pair{"window", "spike_window"},
                                       {"sigmas", "spike_sigmas"},
                                       {"rewind_skip", "rewind_skip"}})
-      compare(field, was.value(name, nlohmann::json()), is.value(name, nlohmann::json()));
+      compare(field, was.value(name, Json()), is.value(name, Json()));
   return join(changes, "; ");
 }
 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
-                                const nlohmann::json& model, const std::string& vocab,
+                                const Json& model, const std::string& vocab,
                                 bool averaged, const Fields& fields) {
   auto checkpoint = is_checkpoint_path(model_dir) ? load_sliced_checkpoint(model_dir)
                                                   : load_latest_sliced_checkpoint(model_dir);
@@ -189,7 +188,7 @@ TrainedModel load_trained_model(std::string_view command, const std::string& mod
     refuse_differences(differences(checkpoint->state["model"], without_training(model), "model"),
                        where, "use the settings that it was trained with", fields);
   if (averaged && put_averages_in_place(checkpoint->tensors))
-    spdlog::info("{}: the moving averages of the weights are taken", where);
+    log_info("{}: the moving averages of the weights are taken", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};
 }
 

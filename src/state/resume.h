@@ -1,10 +1,10 @@
 // What makes a run the same run, and whether a checkpoint is of it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "checkpoint/checkpoint.h"
 #include "data/example_source.h"
 #include "step/placement.h"
@@ -14,27 +14,27 @@ namespace smelt {
 
 // How the data are read and what is computed from them, as it is kept in every checkpoint, with the
 // checksum of the vocabulary's file if that is known.
-nlohmann::json run_settings(const Task& task, const TrainingConfig& config,
+Json run_settings(const Task& task, const TrainingConfig& config,
                             const ExampleSource& source, const std::string& vocab);
 
 // UsageError naming the fields that differ, in the words of `fields`, with both values; `where`
 // begins the message. What only one side knows (of another version) is not compared, nor is the
 // schedule.
-void check_same_run(const nlohmann::json& saved, const nlohmann::json& now,
+void check_same_run(const Json& saved, const Json& now,
                     const std::string& where, const Fields& fields = recipe_field);
 
 // UsageError when the file `vocab` is not the vocabulary that a model was trained with. An empty
 // path, or settings that do not say, pass.
-void check_vocabulary(const nlohmann::json& saved, const std::string& vocab,
+void check_vocabulary(const Json& saved, const std::string& vocab,
                       const std::string& where);
 
 // The same of data that say what they were made with.
-void check_data_vocabulary(const nlohmann::json& saved, const ExampleSource& source,
+void check_data_vocabulary(const Json& saved, const ExampleSource& source,
                            const std::string& where);
 
 // What the schedule and the settings of spikes, which a resumed run is not held to, were and are,
 // where they differ: "train.learning_rate was 0.001, is 0.01"; else empty.
-std::string changed_freely(const nlohmann::json& saved, const nlohmann::json& now,
+std::string changed_freely(const Json& saved, const Json& now,
                            const Fields& fields);
 
 struct TrainedModel {
@@ -48,7 +48,7 @@ struct TrainedModel {
 // UsageError beginning with `command` when there is none, or naming what differs. Where the run
 // keeps moving averages, `averaged` takes them for the weights, which is logged.
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
-                                const nlohmann::json& model, const std::string& vocab,
+                                const Json& model, const std::string& vocab,
                                 bool averaged = true, const Fields& fields = recipe_field);
 
 }  // namespace smelt

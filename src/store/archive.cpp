@@ -2,7 +2,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <spdlog/spdlog.h>
 
 #include <deque>
 #include <exception>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "store/file.h"
 
 namespace smelt {
@@ -123,7 +123,7 @@ class Unpacked {
       }
     }
     if (!lost.empty())
-      spdlog::warn("{}: {} symbolic links to what is no file in it are left out, {} among them",
+      log_warning("{}: {} symbolic links to what is no file in it are left out, {} among them",
                    path_, lost.size(), lost.front());
     return std::move(files_);
   }

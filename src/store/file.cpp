@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "store/path.h"
@@ -32,7 +33,7 @@ std::string partial_name(const std::string& path) {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != sizeof random)
     throw_errno("getrandom", path, errno);
-  return str(path, kPartial, std::hex, std::setfill('0'), std::setw(kPartialDigits), random);
+  return str(path, kPartial, hex(random, kPartialDigits));
 }
 
 // Calls `once` again while a signal interrupts it.

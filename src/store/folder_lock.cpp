@@ -1,7 +1,6 @@
 #include "store/folder_lock.h"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -58,7 +58,7 @@ Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string
   try {
     return lock_file(file, path);
   } catch (const SystemError& error) {
-    spdlog::warn("{}: nothing keeps a second process out of this {}", error.what(), what);
+    log_warning("{}: nothing keeps a second process out of this {}", error.what(), what);
     return Locked::held;
   }
 }
@@ -103,7 +103,7 @@ void FolderLock::lock_local(const std::string& where) {
     throw UsageError(str(where, ": ", folder_, " is in use by ", owner.words),
                      "wait for it, stop it, or choose another folder");
   if (!text.empty())
-    spdlog::info("{}: {} was in use by {}, which has ended", where, folder_, owner.words);
+    log_info("{}: {} was in use by {}, which has ended", where, folder_, owner.words);
   write_owner(file_, path_);
 }
 
@@ -122,13 +122,13 @@ FileLock::FileLock(std::string path, Patience patience) : path_(std::move(path))
     file_ = open_lock(path_);
     if (lock_or_warn(file_, path_, "file") == Locked::held) return;
     if (!said && waited() > patience.in_silence) {
-      spdlog::warn("waiting for another process that holds {}", path_);
+      log_warning("waiting for another process that holds {}", path_);
       said = true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   file_.reset();
-  spdlog::warn("{} is still held by another process: going on without it", path_);
+  log_warning("{} is still held by another process: going on without it", path_);
 }
 
 FileLock::~FileLock() {

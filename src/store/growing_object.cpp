@@ -1,10 +1,9 @@
 #include "store/growing_object.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "store/file.h"
 
 namespace smelt {
@@ -100,7 +99,7 @@ void GrowingObject::write(std::unique_lock<std::mutex>& lock) {
 void GrowingObject::tell(std::string_view what_follows) const try {
   std::rethrow_exception(failure_);
 } catch (const std::exception& error) {
-  spdlog::warn("{}\n  {} {}", error.what(), path_, what_follows);
+  log_warning("{}\n  {} {}", error.what(), path_, what_follows);
 }
 
 }  // namespace smelt

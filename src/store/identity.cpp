@@ -2,9 +2,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "store/file.h"
 #include "store/metadata_server.h"
 
@@ -30,7 +30,7 @@ Identity identity_in(const std::string& path, const std::string& source) {
         "in GOOGLE_APPLICATION_CREDENTIALS");
   };
   if (!file_exists(path)) throw wrong("there is no such file");
-  const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
+  const auto json = Json::parse_or_discard(read_file(path));
   if (!json.is_object()) throw wrong("not a JSON object");
   const auto text = [&](const char* name) {
     return json.contains(name) && json.at(name).is_string() ? json.at(name).get<std::string>()

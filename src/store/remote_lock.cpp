@@ -1,7 +1,5 @@
 #include "store/remote_lock.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -89,7 +88,7 @@ void RemoteLock::write(Claim claim) const {
 }
 
 void RemoteLock::give_up() const try { remove_file(path_); } catch (const std::exception& error) {
-  spdlog::warn("{}", error.what());
+  log_warning("{}", error.what());
 }
 
 // How old what others have there is compared with this one's, which was just written.
@@ -125,7 +124,7 @@ bool RemoteLock::is_alive(const OtherClaim& other, const LockOwner& owner, bool 
   if (owner.is_of_this_machine()) return true;
   const auto [first, is_new] = first_renewed_.emplace(other.name, other.renewed);
   if (is_new)
-    spdlog::info("{} is in use by {}: waiting until it is heard of, or was not for {} s", where_,
+    log_info("{} is in use by {}: waiting until it is heard of, or was not for {} s", where_,
                  owner.words, times_.stale_seconds);
   return first->second != other.renewed;
 }
@@ -137,7 +136,7 @@ RemoteLock::Others RemoteLock::look_at_others() {
     if (text.empty()) continue;
     const LockOwner owner = owner_in(text);
     if (owner.has_ended() || other.age > times_.stale_seconds) {
-      spdlog::warn("{}: the lock of {}, {}, is taken", where_, owner.words,
+      log_warning("{}: the lock of {}, {}, is taken", where_, owner.words,
                    owner.has_ended() ? std::string("which has ended")
                                      : str("not heard of for ", static_cast<int>(other.age), " s"));
       remove_file(other.path);
@@ -175,7 +174,7 @@ void RemoteLock::renew() {
       look();
       if (!lost_) write(Claim::held);
     } catch (const std::exception& error) {
-      spdlog::warn("{}: the lock is not renewed: {}", where_, error.what());
+      log_warning("{}: the lock is not renewed: {}", where_, error.what());
     }
     if (lost_) return;
     lock.lock();

@@ -165,7 +165,7 @@ ToldSizes told_sizes(const ClassifyTask& c) {
           .stacks = encoder_stack(sizes)};
 }
 
-nlohmann::json asked_of(const Labels& labels) {
+Json asked_of(const Labels& labels) {
   return {{"problem", field_json(labels.problem)}, {"labels", labels.names}};
 }
 

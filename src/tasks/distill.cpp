@@ -41,7 +41,7 @@ void check_answers_fit(const Task& student, const Teacher& t) {
     throw UsageError(str(t.model.where, " answers another question than ", student.name, " asks"),
                      "take a teacher that was trained for the same");
   for (const auto& [name, value] : t.asked.items())
-    if (const nlohmann::json asked = student.settings.value(name, nlohmann::json()); asked != value)
+    if (const Json asked = student.settings.value(name, Json()); asked != value)
       throw UsageError(
           str(t.model.where, " has ", name, " ", value.dump(), ", the student ", asked.dump()),
           "take a teacher of the same problem and classes, in one order (data.labels gives it)");

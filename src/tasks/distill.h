@@ -5,12 +5,12 @@
 
 #include <concepts>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "tasks/task.h"
 
 namespace smelt {
@@ -48,9 +48,9 @@ void visit_fields(Config& c, Visitor&& visit) {
 struct Teacher {
   HeldModel model;
   ToldSizes sizes;
-  nlohmann::json settings;  // by which a resumed run knows it again
+  Json settings;  // by which a resumed run knows it again
   // What a task's settings must say as its own did: {"problem", …}, {"labels", …}.
-  nlohmann::json asked = nlohmann::json::object();
+  Json asked = Json::object();
   std::function<void(const Scope& root, const Inputs& inputs, Told& told)> tell;
 };
 

@@ -48,7 +48,7 @@ void check_generator(const ElectraTask& c) {
            "leave uniform_generator and two_tower_generator out");
 }
 
-nlohmann::json settings(const ElectraTask& c) {
+Json settings(const ElectraTask& c) {
   return {{"model", config_json(c.model)},
           {"objective", config_json(c.settings)},
           {"seq_length", c.seq_length},

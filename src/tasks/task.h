@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "format/feature.h"
 #include "format/window_transform.h"
 #include "nn/scope.h"
@@ -72,7 +72,7 @@ struct Tells {
 
 struct Task {
   std::string name;         // "bert"
-  nlohmann::json settings;  // whatever the objective depends on: an object
+  Json settings;  // whatever the objective depends on: an object
   Features features;
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
   // The feature whose numbers other than 0 are the tokens that are no padding; empty: not known.
@@ -99,7 +99,7 @@ struct Task {
   // Of a model beside the one that learns; unset: there is none.
   std::optional<HeldModel> holds = {};
   // What the data's description must say where it says anything: {"seq_length", 128}.
-  std::vector<std::pair<std::string, nlohmann::json>> described;
+  std::vector<std::pair<std::string, Json>> described;
   // Its records, as RecordOptions has them (data/example_source.h).
   std::string record_kind = {};
   std::vector<ForeignFeature> foreign = {};

@@ -1,11 +1,10 @@
 #include "text/documents.h"
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 #include "base/choice.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "store/file.h"
 #include "text/line_source.h"
 #include "text/sentences.h"
@@ -138,7 +137,7 @@ bool DocumentReader::State::is_duplicate(const Document& document) {
 void DocumentReader::State::warn_of_forgotten() {
   const auto warn = [&](const auto& texts, std::string_view what) {
     if (texts.forgot())
-      spdlog::warn(
+      log_warning(
           "dedup: there are more {} than fit in {} MB of memory; each was compared with at least "
           "the {} before it",
           what, memory >> 20, texts.reach());

@@ -1,11 +1,10 @@
 #include "text/faults.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "text/unicode.h"
 
@@ -104,15 +103,15 @@ void TextFaults::finish() {
                      str("mend them, or raise ", limits_.held_to, " to leave them out"));
   if (limits_.quiet) return;
   if (bad_rows_ > 0)
-    spdlog::warn("{} of {} cannot be read and {} left out: {}{}", bad_rows_,
+    log_warning("{} of {} cannot be read and {} left out: {}{}", bad_rows_,
                  counted(bad_rows_ + good_rows_, "row"), bad_rows_ == 1 ? "is" : "are",
                  join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "");
   if (dropped_bytes_ > 0)
-    spdlog::warn("{} that {} not UTF-8 {} left out, the first in {}",
+    log_warning("{} that {} not UTF-8 {} left out, the first in {}",
                  counted(dropped_bytes_, "byte"), dropped_bytes_ == 1 ? "is" : "are",
                  dropped_bytes_ == 1 ? "was" : "were", first_dropped_);
   if (zeros_ > 0)
-    spdlog::warn("{} left out, the first in {}: is that a text file?",
+    log_warning("{} left out, the first in {}: is that a text file?",
                  counted(zeros_, "NUL byte was", "NUL bytes were"), first_zero_);
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/nearest_name.h"
 #include "base/words.h"
 #include "text/json_members.h"
@@ -56,7 +56,7 @@ std::size_t remove_lone_surrogates(std::string& json) {
 // "nine" or "ni\u006ee" is the name nine.
 bool is_name(std::string_view key, const std::string& name) {
   if (key.find('\\') == std::string_view::npos) return key == name;
-  return nlohmann::json::parse(str('"', key, '"'), nullptr, false) == name;
+  return Json::parse_or_discard(str('"', key, '"')) == name;
 }
 
 std::string_view type_name(std::string_view value) {
@@ -119,10 +119,10 @@ class JsonlRows : public RowReader {
 
   bool take(std::string_view raw, const Field& field, std::string& value) {
     if (raw.front() == '"') return take_text(raw, field, value);
-    const auto parsed = nlohmann::json::parse(raw, nullptr, false);
+    const auto parsed = Json::parse_or_discard(raw);
     if (field.is_words && parsed.is_array()) return take_words(parsed, field, value);
     if (field.is_json && parsed.is_structured()) {
-      value = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      value = parsed.dump(-1, ' ', false, JsonInvalidUtf8::replace);
       return true;
     }
     if (!field.is_text && (parsed.is_number() || parsed.is_boolean())) {
@@ -138,15 +138,15 @@ class JsonlRows : public RowReader {
                   "name the field that is meant, e.g. with --field");
   }
 
-  bool take_words(const nlohmann::json& words, const Field& field, std::string& value) {
+  bool take_words(const Json& words, const Field& field, std::string& value) {
     value.clear();
     for (const auto& one : words) {
-      if (!one.is_string() || one.get_ref<const std::string&>().empty())
+      if (!one.is_string() || one.string().empty())
         return refuse(
             str("field '", field.name, "' holds ", shortened(one.dump(), 60), " among its words"),
             "an array of words, and one of labels, holds strings alone");
       if (!value.empty()) value += ' ';
-      for (const char c : one.get_ref<const std::string&>()) {
+      for (const char c : one.string()) {
         if (std::string_view(" \t\n\r").find(c) != std::string_view::npos)
           value += kNoBreakSpace;
         else
@@ -164,17 +164,17 @@ class JsonlRows : public RowReader {
     if (value.find('\\') == std::string::npos && std::ranges::none_of(value, is_control))
       return true;
     std::string text = str('"', value, '"');
-    auto parsed = nlohmann::json::parse(text, nullptr, false);
+    auto parsed = Json::parse_or_discard(text);
     if (parsed.is_discarded())
       if (const std::size_t dropped = remove_lone_surrogates(text); dropped > 0) {
-        parsed = nlohmann::json::parse(text, nullptr, false);
+        parsed = Json::parse_or_discard(text);
         if (parsed.is_string())
           faults_({.kind = TextFault::Kind::surrogate, .line = lines_.number(), .bytes = dropped});
       }
     if (!parsed.is_string())
       return refuse(str("field '", field.name, "' is no string of JSON: ", shortened(text, 60)),
                     "a line break, a tab or a backslash within is written \\n, \\t or \\\\");
-    value = std::move(parsed.get_ref<std::string&>());
+    value = std::move(parsed.string());
     clean_text(value, lines_.number(), faults_);  // "\u0000"
     return true;
   }

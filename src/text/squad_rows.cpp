@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/nearest_name.h"
 #include "store/decompress.h"
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;
 constexpr std::array<const char*, 5> kSquadFields{"title", "context", "id", "question", "answers"};
@@ -49,12 +47,12 @@ class SquadRows : public RowReader {
         throw UsageError(str(path, ": SQuAD's questions have no field '", field.name, "'"),
                          did_you_mean(field.name, std::vector<std::string>(kSquadFields.begin(),
                                                                            kSquadFields.end())));
-    const json whole = json::parse(whole_file(path, bytes_), nullptr, false);
+    const Json whole = Json::parse_or_discard(whole_file(path, bytes_));
     if (whole.is_discarded()) throw_other_form(path, "it is not one JSON value");
-    for (const json& article : list(whole, "data"))
-      for (const json& paragraph : list(article, "paragraphs")) {
+    for (const Json& article : list(whole, "data"))
+      for (const Json& paragraph : list(article, "paragraphs")) {
         contexts_.push_back({text(article, "title", true), text(paragraph, "context", false)});
-        for (const json& question : list(paragraph, "qas"))
+        for (const Json& question : list(paragraph, "qas"))
           questions_.push_back({contexts_.size() - 1, question});
       }
   }
@@ -81,16 +79,16 @@ class SquadRows : public RowReader {
   };
   struct Question {
     std::size_t context;
-    json all;
+    Json all;
   };
 
-  const json& list(const json& of, const char* name) const {
+  const Json& list(const Json& of, const char* name) const {
     const auto found = of.is_object() ? of.find(name) : of.end();
     if (found == of.end() || !found->is_array())
       throw_other_form(path_, str("no list '", name, "'"));
     return *found;
   }
-  std::string text(const json& of, const char* name, bool may_lack) const {
+  std::string text(const Json& of, const char* name, bool may_lack) const {
     const auto found = of.find(name);
     if (found != of.end() && found->is_string()) return found->get<std::string>();
     if (!may_lack) throw_other_form(path_, str("no text '", name, "'"));
@@ -98,7 +96,7 @@ class SquadRows : public RowReader {
   }
 
   // False for a bad row.
-  bool take(const Context& context, const json& question, const Field& field, std::string& value) {
+  bool take(const Context& context, const Json& question, const Field& field, std::string& value) {
     if (field.name == "title" || field.name == "context") {
       value = field.name == "title" ? context.title : context.text;
       return true;
@@ -106,7 +104,7 @@ class SquadRows : public RowReader {
     const auto found = question.is_object() ? question.find(field.name) : question.end();
     const bool answers = field.name == "answers";
     if (found != question.end() && (answers ? found->is_array() : found->is_string())) {
-      value = answers ? found->dump(-1, ' ', false, json::error_handler_t::replace)
+      value = answers ? found->dump(-1, ' ', false, JsonInvalidUtf8::replace)
                       : found->get<std::string>();
       return true;
     }

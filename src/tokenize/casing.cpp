@@ -1,9 +1,8 @@
 #include "tokenize/casing.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
+#include "base/log.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
@@ -30,7 +29,7 @@ TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
 
 void warn_of_case(const Vocabulary& vocabulary, std::string_view who) {
   if (!is_cased(vocabulary)) return;
-  spdlog::warn(
+  log_warning(
       "{}: {} of its {} pieces have capital letters, but {} lower-cases the text, which then never "
       "finds them: a cased model wants its text as it is (--do_lower_case=false, --cased)",
       vocabulary.origin(), capital_pieces(vocabulary), vocabulary.size(), who);

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -171,7 +172,7 @@ CharacterTable::Entry CharacterTable::make_entry(char32_t c) {
   if (options_.strips_accents() && std::ranges::any_of(expanded, combining_class))
     return as(contextual);
   const bool splits = std::ranges::any_of(expanded, is_punctuation);
-  CHECK(!splits || expanded.size() == 1, "U+", std::hex, static_cast<std::uint32_t>(c),
+  CHECK(!splits || expanded.size() == 1, "U+", hex(static_cast<std::uint32_t>(c)),
         " is punctuation and more");
   if (splits || chinese) entry.action = alone;
   entry.characters = expanded.size();

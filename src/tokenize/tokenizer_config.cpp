@@ -9,8 +9,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 ControlCharacters control_of(const JsonField& config) {
   const JsonField control = config["control_characters"];
   for (const auto known : {ControlCharacters::bert, ControlCharacters::electra})
@@ -46,7 +44,7 @@ std::string tokenizer_config_path(const std::string& vocab) {
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {
   const std::string path = tokenizer_config_path(vocab);
   if (!exists(path)) return std::nullopt;
-  const json file = json::parse(read_file(path, kSmallFileBytes), nullptr, false);
+  const Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   const std::string hint = str("mend or remove it; it says how ", vocab, " is used");
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), hint);
   const JsonField config(file, path, hint);
@@ -59,8 +57,8 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
           config["tokenize_chinese_chars"].as_switch().value_or(defaults.split_chinese)};
 }
 
-json tokenizer_config_json(const TokenizerOptions& options) {
-  json config{{"do_lower_case", options.lower_case},
+Json tokenizer_config_json(const TokenizerOptions& options) {
+  Json config{{"do_lower_case", options.lower_case},
               {"strip_accents", nullptr},
               {"tokenize_chinese_chars", options.split_chinese},
               {"control_characters", name(options.control)},

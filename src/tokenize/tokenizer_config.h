@@ -4,11 +4,11 @@
 // tokenizer_class of ELECTRA says it.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "tokenize/tokenizer_options.h"
 
 namespace smelt {
@@ -31,7 +31,7 @@ std::string tokenizer_config_path(const std::string& vocab);
 // What is stored beside the vocabulary, or nullopt. UsageError for a file that says it in another
 // form.
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab);
-nlohmann::json tokenizer_config_json(const TokenizerOptions& options);
+Json tokenizer_config_json(const TokenizerOptions& options);
 void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options);
 
 // UsageError for a flag that contradicts the options, which `origin` has.

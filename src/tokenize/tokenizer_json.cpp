@@ -9,9 +9,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
-
 constexpr std::string_view kUnknown = "[UNK]",
                            kHint = "give the tokenizer.json of a BERT or ELECTRA model";
 
@@ -43,7 +40,7 @@ std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& 
                        kHint);
   };
   for (const auto& [token, id] : vocab) add(token, id);
-  for (const json& added : root["added_tokens"].value()) {
+  for (const Json& added : root["added_tokens"].value()) {
     const JsonField field(added, path, kHint);
     add(field["content"].as<std::string>(), field["id"].as<std::int64_t>());
   }
@@ -57,26 +54,26 @@ std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& 
   return tokens;
 }
 
-ordered_json template_of(const Vocabulary& vocabulary) {
+OrderedJson template_of(const Vocabulary& vocabulary) {
   const auto special = [](const char* token, int type) {
-    return ordered_json{{"SpecialToken", {{"id", token}, {"type_id", type}}}};
+    return OrderedJson{{"SpecialToken", {{"id", token}, {"type_id", type}}}};
   };
   const auto sequence = [](const char* name, int type) {
-    return ordered_json{{"Sequence", {{"id", name}, {"type_id", type}}}};
+    return OrderedJson{{"Sequence", {{"id", name}, {"type_id", type}}}};
   };
-  ordered_json tokens;
+  OrderedJson tokens;
   for (const char* token : {"[CLS]", "[SEP]"})
     tokens[token] = {{"id", token}, {"ids", {vocabulary.id(token)}}, {"tokens", {token}}};
-  const ordered_json one{special("[CLS]", 0), sequence("A", 0), special("[SEP]", 0)};
-  ordered_json two = one;
+  const OrderedJson one{special("[CLS]", 0), sequence("A", 0), special("[SEP]", 0)};
+  OrderedJson two = one;
   two.push_back(sequence("B", 1));
   two.push_back(special("[SEP]", 1));
   return {
       {"type", "TemplateProcessing"}, {"single", one}, {"pair", two}, {"special_tokens", tokens}};
 }
 
-ordered_json special_tokens(const Vocabulary& vocabulary) {
-  ordered_json added = ordered_json::array();
+OrderedJson special_tokens(const Vocabulary& vocabulary) {
+  OrderedJson added = OrderedJson::array();
   for (std::int32_t id = 0; id < vocabulary.size(); ++id)
     for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"})
       if (vocabulary.token(id) == special)
@@ -95,7 +92,7 @@ ordered_json special_tokens(const Vocabulary& vocabulary) {
 bool is_tokenizer_json(std::string_view path) { return path_name(path).ends_with(".json"); }
 
 WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& path) {
-  const json file = json::parse(text, nullptr, false);
+  const Json file = Json::parse_or_discard(text);
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kHint);
   const JsonField root(file, path, kHint);
   if (!root["model"]["type"].is_null() || root["model"]["continuing_subword_prefix"].is_null())
@@ -106,11 +103,11 @@ WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& pa
 }
 
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options) {
-  ordered_json vocab;
+  OrderedJson vocab;
   for (std::int32_t id = 0; id < vocabulary.size(); ++id) vocab[vocabulary.token(id)] = id;
-  const ordered_json strip =
-      options.strip_accents ? ordered_json(*options.strip_accents) : ordered_json(nullptr);
-  const ordered_json file{
+  const OrderedJson strip =
+      options.strip_accents ? OrderedJson(*options.strip_accents) : OrderedJson(nullptr);
+  const OrderedJson file{
       {"version", "1.0"},
       {"truncation", nullptr},
       {"padding", nullptr},

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "format/crc32c.h"
 #include "format/json_field.h"
 #include "format/wire.h"
@@ -18,8 +18,6 @@
 
 namespace smelt {
 namespace {
-
-using nlohmann::json;
 
 constexpr const char *kOwnSigns = "space_signs", *kAtBegin = "at_begin", *kOfSpaces = "of_spaces";
 constexpr std::string_view kUnigramHint =
@@ -52,16 +50,16 @@ std::string from_base64(std::string_view text, const JsonField& field) {
 }
 
 // The steps of a "Sequence" and the like, or the one step; none of null.
-std::vector<json> steps_of(const JsonField& field, const char* list) {
+std::vector<Json> steps_of(const JsonField& field, const char* list) {
   if (field.is_null()) return {};
   if (field["type"].value() != "Sequence") return {field.value()};
-  return field[list].as<std::vector<json>>();
+  return field[list].as<std::vector<Json>>();
 }
 
 // T5's: spaces at both ends are left out, several are one.
 Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
   Normalizer out;
-  for (const json& step : steps_of(root["normalizer"], "normalizers")) {
+  for (const Json& step : steps_of(root["normalizer"], "normalizers")) {
     const JsonField field(step, path, kUnigramHint);
     const std::string type = field["type"].as<std::string>("");
     if (type == "Precompiled") {
@@ -83,7 +81,7 @@ Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
 void parse_pre_tokenizer(const JsonField& root, const std::string& path, Normalizer& out) {
   std::string scheme;
   bool by_words = false;
-  for (const json& step : steps_of(root["pre_tokenizer"], "pretokenizers")) {
+  for (const Json& step : steps_of(root["pre_tokenizer"], "pretokenizers")) {
     const JsonField field(step, path, kUnigramHint);
     const std::string type = field["type"].as<std::string>("");
     if (type == "WhitespaceSplit") {
@@ -135,7 +133,7 @@ std::size_t added_id(const JsonField& added) {
 std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
   const JsonField model = root["model"];
   std::vector<Piece> out;
-  for (const json& entry : model["vocab"].as<std::vector<json>>()) {
+  for (const Json& entry : model["vocab"].as<std::vector<Json>>()) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
       model["vocab"].refuse("no list of pieces with their scores");
     out.push_back({entry[0].get<std::string>(), entry[1].get<float>()});
@@ -149,7 +147,7 @@ std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
   if (!unknown || *unknown >= out.size() || is_extra_id(out[*unknown].text))
     model["unk_id"].throw_unexpected(", no piece's number");
   out[*unknown].type = PieceType::unknown;
-  for (const json& added : root["added_tokens"].as<std::vector<json>>({})) {
+  for (const Json& added : root["added_tokens"].as<std::vector<Json>>({})) {
     const JsonField field(added, path, kUnigramHint);
     const std::size_t id = added_id(field);
     const auto text = field["content"].as<std::string>();
@@ -172,7 +170,7 @@ std::int64_t take_extra_ids(const JsonField& root, const std::string& path,
   std::map<std::size_t, std::string> sentinels;
   for (; !pieces.empty() && is_extra_id(pieces.back().text); pieces.pop_back())
     sentinels[pieces.size() - 1] = pieces.back().text;
-  for (const json& added : root["added_tokens"].as<std::vector<json>>({})) {
+  for (const Json& added : root["added_tokens"].as<std::vector<Json>>({})) {
     const JsonField field(added, path, kUnigramHint);
     if (const std::size_t id = added_id(field); id >= pieces.size())
       sentinels[id] = field["content"].as<std::string>();
@@ -224,24 +222,10 @@ std::string model_bytes(const std::vector<Piece>& pieces, const Normalizer& n) {
   return out.take();
 }
 
-// Not of deeper values than any such file's, which would overflow the stack where they are copied.
-json parsed(std::string_view text) {
-  constexpr int kMostDepth = 64;
-  bool too_deep = false;
-  json out = json::parse(
-      text,
-      [&](int depth, json::parse_event_t, json&) {
-        too_deep = too_deep || depth > kMostDepth;
-        return !too_deep;
-      },
-      false);
-  return too_deep ? json(json::value_t::discarded) : out;
-}
-
 }  // namespace
 
 UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
-  const json file = parsed(text);
+  const Json file = Json::parse_or_discard(text);
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kUnigramHint);
   const JsonField root(file, path, kUnigramHint);
   root["model"]["type"].expect("Unigram");
@@ -258,9 +242,9 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
 bool is_sentencepiece_file(const std::string& path) {
   if (!is_tokenizer_json(path)) return path_name(path).ends_with(".model");
   if (!exists(path)) return false;
-  const json file = parsed(read_file(path, kSmallFileBytes));
+  const Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   return file.is_object() && file.contains("model") && file["model"].is_object() &&
-         file["model"].value("type", json()) == "Unigram";
+         file["model"].value("type", Json()) == "Unigram";
 }
 
 std::string sentencepiece_model(const std::string& path) {
@@ -274,18 +258,18 @@ SpaceSigns space_signs(const std::string& path) {
   SpaceSigns out;
   const std::string config = join_path(parent_path(path), "tokenizer_config.json");
   if (!exists(config)) return out;
-  const json file = parsed(read_file(config, kSmallFileBytes));
+  const Json file = Json::parse_or_discard(read_file(config, kSmallFileBytes));
   if (!file.is_object()) return out;
-  out.behind_sentinels = file.value("legacy", json()) != false;
-  if (const json own = file.value(kOwnSigns, json()); own.is_object()) {
-    out.at_begin = own.value(kAtBegin, json()) != false;
-    out.of_spaces = own.value(kOfSpaces, json()) == true;
+  out.behind_sentinels = file.value("legacy", Json()) != false;
+  if (const Json own = file.value(kOwnSigns, Json()); own.is_object()) {
+    out.at_begin = own.value(kAtBegin, Json()) != false;
+    out.of_spaces = own.value(kOfSpaces, Json()) == true;
   }
   return out;
 }
 
 std::string tokenizer_config_of(const SpaceSigns& signs) {
-  json out{{"tokenizer_class", "T5Tokenizer"}, {"legacy", signs.behind_sentinels}};
+  Json out{{"tokenizer_class", "T5Tokenizer"}, {"legacy", signs.behind_sentinels}};
   if (const SpaceSigns usual;
       signs.at_begin != usual.at_begin || signs.of_spaces != usual.of_spaces)
     out[kOwnSigns] = {{kAtBegin, signs.at_begin}, {kOfSpaces, signs.of_spaces}};

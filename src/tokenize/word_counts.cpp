@@ -1,12 +1,11 @@
 #include "tokenize/word_counts.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/words.h"
@@ -106,7 +105,7 @@ WordCounts keep_most_frequent(const ForEachWord& for_each, std::uint64_t memory)
                          counted(left_out, "different word"), ", as too many are equally frequent"),
                      "raise --memory, or take fewer lines with --sample");
   if (left_out > 0)
-    spdlog::warn(
+    log_warning(
         "vocab: {} that stand fewer than {} times are left out, as {} MB of memory hold no more; "
         "--memory, or --sample, says otherwise",
         counted(left_out, "different word"), least, memory >> 20);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iomanip>
 #include <limits>
 
+#include "base/figures.h"
 #include "base/progress.h"
 #include "base/str.h"
 #include "track/plot_frame.h"
@@ -50,14 +50,14 @@ std::string curve_svg(const PlotFrame& frame, const Series& series) {
 }
 
 // For the script: where the drawing lies, and what it shows.
-nlohmann::json points_json(const PlotFrame& frame, const std::vector<Series>& all) {
-  nlohmann::json out{{"x", {frame.x.low, frame.x.high}},
+Json points_json(const PlotFrame& frame, const std::vector<Series>& all) {
+  Json out{{"x", {frame.x.low, frame.x.high}},
                      {"left", kPlotLeft},
                      {"right", kPlotWidth - kPlotRight},
                      {"width", kPlotWidth},
-                     {"series", nlohmann::json::array()}};
+                     {"series", Json::array()}};
   for (const Series& series : all) {
-    nlohmann::json steps = nlohmann::json::array(), values = steps;
+    Json steps = Json::array(), values = steps;
     for (const CurvePoint& p : series.curve) {
       steps.push_back(p.step);
       values.push_back(number_text(p.value));
@@ -136,7 +136,7 @@ std::string goodput_html(const SpentTimes& spent) {
     const auto kind = static_cast<Spent>(i);
     const double share = 100 * spent.share(kind);
     if (spent[kind] <= 0) continue;
-    const std::string percent = str(std::fixed, std::setprecision(1), share, " %");
+    const std::string percent = rounded(share, 1) + " %";
     bar += str("<span class=\"part part", i, "\" style=\"flex-grow:", number_text(share),
                "\" title=\"", spent_label(kind), " ", percent, "\"></span>");
     key += str("<li><span class=\"swatch part", i, "\"></span>", spent_label(kind), " <b>", percent,

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/figures.h"
 #include "base/progress.h"
 #include "base/str.h"
 #include "base/words.h"
@@ -19,7 +20,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t kStateWidth = 60;  // characters: a failed run's state holds its message
 
-std::string setting_text(const nlohmann::json& value) {
+std::string setting_text(const Json& value) {
   if (value.is_null()) return "-";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -94,7 +95,7 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
       named_row("step", runs, [](const RunRecord& r) { return str(r.step, " of ", r.of); }),
       named_row("time", runs, [](const RunRecord& r) { return duration_text(r.spent.total()); }),
       named_row("goodput", runs, [](const RunRecord& r) {
-        return str(std::fixed, std::setprecision(1), 100 * r.spent.share(Spent::step), " %");
+        return percent(r.spent.share(Spent::step));
       })};
   for (const FigureRow& figure : final_figures(runs)) {
     rows.push_back({figure.name});

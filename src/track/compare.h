@@ -10,7 +10,7 @@ namespace smelt {
 
 struct SettingRow {
   std::string name;                    // "train.steps"
-  std::vector<nlohmann::json> values;  // of each run; null where it has none
+  std::vector<Json> values;  // of each run; null where it has none
   bool differs = false;
 };
 // By name, of all runs.

@@ -69,7 +69,7 @@ void EventLog::add(std::int64_t step, std::span<const NamedText> texts) {
   file_.add(bytes);
 }
 
-void EventLog::add_hyperparameters(const nlohmann::json& settings) {
+void EventLog::add_hyperparameters(const Json& settings) {
   std::string bytes;
   append_hyperparameters(bytes, wall_seconds(), settings);
   file_.add(bytes);

@@ -19,7 +19,7 @@ class EventLog {
   void add(std::int64_t step, std::span<const Scalar> scalars);
   void add(std::int64_t step, std::span<const NamedHistogram> histograms);
   void add(std::int64_t step, std::span<const NamedText> texts);
-  void add_hyperparameters(const nlohmann::json& settings);
+  void add_hyperparameters(const Json& settings);
   const std::string& path() const { return file_.path(); }
 
  private:

@@ -13,7 +13,7 @@ namespace smelt {
 namespace {
 
 std::string line_of(const Record& record) {
-  return record.dump(-1, ' ', false, Record::error_handler_t::replace) + "\n";
+  return record.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
 }
 
 Record stamped(std::string_view kind, std::int64_t step, double time, const Record& fields,
@@ -44,7 +44,7 @@ std::vector<Record> read_metrics(const std::string& path) {
   std::vector<Record> out;
   for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) continue;
-    Record record = Record::parse(line, nullptr, false);
+    Record record = Record::parse_or_discard(line);
     if (record.is_object()) out.push_back(std::move(record));
   }
   return out;

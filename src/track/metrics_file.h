@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "store/growing_file.h"
 #include "track/run_clock.h"
 
@@ -18,7 +18,7 @@ inline constexpr const char* kMetricsFile = "metrics.jsonl";
 // Beside it: a line for each checkpoint that was evaluated by itself.
 inline constexpr const char* kEvaluationsFile = "evaluations.jsonl";
 
-using Record = nlohmann::ordered_json;
+using Record = OrderedJson;
 
 // The file's records in their order. A last line that a kill has cut short is left out, as are
 // lines that hold no JSON object. UsageError when there is no such file.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "base/progress.h"
 #include "base/str.h"
 #include "store/file.h"
@@ -23,7 +24,7 @@
 namespace smelt {
 namespace {
 
-std::string value_html(const nlohmann::json& value) {
+std::string value_html(const Json& value) {
   if (value.is_null()) return "–";
   if (value.is_number_float()) return number_text(value.get<double>());
   return html_text(value.is_string() ? value.get<std::string>() : value.dump());
@@ -161,8 +162,8 @@ std::string guesses_html(const Record& masks) {
     std::vector<std::string> words;
     for (const Record& guess : mask)
       if (guess.is_array() && guess.size() == 2 && guess[0].is_string() && guess[1].is_number())
-        words.push_back(str(html_text(guess[0].get<std::string>()), " <small>", std::fixed,
-                            std::setprecision(0), 100 * guess[1].get<double>(), " %</small>"));
+        words.push_back(str(html_text(guess[0].get<std::string>()), " <small>",
+                            rounded(100 * guess[1].get<double>(), 0), " %</small>"));
     out.push_back(join(words, ", "));
   }
   return join(out, " · ");
@@ -237,7 +238,7 @@ std::string predictions_section(const std::vector<RunRecord>& runs) {
 std::string rows_section(const RunRecord& run) {
   const std::string file = join_path(parent_path(run.folder), kRowOverviewFile);
   if (!exists(file)) return {};
-  return row_overview_html(nlohmann::json::parse(read_file(file, kSmallFileBytes), nullptr, false));
+  return row_overview_html(Json::parse_or_discard(read_file(file, kSmallFileBytes)));
 }
 
 // Not a device, which nothing is lost of.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <vector>
 
+#include "base/figures.h"
 #include "base/str.h"
 #include "track/chart.h"
 
@@ -55,7 +55,7 @@ double PlotFrame::top(double value) const {
          (value - y.low) / (y.high - y.low) * (kPlotHeight - kPlotTop - kPlotBottom);
 }
 
-std::string svg_number(double value) { return str(std::fixed, std::setprecision(1), value); }
+std::string svg_number(double value) { return rounded(value, 1); }
 
 std::string plot_axes(const PlotFrame& frame) {
   std::string out;

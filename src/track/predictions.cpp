@@ -11,14 +11,12 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kBins = 10, kMostMistakes = 20, kMostClasses = 24;
 
 enum class RowKind { classes, several, numbers, words, texts };
 
-RowKind kind_of(const json& row) {
-  const json &label = row["label"], &said = row["prediction"];
+RowKind kind_of(const Json& row) {
+  const Json &label = row["label"], &said = row["prediction"];
   if (label.is_number()) return RowKind::numbers;
   if (row.contains("words")) return RowKind::words;
   if (said.is_array()) return RowKind::several;
@@ -26,9 +24,9 @@ RowKind kind_of(const json& row) {
 }
 
 bool names_entities(const JsonValues& wanted) {
-  return std::ranges::any_of(wanted, [](const json& labels) {
-    return std::ranges::any_of(labels, [](const json& label) {
-      return label.is_string() && label.get_ref<const std::string&>().starts_with("B-");
+  return std::ranges::any_of(wanted, [](const Json& labels) {
+    return std::ranges::any_of(labels, [](const Json& label) {
+      return label.is_string() && label.string().starts_with("B-");
     });
   });
 }
@@ -49,12 +47,12 @@ std::vector<std::string> metrics_for(RowKind kind, const JsonValues& wanted) {
   }
 }
 
-std::string words_of_json(const json& value) {
+std::string words_of_json(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 // As far as a row says it: of its text, a pair, or a question and its context.
-std::string text_of(const json& row) {
+std::string text_of(const Json& row) {
   std::vector<std::string> parts;
   for (const char* name : {"question", "text", "pair", "context", "source"})
     if (const auto found = row.find(name); found != row.end() && found->is_string())
@@ -64,7 +62,7 @@ std::string text_of(const json& row) {
 
 class FigureReader {
  public:
-  void add(const json& row) {
+  void add(const Json& row) {
     if (predicted_.empty()) kind_ = kind_of(row);
     predicted_.push_back(row["prediction"]);
     wanted_.push_back(row["label"]);
@@ -109,7 +107,7 @@ class FigureReader {
       table.counts[numbers[pair.first]][numbers[pair.second]] = count;
     out_.table = std::move(table);
   }
-  void add_probability(const json& row) {
+  void add_probability(const Json& row) {
     const auto probabilities = row.find("probabilities");
     const std::string said = words_of_json(row["prediction"]);
     if (probabilities == row.end() || !probabilities->is_object() || !probabilities->contains(said))
@@ -126,13 +124,13 @@ class FigureReader {
     bin.right += right ? 1 : 0;
     if (!right) add_mistake(row, sure);
   }
-  void add_answer(const json& row) {
+  void add_answer(const Json& row) {
     const JsonValues said{row["prediction"]}, wanted{row["label"]};
     constexpr std::size_t kFirst = 0;
     if (metric_of("exact-match", said, wanted)(std::span(&kFirst, 1)) == 0)
       add_mistake(row, row["probability"].get<double>());
   }
-  void add_mistake(const json& row, double sure) {
+  void add_mistake(const Json& row, double sure) {
     out_.mistakes.push_back(
         {sure, words_of_json(row["prediction"]), words_of_json(row["label"]), text_of(row)});
     const auto surer = [](const Mistake& a, const Mistake& b) {
@@ -155,7 +153,7 @@ std::optional<PredictionFigures> prediction_figures(const std::string& file) {
   FigureReader reader;
   LineReader lines(file);
   for (std::string line; lines.next(line);) {
-    const json row = json::parse(line, nullptr, false);
+    const Json row = Json::parse_or_discard(line);
     if (!row.is_object() || !row.contains("label") || !row.contains("prediction"))
       throw UsageError(str(file, ":", lines.number(), ": no row with 'label' and 'prediction'"),
                        "evaluate the run again (smelt eval), which writes the file anew");

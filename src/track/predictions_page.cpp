@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <map>
 #include <utility>
 
+#include "base/figures.h"
 #include "base/str.h"
 #include "base/words.h"
 #include "track/chart.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kShownText = 400, kShownLabels = 100;
 
 std::string fixed(double value, int digits = 3) {
-  return std::isfinite(value) ? str(std::fixed, std::setprecision(digits), value) : "–";
+  return std::isfinite(value) ? rounded(value, digits) : "–";
 }
 
 std::string interval_text(const Interval& i) {
@@ -140,17 +140,17 @@ std::string mistake_table(const PredictionFigures& figures) {
              html_table(table_head({"sure", "said", "right", "text"}, 4), rows), "</details>\n");
 }
 
-std::string count_cell(const nlohmann::json& of, const char* name) {
+std::string count_cell(const Json& of, const char* name) {
   const auto found = of.find(name);
   return table_cell(found == of.end() ? "–" : html_text(found->dump()), "number");
 }
 
-std::string label_table(const nlohmann::json& splits) {
+std::string label_table(const Json& splits) {
   std::vector<std::string> head{"label"};
   std::map<std::string, std::vector<std::int64_t>> counts;
   for (std::size_t i = 0; i < splits.size(); ++i) {
     head.push_back(splits[i].value("split", ""));
-    const auto labels = splits[i].value("labels", nlohmann::json::object());
+    const auto labels = splits[i].value("labels", Json::object());
     for (const auto& [name, count] : labels.items()) {
       counts[name].resize(splits.size());
       counts[name][i] = count.get<std::int64_t>();
@@ -179,21 +179,22 @@ std::string predictions_html(const std::vector<NamedFigures>& runs) {
   return out;
 }
 
-std::string row_overview_html(const nlohmann::json& overview) {
-  if (!overview.is_object() || overview.value("splits", nlohmann::json::array()).empty()) return {};
+std::string row_overview_html(const Json& overview) {
+  if (!overview.is_object() || overview.value("splits", Json::array()).empty()) return {};
   const auto splits = overview["splits"];
   std::string rows, findings;
   for (const auto& split : splits) {
-    const auto lengths = split.value("lengths", nlohmann::json::object());
+    const auto lengths = split.value("lengths", Json::object());
     rows += str("<tr>", table_cell(html_text(split.value("split", ""))), count_cell(split, "rows"),
                 count_cell(split, "left_out"), count_cell(split, "same_text"),
                 count_cell(split, "same_text_other_label"), count_cell(lengths, "median"),
                 count_cell(lengths, "p99"), count_cell(lengths, "longest"), "</tr>");
   }
-  for (const auto& finding : overview.value("findings", nlohmann::json::array()))
+  for (const auto& finding : overview.value("findings", Json::array()))
     if (finding.is_string())
       findings += str("<li>", html_text(finding.get<std::string>()), "</li>");
-  const std::string unit = splits.front().value("/lengths/unit"_json_pointer, std::string("words"));
+  const Json* unit_of = splits.front().pointer("/lengths/unit");
+  const std::string unit = unit_of != nullptr ? unit_of->get<std::string>() : "words";
   return html_table(table_head({"rows of", "rows", "left out", "same text",
                                 "same text, other label", "median " + unit, "99 %", "longest"}),
                     rows) +

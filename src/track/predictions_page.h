@@ -2,10 +2,10 @@
 // labelled rows that they learn from.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "track/predictions.h"
 
 namespace smelt {
@@ -21,6 +21,6 @@ std::string predictions_html(const std::vector<NamedFigures>& runs);
 
 // In the folder of a run: an overview of its rows as examples/row_overview.h has it.
 inline constexpr const char* kRowOverviewFile = "overview.json";
-std::string row_overview_html(const nlohmann::json& overview);
+std::string row_overview_html(const Json& overview);
 
 }  // namespace smelt

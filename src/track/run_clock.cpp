@@ -43,14 +43,14 @@ double SpentTimes::share(Spent what) const {
   return all > 0 ? (*this)[what] / all : 0;
 }
 
-nlohmann::json to_json(const SpentTimes& times) {
-  nlohmann::json out = nlohmann::json::object();
+Json to_json(const SpentTimes& times) {
+  Json out = Json::object();
   for (std::size_t i = 0; i < kSpentKinds; ++i)
     if (times.seconds[i] > 0) out[std::string(kSpentNames[i].name)] = times.seconds[i];
   return out;
 }
 
-SpentTimes spent_times(const nlohmann::json& object) {
+SpentTimes spent_times(const Json& object) {
   SpentTimes out;
   if (!object.is_object()) return out;
   for (const auto& [name, seconds] : object.items()) {

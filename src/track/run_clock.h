@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/json.h"
 
 namespace smelt {
 
@@ -43,8 +43,8 @@ struct SpentTimes {
 };
 
 // Those above 0, by spent_name(). What has no such name is taken for `other` when read.
-nlohmann::json to_json(const SpentTimes& times);
-SpentTimes spent_times(const nlohmann::json& object);
+Json to_json(const SpentTimes& times);
+SpentTimes spent_times(const Json& object);
 
 // At any moment one category is counted. Of one thread.
 class RunClock {

@@ -47,8 +47,8 @@ void take_record(RunRecord& run, const Record& record) {
   }
 }
 
-void flatten_settings(const std::string& prefix, const nlohmann::json& value,
-                      std::map<std::string, nlohmann::json>& out) {
+void flatten_settings(const std::string& prefix, const Json& value,
+                      std::map<std::string, Json>& out) {
   if (!value.is_object()) {
     out[prefix] = value;
     return;
@@ -119,8 +119,8 @@ std::vector<RunRecord> read_runs(const std::vector<std::string>& runs) {
   return out;
 }
 
-std::map<std::string, nlohmann::json> flat_settings(const Record& start) {
-  std::map<std::string, nlohmann::json> out;
+std::map<std::string, Json> flat_settings(const Record& start) {
+  std::map<std::string, Json> out;
   if (start.contains("settings")) flatten_settings("", start["settings"], out);
   return out;
 }

@@ -43,7 +43,7 @@ RunRecord read_run(const std::string& run);
 std::vector<RunRecord> read_runs(const std::vector<std::string>& runs);
 
 // Settings by dotted path: "train.steps". Of a recipe's unnamed section without one.
-std::map<std::string, nlohmann::json> flat_settings(const Record& start);
+std::map<std::string, Json> flat_settings(const Record& start);
 
 // What a curve ends with.
 std::optional<double> final_value(const std::map<std::string, Curve>& curves,

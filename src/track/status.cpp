@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "base/figures.h"
 #include "base/progress.h"
 #include "base/str.h"
 #include "store/folder_lock.h"
@@ -37,7 +38,7 @@ std::string goodput_text(const SpentTimes& spent) {
   for (std::size_t i = 0; i < kSpentKinds; ++i)
     if (const double share = 100 * spent.share(static_cast<Spent>(i)); share >= 0.05)
       out.push_back(
-          str(std::fixed, std::setprecision(1), share, " % ", spent_label(static_cast<Spent>(i))));
+          str(rounded(share, 1), " % ", spent_label(static_cast<Spent>(i))));
   return join(out, ", ");
 }
 
@@ -78,7 +79,7 @@ std::string status_text(const RunStatus& status) {
       run.of > 0 ? 100 * static_cast<double>(run.step) / static_cast<double>(run.of) : 100;
   put("run", run.folder);
   put("state", state_word(status));
-  put("step", str(run.step, " of ", run.of, std::fixed, std::setprecision(1), " (", share, " %)"));
+  put("step", str(run.step, " of ", run.of, " (", rounded(share, 1), " %)"));
   if (run.line)
     put("line", str("step ", run.line->value("step", std::int64_t{0}), ", ",
                     duration_text(status.now - run.line->value("time", status.now)),

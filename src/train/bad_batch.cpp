@@ -19,7 +19,7 @@ constexpr const char* kBadStep = "bad_step";
 std::string batch_name(const Feature& feature) { return str(kRunPrefix, "batch/", feature.name); }
 
 void save_bad_batch(const std::string& folder, const BadBatch& bad, const Features& features,
-                    const HostState& before, nlohmann::json settings) {
+                    const HostState& before, Json settings) {
   TensorMap batch;
   for (std::size_t i = 0; i < features.size(); ++i) {
     const HostArray& array = bad.batch.arrays[i];
@@ -62,7 +62,7 @@ BadBatch bad_batch_in(const TrainedModel& model, const Features& features) {
     throw UsageError(str("replay: ", model.where, what), "give the bad-batch folder of this model");
   };
   if (!checkpoint.state.contains(kBadStep)) refuse(" holds no batch");
-  const nlohmann::json& step = checkpoint.state[kBadStep];
+  const Json& step = checkpoint.state[kBadStep];
   BadBatch out{.step = step.at("step"), .argument = step.at("argument"), .batch = {}};
   for (const Feature& feature : features) {
     const auto found = checkpoint.tensors.find(batch_name(feature));

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "state/compiled_step.h"
 #include "state/resume.h"
 
@@ -58,7 +58,7 @@ struct BadStepPlace {
   std::function<StepProgram()> program;    // gradient_program()'s, built when it is needed
   const ModelState& state;                 // as it was before the step
   std::shared_ptr<const ModelState> held;  // beside it; null: nothing
-  const nlohmann::json& settings;          // of its checkpoints
+  const Json& settings;          // of its checkpoints
 };
 // Writes the folder, then looks for the first tensor that is not finite. Returns what is to be
 // said of both; a failure is only said, too.

@@ -1,9 +1,8 @@
 #include "train/form.h"
 
-#include <spdlog/spdlog.h>
-
 #include <tuple>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "train/job_program.h"
 
@@ -84,7 +83,7 @@ void in_a_form_that_fits(const TrainJob& job, const std::function<void(const Tra
       if (!forms) forms = forms_to_try(job);
       if (i + 1 == forms->size()) throw;
       const Form& next = forms->at(i + 1);
-      spdlog::warn("{}; trying {} ({} spares this)", first_line(error.what()), next.words,
+      log_warning("{}; trying {} ({} spares this)", first_line(error.what()), next.words,
                    join(settings_of(next, job.fields), " "));
     }
 }

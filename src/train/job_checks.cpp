@@ -1,11 +1,10 @@
 #include "train/job_checks.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/nearest_name.h"
 #include "base/progress.h"
@@ -19,7 +18,7 @@ namespace smelt {
 
 void check_described(const TrainJob& job, const ExampleSource& source) {
   if (std::cmp_less(source.epoch_size(), job.config.batch_size))
-    spdlog::warn("train: a batch of {} takes some of the {} several times", job.config.batch_size,
+    log_warning("train: a batch of {} takes some of the {} several times", job.config.batch_size,
                  counted(source.epoch_size(), "example"));
   if (const auto description = source.description())
     check_description(
@@ -30,7 +29,7 @@ void check_described(const TrainJob& job, const ExampleSource& source) {
 void warn_of_warmup(const Schedule& s, const Optimizer& optimizer, const Fields& fields) {
   const std::int64_t last = s.total_steps - 1 + optimizer.first_step;
   if (s.warmup == Warmup::none || s.warmup_steps == 0 || s.warmup_steps <= last) return;
-  spdlog::warn("train: {} {} of {} {}: {} {} is never reached", fields("warmup_steps"),
+  log_warning("train: {} {} of {} {}: {} {} is never reached", fields("warmup_steps"),
                s.warmup_steps, fields("steps"), s.total_steps, fields("learning_rate"),
                s.learning_rate);
 }
@@ -39,7 +38,7 @@ void warn_of_settings(const TrainJob& job) {
   warn_of_warmup(job.config.schedule, job.config.optimizer, job.fields);
   for (const Feature& feature : job.task.features)
     if (feature.name == "masked_lm_positions" && feature.count() > feature.limit)
-      spdlog::warn("train: {} {} is more than {} {}: each example is padded with masks",
+      log_warning("train: {} {} is more than {} {}: each example is padded with masks",
                    job.fields("data.max_predictions"), feature.count(),
                    job.fields("data.seq_length"), feature.limit);
 }
@@ -74,10 +73,10 @@ void check_memory(const StepProgram& program, std::string_view platform) {
                    "choose a smaller model, or check its sizes");
 }
 
-nlohmann::json settings_of(const TrainJob& job, const ExampleSource& source) {
+Json settings_of(const TrainJob& job, const ExampleSource& source) {
   TrainingConfig config = job.config;
   config.devices = job.on.devices;
-  nlohmann::json out = run_settings(job.task, config, source, job.vocab);
+  Json out = run_settings(job.task, config, source, job.vocab);
   out["precision"] = job.on.compute ? name(job.on.compute->precision)
                                     : std::string(dtype_name(config.compute.dtype));
   return out;

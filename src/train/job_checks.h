@@ -20,7 +20,7 @@ void warn_of_settings(const TrainJob& job);
 // and compiling it would take for ever.
 void check_memory(const StepProgram& program, std::string_view platform);
 // What makes the job the same run, as its checkpoints keep it.
-nlohmann::json settings_of(const TrainJob& job, const ExampleSource& source);
+Json settings_of(const TrainJob& job, const ExampleSource& source);
 // The step of its model folder that a resumed run would go on from; nothing where there is none.
 // UsageError as that run would have it: of another run or another vocabulary. Tensors are not read.
 std::optional<std::int64_t> check_resume(const TrainJob& job);

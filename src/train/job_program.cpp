@@ -18,7 +18,7 @@ constexpr std::int64_t kManyLayers = 48;  // compiled by themselves they would t
 
 // Of one stack; 0 where the model does not say, as an ELECTRA by its size, of 24 at most.
 std::int64_t layers_of(const Task& task) {
-  const nlohmann::json model = task.settings.value("model", nlohmann::json::object());
+  const Json model = task.settings.value("model", Json::object());
   std::int64_t most = 0;
   for (const char* name : {"num_hidden_layers", "num_layers", "num_decoder_layers"})
     if (const auto found = model.find(name); found != model.end() && found->is_number_integer())
@@ -76,7 +76,7 @@ GradientReport replay(const TrainJob& job, const std::string& folder) {
     throw UsageError(str("replay: ", folder, " is not there"),
                      "give the bad-batch folder of this model");
   const TrainedModel model =
-      load_trained_model("replay", folder, job.task.settings.value("model", nlohmann::json()),
+      load_trained_model("replay", folder, job.task.settings.value("model", Json()),
                          job.vocab, false, job.fields);
   const BadBatch bad = bad_batch_in(model, job.task.features);
   TrainJob same = job;

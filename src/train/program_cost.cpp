@@ -1,7 +1,7 @@
 #include "train/program_cost.h"
 
-#include <iomanip>
 
+#include "base/figures.h"
 #include "base/progress.h"
 
 namespace smelt {
@@ -41,7 +41,7 @@ std::string cost_text(const Record& cost) {
   std::vector<std::string> out;
   if (cost.contains("flops"))
     out.push_back(
-        str(std::scientific, std::setprecision(2), cost["flops"].get<double>(), " operations"));
+        scientific(cost["flops"].get<double>(), 2) + " operations");
   for (const auto& [name, words] : {std::pair{"bytes_accessed", "read and written"},
                                     {"argument_bytes", "arguments"},
                                     {"temporary_bytes", "temporaries"},

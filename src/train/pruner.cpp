@@ -1,13 +1,12 @@
 #include "train/pruner.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <bit>
 #include <limits>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/log.h"
 #include "optim/soft_pruning.h"
 #include "runtime/compile_cache.h"
 #include "state/placement_options.h"
@@ -65,7 +64,7 @@ void Pruner::prune(std::int64_t steps_done, bool late, ModelState& state) const 
     state.replace(execution.results);
     return execution.results.front().back().to_host<std::int32_t>().front();
   });
-  spdlog::info("train: {} of the weights of attention and feed-forward are 0 from step {} on",
+  log_info("train: {} of the weights of attention and feed-forward are 0 from step {} on",
                percent(1 - share(static_cast<std::uint64_t>(left), weights_)), steps_done + 1);
 }
 

@@ -1,13 +1,11 @@
 #include "train/run_log.h"
 
-#include <spdlog/spdlog.h>
-
 #include <cmath>
-#include <iomanip>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/log.h"
 #include "runtime/peak_flops.h"
 #include "step/model_flops.h"
 #include "store/path.h"
@@ -34,9 +32,6 @@ std::string text_of_line(const Record& figures) {
     if (out.tellp() > 0) out << ", ";
     out << text;
   };
-  const auto fixed = [](double value, int digits) {
-    return str(std::fixed, std::setprecision(digits), value);
-  };
   for (const auto& [name, value] : figures.items()) {
     const double x = value.is_number() ? value.get<double>() : std::nan("");
     if (name == kRate)
@@ -44,17 +39,17 @@ std::string text_of_line(const Record& figures) {
     else if (name == "gradient_norm")
       put(str("grad norm ", x));
     else if (name == "sequences_per_second")
-      put(fixed(x, 1) + " seq/s");
+      put(rounded(x, 1) + " seq/s");
     else if (name == "tokens_per_second")
-      put(fixed(x, 0) + " tokens/s");
+      put(rounded(x, 0) + " tokens/s");
     else if (name == "mfu")
-      put(str("MFU ", fixed(100 * x, 1), " %"));
+      put(str("MFU ", rounded(100 * x, 1), " %"));
     else if (name == "input_share")
-      put(str("input ", fixed(100 * x, 1), " %"));
+      put(str("input ", rounded(100 * x, 1), " %"));
     else if (name == "seconds_left")
       put(duration_text(x) + " left");
     else
-      put(str(name, " ", fixed(x, 3)));
+      put(str(name, " ", rounded(x, 3)));
   }
   return out.str();
 }
@@ -86,7 +81,7 @@ void RunLog::begin(const RunFacts& facts, ReportLayout report) {
   if (!facts.exact_products) peak_ = peak_flops(facts.device_kind, facts.products);
   if (peak_) {
     *peak_ *= static_cast<double>(facts.devices);
-    spdlog::info("MFU is of {:.1f} TFLOP/s ({} x {}, {}), {:.4g} operations an example",
+    log_info("MFU is of {:.1f} TFLOP/s ({} x {}, {}), {:.4g} operations an example",
                  *peak_ / 1e12, facts.devices, facts.device_kind, dtype_name(facts.products),
                  flops_per_example_);
   }
@@ -116,7 +111,7 @@ void RunLog::ready(const Record& cost) {
   Record fields = Record::object();
   if (!cost.empty()) {
     fields["cost"] = cost;
-    spdlog::info("a step on each device, by the compiler's count: {}", cost_text(cost));
+    log_info("a step on each device, by the compiler's count: {}", cost_text(cost));
     const std::vector<NamedText> text{{"run/cost", cost_text(cost)}};
     add_events([&](EventLog& events) { events.add(facts_.step, text); });
   }
@@ -152,7 +147,7 @@ void RunLog::record(std::string_view kind, std::int64_t step, const Record& fiel
     metrics_->add(kind, step, fields, since_record_);
     since_record_ = {};
   } catch (const Error& error) {
-    if (!std::exchange(has_failed_, true)) spdlog::warn("{}; the run goes on", error.what());
+    if (!std::exchange(has_failed_, true)) log_warning("{}; the run goes on", error.what());
   }
 }
 
@@ -162,7 +157,7 @@ void RunLog::add_events(const std::function<void(EventLog&)>& add) {
   try {
     add(*events_);
   } catch (const Error& error) {
-    spdlog::warn("{}; no more is written there until this run is started again", error.what());
+    log_warning("{}; no more is written there until this run is started again", error.what());
     events_.reset();
   }
 }
@@ -192,7 +187,7 @@ void RunLog::went_back(std::int64_t step) {
     try {
       take_back();
     } catch (const Error& error) {
-      spdlog::warn("{}; the run goes on, and adds to what is there", error.what());
+      log_warning("{}; the run goes on, and adds to what is there", error.what());
     }
   };
   if (metrics_)
@@ -264,7 +259,7 @@ void RunLog::check(const TrainCheck& check) {
   for (const ParameterScale& p : check.parameters)
     scalars.push_back({str("params/", p.name, " ", tuple_text(p.dims)), static_cast<float>(p.rms)});
   for (const CheckedFigure& figure : choice_.figures(check)) {
-    spdlog::info("{} at step {}: {:f}", figure.name, check.step, figure.value);
+    log_info("{} at step {}: {:f}", figure.name, check.step, figure.value);
     scalars.push_back({figure.tag, static_cast<float>(figure.value)});
   }
   add_events([&](EventLog& events) { events.add(check.step, scalars); });
@@ -278,7 +273,7 @@ void RunLog::sampled(std::int64_t step, const std::string& kind,
   std::vector<NamedText> events;
   for (const TextSample& sample : samples) {
     told.push_back(sample.fields);
-    spdlog::info("step {}: {}", step, sample.line);
+    log_info("step {}: {}", step, sample.line);
     events.push_back({str(kind, "/", events.size()), sample.line});
   }
   record(kind, step, {{"texts", std::move(told)}});

@@ -62,7 +62,7 @@ struct TrackChoice {
       sampler = {};
   std::int64_t histograms_every = 0;  // steps; 0: none
   bool gradient_histograms = false;   // with the others; another program is compiled for them
-  nlohmann::json settings = {};  // of the run, for who looks at it; null: those of its checkpoints
+  Json settings = {};  // of the run, for who looks at it; null: those of its checkpoints
 };
 
 // What is known of a run before its first step.
@@ -74,7 +74,7 @@ struct RunFacts {
   std::string device_kind;
   DType products = DType::f32;  // in which they are multiplied
   bool exact_products = false;
-  nlohmann::json settings, data;  // what is trained; the data's description or null
+  Json settings, data;  // what is trained; the data's description or null
 };
 
 // Nothing is written before begin(). Of one thread.

@@ -1,11 +1,10 @@
 #include "train/saver.h"
 
-#include <spdlog/spdlog.h>
-
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/parallel.h"
 #include "checkpoint/checkpoint.h"
 #include "store/file.h"
@@ -25,13 +24,13 @@ constexpr std::string_view kForEver = " in save/";
 
 // {"name": …, "value": …} of a step in a folder of the best; of an earlier version's, what lies
 // beside it of the same step. Null: none.
-nlohmann::json score_of(const std::string& folder, std::int64_t step) {
+Json score_of(const std::string& folder, std::int64_t step) {
   const auto settings = checkpoint_state(committed_path(folder, step));
   if (settings.contains(kScore)) return settings.at(kScore);
   const std::string path = join_path(folder, kScoreFile);
   if (!exists(path)) return nullptr;
-  auto score = nlohmann::json::parse(read_file(path, kSmallFileBytes), nullptr, false);
-  return score.is_object() && score.value("step", nlohmann::json()) == step ? score : nullptr;
+  auto score = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  return score.is_object() && score.value("step", Json()) == step ? score : nullptr;
 }
 
 // The best value of a measure in a folder of the best, which a kill may have left two in.
@@ -40,11 +39,11 @@ BestScore score_in(const std::string& folder, const std::string& name) {
   if (name.empty()) return best;
   for (const std::int64_t step : checkpoint_steps(folder)) try {
       const auto score = score_of(folder, step);
-      if (!score.is_object() || score.value("name", nlohmann::json()) != name) continue;
-      const auto value = score.value("value", nlohmann::json());
+      if (!score.is_object() || score.value("name", Json()) != name) continue;
+      const auto value = score.value("value", Json());
       if (value.is_number() && best.is_beaten_by(value.get<double>())) best.keep(value);
     } catch (const DamagedCheckpoint& error) {
-      spdlog::warn("{}\n  it counts as none", error.what());
+      log_warning("{}\n  it counts as none", error.what());
     }
   return best;
 }
@@ -96,7 +95,7 @@ void Saver::poll() {
     wait();
 }
 
-void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings,
+void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, Json settings,
                  Watchdog& watchdog) {
   CHECK(!under_way_.valid());
   ++saves_;
@@ -121,7 +120,7 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohman
 
 // What the device has to say of the state ends the run, and so does a mistake of ours.
 Saver::Outcome Saver::write(std::int64_t step, const HostState& host, const Kinds& kinds,
-                            const nlohmann::json& settings) const {
+                            const Json& settings) const {
   Outcome outcome{.step = step, .not_finite = not_finite_anywhere(host, key("finite"))};
   if (!outcome.not_finite) outcome.attempts = write_kinds(step, host, kinds, settings);
   return outcome;
@@ -138,7 +137,7 @@ std::optional<std::string> Saver::not_finite_anywhere(const HostState& host,
 }
 
 void Saver::publish(const std::string& place, const std::string& copy_of, std::int64_t step,
-                    const HostState& host, const nlohmann::json& settings,
+                    const HostState& host, const Json& settings,
                     const SaveOptions& options) const {
   const auto copy = [&] { keep_checkpoint(copy_of, step, place, options); };
   if (!job_.together.several())
@@ -159,7 +158,7 @@ void Saver::publish(const std::string& place, const std::string& copy_of, std::i
 // fault of one place costs the others nothing.
 std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostState& host,
                                                const Kinds& kinds,
-                                               const nlohmann::json& settings) const {
+                                               const Json& settings) const {
   std::string first;  // whose files the other places share
   std::vector<Attempt> out;
   const auto publish_at = [&](std::string_view name, const std::string& place,
@@ -212,7 +211,7 @@ void Saver::report_outcome(const Outcome& outcome) {
     const std::string told =
         str("the state of step ", outcome.step, " is not saved", place, ": ", what);
     failures_[place] = {told, hint};
-    spdlog::error("train: {}\n  training goes on; {}; the next save tries again\n  hint: {}", told,
+    log_error("train: {}\n  training goes on; {}; the next save tries again\n  hint: {}", told,
                   where_to_go_on(), hint);
   }
 }

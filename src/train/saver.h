@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <future>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "ask/best_score.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/watchdog.h"
 #include "state/state_copy.h"
 #include "store/folder_lock.h"
@@ -46,7 +46,7 @@ class Saver {
   };
   // `settings` go into the checkpoint. The watchdog must outlive the save: it watches the copy, not
   // what is written.
-  void save(std::int64_t step, StateCopy state, const Kinds& kinds, nlohmann::json settings,
+  void save(std::int64_t step, StateCopy state, const Kinds& kinds, Json settings,
             Watchdog& watchdog);
   // The run is at this saved step again; later ones are gone.
   void went_back(std::int64_t step) { saved_ = newest_ = step; }
@@ -81,12 +81,12 @@ class Saver {
   std::string where_to_go_on();
   void note(const Outcome& outcome);
   Outcome write(std::int64_t step, const HostState& host, const Kinds& kinds,
-                const nlohmann::json& settings) const;
+                const Json& settings) const;
   std::vector<Attempt> write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
-                                   const nlohmann::json& settings) const;
+                                   const Json& settings) const;
   // Writes the state at a place, or makes a copy there of what is at another.
   void publish(const std::string& place, const std::string& copy_of, std::int64_t step,
-               const HostState& host, const nlohmann::json& settings,
+               const HostState& host, const Json& settings,
                const SaveOptions& options) const;
   std::optional<std::string> not_finite_anywhere(const HostState& host,
                                                  const std::string& key) const;

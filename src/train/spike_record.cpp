@@ -1,10 +1,10 @@
 #include "train/spike_record.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <memory>
 #include <span>
+
+#include "base/log.h"
 
 namespace smelt {
 namespace {
@@ -28,7 +28,7 @@ void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint)
   checkpoint.owners.push_back(losses);
 }
 
-SpikeRecord::SpikeRecord(const nlohmann::json& settings) {
+SpikeRecord::SpikeRecord(const Json& settings) {
   if (settings.contains(kSkippedSteps))
     skipped_ = settings[kSkippedSteps].get<std::vector<std::int64_t>>();
   if (settings.contains(kRewinds))
@@ -36,7 +36,7 @@ SpikeRecord::SpikeRecord(const nlohmann::json& settings) {
 }
 
 SpikeAction SpikeRecord::found(SpikeAction action, std::int64_t step, double loss) {
-  spdlog::warn("train: the loss of step {}, {}, is a spike: its update is left out", step, loss);
+  log_warning("train: the loss of step {}, {}, is a spike: its update is left out", step, loss);
   if (action == SpikeAction::skip) skipped_.push_back(step);
   return action;
 }
@@ -56,10 +56,10 @@ std::int64_t SpikeRecord::rewinds_to(std::int64_t step) const {
   return std::ranges::count(rewinds_, step, &Rewind::step);
 }
 
-void SpikeRecord::put(nlohmann::json& settings) const {
+void SpikeRecord::put(Json& settings) const {
   if (!skipped_.empty()) settings[kSkippedSteps] = skipped_;
   if (rewinds_.empty()) return;
-  nlohmann::json& list = settings[kRewinds] = nlohmann::json::array();
+  Json& list = settings[kRewinds] = Json::array();
   for (const Rewind& rewind : rewinds_)
     list.push_back({{"step", rewind.step}, {"batches", rewind.batches}});
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "checkpoint/checkpoint.h"
 #include "step/spikes.h"
 
@@ -18,7 +18,7 @@ void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint)
 class SpikeRecord {
  public:
   SpikeRecord() = default;
-  explicit SpikeRecord(const nlohmann::json& settings);
+  explicit SpikeRecord(const Json& settings);
 
   // Logs a spike. Returns what is to be done.
   SpikeAction found(SpikeAction action, std::int64_t step, double loss);
@@ -29,7 +29,7 @@ class SpikeRecord {
   std::int64_t skipped_batches() const;
   std::int64_t rewinds_to(std::int64_t step) const;
   // Puts it into a checkpoint's settings; nothing where nothing was left out.
-  void put(nlohmann::json& settings) const;
+  void put(Json& settings) const;
 
  private:
   struct Rewind {

@@ -1,12 +1,11 @@
 #include "train/start.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "format/json_difference.h"
@@ -22,7 +21,7 @@ std::string how_fast(const SlicedCheckpoint& checkpoint, double seconds) {
   double bytes = 0;
   for (const auto& [name, tensor] : checkpoint.tensors)
     bytes += static_cast<double>(tensor.shape.size_bytes());
-  return fmt::format("{:.0f} MB in {:.2f} s", bytes / 1e6, seconds);
+  return str(rounded(bytes / 1e6, 0), " MB in ", rounded(seconds, 2), " s");
 }
 
 // Whether what a run begins with leaves it steps to make.
@@ -30,10 +29,10 @@ bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t ste
   const std::int64_t last = job.config.schedule.total_steps;
   const std::string steps = job.fields("steps");
   if (step == last)
-    spdlog::warn("{} is the end of this run, {} {}: no step is left\n  hint: raise {} to go on",
+    log_warning("{} is the end of this run, {} {}: no step is left\n  hint: raise {} to go on",
                  where, steps, last, steps);
   if (step > last)
-    spdlog::warn(
+    log_warning(
         "{} is of step {}, beyond {} {}: no step is left, and the model stays that of step "
         "{}\n  hint: raise {}, or choose another output folder for a shorter run",
         where, step, steps, last, step, steps);
@@ -41,22 +40,22 @@ bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t ste
 }
 
 void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint,
-               const nlohmann::json& settings, double seconds) {
+               const Json& settings, double seconds) {
   const std::string& where = checkpoint.path;
   if (say_if_done(job, where, checkpoint.step)) return;
   if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
       job.patience > 0 && since >= job.patience)
-    return spdlog::info("{}: the run ended here, {} after its best; a higher {} goes on", where,
+    return log_info("{}: the run ended here, {} after its best; a higher {} goes on", where,
                         counted(since, "evaluation"), job.fields("patience"));
-  spdlog::info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
+  log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
-    spdlog::warn("{}: {}", where, changes);
+    log_warning("{}: {}", where, changes);
 }
 
 Start restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job, const StepProgram& program,
-                    const Client& client, nlohmann::json& settings) {
+                    const Client& client, Json& settings) {
   const std::string& where = checkpoint.path;
-  const nlohmann::json& state = checkpoint.state;
+  const Json& state = checkpoint.state;
   check_vocabulary(state, job.vocab, where);
   check_same_run(state, settings, where, job.fields);
   for (const char* name : {"init", "steps_before"})
@@ -90,7 +89,7 @@ std::optional<std::int64_t> shared_step(const TrainJob& job, const std::string& 
 
 // Each process reads what its devices hold of it. What one finds damaged is so for all.
 Start restored_together(const TrainJob& job, const StepProgram& program, const Client& client,
-                        nlohmann::json& settings) {
+                        Json& settings) {
   std::int64_t below = std::numeric_limits<std::int64_t>::max();
   std::string damage;
   for (int attempt = 1;; ++attempt) {
@@ -99,10 +98,10 @@ Start restored_together(const TrainJob& job, const StepProgram& program, const C
     const auto step = shared_step(job, key, below);
     if (!step && damage.empty()) return {};
     if (!step) throw UsageError(damage);
-    if (!damage.empty()) spdlog::warn("{}\n  going back to step {}", damage, *step);
+    if (!damage.empty()) log_warning("{}\n  going back to step {}", damage, *step);
     Start start;
     std::optional<SlicedCheckpoint> checkpoint;
-    nlohmann::json taken = settings;
+    Json taken = settings;
     damage.clear();
     try {
       checkpoint = open_sliced_checkpoint(job.model_dir, *step);
@@ -123,7 +122,7 @@ Start restored_together(const TrainJob& job, const StepProgram& program, const C
 }
 
 Start restored(const TrainJob& job, const StepProgram& program, const Client& client,
-               nlohmann::json& settings) {
+               Json& settings) {
   if (job.together.several() && job.resume_from.empty())
     return restored_together(job, program, client, settings);
   const auto begin = Clock::now();
@@ -134,9 +133,9 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
   return start;
 }
 
-void say_other_model(const GivenWeights& given, const nlohmann::json& settings) {
+void say_other_model(const GivenWeights& given, const Json& settings) {
   const auto say = [&](const JsonDifference& d) {
-    spdlog::warn("{}: was made with {} {}, this run has {}", given.where, d.name, d.was.dump(),
+    log_warning("{}: was made with {} {}, this run has {}", given.where, d.name, d.was.dump(),
                  d.is.dump());
   };
   if (given.other_model) std::ranges::for_each(given.other_model(settings), say);
@@ -148,8 +147,8 @@ void say_other_model(const GivenWeights& given, const nlohmann::json& settings) 
 // left out.
 bool leave_out_other_head(const Task& task, GivenWeights& given) {
   if (!task.is_head) return false;
-  const nlohmann::json own{{"problem", task.settings.value("problem", "")},
-                           {"labels", task.settings.value("labels", nlohmann::json())}};
+  const Json own{{"problem", task.settings.value("problem", "")},
+                           {"labels", task.settings.value("labels", Json())}};
   if (given.head == own) return false;
   return std::erase_if(given.parameters,
                        [&](const auto& item) { return task.is_head(item.first); }) > 0;
@@ -168,21 +167,21 @@ InitialWeights weights_of(const std::string& init, const Task& task, const State
 }
 
 // Only a new run takes weights.
-void take_given(const TrainJob& job, const StepProgram& program, nlohmann::json& settings,
+void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
                 Start& start) {
   bool other_head = false;
   start.taken = weights_of(job.init, job.task, program.state, other_head);
-  spdlog::info("{}", table_of(*start.taken));
+  log_info("{}", table_of(*start.taken));
   if (other_head)
-    spdlog::warn(
+    log_warning(
         "{}: its head is of other classes ({}), and is not taken", job.init,
         start.taken->given.head.is_null() ? "not told" : start.taken->given.head["labels"].dump());
   const GivenWeights& given = start.taken->given;
   if (const auto other = other_vocabulary(given, job.vocab); !other.empty())
-    spdlog::warn("{} {}", given.where, other);
+    log_warning("{} {}", given.where, other);
   else if (job.vocab.empty() && given.vocabulary_crc32c && settings.contains(kVocabularyCrc32c) &&
            settings[kVocabularyCrc32c] != *given.vocabulary_crc32c)
-    spdlog::warn("{} was made with another vocabulary than the data: crc32c {}, not {}",
+    log_warning("{} was made with another vocabulary than the data: crc32c {}, not {}",
                  given.where, *given.vocabulary_crc32c, settings[kVocabularyCrc32c].dump());
   settings["init"] = given.where;
   if (job.take_step && given.step > 0)
@@ -198,7 +197,7 @@ InitialValues initial_values(const std::string& init, const Task& task, const St
   bool other_head = false;  // classes may not be known yet
   const InitialWeights taken = weights_of(init, task, layout, other_head);
   if (const auto other = other_vocabulary(taken.given, vocab); !other.empty())
-    spdlog::warn("{} {}", taken.given.where, other);
+    log_warning("{} {}", taken.given.where, other);
   return {.taken = taken.parameters.size(), .fresh = taken.fresh.size()};
 }
 
@@ -227,7 +226,7 @@ std::string how_to_go_on(const TrainJob& job) {
 }
 
 Start start_of(const TrainJob& job, const StepProgram& program, const Client& client,
-               nlohmann::json& settings) {
+               Json& settings) {
   Start start;
   if (!job.overwrite) {
     check_begin(job.begin, job.model_dir);
@@ -235,12 +234,12 @@ Start start_of(const TrainJob& job, const StepProgram& program, const Client& cl
                     [&] { return restored(job, program, client, settings); });
   }
   if (!start.is_saved())
-    spdlog::info(
+    log_info(
         "train: a new run in {}, {}", job.model_dir,
         job.init.empty() ? str("from fresh weights") : str("from the weights of ", job.init));
   if (job.init.empty()) return start;
   if (start.is_saved())
-    spdlog::info("init {} is not used: this run has a checkpoint of its own", job.init);
+    log_info("init {} is not used: this run has a checkpoint of its own", job.init);
   else
     take_given(job, program, settings, start);
   return start;

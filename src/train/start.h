@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.h"
 #include "state/initial_weights.h"
 #include "state/model_state.h"
 #include "train/spike_record.h"
@@ -55,6 +55,6 @@ std::string how_to_go_on(const TrainJob& job);
 // `settings` (run_settings()) are what a checkpoint must have been made with; where the weights are
 // from is added to them.
 Start start_of(const TrainJob& job, const StepProgram& program, const Client& client,
-               nlohmann::json& settings);
+               Json& settings);
 
 }  // namespace smelt

@@ -125,14 +125,14 @@ std::string Together::told(const std::string& key, const std::function<std::stri
   return said.substr(1);
 }
 
-void Together::agree(const std::string& key, std::string_view what, const nlohmann::json& value,
+void Together::agree(const std::string& key, std::string_view what, const Json& value,
                      std::string_view hint) const {
   if (!several()) return;
-  const auto replace = nlohmann::json::error_handler_t::replace;
-  std::optional<nlohmann::json> first;
+  const auto replace = JsonInvalidUtf8::replace;
+  std::optional<Json> first;
   int rank = 0;
   for (const std::string& text : gather(key, value.dump(-1, ' ', false, replace))) {
-    const auto here = nlohmann::json::parse(text);
+    const auto here = Json::parse(text);
     if (!first)
       first = here;
     else if (const auto other = first_difference(*first, here))

@@ -5,10 +5,10 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "checkpoint/shared_save.h"
 #include "pod/hub.h"
 
@@ -30,7 +30,7 @@ struct Together {
   std::string told(const std::string& key, const std::function<std::string()>& say) const;
   // UsageError on all that names who differs, beginning with `what`, unless all give the same; what
   // only one side knows, a field of a JSON object, is not compared.
-  void agree(const std::string& key, std::string_view what, const nlohmann::json& value,
+  void agree(const std::string& key, std::string_view what, const Json& value,
              std::string_view hint) const;
   // UsageError on all unless all see the files that the one that leads makes in this folder.
   void require_one_folder(const std::string& folder) const;

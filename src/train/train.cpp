@@ -1,8 +1,8 @@
 // The way of a run through its phases.
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/stop_notice.h"
 #include "base/stop_signal.h"
@@ -22,11 +22,11 @@ TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* s
                    StepNumbers(job, start).batch_after(start.step, start.spikes),
                    {.share = own_share(run.program.placement, *run.client)});
   for (std::int64_t i = 0; i < steps; ++i) (void)batches.next();
-  spdlog::info("dry run: {} of {} read, nothing trained or written",
+  log_info("dry run: {} of {} read, nothing trained or written",
                counted(steps, "batch", "batches"), counted(job.config.batch_size, "example"));
   if (scorer != nullptr) {
     scorer->read();
-    spdlog::info("dry run: {} of the validation read",
+    log_info("dry run: {} of the validation read",
                  counted(scorer->batches(), "batch", "batches"));
   }
   return {.first_step = start.step};
@@ -84,7 +84,7 @@ TrainSummary train(const TrainJob& of) {
   TrainSummary s;
   in_a_form_that_fits(job, [&](const TrainJob& in_form) { s = trained(in_form); });
   if (s.last_step > s.first_step)
-    spdlog::info(
+    log_info(
         "train: {} in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s; the model is "
         "in {}",
         counted(s.last_step - s.first_step, "step"), duration_text(s.train_seconds),

@@ -1,13 +1,12 @@
 #include "train/trainer.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 #include <exception>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
@@ -212,7 +211,7 @@ void Trainer::rewind() {
   since_check_.clear();
   batches_ = batches_from(to);
   log_.went_back(to);
-  spdlog::warn("train: back to {}, over {}", checkpoint.path, counted(batches, "batch", "batches"));
+  log_warning("train: back to {}, over {}", checkpoint.path, counted(batches, "batch", "batches"));
 }
 
 Trainer::Due Trainer::due() const {
@@ -358,7 +357,7 @@ void Trainer::run_steps() {
   signalled_ = is_to_stop();
   const bool early = is_out_of_patience() && step < last;
   if (early)
-    spdlog::info("train: {} after the best {}: done at step {} of {}",
+    log_info("train: {} after the best {}: done at step {} of {}",
                  counted(since_best_, "evaluation"), job_.keep_best, step, last);
   const bool stopped = (step < last && !early) || position_.state() == RunState::cut;
   log_.end(step, stopped ? "stopped" : "done");

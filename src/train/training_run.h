@@ -43,7 +43,7 @@ struct OpenedRun {
   RunLog log;
   std::shared_ptr<const ExampleSource> source;
   std::shared_ptr<const Client> client;
-  nlohmann::json settings;  // that a checkpoint must have been made with
+  Json settings;  // that a checkpoint must have been made with
   StepProgram program;
   std::optional<FolderLock> lock;  // a dry run takes none, and of several processes one does
   Watchdog watchdog;

@@ -1,10 +1,10 @@
 // What is there before a run's first step.
-#include <spdlog/spdlog.h>
 
 #include <future>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/layout.h"
 #include "data/description.h"
@@ -71,7 +71,7 @@ void lock_folder(OpenedRun& run) {
 // The run goes on from an older checkpoint of its own than the newest.
 void leave_the_way_behind(const std::string& model_dir, std::int64_t from) {
   for (const std::int64_t step : remove_later_checkpoints(model_dir, from))
-    spdlog::warn("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
+    log_warning("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
                  from);
 }
 
@@ -184,14 +184,14 @@ void accept(OpenedRun& run, const Start& start) {
                  .products = compute.dtype,
                  .exact_products = compute.exact_products,
                  .settings = run.settings,
-                 .data = description ? description->all : nlohmann::json()},
+                 .data = description ? description->all : Json()},
                 run.program.report);
 }
 
 PreparedRun prepare(OpenedRun& run, Start& start) {
   const TrainJob& job = run.job;
   const std::string form = form_text(job, run.client->platform_name());
-  spdlog::info("train: {}, a model ({}) of {}; compiling{}{}",
+  log_info("train: {}, a model ({}) of {}; compiling{}{}",
                counted(run.source->epoch_size(), "example"), job.task.name,
                counted(run.program.state.parameters(), "parameter"), form.empty() ? "" : ", ",
                form);

@@ -112,7 +112,7 @@ TEST(Progress, MakesWayForMessagesAndIsDrawnAgain) {
     Progress steps("train", 4, "steps", 1);
     steps.update(2);
     const std::string bar = terminal.text();
-    spdlog::warn("the disk is nearly full");
+    log_warning("the disk is nearly full");
     const std::string text = terminal.text();
     EXPECT_THAT(text, testing::StartsWith("\r\033[K"));
     EXPECT_THAT(text, HasSubstr("the disk is nearly full"));
@@ -125,9 +125,9 @@ TEST(Log, MarksWarningsWhereNoColourDoes) {
   const auto before = spdlog::default_logger();
   testing::internal::CaptureStderr();
   set_up_log();
-  spdlog::warn("a");
-  spdlog::info("b");
-  spdlog::error("c");
+  log_warning("a");
+  log_info("b");
+  log_error("c");
   const std::string text = testing::internal::GetCapturedStderr();
   spdlog::set_default_logger(before);
   EXPECT_THAT(text, testing::MatchesRegex("..:..:.. warning: a\n..:..:.. b\n..:..:.. error: c\n"));
@@ -140,13 +140,13 @@ TEST(Log, OfSeveralProcessesOneSpeaksAndTheOthersTellErrorsByName) {
   set_up_log();
   {
     const OnlyErrors only("host 2");
-    spdlog::warn("a");
-    spdlog::error("b");
+    log_warning("a");
+    log_error("b");
     std::cout << "c" << std::flush;
     Progress steps("train", 4, "steps", 1);
     steps.line("d");
   }
-  spdlog::info("e");
+  log_info("e");
   std::cout << "f" << std::flush;
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "f");
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
@@ -155,7 +155,7 @@ TEST(Log, OfSeveralProcessesOneSpeaksAndTheOthersTellErrorsByName) {
     const StderrTerminal terminal(80);
     set_up_log();
     const OnlyErrors only("host 2");
-    spdlog::error("b");
+    log_error("b");
     EXPECT_THAT(terminal.text(), HasSubstr("host 2: b"));
   }
   spdlog::set_default_logger(before);

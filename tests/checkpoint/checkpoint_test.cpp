@@ -109,10 +109,10 @@ TEST(Checkpoint, TheSameStateGivesTheSameBytes) {
 TEST(Checkpoint, TheManifestListsTensorsFilesAndState) {
   const TempDir dir;
   State(10).save(dir.path());
-  const auto manifest = nlohmann::json::parse(read_file(dir.file("checkpoint-10/manifest.json")));
+  const auto manifest = Json::parse(read_file(dir.file("checkpoint-10/manifest.json")));
   EXPECT_EQ(manifest["format"], "smelt checkpoint 1");
   EXPECT_EQ(manifest["step"], 10);
-  EXPECT_EQ(manifest["state"], (nlohmann::json{{"position", 320}, {"seed", 7}}));
+  EXPECT_EQ(manifest["state"], (Json{{"position", 320}, {"seed", 7}}));
   EXPECT_EQ(manifest["tensors"]["bert/w"].dump(),
             R"({"dtype":"F32","file":"tensors-00000-of-00001.safetensors","shape":[2,32]})");
   EXPECT_EQ(manifest["files"][0]["size_bytes"],

@@ -38,7 +38,7 @@ class ConvertSliced : public testing::Test {
   void SetUp() override {
     const SafetensorsFile golden(read_file(source_path("tests/golden/bert_tiny.safetensors")),
                                  "bert_tiny");
-    const auto facts = nlohmann::json::parse(read_file(source_path("tests/golden/bert_tiny.json")));
+    const auto facts = Json::parse(read_file(source_path("tests/golden/bert_tiny.json")));
     TensorMap tensors;
     for (const auto& [name, tensor] : golden.tensors())
       if (name.starts_with("param/"))
@@ -46,7 +46,7 @@ class ConvertSliced : public testing::Test {
           tensors.emplace(name.substr(6) + slot, tensor);
     std::string words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
     for (int i = 5; i < 99; ++i) words += str("word", i, "\n");
-    const nlohmann::json state{
+    const Json state{
         {"task", "bert"}, {"model", facts["config"]}, {"vocabulary_crc32c", crc32c(words)}};
     save_checkpoint(dir_.file("run/model"), 10, tensors, state);
     save_sliced_checkpoint(dir_.file("cut/model"), 10, halves_of(tensors), state);

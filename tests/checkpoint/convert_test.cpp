@@ -23,7 +23,6 @@ namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -44,7 +43,7 @@ class Convert : public testing::Test {
  protected:
   Convert()
       : golden_(read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny"),
-        facts_(json::parse(read_file(source_path("tests/golden/bert_tiny.json")))) {
+        facts_(Json::parse(read_file(source_path("tests/golden/bert_tiny.json")))) {
     for (const auto& [name, tensor] : golden_.tensors()) {
       if (!name.starts_with("param/")) continue;
       tensors_.emplace(name.substr(6), tensor);
@@ -82,7 +81,7 @@ class Convert : public testing::Test {
   static ConvertJob to(ModelForm form) { return {.form = form}; }
 
   SafetensorsFile golden_;
-  json facts_;
+  Json facts_;
   TensorMap tensors_;
   TempDir dir_;
 };
@@ -139,7 +138,7 @@ TEST_F(Convert, ThroughHuggingFaceAndBackIsTheSameBits) {
   EXPECT_EQ(bytes_of(open("hf").tensors), bytes_of(parameters()));
   convert("hf", "tf/bert_model.ckpt");
   EXPECT_EQ(bytes_of(open("tf").tensors), bytes_of(parameters()));
-  EXPECT_EQ(json::parse(read_file(dir_.file("tf/bert_config.json"))), facts_["config"]);
+  EXPECT_EQ(Json::parse(read_file(dir_.file("tf/bert_config.json"))), facts_["config"]);
   convert("tf", "hf2", to(ModelForm::hugging_face));
   for (const char* name :
        {"model.safetensors", "config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"})
@@ -152,7 +151,7 @@ TEST_F(Convert, LargeFoldersAreCutIntoFilesThatAnIndexNames) {
   job.shard_bytes = 40'000;
   convert("run/model", "hf", job);
   EXPECT_FALSE(fs::exists(dir_.file("hf/model.safetensors")));
-  const json index = json::parse(read_file(dir_.file("hf/model.safetensors.index.json")));
+  const Json index = Json::parse(read_file(dir_.file("hf/model.safetensors.index.json")));
   EXPECT_EQ(index["weight_map"].size(), 46u);
   std::uint64_t bytes = 0;
   for (const auto& [name, data] : bytes_of(parameters())) bytes += data.size();
@@ -185,7 +184,7 @@ TEST_F(Convert, NarrowTypesAreRoundedOnce) {
     convert(name + ".ckpt", name + "-back", to(ModelForm::smelt));
     EXPECT_EQ(bytes_of(open(name + "-back").tensors), bytes_of(rounded));
   }
-  const json config = json::parse(read_file(dir_.file("bf16-hf/config.json")));
+  const Json config = Json::parse(read_file(dir_.file("bf16-hf/config.json")));
   EXPECT_EQ(config["torch_dtype"], "bfloat16");
 }
 
@@ -195,8 +194,8 @@ TEST_F(Convert, AModelMayLackItsHeads) {
     std::erase_if(tensors_, [&](const auto& item) { return item.first.starts_with(without); });
     save(tensors_, 20);
     convert("run/model", class_name, to(ModelForm::hugging_face));
-    const json config = json::parse(read_file(dir_.file(str(class_name, "/config.json"))));
-    EXPECT_EQ(config["architectures"], json::array({class_name}));
+    const Json config = Json::parse(read_file(dir_.file(str(class_name, "/config.json"))));
+    EXPECT_EQ(config["architectures"], Json::array({class_name}));
     EXPECT_EQ(bytes_of(open(class_name).tensors), bytes_of(parameters()));
   }
 }
@@ -332,7 +331,7 @@ TEST_F(Convert, ARecipesFolderStandsForItsModel) {
 
 TEST_F(Convert, AnotherArchitectureIsRefusedWithBothShapes) {
   convert("run/model", "tf/m.ckpt");
-  json config = facts_["config"];
+  Json config = facts_["config"];
   config["intermediate_size"] = 128;
   write_file(dir_.file("c.json"), config.dump());
   ConvertJob job = to(ModelForm::hugging_face);
@@ -348,12 +347,12 @@ TEST(ConvertElectra, AllFormsHoldTheSameBits) {
   const TempDir dir;
   const SafetensorsFile golden(read_file(source_path("tests/golden/electra_tiny.safetensors")),
                                "e");
-  const json h = json::parse(
+  const Json h = Json::parse(
       read_file(source_path("tests/golden/electra_tiny.json")))["cases"]["electra"]["hparams"];
   TensorMap tensors;
   for (const auto& [key, tensor] : golden.tensors())
     if (key.starts_with("electra/param/")) tensors.emplace(key.substr(14), tensor);
-  json config{{"vocab_size", h["vocab_size"]},
+  Json config{{"vocab_size", h["vocab_size"]},
               {"embedding_size", h["embedding_size"]},
               {"generator_layers", h.value("generator_layers", 1.0)},
               {"generator_hidden_size", h["generator_hidden_size"]}};

@@ -71,7 +71,7 @@ TEST_P(ClassifierFolder, IsReadBackWithItsClasses) {
 
 TEST(ClassifierHead, IsReadAsTransformersWritesIt) {
   const auto head = [](const char* json) {
-    return classifier_head(nlohmann::json::parse(json), "config.json");
+    return classifier_head(Json::parse(json), "config.json");
   };
   EXPECT_FALSE(head(R"({"architectures": ["BertModel"]})"));
   const auto plain = head(R"({"architectures": ["BertForSequenceClassification"]})");

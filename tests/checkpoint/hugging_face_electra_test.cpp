@@ -17,11 +17,10 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
-ElectraConfig config_of(const json& h) {
-  const json& o = h["model_hparam_overrides"];
+ElectraConfig config_of(const Json& h) {
+  const Json& o = h["model_hparam_overrides"];
   return {.vocab_size = h["vocab_size"],
           .embedding_size = h["embedding_size"],
           .hidden_size = o["hidden_size"],
@@ -40,7 +39,7 @@ class ElectraFolder : public testing::Test {
  protected:
   ElectraFolder()
       : golden_(read_file(source_path("tests/golden/electra_tiny.safetensors")), "electra_tiny"),
-        facts_(json::parse(read_file(source_path("tests/golden/electra_tiny.json")))) {
+        facts_(Json::parse(read_file(source_path("tests/golden/electra_tiny.json")))) {
     take("electra");
   }
 
@@ -113,7 +112,7 @@ class ElectraFolder : public testing::Test {
   }
 
   SafetensorsFile golden_;
-  json facts_;
+  Json facts_;
   std::string case_;
   ElectraConfig config_;
   ModelFolder model_;
@@ -148,10 +147,10 @@ TEST_F(ElectraFolder, OfAMaskedLanguageModelToo) {
 TEST_F(ElectraFolder, ConfigsNameTheClassAndTheSizes) {
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
   export_hugging_face(dir_.file("g"), electra_generator_part(config_), model_);
-  const json d = json::parse(read_file(dir_.file("d/config.json"))),
-             g = json::parse(read_file(dir_.file("g/config.json")));
-  EXPECT_EQ(d["architectures"], json::array({"ElectraForPreTraining"}));
-  EXPECT_EQ(g["architectures"], json::array({"ElectraForMaskedLM"}));
+  const Json d = Json::parse(read_file(dir_.file("d/config.json"))),
+             g = Json::parse(read_file(dir_.file("g/config.json")));
+  EXPECT_EQ(d["architectures"], Json::array({"ElectraForPreTraining"}));
+  EXPECT_EQ(g["architectures"], Json::array({"ElectraForMaskedLM"}));
   EXPECT_EQ(d["model_type"], "electra");
   EXPECT_EQ(d["hidden_act"], "gelu");
   EXPECT_EQ(d["embedding_size"], 24);
@@ -159,7 +158,7 @@ TEST_F(ElectraFolder, ConfigsNameTheClassAndTheSizes) {
   EXPECT_EQ(g["embedding_size"], 24);
   EXPECT_EQ(g["hidden_size"], 16);
   EXPECT_EQ(g["num_hidden_layers"], 1);
-  EXPECT_EQ(json::parse(read_file(dir_.file("d/tokenizer_config.json")))["tokenizer_class"],
+  EXPECT_EQ(Json::parse(read_file(dir_.file("d/tokenizer_config.json")))["tokenizer_class"],
             "ElectraTokenizer");
 }
 
@@ -205,7 +204,7 @@ TEST_F(ElectraFolder, WhatDoesNotFitIsRefused) {
 
 TEST_F(ElectraFolder, AnotherFolderIsRefused) {
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
-  json config = json::parse(read_file(dir_.file("d/config.json")));
+  Json config = Json::parse(read_file(dir_.file("d/config.json")));
   const auto refusal_of = [&] {
     write_file(dir_.file("d/config.json"), config.dump());
     return error_of([&] { import_hugging_face_electra(dir_.file("d")); });

@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <filesystem>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
@@ -38,7 +40,7 @@ class T5Folder : public testing::TestWithParam<std::string> {
   T5Folder()
       : golden_(read_file(source_path("tests/golden/t5_tiny.safetensors")), "t5_tiny"),
         config_(parse_config<T5Config>(
-            json::parse(read_file(source_path("tests/golden/t5_tiny.json")))[GetParam()]["config"],
+            Json::parse(read_file(source_path("tests/golden/t5_tiny.json")))[GetParam()]["config"],
             "t5_tiny.json")) {
     const std::string prefix = GetParam() + "/param/";
     for (const auto& [name, view] : golden_.tensors())

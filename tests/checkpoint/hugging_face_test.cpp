@@ -15,7 +15,6 @@ namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
@@ -30,7 +29,7 @@ class HuggingFace : public testing::Test {
  protected:
   HuggingFace()
       : golden_(read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny"),
-        record_(json::parse(read_file(source_path("tests/golden/bert_tiny.json")))) {
+        record_(Json::parse(read_file(source_path("tests/golden/bert_tiny.json")))) {
     bert_.config = record_["config"];
     bert_.vocab_txt = vocab_of(99);
     for (const auto& [name, tensor] : golden_.tensors())
@@ -47,7 +46,7 @@ class HuggingFace : public testing::Test {
   }
 
   SafetensorsFile golden_;
-  json record_;
+  Json record_;
   HuggingFaceBert bert_;
   TempDir dir_;
 };
@@ -74,15 +73,15 @@ TEST_F(HuggingFace, TheFolderHoldsWhatTransformersReads) {
   EXPECT_THAT(
       names, UnorderedElementsAre("config.json", "model.safetensors", "vocab.txt", "tokenizer.json",
                                   "tokenizer_config.json", "special_tokens_map.json"));
-  const json config = json::parse(read_file(dir_.file("hf/config.json")));
-  EXPECT_EQ(config["architectures"], json::array({"BertForPreTraining"}));
+  const Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  EXPECT_EQ(config["architectures"], Json::array({"BertForPreTraining"}));
   EXPECT_EQ(config["model_type"], "bert");
   EXPECT_EQ(config["hidden_act"], "gelu_new");
   EXPECT_EQ(config["layer_norm_eps"], 1e-12);
   EXPECT_EQ(config["pad_token_id"], 0);
   EXPECT_EQ(config["num_hidden_layers"], 2);
   EXPECT_EQ(config["vocab_size"], 99);
-  const json tokenizer = json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
+  const Json tokenizer = Json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
   EXPECT_EQ(tokenizer["tokenizer_class"], "BertTokenizer");
   EXPECT_EQ(tokenizer["do_lower_case"], true);
   EXPECT_EQ(tokenizer["model_max_length"], 40);
@@ -156,7 +155,7 @@ TEST_F(HuggingFace, OldNamesOfLayerNormAreRead) {
 
 TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
   export_hugging_face(dir_.file("hf"), bert_);
-  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   config["hidden_act"] = "gelu";
   write_file(dir_.file("hf/config.json"), config.dump());
   const CapturedLog log;
@@ -166,7 +165,7 @@ TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
 
 TEST_F(HuggingFace, PositionsOfAnotherKindAreRefusedAndAnotherEpsilonIsTold) {
   export_hugging_face(dir_.file("hf"), bert_);
-  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   config["layer_norm_eps"] = 1e-5;
   write_file(dir_.file("hf/config.json"), config.dump());
   const CapturedLog log;
@@ -181,7 +180,7 @@ TEST_F(HuggingFace, PositionsOfAnotherKindAreRefusedAndAnotherEpsilonIsTold) {
 
 TEST_F(HuggingFace, AnOutputThatIsNotItsEmbeddingsIsRefused) {
   export_hugging_face(dir_.file("hf"), bert_);
-  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   config["tie_word_embeddings"] = false;
   write_file(dir_.file("hf/config.json"), config.dump());
   import_hugging_face(dir_.file("hf"));  // which has none of its own
@@ -244,7 +243,7 @@ TEST_F(HuggingFace, AFolderThatHoldsSomethingElseIsLeftAlone) {
 TEST_F(HuggingFace, AFolderThatIsNoBertIsRefused) {
   EXPECT_THAT(import_refusal(dir_.file("none")), HasSubstr("none/config.json: No such file"));
   export_hugging_face(dir_.file("hf"), bert_);
-  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   config["model_type"] = "gpt2";
   write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),

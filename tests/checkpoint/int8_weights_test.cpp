@@ -19,7 +19,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -33,7 +32,7 @@ std::vector<float> floats(const LazyTensor& tensor) {
   return tensor_values<float>({tensor.shape, bytes});
 }
 
-json quantized(const char* method = kQuantMethod, const char* format = kIntQuantized) {
+Json quantized(const char* method = kQuantMethod, const char* format = kIntQuantized) {
   return {{kQuantizationConfig, {{"quant_method", method}, {"format", format}}}};
 }
 
@@ -67,7 +66,7 @@ TEST_F(Int8Folder, IsReadAsTheFloatsThatItsCodesSay) {
   EXPECT_THAT(floats(read.at("a.weight")), ElementsAre(0.5, -1, 1.5, -256, 254, 0));
   EXPECT_EQ(floats(read.at("a.bias")), kBias);
   // As it lies there without the config's word.
-  EXPECT_EQ(plain_weights(dir_.path(), json::object()).at("a.weight").shape.dtype, DType::s8);
+  EXPECT_EQ(plain_weights(dir_.path(), Json::object()).at("a.weight").shape.dtype, DType::s8);
 }
 
 TEST_F(Int8Folder, StaysCodesUntilItIsPutSomewhere) {
@@ -118,7 +117,7 @@ TEST_F(Int8Folder, NamesWhatDoesNotFit) {
 }
 
 TEST_F(Int8Folder, HasTheScaleOfItsInputsBesideItsCodes) {
-  json config = quantized();
+  Json config = quantized();
   config[kQuantizationConfig]["config_groups"]["group_0"] = {
       {"targets", {"Linear"}}, {"input_activations", activations_by_input_scale()}};
   const std::vector<float> scale{0.25F}, two{0.25F, 0.5F};
@@ -149,10 +148,10 @@ TEST_F(Int8Folder, HasTheScaleOfItsInputsBesideItsCodes) {
 }
 
 TEST(QuantizationConfig, OfAnotherWayIsRefused) {
-  EXPECT_FALSE(is_quantized(json::object(), "config.json"));
+  EXPECT_FALSE(is_quantized(Json::object(), "config.json"));
   EXPECT_FALSE(is_quantized({{kQuantizationConfig, nullptr}}, "config.json"));
   EXPECT_TRUE(is_quantized(quantized(), "config.json"));
-  const auto refused = [](const json& config) {
+  const auto refused = [](const Json& config) {
     return error_of<UsageError>([&] { is_quantized(config, "config.json"); });
   };
   EXPECT_THAT(refused(quantized("gptq")),
@@ -160,7 +159,7 @@ TEST(QuantizationConfig, OfAnotherWayIsRefused) {
                         "\"compressed-tensors\"\n  hint: take the model as it was before"));
   EXPECT_THAT(refused(quantized(kQuantMethod, "float-quantized")),
               HasSubstr("format is \"float-quantized\", read is \"int-quantized\""));
-  json activations = quantized();
+  Json activations = quantized();
   activations[kQuantizationConfig]["config_groups"]["group_0"]["input_activations"]["num_bits"] = 8;
   const CapturedLog log;
   EXPECT_TRUE(is_quantized(activations, "config.json"));
@@ -169,10 +168,10 @@ TEST(QuantizationConfig, OfAnotherWayIsRefused) {
 
 TEST_F(Int8Folder, EveryChangedByteIsFoundWhereChecksumsLieBeside) {
   write(small());
-  json crc = json::object();
+  Json crc = Json::object();
   for (const auto& [name, view] : small())
     crc[name] = crc32c({reinterpret_cast<const char*>(view.data.data()), view.data.size()});
-  write_file(dir_.file(kCompressedFile), json{{"crc32c", crc}}.dump());
+  write_file(dir_.file(kCompressedFile), Json{{"crc32c", crc}}.dump());
   const std::string whole = read_file(dir_.file("model.safetensors"));
   const auto read_all = [&] {
     for (const auto& [name, tensor] : plain_weights(dir_.path(), quantized())) tensor.read();

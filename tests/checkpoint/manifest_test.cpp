@@ -15,7 +15,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -28,8 +27,8 @@ class ManifestTest : public testing::Test {
                       {{"seed", 7}});
   }
   std::string file(std::string_view name) const { return dir_.file(str("checkpoint-2/", name)); }
-  void change(const std::function<void(json&)>& how) const {
-    json manifest = json::parse(read_file(file(kManifestFile)));
+  void change(const std::function<void(Json&)>& how) const {
+    Json manifest = Json::parse(read_file(file(kManifestFile)));
     how(manifest);
     write_file(file(kManifestFile), manifest.dump());
     write_file(file(kCommitFile), commit_text(manifest.dump()));
@@ -46,30 +45,30 @@ TEST_F(ManifestTest, FieldsThatAreMissingOrOfAnotherTypeAreDamage) {
        {R"({"files": null})", R"({"state": null})", R"({"step": null})", R"({"files": [3]})",
         R"({"format": 2})", R"({"files": [{"name": 3}]})"}) {
     SCOPED_TRACE(patch);
-    change([&](json& m) { m.merge_patch(json::parse(patch)); });
+    change([&](Json& m) { m.merge_patch(Json::parse(patch)); });
     EXPECT_THAT(error_of<DamagedCheckpoint>([&] { load_checkpoint(dir_.path(), 2); }),
                 HasSubstr("checkpoint-2: manifest.json is not what smelt writes: "));
     EXPECT_EQ(load_latest_checkpoint(dir_.path())->step, 1);
     write_file(file(kManifestFile), before);
   }
-  change([](json& m) { m = json::array(); });
+  change([](Json& m) { m = Json::array(); });
   EXPECT_THAT(error_of<DamagedCheckpoint>([&] { checkpoint_state(dir_.file("checkpoint-2")); }),
               HasSubstr("manifest.json is not what smelt writes: "));
 }
 
 TEST_F(ManifestTest, TensorsAreThoseThatItNames) {
   const std::string before = read_file(file(kManifestFile));
-  const auto refusal = [&](const std::function<void(json&)>& how) {
+  const auto refusal = [&](const std::function<void(Json&)>& how) {
     change(how);
     const std::string said = error_of<DamagedCheckpoint>([&] { load_checkpoint(dir_.path(), 2); });
     write_file(file(kManifestFile), before);
     return said;
   };
-  EXPECT_THAT(refusal([](json& m) { m["tensors"].erase("w"); }),
+  EXPECT_THAT(refusal([](Json& m) { m["tensors"].erase("w"); }),
               HasSubstr("manifest.json knows no tensor 'w', which is there"));
-  EXPECT_THAT(refusal([](json& m) { m["tensors"]["b"] = m["tensors"]["w"]; }),
+  EXPECT_THAT(refusal([](Json& m) { m["tensors"]["b"] = m["tensors"]["w"]; }),
               HasSubstr("tensor 'b' is missing"));
-  EXPECT_THAT(refusal([](json& m) { m["files"].push_back(m["files"][0]); }),
+  EXPECT_THAT(refusal([](Json& m) { m["files"].push_back(m["files"][0]); }),
               HasSubstr("manifest.json lists tensors-00000-of-00001.safetensors twice"));
 }
 

@@ -14,7 +14,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -38,8 +37,8 @@ class OpenedCheckpoint : public testing::Test {
     return tensor_values<std::int32_t>(whole(opened.tensors.at(name), scratch));
   }
   // With its marker.
-  void change_manifest(const std::function<void(json&)>& change) const {
-    json manifest = json::parse(read_file(file("manifest.json")));
+  void change_manifest(const std::function<void(Json&)>& change) const {
+    Json manifest = Json::parse(read_file(file("manifest.json")));
     change(manifest);
     write_file(file("manifest.json"), manifest.dump());
     write_file(file("COMMIT"), commit_text(manifest.dump()));
@@ -84,10 +83,10 @@ TEST_F(OpenedCheckpoint, EachChangedByteIsFound) {
 }
 
 TEST_F(OpenedCheckpoint, OfAnEarlierVersionIsReadNow) {
-  change_manifest([](json& manifest) { manifest["files"][0].erase("pieces_crc32c"); });
+  change_manifest([](Json& manifest) { manifest["files"][0].erase("pieces_crc32c"); });
   for (const auto& [name, tensor] : opened().tensors)
     for (const TensorSlice& slice : tensor.slices) EXPECT_FALSE(slice.put) << name;
-  change_manifest([](json& manifest) { manifest["files"][0]["pieces_crc32c"] = json::object(); });
+  change_manifest([](Json& manifest) { manifest["files"][0]["pieces_crc32c"] = Json::object(); });
   EXPECT_THAT(error_of<DamagedCheckpoint>([&] { opened(); }),
               HasSubstr(str("manifest.json does not list 'b' of ", shard_)));
 }

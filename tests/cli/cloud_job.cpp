@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "base/error.h"
@@ -15,6 +16,18 @@
 #include "support/plugins.h"
 
 namespace smelt {
+namespace {
+
+// Variables that programs on a worker share with the test: with the cache, they compile once what
+// several tests run.
+std::string compile_variables() {
+  std::string out;
+  for (const char* name : {"SMELT_COMPILE_CACHE", "XLA_FLAGS"})
+    if (const char* value = std::getenv(name)) out += str(" ", name, "=", value);
+  return out;
+}
+
+}  // namespace
 
 void CloudJob::SetUp() {
   REQUIRE_PLUGIN("cpu");
@@ -28,14 +41,14 @@ void CloudJob::SetUp() {
   for (int worker = 0; worker < workers_; ++worker) make_folders(worker_home(worker));
   servers_ = std::make_unique<SshServers>(workers_, [&](int worker) {
     return str("HOME=", worker_home(worker),
-               " GCE_METADATA_HOST=127.0.0.1:1 CLOUD_STORAGE_EMULATOR_ENDPOINT=", bucket, " ",
-               environment_of(worker));
+               " GCE_METADATA_HOST=127.0.0.1:1 CLOUD_STORAGE_EMULATOR_ENDPOINT=", bucket,
+               compile_variables(), " ", environment_of(worker));
   });
   fake_.addresses = servers_->addresses();
   fake_.host_keys = servers_->host_keys();
   fake_.completes_unasked = true;
   fake_.polls = 1;
-  fake_.on_metadata = [this](const nlohmann::json& metadata) { servers_->take(metadata); };
+  fake_.on_metadata = [this](const Json& metadata) { servers_->take(metadata); };
   write_inputs();
   write_package();
 }

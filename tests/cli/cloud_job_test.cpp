@@ -172,7 +172,7 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
   // Standard output is the journal's alone.
   const CommandOutput json =
       run_command(str("(", smelt_program(), " ", line, " --yes --json 2>/dev/null)"));
-  EXPECT_EQ(nlohmann::json::parse(json.text).at("outcome"), "failed");
+  EXPECT_EQ(Json::parse(json.text).at("outcome"), "failed");
   for (const CommandOutput& run : {answered("y"), run_smelt(line + " --yes")}) {
     EXPECT_EQ(run.status, 1) << run.text;
     EXPECT_THAT(run.text, AllOf(HasSubstr("us-central1-a: no quota"),

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "checkpoint/checkpoint.h"
 #include "format/tfrecord.h"
@@ -17,7 +17,6 @@ namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -40,11 +39,11 @@ TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
             HasSubstr("slots:       adam_m, 6 numbers\n"), HasSubstr("checksums:   hold\n"),
             HasSubstr("not taken:   words (string)\n"), HasSubstr("not taken:   int32 (i32[1])\n"),
             HasSubstr("  bert/embeddings/word_embeddings f32[3,2] 3.89444\n")));
-  const json all = json::parse(smelt_says("inspect --json " + at("tf/parts.ckpt")).text);
+  const Json all = Json::parse(smelt_says("inspect --json " + at("tf/parts.ckpt")).text);
   EXPECT_EQ(all["parameters"], 1204);
   EXPECT_EQ(all["checksums"], "hold");
   EXPECT_EQ(all["tensors"][2]["name"], "table");
-  EXPECT_EQ(all["tensors"][2]["shape"], json::array({4, 300}));
+  EXPECT_EQ(all["tensors"][2]["shape"], Json::array({4, 300}));
 }
 
 TEST_F(ConvertCommand, InspectTellsWhatLiesInSlices) {
@@ -56,13 +55,13 @@ TEST_F(ConvertCommand, InspectTellsWhatLiesInSlices) {
                             {{{0, 0}, {half, std::as_bytes(std::span(twos))}},
                              {{0, 2}, {half, std::as_bytes(std::span(twos))}}}}},
                           {"bert/z", {half, {{{0, 0}, {half, std::as_bytes(std::span(threes))}}}}}},
-                         json::object());
+                         Json::object());
   EXPECT_THAT(smelt_says("inspect " + at("model")).text,
               AllOf(HasSubstr("  bert/w f32[2,4] in 2 slices [0:2,0:2] … 2\n"),
                     HasSubstr("  bert/z f32[2,2] 3\n")));
-  const json all = json::parse(smelt_says("inspect --json " + at("model")).text);
-  EXPECT_EQ(all["tensors"][0]["shape"], json::array({2, 4}));
-  EXPECT_EQ(all["tensors"][0]["slices"], json::array({"[0:2,0:2]", "[0:2,2:4]"}));
+  const Json all = Json::parse(smelt_says("inspect --json " + at("model")).text);
+  EXPECT_EQ(all["tensors"][0]["shape"], Json::array({2, 4}));
+  EXPECT_EQ(all["tensors"][0]["slices"], Json::array({"[0:2,0:2]", "[0:2,2:4]"}));
   EXPECT_FALSE(all["tensors"][1].contains("slices"));
 }
 

@@ -30,7 +30,7 @@ std::string text_of(const std::string& vocab) {
   const auto words = split(file, '\n');
   StreamRandom random(1, 0, 0);
   std::string text;
-  for (int line = 0; line < 12000; ++line) {
+  for (int line = 0; line < 3000; ++line) {
     for (int word = 0; word < 20; ++word)
       text += str(words[static_cast<std::size_t>(random.randint(5, std::ssize(words) - 2))], " ");
     text += line % 9 == 0 ? "\n\n" : "\n";

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/random.h"
 #include "step/placement.h"
 #include "store/file.h"
@@ -13,11 +13,11 @@
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -69,10 +69,10 @@ class DeviceForm : public testing::Test {
   std::string on_mesh(const std::string& command, const std::string& more = "") const {
     return says(command, form_, more);
   }
-  static std::vector<json> lines_of_json(const std::string& text) {
-    std::vector<json> out;
+  static std::vector<Json> lines_of_json(const std::string& text) {
+    std::vector<Json> out;
     for (const std::string_view line : split(text, '\n'))
-      if (line.starts_with("{")) out.push_back(json::parse(line));
+      if (line.starts_with("{")) out.push_back(Json::parse(line));
     return out;
   }
   // The last lines, which hold the answers.
@@ -88,6 +88,7 @@ class DeviceForm : public testing::Test {
       str(kMesh, " --set train.layers=", tpu_.layers == Layers::scan ? "scan" : "unrolled",
           " --set train.save=", tpu_.save == Save::products ? "products" : "all");
   TempDir dir_;
+  const QuickCompiles quick_;
 };
 
 TEST_F(DeviceForm, EveryCommandOfARecipe) {
@@ -112,7 +113,7 @@ TEST_F(DeviceForm, EveryCommandOfARecipe) {
   }
   remove_file(dir_.file("out/model/evaluations.jsonl"));
   std::vector<std::int64_t> followed;
-  for (const json& one : lines_of_json(on_mesh("eval", steps + " --follow --json")))
+  for (const Json& one : lines_of_json(on_mesh("eval", steps + " --follow --json")))
     followed.push_back(one["global_step"]);
   EXPECT_THAT(followed, testing::ElementsAre(2, 4, 6));
 

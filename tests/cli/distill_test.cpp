@@ -8,6 +8,7 @@
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -17,6 +18,7 @@ using testing::HasSubstr;
 
 TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   REQUIRE_PLUGIN("cpu");
+  const QuickCompiles quick;
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("base"));
   std::string rows = "label\ttext\n";
@@ -69,9 +71,9 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
       str("compress distill ", dir.file("large"), " ", dir.file("small"), " --out ");
   EXPECT_THAT(smelt(distill + dir.file("taught") + " --set distill.temperature=3"),
               HasSubstr("compress quantize"));
-  const auto config = nlohmann::json::parse(read_file(dir.file("taught/huggingface/config.json")));
+  const auto config = Json::parse(read_file(dir.file("taught/huggingface/config.json")));
   EXPECT_EQ(config["num_hidden_layers"], 1);
-  EXPECT_EQ(config["pruned_heads"], nlohmann::json({{"0", {1}}}));
+  EXPECT_EQ(config["pruned_heads"], Json({{"0", {1}}}));
   EXPECT_THAT(read_file(dir.file("taught/recipe.yaml")), HasSubstr("temperature: 3"));
   EXPECT_THAT(smelt(str("predict ", dir.file("taught"), " --text 'cat w9'")),
               AnyOf(HasSubstr("cats"), HasSubstr("dogs")));

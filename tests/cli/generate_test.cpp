@@ -3,19 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
 
 using testing::HasSubstr;
-using Json = nlohmann::json;
 
 class Generate : public testing::Test {
  protected:
@@ -47,6 +47,7 @@ class Generate : public testing::Test {
   }
 
   TempDir dir_;
+  const QuickCompiles quick_;
 };
 
 TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {

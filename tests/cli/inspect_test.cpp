@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "format/example.h"
 #include "format/tfrecord.h"
@@ -78,13 +78,13 @@ TEST_F(InspectCommand, PrintsTheFirstBadRecordAndContradictions) {
 }
 
 TEST_F(InspectCommand, PrintsJson) {
-  const auto json = nlohmann::json::parse(
+  const auto json = Json::parse(
       data(str("inspect ", records_, " --vocab ", vocab_, " --json --samples 1")).text);
   EXPECT_EQ(json["records"], 4);
   EXPECT_EQ(json["tokens"], 24);
-  EXPECT_EQ(json["lengths"], (nlohmann::json{0, 0, 0, 0, 0, 0, 4, 0, 0}));
-  EXPECT_EQ(json["mask_positions"], (nlohmann::json{0, 4, 0}));
-  EXPECT_EQ(json["masks"], (nlohmann::json{{"masked", 3}, {"kept", 1}, {"random", 0}}));
+  EXPECT_EQ(json["lengths"], (Json{0, 0, 0, 0, 0, 0, 4, 0, 0}));
+  EXPECT_EQ(json["mask_positions"], (Json{0, 4, 0}));
+  EXPECT_EQ(json["masks"], (Json{{"masked", 3}, {"kept", 1}, {"random", 0}}));
   EXPECT_EQ(json["unknown"], 0);
   EXPECT_EQ(json["features"].size(), 7u);
   EXPECT_EQ(json["features"][0]["name"], "input_ids");
@@ -93,7 +93,7 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_EQ(json["description"], nullptr);
   EXPECT_EQ(json["samples"].size(), 1u);
   const auto bare =
-      nlohmann::json::parse(run_command(str("(", smelt_program(), " data inspect ", records_,
+      Json::parse(run_command(str("(", smelt_program(), " data inspect ", records_,
                                             " --json --vocab-size 55 2>/dev/null)"))
                                 .text);
   EXPECT_EQ(bare["masks"], nullptr);
@@ -127,9 +127,9 @@ TEST_F(InspectCommand, PrintsWhatAnyFeaturesHold) {
                                      "description: none\nbad records: 0\n"));
   EXPECT_THAT(output.text,
               HasSubstr("a.tfrecord: record 0\n  label: 0 -5\n  score: 0\n  text: \"\"\n"));
-  const auto json = nlohmann::json::parse(data(str("inspect ", records_, " --json")).text);
+  const auto json = Json::parse(data(str("inspect ", records_, " --json")).text);
   EXPECT_EQ(json["features"][0],
-            nlohmann::json::parse(R"({"name": "label", "type": "integers", "count": 2, "values": 6,
+            Json::parse(R"({"name": "label", "type": "integers", "count": 2, "values": 6,
                 "zeros": 1, "not_finite": 0, "smallest": -5, "largest": 2})"));
   EXPECT_FALSE(json.contains("tokens"));
   EXPECT_THAT(data(str("inspect ", records_, " --vocab ", vocab_)).text,
@@ -187,13 +187,13 @@ TEST_F(InspectCommand, IndexWritesAnIndexBesideEachFile) {
             str(records_, ".index: 4 records\n", dir_.file("b.tfrecord.index"), ": 3 records\n"));
   EXPECT_TRUE(std::filesystem::exists(records_ + ".index"));
   const auto json =
-      nlohmann::json::parse(data(str("inspect '", dir_.file("*"), "record*' --json")).text);
+      Json::parse(data(str("inspect '", dir_.file("*"), "record*' --json")).text);
   EXPECT_EQ(json["files"], 2);
   EXPECT_EQ(json["records"], 7);
 }
 
 TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
-  const auto json = nlohmann::ordered_json::parse(
+  const auto json = OrderedJson::parse(
       data(str("bench ", records_, " --batch 3 --seconds 0.01")).text);
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) {
@@ -215,7 +215,7 @@ TEST_F(InspectCommand, BenchReadsWindowsOfTokensAndWhatBecomesOfThem) {
   const auto windows = [&](const std::string& more) {
     const auto out = data(str("bench ", dir_.file("x.tokens"), " --batch 2 --seconds 0.01 ", more));
     EXPECT_EQ(out.status, 0) << out.text;
-    return nlohmann::json::parse(out.text)["records"].get<int>();
+    return Json::parse(out.text)["records"].get<int>();
   };
   EXPECT_EQ(windows(""), 3);                              // of 512
   EXPECT_EQ(windows("--objective iid_denoise_text"), 3);  // of 512
@@ -231,7 +231,7 @@ TEST_F(InspectCommand, BenchReadsSomeOfMoreFeaturesThanAreReadAtOnce) {
   append_record(file, writer.take());
   write_file(dir_.file("many"), file);
   const auto out = data(str("bench ", dir_.file("many"), " --batch 1 --seconds 0.01"));
-  EXPECT_EQ(nlohmann::json::parse(out.text)["records"], 1);
+  EXPECT_EQ(Json::parse(out.text)["records"], 1);
 }
 
 TEST(ShowExample, JoinsPiecesAsItsVocabularyDoes) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "support/oracle.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 TEST(KillRuns, EightKillsChangeNothing) {
   REQUIRE_PLUGIN("cpu");
   REQUIRE_ORACLE();
+  const QuickCompiles quick;
   const CommandOutput output =
       run_command(str(oracle_python(), " ", source_path("tools/kill_runs.py"), " --smelt ",
                       smelt_program(), " --kills 8 --set train.steps=80"));

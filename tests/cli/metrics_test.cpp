@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/str.h"
 #include "store/file.h"
 #include "support/command.h"
@@ -40,7 +39,7 @@ TEST_F(Metrics, TwoModelsAreScoredAndCompared) {
   const CommandOutput result = run_smelt(
       str("metrics ", good, " --metric accuracy,f1-macro --against ", bad, " --report --json"));
   ASSERT_EQ(result.status, 0) << result.text;
-  const auto got = nlohmann::json::parse(result.text);
+  const auto got = Json::parse(result.text);
   EXPECT_EQ(got["examples"], 40);
   const auto& accuracy = got["metrics"]["accuracy"];
   EXPECT_EQ(accuracy["value"], 0.95);
@@ -76,7 +75,7 @@ TEST_F(Metrics, ProbabilitiesAndOneClassAreScoredByNames) {
   const CommandOutput result =
       run_smelt(str("metrics ", rows, " --metric f1:yes,accuracy,auc-macro --samples 0 --json"));
   ASSERT_EQ(result.status, 0) << result.text;
-  const auto got = nlohmann::json::parse(result.text)["metrics"];
+  const auto got = Json::parse(result.text)["metrics"];
   EXPECT_EQ(got["f1:yes"]["value"], 0.5);
   EXPECT_EQ(got["accuracy"]["value"], 0.5);
   EXPECT_EQ(got["auc-macro"]["value"], 0.75);
@@ -131,7 +130,7 @@ TEST_F(Metrics, ACommandIsAMetricOfOnesOwn) {
   const CommandOutput result = run_smelt(
       str("metrics ", good, " --against ", bad, " --json --metric-command 'sh ", own, "'"));
   ASSERT_EQ(result.status, 0) << result.text;
-  const auto got = nlohmann::json::parse(result.text)["metrics"];
+  const auto got = Json::parse(result.text)["metrics"];
   EXPECT_EQ(got["right"]["value"], 0.95);
   EXPECT_EQ(got["right"]["against"]["value"], 0.5);
   EXPECT_GT(got["right"]["difference"]["low"], 0);

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/str.h"
 #include "store/file.h"
 #include "support/command.h"
@@ -20,8 +19,8 @@ TEST(DataOverview, ATableWithoutNamesIsReadByNumbers) {
   const CommandOutput result = run_smelt(str("data overview ", dir.file("rows.tsv"),
                                              " --header none --field -1 --label-field 2 --json"));
   ASSERT_EQ(result.status, 0) << result.text;
-  const auto split = nlohmann::json::parse(result.text)["splits"][0];
-  EXPECT_EQ(split["labels"], nlohmann::json({{"no", 1}, {"yes", 1}}));
+  const auto split = Json::parse(result.text)["splits"][0];
+  EXPECT_EQ(split["labels"], Json({{"no", 1}, {"yes", 1}}));
   EXPECT_EQ(split["lengths"]["longest"], 2);
   expect_refusal(str("data overview ", dir.file("rows.tsv"), " --header non"),
                  HasSubstr("--header 'non' is unknown\n  hint: did you mean 'none'?"));
@@ -35,11 +34,11 @@ TEST(DataOverview, ATaskOfGlueIsNamed) {
   const std::string glue = "data overview --glue mnli " + dir.file("glue");
   const CommandOutput result = run_smelt(glue + " --json");
   ASSERT_EQ(result.status, 0) << result.text;
-  const auto splits = nlohmann::json::parse(result.text)["splits"];
+  const auto splits = Json::parse(result.text)["splits"];
   ASSERT_EQ(splits.size(), 3u);
   EXPECT_EQ(splits[2]["split"], "dev_mismatched");
   for (const auto& split : splits) {
-    EXPECT_EQ(split["labels"], nlohmann::json({{"neutral", 1}}));
+    EXPECT_EQ(split["labels"], Json({{"neutral", 1}}));
     EXPECT_EQ(split["lengths"]["longest"], 3);
   }
   expect_refusal(glue + " --field text",

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/str.h"
 #include "store/file.h"
 #include "support/command.h"
@@ -16,7 +15,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 class PodManifest : public testing::Test {
@@ -41,11 +39,11 @@ class PodManifest : public testing::Test {
   CommandOutput run_with_fakes(const std::string& command) const {
     return run_command(str("cd ", dir_.path(), " && PATH=", dir_.path(), ":$PATH ", command));
   }
-  json documents(const std::string& kind, const std::string& path) const {
+  Json documents(const std::string& kind, const std::string& path) const {
     const CommandOutput out = run_command(
         str(oracle_python(), " ", source_path("tests/cli/check_manifest.py "), kind, " ", path));
     EXPECT_EQ(out.status, 0) << out.text;
-    return json::parse(out.text, nullptr, false);
+    return Json::parse_or_discard(out.text);
   }
 
   const TempDir dir_;
@@ -72,18 +70,18 @@ TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainWhenAHostWasLost) {
 
 TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
   REQUIRE_ORACLE();
-  const json found =
+  const Json found =
       documents("jobset", manifest(str(recipe_,
                                        " --set out=gs://b/JES_1/ --kind jobset --on v5litepod-16 "
                                        "--spot --image r.example/smelt:1")));
   ASSERT_EQ(found.size(), 2u) << found;
   EXPECT_EQ(found[0]["data"]["recipe.yaml"], read_file(recipe_));
   EXPECT_EQ(found[1]["metadata"]["name"], "jes-1");
-  const json job = found[1]["spec"]["replicatedJobs"][0]["template"]["spec"];
+  const Json job = found[1]["spec"]["replicatedJobs"][0]["template"]["spec"];
   EXPECT_EQ(job["parallelism"], 4);
-  const json pod = job["template"]["spec"];
+  const Json pod = job["template"]["spec"];
   EXPECT_EQ(pod["nodeSelector"],
-            (json{{"cloud.google.com/gke-tpu-accelerator", "tpu-v5-lite-podslice"},
+            (Json{{"cloud.google.com/gke-tpu-accelerator", "tpu-v5-lite-podslice"},
                   {"cloud.google.com/gke-tpu-topology", "4x4"},
                   {"cloud.google.com/gke-spot", "true"}}));
   EXPECT_EQ(pod["containers"][0]["resources"]["limits"]["google.com/tpu"], 4);
@@ -115,12 +113,12 @@ TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
 
 TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
   REQUIRE_ORACLE();
-  const json tpu = documents("skypilot", manifest(on_tpu_ + " --kind skypilot --spot"))[0];
+  const Json tpu = documents("skypilot", manifest(on_tpu_ + " --kind skypilot --spot"))[0];
   EXPECT_EQ(tpu["resources"]["accelerators"], "tpu-v2-32:1");
-  EXPECT_EQ(tpu["resources"]["job_recovery"]["recover_on_exit_codes"], (json{75, 76}));
+  EXPECT_EQ(tpu["resources"]["job_recovery"]["recover_on_exit_codes"], (Json{75, 76}));
   EXPECT_EQ(tpu["num_nodes"], 1);
-  EXPECT_EQ(tpu["file_mounts"], (json{{"~/jes.yaml", recipe_}}));
-  const json gpu = documents("skypilot", manifest(str(recipe_,
+  EXPECT_EQ(tpu["file_mounts"], (Json{{"~/jes.yaml", recipe_}}));
+  const Json gpu = documents("skypilot", manifest(str(recipe_,
                                                       " --kind skypilot --on a100-80gbx8 "
                                                       "--hosts 2 --set out=s3://b/j")))[0];
   EXPECT_EQ(gpu["resources"]["accelerators"], "A100-80GB:8");

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/str.h"
 #include "support/command.h"
 #include "support/environment.h"
@@ -13,7 +12,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -43,7 +41,7 @@ TEST_F(PodDescribe, TellsWhatWasFoundAndWhere) {
             HasSubstr("agent-worker-number 1: process 1 of 2\n"),
             HasSubstr("so this is process 1 of 2, its hub at 10.0.0.5:8487, by the TPU's "
                       "metadata\n")));
-  const json told = json::parse(run_smelt("pod describe --device tpu --json").text);
+  const Json told = Json::parse(run_smelt("pod describe --device tpu --json").text);
   EXPECT_EQ(told["process"], 1);
   EXPECT_EQ(told["processes"], 2);
   EXPECT_EQ(told["hub"], "10.0.0.5:8487");
@@ -66,7 +64,7 @@ TEST_F(PodDescribe, WhatIsHalfGivenIsShownAndRefused) {
   EXPECT_THAT(out.text, AllOf(HasSubstr("TPU_WORKER_ID 3; missing: TPU_WORKER_HOSTNAMES\n"),
                               HasSubstr("error: pod: TPU_WORKER_ID is 3, but "
                                         "TPU_WORKER_HOSTNAMES is not there\n  hint: say it")));
-  EXPECT_THAT(json::parse(run_smelt("pod describe --device tpu --json").text)["error"],
+  EXPECT_THAT(Json::parse(run_smelt("pod describe --device tpu --json").text)["error"],
               HasSubstr("TPU_WORKER_HOSTNAMES is not there"));
 }
 

@@ -2,14 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/str.h"
 #include "runs/golden_classify.h"
 #include "store/file.h"
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -18,6 +18,7 @@ using testing::HasSubstr;
 
 TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
   REQUIRE_PLUGIN("cpu");
+  const QuickCompiles quick;
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("model"));
   write_file(dir.file("rows.tsv"), "gj04\t1\t*\tcat w9\ngj04\t0\t\tdog \"w10\n");
@@ -31,10 +32,10 @@ TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
   ASSERT_EQ(got.size(), 2u);
   ASSERT_EQ(want.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
-    auto row = nlohmann::json::parse(got[i]);
+    auto row = Json::parse(got[i]);
     EXPECT_EQ(row["label"], i == 0 ? "1" : "0");
     row.erase("label");
-    EXPECT_EQ(row, nlohmann::json::parse(want[i]));
+    EXPECT_EQ(row, Json::parse(want[i]));
   }
   expect_refusal(predict + "--text cat --header none",
                  HasSubstr("predict: --header without --input\n  hint: it is of a file"));

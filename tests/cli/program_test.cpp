@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/philox.h"
 #include "recipe/recipe.h"
 #include "store/file.h"
@@ -245,7 +245,7 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   EXPECT_THAT(filled.text, HasSubstr(" %"));
   const CommandOutput evaluated = run_smelt("eval" + on("m") + " --json 2>/dev/null | cat");
   ASSERT_EQ(evaluated.status, 0) << evaluated.text;
-  const auto figures = nlohmann::json::parse(evaluated.text);  // nothing else
+  const auto figures = Json::parse(evaluated.text);  // nothing else
   EXPECT_EQ(figures["global_step"], 300);
   EXPECT_GT(figures["masked_lm_accuracy"].get<double>(),
             1.5 * figures["majority_token_accuracy"].get<double>());

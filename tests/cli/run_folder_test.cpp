@@ -3,14 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -49,6 +50,7 @@ class RunFolder : public testing::Test {
   }
 
   TempDir dir_;
+  const QuickCompiles quick_;
 };
 
 TEST_F(RunFolder, GoesOnFromAnywhereAndMoved) {
@@ -90,8 +92,8 @@ TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
 
 TEST_F(RunFolder, FiguresThatCannotBeKeptAreToldAllTheSame) {
   make_run();
-  const auto filled = nlohmann::json::parse(
-      in(".", "fill mine --text 'a [mask]' --top 2 --json 2>/dev/null | cat").text);
+  const auto filled =
+      Json::parse(in(".", "fill mine --text 'a [mask]' --top 2 --json 2>/dev/null | cat").text);
   EXPECT_EQ(filled.at("masks").at(0).size(), 2u);
   EXPECT_TRUE(filled["masks"][0][0].at("token").is_string());
   remove_file(dir_.file("mine/model/eval_results.txt"));
@@ -108,7 +110,7 @@ TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
     const CommandOutput out =
         in(".", str("eval ", model, " --text text.txt --seq-length 16 --json 2>/dev/null | cat"));
     EXPECT_EQ(out.status, 0) << out.text;
-    auto json = nlohmann::json::parse(out.text);
+    auto json = Json::parse(out.text);
     json.erase("global_step");  // which the exported folder does not know
     return json;
   };
@@ -148,9 +150,9 @@ TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
   make_run();
   write_file(dir_.file("mine/data/x.tfrecord.work/part"), "left");
   const auto clean = [&](const char* more) {
-    return nlohmann::json::parse(in(".", str("clean mine --json ", more)).text);
+    return Json::parse(in(".", str("clean mine --json ", more)).text);
   };
-  const auto paths_of = [](const nlohmann::json& told) {
+  const auto paths_of = [](const Json& told) {
     std::vector<std::string> paths;
     for (const auto& leftover : told.at("leftovers")) paths.push_back(leftover.at("path"));
     return paths;

@@ -4,8 +4,8 @@
 #include <sentencepiece_trainer.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "store/file.h"
 #include "support/oracle.h"
@@ -15,7 +15,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -47,8 +46,8 @@ TEST_F(Tokenize, ShowsPiecesIdsAndOffsetsInCharacters) {
   EXPECT_EQ(output("--offsets --text 'fêtE un' --text '' --text '!'"),
             "0\t4\t9\tfete\n5\t7\t5\tun\n\n\n0\t1\t10\t!\n\n");
   EXPECT_EQ(
-      json::parse(output("--json --text 'é fête!'")),
-      json::parse(
+      Json::parse(output("--json --text 'é fête!'")),
+      Json::parse(
           R"({"ids": [1, 9, 10], "pieces": ["[UNK]", "fete", "!"], "offsets": [[0, 1], [2, 6], [6, 7]]})"));
 }
 
@@ -80,12 +79,12 @@ TEST_F(Tokenize, DecodesIds) {
 
 TEST_F(Tokenize, CountsUnknownPiecesByScript) {
   const std::string flags = "--stats --text 'un мм xyz 東京!' --text 'жж'";
-  const json statistics = json::parse(output(flags + " --json"));
+  const Json statistics = Json::parse(output(flags + " --json"));
   EXPECT_EQ(statistics["texts"], 2);
   EXPECT_EQ(statistics["pieces"], 8);
   EXPECT_EQ(statistics["unknown"], 4);
   EXPECT_EQ(statistics["scripts"],
-            json::parse(R"([{"script": "Latin", "characters": 5, "pieces": 2, "unknown": 1},
+            Json::parse(R"([{"script": "Latin", "characters": 5, "pieces": 2, "unknown": 1},
                             {"script": "Cyrillic", "characters": 4, "pieces": 3, "unknown": 1},
                             {"script": "Han", "characters": 2, "pieces": 2, "unknown": 2},
                             {"script": "Common", "characters": 1, "pieces": 1, "unknown": 0}])"));
@@ -116,7 +115,7 @@ TEST_F(Tokenize, SavesTheTokenizerInTheFormOfTheName) {
   output("--overwrite --save " + saved);
   EXPECT_EQ(run_smelt(str("tokenize --vocab ", saved, " --save ", text)).text, "");
   EXPECT_EQ(read_file(text), read_file(dir_.file("vocab.txt")));
-  EXPECT_EQ(json::parse(read_file(dir_.file("x.tokenizer_config.json")))["control_characters"],
+  EXPECT_EQ(Json::parse(read_file(dir_.file("x.tokenizer_config.json")))["control_characters"],
             "electra");
 }
 

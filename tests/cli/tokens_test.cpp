@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "data/token_files.h"
 #include "format/crc32c.h"
@@ -188,7 +188,7 @@ TEST_F(TokensCommand, InspectShowsStoresAndFolders) {
   write_file(vocab_, read_file(vocab_) + "more\n");
   EXPECT_THAT(data("inspect a.tokens --vocab vocab.txt").text,
               HasSubstr("inspect: the tokens were made with another vocabulary than vocab.txt"));
-  const auto json = nlohmann::json::parse(data("inspect a.tokens --json --samples 2").text);
+  const auto json = Json::parse(data("inspect a.tokens --json --samples 2").text);
   EXPECT_EQ(json["tokens"], 7);
   EXPECT_EQ(json["samples"][1]["place"], "a.tokens: token 3");
 }

@@ -2,14 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/folder_lock.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 #include "track/metrics_file.h"
 #include "track/run_record.h"
 
@@ -47,6 +47,7 @@ class TrackedRun : public testing::Test {
   std::string recipe(const std::string& more = {}) const { return dir_.file("r.yaml") + more; }
 
   TempDir dir_;
+  const QuickCompiles quick_;
 };
 
 // It waits for the text of a pipe, which nobody writes.
@@ -135,11 +136,10 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   ASSERT_EQ(followed.status, 0) << followed.text;
   std::vector<std::int64_t> steps;
   for (const auto line : split(trim(followed.text), '\n'))
-    steps.push_back(nlohmann::json::parse(line).at("global_step"));
+    steps.push_back(Json::parse(line).at("global_step"));
   EXPECT_EQ(steps, (std::vector<std::int64_t>{10, 20}));  // the oldest first
   EXPECT_EQ(read_run(dir_.file("m")).evaluations.size(), 2u);
-  EXPECT_EQ(nlohmann::json::parse(read_file(dir_.file("m/model/eval_results.json")))["global_step"],
-            20);
+  EXPECT_EQ(Json::parse(read_file(dir_.file("m/model/eval_results.json")))["global_step"], 20);
   EXPECT_EQ(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
             "");  // all told
 

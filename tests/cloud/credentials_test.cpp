@@ -14,7 +14,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using std::chrono::seconds;
 using std::chrono::system_clock;
 using testing::AllOf;
@@ -29,22 +28,22 @@ class CredentialsTest : public testing::Test {
     options.wait = [](std::chrono::milliseconds) {};
     return HttpClient(options);
   }
-  std::string token_of(const json& file) {
+  std::string token_of(const Json& file) {
     home_.name_file(file);
     HttpClient http = client();
     return google_credentials()->fetch(http).text.reveal();
   }
-  std::string refusal(const json& file) {
+  std::string refusal(const Json& file) {
     return error_of<UsageError>([&] { token_of(file); });
   }
   std::string where() const {
     return str("credentials: ", home_.file(), " (GOOGLE_APPLICATION_CREDENTIALS): ");
   }
-  json without(json file, const char* field) {
+  Json without(Json file, const char* field) {
     file.erase(field);
     return file;
   }
-  json with(json file, const char* field, const json& value) {
+  Json with(Json file, const char* field, const Json& value) {
     file[field] = value;
     return file;
   }
@@ -73,7 +72,7 @@ TEST_F(CredentialsTest, AForeignUsersRefreshTokenIsExchanged) {
 
 TEST_F(CredentialsTest, AServiceAccountsAssertionIsWhatGooglesLibraryVerifies) {
   REQUIRE_ORACLE();
-  const json account = google_.service_account(make_rsa_key(home_.dir.file("key.pem")));
+  const Json account = google_.service_account(make_rsa_key(home_.dir.file("key.pem")));
   EXPECT_EQ(token_of(account), "PLANTED-access");
   const std::string body = google_.last("/token").body;
   const std::string grant =
@@ -84,8 +83,8 @@ TEST_F(CredentialsTest, AServiceAccountsAssertionIsWhatGooglesLibraryVerifies) {
       run_command(str(oracle_python(), " ", source_path("tests/cloud/check_assertion.py"), " ",
                       home_.file(), " < ", home_.dir.file("assertion")));
   ASSERT_EQ(checked.status, 0) << checked.text;
-  const json said = json::parse(checked.text);
-  EXPECT_EQ(said["header"], json({{"alg", "RS256"}, {"typ", "JWT"}, {"kid", "7"}}));
+  const Json said = Json::parse(checked.text);
+  EXPECT_EQ(said["header"], Json({{"alg", "RS256"}, {"typ", "JWT"}, {"kid", "7"}}));
   EXPECT_EQ(said["claims"]["iss"], "robot@p.iam.gserviceaccount.com");
   EXPECT_EQ(said["claims"]["scope"], "https://www.googleapis.com/auth/cloud-platform");
   EXPECT_EQ(said["claims"]["exp"].get<int>() - said["claims"]["iat"].get<int>(), 3600);
@@ -96,8 +95,8 @@ TEST_F(CredentialsTest, AnotherAccountIsActedAs) {
   const ServedRequest request =
       google_.last("/iam/serviceAccounts/robot@p.iam.gserviceaccount.com:generateAccessToken");
   EXPECT_EQ(request.headers.at("authorization"), "Bearer PLANTED-access");
-  EXPECT_EQ(json::parse(request.body),
-            json({{"scope", {"https://www.googleapis.com/auth/cloud-platform"}},
+  EXPECT_EQ(Json::parse(request.body),
+            Json({{"scope", {"https://www.googleapis.com/auth/cloud-platform"}},
                   {"lifetime", "3600s"},
                   {"delegates", {"between@p"}}}));
   HttpClient http = client();
@@ -116,7 +115,7 @@ TEST_F(CredentialsTest, TokensOfOtherCloudsAreExchanged) {
       "subject_token=PLANTED-subject&"
       "subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Ajwt";
   EXPECT_EQ(google_.last("/token").body, exchange);
-  const json asked{{"url", google_.url("subject")},
+  const Json asked{{"url", google_.url("subject")},
                    {"headers", {{"Authorization", "bearer PLANTED-pass"}}},
                    {"format", {{"type", "json"}, {"subject_token_field_name", "value"}}}};
   EXPECT_EQ(token_of(with(google_.external(asked), "service_account_impersonation_url",

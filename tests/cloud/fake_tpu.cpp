@@ -9,11 +9,9 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
-
 ServedAnswer refusal(int status, const char* code, const std::string& message) {
   return {status,
-          json{{"error", {{"code", status}, {"status", code}, {"message", message}}}}.dump()};
+          Json{{"error", {{"code", status}, {"status", code}, {"message", message}}}}.dump()};
 }
 
 // "nodeId" of "nodeId=a&x=y"
@@ -28,8 +26,8 @@ std::string query_of(const ServedRequest& request) {
   return mark == std::string::npos ? "" : request.target.substr(mark + 1);
 }
 
-std::vector<json> below(const std::map<std::string, json>& all, const std::string& parent) {
-  std::vector<json> out;
+std::vector<Json> below(const std::map<std::string, Json>& all, const std::string& parent) {
+  std::vector<Json> out;
   for (const auto& [name, item] : all)
     if (name.starts_with(parent)) out.push_back(item);
   return out;
@@ -62,7 +60,7 @@ ServedAnswer FakeTpu::serve(const ServedRequest& request) {
 ServedAnswer FakeTpu::route(const ServedRequest& request, const std::vector<std::string>& parts) {
   const std::string query = query_of(request);
   if (parts.size() == 4) {
-    std::vector<json> items;
+    std::vector<Json> items;
     for (const auto& [name, zone] : zones)
       items.push_back({{"name", "projects/p/locations/" + name}, {"locationId", name}});
     return page_of("locations", items, query);
@@ -71,7 +69,7 @@ ServedAnswer FakeTpu::route(const ServedRequest& request, const std::vector<std:
   if (zone == "-" ? !lists_all_zones : !zones.contains(zone))
     return refusal(404, "NOT_FOUND", str("Location ", zone, " is not found"));
   if (parts.size() < 6) return refusal(404, "NOT_FOUND", "no such method");
-  std::vector<json> items;
+  std::vector<Json> items;
   if (parts[5] == "acceleratorTypes") {
     for (const std::string& type : zones.at(zone).types)
       items.push_back({{"name", parent + "/acceleratorTypes/" + type}, {"type", type}});
@@ -93,14 +91,14 @@ ServedAnswer FakeTpu::route(const ServedRequest& request, const std::vector<std:
 ServedAnswer FakeTpu::nodes(const ServedRequest& request, const std::string& zone) {
   const std::string query = query_of(request);
   if (request.method == "POST")
-    return create(json::parse(request.body), zone, parameter(query, "nodeId"));
+    return create(Json::parse(request.body), zone, parameter(query, "nodeId"));
   std::vector<std::string> unreachable;
-  std::vector<json> items;
+  std::vector<Json> items;
   for (const auto& [name, facts] : zones) {
     if (zone != "-" && zone != name) continue;
     if (!facts.answers) unreachable.push_back("projects/p/locations/" + name);
     if (facts.answers)
-      for (const json& item : below(nodes_, str("projects/p/locations/", name, "/")))
+      for (const Json& item : below(nodes_, str("projects/p/locations/", name, "/")))
         if (!is_hidden(item.at("name"))) items.push_back(item);
   }
   return page_of("nodes", items, query, unreachable);
@@ -110,7 +108,7 @@ ServedAnswer FakeTpu::queue(const ServedRequest& request, const std::string& zon
   const std::string query = query_of(request);
   const std::string parent = zone == "-" ? "projects/p/locations/" : "projects/p/locations/" + zone;
   if (request.method == "GET") return page_of("queuedResources", below(queued_, parent), query);
-  json body = json::parse(request.body);
+  Json body = Json::parse(request.body);
   const std::string name = str(parent, "/queuedResources/", parameter(query, "queuedResourceId"));
   if (queued_.contains(name)) return refusal(409, "ALREADY_EXISTS", name + " already exists");
   body["name"] = name;
@@ -125,7 +123,7 @@ ServedAnswer FakeTpu::queue(const ServedRequest& request, const std::string& zon
   return {200, begin(zone, "", false).dump()};
 }
 
-ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, json>& all,
+ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, Json>& all,
                           const std::string& name) {
   if (request.method == "POST") return verb(request, name);
   const bool is_node = &all == &nodes_;
@@ -135,7 +133,7 @@ ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, js
   const auto found = all.find(name);
   if (found == all.end() || hidden)
     return refusal(404, "NOT_FOUND", str("Resource '", name, "' not found"));
-  json& item = found->second;
+  Json& item = found->second;
   const std::string zone(split(name, '/')[3]);
   if (request.method == "GET") {
     if (!is_node) advance(item);
@@ -143,7 +141,7 @@ ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, js
   }
   if (request.method == "PATCH") {
     CHECK(parameter(query_of(request), "updateMask") == "metadata", request.target);
-    item["metadata"] = json::parse(request.body).at("metadata");
+    item["metadata"] = Json::parse(request.body).at("metadata");
     if (on_metadata) on_metadata(item["metadata"]);
     return {200, begin(zone, name, false).dump()};
   }
@@ -203,22 +201,22 @@ ServedAnswer FakeTpu::verb(const ServedRequest& request, const std::string& name
   }
   if (what != "getGuestAttributes" || host_keys.empty())
     return refusal(403, "PERMISSION_DENIED", "guest attributes are not to be asked");
-  json workers = json::array();
+  Json workers = Json::array();
   for (const auto& keys : host_keys) {
-    json items = json::array();
+    Json items = Json::array();
     for (const auto& [key, value] : keys)
       items.push_back({{"namespace", "hostkeys"}, {"key", key}, {"value", value}});
-    workers.push_back({{"queryPath", json::parse(request.body).at("queryPath")},
+    workers.push_back({{"queryPath", Json::parse(request.body).at("queryPath")},
                        {"queryValue", {{"items", items}}}});
   }
-  return {200, json{{"guestAttributes", workers}}.dump()};
+  return {200, Json{{"guestAttributes", workers}}.dump()};
 }
 
-void FakeTpu::advance(json& queued) {
-  json& state = queued["state"]["state"];
+void FakeTpu::advance(Json& queued) {
+  Json& state = queued["state"]["state"];
   const std::string name = queued["name"], zone(split(name, '/')[3]);
   if (state == "PROVISIONING") {
-    const json& spec = queued["tpu"]["nodeSpec"][0];
+    const Json& spec = queued["tpu"]["nodeSpec"][0];
     const std::string node =
         str("projects/p/locations/", zone, "/nodes/", spec["nodeId"].get<std::string>());
     nodes_[node] = spec["node"];
@@ -256,8 +254,8 @@ std::string FakeTpu::now() const {
   return out.str();
 }
 
-json FakeTpu::endpoints() const {
-  json out = json::array();
+Json FakeTpu::endpoints() const {
+  Json out = Json::array();
   for (const auto& [internal, external] : addresses)
     out.push_back(
         {{"ipAddress", internal}, {"port", 8470}, {"accessConfig", {{"externalIp", external}}}});
@@ -268,7 +266,7 @@ int FakeTpu::count_in(const std::string& zone) const {
   return static_cast<int>(below(nodes_, str("projects/p/locations/", zone, "/")).size());
 }
 
-ServedAnswer FakeTpu::create(const json& body, const std::string& zone, const std::string& id) {
+ServedAnswer FakeTpu::create(const Json& body, const std::string& zone, const std::string& id) {
   const Zone& facts = zones.at(zone);
   const std::string name = str("projects/p/locations/", zone, "/nodes/", id);
   const std::string type = body.value("acceleratorType", "");
@@ -281,13 +279,13 @@ ServedAnswer FakeTpu::create(const json& body, const std::string& zone, const st
     return refusal(429, "RESOURCE_EXHAUSTED",
                    str("Quota limit 'TPUV3sPerProjectPerZoneForTPUAPI' has been exceeded. Limit: ",
                        8 * quota, " in zone ", zone, "."));
-  json node = body;
+  Json node = body;
   node["name"] = name;
   node["state"] = "CREATING";
   node["createTime"] = now();
   if (count_in(zone) >= facts.capacity)
     return {200, begin(zone, "", false,
-                       json{{"code", 8},
+                       Json{{"code", 8},
                             {"message", str("There is no more capacity in the zone \"", zone,
                                             "\"; you can try in another zone")}})
                      .dump()};
@@ -296,10 +294,10 @@ ServedAnswer FakeTpu::create(const json& body, const std::string& zone, const st
   return {200, begin(zone, name, false).dump()};
 }
 
-json FakeTpu::begin(const std::string& zone, const std::string& node, bool deletes,
-                    std::optional<json> error) {
+Json FakeTpu::begin(const std::string& zone, const std::string& node, bool deletes,
+                    std::optional<Json> error) {
   const std::string name = str("projects/p/locations/", zone, "/operations/operation-", ++made_);
-  const json body{{"name", name}, {"done", false}};
+  const Json body{{"name", name}, {"done", false}};
   operations_[name] = {body, node, deletes, polls, std::move(error)};
   return body;
 }
@@ -323,13 +321,13 @@ ServedAnswer FakeTpu::poll(const std::string& name) {
   return {200, operation.body.dump()};
 }
 
-ServedAnswer FakeTpu::page_of(const char* field, const std::vector<json>& items,
+ServedAnswer FakeTpu::page_of(const char* field, const std::vector<Json>& items,
                               const std::string& query,
                               const std::vector<std::string>& unreachable) const {
   const std::string token = parameter(query, "pageToken");
   const std::size_t begin = token.empty() ? 0 : std::stoul(token);
   const std::size_t end = std::min(items.size(), begin + page);
-  json body{{field, std::vector<json>(items.begin() + static_cast<std::ptrdiff_t>(begin),
+  Json body{{field, std::vector<Json>(items.begin() + static_cast<std::ptrdiff_t>(begin),
                                       items.begin() + static_cast<std::ptrdiff_t>(end))}};
   if (end < items.size()) body["nextPageToken"] = std::to_string(end);
   if (!unreachable.empty()) body["unreachable"] = unreachable;

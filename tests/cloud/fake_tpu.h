@@ -5,17 +5,16 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "support/http_server.h"
 
 namespace smelt {
 
 class FakeTpu {
-  using Json = nlohmann::json;
 
  public:
   struct Zone {

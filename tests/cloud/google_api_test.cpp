@@ -10,7 +10,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -36,7 +35,7 @@ TEST_F(GoogleApiTest, ACallHasATokenAndSaysWhoPays) {
                                        .path = "/v2/x",
                                        .query = {{"pageSize", "7"}},
                                        .body = {{"name", "n"}}});
-  EXPECT_EQ(answer.body, json({{"known", 1}, {"unknown", 2}}));
+  EXPECT_EQ(answer.body, Json({{"known", 1}, {"unknown", 2}}));
   const ServedRequest request = google_.last("/base/v2/x?pageSize=7");
   EXPECT_EQ(request.body, R"({"name":"n"})");
   EXPECT_EQ(request.headers.at("authorization"), "Bearer PLANTED-access");
@@ -44,13 +43,13 @@ TEST_F(GoogleApiTest, ACallHasATokenAndSaysWhoPays) {
 }
 
 TEST_F(GoogleApiTest, ARefusalIsAValue) {
-  const json error{
+  const Json error{
       {"code", 403},
       {"status", "PERMISSION_DENIED"},
       {"message", "Cloud TPU API has not been used, PLANTED-access"},
       {"details",
        {{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"}, {"reason", "SERVICE_DISABLED"}}}}};
-  google_.answer("/base/v2/x", {403, json{{"error", error}}.dump()});
+  google_.answer("/base/v2/x", {403, Json{{"error", error}}.dump()});
   const ApiAnswer answer = api().call({.service = "tpu", .path = "/v2/x"});
   ASSERT_TRUE(answer.fault);
   EXPECT_EQ(answer.fault->status, 403);

@@ -8,8 +8,6 @@
 
 namespace smelt {
 
-using nlohmann::json;
-
 namespace {
 
 // What was sent, as it was and decoded, fit for a text of JSON.
@@ -25,7 +23,7 @@ std::string echo_of(const ServedRequest& request) {
     decoded += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
     i += 2;
   }
-  const std::string quoted = json(str(decoded, " ", text)).dump();
+  const std::string quoted = Json(str(decoded, " ", text)).dump();
   return quoted.substr(1, quoted.size() - 2);
 }
 
@@ -42,7 +40,7 @@ ServedAnswer GoogleStandIn::serve(const ServedRequest& request) {
       answer.body.replace(at, std::string_view(kEcho).size(), echo_of(request));
     return answer;
   }
-  const json token{{"access_token", "PLANTED-access"}, {"expires_in", 3599}};
+  const Json token{{"access_token", "PLANTED-access"}, {"expires_in", 3599}};
   if (request.target == "/token") return {200, token.dump()};
   if (request.target == "/iam/serviceAccounts/robot@p.iam.gserviceaccount.com:generateAccessToken")
     return {200, R"({"accessToken": "PLANTED-robot", "expireTime": "2100-01-02T03:04:05.6Z"})"};
@@ -70,13 +68,13 @@ ServedRequest GoogleStandIn::last(const std::string& path) const {
   return found;
 }
 
-json GoogleStandIn::user() const {
+Json GoogleStandIn::user() const {
   return {{"type", "authorized_user"},         {"client_id", "client"},
           {"client_secret", "PLANTED-client"}, {"refresh_token", "PLANTED/refresh+"},
           {"quota_project_id", "billed"},      {"token_uri", url("token")}};
 }
 
-json GoogleStandIn::foreign_user() const {
+Json GoogleStandIn::foreign_user() const {
   return {{"type", "external_account_authorized_user"},
           {"client_id", "client"},
           {"client_secret", "PLANTED-client"},
@@ -84,7 +82,7 @@ json GoogleStandIn::foreign_user() const {
           {"token_url", url("token")}};
 }
 
-json GoogleStandIn::impersonated() const {
+Json GoogleStandIn::impersonated() const {
   return {{"type", "impersonated_service_account"},
           {"service_account_impersonation_url",
            url("iam/serviceAccounts/robot@p.iam.gserviceaccount.com:generateAccessToken")},
@@ -92,7 +90,7 @@ json GoogleStandIn::impersonated() const {
           {"source_credentials", user()}};
 }
 
-json GoogleStandIn::external(const json& source) const {
+Json GoogleStandIn::external(const Json& source) const {
   return {{"type", "external_account"},
           {"audience", "//iam.googleapis.com/x"},
           {"subject_token_type", "urn:ietf:params:oauth:token-type:jwt"},
@@ -100,7 +98,7 @@ json GoogleStandIn::external(const json& source) const {
           {"credential_source", source}};
 }
 
-json GoogleStandIn::service_account(const std::string& key) const {
+Json GoogleStandIn::service_account(const std::string& key) const {
   return {{"type", "service_account"},
           {"project_id", "p"},
           {"private_key_id", "7"},
@@ -115,7 +113,7 @@ std::string make_rsa_key(const std::string& file) {
   return read_file(file);
 }
 
-void EmptyHome::name_file(const json& content) {
+void EmptyHome::name_file(const Json& content) {
   write_file(file(), content.dump());
   CHECK(::chmod(file().c_str(), 0600) == 0);
   ::setenv("GOOGLE_APPLICATION_CREDENTIALS", file().c_str(), 1);

@@ -2,9 +2,9 @@
 // lead there. Every secret that such a file or server has begins with PLANTED.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "cloud/credential_file.h"
 #include "support/environment.h"
 #include "support/http_server.h"
@@ -26,11 +26,11 @@ class GoogleStandIn {
   std::string url(const std::string& target) const { return server_.url(target); }
   std::string host() const { return server_.host(); }
 
-  nlohmann::json user() const;
-  nlohmann::json foreign_user() const;
-  nlohmann::json impersonated() const;  // by the user
-  nlohmann::json external(const nlohmann::json& source) const;
-  nlohmann::json service_account(const std::string& key) const;
+  Json user() const;
+  Json foreign_user() const;
+  Json impersonated() const;  // by the user
+  Json external(const Json& source) const;
+  Json service_account(const std::string& key) const;
 
  private:
   ServedAnswer serve(const ServedRequest& request);
@@ -48,7 +48,7 @@ class EmptyHome {
  public:
   const TempDir dir;
   // Becomes GOOGLE_APPLICATION_CREDENTIALS; readable by its owner alone.
-  void name_file(const nlohmann::json& content);
+  void name_file(const Json& content);
   std::string file() const { return dir.file("key.json"); }
 
  private:

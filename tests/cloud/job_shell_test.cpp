@@ -38,7 +38,7 @@ class JobShellTest : public TpuTest {
     fake_.addresses = servers_->addresses();
     fake_.host_keys = servers_->host_keys();
     fake_.polls = 1;
-    fake_.on_metadata = [this](const nlohmann::json& metadata) { servers_->take(metadata); };
+    fake_.on_metadata = [this](const Json& metadata) { servers_->take(metadata); };
     const Patience patience{[](std::chrono::milliseconds) {}, [](const std::string&) {}};
     bring_up(tpu_, "p", {"pod", {kZone}, {"v2-8", "x"}}, patience);
     node_ = *tpu_.node(kZone, "pod");
@@ -52,7 +52,9 @@ class JobShellTest : public TpuTest {
                               {local_user(), "0", "", servers_->config(), {}, false},
                               [this](const std::string& line) { told_ += line + "\n"; },
                               {"", "$HOME", "http://" + bucket_.host(), "http://" + bucket_.host()},
-                              0});
+                              0,
+                              std::chrono::milliseconds(200),
+                              std::chrono::milliseconds(200)});
   }
   std::string write_package() const {
     make_folders(home_.dir.file("pack/smelt/bin"));

@@ -22,7 +22,7 @@ class JournalObjectTest : public TpuTest {
     storage_.emplace("CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", "http://" + emulator_->endpoint());
   }
   static std::string of(const std::string& owner, int step) {
-    return nlohmann::json{{"owner", owner}, {"step", step}}.dump(1) + "\n";
+    return Json{{"owner", owner}, {"step", step}}.dump(1) + "\n";
   }
 
   std::optional<GcsEmulator> emulator_;

@@ -1,7 +1,6 @@
 // How long a command takes on one worker and on many at once, real sshd's of the loopback that
 // share this machine's cores with ssh; their shells find no files of the user's to start with:
 // ssh_load [WORKERS [COMMAND [ROUNDS]]]
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "cloud/machines.h"
 #include "cloud/ssh.h"
 #include "cloud/ssh_servers.h"
@@ -23,7 +23,7 @@ class Workers : public TpuTest {
       : servers_(count, [home = "HOME=" + home_.dir.path()](int) { return home; }) {
     fake_.addresses = servers_.addresses();
     fake_.host_keys = servers_.host_keys();
-    fake_.on_metadata = [this](const nlohmann::json& metadata) { servers_.take(metadata); };
+    fake_.on_metadata = [this](const Json& metadata) { servers_.take(metadata); };
     bring_up(tpu_, "p", {"pod", {kZone}, {"v2-8", "x"}}, patience_);
   }
   void TestBody() override {}
@@ -67,7 +67,7 @@ void load(int count, const std::string& command, int rounds) {
 }  // namespace smelt
 
 int main(int argc, char** argv) {
-  spdlog::set_level(spdlog::level::warn);
+  set_log_level(LogLevel::warning);
   smelt::load(argc > 1 ? std::atoi(argv[1]) : 32, argc > 2 ? argv[2] : "true",
               argc > 3 ? std::atoi(argv[3]) : 5);
 }

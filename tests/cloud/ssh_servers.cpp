@@ -74,7 +74,7 @@ std::vector<std::map<std::string, std::string>> SshServers::host_keys() const {
   return out;
 }
 
-void SshServers::take(const nlohmann::json& metadata) const {
+void SshServers::take(const Json& metadata) const {
   std::string keys;
   const std::string text = metadata.value("ssh-keys", "");
   for (const std::string_view line : split(text, '\n'))

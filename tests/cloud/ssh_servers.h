@@ -5,11 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "support/paths.h"
 #include "support/server_process.h"
 
@@ -31,7 +31,7 @@ class SshServers {
   // For ssh: which port belongs to which address.
   std::string config() const { return dir_.file("config"); }
   // What the agent on each worker does with new metadata.
-  void take(const nlohmann::json& metadata) const;
+  void take(const Json& metadata) const;
   void restart_with_another_key(int worker);
   void stop(int worker) { servers_[static_cast<std::size_t>(worker)].reset(); }
 

@@ -37,7 +37,7 @@ class SshTest : public TpuTest {
     fake_.addresses = servers_->addresses();
     fake_.host_keys = servers_->host_keys();
     fake_.polls = 1;
-    fake_.on_metadata = [this](const nlohmann::json& metadata) {
+    fake_.on_metadata = [this](const Json& metadata) {
       ++pushed_;
       servers_->take(metadata);
     };

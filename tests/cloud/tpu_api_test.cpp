@@ -14,7 +14,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -90,7 +89,7 @@ TEST_F(TpuApiTest, AListWithoutAnEndIsNone) {
 }
 
 TEST_F(TpuApiTest, WhatIsNotKnownIsSurvived) {
-  const TpuNode node = parse_node(json::parse(R"({"name": "projects/p/locations/z/nodes/n",
+  const TpuNode node = parse_node(Json::parse(R"({"name": "projects/p/locations/z/nodes/n",
       "state": "DREAMING", "health": 7, "labels": {"a": 1, "b": "c"}, "networkEndpoints": [{}, 3],
       "schedulingConfig": [], "newField": {}})"));
   EXPECT_EQ(node.state, "DREAMING");
@@ -98,7 +97,7 @@ TEST_F(TpuApiTest, WhatIsNotKnownIsSurvived) {
   EXPECT_EQ(node.health, "");
   EXPECT_EQ(node.labels.size(), 1u);
   EXPECT_THAT(node.addresses, ElementsAre("", ""));
-  EXPECT_EQ(parse_node(json()).name, "");
+  EXPECT_EQ(parse_node(Json()).name, "");
 }
 
 TEST_F(TpuApiTest, CapacityAndQuotaAreToldApart) {
@@ -160,9 +159,9 @@ TEST_F(TpuApiTest, CommandsShowWhatIsThere) {
             "bert-2  us-central1-a  v3-8  PREEMPTED  2026-11-23 17:40Z\n"
             "note: bert-2 is lost, and keeps its quota until it is deleted\n"
             "note: no answer from europe-west4-a: there may be more\n");
-  const json said = json::parse(run_smelt("cloud list --project p --json").text);
+  const Json said = Json::parse(run_smelt("cloud list --project p --json").text);
   EXPECT_EQ(said["nodes"][1]["state"], "PREEMPTED");
-  EXPECT_EQ(said["unreachable"], json({"europe-west4-a"}));
+  EXPECT_EQ(said["unreachable"], Json({"europe-west4-a"}));
   EXPECT_EQ(run_smelt("cloud locations --project p").text,
             "europe-west4-a\nus-central1-a\nus-central1-b\n");
   EXPECT_EQ(run_smelt("cloud types --project p --zone us-central1-a").text, "v2-8\nv3-8\n");
@@ -176,7 +175,7 @@ TEST_F(TpuApiTest, GooglesOwnClientFindsTheFakeAsItIs) {
   NodeSpec spec{"v3-8", "tpu-ubuntu2204-base", true, "default", "sub", false, "x@y"};
   spec.labels = spec.metadata = {{"a", "b"}};
   const QueueSpec queue{"held", std::chrono::hours(6)};
-  const json bodies{{"node", node_body(spec)},
+  const Json bodies{{"node", node_body(spec)},
                     {"queued", queued_body("p", kZone, "q", spec, queue)},
                     {"metadata", {{"metadata", {{"ssh-keys", "me:ssh-ed25519 AAAA me"}}}}}};
   write_file(home_.dir.file("node.json"), bodies.dump());

@@ -12,7 +12,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -36,10 +35,10 @@ TEST_F(WhoamiTest, AUserIsNamedAsGoogleNamesHim) {
 
 TEST_F(WhoamiTest, JsonHasTheSame) {
   home_.name_file(google_.service_account(make_rsa_key(home_.dir.file("key.pem"))));
-  json said = json::parse(run_smelt("cloud whoami --json").text);
+  Json said = Json::parse(run_smelt("cloud whoami --json").text);
   EXPECT_GT(said["token_seconds"], 3500);
   said.erase("token_seconds");
-  EXPECT_EQ(said, json({{"kind", "service account"},
+  EXPECT_EQ(said, Json({{"kind", "service account"},
                         {"account", "robot@p.iam.gserviceaccount.com"},
                         {"source", home_.file() + " (GOOGLE_APPLICATION_CREDENTIALS)"},
                         {"project", "p"},
@@ -76,7 +75,7 @@ TEST_F(WhoamiTest, NoSecretIsEverPrinted) {
   std::vector<std::string> planted{"PLANTED", "UExBTlRFR", "BMQU5URU", key.substr(100, 40)};
   write_file(home_.dir.file("subject"), "PLANTED-subject");
   google_.answer("/subject?k=PLANTED", {200, "PLANTED-subject"});
-  const std::vector<json> files{google_.user(),
+  const std::vector<Json> files{google_.user(),
                                 google_.foreign_user(),
                                 google_.impersonated(),
                                 google_.external({{"file", home_.dir.file("subject")}}),
@@ -92,7 +91,7 @@ TEST_F(WhoamiTest, NoSecretIsEverPrinted) {
       {307, "", {"Location: https://evil.example/?k=PLANTED"}},
       {307, "", {"Location: /elsewhere?k=PLANTED"}}};
   int hidden = 0;
-  for (const json& file : files)
+  for (const Json& file : files)
     for (const ServedAnswer& fault : faults) {
       home_.name_file(file);
       google_.answer("/token", fault);

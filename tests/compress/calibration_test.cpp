@@ -6,17 +6,16 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 
+#include "base/json.h"
 #include "store/file.h"
 #include "support/paths.h"
 
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::Each;
 
 std::vector<float> drawn(std::size_t count, float times) {
@@ -62,7 +61,7 @@ TEST(AbsHistogram, LeavesPaddingOutAndKeepsZeros) {
 
 // Those of the rules in numpy, and of the originals where these have them.
 TEST(Calibration, FindsTheThresholdsOfTheOriginals) {
-  const json golden = json::parse(read_file(source_path("tests/golden/calibration.json")));
+  const Json golden = Json::parse(read_file(source_path("tests/golden/calibration.json")));
   ASSERT_GE(golden["histograms"].size(), 6);
   for (const auto& [name, facts] : golden["histograms"].items()) {
     AbsHistogram h;

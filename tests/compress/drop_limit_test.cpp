@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "compress/quantize.h"
 #include "format/safetensors.h"
 #include "runs/golden_classify.h"
@@ -19,7 +19,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -81,11 +80,11 @@ TEST_F(DropLimitTest, APlantedOutlierIsTheFirstToGoBack) {
   EXPECT_DOUBLE_EQ(done.after.told, 2 - 0.011);
   const SafetensorsFile file(read_file(dir_.file("int8/model.safetensors")), "int8");
   EXPECT_EQ(file.at(kOutlier).shape.dtype, DType::f32);
-  const json step = json::parse(read_file(dir_.file("int8/compress.json")))["steps"][0];
-  EXPECT_EQ(step["went_back"], json::array({kOutlier}));
+  const Json step = Json::parse(read_file(dir_.file("int8/compress.json")))["steps"][0];
+  EXPECT_EQ(step["went_back"], Json::array({kOutlier}));
   EXPECT_EQ(step["chosen_by"]["max_drop"], 0.1);
   EXPECT_THAT(step["kept"].dump(), HasSubstr("layer.1.attention.self.key"));
-  const json config = json::parse(read_file(dir_.file("int8/config.json")));
+  const Json config = Json::parse(read_file(dir_.file("int8/config.json")));
   EXPECT_THAT(config["quantization_config"]["ignore"].dump(),
               HasSubstr("layer.1.attention.self.key"));
 }
@@ -135,7 +134,7 @@ TEST_F(DropLimitTest, ATypedCommandScoresRowsByHalves) {
                                   dir_.file("int8"), " --max-drop 100 --input ");
   const CommandOutput out =
       run_smelt(command + dir_.file("rows.tsv") + " --json 2>/dev/null | cat");
-  const json said = json::parse(out.text);
+  const Json said = Json::parse(out.text);
   for (const char* field : {"score", "score_of_other_rows"}) {
     const double before = said[field]["before"];
     EXPECT_EQ(before, std::round(2 * before) / 2) << field;  // of two rows each

@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "ask/answering_placement.h"
+#include "base/json.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/stored_model.h"
@@ -28,7 +27,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -60,14 +58,14 @@ TEST_F(DynamicInt8, SaysSoInTheFormatsWords) {
   quantize();
   quantize("w8a16", Activations::floats);
   const auto group = [&](const std::string& folder) {
-    const json config = json::parse(read_file(dir_.file(folder + "/config.json")));
+    const Json config = Json::parse(read_file(dir_.file(folder + "/config.json")));
     return config["quantization_config"]["config_groups"]["group_0"]["input_activations"];
   };
-  EXPECT_EQ(group("w8a16"), json());
+  EXPECT_EQ(group("w8a16"), Json());
   EXPECT_EQ(group("w8a8"), activations_by_row());
   EXPECT_EQ(read_file(dir_.file("w8a8/model.safetensors")),
             read_file(dir_.file("w8a16/model.safetensors")));
-  const json said = json::parse(read_file(dir_.file("w8a8/compress.json")));
+  const Json said = Json::parse(read_file(dir_.file("w8a8/compress.json")));
   EXPECT_EQ(said["steps"][0]["activations"], "dynamic");
 }
 
@@ -115,7 +113,7 @@ TEST_F(DynamicInt8, IsLoadedByATypedCommandThatTellsOfItsWeights) {
   quantize();
   const CommandOutput out =
       run_smelt(str("compress load ", dir_.file("w8a8"), " --length 8 --json 2>/dev/null | cat"));
-  const json said = json::parse(out.text);
+  const Json said = Json::parse(out.text);
   for (const char* field : {"load_seconds", "first_answer_seconds", "weights_seconds"})
     EXPECT_GT(said[field], 0) << field;
 }
@@ -151,9 +149,9 @@ TEST_F(DynamicInt8, LeavesAMatrixInFloatsWhoseCodesSayTooLittle) {
   const Quantized done = quantize_weights(job);
   EXPECT_THAT(done.too_coarse, ElementsAre("bert.encoder.layer.0.output.dense.weight"));
   EXPECT_EQ(done.tensors.size(), 11);
-  const json config = json::parse(read_file(dir_.file("w8a8/config.json")));
+  const Json config = Json::parse(read_file(dir_.file("w8a8/config.json")));
   EXPECT_THAT(config["quantization_config"]["ignore"],
-              testing::Contains(json("bert.encoder.layer.0.output.dense")));
+              testing::Contains(Json("bert.encoder.layer.0.output.dense")));
   job.to = dir_.file("none");
   job.keep = {"*attention*", "*intermediate*", "*.1.output*"};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "checkpoint/int8_weights.h"
 #include "compress/folder_scores.h"
 #include "compress/quantize.h"
@@ -22,7 +22,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AnyOf;
 using testing::HasSubstr;
 
@@ -99,7 +98,7 @@ TEST_F(FakeQuantCommand, TrainsWithWhatItQuantizesThen) {
   EXPECT_FALSE(exists(dir_.file("taught")));
   EXPECT_THAT(smelt(quantize + dir_.file("int8") + train + " --set train.steps=3"),
               AllOf(HasSubstr("kd_loss"), HasSubstr("12 matrices in eight bits")));
-  const json config = json::parse(read_file(dir_.file("int8/config.json")));
+  const Json config = Json::parse(read_file(dir_.file("int8/config.json")));
   EXPECT_EQ(config["quantization_config"]["config_groups"]["group_0"]["input_activations"],
             activations_by_row());
   EXPECT_THAT(read_file(dir_.file("taught/recipe.yaml")), HasSubstr("fake_quant: true"));

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "checkpoint/stored_model.h"
 #include "compress/folder_scores.h"
 #include "compress/gptq.h"
@@ -22,7 +22,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 // A product [R,C] and the sums of inputs that go together in pairs; the third input is always 0.
@@ -128,7 +127,7 @@ TEST_P(Int4Folder, HoldsTheNearestCodesWithoutRows) {
   EXPECT_THAT(error_of<UsageError>(
                   [&] { quantize_weights({.from = dir_.file("int4"), .to = dir_.file("again")}); }),
               HasSubstr("int4: its weights are in codes already\n  hint: take the model that"));
-  const json step = json::parse(read_file(dir_.file("int4/compress.json")))["steps"][0];
+  const Json step = Json::parse(read_file(dir_.file("int4/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "weights int4");
   EXPECT_EQ(step["rounded"], "to the nearest");
 }
@@ -152,7 +151,7 @@ TEST_P(Int4Folder, ByRowsGivesSmeltTheWeightsThatItsCodesSay) {
   else
     EXPECT_EQ(scores_of_folder(GoldenClassify(GetParam()), dir_.file("gptq")),
               scores_of_folder(GoldenClassify(GetParam()), dir_.file("plain")));
-  const json step = json::parse(read_file(dir_.file("gptq/compress.json")))["steps"][0];
+  const Json step = Json::parse(read_file(dir_.file("gptq/compress.json")))["steps"][0];
   EXPECT_EQ(step["rounded"], "gptq");
   EXPECT_EQ(step["calibrated_by"]["input"], dir_.file("rows.tsv"));
 }

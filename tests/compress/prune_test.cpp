@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "checkpoint/stored_model.h"
 #include "compress/cut_tensors.h"
 #include "compress/folder_scores.h"
@@ -23,7 +22,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -114,7 +112,7 @@ TEST_P(PrunedT5, IsLoadedByTransformersWithAllItsWeights) {
       str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ", dir_.file("cut")));
   EXPECT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("all weights loaded"));
-  const json config = json::parse(read_file(dir_.file("cut/config.json")));
+  const Json config = Json::parse(read_file(dir_.file("cut/config.json")));
   EXPECT_EQ(config["num_layers"], 2);
   EXPECT_EQ(config["num_decoder_layers"], 1);
 }
@@ -159,10 +157,10 @@ TEST_F(Prune, CutsOnceAndBeforeItIsQuantized) {
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "cut"),
               HasSubstr("cut was cut already\n  hint: cut the model that it was made of"));
   quantize_weights({.from = dir_.file("cut"), .to = dir_.file("int8")});
-  const json steps = json::parse(read_file(dir_.file("int8/compress.json")))["steps"];
+  const Json steps = Json::parse(read_file(dir_.file("int8/compress.json")))["steps"];
   ASSERT_EQ(steps.size(), 2);
   EXPECT_EQ(steps[0]["method"], "prune");
-  EXPECT_EQ(steps[0]["kept_layers"], json::array({0}));
+  EXPECT_EQ(steps[0]["kept_layers"], Json::array({0}));
   EXPECT_EQ(steps[1]["method"], "weights int8");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "int8"),
               HasSubstr("its weights are in codes already"));

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "checkpoint/bert_names.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
@@ -29,7 +29,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -88,16 +87,16 @@ TEST_P(QuantizedFolder, HoldsTheCodesOfTheRuleAndAllElseAsItWas) {
 TEST_P(QuantizedFolder, SaysWhereItIsFromAndWhatWasLost) {
   write_source();
   const Quantized done = quantize({.keep = {"*.0.*"}});
-  const json said = json::parse(read_file(dir_.file("int8/compress.json")));
+  const Json said = Json::parse(read_file(dir_.file("int8/compress.json")));
   EXPECT_EQ(said["format"], "smelt compress 1");
   ASSERT_EQ(said["steps"].size(), 1);
-  const json& step = said["steps"][0];
+  const Json& step = said["steps"][0];
   EXPECT_EQ(step["method"], "weights int8");
   EXPECT_EQ(step["from"]["path"], dir_.file("hf"));
   EXPECT_EQ(step["from"]["weights_crc32c"], crc32c(read_file(dir_.file("hf/model.safetensors"))));
-  EXPECT_EQ(step["keep"], json::array({"*.0.*"}));
+  EXPECT_EQ(step["keep"], Json::array({"*.0.*"}));
   EXPECT_EQ(step["sqnr_db"].size(), done.tensors.size());
-  EXPECT_EQ(step["kept"], json(done.kept));
+  EXPECT_EQ(step["kept"], Json(done.kept));
   EXPECT_NE(step["sqnr_db"].begin().key().find(".1."), std::string::npos);
 }
 
@@ -190,7 +189,7 @@ TEST_F(Quantize, LeavesAboutAQuarterOfTheBytesWithEmbeddings) {
   sizes.num_attention_heads = 6;
   sizes.intermediate_size = 1536;
   sizes.vocab_size = 2000;
-  json config = encoder_config_json(task.encoder);
+  Json config = encoder_config_json(task.encoder);
   config[kNumLabels] = 3;
   LazyTensors parameters;
   for (const ParameterName& name : bert_names(config)) {
@@ -263,7 +262,7 @@ TEST_F(Quantize, NamesWhatItCannotTake) {
               HasSubstr("its weights are in codes already\n  hint: take the model that"));
   EXPECT_FALSE(exists(dir_.file("again")));
   remove_tree(dir_.file("int8"));
-  json config = json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   config["architectures"] = {"BertModel"};
   SafetensorsFile weights(read_file(dir_.file("hf/model.safetensors")), "hf");
   TensorMap plain = weights.tensors();

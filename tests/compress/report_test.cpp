@@ -26,11 +26,10 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-using Report = nlohmann::ordered_json;
+using Report = OrderedJson;
 
 std::uint64_t bytes_in(const std::string& folder) {
   std::uint64_t out = 0;
@@ -60,7 +59,7 @@ class CompressReport : public testing::Test {
   // The named folder chose by such rows.
   void note_choice(const std::string& folder, const std::string& rows) const {
     const std::string path = dir_.file(folder + "/compress.json");
-    json said = json::parse(read_file(path));
+    Json said = Json::parse(read_file(path));
     said["steps"][0]["chosen_by"] = {{"input_crc32c", crc32c_of_files({dir_.file(rows)})}};
     write_file(path, said.dump());
   }
@@ -81,7 +80,7 @@ TEST_F(CompressReport, SaysOfEachModelWhatItsFolderAndItsAnswersSay) {
                                              " --label-field label --json 2>/dev/null"));
     int right = 0, rows = 0;
     for (const std::string_view line : split(trim(said.text), '\n')) {
-      const json row = json::parse(line);
+      const Json row = Json::parse(line);
       right += row["label"] == row["prediction"] ? 1 : 0;
       ++rows;
     }
@@ -169,8 +168,8 @@ TEST_F(CompressReport, ATypedCommandMeasuresProcessesOfTheirOwnAndWritesAPage) {
           dir_.file("test.tsv"), " --batches 1 --lengths 8 --rounds 2 --samples 20 --out ",
           dir_.file("page.html"), " --json 2>/dev/null | cat");
   const CommandOutput out = run_smelt(command);
-  const json report = json::parse(out.text);
-  for (const json& model : report["models"]) {
+  const Json report = Json::parse(out.text);
+  for (const Json& model : report["models"]) {
     EXPECT_GT(model["load_seconds"], 0);
     EXPECT_GT(model["peak_bytes"], 1e6);
   }

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 
+#include "base/json.h"
 #include "checkpoint/stored_model.h"
 #include "compress/folder_scores.h"
 #include "compress/prune.h"
@@ -29,7 +29,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -147,7 +146,7 @@ TEST_P(SparseFolder, HoldsExactlyTheLargestWeightsAndIsReadAsTheyAre) {
     expect_transformers_scores(golden, dir_.file("plain"),
                                scores_of_folder(golden, dir_.file("sparse")));
   }
-  const json step = json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
+  const Json step = Json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "sparse");
   EXPECT_EQ(step["sparsity"], 0.8);
   EXPECT_EQ(step["weights"], done.weights);
@@ -162,7 +161,7 @@ TEST_P(SparseFolder, HoldsTheLargestOfEachFewNeighbours) {
   const Sparsified done = sparsify_model(pattern);
   EXPECT_EQ(done.not_zero, done.weights / 2);
   check_by_numpy("--nm " + nm);
-  const json step = json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
+  const Json step = Json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
   EXPECT_EQ(step["nm"], nm);
 }
 
@@ -263,7 +262,7 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   const auto expect_learned = [&](const std::string& run, const std::string& folder, const char* by,
                                   double zeros) {
     expect_same_tensors(run, folder);
-    const json step = json::parse(read_file(dir_.file(folder + "/compress.json")))["steps"][0];
+    const Json step = Json::parse(read_file(dir_.file(folder + "/compress.json")))["steps"][0];
     EXPECT_EQ(step["not_zero"], kept_of(step["weights"], zeros));
     EXPECT_EQ(step["tuned"], true);
     EXPECT_EQ(step["by"], by);
@@ -276,7 +275,7 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("soft"),
             " --method soft --penalty 0.001 --tune ", dir_.file("taught_soft"),
             " --set train.steps=10 --set train.prune_rate=1"));
-  const json soft = json::parse(read_file(dir_.file("soft/compress.json")))["steps"][0];
+  const Json soft = Json::parse(read_file(dir_.file("soft/compress.json")))["steps"][0];
   EXPECT_EQ(soft["by"], "soft");
   EXPECT_GT(soft["not_zero"], soft["weights"].get<int>() / 20);
   EXPECT_LT(soft["not_zero"], soft["weights"].get<int>() / 20 * 19);
@@ -340,7 +339,7 @@ TEST_F(Sparsify, RefusesBitsThatDoNotFit) {
       refusal_of([&](TensorMap& t) { t[module + ".compressed"] = t[other + ".compressed"]; }),
       AllOf(HasSubstr(module + ".bitmask' has places for "),
             HasSubstr("values, and 'compressed' holds")));
-  json config = json::parse(read_file(dir_.file("sparse/config.json")));
+  Json config = Json::parse(read_file(dir_.file("sparse/config.json")));
   config["quantization_config"]["sparsity_config"]["format"] = "sparse-24-bitmask";
   write_file(dir_.file("sparse/config.json"), config.dump());
   EXPECT_THAT(refusal_of([](TensorMap&) {}),

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/json.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "compress/folder_scores.h"
@@ -26,7 +26,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 class StaticInt8 : public testing::Test {
@@ -76,10 +75,10 @@ TEST_F(StaticInt8, SaysItsScalesAndWhereTheyAreFrom) {
   REQUIRE_PLUGIN("cpu");
   write("bert");
   const Quantized done = quantize_weights(job("w8a8"));
-  const json config = json::parse(read_file(dir_.file("w8a8/config.json")));
+  const Json config = Json::parse(read_file(dir_.file("w8a8/config.json")));
   EXPECT_EQ(config["quantization_config"]["config_groups"]["group_0"]["input_activations"],
             activations_by_input_scale());
-  const json step = json::parse(read_file(dir_.file("w8a8/compress.json")))["steps"][0];
+  const Json step = Json::parse(read_file(dir_.file("w8a8/compress.json")))["steps"][0];
   EXPECT_EQ(step["activations"], "static");
   EXPECT_EQ(step["calibration"], "minmax");
   EXPECT_EQ(step["calibrated_by"]["input"], dir_.file("rows.tsv"));
@@ -177,7 +176,7 @@ TEST_P(SmoothedT5, LosesLessWhereOneChannelIsLarge) {
     return out;
   };
   EXPECT_LT(lost("smoothed"), lost("plain"));
-  const json said = json::parse(read_file(dir_.file("smoothed/compress.json")));
+  const Json said = Json::parse(read_file(dir_.file("smoothed/compress.json")));
   EXPECT_EQ(said["steps"].back()["smooth"], 0.5);
 }
 

@@ -23,7 +23,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -152,13 +151,13 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
   };
   // Of relu others, too, may have said nothing to these rows.
   EXPECT_TRUE(std::string_view(GetParam()) == "small" || weights("chosen") == weights("cut"));
-  const json config = json::parse(read_file(dir_.file("chosen/config.json")));
+  const Json config = Json::parse(read_file(dir_.file("chosen/config.json")));
   EXPECT_EQ(config[is_t5() ? "d_ff" : "intermediate_size"], 16);
   if (is_t5())
     EXPECT_EQ(config["num_heads"], 2);
   else
-    EXPECT_EQ(config["pruned_heads"], json({{"0", {1}}, {"1", {1}}}));
-  const json step = json::parse(read_file(dir_.file("chosen/compress.json")))["steps"].back();
+    EXPECT_EQ(config["pruned_heads"], Json({{"0", {1}}, {"1", {1}}}));
+  const Json step = Json::parse(read_file(dir_.file("chosen/compress.json")))["steps"].back();
   EXPECT_EQ(step["method"], "prune");
   EXPECT_EQ(step["chosen_by"]["input"], dir_.file("rows.tsv"));
   EXPECT_EQ(step["neurons"]["after"], 16);
@@ -175,9 +174,9 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
   job.layers.kept = {1};
   const Pruned last = prune_model(job);
   EXPECT_EQ(last.units[0].kept_importance.size(), is_t5() ? 4 : 1);
-  const json left = json::parse(read_file(dir_.file("last/config.json")));
+  const Json left = Json::parse(read_file(dir_.file("last/config.json")));
   if (!is_t5()) {
-    EXPECT_EQ(left["pruned_heads"], json({{"0", {1}}}));
+    EXPECT_EQ(left["pruned_heads"], Json({{"0", {1}}}));
   }
 }
 

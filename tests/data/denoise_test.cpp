@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/json.h"
 #include "base/random.h"
 #include "store/file.h"
 #include "support/paths.h"
@@ -18,9 +18,9 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-const nlohmann::json& golden_denoise() {
-  static const nlohmann::json kFacts =
-      nlohmann::json::parse(read_file(source_path("tests/golden/denoise.json")));
+const Json& golden_denoise() {
+  static const Json kFacts =
+      Json::parse(read_file(source_path("tests/golden/denoise.json")));
   return kFacts;
 }
 

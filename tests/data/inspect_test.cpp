@@ -5,9 +5,9 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "examples/bert_statistics.h"
 #include "format/crc32c.h"
 #include "format/example.h"
@@ -40,8 +40,8 @@ class Inspect : public testing::Test {
   static const BertStatistics& bert(const RecordStatistics& s) {
     return dynamic_cast<const BertStatistics&>(*s.kind);
   }
-  void describe(const nlohmann::json& change = nlohmann::json::object()) const {
-    nlohmann::json description{{"kind", "bert"},
+  void describe(const Json& change = Json::object()) const {
+    Json description{{"kind", "bert"},
                                {"files", {"a.tfrecord"}},
                                {"examples", 6},
                                {"seq_length", 8},

@@ -7,15 +7,17 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <vector>
 
+#include "base/json.h"
 #include "base/philox.h"
 #include "base/str.h"
 #include "data/permutation.h"
 #include "format/crc32c.h"
+#include "store/file.h"
+#include "store/folder.h"
 #include "support/paths.h"
 
 namespace smelt {
@@ -246,7 +248,7 @@ TEST(PositionsOfRows, OfEachHostDrawFromItsStripesAlone) {
 // An upgrade that changes the order would change what resumed runs learn from.
 TEST(RecordOrder, IsTheGoldenOne) {
   const std::string path = source_path("tests/golden/record_order.json");
-  nlohmann::ordered_json made = nlohmann::ordered_json::array();
+  OrderedJson made = OrderedJson::array();
   for (const auto& [records, block] :
        std::vector<std::pair<std::uint64_t, std::uint64_t>>{{1, 1024},
                                                             {5, 1},
@@ -273,9 +275,8 @@ TEST(RecordOrder, IsTheGoldenOne) {
   for (const auto& one : made) text += str(text.empty() ? "[" : ",\n ", one.dump());
   text += "]\n";
   if (std::getenv("SMELT_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
-  std::ifstream file(path);
-  ASSERT_TRUE(file) << path << " is missing; make it with SMELT_UPDATE_GOLDEN=1";
-  EXPECT_EQ(made, nlohmann::ordered_json::parse(file));
+  ASSERT_TRUE(exists(path)) << path << " is missing; make it with SMELT_UPDATE_GOLDEN=1";
+  EXPECT_EQ(made, OrderedJson::parse(read_file(path)));
 }
 
 TEST(PositionsOfRows, AreTheGoldenOnes) {

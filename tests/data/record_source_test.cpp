@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/fingerprint.h"
 #include "data/prefetch.h"
 #include "data/record_tokens.h"

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
+#include "base/json.h"
 #include "data/fingerprint.h"
 #include "data/prefetch.h"
 #include "store/file.h"

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/inspect.h"
 #include "examples/bert_statistics.h"
 #include "store/file.h"
@@ -27,7 +27,7 @@ std::string golden(const std::string& name) {
   return source_path("tests/golden/pretraining/" + name);
 }
 
-BertExamplesJob golden_job(const nlohmann::json& item, const TempDir& dir) {
+BertExamplesJob golden_job(const Json& item, const TempDir& dir) {
   BertExamplesJob job;
   for (const std::string name : item["inputs"]) job.text.input += golden(name) + ",";
   job.vocab = golden(item["cased"] ? "vocab_cased.txt" : "vocab_uncased.txt");
@@ -57,7 +57,7 @@ std::string logged_examples(const std::string& log) {
 }
 
 TEST(BertExamples, AreTheBytesOfTheOriginalProgram) {
-  const auto items = nlohmann::json::parse(read_file(golden("hashes.json")));
+  const auto items = Json::parse(read_file(golden("hashes.json")));
   ASSERT_GE(items.size(), 20u);
   for (const auto& item : items) {
     const TempDir dir;
@@ -144,7 +144,7 @@ TEST_F(BertExamplesTest, TakesFilesWhoseNamesAreNotUtf8) {
     named.order = order;
     named.overwrite = true;
     EXPECT_GT(build_bert_examples(named).examples, 0u);
-    const auto description = nlohmann::json::parse(read_file(named.output + ".json"));
+    const auto description = Json::parse(read_file(named.output + ".json"));
     EXPECT_THAT(std::string(description["text"]["files"][0]), HasSubstr("gr\xef\xbf\xbd.txt"));
   }
 }

@@ -2,8 +2,7 @@
 // gone on with as the other.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "examples/electra_examples.h"
 #include "store/file.h"
 #include "support/captured_log.h"
@@ -25,7 +24,7 @@ TEST(ElectraArchives, AreDescribedAsSuch) {
     job.folder = archives ? source_path("tests/golden/electra/openwebtext") : dir.file("corpus");
     job.output = dir.file(archives ? "archives" : "texts");
     build_electra_examples(job);
-    const auto description = nlohmann::json::parse(read_file(job.output + ".json"));
+    const auto description = Json::parse(read_file(job.output + ".json"));
     EXPECT_EQ(description["text"]["format"], archives ? "archives" : "auto");
   }
 }

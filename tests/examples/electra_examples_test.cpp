@@ -11,12 +11,12 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <thread>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/inspect.h"
 #include "data/record_index.h"
 #include "data/record_tokens.h"
@@ -45,10 +45,10 @@ std::string golden_electra(const std::string& name) {
   return source_path("tests/golden/electra/" + name);
 }
 
-nlohmann::json golden_cases() {
-  return nlohmann::json::parse(read_file(golden_electra("hashes.json")));
+Json golden_cases() {
+  return Json::parse(read_file(golden_electra("hashes.json")));
 }
-nlohmann::json golden_case(std::string_view name) {
+Json golden_case(std::string_view name) {
   for (const auto& item : golden_cases())
     if (item["name"] == name) return item;
   throw BugError(str("no case ", name));
@@ -73,7 +73,7 @@ class ElectraExamplesTest : public testing::Test {
     small.sizes = small_sizes();
     return small;
   }
-  ElectraExamplesJob golden_job(const nlohmann::json& item);
+  ElectraExamplesJob golden_job(const Json& item);
   static std::string hash_of_files(const ElectraExamplesJob& job);
   // All files of the job, one after another.
   static std::string joined(const ElectraExamplesJob& job) {
@@ -111,7 +111,7 @@ class ElectraExamplesTest : public testing::Test {
   TempDir dir_;
 };
 
-ElectraExamplesJob ElectraExamplesTest::golden_job(const nlohmann::json& item) {
+ElectraExamplesJob ElectraExamplesTest::golden_job(const Json& item) {
   ElectraExamplesJob job;
   job.folder = dir_.file("corpus");
   job.archives = item["inputs"].empty();
@@ -249,7 +249,7 @@ TEST_F(ElectraExamplesTest, BlankLinesEndDocumentsOnlyWhenTheyShall) {
 TEST_F(ElectraExamplesTest, TheDescriptionSaysWhatWasMade) {
   ElectraExamplesJob described = job();
   const ExampleSummary summary = build_electra_examples(described);
-  const auto json = nlohmann::json::parse(read_file(dir_.file("out.json")));
+  const auto json = Json::parse(read_file(dir_.file("out.json")));
   EXPECT_EQ(json["kind"], "electra");
   EXPECT_EQ(json["seq_length"], 32);
   EXPECT_EQ(json["control_characters"], "electra");
@@ -274,7 +274,7 @@ TEST_F(ElectraExamplesTest, WhatIsStoredBesideTheVocabularyDecidesControlCharact
   write_file(stored.vocab, read_file(golden_vocabulary()));
   write_file(dir_.file("tokenizer_config.json"), R"({"tokenizer_class": "BertTokenizer"})");
   build_electra_examples(stored);
-  EXPECT_EQ(nlohmann::json::parse(read_file(dir_.file("out.json")))["control_characters"], "bert");
+  EXPECT_EQ(Json::parse(read_file(dir_.file("out.json")))["control_characters"], "bert");
 }
 
 // Kills a run of the original's order, into a folder of its own, at random instants.

@@ -159,7 +159,7 @@ TEST_F(ExampleBuilderTest, ManyPassesAreNeededHere) {
 
 TEST_F(ExampleBuilderTest, TheDescriptionSaysWhatTheBuilderDoes) {
   const ExampleSummary summary = build(job("out"));
-  const auto json = nlohmann::json::parse(read_file(dir_.file("out.json")));
+  const auto json = Json::parse(read_file(dir_.file("out.json")));
   EXPECT_EQ(json["kind"], "runs");
   EXPECT_EQ(json["run_length"], 9);
   EXPECT_EQ(json["drawn_tokens"], 2 * summary.text.tokens);
@@ -247,7 +247,7 @@ TEST_F(ExampleBuilderTest, KilledWhileItDrawsItGoesOnWithTheNextGroup) {
   EXPECT_EQ(rest.groups, all.groups - 3 - 5);
   EXPECT_TRUE(joined(killed) == joined(alone("whole")));
   const auto facts = [&](const std::string& name) {
-    auto json = nlohmann::json::parse(read_file(dir_.file(name + "-00000-of-00004.json")));
+    auto json = Json::parse(read_file(dir_.file(name + "-00000-of-00004.json")));
     json.erase("files");
     return json;
   };

@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "store/file.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -15,9 +14,9 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-const nlohmann::json& golden_tasks() {
-  static const nlohmann::json kFacts =
-      nlohmann::json::parse(read_file(source_path("tests/golden/glue.json")));
+const Json& golden_tasks() {
+  static const Json kFacts =
+      Json::parse(read_file(source_path("tests/golden/glue.json")));
   return kFacts.at("tasks");
 }
 
@@ -34,7 +33,7 @@ Rows read(const GlueTask& task, const std::string& file) {
 }
 
 // Of a task of one text the second is null.
-Rows wanted_rows(const nlohmann::json& examples) {
+Rows wanted_rows(const Json& examples) {
   Rows out;
   for (const auto& e : examples)
     out.push_back({e[0], e[1].is_null() ? "" : e[1].get<std::string>(), e[2]});

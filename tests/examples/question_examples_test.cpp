@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/example_source.h"
 #include "examples/questions.h"
 #include "store/file.h"
@@ -106,7 +106,7 @@ TEST_F(QuestionExamples, AllQuestionsOnATextAreOnOneSide) {
     questions += write_question_examples(part).questions;
     LineReader kept(questions_file(part.output));
     for (std::string line; kept.next(line);)
-      sides[nlohmann::json::parse(line)["context"]].insert(static_cast<int>(side));
+      sides[Json::parse(line)["context"]].insert(static_cast<int>(side));
   }
   EXPECT_EQ(questions, 18u);
   ASSERT_EQ(sides.size(), 6u);

@@ -12,7 +12,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -34,12 +33,12 @@ TEST_F(RowOverview, CountsEachSplit) {
       .splits = {split("train", "text\tlabel\na b\tyes\na\tno\na z a b c\tno\nbad\n")},
       .vocab = dir_.file("vocab.txt"),
       .seq_length = 5};
-  const ordered_json found = row_overview(job);
-  const ordered_json& s = found["splits"][0];
+  const OrderedJson found = row_overview(job);
+  const OrderedJson& s = found["splits"][0];
   EXPECT_EQ(s["rows"], 3);
   EXPECT_EQ(s["left_out"], 1);
-  EXPECT_EQ(s["labels"], ordered_json({{"no", 2}, {"yes", 1}}));
-  EXPECT_EQ(s["lengths"], ordered_json({{"unit", "tokens"},
+  EXPECT_EQ(s["labels"], OrderedJson({{"no", 2}, {"yes", 1}}));
+  EXPECT_EQ(s["lengths"], OrderedJson({{"unit", "tokens"},
                                         {"median", 4},
                                         {"p90", 7},
                                         {"p99", 7},
@@ -74,15 +73,15 @@ TEST_F(RowOverview, FindsTheSameTextWithinAndAcrossSplits) {
   RowOverviewJob job{
       .splits = {split("train", "text\tlabel\nA  cat\tx\na cat\ty\na cat\tx\nb\ty\n"),
                  split("test", "text\tlabel\na CAT\tx\nb\ty\nc\tz\nc\tz\n")}};
-  const ordered_json found = row_overview(job);
-  const ordered_json &train = found["splits"][0], &test = found["splits"][1];
+  const OrderedJson found = row_overview(job);
+  const OrderedJson &train = found["splits"][0], &test = found["splits"][1];
   EXPECT_EQ(train["same_text"], 2);
   EXPECT_EQ(train["same_text_other_label"], 2);
   EXPECT_EQ(test["same_text"], 1);
   EXPECT_EQ(test["same_text_other_label"], 0);
   EXPECT_EQ(test["shared"],
-            ordered_json::array({{{"split", "train"}, {"rows", 2}, {"other_label", 1}}}));
-  EXPECT_EQ(test["unknown_labels"], ordered_json({{"z", 2}}));
+            OrderedJson::array({{{"split", "train"}, {"rows", 2}, {"other_label", 1}}}));
+  EXPECT_EQ(test["unknown_labels"], OrderedJson({{"z", 2}}));
   ASSERT_EQ(found["examples"].size(), 5u);
   EXPECT_EQ(found["examples"][0]["what"], "same text, another label");
   EXPECT_EQ(found["examples"][0]["text"], "A  cat");
@@ -102,10 +101,10 @@ TEST_F(RowOverview, TellsNumbersAndAnswersByTheirKind) {
   RowOverviewJob numbers{.splits = {split("train", "text\tlabel\na\t1\nb\t4.5\n")},
                          .problem = Problem::regression};
   EXPECT_EQ(row_overview(numbers)["splits"][0]["numbers"],
-            ordered_json({{"least", 1.0}, {"mean", 2.75}, {"largest", 4.5}}));
+            OrderedJson({{"least", 1.0}, {"mean", 2.75}, {"largest", 4.5}}));
   RowOverviewJob answers{.splits = {split("train", "text\tlabel\na\tb c\nb\td\n")},
                          .are_classes = false};
-  const ordered_json found = row_overview(answers);
+  const OrderedJson found = row_overview(answers);
   EXPECT_EQ(found["splits"][0]["label_lengths"]["longest"], 2);
   EXPECT_FALSE(found["splits"][0].contains("labels"));
   EXPECT_THAT(overview_text(found), HasSubstr("nothing to mend was found"));

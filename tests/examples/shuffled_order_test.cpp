@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/record_tokens.h"
 #include "examples/bert_examples.h"
 #include "examples/small_corpus.h"

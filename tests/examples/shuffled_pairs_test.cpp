@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/philox.h"
 #include "data/description.h"
 #include "examples/bert_builder.h"
@@ -24,7 +24,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::ordered_json;
 using testing::HasSubstr;
 
 // One document with its key and what it takes on the disk: 12 bytes of every record, 16 of every
@@ -167,14 +166,14 @@ TEST_F(ShuffledPairs, OfManyGroupsAreThoseThatAreDrawnInMemory) {
 }
 
 // What the settings of tests/golden/shuffled.json give.
-ordered_json hashes(const ordered_json& item, BertExamplesJob job) {
+OrderedJson hashes(const OrderedJson& item, BertExamplesJob job) {
   job.seed = item["seed"];
   job.shards = item["shards"];
   job.pairs.whole_word_mask = item["whole_word_mask"];
   job.pairs.next_sentence = item["next_sentence"];
   if (item["small_sizes"]) job.sizes = small_sizes();
   build_bert_examples(job);
-  ordered_json out;
+  OrderedJson out;
   for (const std::string& path : output_names(job.output, job.shards))
     out.push_back(sha256(read_file(path)));
   return out;
@@ -182,12 +181,12 @@ ordered_json hashes(const ordered_json& item, BertExamplesJob job) {
 
 TEST_F(ShuffledPairs, AreTheBytesThatTheyWereWhenTheOrderWasFrozen) {
   const std::string path = source_path("tests/golden/shuffled.json");
-  auto golden = ordered_json::parse(read_file(path));
+  auto golden = OrderedJson::parse(read_file(path));
   const bool update = std::getenv("SMELT_UPDATE_GOLDEN") != nullptr;
   ASSERT_GE(golden["items"].size(), 6u);
   for (std::size_t i = 0; i < golden["items"].size(); ++i) {
-    ordered_json& item = golden["items"][i];
-    const ordered_json found = hashes(item, job(str("out", i)));
+    OrderedJson& item = golden["items"][i];
+    const OrderedJson found = hashes(item, job(str("out", i)));
     if (update) item["sha256"] = found;
     EXPECT_EQ(item["sha256"], found) << item;
   }

@@ -23,9 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::EndsWith;
 using testing::HasSubstr;
-using Json = WorkFolder::Json;
 
-const Json kJob{{"outputs", {"a", "b"}}};
+const OrderedJson kJob{{"outputs", {"a", "b"}}};
 
 std::string refusal(const std::string& path) {
   return error_of([&] { const WorkFolder folder(path); });
@@ -34,7 +33,7 @@ std::string refusal(const std::string& path) {
 class WorkFolderTest : public testing::Test {
  protected:
   // A folder that a job left.
-  std::string left_by(const Json& job) {
+  std::string left_by(const OrderedJson& job) {
     WorkFolder folder(path_);
     folder.begin(job);
     write_file(folder.file("hours"), "of work");
@@ -72,7 +71,7 @@ TEST_F(WorkFolderTest, KeepsWhatAnEarlierJobLeftUntilAnotherBegins) {
   ASSERT_TRUE(fs::exists(path_ + "/hours"));
   WorkFolder folder(path_ + "/");
   EXPECT_EQ(folder.job(), kJob);
-  folder.begin(Json{{"outputs", "c"}});
+  folder.begin(OrderedJson{{"outputs", "c"}});
   EXPECT_FALSE(fs::exists(path_ + "/hours"));
 }
 
@@ -144,7 +143,7 @@ TEST_F(WorkFolderTest, ATemporaryOneHasANameOfItsOwnAndIsFoundAgainByItsJob) {
     folder.keep(true);
   }
   EXPECT_EQ(temporary_work_folder("outputs", kJob["outputs"]), first);
-  const std::string other = temporary_work_folder("outputs", Json{"c"});
+  const std::string other = temporary_work_folder("outputs", OrderedJson{"c"});
   EXPECT_NE(other, first);
   EXPECT_EQ(fs::status(other).permissions(), fs::perms::owner_all);
   kept.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);

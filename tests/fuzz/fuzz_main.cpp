@@ -4,7 +4,6 @@
 // run again.
 //   fuzz_NAME [--runs N | --seconds N] [--seed S] [FILE...]
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "fuzz/memory.h"
 #include "fuzz/mutate.h"
@@ -164,7 +164,7 @@ const std::string& input_file(const std::uint8_t* data, std::size_t size,
 
 int main(int argc, char** argv) {
   const auto options = smelt::parse_options(argc, argv);
-  spdlog::set_level(spdlog::level::off);
+  smelt::set_log_level(smelt::LogLevel::off);
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(write_finding);
   ::signal(SIGALRM, on_hang);
   const smelt::FuzzTarget target = smelt::fuzz_target();

@@ -1,8 +1,8 @@
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "data/record_index.h"
 #include "data/record_index_file.h"
 #include "format/crc32c.h"
@@ -33,7 +33,7 @@ void repair(std::string& bytes) {
 }  // namespace
 
 FuzzTarget fuzz_target() {
-  spdlog::set_level(spdlog::level::off);  // an index that is not used is no finding
+  set_log_level(LogLevel::off);  // an index that is not used is no finding
   const std::string file = record_file();
   RecordLayout layout, wide;
   std::copy_n(file.begin(), 12, layout.ends.begin());

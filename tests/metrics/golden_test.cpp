@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/json.h"
 #include "metrics/answers.h"
 #include "metrics/bleu.h"
 #include "metrics/classification.h"
@@ -25,19 +25,19 @@ constexpr double kClose = 1e-9;
 using Texts = std::vector<std::string>;
 using Numbers = std::vector<double>;
 
-const nlohmann::json& golden(const char* group) {
-  static const nlohmann::json kFacts =
-      nlohmann::json::parse(read_file(source_path("tests/golden/metrics.json")));
+const Json& golden(const char* group) {
+  static const Json kFacts =
+      Json::parse(read_file(source_path("tests/golden/metrics.json")));
   return kFacts.at(group);
 }
 
-void expect_close(const PrecisionRecall& got, const nlohmann::json& want) {
+void expect_close(const PrecisionRecall& got, const Json& want) {
   EXPECT_NEAR(got.precision, want[0].get<double>(), kClose);
   EXPECT_NEAR(got.recall, want[1].get<double>(), kClose);
   EXPECT_NEAR(got.f1, want[2].get<double>(), kClose);
 }
 
-void expect_close(const RougeScore& got, const nlohmann::json& want) {
+void expect_close(const RougeScore& got, const Json& want) {
   EXPECT_NEAR(got.precision, want[0].get<double>(), kClose);
   EXPECT_NEAR(got.recall, want[1].get<double>(), kClose);
   EXPECT_NEAR(got.f1, want[2].get<double>(), kClose);
@@ -60,7 +60,7 @@ TEST(GoldenMetrics, ClassesScoreAndPrintAsInScikitLearn) {
   }
 }
 
-std::vector<std::size_t> all_of(const nlohmann::json& examples) {
+std::vector<std::size_t> all_of(const Json& examples) {
   std::vector<std::size_t> out(examples.size());
   std::iota(out.begin(), out.end(), std::size_t{0});
   return out;
@@ -91,7 +91,7 @@ TEST(GoldenMetrics, ProbabilitiesOfClassesScoreAsInScikitLearn) {
   for (const auto& facts : golden("probabilities")) {
     JsonValues predicted, wanted;
     for (const auto& row : facts["probabilities"]) {
-      nlohmann::json by_name;
+      Json by_name;
       for (std::size_t c = 0; c < row.size(); ++c) by_name["class " + std::to_string(c)] = row[c];
       predicted.push_back(by_name);
     }

@@ -72,7 +72,7 @@ TEST(Metrics, AScoreThatIsUndefinedIsNoNumber) {
 }
 
 double score_of(const char* metric, const std::string& said, const std::string& is) {
-  const JsonValues predicted = nlohmann::json::parse(said), wanted = nlohmann::json::parse(is);
+  const JsonValues predicted = Json::parse(said), wanted = Json::parse(is);
   std::vector<std::size_t> all(wanted.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return metric_of(metric, predicted, wanted)(all);

@@ -5,8 +5,8 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "format/safetensors.h"
 #include "hlo/writer.h"
 #include "ops/ops.h"
@@ -28,7 +28,7 @@ constexpr double kSame = 1e-6;  // of the norm of a tensor
 
 using Values = std::map<std::string, std::vector<float>>;
 
-Optimizer adafactor_of(const nlohmann::json& c) {
+Optimizer adafactor_of(const Json& c) {
   const bool transformers = c["program"] == "transformers";
   return adafactor(
       {.decay_rate = c["decay_rate"],
@@ -44,10 +44,10 @@ Optimizer adafactor_of(const nlohmann::json& c) {
 struct Golden {
   explicit Golden(const std::string& made)
       : file(read_file(source_path(str("tests/golden/", made, ".safetensors"))), made),
-        facts(nlohmann::json::parse(read_file(source_path(str("tests/golden/", made, ".json"))))) {}
+        facts(Json::parse(read_file(source_path(str("tests/golden/", made, ".json"))))) {}
 
   SafetensorsFile file;
-  nlohmann::json facts;
+  Json facts;
 
   // Those whose names begin with the prefix, without it.
   Values values(const std::string& prefix) const {
@@ -64,7 +64,7 @@ struct Golden {
     return {field, out};
   }
 
-  Optimizer optimizer(const nlohmann::json& c) const {
+  Optimizer optimizer(const Json& c) const {
     if (c.contains("program")) return adafactor_of(c);
     if (c["optimizer"] == "amos")
       return amos({.eta = rules("eta"),
@@ -85,7 +85,7 @@ struct Golden {
   }
 };
 
-Schedule schedule_of_case(const nlohmann::json& c) {
+Schedule schedule_of_case(const Json& c) {
   if (!c.contains("warmup_steps"))
     return {.learning_rate = c["learning_rate"], .decay = Decay::constant};
   return {.learning_rate = c["learning_rate"],
@@ -104,7 +104,7 @@ struct UpdateProgram {
   std::int64_t first_step = 0;
 };
 
-UpdateProgram update_program(const Golden& golden, const nlohmann::json& c) {
+UpdateProgram update_program(const Golden& golden, const Json& c) {
   UpdateProgram out;
   Graph& graph = out.program.graph;
   const Optimizer optimizer = golden.optimizer(c);
@@ -161,7 +161,7 @@ TEST_P(GoldenOptimizers, EveryParameterAndSlotIsTheOriginalsAtEveryStep) {
   SMELT_OPEN_CPU(client, 1);
   const std::string name = GetParam();
   const Golden golden(file_of(name));
-  const nlohmann::json& c = golden.facts["cases"].at(name);
+  const Json& c = golden.facts["cases"].at(name);
   const UpdateProgram update = update_program(golden, c);
   const Executable executable = client->compile(emit_module(update.program, "update"));
   Values state = golden.values("start/");
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, GoldenOptimizers,
                                            "lamb", "t5x", "t5x_momentum", "transformers",
                                            "transformers_momentum", "optax"));
 
-Schedule golden_schedule(const nlohmann::json& facts, const std::string& name) {
+Schedule golden_schedule(const Json& facts, const std::string& name) {
   Schedule out{.learning_rate = facts["learning_rate"],
                .warmup_steps = facts["warmup_steps"],
                .total_steps = facts["total_steps"],
@@ -215,7 +215,7 @@ Schedule golden_schedule(const nlohmann::json& facts, const std::string& name) {
 }
 
 TEST(GoldenSchedules, EveryRateIsOptaxs) {
-  const nlohmann::json facts = Golden("optax").facts;
+  const Json facts = Golden("optax").facts;
   EXPECT_EQ(facts["schedules"].size(), 7u);
   for (const auto& [name, rates] : facts["schedules"].items()) {
     const Schedule schedule = golden_schedule(facts, name);

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "optim/amos_presets.h"
 #include "store/file.h"
 #include "support/error_of.h"
@@ -15,16 +14,16 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-nlohmann::json golden() {
-  return nlohmann::json::parse(read_file(source_path("tests/golden/amos.json")));
+Json golden() {
+  return Json::parse(read_file(source_path("tests/golden/amos.json")));
 }
 
-void expect_value(const RuleValue& got, const nlohmann::json& want) {
+void expect_value(const RuleValue& got, const Json& want) {
   if (const double* number = std::get_if<double>(&got)) {
     ASSERT_TRUE(want.is_number()) << value_text(got) << " for " << want;
     EXPECT_DOUBLE_EQ(*number, want.get<double>());
   } else {
-    EXPECT_EQ(nlohmann::json(std::get<std::vector<double>>(got)), want);
+    EXPECT_EQ(Json(std::get<std::vector<double>>(got)), want);
   }
 }
 
@@ -73,7 +72,7 @@ TEST(NameRules, TheFirstThatMatchesFromTheBeginningOfANameCounts) {
   EXPECT_EQ(value("x/b/c"), 7);  // not from the middle
   EXPECT_EQ(value("x/cx"), 3);   // the last '=' divides
   EXPECT_EQ(rules.settings(),
-            nlohmann::json({"b/c = 1", "a = 2", ".*/c(?=x)x = 3", ".* = SHAPE[0]"}));
+            Json({"b/c = 1", "a = 2", ".*/c(?=x)x = 3", ".* = SHAPE[0]"}));
 }
 
 TEST(NameRules, RefuseWhatIsNone) {
@@ -134,7 +133,7 @@ TEST(AmosPresets, OfBertGiveTheSameToTheOriginalsNames) {
            {"generator/embeddings_project/kernel", {16, 48}, 0.25, {1, 48}}}) {
     SCOPED_TRACE(name);
     expect_value(eta.of(name, dims), scale);
-    expect_value(slots.of(name, dims), nlohmann::json(slot));
+    expect_value(slots.of(name, dims), Json(slot));
   }
   EXPECT_EQ(amos_preset_for("electra").name, "bert");
   EXPECT_TRUE(amos_preset_for("toy").eta.empty());
@@ -161,7 +160,7 @@ TEST(AmosPresets, OfT5AreTheAuthorsRecipe) {
            {"encoder/block_000/layer_000/SelfAttention/o", {64, 128}, 0.125, {1, 128}}}) {
     SCOPED_TRACE(name);
     expect_value(eta.of(name, dims), scale);
-    expect_value(slots.of(name, dims), nlohmann::json(slot));
+    expect_value(slots.of(name, dims), Json(slot));
   }
 }
 

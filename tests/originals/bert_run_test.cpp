@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "checkpoint/bert_names.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/lazy_files.h"
@@ -16,12 +16,12 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
@@ -59,7 +59,7 @@ class BertRun : public testing::Test {
                       "--masked_lm_prob=0.15 --random_seed=12345 --dupe_factor=2"));
     ASSERT_EQ(made.status, 0) << made.text;
   }
-  static json config() {
+  static Json config() {
     return {{"vocab_size", 345},        {"hidden_size", 16},       {"num_hidden_layers", 1},
             {"num_attention_heads", 2}, {"intermediate_size", 32}, {"max_position_embeddings", 32},
             {"type_vocab_size", 2}};
@@ -86,6 +86,7 @@ class BertRun : public testing::Test {
   }
   std::string out() const { return " --output_dir=" + dir_.file("out") + " "; }
   TempDir dir_;
+  const QuickCompiles quick_;
 };
 
 TEST_F(BertRun, ContinuedPretrainingAsTheTutorialHasIt) {
@@ -264,7 +265,7 @@ TEST_F(BertRun, DataAndModelsOfAnotherKindAreRefused) {
               HasSubstr("bert_model.ckpt.data-00000-of-00001: is missing, file 1 of 1"));
   write_file(data, good);
   // Another architecture.
-  json other = config();
+  Json other = config();
   other["intermediate_size"] = 64;
   write_file(dir_.file("bert/bert_config.json"), other.dump());
   EXPECT_THAT(run(out() + train + init).text,

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "store/file.h"
 #include "support/oracle.h"
@@ -22,7 +22,7 @@ std::string golden(const std::string& name) {
 }
 
 std::string recorded_hash(const std::string& name) {
-  for (const auto& item : nlohmann::json::parse(read_file(golden("hashes.json"))))
+  for (const auto& item : Json::parse(read_file(golden("hashes.json"))))
     if (item["name"] == name) return item["sha256"][0];
   return "no case " + name;
 }

@@ -9,7 +9,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -27,11 +26,11 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
     return read_file(
         data(str("models/", name, "/checkpoint-4/tensors-00000-of-00001.safetensors")));
   };
-  const json four = {{"num_train_steps", 4}};
+  const Json four = {{"num_train_steps", 4}};
   ASSERT_EQ(pretrain(four).status, 0);
   // What is refused has not become a run of the folder's, nor left its model there.
   remove_file(data("models/o/electra_config.json"));
-  const json wrong = {{"embedding_size", 8}};
+  const Json wrong = {{"embedding_size", 8}};
   EXPECT_EQ(pretrain(wrong, "", "o").status, 2);
   EXPECT_EQ(
       pretrain({{"embedding_size", 8}, {"do_train", false}, {"do_eval", true}}, "", "o").status, 2);
@@ -55,13 +54,13 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
   EXPECT_THAT(pretrain(four, "--rescale-learning-rate", "p").text, HasSubstr(rescaled));
   EXPECT_NE(of_step_4("p"), of_step_4("m"));
 
-  const json evaluation = {{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 1}};
+  const Json evaluation = {{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 1}};
   EXPECT_THAT(pretrain(evaluation, "", "q").text, HasSubstr("\nglobal_step = 2\n"));
   // What was taken over knows its sizes, without any file beside it.
   write_file(data("models/q/vocab.txt"), read_file(data("vocab.txt")));
   remove_file(data("models/q/electra_config.json"));
   EXPECT_EQ(run_smelt(str("detect ", data("models/q"), " --text 'the river'")).status, 0);
-  json other = evaluation;
+  Json other = evaluation;
   other["model_hparam_overrides"] = {
       {"hidden_size", 32}, {"num_hidden_layers", 1}, {"num_attention_heads", 2}};
   EXPECT_THAT(pretrain(other, "", "q").text,
@@ -71,13 +70,13 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
 TEST_F(ElectraRun, AFolderOfAnotherKindOfModelIsRefused) {
   make_data();
   save_checkpoint(data("models/b"), 1, {}, {{"task", "bert"}});
-  EXPECT_THAT(pretrain(json::object(), "", "b").text,
+  EXPECT_THAT(pretrain(Json::object(), "", "b").text,
               HasSubstr("was made with the kind of model \"bert\", this run has \"electra\""));
 }
 
 TEST_F(ElectraRun, AStepThatIsNotFiniteIsReplayedAndNothingElseIsDone) {
   make_data();
-  const json wild = {{"learning_rate", 1e30}, {"num_warmup_steps", 0}};
+  const Json wild = {{"learning_rate", 1e30}, {"num_warmup_steps", 0}};
   EXPECT_EQ(pretrain(wild).status, 1);
   std::string folder;
   for (const std::string& name : list_folder(data("models/m")))
@@ -118,7 +117,7 @@ TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
     const CommandOutput converted = run_smelt(str("convert ", data("models/m"), " ", to));
     ASSERT_EQ(converted.status, 0) << converted.text;
   }
-  const json one = {{"num_train_steps", 1}};
+  const Json one = {{"num_train_steps", 1}};
   for (const std::string& init : {data("models/m"), prefix, dir_.file("tf"), folder}) {
     const CommandOutput begun = pretrain(one, "--init " + init, "n");
     EXPECT_EQ(begun.status, 0) << begun.text;
@@ -128,7 +127,7 @@ TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
   }
   for (const char* part : {"discriminator", "generator"}) {
     const std::string config = str(folder, "/", part, "/config.json");
-    json other = json::parse(read_file(config));
+    Json other = Json::parse(read_file(config));
     other["num_attention_heads"] = 2;
     write_file(config, other.dump());
   }

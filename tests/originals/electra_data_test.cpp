@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/str.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -29,7 +28,7 @@ class ElectraData : public testing::Test {
   }
   static std::string recorded_hash(const std::string& name) {
     const std::string file = source_path("tests/golden/electra/hashes.json");
-    for (const auto& item : nlohmann::json::parse(read_file(file)))
+    for (const auto& item : Json::parse(read_file(file)))
       if (item["name"] == name) return item["sha256"];
     return "no case " + name;
   }
@@ -85,7 +84,7 @@ TEST_F(ElectraData, TheOrderOfTheOriginalIsAlsoOneOfDataElectra) {
 TEST_F(ElectraData, TheOriginalsFolderSaysWhatItHolds) {
   ASSERT_EQ(build("--max-seq-length=16" + uncased_).status, 0);
   EXPECT_EQ(list_folder(dir_.file("out")).size(), 1001u);
-  const auto said = nlohmann::json::parse(read_file(dir_.file("out/smelt-data.json")));
+  const auto said = Json::parse(read_file(dir_.file("out/smelt-data.json")));
   EXPECT_EQ(said["kind"], "electra");
   EXPECT_EQ(said["files"].size(), 1000u);
   EXPECT_EQ(said["seq_length"], 16);

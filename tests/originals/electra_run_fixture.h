@@ -4,14 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 
@@ -26,22 +27,22 @@ class ElectraRun : public testing::Test {
   }
   std::string data(const std::string& name) const { return dir_.file("data/" + name); }
   // A tiny model on sequences of 16, with `more` over it.
-  static nlohmann::json tiny(const nlohmann::json& more) {
-    nlohmann::json h = {{"vocab_size", 345},
-                        {"max_seq_length", 16},
-                        {"embedding_size", 16},
-                        {"model_hparam_overrides", {{"hidden_size", 32}, {"num_hidden_layers", 1}}},
-                        {"train_batch_size", 4},
-                        {"eval_batch_size", 4},
-                        {"num_warmup_steps", 2},
-                        {"iterations_per_loop", 2},
-                        {"save_checkpoints_steps", 3},
-                        {"num_train_steps", 6}};
+  static Json tiny(const Json& more) {
+    Json h = {{"vocab_size", 345},
+              {"max_seq_length", 16},
+              {"embedding_size", 16},
+              {"model_hparam_overrides", {{"hidden_size", 32}, {"num_hidden_layers", 1}}},
+              {"train_batch_size", 4},
+              {"eval_batch_size", 4},
+              {"num_warmup_steps", 2},
+              {"iterations_per_loop", 2},
+              {"save_checkpoints_steps", 3},
+              {"num_train_steps", 6}};
     h.update(more);
     return h;
   }
-  CommandOutput pretrain(const nlohmann::json& more = nlohmann::json::object(),
-                         const std::string& flags = "", const std::string& model = "m") const {
+  CommandOutput pretrain(const Json& more = Json::object(), const std::string& flags = "",
+                         const std::string& model = "m") const {
     write_file(dir_.file("h.json"), tiny(more).dump());
     return run_smelt(str("electra run_pretraining --model-name ", model, " --data-dir ",
                          dir_.file("data"), " --hparams ", dir_.file("h.json"),
@@ -75,6 +76,7 @@ class ElectraRun : public testing::Test {
     }
   }
   TempDir dir_;
+  const QuickCompiles quick_;
 };
 
 }  // namespace smelt

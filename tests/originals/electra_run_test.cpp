@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "checkpoint/hugging_face_electra.h"
 #include "checkpoint/tensorflow.h"
 #include "originals/electra_log.h"
@@ -16,7 +16,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
@@ -67,7 +66,7 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   ASSERT_EQ(evaluated.status, 0) << evaluated.text;
   const std::string text = read_file(data("models/m/results/unsup_results.txt"));
   EXPECT_THAT(evaluated.text, HasSubstr(text));
-  const json figures = json::parse(read_file(data("models/m/results/unsup_results.json")));
+  const Json figures = Json::parse(read_file(data("models/m/results/unsup_results.json")));
   std::string pattern;
   for (const char* name : kResults) {
     EXPECT_TRUE(figures.contains(name)) << name;
@@ -82,7 +81,7 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   // As the original's input, which repeats.
   EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 30}}).text,
               ContainsRegex("eval: 120 times one of the [0-9]+ examples, in 30 batches of 4\n"));
-  EXPECT_EQ(json::parse(read_file(data("models/m/results/unsup_results.json")))["examples"], 120);
+  EXPECT_EQ(Json::parse(read_file(data("models/m/results/unsup_results.json")))["examples"], 120);
 
   const std::string hparams = read_file(data("models/m/hparams.json"));
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
@@ -146,7 +145,7 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
 
   const CommandOutput found = ask("detect --text 'The river' --threshold 0 --json 2>/dev/null");
   ASSERT_EQ(found.status, 0) << found.text;
-  EXPECT_EQ(json::parse(found.text)["tokens"].back()["offsets"][1], 9);
+  EXPECT_EQ(Json::parse(found.text)["tokens"].back()["offsets"][1], 9);
   const CommandOutput filled = ask("fill --text 'the [MASK]' --top 2");
   EXPECT_EQ(filled.status, 0) << filled.text;
   EXPECT_THAT(filled.text, HasSubstr("the [MASK]\n    "));
@@ -155,8 +154,8 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
   const std::string hparams = data("models/m/hparams.json"), kept = read_file(hparams);
   EXPECT_EQ(ask("detect --text a --hparams " + hparams).status, 0);
   for (const char* name : {"vocab_file", "num_train_steps"}) {
-    json foreign = json::parse(kept);
-    foreign[name] = json::array();
+    Json foreign = Json::parse(kept);
+    foreign[name] = Json::array();
     write_file(hparams, foreign.dump());
     const CommandOutput refused = ask("detect --text a");
     EXPECT_EQ(refused.status, 2);
@@ -237,9 +236,9 @@ TEST_F(ElectraRun, HintsAreInItsOwnWords) {
   const CommandOutput diverged = pretrain({{"learning_rate", 1e38}, {"num_warmup_steps", 0}});
   EXPECT_EQ(diverged.status, 1);
   EXPECT_THAT(diverged.text, HasSubstr("hint: lower learning_rate or raise num_warmup_steps; "));
-  EXPECT_THAT(pretrain(json::object(), "--devices 2 --mesh data=3").text,
+  EXPECT_THAT(pretrain(Json::object(), "--devices 2 --mesh data=3").text,
               HasSubstr("--mesh 'data=3' has 3 devices, --devices are 2"));
-  EXPECT_THAT(pretrain(json::object(), "--save layers").text, HasSubstr("--save 'layers'"));
+  EXPECT_THAT(pretrain(Json::object(), "--save layers").text, HasSubstr("--save 'layers'"));
   EXPECT_THAT(
       pretrain({{"model_hparam_overrides", {{"hidden_size", 1 << 20}, {"num_hidden_layers", 1}}}})
           .text,
@@ -252,7 +251,7 @@ TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
   const std::string vocab = read_file(golden("vocab_cased.txt"));
   write_file(data("vocab.txt"), vocab);
   const auto lines = std::ranges::count(vocab, '\n');
-  const json debug = {{"vocab_size", lines},
+  const Json debug = {{"vocab_size", lines},
                       {"max_seq_length", 128},
                       {"debug", true},
                       {"num_train_steps", 2},
@@ -265,7 +264,7 @@ TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
   EXPECT_THAT(again.text, AllOf(HasSubstr("debug: "), HasSubstr("models/m is not empty"),
                                 HasSubstr("hint: give --overwrite")));
   // What does not begin removes nothing.
-  json wrong = debug;
+  Json wrong = debug;
   wrong["vocab_size"] = 7;
   EXPECT_THAT(pretrain(wrong, "--overwrite").text, HasSubstr("vocab_size is 7, but "));
   for (const char* init : {"models/m", "models/../models/m/", "models/m/checkpoint-2"})
@@ -281,17 +280,17 @@ TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
 }
 
 TEST_F(ElectraRun, SaysWhatDoesNotFit) {
-  const auto refused = [&](const json& more, const std::string& flags = "") {
+  const auto refused = [&](const Json& more, const std::string& flags = "") {
     const CommandOutput output = pretrain(more, flags);
     EXPECT_EQ(output.status, 2) << output.text;
     return output.text;
   };
-  EXPECT_THAT(refused(json::object()),
+  EXPECT_THAT(refused(Json::object()),
               AllOf(HasSubstr("pretrain_tfrecords: no file matches '"),
                     HasSubstr("pretrain_data.tfrecord*'"), HasSubstr("hint: ")));
   take_the_originals_data();
-  EXPECT_THAT(refused(json::object()), HasSubstr("record 0: input_ids has 128 values, not 16"));
-  EXPECT_THAT(refused(json::object(), "--overwrite"),
+  EXPECT_THAT(refused(Json::object()), HasSubstr("record 0: input_ids has 128 values, not 16"));
+  EXPECT_THAT(refused(Json::object(), "--overwrite"),
               HasSubstr("--overwrite: begins a model anew with debug alone\n  hint: leave it out"));
   EXPECT_THAT(
       run_smelt(str("electra run_pretraining --model-name m --data-dir ", dir_.file("none"))).text,
@@ -305,7 +304,7 @@ TEST_F(ElectraRun, SaysWhatDoesNotFit) {
                     HasSubstr("untied_generator_embeddings")));
   EXPECT_THAT(refused({{"do_train", false}, {"do_eval", true}}),
               AllOf(HasSubstr("eval: no checkpoint in "), HasSubstr("hint: train first")));
-  EXPECT_THAT(refused(json::object(), "--rescale-learning-rate"),
+  EXPECT_THAT(refused(Json::object(), "--rescale-learning-rate"),
               AllOf(HasSubstr("--rescale-learning-rate: "),
                     HasSubstr("holds no finished run of fewer steps than 6")));
   EXPECT_THAT(refused({{"vocab_file", data("none.txt")}}), HasSubstr("none.txt"));

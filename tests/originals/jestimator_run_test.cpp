@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "format/tfrecord.h"
 #include "format/wire.h"
 #include "store/file.h"
@@ -14,6 +14,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -100,6 +101,7 @@ class JestimatorRun : public testing::Test {
     return out.text;
   }
   TempDir dir_;
+  const QuickCompiles quick_;
 };
 
 TEST_F(JestimatorRun, TrainsWithValidationScalarsAndCheckpointsOfTheOriginalsNames) {

@@ -1,8 +1,7 @@
 // smelt ttt: the original's flags as a recipe, a small run from tweets to reports, its messages.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "checkpoint/checkpoint.h"
 #include "originals/ttt_recipe.h"
 #include "recipe/pipeline.h"
@@ -13,6 +12,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -57,6 +57,7 @@ class Ttt : public testing::Test {
   }
 
   TempDir dir_;
+  const QuickCompiles quick_;
 };
 
 TEST_F(Ttt, IsARecipeOfTheOriginalsNumbers) {
@@ -105,9 +106,9 @@ TEST_F(Ttt, TrainsEvaluatesAndTests) {
   EXPECT_THAT(trained.text, AllOf(HasSubstr("val_eval_report:"), HasSubstr("UNINFORMATIVE"),
                                   HasSubstr("weighted avg"), HasSubstr("val_eval_acc: 0.")));
   EXPECT_EQ(latest_checkpoint(dir_.file("run/model")), 6);  // two epochs of 24 by 8
-  const auto best = nlohmann::json::parse(read_file(dir_.file("run/best_metrics.json")));
+  const auto best = Json::parse(read_file(dir_.file("run/best_metrics.json")));
   EXPECT_EQ(best["examples"], 10);
-  EXPECT_EQ(nlohmann::json::parse(read_file(dir_.file("run/args.json")))["max_seq_length"], 8);
+  EXPECT_EQ(Json::parse(read_file(dir_.file("run/args.json")))["max_seq_length"], 8);
   EXPECT_TRUE(exists(dir_.file("run/huggingface/model.safetensors")));
   const CommandOutput tested = run_smelt(command("--do_test"));
   ASSERT_EQ(tested.status, 0) << tested.text;

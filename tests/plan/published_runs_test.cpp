@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/figures.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "plan/estimate.h"
 #include "store/file.h"
@@ -19,7 +19,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 struct PublishedRun {
@@ -54,9 +53,9 @@ void split_in_halves(std::vector<PublishedRun>& runs, bool gpus) {
 }
 
 std::vector<PublishedRun> published_runs() {
-  const json file = json::parse(read_file(source_path("tests/golden/published_runs.json")));
+  const Json file = Json::parse(read_file(source_path("tests/golden/published_runs.json")));
   std::vector<PublishedRun> out;
-  for (const json& run : file.at("runs")) {
+  for (const Json& run : file.at("runs")) {
     const auto number = [&](const char* name) { return run.value(name, 0.0); };
     out.push_back({.name = run.at("name"),
                    .source = run.at("source"),

@@ -1,6 +1,5 @@
 // How long a hub takes with many processes, here threads of one over the loopback: to connect, for
 // so many gathers, and until all know of a death. pod_hub_load [PROCESSES [GATHERS [BYTES]]]
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "pod/pod_of_threads.h"
 
 namespace smelt {
@@ -72,7 +72,7 @@ void load(int size, int gathers, std::size_t bytes) {
 
 int main(int count, char** words) {
   smelt::allow_open_files();
-  spdlog::set_level(spdlog::level::off);
+  set_log_level(LogLevel::off);
   const auto number = [&](int at, int otherwise) {
     return count > at ? std::atoi(words[at]) : otherwise;
   };

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "ask/answer_spans.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "metrics/answers.h"
 #include "recipe/evaluation.h"
 #include "recipe/pipeline.h"
@@ -27,17 +26,17 @@ using testing::HasSubstr;
 
 // Ten texts of two questions, of which the second has no answer.
 std::string squad_file() {
-  nlohmann::json paragraphs = nlohmann::json::array();
+  Json paragraphs = Json::array();
   for (int i = 0; i < 10; ++i) {
     const std::string begin = str("cat w", 10 + i, i % 2 == 0 ? " bird w12 " : " ");
-    const nlohmann::json answer{{"text", "dog"}, {"answer_start", begin.size()}};
+    const Json answer{{"text", "dog"}, {"answer_start", begin.size()}};
     paragraphs.push_back(
         {{"context", begin + "dog cat"},
          {"qas",
-          {{{"id", str("a", i)}, {"question", "w20"}, {"answers", nlohmann::json::array({answer})}},
-           {{"id", str("b", i)}, {"question", "w21"}, {"answers", nlohmann::json::array()}}}}});
+          {{{"id", str("a", i)}, {"question", "w20"}, {"answers", Json::array({answer})}},
+           {{"id", str("b", i)}, {"question", "w21"}, {"answers", Json::array()}}}}});
   }
-  return nlohmann::json{{"data", {{{"title", "t"}, {"paragraphs", paragraphs}}}}}.dump();
+  return Json{{"data", {{{"title", "t"}, {"paragraphs", paragraphs}}}}}.dump();
 }
 
 class AnswerRun : public testing::Test {
@@ -83,7 +82,7 @@ TEST_F(AnswerRun, EveryHeldOutQuestionIsAnsweredAndScored) {
   double exact = 0, f1 = 0, rows = 0, none = 0;
   LineReader lines(dir_.file("m/model/predictions.jsonl"));
   for (std::string line; lines.next(line); ++rows) {
-    const auto row = nlohmann::json::parse(line);
+    const auto row = Json::parse(line);
     const std::string said = row["prediction"], context = row["context"];
     const AnswerScore score = squad_score(said, row["label"].get<std::vector<std::string>>());
     exact += score.exact;

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "checkpoint/checkpoint.h"
 #include "examples/labelled_rows.h"
 #include "metrics/entities.h"
@@ -85,7 +84,7 @@ TEST_F(ClassifyRun, EveryHeldOutRowCountsOnceAndIsPredicted) {
   double right = 0, rows = 0;
   LineReader lines(dir_.file("m/model/predictions.jsonl"));
   for (std::string line; lines.next(line); ++rows) {
-    const auto row = nlohmann::json::parse(line);
+    const auto row = Json::parse(line);
     right += row["label"] == row["prediction"] ? 1 : 0;
     EXPECT_NEAR(
         row["probabilities"]["cats"].get<double>() + row["probabilities"]["dogs"].get<double>(), 1,
@@ -180,7 +179,7 @@ TEST_F(ClassifyRun, LearnsNumbersAndSeveralLabels) {
   const ReadPredictions read = read_predictions(dir_.file("n/model/predictions.jsonl"));
   const std::vector<std::size_t> all{0, 1, 2, 3, 4, 5};
   EXPECT_NEAR(n.measure("pearson").value, metric_of("pearson", read.said, read.is)(all), 1e-5);
-  const auto said = nlohmann::json::parse(read_file(dir_.file("n/data/train.tfrecord.json")));
+  const auto said = Json::parse(read_file(dir_.file("n/data/train.tfrecord.json")));
   EXPECT_NEAR(said["mean_label"].get<double>(), 202.4, 1);
   const Evaluation s =
       run("s", {"data.train=" + rows_file("s.tsv", several), "model.problem=multi_label"});
@@ -281,7 +280,7 @@ TEST_F(ClassifyRun, WordsAreLabelledAndEntitiesCounted) {
   EntityCounts entities;
   LineReader lines(dir_.file("t/model/predictions.jsonl"));
   for (std::string line; lines.next(line); ++rows) {
-    const auto row = nlohmann::json::parse(line);
+    const auto row = Json::parse(line);
     const auto said = row["prediction"].get<std::vector<std::string>>(),
                label = row["label"].get<std::vector<std::string>>();
     EXPECT_EQ(row["words"].size(), label.size());
@@ -298,7 +297,7 @@ TEST_F(ClassifyRun, WordsAreLabelledAndEntitiesCounted) {
   LabelledRows conll({.input = dir_.file("t.conll"), .text = "1", .label = "3", .words = true},
                      "t");
   for (LabelledRow row; conll.next(row);)
-    arrays += nlohmann::json{{"text", label_names(Problem::token_labels, row.text)},
+    arrays += Json{{"text", label_names(Problem::token_labels, row.text)},
                              {"label", label_names(Problem::token_labels, row.label)}}
                   .dump() +
               "\n";

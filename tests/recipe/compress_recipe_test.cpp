@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "recipe/pipeline.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
@@ -19,7 +19,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 class CompressRecipe : public testing::Test {
@@ -50,7 +49,7 @@ class CompressRecipe : public testing::Test {
                    ", batches: '1,2', lengths: '4', rounds: 1}\n"));
   }
   void run() const { run_recipe(load_recipe(dir_.file("r.yaml"), {})); }
-  json report() const { return json::parse(read_file(dir_.file("out/compress/report.json"))); }
+  Json report() const { return Json::parse(read_file(dir_.file("out/compress/report.json"))); }
   CapturedLog log_;
   TempDir dir_;
 };
@@ -61,7 +60,7 @@ TEST_F(CompressRecipe, OfAClassifierCutsItPutsItInCodesAndReports) {
       "layers: 1, ffn: 0.5, heads: 0.5, int8: true, activations: dynamic, "
       "max_drop: 100");
   run();
-  const json said = report();
+  const Json said = report();
   ASSERT_EQ(said["models"].size(), 3);
   EXPECT_EQ(said["models"][1]["name"], "cut");
   EXPECT_EQ(said["models"][2]["steps"].size(), 2);
@@ -85,7 +84,7 @@ TEST_F(CompressRecipe, TeachesWhatItCutBeforeItIsInCodes) {
   REQUIRE_PLUGIN("cpu");
   write_classify("ffn: 0.5, tune_epochs: 2, int8: true");
   run();
-  const json models = report()["models"];
+  const Json models = report()["models"];
   ASSERT_EQ(models.size(), 4);
   EXPECT_EQ(models[1]["name"], "cut");
   EXPECT_EQ(models[2]["name"], "taught");
@@ -103,10 +102,10 @@ TEST_F(CompressRecipe, OfAT5CutsItsDecoderAndItsHeads) {
   REQUIRE_PLUGIN("cpu");
   write_t5("decoder_layers: 1, heads: 0.5");
   run();
-  const json said = report();
+  const Json said = report();
   ASSERT_EQ(said["models"].size(), 2);
-  EXPECT_EQ(said["metrics"], json::array({"exact-match"}));
-  const json& step = said["models"][1]["steps"][0];
+  EXPECT_EQ(said["metrics"], Json::array({"exact-match"}));
+  const Json& step = said["models"][1]["steps"][0];
   EXPECT_EQ(step["kept_decoder_layers"].size(), 1);
   EXPECT_EQ(step["heads"]["before"], 3);
   EXPECT_EQ(step["heads"]["after"], 2);

@@ -153,7 +153,7 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
       run_smelt(str("detect ", dir_.file("r.yaml"), " --set out=", dir_.file("out"),
                     " --text 'The old house' --threshold 0 --json 2>", dir_.file("log")));
   ASSERT_EQ(printed.status, 0) << printed.text;
-  const auto json = nlohmann::json::parse(printed.text);
+  const auto json = Json::parse(printed.text);
   EXPECT_EQ(json["text"], "The old house");
   EXPECT_EQ(json["tokens"].back()["offsets"][1], 13);
   EXPECT_TRUE(json["tokens"][0]["replaced"]);

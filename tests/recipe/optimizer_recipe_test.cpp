@@ -191,7 +191,7 @@ TEST_F(OptimizerRecipe, OptimizersDifferInWhatARunIsHeldTo) {
     return optimizer_of(loaded(str("train: {", train, "}\n")).train, "bert").settings;
   };
   const auto optax = settings("optimizer: optax_adamw, momentum: 0.8, beta: 0.99");
-  EXPECT_EQ(optax, nlohmann::json({{"algorithm", "adamw"},
+  EXPECT_EQ(optax, Json({{"algorithm", "adamw"},
                                    {"bias_correction", true},
                                    {"decay_of", "all"},
                                    {"beta1", 0.8},

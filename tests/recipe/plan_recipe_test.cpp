@@ -5,9 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "hlo/writer.h"
 #include "recipe/plan_text.h"
 #include "store/file.h"
@@ -26,16 +25,15 @@ using testing::AllOf;
 using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Json = nlohmann::json;
 
-// Two layers; its text is not there yet.
+// Two layers, small enough that libtpu compiles them in seconds; its text is not there yet.
 constexpr const char* kRecipe = R"(out: m
 text: {input: nothing-yet.txt}
 vocab: {size: 200}
-model: {type: bert, max_position_embeddings: 512, hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2,
-        intermediate_size: 128}
-data: {seq_length: 128, max_predictions: 20}
-train: {batch_size: 64, steps: 1000}
+model: {type: bert, max_position_embeddings: 512, hidden_size: 16, num_hidden_layers: 2, num_attention_heads: 2,
+        intermediate_size: 32}
+data: {seq_length: 8, max_predictions: 2}
+train: {batch_size: 16, steps: 1000}
 )";
 
 class PlanRecipe : public testing::Test {
@@ -68,8 +66,8 @@ TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
   for (const PlanRow& row : plan.rows) {
     SCOPED_TRACE(row.type.name);
     ASSERT_TRUE(row.fits());
-    EXPECT_EQ(row.batch, 64);
-    EXPECT_EQ(row.tokens, 128);
+    EXPECT_EQ(row.batch, 16);
+    EXPECT_EQ(row.tokens, 8);
     EXPECT_EQ(row.form().words, "loop");
     const Estimate& step = *row.form().step;
     EXPECT_LT(step.low, step.likely);
@@ -85,8 +83,8 @@ TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
   EXPECT_EQ(told[0].axes, "data");
   // Each core sends seven eighths of the sum twice: of all parameters but the positions that no
   // example reaches, of the words' table once as looked up and once as scored with; and of losses.
-  constexpr double kRow = 64 * 4;  // bytes of a token's or a position's vector
-  const double summed = plan.rows[0].parameter_bytes - (512 - 128) * kRow + 200 * kRow;
+  constexpr double kRow = 16 * 4;  // bytes of a token's or a position's vector
+  const double summed = plan.rows[0].parameter_bytes - (512 - 8) * kRow + 200 * kRow;
   EXPECT_NEAR(told[0].all_reduce, 2 * 7.0 / 8 * summed, 100);
   EXPECT_TRUE(plan.rows[1].form().compiled.sent.empty());
   ASSERT_TRUE(plan.fastest && plan.cheapest);
@@ -95,7 +93,7 @@ TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
 }
 
 TEST_F(PlanRecipe, AGpuIsPlannedByItsRoofline) {
-  const Plan plan = this->plan("l4,h100x2", {"train.precision=bf16"});
+  const Plan plan = this->plan("l4,h100x2", {"train.precision=bf16", "data.seq_length=16"});
   for (const PlanRow& row : plan.rows) {
     SCOPED_TRACE(row.type.name);
     ASSERT_TRUE(row.fits());
@@ -151,7 +149,7 @@ TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
   const std::string program = dir_.file("smelt.sh");
   write_file(program, R"(#!/bin/sh
 for last; do :; done
-if grep -qE 'tensor<(64|32)x128xi32>' "$last"; then
+if grep -qE 'tensor<(64|32)x8xi32>' "$last"; then
   echo 'error: it does not fit into the memory of a device: 9 of 8' >&2
   exit 2
 fi
@@ -160,7 +158,10 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
 )");
   ASSERT_EQ(::chmod(program.c_str(), 0700), 0);
   PlanJob job{
-      .run_on = [&](const Accelerator& type) { return planned_run(recipe_on(type, path_, {})); },
+      .run_on =
+          [&](const Accelerator& type) {
+            return planned_run(recipe_on(type, path_, {"train.batch_size=64"}));
+          },
       .types = find_accelerators("--on", "v5litepod-1"),
       .largest_batch = true,
       .steps_only = true};
@@ -237,11 +238,11 @@ TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
 TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
   write_file(dir_.file("bert_config.json"),
-             R"({"vocab_size": 200, "hidden_size": 64, "num_hidden_layers": 1,
-                 "num_attention_heads": 2, "intermediate_size": 64})");
+             R"({"vocab_size": 200, "hidden_size": 16, "num_hidden_layers": 1,
+                 "num_attention_heads": 2, "intermediate_size": 16})");
   const std::string flags =
-      str(" -- run_pretraining --input_file=none --output_dir=none "
-          "--num_train_steps=700 --bert_config_file=",
+      str(" -- run_pretraining --input_file=none --output_dir=none --max_seq_length=8 "
+          "--max_predictions_per_seq=2 --num_train_steps=700 --bert_config_file=",
           dir_.file("bert_config.json"));
   const Json row =
       Json::parse(run_smelt("plan --on v5litepod-1 --json" + flags + " 2>/dev/null").text)
@@ -289,7 +290,7 @@ TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
                     {"time", 1.0},
                     {"of", 9},
                     {"model", "bert"},
-                    {"batch_size", 64},
+                    {"batch_size", 16},
                     {"devices", 1},
                     {"device", device}}
                        .dump() +
@@ -298,7 +299,7 @@ TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
                         {"step", 5},
                         {"time", 2.0},
                         {"loss", 1.0},
-                        {"sequences_per_second", 64 / (2 * before)}}
+                        {"sequences_per_second", 16 / (2 * before)}}
                        .dump() +
                    "\n");
     return calibration(dir_.file("run"), compiles());

@@ -18,7 +18,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -30,8 +29,8 @@ class StoredAnswersTest : public testing::Test {
     std::string vocab = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
     for (int i = 5; i < 99; ++i) vocab += str("word", i, "\n");
     vocab_ = vocab;
-    const json h = facts("electra_tiny")["cases"]["electra"]["hparams"];
-    json config{{"vocab_size", h["vocab_size"]},
+    const Json h = facts("electra_tiny")["cases"]["electra"]["hparams"];
+    Json config{{"vocab_size", h["vocab_size"]},
                 {"embedding_size", h["embedding_size"]},
                 {"generator_layers", h["generator_layers"]},
                 {"generator_hidden_size", h["generator_hidden_size"]}};
@@ -39,11 +38,11 @@ class StoredAnswersTest : public testing::Test {
     save("electra", "electra_tiny", "electra/param/", config);
     save("bert", "bert_tiny", "param/", facts("bert_tiny")["config"]);
   }
-  static json facts(const std::string& name) {
-    return json::parse(read_file(source_path(str("tests/golden/", name, ".json"))));
+  static Json facts(const std::string& name) {
+    return Json::parse(read_file(source_path(str("tests/golden/", name, ".json"))));
   }
   void save(const std::string& task, const std::string& golden, const std::string& prefix,
-            const json& config) const {
+            const Json& config) const {
     const SafetensorsFile file(read_file(source_path(str("tests/golden/", golden, ".safetensors"))),
                                golden);
     TensorMap tensors;
@@ -114,11 +113,11 @@ TEST_F(StoredAnswersTest, OfBertAreTheSameInAnyForm) {
 
 // As an Electric has them: the same heads as ELECTRA with two towers, and another meaning.
 TEST_F(StoredAnswersTest, OfAnElectricNeedItsObjective) {
-  const json objective{{"electra_objective", false}, {"electric_objective", true}};
+  const Json objective{{"electra_objective", false}, {"electric_objective", true}};
   Checkpoint electric = load_checkpoint(dir_.file("electra/model"), 5);
   const std::vector<std::byte> zeros(99 * sizeof(float));
   electric.tensors["cloze_predictions/output_bias"] = {{DType::f32, {99}}, zeros};
-  json settings = electric.state;
+  Json settings = electric.state;
   settings["objective"] = objective;
   save_checkpoint(dir_.file("m"), 5, electric.tensors, settings);
   write_file(dir_.file("vocab.txt"), vocab_);
@@ -128,9 +127,9 @@ TEST_F(StoredAnswersTest, OfAnElectricNeedItsObjective) {
     EXPECT_EQ(open_stored_model(dir_.file(name), "t").objective, objective) << name;
   EXPECT_EQ(load_checkpoint(dir_.file("back"), 5).state["objective"], objective);
 
-  const json said = json::parse(read_file(dir_.file("tf/electra_config.json")));
+  const Json said = Json::parse(read_file(dir_.file("tf/electra_config.json")));
   EXPECT_EQ(said["objective"], objective);
-  json config = said;
+  Json config = said;
   config.erase("objective");
   write_file(dir_.file("tf/electra_config.json"), config.dump());
   EXPECT_THAT(refusal([&] { found("tf"); }),

@@ -224,7 +224,7 @@ TEST_F(T5Run, ShowsWhatItFillsWhileItTrains) {
       "train.steps=500"};
   run_recipe(recipe("m", settings));
   EXPECT_THAT(log_.text(), HasSubstr("some [MASK] follow a [MASK] river : '"));
-  nlohmann::json filled;
+  Json filled;
   for (const Record& record : read_metrics(dir_.file("m/model/metrics.jsonl")))
     if (record.value("kind", "") == "filled") filled = record["texts"];
   ASSERT_EQ(filled.size(), 2u);

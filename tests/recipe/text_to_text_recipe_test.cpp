@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
 #include "format/config.h"
@@ -118,7 +118,7 @@ TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders
   std::vector<std::string> texts, said;
   LineReader lines(dir_.file("m/model/predictions.jsonl"));
   for (std::string line; lines.next(line);) {
-    const auto row = nlohmann::json::parse(line);
+    const auto row = Json::parse(line);
     texts.push_back(row["text"]);
     said.push_back(row["prediction"]);
   }
@@ -158,7 +158,7 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   int lines = 0;
   LineReader told(predictions);
   for (std::string line; told.next(line); ++lines) {
-    auto row = nlohmann::json::parse(line);
+    auto row = Json::parse(line);
     EXPECT_THAT(row["text"].get<std::string>(), testing::StartsWith("the cat sees "));
     EXPECT_THAT(row["label"].get<std::string>(),
                 testing::MatchesRegex("\\{.\\} a dog .* follow it"));
@@ -220,7 +220,7 @@ TEST_F(TextToText, BegunAnewItHasTheSentinelsOfItsOwnWeights) {
   run("m", {"train.steps=1"});
   convert_checkpoint(
       {.from = dir_.file("base/model"), .to = dir_.file("hf"), .form = ModelForm::hugging_face});
-  nlohmann::json config = nlohmann::json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
+  Json config = Json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
   config["extra_ids"] = 5;
   write_file(dir_.file("hf/tokenizer_config.json"), config.dump());
   const std::vector<std::string> other{"train.steps=1", "out=" + dir_.file("m"),
@@ -244,9 +244,9 @@ TEST_F(TextToText, IsHeldAgainstFreshWeightsByItsAnswers) {
   EXPECT_THAT(log_.text(), HasSubstr("8 of them of longer answers than 2 tokens"));
   ASSERT_EQ(s.margins.size(), 1u);
   const auto fresh =
-      nlohmann::json::parse(read_file(s.against[0].folders[0] + "/model/t5_config.json"));
+      Json::parse(read_file(s.against[0].folders[0] + "/model/t5_config.json"));
   EXPECT_EQ(fresh,
-            nlohmann::json::parse(read_file(s.trials[0].folders[0] + "/model/t5_config.json")));
+            Json::parse(read_file(s.trials[0].folders[0] + "/model/t5_config.json")));
 }
 
 TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
@@ -261,7 +261,7 @@ TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
   EXPECT_EQ(known("again"), 8);
   // A state that does not say them, as of an earlier version: the file beside it does.
   const Checkpoint silent = load_checkpoint(dir_.file("again"), 1);
-  nlohmann::json state = silent.state;
+  Json state = silent.state;
   state.erase("extra_ids");
   save_checkpoint(dir_.file("silent"), 1, silent.tensors, state);
   for (const char* name : {"t5_config.json", "spiece.model"})

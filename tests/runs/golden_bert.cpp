@@ -16,7 +16,7 @@ constexpr std::string_view kParam = "param/";
 
 GoldenBert::GoldenBert()
     : file_(read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny.safetensors"),
-      facts_(nlohmann::json::parse(read_file(source_path("tests/golden/bert_tiny.json")))),
+      facts_(Json::parse(read_file(source_path("tests/golden/bert_tiny.json")))),
       zeros_(1 << 20) {}
 
 BertTask GoldenBert::task() const {

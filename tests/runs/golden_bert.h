@@ -2,10 +2,10 @@
 // implementation).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "data/batch.h"
 #include "format/safetensors.h"
 #include "optim/adamw.h"
@@ -22,7 +22,7 @@ class GoldenBert {
   BertTask task() const;
   AdamW optimizer() const;
   TrainingConfig config() const;
-  const nlohmann::json& facts() const { return facts_; }
+  const Json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;
   // "param/…" under the parameters' own names, with zero moments.
   TensorMap state() const;
@@ -33,7 +33,7 @@ class GoldenBert {
 
  private:
   SafetensorsFile file_;
-  nlohmann::json facts_;
+  Json facts_;
   std::vector<std::byte> zeros_;
 };
 

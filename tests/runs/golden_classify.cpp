@@ -27,7 +27,7 @@ GoldenClassify::GoldenClassify(std::string kind)
       file_(read_file(source_path("tests/golden/classify_tiny.safetensors")),
             "classify_tiny.safetensors"),
       facts_(
-          nlohmann::json::parse(read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {
+          Json::parse(read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {
 }
 
 ClassifyTask GoldenClassify::settings(Problem problem) const {

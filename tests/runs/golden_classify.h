@@ -1,10 +1,10 @@
 // The facts of tests/golden/classify_tiny.* (made by tools/golden_classify.py from transformers).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "data/batch.h"
 #include "format/safetensors.h"
 #include "tasks/classify_task.h"
@@ -22,7 +22,7 @@ class GoldenClassify {
   // Of classes "a", "b", "c", or a regression by the first of the three outputs; of words always
   // token_labels, of answers answer_spans, which a question may lack; no dropout.
   ClassifyTask settings(Problem problem = Problem::single_label) const;
-  const nlohmann::json& facts() const { return facts_; }
+  const Json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;
   TensorMap state(Problem problem = Problem::single_label) const;
   Batch batch(Problem problem = Problem::single_label) const;
@@ -33,7 +33,7 @@ class GoldenClassify {
  private:
   std::string kind_;
   SafetensorsFile file_;
-  nlohmann::json facts_;
+  Json facts_;
   mutable std::vector<std::vector<float>> first_outputs_;  // what the state of a regression views
 };
 

@@ -20,12 +20,12 @@ Labels labels_of(const std::string& problem) {
 }
 
 // As the script's configurations are, which name no rate of dropout.
-nlohmann::json dropping_out(nlohmann::json config, double rate) {
+Json dropping_out(Json config, double rate) {
   config["hidden_dropout_prob"] = config["attention_probs_dropout_prob"] = rate;
   return config;
 }
 
-ClassifyTask classifier(const nlohmann::json& facts, const std::string& who, double dropout) {
+ClassifyTask classifier(const Json& facts, const std::string& who, double dropout) {
   const std::string kind = facts["kinds"][who == "student" ? 0 : 1];
   return {.encoder = parse_encoder(kind.substr(0, kind.find('-')),
                                    dropping_out(facts[who], dropout), "distill_tiny.json"),
@@ -34,11 +34,11 @@ ClassifyTask classifier(const nlohmann::json& facts, const std::string& who, dou
           .dropout = dropout};
 }
 
-BertConfig bert(const nlohmann::json& config, double dropout) {
+BertConfig bert(const Json& config, double dropout) {
   return parse_bert_config(dropping_out(config, dropout).dump(), "distill_tiny.json");
 }
 
-T5Config t5(nlohmann::json config, double dropout) {
+T5Config t5(Json config, double dropout) {
   config["dropout_rate"] = dropout;
   return parse_config<T5Config>(config, "distill_tiny.json");
 }
@@ -50,7 +50,7 @@ GoldenDistill::GoldenDistill(std::string name)
       file_(read_file(source_path("tests/golden/distill_tiny.safetensors")),
             "distill_tiny.safetensors"),
       facts_(
-          nlohmann::json::parse(read_file(source_path("tests/golden/distill_tiny.json")))[name_]) {}
+          Json::parse(read_file(source_path("tests/golden/distill_tiny.json")))[name_]) {}
 
 Distillation GoldenDistill::settings() const {
   return parse_config<Distillation>(facts_["distill"], "distill_tiny.json");

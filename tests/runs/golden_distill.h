@@ -1,10 +1,10 @@
 // The facts of tests/golden/distill_tiny.* (made by tools/golden_distill.py with transformers).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "data/batch.h"
 #include "format/safetensors.h"
 #include "tasks/distill.h"
@@ -16,7 +16,7 @@ class GoldenDistill {
   // "texts", "wide", "several", "numbers", "tokens", "spans", "words" or "answers".
   explicit GoldenDistill(std::string name);
 
-  const nlohmann::json& facts() const { return facts_; }
+  const Json& facts() const { return facts_; }
   // Held to the teacher, which would drop half of all out if it could.
   Task task() const;
   Task student() const;
@@ -29,7 +29,7 @@ class GoldenDistill {
  private:
   std::string name_;
   SafetensorsFile file_;
-  nlohmann::json facts_;
+  Json facts_;
 };
 
 }  // namespace smelt

@@ -14,12 +14,12 @@
 namespace smelt {
 namespace {
 
-nlohmann::json all_facts() {
-  return nlohmann::json::parse(read_file(source_path("tests/golden/electra_tiny.json")));
+Json all_facts() {
+  return Json::parse(read_file(source_path("tests/golden/electra_tiny.json")));
 }
 
-ElectraConfig model_of(const nlohmann::json& h) {
-  const nlohmann::json& o = h["model_hparam_overrides"];
+ElectraConfig model_of(const Json& h) {
+  const Json& o = h["model_hparam_overrides"];
   return {.vocab_size = h["vocab_size"],
           .embedding_size = h["embedding_size"],
           .hidden_size = o["hidden_size"],
@@ -65,13 +65,13 @@ GoldenElectra::GoldenElectra(std::string name)
 
 std::vector<std::string> GoldenElectra::cases() {
   std::vector<std::string> names;
-  const nlohmann::json all = all_facts();
+  const Json all = all_facts();
   for (const auto& [name, facts] : all["cases"].items()) names.push_back(name);
   return names;
 }
 
 ElectraTask GoldenElectra::settings() const {
-  const nlohmann::json &h = facts()["hparams"], &ids = facts_["special_ids"];
+  const Json &h = facts()["hparams"], &ids = facts_["special_ids"];
   ElectraTask c{.model = model_of(h),
                 .settings = parse_config<ElectraSettings>(h, "electra_tiny.json"),
                 .seq_length = h["max_seq_length"]};

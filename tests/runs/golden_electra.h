@@ -2,10 +2,10 @@
 // program).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "data/batch.h"
 #include "format/safetensors.h"
 #include "step/program.h"
@@ -22,7 +22,7 @@ class GoldenElectra {
   // The objective with masks and samples of the batch, not drawn.
   Task task() const;
   TrainingConfig config() const;  // the original's optimizer and schedule
-  const nlohmann::json& facts() const { return facts_["cases"][name_]; }
+  const Json& facts() const { return facts_["cases"][name_]; }
 
   bool has(const std::string& name) const;
   std::vector<float> values(const std::string& name) const;
@@ -40,7 +40,7 @@ class GoldenElectra {
  private:
   std::string name_;
   SafetensorsFile file_;
-  nlohmann::json facts_;
+  Json facts_;
   std::vector<std::byte> zeros_;
 };
 

@@ -22,7 +22,7 @@ std::string golden_file(const std::string& name) {
 GoldenJestimator::GoldenJestimator(std::string variant)
     : variant_(std::move(variant)),
       file_(golden_file(variant_ + ".safetensors"), variant_),
-      facts_(nlohmann::json::parse(golden_file("facts.json"))),
+      facts_(Json::parse(golden_file("facts.json"))),
       zeros_(1 << 20) {}
 
 JestimatorBertTask GoldenJestimator::settings() const {

@@ -2,10 +2,10 @@
 // modules).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "data/batch.h"
 #include "format/safetensors.h"
 #include "step/program.h"
@@ -22,7 +22,7 @@ class GoldenJestimator {
   // The objective with masks of the batch, not drawn: a feature `masked`.
   Task task() const;
   TrainingConfig config() const;  // optax's Adam at a constant rate
-  const nlohmann::json& facts() const { return facts_["variants"][variant_]; }
+  const Json& facts() const { return facts_["variants"][variant_]; }
 
   std::vector<float> values(const std::string& name) const;
   // "param/…" or "first/…" under the parameters' own names.
@@ -37,7 +37,7 @@ class GoldenJestimator {
  private:
   std::string variant_;
   SafetensorsFile file_;
-  nlohmann::json facts_;
+  Json facts_;
   std::vector<std::byte> zeros_;
 };
 

@@ -29,7 +29,7 @@ std::string golden_t5_vocabulary() {
 GoldenT5::GoldenT5(std::string kind)
     : kind_(std::move(kind)),
       file_(read_file(source_path("tests/golden/t5_tiny.safetensors")), "t5_tiny.safetensors"),
-      facts_(nlohmann::json::parse(read_file(source_path("tests/golden/t5_tiny.json")))[kind_]) {}
+      facts_(Json::parse(read_file(source_path("tests/golden/t5_tiny.json")))[kind_]) {}
 
 T5Task GoldenT5::settings() const {
   const auto length = [&](const char* name) {

@@ -1,10 +1,10 @@
 // The facts of tests/golden/t5_tiny.* (made by tools/golden_t5.py from transformers).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "data/batch.h"
 #include "format/safetensors.h"
 #include "step/program.h"
@@ -22,7 +22,7 @@ class GoldenT5 {
   explicit GoldenT5(std::string kind);
 
   T5Task settings() const;
-  const nlohmann::json& facts() const { return facts_; }
+  const Json& facts() const { return facts_; }
   // Of this kind.
   std::vector<float> values(const std::string& name) const;
   TensorMap state() const;  // parameters alone
@@ -33,7 +33,7 @@ class GoldenT5 {
  private:
   std::string kind_;
   SafetensorsFile file_;
-  nlohmann::json facts_;
+  Json facts_;
 };
 
 }  // namespace smelt

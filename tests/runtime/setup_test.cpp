@@ -5,8 +5,8 @@
 #include <sys/file.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "runtime/plugin_setup.h"
 #include "store/descriptor.h"
 #include "store/file.h"
@@ -149,7 +149,7 @@ CommandOutput smelt_setup(const std::string& environment, const std::string& arg
 TEST(SetupCommand, ADryRunSaysWhatWouldComeAndWritesNothing) {
   const TempDir dir;
   const CommandOutput output = smelt_setup("XDG_DATA_HOME=" + dir.path(), "gpu --dry-run --json");
-  const auto plan = nlohmann::json::parse(output.text);
+  const auto plan = Json::parse(output.text);
   EXPECT_EQ(plan["folder"], dir.file("smelt/gpu"));
   EXPECT_EQ(plan["installed"], false);
   EXPECT_EQ(plan["packages"][0]["name"], "jax-cuda13-pjrt");

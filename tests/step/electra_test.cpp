@@ -30,9 +30,13 @@ struct ElectraRun {
 
 class ElectraDraws : public testing::Test {
  protected:
-  static ElectraTask settings(const std::string& name = "electra", double dropout = 0.1) {
+  // A discriminator of so many of the golden model's two layers, and a generator of one.
+  static ElectraTask settings(const std::string& name = "electra", double dropout = 0.1,
+                              std::int64_t layers = 1) {
     ElectraTask c = GoldenElectra(name).settings();
     c.settings.masks = MaskDraws::distinct;
+    c.model.num_hidden_layers = layers;
+    c.model.generator_layers = 1 / static_cast<double>(layers);
     c.model.hidden_dropout_prob = c.model.attention_probs_dropout_prob = dropout;
     return c;
   }
@@ -113,7 +117,8 @@ ElectraTask wide_electra(bool is_electric) {
   c.settings.electra_objective = !is_electric;
   c.settings.electric_objective = is_electric;
   c.model.hidden_size = 128;
-  c.model.generator_hidden_size = 1;
+  c.model.num_hidden_layers = 1;
+  c.model.generator_hidden_size = c.model.generator_layers = 1;
   c.model.initializer_range = 0.1;
   c.model.hidden_dropout_prob = c.model.attention_probs_dropout_prob = 0.1;
   return c;
@@ -127,22 +132,14 @@ TEST_F(ElectraDraws, OverMeshesThatSplitHeadsEightDevicesLearnWhatOneDoes) {
     const ElectraRun one = train(client, c, task, {}, Weights::drawn);
     EXPECT_GT(std::abs(one.reports[0][0] - one.reports[3][0]), 1e-3);
     c.devices = 8;
-    for (const char* mesh : {"data=4,tensor=2", "data=2,fsdp=2,tensor=2"}) {
-      SCOPED_TRACE(str(mesh, is_electric ? " electric" : ""));
-      const Partition split = partition_for({.mesh = mesh, .rules = "vocab=none"}, 8);
-      expect_same(train(client, c, task, split, Weights::drawn), one, 1e-5);
+    std::vector<MeshChoice> meshes{{.mesh = "data=4,tensor=2", .rules = "vocab=none"},
+                                   {.mesh = "data=2,fsdp=2,tensor=2", .rules = "vocab=none"}};
+    if (is_electric) meshes.push_back({.mesh = "data=4,fsdp=2"});
+    for (const MeshChoice& mesh : meshes) {
+      SCOPED_TRACE(str(mesh.mesh, is_electric ? " electric" : ""));
+      expect_same(train(client, c, task, partition_for(mesh, 8), Weights::drawn), one, 1e-5);
     }
   }
-}
-
-TEST_F(ElectraDraws, ElectricOverFsdpLearnsWhatOneDeviceDoes) {
-  SMELT_OPEN_CPU(client, 8);
-  TrainingConfig c = config();
-  const ElectraTask task = wide_electra(true);
-  const ElectraRun one = train(client, c, task, {}, Weights::drawn);
-  c.devices = 8;
-  const Partition split = partition_for({.mesh = "data=4,fsdp=2"}, 8);
-  expect_same(train(client, c, task, split, Weights::drawn), one, 1e-5);
 }
 
 // Picked scores would be rounded by a TPU's products: what is picked are rows of the encoder.
@@ -168,18 +165,19 @@ TEST_F(ElectraDraws, TwoTowersPickRowsBeforeTheyScoreWords) {
 TEST_F(ElectraDraws, MicroBatchesAndLayersInALoopLearnTheSame) {
   SMELT_OPEN_CPU(client, 1);
   const TrainingConfig c = config();
-  const ElectraRun whole = train(client, c);
+  const ElectraTask deep = settings("electra", 0.1, 2);
+  const ElectraRun whole = train(client, c, deep);
   TrainingConfig parts = c, loop = c;
   parts.micro_batches = 4;
-  expect_same(train(client, parts), whole);
+  expect_same(train(client, parts, deep), whole);
   SCOPED_TRACE("a loop");
   loop.compute = {.layers = Layers::scan, .save = Save::products};
-  expect_same(train(client, loop), whole);
+  expect_same(train(client, loop, deep), whole);
 }
 
 // One unit of the last place that bf16 has, 2^-8; masks are the same: their number is.
 TEST_F(ElectraDraws, InBf16TheFirstLossIsNearThatOfF32) {
-  SMELT_OPEN_CPU(client, 1);
+  SMELT_OPEN_CPU(client, 8);  // shares the f32 program with EightDevicesLearnWhatOneDoes
   TrainingConfig c = config();
   const ElectraRun exact = train(client, c);
   c.compute.dtype = DType::bf16;

@@ -93,8 +93,10 @@ void expect_parts_learn_the_same(const std::shared_ptr<const Client>& client, Tr
   expect_same_state(got.first, whole.first, kSameParts);
 }
 
+// Opens eight devices to share the programs of whole batches in the compile cache with the tests
+// above.
 TEST(MicroBatches, LearnWhatTheWholeBatchDoes) {
-  SMELT_OPEN_CPU(client, 1);
+  SMELT_OPEN_CPU(client, 8);
   const Placement one = placement_for("cpu", 1, Reduction::global);
   expect_parts_learn_the_same(client, mesh_config(1), one, 4);
   expect_parts_learn_the_same(client, as_on_a_tpu(1), one, 2);
@@ -110,8 +112,8 @@ TEST(MicroBatches, LearnWhatTheWholeBatchDoesOnReplicas) {
 
 TEST(MicroBatches, LearnWhatTheWholeBatchDoesOverAMesh) {
   SMELT_OPEN_CPU(client, 8);
-  expect_parts_learn_the_same(client, as_on_a_tpu(8), cpu_placement(kAllAxes), 4);
-  expect_parts_learn_the_same(client, mesh_config(8), mesh_placement("data=8"), 2);
+  expect_parts_learn_the_same(client, as_on_a_tpu(8), mesh_placement(kAllAxes, true), 4);
+  expect_parts_learn_the_same(client, as_on_a_tpu(8), mesh_placement("data=8"), 2);
   expect_parts_learn_the_same(client, mesh_config(8), mesh_placement("data=4,fsdp=2"), 2);
 }
 

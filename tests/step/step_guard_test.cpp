@@ -74,7 +74,7 @@ class StepGuardTest : public SmallRun {
     return out;
   }
 
-  nlohmann::json settings(const std::string& model, std::int64_t step) const {
+  Json settings(const std::string& model, std::int64_t step) const {
     return load_checkpoint(dir_.file(model), step).state;
   }
 
@@ -215,7 +215,7 @@ TEST_F(StepGuardTest, ASpikesUpdateIsLeftOut) {
   before.erase("run/losses");
   after.erase("run/losses");
   EXPECT_EQ(before, after);
-  EXPECT_EQ(settings("model", 12)["skipped_steps"], nlohmann::json({9}));
+  EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({9}));
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("train: the loss of step 9, "),
                                  HasSubstr(", is a spike: its update is left out")));
   expect_resumed_alike(run, 7, 12);
@@ -227,7 +227,7 @@ TEST_F(StepGuardTest, ARunThatGoesOnMayBeginToLookForSpikes) {
   run = line_job("model", 12, at_step(8), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::skip, .window = 4, .sigmas = 20};
   train(run);  // of whose four losses all are known before step 8
-  EXPECT_EQ(settings("model", 12)["skipped_steps"], nlohmann::json({9}));
+  EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({9}));
 }
 
 TEST_F(StepGuardTest, ARewoundRunGoesOverTheDataOfTheSpike) {
@@ -252,8 +252,7 @@ TEST_F(StepGuardTest, ARewoundRunGoesOverTheDataOfTheSpike) {
   train(run);
   EXPECT_THAT(log_.text(),
               AllOf(HasSubstr("is a spike"), HasSubstr("checkpoint-5, over 4 batches")));
-  EXPECT_EQ(settings("model", 12)["rewinds"],
-            nlohmann::json::parse(R"([{"step": 5, "batches": 4}])"));
+  EXPECT_EQ(settings("model", 12)["rewinds"], Json::parse(R"([{"step": 5, "batches": 4}])"));
   expect_resumed_alike(run, 5, 12);
   expect_resumed_alike(run, 10, 12);
 }
@@ -281,7 +280,7 @@ TEST_F(StepGuardTest, ARewindTakesWhatThereIsAndSettingsOfSpikesMayChange) {
   run.config.spikes = {.action = SpikeAction::skip, .window = 2, .sigmas = 30};
   train(run);
   EXPECT_THAT(log_.text(), HasSubstr("train.spike_action was \"none\", is \"rewind\""));
-  EXPECT_EQ(settings("model", 12)["skipped_steps"], nlohmann::json({11}));
+  EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({11}));
 }
 
 TEST(RewindTarget, IsTheLastRegularOneElseTheLast) {

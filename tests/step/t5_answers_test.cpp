@@ -7,9 +7,9 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "hlo/writer.h"
 #include "runs/golden_t5.h"
@@ -39,7 +39,7 @@ class GoldenAnswers {
       : kind_(kind),
         golden_(kind),
         file_(read_file(source_path("tests/golden/t5_answers.safetensors")), "t5_answers"),
-        facts_(nlohmann::json::parse(read_file(source_path("tests/golden/t5_answers.json")))) {
+        facts_(Json::parse(read_file(source_path("tests/golden/t5_answers.json")))) {
     const char* table = kind == "small" ? "shared/embedding" : "decoder/logits/kernel";
     state_ = golden_.state();
     state_[table] = file_.at(kind + "/words");
@@ -50,7 +50,7 @@ class GoldenAnswers {
     return tensor_values<std::int32_t>(file_.at("inputs"));
   }
   Search search(const std::string& name) const {
-    const nlohmann::json& s = facts_["searches"][name];
+    const Json& s = facts_["searches"][name];
     const std::map<std::string, EarlyStop> stops{
         {"no", EarlyStop::no}, {"yes", EarlyStop::yes}, {"never", EarlyStop::never}};
     Search out;
@@ -62,7 +62,7 @@ class GoldenAnswers {
     out.answers = s.value("answers", 1);
     return out;
   }
-  const nlohmann::json& searches() const { return facts_["searches"]; }
+  const Json& searches() const { return facts_["searches"]; }
   std::vector<std::int32_t> ids(const std::string& name) const {
     return tensor_values<std::int32_t>(file_.at(str(kind_, "/", name, "/ids")));
   }
@@ -101,7 +101,7 @@ class GoldenAnswers {
   std::string kind_;
   GoldenT5 golden_;
   SafetensorsFile file_;
-  nlohmann::json facts_;
+  Json facts_;
   TensorMap state_;
 };
 

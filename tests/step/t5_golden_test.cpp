@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, T5Golden, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
 
 TEST(T5, BucketsOfDistancesAreTransformers) {
-  const auto facts = nlohmann::json::parse(read_file(source_path("tests/golden/t5_tiny.json")));
+  const auto facts = Json::parse(read_file(source_path("tests/golden/t5_tiny.json")));
   const std::int64_t first = facts["first_distance"];
   for (const bool both : {true, false}) {
     const auto& want = facts[both ? "both" : "behind"];

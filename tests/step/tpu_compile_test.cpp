@@ -35,6 +35,10 @@ class TpuCompile : public testing::Test {
     return bert_task(bert);
   }
 
+  // For tests that compare no sizes: libtpu compiles few tokens sooner.
+  static constexpr std::int64_t kFewTokens = 32;
+  static Task short_task() { return task(kFewTokens); }
+
   static TrainingConfig config(Reduction reduction) {
     TrainingConfig c;
     c.batch_size = 16;
@@ -67,7 +71,7 @@ class TpuCompileOnEach : public TpuCompile, public testing::WithParamInterface<c
 
 TEST_P(TpuCompileOnEach, TheTrainingStepOverAMeshReusesTheMemoryOfItsState) {
   const auto program =
-      train_program(task(), config(Reduction::global), placement(Reduction::global));
+      train_program(short_task(), config(Reduction::global), placement(Reduction::global));
   EXPECT_EQ(program.placement.spread, Spread::mesh);
   const CompiledMemory memory = compile(GetParam(), program);
   EXPECT_GE(memory.alias_bytes, state_bytes(program));
@@ -75,22 +79,22 @@ TEST_P(TpuCompileOnEach, TheTrainingStepOverAMeshReusesTheMemoryOfItsState) {
 }
 
 TEST_P(TpuCompileOnEach, TheTrainingStepPerReplicaReusesTheMemoryOfItsState) {
-  const auto program =
-      train_program(task(), config(Reduction::per_replica), placement(Reduction::per_replica));
+  const auto program = train_program(short_task(), config(Reduction::per_replica),
+                                     placement(Reduction::per_replica));
   EXPECT_EQ(program.placement.spread, Spread::replicas);
   EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
 }
 
 TEST_P(TpuCompileOnEach, TheEvaluationStepCompiles) {
   const auto program =
-      eval_program(task(), 16, placement(Reduction::global), compute_for("tpu", {}));
+      eval_program(short_task(), 16, placement(Reduction::global), compute_for("tpu", {}));
   EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
 }
 
 TEST_P(TpuCompileOnEach, AClassifierCompiles) {
-  const Task bert = task();
+  const Task bert = short_task();
   ClassifyTask c{.encoder = parse_encoder("bert", bert.settings["model"], "test"),
-                 .seq_length = 128,
+                 .seq_length = kFewTokens,
                  .labels = {.problem = Problem::single_label, .names = {"a", "b", "c"}}};
   TrainingConfig of = config(Reduction::global);
   of.compute.dtype = DType::bf16;
@@ -133,7 +137,7 @@ TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsStat
   c.clip_value = 1;
   c.ema_decay = 0.99;
   c.spikes = {.action = SpikeAction::skip};
-  const auto program = train_program(task(), c, placement(Reduction::global));
+  const auto program = train_program(short_task(), c, placement(Reduction::global));
   EXPECT_GE(compile("v2:2x2", program).alias_bytes, state_bytes(program));
 }
 
@@ -196,7 +200,8 @@ class ElectraTpuCompile : public TpuCompileOnEach {
                             .embedding_size = 64,
                             .hidden_size = 128,
                             .num_hidden_layers = 2,
-                            .generator_hidden_size = 0.5}};
+                            .generator_hidden_size = 0.5},
+                  .seq_length = kFewTokens};
     c.settings.masks = masks;
     return electra_task(c);
   }
@@ -223,7 +228,8 @@ TEST_F(TpuCompile, ElectraWithTwoTowersIsSplitOverHeadsAndVocabulary) {
                             .hidden_size = 512,
                             .num_hidden_layers = 2,
                             .num_attention_heads = 8,
-                            .generator_hidden_size = 1}};
+                            .generator_hidden_size = 1},
+                  .seq_length = kFewTokens};
   two.settings.two_tower_generator = true;
   TrainingConfig c = config(Reduction::global);
   const auto program = train_program(
@@ -265,7 +271,7 @@ class JestimatorTpuCompile : public TpuCompileOnEach {
 };
 
 TEST_P(JestimatorTpuCompile, TheTrainingStepOfEachVariantReusesTheMemoryOfItsState) {
-  for (const char* variant : {"rope", "bert_rpe"}) training(jestimator(variant), 64);
+  for (const char* variant : {"rope", "bert_rpe"}) training(jestimator(variant, 64, 1000), 64);
 }
 
 // 1024 tokens of 32000 words are 125 MB of scores on a device.
@@ -287,7 +293,7 @@ INSTANTIATE_TEST_SUITE_P(Topologies, JestimatorTpuCompile, testing::Values("v2:2
 // ---- T5: two stacks in a loop each, of which one reads what the other gives ----
 
 Task t5(bool gated) {
-  T5Task c{.inputs_length = 128, .targets_length = 32};
+  T5Task c{.inputs_length = 32, .targets_length = 16};
   c.model.vocab_size = 1024;
   c.model.d_model = c.model.d_ff = 256;
   c.model.num_layers = 2;

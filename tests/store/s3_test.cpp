@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/error.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -50,42 +52,26 @@ class S3Test : public testing::Test {
   std::unique_ptr<ServerProcess> server_;
 };
 
-TEST_F(S3Test, WhatIsWrittenIsReadBack) { expect_round_trips(at("")); }
+// In one test, since the emulator takes seconds to start.
+TEST_F(S3Test, DoesWhatEveryObjectStoreMustDo) {
+  const std::pair<const char*, std::function<void()>> kParts[] = {
+      {"what is written is read back", [&] { expect_round_trips(at("")); }},
+      {"any range is read from any thread", [&] { expect_ranged_reads(at("ranges")); }},
+      {"lists and patterns are the originals'", [&] { expect_patterns(at("patterns")); }},
+      {"folders are listed and removed", [&] { expect_folders(at("folders")); }},
+      {"nothing is seen without commit", [&] { expect_nothing_without_commit(at("commit")); }}};
+  for (const auto& [name, expect] : kParts) {
+    SCOPED_TRACE(name);
+    expect();
+  }
+}
 
-TEST_F(S3Test, AnyRangeIsReadFromAnyThread) { expect_ranged_reads(at("data")); }
-
-TEST_F(S3Test, ListsAndPatternsAreThoseOfTheOriginals) { expect_patterns(at("data")); }
-
-TEST_F(S3Test, FoldersAreListedAndRemoved) { expect_folders(at("data")); }
-
-TEST_F(S3Test, OfAFolderOnlyWhatIsInItIsListed) {
+TEST_F(S3Test, ListsOnlyWhatIsInAFolderAndNamesWhatIsMissing) {
   write_file(at("data/far/below/x"), "");
   write_file(at("data/y"), "");
   EXPECT_EQ(list_folder(at("data")), (std::vector<std::string>{"far", "y"}));
   EXPECT_THAT(read_file(dir_.file("log")),
               HasSubstr("GET /bucket?delimiter=/&list-type=2&max-keys=1000&prefix=data/ "));
-}
-
-TEST_F(S3Test, NothingIsSeenWithoutCommit) { expect_nothing_without_commit(at("data")); }
-
-TEST_F(S3Test, AmazonsClientReadsWhatIsWrittenInParts) {
-  const std::string bytes = test_bytes((25 << 20) + 3, 3);
-  write_file(at("big/one"), bytes);
-  EXPECT_EQ(client("list"), str("big/one ", bytes.size(), "\n"));
-  client(str("get big/one ", dir_.file("got")));
-  EXPECT_TRUE(read_file(dir_.file("got")) == bytes);
-}
-
-TEST_F(S3Test, AnObjectOfMorePartsThanThereMayBeIsRefused) {
-  EXPECT_EQ(most_object_bytes("s3://bucket/x"), std::uint64_t{10000} * (10 << 20));
-  RemoteWriter writer(at("big"), 3);
-  writer.write("abc");
-  EXPECT_THAT(message_of([&] { writer.write("d"); }),
-              HasSubstr("more bytes than an object there may have, written in parts\n  hint: cut "
-                        "the data into several files, for examples by --shards"));
-}
-
-TEST_F(S3Test, WhatIsMissingIsNamed) {
   EXPECT_THAT(
       message_of([&] { read_file(at("dir/x")); }),
       HasSubstr(
@@ -96,6 +82,20 @@ TEST_F(S3Test, WhatIsMissingIsNamed) {
   EXPECT_THAT(message_of([&] { write_file(at("x", "other"), ""); }),
               HasSubstr("write: s3://other/x: there is no bucket 'other'"));
   EXPECT_THROW(read_file(at("x", "other")), UsageError);
+}
+
+TEST_F(S3Test, WritesInPartsWhatAmazonsClientReadsAndRefusesTooManyParts) {
+  const std::string bytes = test_bytes((25 << 20) + 3, 3);
+  write_file(at("big/one"), bytes);
+  EXPECT_EQ(client("list"), str("big/one ", bytes.size(), "\n"));
+  client(str("get big/one ", dir_.file("got")));
+  EXPECT_TRUE(read_file(dir_.file("got")) == bytes);
+  EXPECT_EQ(most_object_bytes("s3://bucket/x"), std::uint64_t{10000} * (10 << 20));
+  RemoteWriter writer(at("big"), 3);
+  writer.write("abc");
+  EXPECT_THAT(message_of([&] { writer.write("d"); }),
+              HasSubstr("more bytes than an object there may have, written in parts\n  hint: cut "
+                        "the data into several files, for examples by --shards"));
 }
 
 TEST_F(S3Test, TheEndpointAndRegionOfTheEnvironmentAreUsed) {

@@ -1,5 +1,9 @@
 #include "support/sha256.h"
 
+// Tests hash hundreds of megabytes.
+#pragma GCC optimize("O2")
+
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -44,7 +48,8 @@ void add_block(std::string_view block, const Words& constants, Words& hash) {
     const auto s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
-  Words v = hash;
+  std::array<std::uint32_t, 8> v;
+  std::ranges::copy(hash, v.begin());
   for (std::size_t i = 0; i < 64; ++i) {
     const auto s1 = std::rotr(v[4], 6) ^ std::rotr(v[4], 11) ^ std::rotr(v[4], 25);
     const auto s0 = std::rotr(v[0], 2) ^ std::rotr(v[0], 13) ^ std::rotr(v[0], 22);

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 #include "text/document_files.h"
@@ -51,7 +51,7 @@ TEST_F(Documents, AreTheSameInEveryFormat) {
       "\xC3\xA9t\xC3\xA9.\"\n3,Last.";
   for (const std::size_t i : {0, 1, 3}) {
     text += rows[i] + "\n\n";
-    jsonl += nlohmann::json{{"n", i}, {"body", rows[i]}}.dump() + "\n\n";
+    jsonl += Json{{"n", i}, {"body", rows[i]}}.dump() + "\n\n";
   }
   DocumentOptions options = from("");
   options.format.field = "body";

@@ -78,11 +78,11 @@ TEST(OriginalTokenizer, GivesTheSameIdsWhenRunNow) {
   vocabulary.save(dir.file("vocab.txt"));
   Words texts;
   for (const std::string& name : scripts.names())
-    std::ranges::copy(scripts.lines(name, 77, 30'000), std::back_inserter(texts));
+    std::ranges::copy(scripts.lines(name, 77, 10'000), std::back_inserter(texts));
   Draw draw(78);
-  for (int i = 0; i < 30'000; ++i) texts.push_back(scripts.random_string(draw));
+  for (int i = 0; i < 10'000; ++i) texts.push_back(scripts.random_string(draw));
   std::string lines;
-  for (const std::string& text : texts) lines += nlohmann::json(text).dump() + "\n";
+  for (const std::string& text : texts) lines += Json(text).dump() + "\n";
   write_file(dir.file("texts.jsonl"), lines);
   const CommandOutput output =
       run_command(str(oracle_python(), " ", source_path("tests/tokenize/original_ids.py"), " ",

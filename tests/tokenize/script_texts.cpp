@@ -29,7 +29,7 @@ std::uint64_t Draw::below(std::uint64_t count) {
 }
 
 ScriptTexts::ScriptTexts()
-    : golden_(nlohmann::ordered_json::parse(read_file(source_path("tests/golden/scripts.json")))),
+    : golden_(OrderedJson::parse(read_file(source_path("tests/golden/scripts.json")))),
       separators_(golden_["separators"]),
       random_ranges_(golden_["random_ranges"]) {}
 

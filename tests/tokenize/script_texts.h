@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/json.h"
 
 namespace smelt {
 
@@ -23,7 +24,7 @@ class ScriptTexts {
  public:
   ScriptTexts();
 
-  const nlohmann::ordered_json& golden() const { return golden_; }
+  const OrderedJson& golden() const { return golden_; }
   std::vector<std::string> names() const;
   // Lines of words of that script and of random letters of its blocks, of `bytes` bytes or a little
   // more.
@@ -40,7 +41,7 @@ class ScriptTexts {
   };
   std::string line(Draw& draw, const Script& script) const;
 
-  nlohmann::ordered_json golden_;
+  OrderedJson golden_;
   std::vector<std::string> separators_;
   Ranges random_ranges_;
 };

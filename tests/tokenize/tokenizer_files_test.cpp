@@ -21,7 +21,6 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using Ids = std::vector<std::int32_t>;
@@ -52,17 +51,17 @@ class TokenizerFile : public testing::Test {
     return file(name, "[UNK]\na\nA\n##b\né\n");
   }
   // The lines that a script of tests/tokenize prints as JSON into `out`, from these texts.
-  std::vector<json> oracle(const std::string& script, const std::string& argument,
+  std::vector<Json> oracle(const std::string& script, const std::string& argument,
                            const Words& texts) {
     std::string lines;
-    for (const std::string& text : texts) lines += json(text).dump() + "\n";
+    for (const std::string& text : texts) lines += Json(text).dump() + "\n";
     const CommandOutput output =
         run_command(str(oracle_python(), " ", source_path("tests/tokenize/" + script), " ",
                         argument, " ", file("texts.jsonl", lines), " ", dir_.file("out")));
     EXPECT_EQ(output.status, 0) << output.text;
-    std::vector<json> results;
+    std::vector<Json> results;
     std::ifstream in(dir_.file("out"));
-    for (std::string line; std::getline(in, line);) results.push_back(json::parse(line));
+    for (std::string line; std::getline(in, line);) results.push_back(Json::parse(line));
     return results;
   }
   TempDir dir_;
@@ -172,10 +171,10 @@ TEST_F(TokenizerFile, APieceContinuesAWordByThePrefixOfItsVocabulary) {
 }
 
 TEST_F(TokenizerFile, ATokenizerJsonOfAnotherKindIsRefused) {
-  const json good = json::parse(tokenizer_json(Vocabulary({"[UNK]", "[CLS]", "[SEP]"}), {}));
-  const auto refusal = [&](const char* pointer, const json& value) {
-    json changed = good;
-    changed[json::json_pointer(pointer)] = value;
+  const Json good = Json::parse(tokenizer_json(Vocabulary({"[UNK]", "[CLS]", "[SEP]"}), {}));
+  const auto refusal = [&](const char* pointer, const Json& value) {
+    Json changed = good;
+    changed.set(pointer, value);
     return usage_error([&] { BertTokenizer::load(file("t.json", changed.dump()), {}); });
   };
   EXPECT_EQ(refusal("/version", "2"), "no UsageError");
@@ -294,14 +293,14 @@ TEST_F(TokenizerFile, HuggingFaceGivesTheSameIdsWithTheTokenizerJsonThatIsWritte
   ASSERT_EQ(read.size(), texts.size() + 1);
   const std::int32_t cls = vocabulary.id("[CLS]"), sep = vocabulary.id("[SEP]"),
                      a = vocabulary.id("a"), b = vocabulary.id("b");
-  EXPECT_EQ(written[0]["ids"], json({cls, a, sep, b, sep}));
-  EXPECT_EQ(written[0]["types"], json({0, 0, 0, 1, 1}));
+  EXPECT_EQ(written[0]["ids"], Json({cls, a, sep, b, sep}));
+  EXPECT_EQ(written[0]["types"], Json({0, 0, 0, 1, 1}));
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    ASSERT_EQ(json(with_written.encode(texts[i])), written[i + 1]["ids"])
+    ASSERT_EQ(Json(with_written.encode(texts[i])), written[i + 1]["ids"])
         << testing::PrintToString(texts[i]);
-    ASSERT_EQ(json(with_read.encode(texts[i])), read[i + 1]["ids"])
+    ASSERT_EQ(Json(with_read.encode(texts[i])), read[i + 1]["ids"])
         << testing::PrintToString(texts[i]);
-    json offsets = json::array();
+    Json offsets = Json::array();
     for (const TokenSpan& span : in_characters(texts[i], with_read.encode_with_offsets(texts[i])))
       offsets.push_back({span.begin, span.end});
     ASSERT_EQ(offsets, read[i + 1]["offsets"]) << testing::PrintToString(texts[i]);
@@ -320,7 +319,7 @@ TEST_F(TokenizerFile, SentencePieceModelsGiveTheIdsOfGooglesPackage) {
     const auto tokenizer = load_tokenizer(dir_.file("out.model"), {});
     EXPECT_EQ(tokenizer->size(), 1500);
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      json ids, offsets;
+      Json ids, offsets;
       for (const TokenSpan& span : tokenizer->encode_with_offsets(texts[i])) {
         if (span.id != tokenizer->unknown()) {
           ASSERT_EQ(tokenizer->token(span.id), expected[i]["pieces"][ids.size()]);
@@ -332,7 +331,7 @@ TEST_F(TokenizerFile, SentencePieceModelsGiveTheIdsOfGooglesPackage) {
       ASSERT_EQ(offsets, expected[i]["offsets"]) << texts[i];
       Ids encoded;
       tokenizer->encode(texts[i], encoded);
-      ASSERT_EQ(json(encoded), expected[i]["ids"]) << texts[i];
+      ASSERT_EQ(Json(encoded), expected[i]["ids"]) << texts[i];
       ASSERT_EQ(tokenizer->decode(encoded), expected[i]["text"]) << texts[i];
     }
   }

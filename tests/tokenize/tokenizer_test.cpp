@@ -1,8 +1,7 @@
 // The tokenizer against the original program's tokens (tools/golden_tokens.py) and slow twins.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/philox.h"
 #include "store/file.h"
 #include "support/paths.h"
@@ -16,9 +15,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const nlohmann::json& golden() {
+const Json& golden() {
   static const auto json =
-      nlohmann::json::parse(read_file(source_path("tests/golden/tokens.json")));
+      Json::parse(read_file(source_path("tests/golden/tokens.json")));
   return json;
 }
 

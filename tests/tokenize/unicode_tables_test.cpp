@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "store/file.h"
 #include "support/paths.h"
 #include "support/sha256.h"
@@ -15,8 +15,8 @@
 namespace smelt {
 namespace {
 
-nlohmann::json golden(const char* key) {
-  return nlohmann::json::parse(read_file(source_path("tests/golden/tokens.json")))[key];
+Json golden(const char* key) {
+  return Json::parse(read_file(source_path("tests/golden/tokens.json")))[key];
 }
 
 // golden_tokens.py: joined_words
@@ -45,7 +45,7 @@ void for_each_string(const std::vector<std::string>& letters, int longest,
 }
 
 TEST(BasicTokenizer, TreatsEveryCodePointOfUnicode14AsTheOriginal) {
-  const nlohmann::json hashes = golden("code_points");
+  const Json hashes = golden("code_points");
   std::size_t blocks = 0;
   for (char32_t block = 0; block < 0x110000; block += 0x1000) {
     std::string words;

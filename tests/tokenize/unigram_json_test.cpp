@@ -5,9 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "store/file.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -16,17 +15,16 @@
 namespace smelt {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-json added(int id, const char* text, bool special = true) {
+Json added(int id, const char* text, bool special = true) {
   return {{"id", id}, {"content", text}, {"special", special}};
 }
 
-json piece(const char* text, double score = 0) { return json::array({text, score}); }
+Json piece(const char* text, double score = 0) { return Json::array({text, score}); }
 
-json small() {
+Json small() {
   return {{"added_tokens",
            {added(0, "<pad>"), added(1, "</s>"), added(2, "<unk>"), added(7, "<extra_id_1>"),
             added(8, "<extra_id_0>")}},
@@ -39,23 +37,23 @@ json small() {
           {"model",
            {{"type", "Unigram"},
             {"unk_id", 2},
-            {"vocab", json::array({piece("<pad>"), piece("</s>"), piece("<unk>"), piece("▁a", -1),
+            {"vocab", Json::array({piece("<pad>"), piece("</s>"), piece("<unk>"), piece("▁a", -1),
                                    piece("▁", -2), piece("b", -3), piece("ab", -2.5),
                                    piece("<extra_id_1>"), piece("<extra_id_0>")})}}}};
 }
 
 class UnigramJsonFile : public testing::Test {
  protected:
-  std::unique_ptr<Tokenizer> load(const json& file) const {
+  std::unique_ptr<Tokenizer> load(const Json& file) const {
     write_file(dir_.file("tokenizer.json"), file.dump());
     return load_tokenizer(dir_.file("tokenizer.json"), {});
   }
-  std::vector<std::int32_t> ids(const json& file, std::string_view text) const {
+  std::vector<std::int32_t> ids(const Json& file, std::string_view text) const {
     std::vector<std::int32_t> out;
     load(file)->encode(text, out);
     return out;
   }
-  static std::string refusal(const json& file) {
+  static std::string refusal(const Json& file) {
     return error_of<UsageError>([&] { parse_unigram_json(file.dump(), "t.json"); });
   }
 
@@ -74,7 +72,7 @@ TEST_F(UnigramJsonFile, IsTheModelOfItsPiecesWithoutTheSentinelsBehindThem) {
 }
 
 TEST_F(UnigramJsonFile, SpacesAreAsItsStepsLeaveThem) {
-  json file = small();
+  Json file = small();
   file["pre_tokenizer"] = {
       {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "never"}};
   EXPECT_THAT(ids(file, "ab  b"), ElementsAre(6, 4, 4, 5));
@@ -90,11 +88,11 @@ TEST_F(UnigramJsonFile, SpacesAreAsItsStepsLeaveThem) {
 
 // What transformers 4.57 tokenizes by the same files.
 TEST_F(UnigramJsonFile, PartsBehindSentinelsBeginWithASpaceWhereItsStepsSaySo) {
-  const auto signs = [](const json& file) {
+  const auto signs = [](const Json& file) {
     const SpaceSigns s = parse_unigram_json(file.dump(), "t").signs;
     return std::vector<int>{s.at_begin, s.behind_sentinels, s.of_spaces};
   };
-  json file = small();
+  Json file = small();
   EXPECT_THAT(signs(file), ElementsAre(1, 1, 0));
   const auto steps = [&](const char* scheme, bool strip_left) {
     file["pre_tokenizer"] = {
@@ -113,9 +111,9 @@ TEST_F(UnigramJsonFile, PartsBehindSentinelsBeginWithASpaceWhereItsStepsSaySo) {
 }
 
 TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
-  const auto with = [](const char* pointer, const json& value) {
-    json file = small();
-    file[json::json_pointer(pointer)] = value;
+  const auto with = [](const char* pointer, const Json& value) {
+    Json file = small();
+    file.set(pointer, value);
     return refusal(file);
   };
   EXPECT_THAT(error_of<UsageError>([] { parse_unigram_json("{", "t.json"); }),
@@ -152,7 +150,7 @@ TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
 
 // T5's descend: others would be said by each other's ids.
 TEST_F(UnigramJsonFile, SentinelsThatDoNotDescendAreRefused) {
-  json file = small();
+  Json file = small();
   file["model"]["vocab"].erase(8);
   file["model"]["vocab"].erase(7);
   EXPECT_EQ(parse_unigram_json(file.dump(), "t").extra_ids, 2);

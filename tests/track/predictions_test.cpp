@@ -89,7 +89,7 @@ TEST_F(Predictions, OfSeveralRunsStandInOneTable) {
 }
 
 TEST_F(Predictions, RowsAreShownBySplit) {
-  const std::string html = row_overview_html(nlohmann::json::parse(
+  const std::string html = row_overview_html(Json::parse(
       R"({"splits": [{"split": "train", "rows": 5, "left_out": 1, "labels": {"<x>": 4, "y": 1},
           "lengths": {"unit": "words", "median": 3, "p99": 9, "longest": 9}, "same_text": 2},
          {"split": "test", "rows": 1, "labels": {"y": 1}}], "findings": ["2 rows & more"]})"));
@@ -97,7 +97,7 @@ TEST_F(Predictions, RowsAreShownBySplit) {
   EXPECT_THAT(html, HasSubstr("<li>2 rows &amp; more</li>"));
   EXPECT_THAT(html, HasSubstr("<td>&lt;x&gt;</td><td class=\"number\">4</td>"
                               "<td class=\"number\">0</td>"));
-  EXPECT_EQ(row_overview_html(nlohmann::json("x")), "");
+  EXPECT_EQ(row_overview_html(Json("x")), "");
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST_F(RunLogTest, MfuIsOperationsOverSecondsAndThePeakOfAllDevices) {
              .devices = 4,
              .device_kind = "TPU v3",
              .products = DType::bf16,
-             .settings = nlohmann::json::object(),
+             .settings = Json::object(),
              .data = {}},
             layout);
   log.ready();

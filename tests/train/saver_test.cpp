@@ -6,10 +6,10 @@
 #include <csignal>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "runs/small_run.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -50,10 +50,10 @@ class SaverTest : public SmallRun {
   std::vector<std::int64_t> steps(const std::string& folder) const {
     return checkpoint_steps(dir_.file(folder));
   }
-  nlohmann::json settings(const std::string& folder, std::int64_t step) const {
+  Json settings(const std::string& folder, std::int64_t step) const {
     return checkpoint_state(committed_path(dir_.file(folder), step));
   }
-  void save_as_best(std::int64_t step, const nlohmann::json& score) const {
+  void save_as_best(std::int64_t step, const Json& score) const {
     save_checkpoint(dir_.file("model/best"), step, {}, {{"score", score}});
   }
   bool is_shared(const std::string& a, const std::string& b) const {
@@ -117,7 +117,7 @@ TEST_F(SaverTest, TheNewestTheMultiplesAndTheBestAreKept) {
   EXPECT_THAT(steps("model/save"), ElementsAre(4, 8, 12));
   EXPECT_THAT(steps("model/best"), ElementsAre(best));
   const auto score = settings("model/best", best)["score"];
-  EXPECT_EQ(score, nlohmann::json({{"name", "masked_lm_loss"}, {"value", least}}));
+  EXPECT_EQ(score, Json({{"name", "masked_lm_loss"}, {"value", least}}));
   EXPECT_EQ(state("model/save", 12), state("model", 12));
 }
 
@@ -215,7 +215,7 @@ TEST_F(SaverTest, ABestOfAnEarlierVersionCounts) {
   TrainJob run = best_job("model", 3);
   run.keep_best = "masked_lm_accuracy";
   train(run);
-  save_checkpoint(dir_.file("model/best"), 3, {}, nlohmann::json::object());
+  save_checkpoint(dir_.file("model/best"), 3, {}, Json::object());
   write_file(score, told(3));
   run.config.schedule.total_steps = 6;
   train(run);

@@ -225,8 +225,8 @@ TEST_F(TrainerTest, ACheckpointOfOtherDataIsRefused) {
 // What the description beside the data says, changed by `change`.
 TEST_F(TrainerTest, DataThatAreNotAsDescribedAreRefused) {
   const std::string path = dir_.file("train.tfrecord.json"), before = read_file(path);
-  const auto refusal = [&](const std::function<void(nlohmann::json&)>& change) {
-    nlohmann::json description = nlohmann::json::parse(before);
+  const auto refusal = [&](const std::function<void(Json&)>& change) {
+    Json description = Json::parse(before);
     change(description);
     write_file(path, description.dump());
     TrainJob one = job("model", 0);
