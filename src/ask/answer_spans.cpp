@@ -105,8 +105,7 @@ std::vector<FoundAnswer> find_answers(Classifier& classifier,
   return out;
 }
 
-OrderedJson answer_json(const TextQuestion& q, const FoundAnswer& found,
-                                   bool may_have_none) {
+OrderedJson answer_json(const TextQuestion& q, const FoundAnswer& found, bool may_have_none) {
   OrderedJson out;
   if (!q.id.empty()) out["id"] = q.id;
   out["question"] = q.question;

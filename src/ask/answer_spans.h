@@ -35,7 +35,6 @@ std::vector<FoundAnswer> find_answers(Classifier& classifier,
 // {"id", "question", "context", "label": [right answers], "prediction", "probability", "begin",
 // "end" (characters; of an answer)}, and "no_answer" where there may be none; without an id or a
 // label where there is none.
-OrderedJson answer_json(const TextQuestion& question, const FoundAnswer& found,
-                                   bool may_have_none);
+OrderedJson answer_json(const TextQuestion& question, const FoundAnswer& found, bool may_have_none);
 
 }  // namespace smelt

@@ -21,7 +21,7 @@ struct DetectJob {
   // The model's probabilities for sequences of S tokens: features input_ids, input_mask and
   // segment_ids (tasks/electra_task.h).
   std::function<Prediction(std::int64_t S)> replaced;
-  Json model;           // the settings that the checkpoint's model must have; null: any
+  Json model;                     // the settings that the checkpoint's model must have; null: any
   std::int64_t max_tokens = 512;  // the model's positions
   std::string device = "cpu";
   bool exact_products = false;  // HloForm::exact_products

@@ -51,8 +51,8 @@ Evaluation evaluate(const EvaluateJob& job) {
     return evaluator.of_given(job.init);
   }
   const TrainedModel model =
-      load_trained_model("eval", job.model_dir, job.task.settings.value("model", Json()),
-                         job.vocab, job.averaged, job.fields);
+      load_trained_model("eval", job.model_dir, job.task.settings.value("model", Json()), job.vocab,
+                         job.averaged, job.fields);
   const Evaluator evaluator(job);
   evaluator.scorer().announce();
   return evaluator(model);

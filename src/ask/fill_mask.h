@@ -29,7 +29,7 @@ struct FillMaskJob {
   // The model's guesses for sequences of S tokens with P masks: features input_ids, input_mask,
   // segment_ids and masked_lm_positions (tasks/bert_task.h).
   std::function<Prediction(std::int64_t S, std::int64_t P, std::int64_t top)> guesses;
-  Json model;           // the settings that the checkpoint's model must have; null: any
+  Json model;                     // the settings that the checkpoint's model must have; null: any
   std::int64_t max_tokens = 512;  // the model's positions
   std::int64_t vocab_size = 0;    // the model's
   bool framed = true;             // [CLS] before a text and [SEP] after it

@@ -50,7 +50,7 @@ std::size_t Generator::next_batch(std::span<const std::vector<std::int32_t>> lef
     if (kept <= memory) {
       if (count < asked && !std::exchange(told_of_memory_, true))
         log_info("generate: {} at a time, as {} do not fit into the machine's memory",
-                     counted(count, "text"), asked);
+                 counted(count, "text"), asked);
       return count;
     }
     if (count == 1)

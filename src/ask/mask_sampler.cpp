@@ -1,6 +1,5 @@
 #include "ask/mask_sampler.h"
 
-
 #include "base/figures.h"
 #include "base/str.h"
 

@@ -115,9 +115,9 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* w
 void Scorer::announce() const {
   const auto all = static_cast<std::uint64_t>(examples());
   log_info("eval: {} {}, in {} of {}",
-               all > source_->size() ? str(all, " times one of the") : str(all, " of the"),
-               counted(source_->size(), "example"), counted(batches_, "batch", "batches"),
-               held_out_.batch_size);
+           all > source_->size() ? str(all, " times one of the") : str(all, " of the"),
+           counted(source_->size(), "example"), counted(batches_, "batch", "batches"),
+           held_out_.batch_size);
 }
 
 void Scorer::read() const {

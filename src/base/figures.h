@@ -13,12 +13,12 @@ double share(Part part, Whole whole) {  // 0 of nothing
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string rounded(double value, int digits);      // "%.*f"
-std::string scientific(double value, int digits);   // "%.*e"
-std::string significant(double value, int digits);  // "%.*g"
-std::string hex(std::uint64_t value, int digits = 1);  // lower case, with leading zeros
-std::string padded(std::string_view text, std::size_t width);  // with spaces behind it
-std::string percent(double share);  // "12.3 %"
+std::string rounded(double value, int digits);                 // "%.*f"
+std::string scientific(double value, int digits);              // "%.*e"
+std::string significant(double value, int digits);             // "%.*g"
+std::string hex(std::uint64_t value, int digits = 1);          // lower case, with leading zeros
+std::string padded(std::string_view text, std::size_t width);  // with trailing spaces
+std::string percent(double share);                             // "12.3 %"
 // With as many digits as an f32 has: shorter lines.
 double to_f32_digits(double value);
 

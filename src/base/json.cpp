@@ -10,31 +10,61 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kMostDepth = 512;  // values are copied and destroyed by recursion
+// Maximum nesting. Copying and destroying a value recurses once per level, so deeper values could
+// overflow the stack.
+constexpr std::size_t kMaxDepth = 512;
 
 const char* name_of(JsonType type) {
   switch (type) {
-    case JsonType::null: return "null";
-    case JsonType::boolean: return "boolean";
-    case JsonType::string: return "string";
-    case JsonType::array: return "array";
-    case JsonType::object: return "object";
-    case JsonType::discarded: return "discarded";
-    default: return "number";
+    case JsonType::null:
+      return "null";
+    case JsonType::boolean:
+      return "boolean";
+    case JsonType::string:
+      return "string";
+    case JsonType::array:
+      return "array";
+    case JsonType::object:
+      return "object";
+    case JsonType::discarded:
+      return "discarded";
+    default:
+      return "number";
   }
 }
 
 // Orders types that are not compared by value.
 int rank(JsonType type) {
   switch (type) {
-    case JsonType::null: return 0;
-    case JsonType::boolean: return 1;
-    case JsonType::object: return 3;
-    case JsonType::array: return 4;
-    case JsonType::string: return 5;
-    case JsonType::discarded: return 6;
-    default: return 2;  // numbers
+    case JsonType::null:
+      return 0;
+    case JsonType::boolean:
+      return 1;
+    case JsonType::object:
+      return 3;
+    case JsonType::array:
+      return 4;
+    case JsonType::string:
+      return 5;
+    case JsonType::discarded:
+      return 6;
+    default:
+      return 2;  // numbers
   }
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t i = 0; (i = text.find(from, i)) != std::string::npos; i += to.size())
+    text.replace(i, from.size(), to);
+  return text;
+}
+
+// Escape and unescape a key of a JSON pointer (RFC 6901, section 3).
+std::string escaped(std::string_view key) {
+  return replaced(replaced(std::string(key), "~", "~0"), "/", "~1");
+}
+std::string unescaped(std::string_view key) {
+  return replaced(replaced(std::string(key), "~1", "/"), "~0", "~");
 }
 
 bool is_integer(JsonType type) {
@@ -57,9 +87,8 @@ struct BasicJson<kSorted>::Object {
     if constexpr (kSorted)
       return members.find(key);
     else
-      return std::ranges::find(members, key, [](const auto& member) -> const std::string& {
-        return member.first;
-      });
+      return std::ranges::find(
+          members, key, [](const auto& member) -> const std::string& { return member.first; });
   }
   BasicJson& at(std::string_view key) {  // adds null
     if (const auto found = find(key); found != members.end()) return found->second;
@@ -77,13 +106,13 @@ struct BasicJson<kSorted>::Object {
   static Position unpacked(void* at) { return std::bit_cast<Position>(at); }
 };
 
-// Makes a value of what the parser finds.
+// SAX handler that builds a value from nlohmann's parse events.
 template <bool kSorted>
 class BasicJson<kSorted>::Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   Builder(BasicJson& root, const OnRepeatedKey& repeated) : root_(root), repeated_(repeated) {}
 
-  // Thrown instead of JsonParseError where the text itself is not at fault.
+  // Whether parsing failed because a number does not fit in a double.
   bool out_of_range() const { return out_of_range_; }
   bool too_deep() const { return too_deep_; }
   std::size_t byte() const { return byte_; }
@@ -131,7 +160,7 @@ class BasicJson<kSorted>::Builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool open(JsonType type) {
-    too_deep_ = open_.size() >= kMostDepth;
+    too_deep_ = open_.size() >= kMaxDepth;
     if (too_deep_) return false;
     open_.push_back(put(BasicJson(type)));
     return true;
@@ -157,17 +186,33 @@ class BasicJson<kSorted>::Printer {
 
   void print(const BasicJson& json, std::size_t depth = 0) {
     switch (json.type_) {
-      case JsonType::null: out += "null"; break;
-      case JsonType::boolean: out += json.value_.boolean ? "true" : "false"; break;
-      case JsonType::signed_integer: out += std::to_string(json.value_.integer); break;
+      case JsonType::null:
+        out += "null";
+        break;
+      case JsonType::boolean:
+        out += json.value_.boolean ? "true" : "false";
+        break;
+      case JsonType::signed_integer:
+        out += std::to_string(json.value_.integer);
+        break;
       case JsonType::unsigned_integer:
         out += std::to_string(static_cast<std::uint64_t>(json.value_.integer));
         break;
-      case JsonType::real: out += nlohmann::json(json.value_.real).dump(); break;
-      case JsonType::string: print(*json.value_.string); break;
-      case JsonType::array: print_array(json, depth + 1); break;
-      case JsonType::object: print_object(json, depth + 1); break;
-      case JsonType::discarded: out += "<discarded>"; break;
+      case JsonType::real:
+        out += nlohmann::json(json.value_.real).dump();
+        break;
+      case JsonType::string:
+        print(*json.value_.string);
+        break;
+      case JsonType::array:
+        print_array(json, depth + 1);
+        break;
+      case JsonType::object:
+        print_object(json, depth + 1);
+        break;
+      case JsonType::discarded:
+        out += "<discarded>";
+        break;
     }
   }
 
@@ -227,10 +272,17 @@ class BasicJson<kSorted>::Printer {
 template <bool kSorted>
 BasicJson<kSorted>::BasicJson(JsonType type) : type_(type) {
   switch (type) {
-    case JsonType::string: value_.string = new std::string; break;
-    case JsonType::array: value_.array = new Array; break;
-    case JsonType::object: value_.object = new Object; break;
-    default: break;
+    case JsonType::string:
+      value_.string = new std::string;
+      break;
+    case JsonType::array:
+      value_.array = new Array;
+      break;
+    case JsonType::object:
+      value_.object = new Object;
+      break;
+    default:
+      break;
   }
 }
 
@@ -269,7 +321,7 @@ BasicJson<kSorted> BasicJson<kSorted>::object(std::initializer_list<Init> list) 
   for (const Init& one : list) {
     BasicJson member = one.take();
     if (!member.is_array() || member.size() != 2 || !member.value_.array->front().is_string())
-      throw JsonError("an object was made of something else than pairs of a key and a value");
+      throw JsonError("JSON: object(): expected {key, value} pairs whose key is a string");
     out.emplace(member.value_.array->front().string(), std::move(member.value_.array->back()));
   }
   return out;
@@ -286,19 +338,32 @@ BasicJson<kSorted> BasicJson<kSorted>::array(std::initializer_list<Init> list) {
 template <bool kSorted>
 BasicJson<kSorted>::BasicJson(const BasicJson& other) : type_(other.type_), value_(other.value_) {
   switch (type_) {
-    case JsonType::string: value_.string = new std::string(*other.value_.string); break;
-    case JsonType::array: value_.array = new Array(*other.value_.array); break;
-    case JsonType::object: value_.object = new Object(*other.value_.object); break;
-    default: break;
+    case JsonType::string:
+      value_.string = new std::string(*other.value_.string);
+      break;
+    case JsonType::array:
+      value_.array = new Array(*other.value_.array);
+      break;
+    case JsonType::object:
+      value_.object = new Object(*other.value_.object);
+      break;
+    default:
+      break;
   }
 }
 
 template <bool kSorted>
 BasicJson<kSorted>::BasicJson(const BasicJson<!kSorted>& other) : BasicJson(other.type_) {
   switch (type_) {
-    case JsonType::boolean: value_.boolean = other.value_.boolean; break;
-    case JsonType::real: value_.real = other.value_.real; break;
-    case JsonType::string: *value_.string = *other.value_.string; break;
+    case JsonType::boolean:
+      value_.boolean = other.value_.boolean;
+      break;
+    case JsonType::real:
+      value_.real = other.value_.real;
+      break;
+    case JsonType::string:
+      *value_.string = *other.value_.string;
+      break;
     case JsonType::array:
       for (const auto& element : *other.value_.array) value_.array->emplace_back(element);
       break;
@@ -306,17 +371,26 @@ BasicJson<kSorted>::BasicJson(const BasicJson<!kSorted>& other) : BasicJson(othe
       for (const auto& [key, value] : other.value_.object->members)
         value_.object->at(key) = BasicJson(value);
       break;
-    default: value_.integer = other.value_.integer; break;
+    default:
+      value_.integer = other.value_.integer;
+      break;
   }
 }
 
 template <bool kSorted>
 void BasicJson<kSorted>::destroy() {
   switch (type_) {
-    case JsonType::string: delete value_.string; break;
-    case JsonType::array: delete value_.array; break;
-    case JsonType::object: delete value_.object; break;
-    default: break;
+    case JsonType::string:
+      delete value_.string;
+      break;
+    case JsonType::array:
+      delete value_.array;
+      break;
+    case JsonType::object:
+      delete value_.object;
+      break;
+    default:
+      break;
   }
 }
 
@@ -328,7 +402,7 @@ BasicJson<kSorted> BasicJson<kSorted>::parse(std::string_view text,
   if (nlohmann::json::sax_parse(text, &builder)) return out;
   if (builder.out_of_range()) throw JsonRangeError(builder.error());
   throw JsonParseError(builder.too_deep()
-                           ? str("values are nested more than ", kMostDepth, " levels deep")
+                           ? str("values are nested more than ", kMaxDepth, " levels deep")
                            : builder.error(),
                        builder.byte());
 }
@@ -338,7 +412,8 @@ BasicJson<kSorted> BasicJson<kSorted>::parse_or_discard(std::string_view text) {
   BasicJson out;
   const OnRepeatedKey ignored;
   Builder builder(out, ignored);
-  return nlohmann::json::sax_parse(text, &builder) ? out : BasicJson(JsonType::discarded);
+  if (!nlohmann::json::sax_parse(text, &builder)) return BasicJson(JsonType::discarded);
+  return out;
 }
 
 template <bool kSorted>
@@ -402,7 +477,6 @@ bool BasicJson<kSorted>::as_bool() const {
 template <bool kSorted>
 std::int64_t BasicJson<kSorted>::as_integer() const {
   if (is_integer(type_)) return value_.integer;
-  if (is_boolean()) return value_.boolean ? 1 : 0;
   if (type_ != JsonType::real) throw_not("a number");
   return value_.real < 0x1p63 ? static_cast<std::int64_t>(value_.real)
                               : static_cast<std::int64_t>(static_cast<std::uint64_t>(value_.real));
@@ -411,22 +485,28 @@ std::int64_t BasicJson<kSorted>::as_integer() const {
 template <bool kSorted>
 double BasicJson<kSorted>::as_real() const {
   switch (type_) {
-    case JsonType::real: return value_.real;
-    case JsonType::signed_integer: return static_cast<double>(value_.integer);
+    case JsonType::real:
+      return value_.real;
+    case JsonType::signed_integer:
+      return static_cast<double>(value_.integer);
     case JsonType::unsigned_integer:
       return static_cast<double>(static_cast<std::uint64_t>(value_.integer));
-    case JsonType::boolean: return value_.boolean ? 1 : 0;
-    default: throw_not("a number");
+    default:
+      throw_not("a number");
   }
 }
 
 template <bool kSorted>
 std::size_t BasicJson<kSorted>::size() const {
   switch (type_) {
-    case JsonType::null: return 0;
-    case JsonType::array: return value_.array->size();
-    case JsonType::object: return value_.object->members.size();
-    default: return 1;
+    case JsonType::null:
+      return 0;
+    case JsonType::array:
+      return value_.array->size();
+    case JsonType::object:
+      return value_.object->members.size();
+    default:
+      return 1;
   }
 }
 
@@ -555,26 +635,38 @@ void BasicJson<kSorted>::clear() {
 
 template <bool kSorted>
 const BasicJson<kSorted>& BasicJson<kSorted>::back() const {
+  if (empty()) throw_not("a value that is not empty");
   return *--end();
 }
 
 template <bool kSorted>
+const BasicJson<kSorted>& BasicJson<kSorted>::front() const {
+  if (empty()) throw_not("a value that is not empty");
+  return *begin();
+}
+
+template <bool kSorted>
 BasicJson<kSorted>& BasicJson<kSorted>::back() {
-  return *--end();
+  return const_cast<BasicJson&>(std::as_const(*this).back());
+}
+
+template <bool kSorted>
+BasicJson<kSorted>& BasicJson<kSorted>::front() {
+  return const_cast<BasicJson&>(std::as_const(*this).front());
 }
 
 template <bool kSorted>
 const BasicJson<kSorted>* BasicJson<kSorted>::pointer(std::string_view path) const {
   const BasicJson* at = this;
   while (at != nullptr && !path.empty()) {
-    path.remove_prefix(1);  // '/'
-    std::string key(path.substr(0, path.find('/')));
-    path.remove_prefix(key.size());
-    for (const auto& [escaped, meant] : {std::pair{"~1", "/"}, std::pair{"~0", "~"}})
-      for (std::size_t i = 0; (i = key.find(escaped, i)) != std::string::npos; ++i)
-        key.replace(i, 2, meant);
+    if (path.front() != '/') return nullptr;
+    path.remove_prefix(1);
+    const std::string_view escaped = path.substr(0, path.find('/'));
+    path.remove_prefix(escaped.size());
+    const std::string key = unescaped(escaped);
     if (at->is_array()) {
-      const bool is_index = !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
+      const bool is_index =
+          !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
       const std::size_t index = is_index && key.size() < 10 ? std::stoul(key) : at->size();
       at = index < at->size() ? &at->elements()[index] : nullptr;
     } else {
@@ -601,17 +693,18 @@ void BasicJson<kSorted>::set(std::string_view path, BasicJson value) {
     return;
   }
   if (pointer(path.substr(0, slash)) == nullptr) set(path.substr(0, slash), object());
-  (*pointer(path.substr(0, slash)))[path.substr(slash + 1)] = std::move(value);
+  (*pointer(path.substr(0, slash)))[unescaped(path.substr(slash + 1))] = std::move(value);
 }
 
 template <bool kSorted>
 BasicJson<kSorted> BasicJson<kSorted>::flatten() const {
   BasicJson out(JsonType::object);
-  const auto add = [&out](const auto& self, const std::string& path, const BasicJson& json) -> void {
+  const auto add = [&out](const auto& self, const std::string& path,
+                          const BasicJson& json) -> void {
     if (json.is_primitive() || json.empty())
       out[path] = json.is_primitive() ? json : BasicJson();
     else
-      for (const auto& [key, value] : json.items()) self(self, path + "/" + key, value);
+      for (const auto& [key, value] : json.items()) self(self, path + "/" + escaped(key), value);
   };
   add(add, "", *this);
   return out;
@@ -646,43 +739,53 @@ bool BasicJson<kSorted>::equal(const BasicJson& a, const BasicJson& b) {
   if (a.is_number() && b.is_number()) {
     if (a.type_ == JsonType::real || b.type_ == JsonType::real) return a.as_real() == b.as_real();
     return a.value_.integer == b.value_.integer &&
-           (a.type_ == b.type_ || a.value_.integer >= 0);  // else one is beyond the other's range
+           (a.type_ == b.type_ ||
+            a.value_.integer >= 0);  // a negative value has the bits of a large unsigned one
   }
   if (a.type_ != b.type_) return false;
   switch (a.type_) {
-    case JsonType::boolean: return a.value_.boolean == b.value_.boolean;
-    case JsonType::string: return *a.value_.string == *b.value_.string;
-    case JsonType::array: return *a.value_.array == *b.value_.array;
-    case JsonType::object: return a.value_.object->members == b.value_.object->members;
-    default: return !a.is_discarded();
+    case JsonType::boolean:
+      return a.value_.boolean == b.value_.boolean;
+    case JsonType::string:
+      return *a.value_.string == *b.value_.string;
+    case JsonType::array:
+      return *a.value_.array == *b.value_.array;
+    case JsonType::object:
+      return a.value_.object->members == b.value_.object->members;
+    default:
+      return !a.is_discarded();
   }
 }
 
 template <bool kSorted>
-std::weak_ordering BasicJson<kSorted>::order(const BasicJson& a, const BasicJson& b) {
-  const auto three_way = [](const auto& x, const auto& y) {
-    return x < y   ? std::weak_ordering::less
-           : y < x ? std::weak_ordering::greater
-                   : std::weak_ordering::equivalent;
-  };
+std::partial_ordering BasicJson<kSorted>::order(const BasicJson& a, const BasicJson& b) {
   if (a.is_number() && b.is_number()) {
-    if (a.type_ == JsonType::real || b.type_ == JsonType::real)
-      return three_way(a.as_real(), b.as_real());
+    if (a.type_ == JsonType::real || b.type_ == JsonType::real) return a.as_real() <=> b.as_real();
     const auto is_large = [](const BasicJson& x) {  // above the range of std::int64_t
       return x.type_ == JsonType::unsigned_integer && x.value_.integer < 0;
     };
-    if (is_large(a) != is_large(b)) return three_way(is_large(a), is_large(b));
-    return three_way(a.value_.integer, b.value_.integer);
+    if (is_large(a) != is_large(b)) return is_large(a) <=> is_large(b);
+    return a.value_.integer <=> b.value_.integer;
   }
-  if (a.type_ != b.type_) return three_way(rank(a.type_), rank(b.type_));
+  if (a.type_ != b.type_) return rank(a.type_) <=> rank(b.type_);
+  const auto all = [](const auto& x, const auto& y, const auto& one) {
+    return std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end(), one);
+  };
   switch (a.type_) {
-    case JsonType::boolean: return three_way(a.value_.boolean, b.value_.boolean);
-    case JsonType::string: return three_way(*a.value_.string, *b.value_.string);
+    case JsonType::boolean:
+      return a.value_.boolean <=> b.value_.boolean;
+    case JsonType::string:
+      return *a.value_.string <=> *b.value_.string;
     case JsonType::array:
-      return std::lexicographical_compare_three_way(
-          a.value_.array->begin(), a.value_.array->end(), b.value_.array->begin(),
-          b.value_.array->end(), order);
-    default: return std::weak_ordering::equivalent;
+      return all(*a.value_.array, *b.value_.array, order);
+    case JsonType::object:
+      return all(a.value_.object->members, b.value_.object->members,
+                 [](const auto& x, const auto& y) -> std::partial_ordering {
+                   if (x.first != y.first) return x.first <=> y.first;
+                   return order(x.second, y.second);
+                 });
+    default:
+      return std::partial_ordering::equivalent;
   }
 }
 

@@ -1,8 +1,8 @@
 // A JSON value. nlohmann-json parses and prints it, but only inside json.cpp: a file that includes
 // nlohmann's own header takes up to four seconds longer to compile.
 //
-// Json keeps the members of an object sorted by key, OrderedJson in the order of insertion. Both have
-// the part of nlohmann::json's interface that smelt uses, with the same meaning.
+// Json keeps the members of an object sorted by key, OrderedJson in the order of insertion. Both
+// have the part of nlohmann::json's interface that smelt uses, with the same meaning.
 #pragma once
 
 #include <array>
@@ -35,7 +35,8 @@ class JsonError : public std::runtime_error {
 class JsonParseError : public JsonError {
  public:
   JsonParseError(const std::string& what, std::size_t at) : JsonError(what), byte(at) {}
-  std::size_t byte;  // position of the last byte that was read, counted from 1
+  std::size_t
+      byte;  // position of the last byte that was read, counted from 1; 0 if it is not known
 };
 
 // Thrown for a number that does not fit in a double.
@@ -44,7 +45,15 @@ class JsonRangeError : public JsonError {
 };
 
 enum class JsonType : std::uint8_t {
-  null, boolean, signed_integer, unsigned_integer, real, string, array, object, discarded
+  null,
+  boolean,
+  signed_integer,
+  unsigned_integer,
+  real,
+  string,
+  array,
+  object,
+  discarded
 };
 
 // How dump() treats strings that are not valid UTF-8: throw JsonError, or print U+FFFD.
@@ -157,8 +166,9 @@ class BasicJson {
   }
   // A range: an object if its elements are pairs keyed by strings in a map, else an array.
   template <class Range>
-    requires(!internal::JsonText<Range> && !std::same_as<Range, Array> && !std::same_as<Range, Init> &&
-             !std::same_as<Range, BasicJson<true>> && !std::same_as<Range, BasicJson<false>> &&
+    requires(!internal::JsonText<Range> && !std::same_as<Range, Array> &&
+             !std::same_as<Range, Init> && !std::same_as<Range, BasicJson<true>> &&
+             !std::same_as<Range, BasicJson<false>> &&
              requires(const Range& r) {
                r.begin();
                r.end();
@@ -192,10 +202,11 @@ class BasicJson {
   static BasicJson array() { return BasicJson(JsonType::array); }
   static BasicJson array(std::initializer_list<Init> list);
 
-  // Called for each key that an object has twice, with the depth of the object (1 for the outermost).
+  // Called for each key that an object has twice, with the depth of the object (1 for the
+  // outermost).
   using OnRepeatedKey = std::function<void(int depth, const std::string& key)>;
-  // Throws JsonParseError, JsonRangeError. Of two members with one key the later one counts. Text
-  // nested more than 512 levels deep is refused.
+  // Throws JsonParseError, JsonRangeError. If a key is repeated, the last value wins. Text nested
+  // more than 512 levels deep is refused.
   static BasicJson parse(std::string_view text, const OnRepeatedKey& on_repeated_key = nullptr);
   // Returns a value of type discarded if the text is not JSON.
   static BasicJson parse_or_discard(std::string_view text);
@@ -245,7 +256,8 @@ class BasicJson {
       return internal::JsonRead<T>::from(*this);
   }
   template <class T>
-    requires(JsonReadable<T> && !std::same_as<T, BasicJson<true>> && !std::same_as<T, BasicJson<false>>)
+    requires(JsonReadable<T> && !std::same_as<T, BasicJson<true>> &&
+             !std::same_as<T, BasicJson<false>>)
   operator T() const {
     return get<T>();
   }
@@ -273,8 +285,8 @@ class BasicJson {
   const BasicJson& at(const C* key) const {
     return at(std::string_view(key));
   }
-  // Adds a null if there is no such element; null becomes an object or an array first. On a constant
-  // value the same as at().
+  // Adds a null if there is no such element; null becomes an object or an array first. On a
+  // constant value the same as at().
   BasicJson& operator[](std::string_view key);
   BasicJson& operator[](const std::string& key) { return (*this)[std::string_view(key)]; }
   BasicJson& operator[](std::size_t index);
@@ -305,7 +317,8 @@ class BasicJson {
   // The member's value, or the default if this object lacks it.
   template <class T>
   auto value(std::string_view key, T&& otherwise) const {
-    using Value = std::conditional_t<internal::JsonText<std::decay_t<T>>, std::string, std::decay_t<T>>;
+    using Value =
+        std::conditional_t<internal::JsonText<std::decay_t<T>>, std::string, std::decay_t<T>>;
     const BasicJson* found = member(key);
     return found != nullptr ? found->template get<Value>() : Value(std::forward<T>(otherwise));
   }
@@ -318,7 +331,7 @@ class BasicJson {
     push_back(BasicJson(std::forward<Args>(args)...));
     return back();
   }
-  // Adds the member unless the object has that key; returns whether it did.
+  // Adds the member if the key is new. Returns true if it was added.
   bool emplace(std::string_view key, BasicJson value);
   // Adds another object's members to this one, over those with the same keys.
   void update(const BasicJson& other);
@@ -328,17 +341,19 @@ class BasicJson {
   void erase(std::size_t index);
   void clear();
 
-  BasicJson& front() { return *begin(); }
-  const BasicJson& front() const { return *begin(); }
+  // Throw JsonError if there is no element.
+  BasicJson& front();
+  const BasicJson& front() const;
   BasicJson& back();
   const BasicJson& back() const;
 
-  // The value at a JSON pointer such as "/model/vocab/0" (RFC 6901), or nullptr.
+  // Returns the value at a JSON pointer such as "/model/vocab/0" (RFC 6901), or nullptr if there is
+  // none.
   const BasicJson* pointer(std::string_view path) const;
   BasicJson* pointer(std::string_view path);
   // Sets the value at a JSON pointer, adding members of objects that are missing.
   void set(std::string_view path, BasicJson value);
-  // An object of one level: each value that is neither object nor array, by its JSON pointer.
+  // Returns a one-level object that maps each leaf's JSON pointer to its value.
   BasicJson flatten() const;
 
   iterator begin();
@@ -358,14 +373,14 @@ class BasicJson {
   friend bool operator==(const BasicJson& a, const T& b) {
     return equal(a, BasicJson(b));
   }
-  // Numbers by value; else by type (null, booleans, numbers, objects, arrays, strings), then by value.
-  // Objects are equivalent to each other here.
-  friend std::weak_ordering operator<=>(const BasicJson& a, const BasicJson& b) {
+  // Orders numbers by value, other values by type (null, booleans, numbers, objects, arrays,
+  // strings) and then by value.
+  friend std::partial_ordering operator<=>(const BasicJson& a, const BasicJson& b) {
     return order(a, b);
   }
   template <class T>
     requires internal::JsonScalar<T>
-  friend std::weak_ordering operator<=>(const BasicJson& a, const T& b) {
+  friend std::partial_ordering operator<=>(const BasicJson& a, const T& b) {
     return order(a, BasicJson(b));
   }
   friend std::ostream& operator<<(std::ostream& out, const BasicJson& json) {
@@ -381,7 +396,7 @@ class BasicJson {
 
   union Value {
     bool boolean;
-    std::int64_t integer;  // of an unsigned integer, its bits
+    std::int64_t integer;  // the bits of a std::uint64_t if the type is unsigned_integer
     double real;
     std::string* string;
     Array* array;
@@ -390,13 +405,13 @@ class BasicJson {
 
   static BasicJson from_text(std::string_view text);
   static bool equal(const BasicJson& a, const BasicJson& b);
-  static std::weak_ordering order(const BasicJson& a, const BasicJson& b);
+  static std::partial_ordering order(const BasicJson& a, const BasicJson& b);
   static void print(std::ostream& out, const BasicJson& json);
   void destroy();
   const BasicJson* member(std::string_view key) const;  // throws JsonError unless it is an object
   [[noreturn]] void throw_not(const char* wanted) const;
   bool as_bool() const;
-  std::int64_t as_integer() const;  // of a number or a boolean, cut to a whole number
+  std::int64_t as_integer() const;  // truncated
   double as_real() const;
 
   JsonType type_ = JsonType::null;
@@ -450,7 +465,8 @@ class BasicJson<kSorted>::Iterator {
   pointer get() const;
 
   pointer json_ = nullptr;
-  void* at_ = nullptr;  // an element, a member or a node of the map; of other values the value or one past it
+  // An array element, a member or a node of the map. For a scalar, the value itself or one past it.
+  void* at_ = nullptr;
 };
 
 template <bool kSorted>
@@ -475,9 +491,7 @@ class BasicJson<kSorted>::Items {
 
     Iterator() = default;
     explicit Iterator(Position at) : at_(at) {}
-    Item operator*() const {
-      return {at_.in_object() ? at_.key() : std::to_string(index_), *at_};
-    }
+    Item operator*() const { return {at_.in_object() ? at_.key() : std::to_string(index_), *at_}; }
     Iterator& operator++() {
       ++at_;
       ++index_;

@@ -81,7 +81,11 @@ void internal::log(LogLevel level, std::string_view format,
   fmt::dynamic_format_arg_store<fmt::format_context> store;
   for (const LogArgument& argument : arguments)
     std::visit([&](const auto& value) { store.push_back(value); }, argument);
-  logger.log(spdlog_level(level), fmt::vformat(format, store));
+  try {
+    logger.log(spdlog_level(level), fmt::vformat(format, store));
+  } catch (const fmt::format_error& error) {  // a placeholder for another type than its argument's
+    logger.log(spdlog_level(level), str(format, " (", error.what(), ")"));
+  }
 }
 
 LogLevel log_level() {
@@ -105,8 +109,7 @@ void set_up_log() {
   spdlog::set_default_logger(std::move(logger));
 }
 
-OnlyErrors::OnlyErrors(const std::string& who)
-    : level_(log_level()), out_(std::cout.rdbuf()) {
+OnlyErrors::OnlyErrors(const std::string& who) : level_(log_level()), out_(std::cout.rdbuf()) {
   static Nowhere nowhere;
   speaker() = str(who, ": ");
   set_log_level(LogLevel::error);

@@ -19,18 +19,18 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
 namespace internal {
 
 // An argument of a log message; text is referred to, not copied.
-using LogArgument = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view>;
+using LogArgument =
+    std::variant<bool, std::int64_t, std::uint64_t, float, double, std::string_view>;
 
 template <class T>
 LogArgument log_argument(const T& value) {
-  if constexpr (std::same_as<T, bool>)
+  static_assert(!std::same_as<T, char>, "pass a string, not a char");
+  if constexpr (std::same_as<T, bool> || std::floating_point<T>)
     return value;
   else if constexpr (std::signed_integral<T>)
     return static_cast<std::int64_t>(value);
   else if constexpr (std::unsigned_integral<T>)
     return static_cast<std::uint64_t>(value);
-  else if constexpr (std::floating_point<T>)
-    return static_cast<double>(value);
   else
     return std::string_view(value);
 }
@@ -41,7 +41,8 @@ struct LogFormat {
   consteval LogFormat(const char* format) : text(format) {
     std::size_t found = 0;
     for (const char c : text) found += c == '{' ? 1 : 0;
-    if (kArguments > 0 && found != kArguments) throw "another number of arguments than of {}";
+    if (kArguments > 0 && found != kArguments)
+      throw "the number of arguments differs from the number of {} placeholders";
   }
   std::string_view text;
 };
@@ -50,8 +51,9 @@ void log(LogLevel level, std::string_view format, std::initializer_list<LogArgum
 
 }  // namespace internal
 
-// Log a message in fmt's format, e.g. log_info("{} of {:.1f} s", name, seconds). Arguments are
-// numbers or text. Without arguments braces stand for themselves.
+// Log a message. `format` uses fmt's syntax, e.g. log_info("{} of {:.1f} s", name, seconds), and
+// the arguments are numbers or text. If there are no arguments, the text is logged unchanged,
+// braces included.
 template <class... Args>
 void log_debug(internal::LogFormat<sizeof...(Args)> format, const Args&... args) {
   internal::log(LogLevel::debug, format.text, {internal::log_argument(args)...});

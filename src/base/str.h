@@ -67,8 +67,8 @@ namespace internal {
 std::string concatenated(std::initializer_list<const StrPart*> parts);
 }
 
-// The arguments one after another. These are no template of the arguments' types: a few thousand
-// calls would each instantiate their own.
+// Returns the arguments concatenated. These are overloads instead of a variadic template, which
+// thousands of calls would instantiate separately.
 std::string str();
 std::string str(const StrPart& a);
 std::string str(const StrPart& a, const StrPart& b);

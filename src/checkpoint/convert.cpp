@@ -79,7 +79,7 @@ TokenizerOptions tokenizer_of(const StoredModel& model) {
   options.lower_case =
       !is_cased(Vocabulary({lines.begin(), lines.end()}, model.where + ": vocab.txt"));
   log_info("convert: do_lower_case {}, as the vocabulary's pieces are; --lower-case says else",
-               options.lower_case);
+           options.lower_case);
   return options;
 }
 

@@ -16,7 +16,7 @@ struct ConvertJob {
   bool slots = true;                   // and the step; false: the parameters alone
   bool averages = false;               // the weights' moving averages in their place, without slots
   std::string config = {}, vocab = {};  // files; empty: what lies beside the checkpoint
-  Json model = {};            // what `config` would hold, where no file does; null
+  Json model = {};                      // what `config` would hold, where no file does; null
   bool beside = true;                   // the model's config and vocabulary are put beside it
   std::optional<bool> lower_case = {};  // of the vocabulary, where no tokenizer_config.json says it
   std::uint64_t shard_bytes = FolderForm().shard_bytes;  // of a Hugging Face folder's files

@@ -43,8 +43,7 @@ ElectraConfig config_of_run(const Json& settings) {
 }
 
 // `alone`: the other of the two parts is not given.
-std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone,
-                                        const Json& settings) {
+std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone, const Json& settings) {
   const ElectraConfig run = config_of_run(settings);
   const bool generator = part.head == ElectraPart::Head::generator;
   if (generator && !alone && !run.untied_generator) return {};  // its encoder is not taken

@@ -18,8 +18,7 @@ struct GivenWeights {
   std::string where;      // to begin messages with
   std::int64_t step = 0;  // of a checkpoint
   TensorMap parameters;   // f32, by the original checkpoint's names; nothing of the optimizer's
-  Json
-      model;  // the settings of the model; null where they are not known in smelt's words
+  Json model;  // the settings of the model; null where they are not known in smelt's words
   // {"problem": …, "labels": …} of a head that scores whole texts; null: it has none, or does not
   // say it.
   Json head = nullptr;

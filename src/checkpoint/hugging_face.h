@@ -19,7 +19,7 @@ inline constexpr const char* kBertAnswerer = "BertForQuestionAnswering";
 Json hugging_face_config(const Json& bert, std::string_view class_name);
 
 struct HuggingFaceBert {
-  Json config;  // the fields of a bert_config.json
+  Json config;            // the fields of a bert_config.json
   TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]
   std::string vocab_txt;  // the content of vocab.txt
   TokenizerOptions tokenizer;

@@ -33,8 +33,7 @@ struct ClassifierHead {
   Labels labels;
   double dropout = 0.1;
 };
-std::optional<ClassifierHead> classifier_head(const Json& config,
-                                              const std::string& where);
+std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where);
 // The same as a classifier's own checkpoints have it in their settings.
 Json head_settings(const ClassifierHead& head);
 

@@ -142,7 +142,7 @@ bool is_quantized(const Json& config, const std::string& where) {
     const Json activations = group.value("input_activations", Json());
     if (!activations.is_null() && !are_by_row(activations) && !are_by_input_scale(activations))
       log_warning("{}: activations are computed in floats here, not in eight bits by {}", where,
-                   activations.value("strategy", Json("another rule")).dump());
+                  activations.value("strategy", Json("another rule")).dump());
   }
   return true;
 }

@@ -29,8 +29,7 @@ Json activations_by_input_scale();
 // Codes times scales as f32, in the codes' place, with the codes (LazyTensor::codes), which are
 // also of rows where the config.json wants those rounded in one of these ways. UsageError beginning
 // with `where` for codes without a scale or with one of another shape, and for zero points.
-LazyTensors without_codes(LazyTensors tensors, const Json& config,
-                          const std::string& where);
+LazyTensors without_codes(LazyTensors tensors, const Json& config, const std::string& where);
 
 // What has LazyTensor::codes of rows, too, as these, and beside them scales_name() and, where there
 // is one, input_scale_name() (nn/scope.h).

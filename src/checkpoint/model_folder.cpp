@@ -215,7 +215,7 @@ void check_encoder_form(const Json& config, const std::string& where) {
   const Json epsilon = config.value(kEpsilon, Json(kLayerNormEpsilon));
   if (epsilon != kLayerNormEpsilon)
     log_warning("{}: {} {} is taken as {}, the only one here", where, kEpsilon, epsilon.dump(),
-                 kLayerNormEpsilon);
+                kLayerNormEpsilon);
 }
 
 // The matrix by which a folder's model scores words, where that is not their embeddings.

@@ -16,7 +16,7 @@
 namespace smelt {
 
 struct ModelFolder {
-  Json config;  // of config.json; written are also those fields that all have
+  Json config;            // of config.json; written are also those fields that all have
   TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]
   std::string vocab_txt;  // the content of vocab.txt, or of a T5's spiece.model
   TokenizerOptions tokenizer;

@@ -12,8 +12,7 @@
 namespace smelt {
 
 // Writes one file of tensors and gives its line of the manifest.
-Json write_shard(const std::string& path, const std::string& name,
-                           const TensorMap& tensors);
+Json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors);
 
 // The manifest and, last, the marker. `lines` are of the files, in their order; `tensors` may be
 // without their values.

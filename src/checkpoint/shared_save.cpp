@@ -121,8 +121,7 @@ Json SharedSave::lines_of_all(const std::string& folder) const {
   std::vector<Json> lines;
   for (std::size_t rank = 0; rank < answers.size(); ++rank) {
     if (answers[rank].contains(kError))
-      throw SystemError(
-          str("host ", rank, ": ", answers[rank][kError].string()));
+      throw SystemError(str("host ", rank, ": ", answers[rank][kError].string()));
     for (const Json& line : answers[rank].at("files")) {
       if (share_.leads) require_written(folder, rank, line);
       lines.push_back(line);

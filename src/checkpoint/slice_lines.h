@@ -16,8 +16,7 @@ std::string piece_name(const std::string& tensor, const SlicedTensor& whole,
 // Which file holds a piece, by names.
 using PieceFiles = std::map<std::string, std::string>;
 // Slices are listed in the order of their places.
-Json tensor_line(const std::string& name, const SlicedTensor& tensor,
-                           const PieceFiles& files);
+Json tensor_line(const std::string& name, const SlicedTensor& tensor, const PieceFiles& files);
 
 // A tensor of a file; without its values where `put` puts them.
 struct Piece {
@@ -33,7 +32,6 @@ using FilePieces = std::map<std::string, Pieces>;
 SlicedTensors whole_tensors(const FilePieces& files);
 // As the manifest's field "tensors" says. DamagedCheckpoint: slices that overlap, lie outside of
 // their tensor, leave some of it out, are missing or of another shape than is said.
-SlicedTensors sliced_tensors(const std::string& path, const Json& lines,
-                             FilePieces files);
+SlicedTensors sliced_tensors(const std::string& path, const Json& lines, FilePieces files);
 
 }  // namespace smelt

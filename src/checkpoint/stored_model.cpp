@@ -259,7 +259,7 @@ static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
   if (!checkpoint) return checkpoint;
   if (const auto newest = latest_checkpoint(folder); newest != checkpoint->step)
     log_error("{}: {}, the newest, is damaged: this is the model of step {}, {}", where,
-                  committed_path(folder, *newest), checkpoint->step, checkpoint->path);
+              committed_path(folder, *newest), checkpoint->step, checkpoint->path);
   return checkpoint;
 }
 

@@ -27,7 +27,7 @@ struct StoredModel {
   std::int64_t step = 0;  // 0 where none is known
   LazyTensors tensors;    // by the original checkpoint's names; without global_step
   std::map<std::string, std::vector<std::string>> slices;  // "[0:4,0:8]", of what lies in several
-  Json settings;                                 // a smelt checkpoint's state; null
+  Json settings;                                           // a smelt checkpoint's state; null
   Json config;  // the model's, in smelt's words; null where it is not known
   // What it was trained to do, an ELECTRA's or a classifier's; null where it is not known.
   Json objective;

@@ -104,8 +104,8 @@ class TimedUpdate {
 }  // namespace
 
 Json time_updates(const std::shared_ptr<const Client>& client,
-                            const std::vector<StateTensor>& parameters,
-                            const std::vector<NamedOptimizer>& optimizers, std::int64_t steps) {
+                  const std::vector<StateTensor>& parameters,
+                  const std::vector<NamedOptimizer>& optimizers, std::int64_t steps) {
   std::vector<Buffer> gradients;
   for (const StateTensor& parameter : parameters) gradients.push_back(drawn(*client, parameter, 2));
   std::vector<TimedUpdate> updates;

@@ -171,8 +171,8 @@ void emit_step(const BenchOptions& o) {
 }
 
 // Steps on one batch, of which the first is not timed; `begin` is when the process had begun.
-Json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state,
-                          std::int64_t steps, Clock::time_point begin) {
+Json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state, std::int64_t steps,
+                Clock::time_point begin) {
   std::vector<double> times, processor_times;
   Json result{{"start_s", seconds_since(begin)}};
   for (std::int64_t i = 0; i <= steps; ++i) {
@@ -214,8 +214,7 @@ Json run_bench(const BenchOptions& o) {
   const CompiledStep step(client, program, advice_for_training("bench: a step", flag));
   const double compile_s = seconds_since(compiling);
   ModelState state = fresh.get();
-  Json result =
-      time_steps(step, random_batch(task.features, o.batch), state, o.steps, begin);
+  Json result = time_steps(step, random_batch(task.features, o.batch), state, o.steps, begin);
   result["build_s"] = build_s;
   result["compile_s"] = compile_s;
   return result;

@@ -28,12 +28,12 @@ void print(const Whoami& found, bool json) {
   const Project& project = found.project;
   if (json) {
     std::cout << OrderedJson{{"kind", who.kind},
-                              {"account", text_or_null(who.account)},
-                              {"source", who.source},
-                              {"project", text_or_null(project.name)},
-                              {"project_source", text_or_null(project.source)},
-                              {"quota_project", text_or_null(who.quota_project)},
-                              {"token_seconds", found.token_lasts.count()}}
+                             {"account", text_or_null(who.account)},
+                             {"source", who.source},
+                             {"project", text_or_null(project.name)},
+                             {"project_source", text_or_null(project.source)},
+                             {"quota_project", text_or_null(who.quota_project)},
+                             {"token_seconds", found.token_lasts.count()}}
                      .dump()
               << "\n";
     return;
@@ -106,7 +106,7 @@ void add_types(CLI::App& app) {
     const auto types = tpu.accelerator_types(o->zone);
     if (o->json)
       std::cout << OrderedJson{{"types", types},
-                                {"runtime_versions", tpu.runtime_versions(o->zone)}}
+                               {"runtime_versions", tpu.runtime_versions(o->zone)}}
                        .dump()
                 << "\n";
     else

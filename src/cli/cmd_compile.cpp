@@ -115,10 +115,10 @@ Json axes_json(const StepCycles& cycles, const Mesh& mesh) {
 
 Json cycles_json(const StepCycles& cycles, std::int64_t top) {
   Json out{{"cycles", cycles.total},
-                     {"scheduled", cycles.scheduled},
-                     {"unread", cycles.unread},
-                     {"top", Json::array()},
-                     {"collectives", Json::object()}};
+           {"scheduled", cycles.scheduled},
+           {"unread", cycles.unread},
+           {"top", Json::array()},
+           {"collectives", Json::object()}};
   std::map<std::string, std::pair<double, double>> told;  // all bytes, those beside other work
   for (const CollectiveBytes& c : cycles.collectives) {
     told[c.opcode].first += c.bytes;
@@ -174,24 +174,23 @@ Json compile_program(const CompileCommand& c) {
   const auto figure = [&](const char* name) { return cost.contains(name) ? cost.at(name) : 0.0; };
   const StepCycles cycles = cycles_of(compiled, dump, topology.device_kind());
   Json out = cycles_json(cycles, c.top);
-  out.update(
-      Json{{"topology", c.topology},
-                     {"sent_bytes", axes_json(cycles, mesh_of(text, wanted))},
-                     {"moved_bytes", moved_bytes(cycles)},
-                     {"devices", topology.device_count()},
-                     {"device_kind", topology.device_kind()},
-                     {"compile_s", seconds},
-                     {"flops", figure("flops")},
-                     {"bytes_accessed", figure("bytes accessed")},
-                     {"argument_bytes", memory.argument_bytes},
-                     {"output_bytes", memory.output_bytes},
-                     {"alias_bytes", memory.alias_bytes},
-                     {"temporary_bytes", memory.temporary_bytes},
-                     {"code_bytes", memory.code_bytes},
-                     {"peak_bytes", memory.peak_bytes},
-                     {"cycle_flops", cycle_flops(topology.device_kind())},
-                     {"seconds", seconds_of(cycles.total, topology.device_kind())},
-                     {"scheduled_seconds", seconds_of(cycles.scheduled, topology.device_kind())}});
+  out.update(Json{{"topology", c.topology},
+                  {"sent_bytes", axes_json(cycles, mesh_of(text, wanted))},
+                  {"moved_bytes", moved_bytes(cycles)},
+                  {"devices", topology.device_count()},
+                  {"device_kind", topology.device_kind()},
+                  {"compile_s", seconds},
+                  {"flops", figure("flops")},
+                  {"bytes_accessed", figure("bytes accessed")},
+                  {"argument_bytes", memory.argument_bytes},
+                  {"output_bytes", memory.output_bytes},
+                  {"alias_bytes", memory.alias_bytes},
+                  {"temporary_bytes", memory.temporary_bytes},
+                  {"code_bytes", memory.code_bytes},
+                  {"peak_bytes", memory.peak_bytes},
+                  {"cycle_flops", cycle_flops(topology.device_kind())},
+                  {"seconds", seconds_of(cycles.total, topology.device_kind())},
+                  {"scheduled_seconds", seconds_of(cycles.scheduled, topology.device_kind())}});
   return out;
 }
 

@@ -42,10 +42,10 @@ OrderedJson quantized_json(const QuantizeJob& job, const Quantized& done) {
   OrderedJson loss = OrderedJson::object();
   for (const Quantized::Tensor& tensor : done.tensors) loss[tensor.name] = tensor.sqnr_db;
   OrderedJson out{{"out", job.to},
-                             {"bytes_before", done.bytes_before},
-                             {"bytes", done.bytes},
-                             {"sqnr_db", loss},
-                             {"kept", done.kept}};
+                  {"bytes_before", done.bytes_before},
+                  {"bytes", done.bytes},
+                  {"sqnr_db", loss},
+                  {"kept", done.kept}};
   if (job.activations != Activations::floats) out["too_coarse"] = done.too_coarse;
   for (const auto& [module, range] : done.ranges)
     out["ranges"][module] = {{"most", range.most}, {"threshold", range.threshold}};

@@ -34,7 +34,7 @@ void run_onnx(const ConvertFlags& f, const CLI::App& command) {
                        str("leave ", flag, " out"));
   const OnnxModel done = write_onnx_model(f.job.from, f.job.to);
   log_info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.problem,
-               bytes_text(static_cast<double>(done.bytes)));
+           bytes_text(static_cast<double>(done.bytes)));
 }
 
 void run_convert(ConvertFlags& f, const CLI::App& command) {
@@ -51,8 +51,7 @@ void run_convert(ConvertFlags& f, const CLI::App& command) {
   const Converted done = convert_checkpoint(f.job);
   for (const std::string& what : done.left_out) log_info("left out: {}", what);
   log_info("convert: {} ({}, step {}) is now {} ({}): {} parameters, {} slots", done.where_from,
-               name(done.from), done.step, done.where_to, name(done.to), done.parameters,
-               done.slots);
+           name(done.from), done.step, done.where_to, name(done.to), done.parameters, done.slots);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ class Session {
     std::erase(waiting_.back(), '\0');
     if (waiting_.back().size() < text.size())
       log_warning("{}: {} left out: not UTF-8, or NUL", where,
-                   counted(text.size() - waiting_.back().size(), "byte"));
+                  counted(text.size() - waiting_.back().size(), "byte"));
     if (std::ssize(waiting_) == flags_.options.batch_size) flush();
   }
   void flush() {

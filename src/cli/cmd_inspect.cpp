@@ -24,9 +24,9 @@ namespace {
 
 OrderedJson as_json(const FeatureStatistics& s) {
   OrderedJson out{{"name", s.feature.name},   {"type", kind_name(s.feature.kind)},
-                   {"count", s.feature.count}, {"values", s.values},
-                   {"zeros", s.zeros},         {"not_finite", s.not_finite},
-                   {"smallest", nullptr},      {"largest", nullptr}};
+                  {"count", s.feature.count}, {"values", s.values},
+                  {"zeros", s.zeros},         {"not_finite", s.not_finite},
+                  {"smallest", nullptr},      {"largest", nullptr}};
   const auto put = [&](const auto& range) {
     if (range) out["smallest"] = range->smallest, out["largest"] = range->largest;
   };

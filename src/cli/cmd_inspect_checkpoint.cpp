@@ -74,16 +74,16 @@ std::string checksums(const InspectedModel& m) {
 
 OrderedJson model_json(const InspectedModel& m) {
   OrderedJson out{{"path", m.model.where},          {"form", name(m.model.form)},
-                   {"step", m.model.step},           {"model", model_type_of(m.model.tensors)},
-                   {"parameters", m.parameters},     {"slots", m.slots},
-                   {"slot_numbers", m.slot_numbers}, {"checksums", checksums(m)},
-                   {"skipped", m.model.skipped},     {"config", m.model.config},
-                   {"settings", m.model.settings},   {"tensors", OrderedJson::array()}};
+                  {"step", m.model.step},           {"model", model_type_of(m.model.tensors)},
+                  {"parameters", m.parameters},     {"slots", m.slots},
+                  {"slot_numbers", m.slot_numbers}, {"checksums", checksums(m)},
+                  {"skipped", m.model.skipped},     {"config", m.model.config},
+                  {"settings", m.model.settings},   {"tensors", OrderedJson::array()}};
   for (const InspectedTensor& t : m.tensors) {
     OrderedJson line{{"name", t.name},
-                      {"dtype", dtype_name(t.shape.dtype)},
-                      {"shape", t.shape.dims},
-                      {"rms", nullptr}};
+                     {"dtype", dtype_name(t.shape.dtype)},
+                     {"shape", t.shape.dims},
+                     {"rms", nullptr}};
     if (t.fault.empty() && std::isfinite(t.rms)) line["rms"] = t.rms;
     if (!t.fault.empty()) line["fault"] = t.fault;
     if (!t.slices.empty()) line["slices"] = t.slices;
@@ -136,9 +136,7 @@ void add_inspect_command(CLI::App& app) {
   command->add_flag("--json", *json, "print JSON");
   command->callback([path, json] {
     const InspectedModel found = inspect_model(*path);
-    std::cout << (*json ? model_json(found).dump(2, ' ', false,
-                                                 JsonInvalidUtf8::replace) +
-                              "\n"
+    std::cout << (*json ? model_json(found).dump(2, ' ', false, JsonInvalidUtf8::replace) + "\n"
                         : model_text(found));
     if (found.damaged > 0)
       throw UsageError(str("inspect: ", damaged_text(found, " of " + found.model.where)),

@@ -70,7 +70,7 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
     for (const std::string& setting : c.recipe->settings)
       if (setting.starts_with("train.device"))
         log_warning("--set {} counts for nothing in a plan: each type has its own devices",
-                     setting);
+                    setting);
     return [path = c.recipe->path, settings = settings_of(c),
             is_open = c.batch == kAuto](const Accelerator& type) {
       auto on = settings;

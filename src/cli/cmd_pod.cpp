@@ -35,9 +35,8 @@ std::string state_of(const IdentitySource& source) {
 }
 
 OrderedJson source_json(const IdentitySource& source) {
-  OrderedJson out{{"name", source.name},
-                             {"found", OrderedJson::object()},
-                             {"missing", source.missing}};
+  OrderedJson out{
+      {"name", source.name}, {"found", OrderedJson::object()}, {"missing", source.missing}};
   for (const auto& [name, value] : source.found) out["found"][name] = value;
   if (source.identity)
     out.update(

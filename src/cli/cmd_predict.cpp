@@ -73,8 +73,8 @@ class Predictions {
     flush();
     if (classifier_.cut() > 0)
       log_warning("predict: {} longer than the {} tokens that the model takes: cut",
-                   counted(classifier_.cut(), "text is", "texts are"),
-                   classifier_.job().most_tokens);
+                  counted(classifier_.cut(), "text is", "texts are"),
+                  classifier_.job().most_tokens);
     out_.commit();
   }
 

@@ -30,13 +30,13 @@ std::string missing_hardware(std::string_view device) try {
 
 OrderedJson as_json(const PluginSetup& setup, const SetupOptions& o, bool was_installed) {
   OrderedJson out{{"device", o.device},
-                   {"folder", setup.folder()},
-                   {"was_installed", was_installed},
-                   {"installed", setup.installed()},
-                   {"download_bytes", setup.download_bytes()},
-                   {"unpacked_bytes", setup.unpacked_bytes()},
-                   {"packages", OrderedJson::array()},
-                   {"missing_hardware", nullptr}};
+                  {"folder", setup.folder()},
+                  {"was_installed", was_installed},
+                  {"installed", setup.installed()},
+                  {"download_bytes", setup.download_bytes()},
+                  {"unpacked_bytes", setup.unpacked_bytes()},
+                  {"packages", OrderedJson::array()},
+                  {"missing_hardware", nullptr}};
   for (const Wheel& wheel : setup.wheels())
     out["packages"].push_back({{"name", wheel.name},
                                {"version", wheel.version},

@@ -85,8 +85,8 @@ class Output {
 
 std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& spans) {
   OrderedJson out{{"ids", OrderedJson::array()},
-                   {"pieces", OrderedJson::array()},
-                   {"offsets", OrderedJson::array()}};
+                  {"pieces", OrderedJson::array()},
+                  {"offsets", OrderedJson::array()}};
   for (const TokenSpan& span : spans) {
     out["ids"].push_back(span.id);
     out["pieces"].push_back(tokenizer.token(span.id));
@@ -137,9 +137,9 @@ void decode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
   Output output(job.input.empty());
   for_each_text(job, [&](const std::string& text, const std::string& where) {
     const std::string decoded = tokenizer.decode(parse_ids(text, where));
-    output.line(job.json ? OrderedJson{{"text", decoded}}.dump(
-                               -1, ' ', false, JsonInvalidUtf8::replace)
-                         : decoded);
+    output.line(job.json
+                    ? OrderedJson{{"text", decoded}}.dump(-1, ' ', false, JsonInvalidUtf8::replace)
+                    : decoded);
   });
   output.flush();
 }
@@ -201,11 +201,11 @@ std::string statistics_json(const Statistics& s) {
                        {"pieces", c.pieces},
                        {"unknown", c.unknown}});
   return OrderedJson{{"texts", s.texts},
-                      {"bytes", s.bytes},
-                      {"pieces", s.pieces},
-                      {"unknown", s.unknown},
-                      {"encode_seconds", s.encode_seconds},
-                      {"scripts", scripts}}
+                     {"bytes", s.bytes},
+                     {"pieces", s.pieces},
+                     {"unknown", s.unknown},
+                     {"encode_seconds", s.encode_seconds},
+                     {"scripts", scripts}}
       .dump();
 }
 

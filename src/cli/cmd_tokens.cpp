@@ -20,14 +20,14 @@ namespace {
 
 OrderedJson json_of(const TokenStatistics& s) {
   OrderedJson out{{"files", s.files},
-                   {"tokens", s.tokens},
-                   {"documents", s.documents},
-                   {"smallest_id", s.ids.smallest},
-                   {"largest_id", s.ids.largest},
-                   {"out_of_range", s.out_of_range},
-                   {"vocab_size", nullptr},
-                   {"vocabulary_crc32c", nullptr},
-                   {"samples", OrderedJson::array()}};
+                  {"tokens", s.tokens},
+                  {"documents", s.documents},
+                  {"smallest_id", s.ids.smallest},
+                  {"largest_id", s.ids.largest},
+                  {"out_of_range", s.out_of_range},
+                  {"vocab_size", nullptr},
+                  {"vocabulary_crc32c", nullptr},
+                  {"samples", OrderedJson::array()}};
   if (s.vocabulary.size > 0) out["vocab_size"] = s.vocabulary.size;
   if (s.vocabulary.crc32c) out["vocabulary_crc32c"] = *s.vocabulary.crc32c;
   for (const TokenRun& run : s.samples)

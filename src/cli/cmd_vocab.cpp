@@ -118,13 +118,13 @@ void add_extend(CLI::App& vocab) {
 
 OrderedJson as_json(const VocabularyReport& r) {
   OrderedJson out{{"vocabulary", r.vocabulary},
-                             {"size", r.size},
-                             {"used", r.used},
-                             {"words", r.words},
-                             {"pieces", r.pieces},
-                             {"pieces_per_word", share(r.pieces, r.words)},
-                             {"whole_words", share(r.whole_words, r.words)},
-                             {"unknown", share(r.unknown, r.pieces)}};
+                  {"size", r.size},
+                  {"used", r.used},
+                  {"words", r.words},
+                  {"pieces", r.pieces},
+                  {"pieces_per_word", share(r.pieces, r.words)},
+                  {"whole_words", share(r.whole_words, r.words)},
+                  {"unknown", share(r.unknown, r.pieces)}};
   for (const ScriptCount& s : r.scripts)
     out["scripts"][s.script] = {{"characters", s.characters},
                                 {"pieces", s.pieces},

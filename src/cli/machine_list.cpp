@@ -49,8 +49,8 @@ OrderedJson json_of(const TpuQueued& queued) {
 
 void print_json(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
   OrderedJson out{{"nodes", OrderedJson::array()},
-                   {"queued", OrderedJson::array()},
-                   {"unreachable", nodes.unreachable}};
+                  {"queued", OrderedJson::array()},
+                  {"unreachable", nodes.unreachable}};
   for (const TpuNode& node : nodes.items) out["nodes"].push_back(json_of(node));
   for (const TpuQueued& each : queued.items) out["queued"].push_back(json_of(each));
   std::cout << out.dump() << "\n";

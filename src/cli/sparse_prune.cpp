@@ -80,8 +80,7 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
   settings.push_back("train.nm=" + (job.nm ? nm_text(*job.nm) : std::string()));
   settings.push_back(str("train.sparsity=", Json(job.sparsity.value_or(0)).dump()));
   settings.push_back("train.prune_by=" + job.by);
-  if (job.by == kSoft)
-    settings.push_back(str("train.prune_penalty=", Json(run.penalty).dump()));
+  if (job.by == kSoft) settings.push_back(str("train.prune_penalty=", Json(run.penalty).dump()));
   teach_itself(job.from, run.folder, settings);
   job.is_tuned = true;
   job.from = run.folder;

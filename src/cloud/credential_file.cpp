@@ -22,9 +22,7 @@ bool is_regular(const std::string& path, struct ::stat& facts) {
 }
 
 // A file of an external account only says how its secret is come by.
-bool holds_secret(const Json& file) {
-  return file.value("type", "") != "external_account";
-}
+bool holds_secret(const Json& file) { return file.value("type", "") != "external_account"; }
 
 CredentialFields open_file(const std::string& path, const std::string& source) {
   const std::string where = str(path, " (", source, ")");

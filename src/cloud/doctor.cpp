@@ -39,7 +39,7 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
 // What Cloud Storage says of the bucket; nothing where one may not see it, who may write to it
 // still.
 Json about_bucket(GoogleApi& api, const std::string& project, const std::string& bucket,
-                            const std::string& zone) {
+                  const std::string& zone) {
   const ApiAnswer answer = api.call({.service = "storage", .path = bucket_path(bucket)});
   if (!answer.fault) return answer.body;
   if (answer.fault->status == 404)

@@ -64,8 +64,7 @@ bool JournalObject::write(const std::string& text) {
     if (answer.fault->status != kOtherGeneration) fail(*answer.fault);
     // A try whose answer was lost may have written it.
     const auto there = read();
-    if (there && text_in(Json::parse(*there), "owner") != text_in(content, "owner"))
-      return false;
+    if (there && text_in(Json::parse(*there), "owner") != text_in(content, "owner")) return false;
   }
   return false;
 }

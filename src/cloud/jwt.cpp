@@ -53,8 +53,8 @@ std::string base64url(std::string_view bytes) {
   return out;
 }
 
-Secret signed_claims(const Json& claims, const Secret& key_text,
-                     const std::string& key_id, std::string_view what) {
+Secret signed_claims(const Json& claims, const Secret& key_text, const std::string& key_id,
+                     std::string_view what) {
   const Key key = parse_key(key_text);
   if (key == nullptr || ::EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_RSA)
     throw UsageError(str(what, ": private_key is no RSA key of PEM without a password"),

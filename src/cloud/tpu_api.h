@@ -69,8 +69,8 @@ struct QueueSpec {
 
 // As the API takes it, with none of the fields that are left to its defaults.
 Json node_body(const NodeSpec& spec);
-Json queued_body(const std::string& project, const std::string& zone,
-                           const std::string& name, const NodeSpec& spec, const QueueSpec& queue);
+Json queued_body(const std::string& project, const std::string& zone, const std::string& name,
+                 const NodeSpec& spec, const QueueSpec& queue);
 // Of a node in an answer; fields that are missing are empty.
 TpuNode parse_node(const Json& node);
 
@@ -143,18 +143,16 @@ class TpuApi {
 
  private:
   // Nothing where the API knows no such thing; SystemError or UsageError for another refusal.
-  std::optional<Json> unless_missing(const ApiAnswer& answer,
-                                               const std::string& what) const;
+  std::optional<Json> unless_missing(const ApiAnswer& answer, const std::string& what) const;
   std::optional<std::string> operation_of(const ApiAnswer& answer, const std::string& what) const;
   std::string in_zone(const std::string& zone, std::string_view what) const;
   // All pages of the list in `field`; unreachable zones are added. Where `is_unknown` is given it
   // becomes true, and nothing is thrown, for a list that the API does not have.
   Json list(const std::string& path, const char* field, const std::string& what,
-                      std::vector<std::string>* unreachable = nullptr, bool* is_unknown = nullptr);
+            std::vector<std::string>* unreachable = nullptr, bool* is_unknown = nullptr);
 
   // Of a zone or all.
-  TpuList<Json> in_zones(const std::string& zone, const char* field,
-                                   const std::string& what);
+  TpuList<Json> in_zones(const std::string& zone, const char* field, const std::string& what);
 
   GoogleApi& api_;
   std::string project_;

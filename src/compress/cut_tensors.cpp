@@ -9,8 +9,7 @@
 namespace smelt {
 namespace {
 
-std::int64_t whole_number(const SourceFolder& source, const Json& value,
-                          const std::string& field) {
+std::int64_t whole_number(const SourceFolder& source, const Json& value, const std::string& field) {
   if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
     throw UsageError(str(source.where, ": config.json: ", field, " is ", value.dump()),
                      "copy the folder again");

@@ -243,7 +243,7 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
     tried[count] = limit.score(folder);
     remove_tree(folder);
     log_info("compress: {} in floats again: a score of {}, before it was {}",
-                 counted(count, "matrix", "matrices"), tried[count].choice, out.before.choice);
+             counted(count, "matrix", "matrices"), tried[count].choice, out.before.choice);
     return tried[count].choice >= out.before.choice - limit.most;
   };
   const auto found = least_that_holds(worst_first.size() - 1, holds);

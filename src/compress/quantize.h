@@ -26,9 +26,9 @@ struct FolderScore {
 // How much a folder may lose.
 struct DropLimit {
   std::function<FolderScore(const std::string& folder)> score;
-  double most = 0;           // of the score by which is chosen
-  bool forced = false;       // a folder that loses more is written all the same
-  Json rows = {};  // what the score is of, for compress.json
+  double most = 0;      // of the score by which is chosen
+  bool forced = false;  // a folder that loses more is written all the same
+  Json rows = {};       // what the score is of, for compress.json
   // How it was asked for and what to do where nothing reaches it, for the message.
   std::string what = "--max-drop";
   std::string hint = "allow a larger drop, or write it all the same with --force";

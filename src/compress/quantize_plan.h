@@ -23,7 +23,6 @@ QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job);
 
 // QuantizationConfig of compressed-tensors. `Linear` is every module of that class; tables are of
 // another, and named.
-Json quantization_config(const QuantizePlan& plan, CompressKind kind,
-                                   const QuantizeJob& job);
+Json quantization_config(const QuantizePlan& plan, CompressKind kind, const QuantizeJob& job);
 
 }  // namespace smelt

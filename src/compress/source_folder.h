@@ -19,10 +19,10 @@ struct SourceFolder {
   std::string where;   // as it was named
   std::string folder;  // with config.json
   CompressKind kind = CompressKind::classifier;
-  Json config;                   // of config.json
+  Json config;                             // of config.json
   LazyTensors tensors;                     // as they are stored, but for codes, which are floats
   std::vector<FolderFile> files;           // tokenizer and what else goes along
-  Json steps;                    // an array: how it was compressed before
+  Json steps;                              // an array: how it was compressed before
   std::uint64_t bytes = 0;                 // of all that goes along, weights and config included
   std::shared_ptr<const WorkFolder> work;  // where it was converted to, if it had to be
 };

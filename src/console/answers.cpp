@@ -28,7 +28,7 @@ void print_guesses(const FilledText& text) {
 
 OrderedJson filled_json(const FilledText& text) {
   OrderedJson out{{"text", decode_utf8_ignore(text.text, nullptr)},
-                             {"masks", OrderedJson::array()}};
+                  {"masks", OrderedJson::array()}};
   for (const auto& guesses : text.masks) {
     auto& mask = out["masks"].emplace_back(OrderedJson::array());
     for (const MaskGuess& guess : guesses)
@@ -38,7 +38,7 @@ OrderedJson filled_json(const FilledText& text) {
 }
 
 OrderedJson judged_json(const std::string& text, const std::vector<JudgedToken>& tokens,
-                                   const DetectOptions& flags) {
+                        const DetectOptions& flags) {
   std::vector<TokenSpan> spans;
   for (const JudgedToken& token : tokens) spans.push_back(token.span);
   spans = in_characters(text, std::move(spans));

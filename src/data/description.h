@@ -39,7 +39,7 @@ struct DataDescription {
 // What a reader of the records expects of them; what the description lacks passes.
 struct ExpectedData {
   std::uint64_t examples = 0;
-  std::string vocab;  // the model's vocabulary; empty: not known
+  std::string vocab;                                   // the model's vocabulary; empty: not known
   std::vector<std::pair<std::string, Json>> settings;  // as the description names them
 };
 // UsageError naming what the description says and what is expected.

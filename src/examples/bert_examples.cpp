@@ -25,7 +25,7 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   const BertBuilder builder(reader, job.pairs);
   if (job.pairs.max_predictions > job.pairs.seq_length)
     log_warning("max_predictions {} is more than seq_length {}: each example is padded with masks",
-                 job.pairs.max_predictions, job.pairs.seq_length);
+                job.pairs.max_predictions, job.pairs.seq_length);
   log_files("Reading from input files", checked.inputs);
   const ExampleSummary summary =
       original ? build_in_original_order(checked, job, reader, builder)

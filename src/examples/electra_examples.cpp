@@ -69,7 +69,7 @@ void warn_of_long_lines(const ExampleSummary& s) {
   const std::uint64_t kept = s.counts.empty() ? 0 : s.counts.front();
   if (kept < s.text.tokens / 2)
     log_warning("{} of the text's {} tokens are in no example: lines longer than one are cut off",
-                 s.text.tokens - kept, s.text.tokens);
+                s.text.tokens - kept, s.text.tokens);
 }
 
 }  // namespace

@@ -45,7 +45,6 @@ class ExampleEncoder {
 // Immutable: serves several threads, and outlives its drawers and encoders.
 class ExampleBuilder {
  public:
-
   virtual ~ExampleBuilder() = default;
   // "bert"
   virtual std::string kind() const = 0;

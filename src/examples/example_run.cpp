@@ -26,7 +26,8 @@ constexpr int kWorkVersion = 7;
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
 // All that decides the bytes of the result, and where it goes.
-OrderedJson describe(const CheckedJob& checked, const ExampleBuilder& builder, std::string_view order) {
+OrderedJson describe(const CheckedJob& checked, const ExampleBuilder& builder,
+                     std::string_view order) {
   const ShuffleSizes& sizes = checked.job.sizes;
   std::vector<OrderedJson> inputs(checked.inputs.size());
   for_each_file(inputs.size(), checked.inputs.front(), [&](std::size_t i) {
@@ -56,8 +57,8 @@ std::string work_folder_path(const CheckedJob& checked) {
 void save(const WorkFolder& folder, const DrawnExamples& drawn) {
   drawn.examples.spill.save(folder.file(kRanges));
   write_file(folder.file(kState), OrderedJson{{"examples", drawn.examples.examples},
-                                       {"counts", drawn.examples.counts},
-                                       {"text", to_json(drawn.text)}}
+                                              {"counts", drawn.examples.counts},
+                                              {"text", to_json(drawn.text)}}
                                       .dump());
 }
 
@@ -90,7 +91,9 @@ void check_other_job(const WorkFolder& folder, const OrderedJson& job, const Exa
   OrderedJson all = now;
   all.update(before);
   for (const auto& [name, value] : all.items()) {
-    const auto said = [&](const OrderedJson& in) { return in.contains(name) ? in[name].dump() : "none"; };
+    const auto said = [&](const OrderedJson& in) {
+      return in.contains(name) ? in[name].dump() : "none";
+    };
     if (said(before) != said(now))
       throw UsageError(str("work folder ", folder.path(),
                            ": of a run that was stopped, holds examples drawn with ",
@@ -135,7 +138,7 @@ class Run {
     write_description(checked_, builder, order_, summary);
     if (summary.examples < made_.size())
       log_warning("some files are empty: {} in {}", counted(summary.examples, "example"),
-                   counted(made_.size(), "file"));
+                  counted(made_.size(), "file"));
     folder_.keep(false);
     return summary;
   }
@@ -155,7 +158,7 @@ class Run {
     forget_drawing(folder_);
     remove_abandoned(files_.all());
     log_info("going on with a run that was stopped: {} of {} files are whole",
-                 std::ranges::count(made_, true), made_.size());
+             std::ranges::count(made_, true), made_.size());
   }
 
   void draw_all(const DrawExamples& draw, std::uint64_t passes, bool goes_on) {

@@ -131,18 +131,17 @@ void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted
 }
 
 OrderedJson description_of(const LabelledExamplesJob& job, const LabelledSummary& s) {
-  OrderedJson out{
-      {"kind", "classify"},
-      {"files", {path_name(job.output)}},
-      {"examples", s.examples},
-      {"seq_length", job.seq_length},
-      {"problem", word_of(job.labels.problem, kProblems)},
-      {"labels", job.labels.names},
-      {"of_class", s.of_class},
-      {"cut", s.cut},
-      {"lengths", s.lengths},
-      {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
-      {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
+  OrderedJson out{{"kind", "classify"},
+                  {"files", {path_name(job.output)}},
+                  {"examples", s.examples},
+                  {"seq_length", job.seq_length},
+                  {"problem", word_of(job.labels.problem, kProblems)},
+                  {"labels", job.labels.names},
+                  {"of_class", s.of_class},
+                  {"cut", s.cut},
+                  {"lengths", s.lengths},
+                  {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
+                  {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
   if (job.labels.problem == Problem::regression) out["mean_label"] = s.mean_label;
   return out;
 }

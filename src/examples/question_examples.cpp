@@ -164,8 +164,7 @@ QuestionSummary write_question_examples(const QuestionExamplesJob& job) {
     if (job.split && !wanted.at(number)) continue;
     const bool taken = takes(job, row, rows.place(), out);
     if (questions)
-      questions->write(
-          question_json(row).dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
+      questions->write(question_json(row).dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
     if (taken) records.add(std::move(row));
   }
   static_cast<RowCounts&>(out) = records.finish();

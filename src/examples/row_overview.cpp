@@ -38,10 +38,10 @@ class Lengths {
   OrderedJson json(const RowOverviewJob& job) const {
     if (count_ == 0) return nullptr;
     OrderedJson out{{"unit", job.vocab.empty() ? "words" : "tokens"},
-             {"median", quantile(0.5)},
-             {"p90", quantile(0.9)},
-             {"p99", quantile(0.99)},
-             {"longest", of_.rbegin()->first}};
+                    {"median", quantile(0.5)},
+                    {"p90", quantile(0.9)},
+                    {"p99", quantile(0.99)},
+                    {"longest", of_.rbegin()->first}};
     if (job.vocab.empty()) return out;
     out["limit"] = job.seq_length;
     out["cut"] = above(static_cast<std::size_t>(job.seq_length));
@@ -184,7 +184,8 @@ LabelledFiles all_of(LabelledFiles files) {
 }
 
 // The rows that examples speak of, read once more.
-void show_examples(const RowOverviewJob& job, const std::vector<SameText>& wanted, OrderedJson& out) {
+void show_examples(const RowOverviewJob& job, const std::vector<SameText>& wanted,
+                   OrderedJson& out) {
   for (const SameText& one : wanted)
     out.push_back({{"what", one.other_label ? "same text, another label" : "same text"},
                    {"text", ""},
@@ -231,7 +232,7 @@ OrderedJson row_overview(const RowOverviewJob& job) {
   const auto tokenizer = job.vocab.empty() ? nullptr : load_tokenizer(job.vocab, job.tokenizer);
   SameTexts texts;
   OrderedJson out{{"problem", job.are_classes ? word_of(job.problem, kProblems) : "text_to_text"},
-           {"splits", OrderedJson::array()}};
+                  {"splits", OrderedJson::array()}};
   for (const auto& [name, files] : job.splits) {
     SplitOverview split(job, tokenizer.get());
     LabelledRows rows(all_of(files), name);

@@ -65,7 +65,8 @@ std::string split_text(const OrderedJson& split) {
     out += line("answers", lengths_text(split["label_lengths"], split["rows"]));
   if (split.contains("unknown_tokens"))
     out += line("unknown", percent(split["unknown_tokens"]) + " of the tokens");
-  const auto same_line = [&](std::string_view name, const OrderedJson& rows, const OrderedJson& other) {
+  const auto same_line = [&](std::string_view name, const OrderedJson& rows,
+                             const OrderedJson& other) {
     if (rows != 0)
       out += line(name, str(counted(rows.get<std::uint64_t>(), "row"), ", ", other.dump(),
                             " of them with another label"));

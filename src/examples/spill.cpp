@@ -150,9 +150,8 @@ std::uint64_t Spill::bytes() const {
 void Spill::save(const std::string& list) const {
   const std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()),
                                 ranges_.size() * sizeof(SpillRange));
-  Json head{{"crc32c", crc32c(ranges, crc32c(note_.dump()))},
-                      {"files", Json::array()},
-                      {"note", note_}};
+  Json head{
+      {"crc32c", crc32c(ranges, crc32c(note_.dump()))}, {"files", Json::array()}, {"note", note_}};
   for (const auto& file : files_) head["files"].push_back(file ? path_name(file->path()) : "");
   write_file(list, str(head.dump(), "\n", ranges));
 }

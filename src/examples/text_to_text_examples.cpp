@@ -54,8 +54,7 @@ class AnswerEncoder {
   std::atomic<std::uint64_t> cut_ = 0, texts_ = 0, targets_ = 0;
 };
 
-OrderedJson answers_description(const TextToTextExamplesJob& job,
-                                           const TextToTextSummary& s) {
+OrderedJson answers_description(const TextToTextExamplesJob& job, const TextToTextSummary& s) {
   return {{"kind", "text_to_text"},
           {"files", {path_name(job.output)}},
           {"examples", s.examples},

@@ -295,7 +295,7 @@ void convert_snapshots(const SnapshotTokensJob& job,
   throw_faults(faults, converted);
   if (converted < inputs.size())
     log_info("convert: {} of {} stores were there already", inputs.size() - converted,
-                 inputs.size());
+             inputs.size());
 }
 
 }  // namespace smelt

@@ -12,7 +12,6 @@ namespace smelt {
 
 class WorkFolder {
  public:
-
   // Takes the folder for this process; makes it, for this user alone, when it is not there. What an
   // earlier job left in it stays until begin(). UsageError when it holds something else, when it is
   // a link, somebody else's or open to all, and when another process holds it.

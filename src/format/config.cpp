@@ -8,8 +8,8 @@ const char* kind_name(const Json& value) {
   return value.is_number_integer() ? "a whole number" : "a number";
 }
 
-void check_kind(const Json& value, const Json& default_value,
-                const std::string& name, const std::string& where) {
+void check_kind(const Json& value, const Json& default_value, const std::string& name,
+                const std::string& where) {
   const bool fits = default_value.is_string()           ? value.is_string()
                     : default_value.is_boolean()        ? value.is_boolean()
                     : default_value.is_number_integer() ? value.is_number_integer()

@@ -28,8 +28,8 @@ struct ConfigField {
 const char* kind_name(const Json& value);
 
 // UsageError when the value is not of the default's kind; `where` begins the message.
-void check_kind(const Json& value, const Json& default_value,
-                const std::string& name, const std::string& where);
+void check_kind(const Json& value, const Json& default_value, const std::string& name,
+                const std::string& where);
 
 template <class Value>
 Json field_json(const Value& value) {

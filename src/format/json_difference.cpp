@@ -7,8 +7,7 @@
 
 namespace smelt {
 
-std::vector<JsonDifference> differences(const Json& was, const Json& is,
-                                        const std::string& name) {
+std::vector<JsonDifference> differences(const Json& was, const Json& is, const std::string& name) {
   std::vector<JsonDifference> out;
   if (was.is_object() && is.is_object()) {
     for (const auto& [key, value] : is.items())

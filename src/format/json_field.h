@@ -57,8 +57,7 @@ class JsonField {
   [[noreturn]] void refuse(std::string_view problem) const;
 
  private:
-  JsonField(const Json& value, std::string name, std::string_view path,
-            std::string_view hint)
+  JsonField(const Json& value, std::string name, std::string_view path, std::string_view hint)
       : value_(value), name_(std::move(name)), path_(path), hint_(hint) {}
 
   const Json& value_;

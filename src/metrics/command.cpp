@@ -17,7 +17,7 @@ namespace {
 
 // The named values that it prints for these examples.
 OrderedJson ask(const std::string& command, const JsonValues& predicted, const JsonValues& wanted,
-                 std::span<const std::size_t> examples) {
+                std::span<const std::size_t> examples) {
   std::string input;
   for (const std::size_t i : examples)
     input += OrderedJson{{"prediction", predicted[i]}, {"reference", wanted[i]}}.dump(

@@ -25,10 +25,9 @@ struct Side {
 
 [[noreturn]] void refuse(const Side& side, std::size_t example, std::string_view wanted) {
   const Json& value = side.values[example];
-  throw UsageError(
-      str("example ", example + 1, ": the ", side.name, " is ",
-          value.dump(-1, ' ', false, JsonInvalidUtf8::replace), ", not ", wanted),
-      "choose another metric or another field");
+  throw UsageError(str("example ", example + 1, ": the ", side.name, " is ",
+                       value.dump(-1, ' ', false, JsonInvalidUtf8::replace), ", not ", wanted),
+                   "choose another metric or another field");
 }
 
 std::string label_at(const Side& side, std::size_t i) {

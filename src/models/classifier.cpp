@@ -59,8 +59,7 @@ Json encoder_config_json(const Encoder& encoder) {
   return std::visit([](const auto& config) { return config_json(config); }, encoder);
 }
 
-Encoder parse_encoder(std::string_view name, const Json& config,
-                      const std::string& where) {
+Encoder parse_encoder(std::string_view name, const Json& config, const std::string& where) {
   if (name == "bert") {
     const auto bert = parse_config<BertConfig>(config, where);
     check_bert_config(bert, where);

@@ -24,8 +24,7 @@ std::string_view encoder_name(const Encoder& encoder);  // "bert", "electra"
 BertConfig encoder_sizes(const Encoder& encoder);
 Json encoder_config_json(const Encoder& encoder);
 // UsageError beginning with `where` for another name than those, or a config that does not fit.
-Encoder parse_encoder(std::string_view name, const Json& config,
-                      const std::string& where);
+Encoder parse_encoder(std::string_view name, const Json& config, const std::string& where);
 
 // Whether parameters of such a name are a head's.
 bool is_class_head(std::string_view parameter);

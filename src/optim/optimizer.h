@@ -38,7 +38,7 @@ struct UpdatedParameter {
 };
 
 struct Optimizer {
-  Json settings;      // whatever its updates depend on
+  Json settings;                // whatever its updates depend on
   std::int64_t first_step = 0;  // the first that the schedule is asked for
   std::function<std::vector<Slot>(const Parameter& parameter)> slots;
   std::function<double(const Parameter& parameter)> weight_decay = {};  // empty: takes none

@@ -116,7 +116,7 @@ void say_variables(const BertRunFlags& f, const TrainJob& job) {
   for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
     for (const std::string& name : tensor.stored_names())
       log_info("  name = {}:0, shape = {}{}", name, python_shape(tensor.shape_of_one().dims),
-                   given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
+               given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
 }
 
 // Data that were lower-cased for a model whose pieces are not.

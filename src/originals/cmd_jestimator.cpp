@@ -33,8 +33,7 @@ void run_estimator(JestimatorFlags& f) {
   if (!f.module_config.empty())
     log_info("module_config {}: smelt has the same defaults itself", f.module_config);
   if (f.train_shuffle_buf)
-    log_info("train_shuffle_buf {}: smelt shuffles all windows of an epoch",
-                 *f.train_shuffle_buf);
+    log_info("train_shuffle_buf {}: smelt shuffles all windows of an epoch", *f.train_shuffle_buf);
   if (f.profiler_port) log_warning("profiler_port {} is not used", *f.profiler_port);
   const StartingPoint start = starting_point(f);
   const EstimatorMode mode = mode_of(f, start);

@@ -36,7 +36,7 @@ RunOn devices_for(const TttJob& job) {
                      "run it on the TPU's own machine, or leave --use_tpu out");
   if (job.flags.tpu_address != TttFlags().tpu_address)
     log_info("tpu_address {}: the TPU of this machine is used, which needs no address",
-                 job.flags.tpu_address);
+             job.flags.tpu_address);
   return on;
 }
 

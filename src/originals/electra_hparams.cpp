@@ -51,7 +51,8 @@ Json parse_object(const std::string& given) {
       throw UsageError(str(where, ": ", text, " is no JSON, and a file's name must end in .json"),
                        "rename the file");
     throw UsageError(
-        str(where, ": no JSON at ", place_in(text, error.byte)),
+        error.byte == 0 ? str(where, ": no JSON: ", error.what())
+                        : str(where, ": no JSON at ", place_in(text, error.byte)),
         R"(give {"name": value, …} with quotes as here, or a path that ends in .json)");
   } catch (const JsonRangeError& error) {
     throw UsageError(str(where, ": a number is out of range (", error.what(), ")"),
@@ -204,7 +205,7 @@ Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) 
                      str(R"(give "vocab_size": )", lines));
   if (vocab_size > lines)
     log_info("vocab_size {}: the last {} have no line in {}", vocab_size,
-                 counted(vocab_size - lines, "row"), h.vocab_file);
+             counted(vocab_size - lines, "row"), h.vocab_file);
   return vocabulary;
 }
 

@@ -116,8 +116,8 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
   const double rescaled = h.learning_rate * std::pow(total / rest, h.lr_decay_power);
   if (f.rescale_learning_rate) {
     log_info("learning_rate {:.6g} instead of {}: the {} after {} {} at {}", rescaled,
-                 h.learning_rate, counted(more, "step"), run.from, more == 1 ? "begins" : "begin",
-                 h.learning_rate);
+             h.learning_rate, counted(more, "step"), run.from, more == 1 ? "begins" : "begin",
+             h.learning_rate);
     return rescaled;
   }
   if (run.begins)
@@ -237,10 +237,10 @@ void run_pretraining(ElectraRunFlags& f) {
   const ElectraHparams& h = config.hparams;
   if (!config.of_size.empty())
     log_info("{}: the paper's {}, as --hparams does not say otherwise", h.model_size,
-                 join(config.of_size, ", "));
+             join(config.of_size, ", "));
   if (!h.tpu_name.empty())
     log_info("tpu_name {} is not used: the program runs on the machine that has the TPU",
-                 h.tpu_name);
+             h.tpu_name);
   f.on = f.run.on(h.use_tpu ? std::optional(h.num_tpu_cores) : std::nullopt);
   check_replays(f.own, h.do_train, "do_train in --hparams");
   if (!f.own.replay.empty()) return print_report(replay(training_job(f, h), f.own.replay));

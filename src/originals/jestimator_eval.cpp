@@ -160,7 +160,7 @@ class Follower {
     const auto found = std::ranges::find(metrics, best.metric, &MeasuredValue::name);
     if (!best.before().is_beaten_by(found->value)) return;
     log_info("the {} {} so far: {:f}", best.best == Best::highest ? "highest" : "lowest",
-                 best.metric, found->value);
+             best.metric, found->value);
     SlicedTensors parameters;  // without the optimizer's slots, as the original keeps them
     for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
       for (const std::string& name : t.stored_names())

@@ -98,9 +98,8 @@ StartingPoint starting_point(const JestimatorFlags& f) {
       return {.path = f.checkpoint_path, .own = true};
     }
     if (const auto newest = latest_checkpoint(f.model_dir)) {
-      log_info("the newest checkpoint in model_dir is {}{}",
-                   committed_path(f.model_dir, *newest),
-                   f.checkpoint_path.empty() ? "" : "; checkpoint_path is not used");
+      log_info("the newest checkpoint in model_dir is {}{}", committed_path(f.model_dir, *newest),
+               f.checkpoint_path.empty() ? "" : "; checkpoint_path is not used");
       return {.path = f.model_dir, .own = true, .newest = true};
     }
   }

@@ -62,7 +62,7 @@ std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const Starti
   const auto examples = static_cast<std::int64_t>(job.source->epoch_size()) * *f.train_epochs;
   const std::int64_t steps = examples / f.train_batch_size;
   log_info("{} epochs of {} examples are {} steps", *f.train_epochs, job.source->epoch_size(),
-               steps);
+           steps);
   return step_before(f, start) + steps;
 }
 
@@ -82,9 +82,8 @@ void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
   const auto ids = first.arrays.front().values<std::int32_t>();
   const auto found = std::ranges::count(ids, *f.mask_token_id);
   if (found > 0)
-    log_warning(
-        "mask_token_id {} is {} of the first {} tokens of {}: is it the vocabulary's mask?",
-        *f.mask_token_id, found, ids.size(), job.data);
+    log_warning("mask_token_id {} is {} of the first {} tokens of {}: is it the vocabulary's mask?",
+                *f.mask_token_id, found, ids.size(), job.data);
 }
 
 void warn_of_saves_that_never_are(const JestimatorFlags& f) {

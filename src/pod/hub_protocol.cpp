@@ -185,7 +185,7 @@ void HubServer::say_waiting(Clock::time_point now) {
   next_say_ = now + times_.say;
   if (!begun_) {
     log_info("pod: waits since {} for hosts {} of {}", whole_seconds(now - began_),
-                 join(not_here(), ", "), own_.size);
+             join(not_here(), ", "), own_.size);
     return;
   }
   for (const std::string& text : gathers_.waiting(now, times_.say)) log_warning("pod: {}", text);

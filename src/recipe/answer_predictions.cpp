@@ -37,7 +37,7 @@ std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
   const std::string file = questions_file(paths.scored);
   if (!exists(file)) {
     log_warning("eval: no answers are found: {}, the questions of {}, is missing", file,
-                 paths.scored);
+                paths.scored);
     return {};
   }
   Classifier classifier = classifier_of(

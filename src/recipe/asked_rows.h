@@ -15,7 +15,7 @@ namespace smelt {
 // {"text", "pair", "label", "prediction", "probabilities"} of a classifier's numbers for a row, as
 // far as it has them; of token_labels the words instead, as words_json() has them.
 OrderedJson asked_row_json(const LabelledRow& row, bool has_label, const Labels& labels,
-                                      const std::vector<float>& numbers);
+                           const std::vector<float>& numbers);
 
 struct AskedRows {
   LabelledFiles files = {};         // columns that are empty are called as the problem has them
@@ -49,12 +49,9 @@ class AskedModel {
   std::int64_t most_tokens() const;
 
  private:
-  std::vector<OrderedJson> say_classes(const LabelledFiles& files,
-                                                  const std::string& what);
-  std::vector<OrderedJson> say_answers(const LabelledFiles& files,
-                                                  const std::string& what);
-  std::vector<OrderedJson> say_texts(const LabelledFiles& files,
-                                                const std::string& what);
+  std::vector<OrderedJson> say_classes(const LabelledFiles& files, const std::string& what);
+  std::vector<OrderedJson> say_answers(const LabelledFiles& files, const std::string& what);
+  std::vector<OrderedJson> say_texts(const LabelledFiles& files, const std::string& what);
 
   Options options_;
   std::optional<Classifier> classifier_;

@@ -213,7 +213,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
                       folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                    : OutputDirectory::Earlier::refused);
   log_info("export: {} holds step {} for transformers' BertForPreTraining", folder,
-               checkpoint.step);
+           checkpoint.step);
 }
 
 }  // namespace

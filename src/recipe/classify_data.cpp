@@ -80,11 +80,10 @@ std::uint64_t write_questions(const Recipe& r, const Part& part) {
                                                      .windows = windows_of(data),
                                                      .output = part.output,
                                                      .keep_questions = part.scored});
-  log_info(
-      "data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
-      counted(s.questions, "question"), part.what, s.without_answer, counted(s.examples, "window"),
-      data.seq_length, percent(part_of(s.unknown, s.tokens)),
-      s.left_out == 0 ? "" : str("; ", s.left_out, " whose answers are not in their place"));
+  log_info("data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
+           counted(s.questions, "question"), part.what, s.without_answer,
+           counted(s.examples, "window"), data.seq_length, percent(part_of(s.unknown, s.tokens)),
+           s.left_out == 0 ? "" : str("; ", s.left_out, " whose answers are not in their place"));
   return s.examples;
 }
 
@@ -101,8 +100,8 @@ std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& par
                                 .output = part.output};
   const LabelledSummary s = write_labelled_examples(job);
   log_info("data: {} of {}: {} of them cut to {} tokens, {} unknown tokens",
-               counted(s.examples, "example"), part.what, percent(part_of(s.cut, s.examples)),
-               job.seq_length, percent(part_of(s.unknown, s.tokens)));
+           counted(s.examples, "example"), part.what, percent(part_of(s.cut, s.examples)),
+           job.seq_length, percent(part_of(s.unknown, s.tokens)));
   return s.examples;
 }
 
@@ -123,8 +122,7 @@ RowOverviewJob overview_job(const Recipe& r) {
 void write_overview(const Recipe& r) {
   try {
     write_file(join_path(r.out, kRowOverviewFile),
-               row_overview(overview_job(r))
-                   .dump(1, ' ', false, JsonInvalidUtf8::replace));
+               row_overview(overview_job(r)).dump(1, ' ', false, JsonInvalidUtf8::replace));
   } catch (const UsageError& error) {
     log_warning("data: no overview of the rows: {}", error.what());
   }

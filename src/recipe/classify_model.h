@@ -27,7 +27,7 @@ std::vector<std::string> said_labels(const Labels& labels, std::span<const float
 // the classes are of BIO. Words behind those that `numbers` are of, which were cut off, are "O"
 // where there is such a class, else null.
 OrderedJson words_json(const Labels& labels, std::vector<std::string> words,
-                                  std::span<const float> numbers);
+                       std::span<const float> numbers);
 // {"class": probability, …}; not of token_labels.
 OrderedJson probabilities_json(const Labels& labels, std::span<const float> numbers);
 

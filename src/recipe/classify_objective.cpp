@@ -245,7 +245,7 @@ void export_classifier(const Recipe& r, const std::string& folder) {
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                : OutputDirectory::Earlier::refused});
   log_info("export: {} holds step {} for transformers' {}", folder, checkpoint.step,
-               classifier_class(task.encoder, task.labels.problem));
+           classifier_class(task.encoder, task.labels.problem));
 }
 
 }  // namespace

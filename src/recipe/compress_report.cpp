@@ -123,9 +123,8 @@ class ReportScores {
     if (base_->dev.empty()) return out;
     const std::size_t both = rows_in_both(base_->dev, base_->test);
     if (both > 0)
-      log_warning(
-          "compress: {} of {} stand in {}, too: what was chosen by them is scored too well",
-          counted(both, "row"), job_.test.files.input, job_.dev);
+      log_warning("compress: {} of {} stand in {}, too: what was chosen by them is scored too well",
+                  counted(both, "row"), job_.test.files.input, job_.dev);
     out["dev"] = {{"input", job_.dev}, {"examples", base_->dev.size()}, {"rows_in_both", both}};
     return out;
   }

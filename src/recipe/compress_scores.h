@@ -16,13 +16,12 @@ using SaidRows = std::vector<OrderedJson>;
 
 // {metric: {"value", "low", "high"}}; of classes that are no entities accuracy is over words.
 OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
-                                   const ResampleOptions& with);
+                        const ResampleOptions& with);
 
 // {metric: {"difference", "low", "high", "p_value"}}, the model less the base, and of accuracy and
 // exact-match "mcnemar": {"only_model", "only_base", "p"}.
 OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
-                                    const std::vector<std::string>& metrics,
-                                    const ResampleOptions& with);
+                         const std::vector<std::string>& metrics, const ResampleOptions& with);
 
 // {"count", "examples": [{"text", "label", "base", "prediction"}, …]}: rows of which it says
 // something else than the base, of those at most `most`, of numbers those that differ most.

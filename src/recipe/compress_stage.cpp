@@ -157,8 +157,8 @@ class CompressedModel {
     if (c.decoder_layers > 0) job.decoder_layers.count = c.decoder_layers;
     if (c.ffn < 1 || c.heads < 1 || c.macs < 1) job.data = rows_to_choose_by();
     const Pruned done = prune_model(job);
-    log_info("compress: {} of {} parameters are left: {}", done.parameters,
-                 done.parameters_before, job.to);
+    log_info("compress: {} of {} parameters are left: {}", done.parameters, done.parameters_before,
+             job.to);
     return job.to;
   }
   // By this recipe, whose model teaches.
@@ -201,8 +201,7 @@ class CompressedModel {
     job.device = r_.train.device;
     job.smelt = own_program();
     const OrderedJson said = compress_report(job);
-    write_file(at("report.json"),
-               said.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n");
+    write_file(at("report.json"), said.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n");
     write_file(at("report.html"), compress_page(said));
     log_info("compress: {}\n{}", at("report.html"), compress_report_text(said));
   }

@@ -211,10 +211,9 @@ void add_program(const Recipe& r, const Accelerator* on, Lines& lines) {
   lines.add("parameters", str(p.parameters, r.type->has_vocabulary() ? str(" (with ", r.vocab.size,
                                                                            " word pieces at most)")
                                                                      : ""));
-  lines.add("steps", str(r.train.steps, " of ", r.train.batch_size, ": ", count_text(examples),
-                         " examples, ",
-                         scientific(examples * p.flops_per_example, 2),
-                         " operations"));
+  lines.add("steps",
+            str(r.train.steps, " of ", r.train.batch_size, ": ", count_text(examples),
+                " examples, ", scientific(examples * p.flops_per_example, 2), " operations"));
   if (const std::string remark = uncounted_epochs(r); !remark.empty()) lines.add("epochs", remark);
   if (!has_devices(r)) return add_absent(r, on, lines);
   lines.add("device",

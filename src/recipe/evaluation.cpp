@@ -169,9 +169,9 @@ class RecipeFollower {
   std::vector<Scalar> evaluate(const std::string& path) {
     if (!evaluator_) start();
     const Evaluation e = with_more_measures(
-        recipe_, (*evaluator_)(load_trained_model(
-                     "eval", path, job_.task.settings.value("model", Json()), job_.vocab,
-                     job_.averaged)));
+        recipe_,
+        (*evaluator_)(load_trained_model("eval", path, job_.task.settings.value("model", Json()),
+                                         job_.vocab, job_.averaged)));
     write_evaluation(recipe_, e, mark_);
     tell_(e);
     std::vector<Scalar> scalars;
@@ -215,13 +215,12 @@ void warn_of_few(const Recipe& r, std::int64_t held_out) {
   const HeldOutBatches batches = batches_of(r, held_out, false);
   if (batches.size == r.eval.batch_size && !batches.repeats) return;
   log_warning("data: {}, fewer than eval.batch_size {}: evaluated in batches of {}{}",
-               counted(held_out, "held-out example"), r.eval.batch_size, batches.size,
-               batches.repeats ? ", some of them twice, as each device takes one" : "");
+              counted(held_out, "held-out example"), r.eval.batch_size, batches.size,
+              batches.repeats ? ", some of them twice, as each device takes one" : "");
 }
 
 OrderedJson evaluation_json(const Evaluation& e) {
-  OrderedJson out{
-      {"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
+  OrderedJson out{{"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
   for (const MeasuredValue& m : e.measures) out[m.name] = m.value;
   for (const MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
   return out;

@@ -103,7 +103,7 @@ std::vector<std::string> write_glue_submission(const Recipe& r, const std::strin
     for (LabelledRow row; rows.next(row);) files.back().add(std::move(row));
     files.back().finish();
     log_info("predict: {} of {} in {}", counted(files.back().rows(), "row"), test.input,
-                 test.output);
+             test.output);
     out.push_back(test.output);
   }
   for (SubmissionFile& file : files) file.commit();

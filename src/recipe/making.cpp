@@ -37,7 +37,7 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
   given.save(to);
   warn_of_unread_size(r, file, given.size());
   log_info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
-               given.options().lower_case ? "" : "not ");
+           given.options().lower_case ? "" : "not ");
 }
 
 }  // namespace
@@ -80,13 +80,13 @@ void make_vocabulary(const Recipe& r) {
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);
   if (s.words > 0)
-    log_info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
-                 counted(s.words, "word"), s.distinct_words);
+    log_info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"), counted(s.words, "word"),
+             s.distinct_words);
   else
     log_info("vocab: {} from {}", counted(s.size, "piece"), counted(s.text.lines, "line"));
   if (s.unused > job.unused)
     log_info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
-                 s.unused - job.unused);
+             s.unused - job.unused);
 }
 
 void make_examples(const Recipe& r) {

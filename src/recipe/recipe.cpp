@@ -157,8 +157,7 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
 }
 
 // The value in the kind of the field's default.
-Json converted(const Setting& setting, const std::string& path,
-                         const Json& default_value) {
+Json converted(const Setting& setting, const std::string& path, const Json& default_value) {
   try {
     if (default_value.is_string()) {
       const auto text = setting.value.as<std::string>();

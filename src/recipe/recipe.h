@@ -171,10 +171,10 @@ struct Recipe {
   DistillSection distill;
   // Filled in by check_program() (recipe/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
-  const ObjectiveType* type = nullptr;             // of model.type
-  Json model, data;                      // every field
-  std::map<std::string, Json> sections;  // all of them, as a stage records them
-  std::map<std::string, std::string> origins;      // of a field that was set: the file, or "--set"
+  const ObjectiveType* type = nullptr;         // of model.type
+  Json model, data;                            // every field
+  std::map<std::string, Json> sections;        // all of them, as a stage records them
+  std::map<std::string, std::string> origins;  // of a field that was set: the file, or "--set"
 
   std::set<std::string> set;  // the fields that were set, whatever to
   // What its model folder holds is to be removed, and so says nothing of the model.

@@ -31,7 +31,7 @@ namespace {
 void warn_of_other_weights(const Recipe& r) {
   if (const auto other = begun_with_other_weights(r))
     log_warning("train.init: the model in {} was begun with other weights, and stays as it is: {}",
-                 RecipePaths(r).model_dir, *other);
+                RecipePaths(r).model_dir, *other);
 }
 
 // What exports that were killed have left; nobody else works in a folder that is locked.
@@ -71,9 +71,9 @@ class RecipeRun {
   const Evaluated evaluated_;
   const Together all_ = together_now("run");
   std::vector<Stage> stages_;
-  std::size_t at_ = 0;                       // of the stages
-  std::optional<Json> made_from_;  // of a shared stage under way
-  bool stopped_ = false;                     // training, by a signal
+  std::size_t at_ = 0;              // of the stages
+  std::optional<Json> made_from_;   // of a shared stage under way
+  bool stopped_ = false;            // training, by a signal
   std::optional<FolderLock> lock_;  // another run's stages would replace what this one reads
 };
 

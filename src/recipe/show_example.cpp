@@ -55,8 +55,7 @@ std::string first_of(const Values& values) {
 std::vector<std::string> quoted(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
   for (const std::string& text : texts)
-    out.push_back(
-        Json(text).dump(-1, ' ', false, JsonInvalidUtf8::replace));
+    out.push_back(Json(text).dump(-1, ' ', false, JsonInvalidUtf8::replace));
   return out;
 }
 

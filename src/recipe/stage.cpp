@@ -44,8 +44,7 @@ std::string recorded_name(const std::string& out, const std::string& name) {
 
 // The files of these paths, each as [name, size, time of the last change, checksum of its content
 // once that was asked for]. Of a folder all that it holds.
-void add_states(const std::string& out, const std::vector<std::string>& paths,
-                Json& states) {
+void add_states(const std::string& out, const std::vector<std::string>& paths, Json& states) {
   for (const std::string& path : paths) {
     const auto status = file_status(path);
     if (!status) continue;
@@ -115,8 +114,7 @@ bool same_content(const std::string& out, const Json& was, Json& is) {
 enum class Names : std::uint8_t { any, same };
 
 // Of inputs from elsewhere names say nothing: the files may have been moved.
-bool same_contents(const std::string& out, const Json& was, Json& is,
-                   Names names) {
+bool same_contents(const std::string& out, const Json& was, Json& is, Names names) {
   if (was.size() != is.size()) return false;
   for (std::size_t i = 0; i < was.size(); ++i) {
     const bool own = names == Names::same || !was[i].at(0).get<std::string>().starts_with('/');
@@ -159,9 +157,8 @@ Json recorded(const std::string& out, const Stage& stage) {
 // Those of a recipe's folder, in their order.
 std::vector<std::string> stage_names(const std::string& out) {
   const std::string path = record_path(out, kNames);
-  const auto names = exists(path)
-                         ? Json::parse_or_discard(read_file(path, kSmallFileBytes))
-                         : Json();
+  const auto names =
+      exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
   if (names.is_array()) return names.get<std::vector<std::string>>();
   return {"text", "vocab", "data"};  // of an older version
 }
@@ -203,8 +200,7 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
   for (const std::string& path : stage.inputs())
     if (path.starts_with(join_path(out, ""))) own.insert(name_in(out, path));
   const auto foreign = [&](Json states) {
-    std::erase_if(states.elements(),
-                  [&](const auto& state) { return own.contains(state.at(0)); });
+    std::erase_if(states.elements(), [&](const auto& state) { return own.contains(state.at(0)); });
     return states;
   };
   recorded_inputs = foreign(std::move(recorded_inputs));
@@ -253,8 +249,8 @@ std::optional<std::string> other_outputs(const std::string& out, const Stage& st
 }
 
 // Why a stage has to run although it did before.
-std::optional<std::string> why_again(const std::string& out, const Stage& stage,
-                                     const Json& was, Json& now) {
+std::optional<std::string> why_again(const std::string& out, const Stage& stage, const Json& was,
+                                     Json& now) {
   if (const auto other = other_setting(was, now)) return other;
   if (!same_contents(out, was.at("inputs"), now["inputs"], Names::any))
     return "what it is made from is not as it was";
@@ -319,7 +315,7 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
   if (const std::string missing = missing_input(stage); !missing.empty()) {
     if (!outlives_its_inputs(out, stage)) throw_missing(stage.name, missing);
     log_warning("{}: {} is not there; the run goes on with what was made of it", stage.name,
-                 missing);
+                missing);
     return std::nullopt;
   }
   Json now = fingerprint(out, stage);

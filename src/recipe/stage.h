@@ -19,7 +19,7 @@ using StagePaths = std::function<std::vector<std::string>()>;
 
 struct Stage {
   std::string name;
-  Json settings;     // what the outputs depend on besides the inputs, by section
+  Json settings;               // what the outputs depend on besides the inputs, by section
   StagePaths inputs, outputs;  // of a folder all files below it count
   std::function<void()> make;
   // What an earlier version recorded among its inputs or outputs, and does not count.

@@ -118,8 +118,8 @@ std::vector<std::string> row_inputs(const Recipe& r, std::initializer_list<const
 Json example_settings(const Recipe& r) {
   const char* beside = r.type->has_vocabulary() ? "vocab" : "model";
   Json settings{{"data", without_paths(r, "data")},
-                          {beside, without_paths(r, beside)},
-                          {"model.type", r.type->name}};
+                {beside, without_paths(r, beside)},
+                {"model.type", r.type->name}};
   for (const std::string& field : r.type->example_fields)
     settings["model"][field] = r.sections.at("model").at(field);
   return settings;
@@ -194,8 +194,7 @@ std::vector<Stage> data_stages(const Recipe& r) {
   return stages;
 }
 
-Stage evaluation_stage(const Recipe& r, const Json& training,
-                       const Evaluated& evaluated) {
+Stage evaluation_stage(const Recipe& r, const Json& training, const Evaluated& evaluated) {
   const RecipePaths p(r);
   std::vector<std::string> outputs{p.evaluation};
   if (r.type->write_predictions) outputs.push_back(p.predictions);
@@ -239,8 +238,8 @@ Stage compress_stage(const Recipe& r, const Json& training) {
 // What a model depends on.
 Json training_sections(const Recipe& r) {
   Json training{{"model", without_paths(r, "model")},
-                          {"train", without_paths(r, "train")},
-                          {"data", without_paths(r, "data")}};
+                {"train", without_paths(r, "train")},
+                {"data", without_paths(r, "data")}};
   if (!r.distill.teacher.empty()) training["distill"] = without_paths(r, "distill");
   return training;
 }

@@ -269,7 +269,7 @@ void export_t5(const Recipe& r, const std::string& folder) {
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                : OutputDirectory::Earlier::refused});
   log_info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
-               checkpoint.step);
+           checkpoint.step);
 }
 
 // The tokenizer's pieces and the sentinels on top of them; those are no text.

@@ -13,8 +13,7 @@ namespace {
 constexpr const char* kTeaching = "compress distill";
 
 // Of a model whose recipe says its sizes: those of the student's weights.
-void add_sizes(const Json& config, const Recipe& of_teacher,
-               std::vector<std::string>& settings) {
+void add_sizes(const Json& config, const Recipe& of_teacher, std::vector<std::string>& settings) {
   for (const auto& [field, value] : config.items())
     if (of_teacher.model.contains(field))
       settings.push_back(

@@ -190,10 +190,9 @@ class AnswerMeasures : public StateMeasures {
                                      Watchdog* watchdog) override {
     generator_.take(tensors, where);
     Compared compared;
-    answer_rows(generator_, recipe_, of_.features, records_, watchdog,
-                [&](const OrderedJson& row, const std::string& answer) {
-                  compared.add(row, answer);
-                });
+    answer_rows(
+        generator_, recipe_, of_.features, records_, watchdog,
+        [&](const OrderedJson& row, const std::string& answer) { compared.add(row, answer); });
     generator_.take({}, where);  // its devices' memory is the training's
     return compared.values();
   }
@@ -212,13 +211,12 @@ std::vector<MeasuredValue> write_text_predictions(const Recipe& r, const TextsTo
   Generator generator = generator_of(r, options_for(r, of));
   OutputFile file(paths.predictions);
   Compared compared;
-  answer_rows(
-      generator, r, of.features, paths.scored, nullptr,
-      [&](OrderedJson line, const std::string& said) {
-        compared.add(line, said);
-        line["prediction"] = said;
-        file.write(line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
-      });
+  answer_rows(generator, r, of.features, paths.scored, nullptr,
+              [&](OrderedJson line, const std::string& said) {
+                compared.add(line, said);
+                line["prediction"] = said;
+                file.write(line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
+              });
   file.commit();
   return compared.values();
 }

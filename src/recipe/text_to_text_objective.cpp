@@ -175,8 +175,7 @@ std::uint64_t write_answers(const Recipe& r, const RowSource& source, const std:
                             .keeps_rows = output != RecipePaths(r).train_output};
   const TextToTextSummary s = write_text_to_text(job);
   log_info("data: {} of {}; {} cut, {} of them of longer answers than {} tokens",
-               counted(s.examples, "example"), source.what, s.cut, s.cut_targets,
-               data.targets_length);
+           counted(s.examples, "example"), source.what, s.cut, s.cut_targets, data.targets_length);
   if (s.unknown_texts + s.unknown_targets > 0)
     log_warning(
         "data: {} and {} of {} hold what the vocabulary has no piece for: the model reads a blank "
@@ -224,7 +223,7 @@ void export_answers(const Recipe& r, const std::string& folder) {
                                                : OutputDirectory::Earlier::refused},
       answer_data(r).prefix);
   log_info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
-               checkpoint.step);
+           checkpoint.step);
 }
 
 std::map<std::string, std::string> answer_files_of_model(const Recipe& r) {

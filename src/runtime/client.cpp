@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -94,8 +93,7 @@ void Client::await_latest() const {
     } catch (const PjrtError&) {  // thrown to whoever awaits that execution
     }
   }
-  const std::size_t before = latest ? large_bytes_.load() : std::numeric_limits<std::size_t>::max();
-  large_bytes_ = await_freed_blocks(before);
+  temporaries_.await_freed();
 }
 
 void Client::note_latest(Events done) const {
@@ -219,9 +217,7 @@ Executable Client::compile(std::string_view stablehlo, const CompileOptions& opt
   args.program = &program;
   args.compile_options = text.data();
   args.compile_options_size = text.size();
-  Executable out = loaded(plugin()->call(args).executable, first_launch(stablehlo, options));
-  release_freed_memory();  // the compiler's
-  return out;
+  return loaded(plugin()->call(args).executable, first_launch(stablehlo, options));
 }
 
 Executable Client::load(std::string_view serialized, std::uint32_t launch) const {
@@ -233,6 +229,7 @@ Executable Client::load(std::string_view serialized, std::uint32_t launch) const
 }
 
 Executable Client::loaded(pjrt::LoadedExecutable* raw, std::uint32_t launch) const {
+  if (one_at_a_time_) release_freed_memory();  // compiling or deserializing the program used much
   return Executable(shared_from_this(), Handle<pjrt::LoadedExecutableDestroy>(plugin(), raw),
                     launch);
 }

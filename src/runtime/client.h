@@ -2,8 +2,6 @@
 // own and compiles for all.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -20,6 +18,7 @@
 #include "runtime/device_facts.h"
 #include "runtime/event.h"
 #include "runtime/handle.h"
+#include "runtime/host_memory.h"
 #include "runtime/key_value_store.h"
 #include "runtime/pjrt_abi.h"
 
@@ -121,7 +120,7 @@ class Client : public std::enable_shared_from_this<Client> {
   bool one_at_a_time_ = false;
   mutable std::mutex latest_mutex_;
   mutable Events latest_;
-  mutable std::atomic<std::size_t> large_bytes_ = 0;  // large_block_bytes() before the latest execution
+  mutable TemporariesGuard temporaries_;
 };
 
 // The processes that train together, of which this is number `index`.

@@ -74,7 +74,7 @@ std::optional<std::string> read_own(const std::string& path, std::uint64_t most)
     return std::nullopt;
   if (!is_mine_alone(status)) {
     log_warning("{}: others can write it, so it is not loaded but compiled anew and replaced",
-                 path);
+                path);
     return std::nullopt;
   }
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');

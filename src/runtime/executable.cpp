@@ -1,6 +1,7 @@
 #include "runtime/executable.h"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 
 #include "runtime/host_memory.h"
@@ -71,6 +72,10 @@ Executable::Executable(std::shared_ptr<const Client> client,
 
 Executable::~Executable() {
   if (client_ == nullptr) return;  // moved from
+  try {
+    client_->await_latest();
+  } catch (const std::exception&) {  // no reason not to go on
+  }
   handle_ = {};
   release_freed_memory();
 }

@@ -34,8 +34,9 @@ class Executable {
   Executable(std::shared_ptr<const Client> client, Handle<pjrt::LoadedExecutableDestroy> handle,
              std::uint32_t launch);
   Executable(Executable&&) = default;
-  Executable& operator=(Executable&&) = default;
-  ~Executable();  // returns the memory of its temporaries to the system
+  // On a CPU, waits until the latest execution has ended and returns freed memory to the system if
+  // it is more than 64 MB.
+  ~Executable();
 
   // Starts the program on its devices and returns at once, on a CPU once what was started before
   // has ended: its queue would hold the temporaries of both. `arguments` is [own device][argument],

@@ -69,7 +69,7 @@ std::string chosen_device(const std::string& word, const Machine& machine) {
     if (!is_here(device, machine)) continue;
     try {
       log_info("device {}: it is on this machine, by {} (--device cpu: not)", device,
-                   find_plugin(device));
+               find_plugin(device));
       return device;
     } catch (const UsageError& error) {
       log_warning("{}", error.what());
@@ -121,9 +121,8 @@ void warn_of_other_version(std::string_view device, const std::string& plugin) {
   if (!file) return;
   const std::string wheels{std::istreambuf_iterator<char>(file), {}};
   if (const auto other = other_version(plugin_wheels(device), wheels))
-    log_warning(
-        "device {}: {} holds {}, which this smelt was made for; `smelt setup {}` renews it", device,
-        *folder, *other, device);
+    log_warning("device {}: {} holds {}, which this smelt was made for; `smelt setup {}` renews it",
+                device, *folder, *other, device);
 }
 
 std::string ready_plugin(std::string_view device) {

@@ -1,32 +1,52 @@
 // How this process holds memory while the CPU plugin runs programs in it.
 //
-// The plugin allocates a step's temporaries with malloc and frees them when the step ends. malloc is
-// jemalloc's, which would return large blocks to the system at once: faulting their pages in again
-// takes 15 to 45 % of a step (docs/performance.md). Here freed memory is kept, and returned at the
-// points where a program no longer needs it.
+// The plugin allocates a step's temporaries with malloc and frees them when the step ends. malloc
+// is jemalloc's, which would return large blocks to the system at once: faulting their pages in
+// again takes 15 to 45 % of a step (docs/performance.md). Here freed memory is kept, and returned
+// at the points where a program no longer needs it.
 //
-// All of this does nothing in a program built for a sanitizer, which has its own allocator.
+// These functions never fail. In sanitizer builds they do nothing. If jemalloc lacks a setting, or
+// MALLOC_CONF overrides one, the allocator's own behaviour applies.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <mutex>
 
 namespace smelt {
 
-// Keeps freed memory in the process from now on. Blocks of kLargeBlockBytes and more get an arena of
-// their own, in huge pages if the system allows it. Call it before the plugin starts its threads.
-void keep_freed_memory();
+// Keeps freed memory in the process from now on. Blocks of kLargeBlockBytes and more get an arena
+// of their own, in huge pages if the system allows it, so that no smaller block is cut out of them.
+// Call it before the plugin starts its threads.
+void keep_freed_memory() noexcept;
 inline constexpr std::size_t kLargeBlockBytes = 32 << 20;
 
 // Returns freed memory to the system if it is more than 64 MB. Call it between phases: when a
 // program has been compiled, and when one is no longer needed.
-void release_freed_memory();
+void release_freed_memory() noexcept;
 
-// Bytes of large blocks that are allocated now; 0 before keep_freed_memory().
-std::size_t large_block_bytes();
+// Bytes of large blocks that are allocated now; 0 if they are not counted.
+std::size_t large_block_bytes() noexcept;
 
-// Waits until no more than `limit` bytes of large blocks are allocated, at most 10 ms. The plugin
-// frees a step's temporaries shortly after it reports the step's end: a step that starts before
-// that doubles the peak. Returns the bytes allocated at the end.
-std::size_t await_freed_blocks(std::size_t limit);
+// Waits until no more than `limit` bytes of large blocks are allocated, at most for `patience`.
+// Returns the bytes allocated at the end.
+std::size_t await_freed_blocks(std::size_t limit, std::chrono::milliseconds patience) noexcept;
+
+// Waits between two executions until the first one's temporaries are freed. The plugin frees them
+// shortly after it reports the execution's end, and an execution that starts before that doubles
+// the peak.
+class TemporariesGuard {
+ public:
+  // Call it before an execution, when the one before has ended. Waits at most 10 ms. Large blocks
+  // that stay, such as results, are waited for three times and then accepted.
+  void await_freed() noexcept;
+
+ private:
+  std::mutex mutex_;
+  bool begun_ = false;
+  std::size_t limit_ = 0;     // bytes of large blocks before the latest execution
+  std::size_t accepted_ = 0;  // bytes that were not freed in time three times
+  int timeouts_ = 0;
+};
 
 }  // namespace smelt

@@ -175,7 +175,7 @@ void PluginSetup::install() const {
   make_python();
   for (std::size_t i = 0; i < wheels_.size(); ++i) {
     log_info("fetching {} {}, {} ({} of {})", wheels_[i].name, wheels_[i].version,
-                 bytes_text(static_cast<double>(wheels_[i].download_bytes)), i + 1, wheels_.size());
+             bytes_text(static_cast<double>(wheels_[i].download_bytes)), i + 1, wheels_.size());
     download(wheels_[i]);
   }
   log_info("unpacking {}", bytes_text(static_cast<double>(unpacked_bytes())));

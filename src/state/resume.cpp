@@ -91,7 +91,7 @@ Json without_training(const Json& model) {
 }  // namespace
 
 Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource& source,
-                            const std::string& vocab) {
+                  const std::string& vocab) {
   Json out = task.settings;
   out["task"] = task.name;
   out["data"] = data_fingerprint(source);
@@ -122,8 +122,8 @@ Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource
   return out;
 }
 
-void check_same_run(const Json& saved, const Json& now,
-                    const std::string& where, const Fields& fields) {
+void check_same_run(const Json& saved, const Json& now, const std::string& where,
+                    const Fields& fields) {
   if (const bool was = saved.contains("distill"); was != now.contains("distill"))
     throw UsageError(str(where, ": was trained with", was ? "" : "out", " a teacher, this run has ",
                          was ? "none" : "one"),
@@ -136,8 +136,7 @@ void check_same_run(const Json& saved, const Json& now,
                      fields);
 }
 
-void check_vocabulary(const Json& saved, const std::string& vocab,
-                      const std::string& where) {
+void check_vocabulary(const Json& saved, const std::string& vocab, const std::string& where) {
   if (vocab.empty() || !saved.contains(kVocabularyCrc32c)) return;
   const std::uint32_t found = vocabulary_crc32c(vocab);
   if (saved[kVocabularyCrc32c] != found)
@@ -156,11 +155,9 @@ void check_data_vocabulary(const Json& saved, const ExampleSource& source,
                      "make these data with the model's vocabulary");
 }
 
-std::string changed_freely(const Json& saved, const Json& now,
-                           const Fields& fields) {
+std::string changed_freely(const Json& saved, const Json& now, const Fields& fields) {
   std::vector<std::string> changes;
-  const auto compare = [&](const std::string& name, const Json& was,
-                           const Json& is) {
+  const auto compare = [&](const std::string& name, const Json& was, const Json& is) {
     if (was != is) changes.push_back(str(fields(name), " was ", was, ", is ", is));
   };
   for (const auto& [name, is] : now.at(kSchedule).items())
@@ -177,8 +174,8 @@ std::string changed_freely(const Json& saved, const Json& now,
 }
 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
-                                const Json& model, const std::string& vocab,
-                                bool averaged, const Fields& fields) {
+                                const Json& model, const std::string& vocab, bool averaged,
+                                const Fields& fields) {
   auto checkpoint = is_checkpoint_path(model_dir) ? load_sliced_checkpoint(model_dir)
                                                   : load_latest_sliced_checkpoint(model_dir);
   if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");

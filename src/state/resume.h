@@ -14,19 +14,18 @@ namespace smelt {
 
 // How the data are read and what is computed from them, as it is kept in every checkpoint, with the
 // checksum of the vocabulary's file if that is known.
-Json run_settings(const Task& task, const TrainingConfig& config,
-                            const ExampleSource& source, const std::string& vocab);
+Json run_settings(const Task& task, const TrainingConfig& config, const ExampleSource& source,
+                  const std::string& vocab);
 
 // UsageError naming the fields that differ, in the words of `fields`, with both values; `where`
 // begins the message. What only one side knows (of another version) is not compared, nor is the
 // schedule.
-void check_same_run(const Json& saved, const Json& now,
-                    const std::string& where, const Fields& fields = recipe_field);
+void check_same_run(const Json& saved, const Json& now, const std::string& where,
+                    const Fields& fields = recipe_field);
 
 // UsageError when the file `vocab` is not the vocabulary that a model was trained with. An empty
 // path, or settings that do not say, pass.
-void check_vocabulary(const Json& saved, const std::string& vocab,
-                      const std::string& where);
+void check_vocabulary(const Json& saved, const std::string& vocab, const std::string& where);
 
 // The same of data that say what they were made with.
 void check_data_vocabulary(const Json& saved, const ExampleSource& source,
@@ -34,8 +33,7 @@ void check_data_vocabulary(const Json& saved, const ExampleSource& source,
 
 // What the schedule and the settings of spikes, which a resumed run is not held to, were and are,
 // where they differ: "train.learning_rate was 0.001, is 0.01"; else empty.
-std::string changed_freely(const Json& saved, const Json& now,
-                           const Fields& fields);
+std::string changed_freely(const Json& saved, const Json& now, const Fields& fields);
 
 struct TrainedModel {
   SlicedCheckpoint checkpoint;
@@ -48,7 +46,7 @@ struct TrainedModel {
 // UsageError beginning with `command` when there is none, or naming what differs. Where the run
 // keeps moving averages, `averaged` takes them for the weights, which is logged.
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
-                                const Json& model, const std::string& vocab,
-                                bool averaged = true, const Fields& fields = recipe_field);
+                                const Json& model, const std::string& vocab, bool averaged = true,
+                                const Fields& fields = recipe_field);
 
 }  // namespace smelt

@@ -124,7 +124,7 @@ class Unpacked {
     }
     if (!lost.empty())
       log_warning("{}: {} symbolic links to what is no file in it are left out, {} among them",
-                   path_, lost.size(), lost.front());
+                  path_, lost.size(), lost.front());
     return std::move(files_);
   }
 

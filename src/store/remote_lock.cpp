@@ -125,7 +125,7 @@ bool RemoteLock::is_alive(const OtherClaim& other, const LockOwner& owner, bool 
   const auto [first, is_new] = first_renewed_.emplace(other.name, other.renewed);
   if (is_new)
     log_info("{} is in use by {}: waiting until it is heard of, or was not for {} s", where_,
-                 owner.words, times_.stale_seconds);
+             owner.words, times_.stale_seconds);
   return first->second != other.renewed;
 }
 
@@ -137,8 +137,8 @@ RemoteLock::Others RemoteLock::look_at_others() {
     const LockOwner owner = owner_in(text);
     if (owner.has_ended() || other.age > times_.stale_seconds) {
       log_warning("{}: the lock of {}, {}, is taken", where_, owner.words,
-                   owner.has_ended() ? std::string("which has ended")
-                                     : str("not heard of for ", static_cast<int>(other.age), " s"));
+                  owner.has_ended() ? std::string("which has ended")
+                                    : str("not heard of for ", static_cast<int>(other.age), " s"));
       remove_file(other.path);
       continue;
     }

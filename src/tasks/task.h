@@ -71,8 +71,8 @@ struct Tells {
 };
 
 struct Task {
-  std::string name;         // "bert"
-  Json settings;  // whatever the objective depends on: an object
+  std::string name;  // "bert"
+  Json settings;     // whatever the objective depends on: an object
   Features features;
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
   // The feature whose numbers other than 0 are the tokens that are no padding; empty: not known.

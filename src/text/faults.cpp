@@ -104,15 +104,15 @@ void TextFaults::finish() {
   if (limits_.quiet) return;
   if (bad_rows_ > 0)
     log_warning("{} of {} cannot be read and {} left out: {}{}", bad_rows_,
-                 counted(bad_rows_ + good_rows_, "row"), bad_rows_ == 1 ? "is" : "are",
-                 join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "");
+                counted(bad_rows_ + good_rows_, "row"), bad_rows_ == 1 ? "is" : "are",
+                join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "");
   if (dropped_bytes_ > 0)
     log_warning("{} that {} not UTF-8 {} left out, the first in {}",
-                 counted(dropped_bytes_, "byte"), dropped_bytes_ == 1 ? "is" : "are",
-                 dropped_bytes_ == 1 ? "was" : "were", first_dropped_);
+                counted(dropped_bytes_, "byte"), dropped_bytes_ == 1 ? "is" : "are",
+                dropped_bytes_ == 1 ? "was" : "were", first_dropped_);
   if (zeros_ > 0)
     log_warning("{} left out, the first in {}: is that a text file?",
-                 counted(zeros_, "NUL byte was", "NUL bytes were"), first_zero_);
+                counted(zeros_, "NUL byte was", "NUL bytes were"), first_zero_);
 }
 
 void EncodingCheck::add(const TextFault& fault) {

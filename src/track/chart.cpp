@@ -52,10 +52,10 @@ std::string curve_svg(const PlotFrame& frame, const Series& series) {
 // For the script: where the drawing lies, and what it shows.
 Json points_json(const PlotFrame& frame, const std::vector<Series>& all) {
   Json out{{"x", {frame.x.low, frame.x.high}},
-                     {"left", kPlotLeft},
-                     {"right", kPlotWidth - kPlotRight},
-                     {"width", kPlotWidth},
-                     {"series", Json::array()}};
+           {"left", kPlotLeft},
+           {"right", kPlotWidth - kPlotRight},
+           {"width", kPlotWidth},
+           {"series", Json::array()}};
   for (const Series& series : all) {
     Json steps = Json::array(), values = steps;
     for (const CurvePoint& p : series.curve) {

@@ -94,9 +94,8 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
                 [](const RunRecord& r) { return shortened(state_text(r), kStateWidth); }),
       named_row("step", runs, [](const RunRecord& r) { return str(r.step, " of ", r.of); }),
       named_row("time", runs, [](const RunRecord& r) { return duration_text(r.spent.total()); }),
-      named_row("goodput", runs, [](const RunRecord& r) {
-        return percent(r.spent.share(Spent::step));
-      })};
+      named_row("goodput", runs,
+                [](const RunRecord& r) { return percent(r.spent.share(Spent::step)); })};
   for (const FigureRow& figure : final_figures(runs)) {
     rows.push_back({figure.name});
     for (const auto& value : figure.values)

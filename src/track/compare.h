@@ -9,7 +9,7 @@
 namespace smelt {
 
 struct SettingRow {
-  std::string name;                    // "train.steps"
+  std::string name;          // "train.steps"
   std::vector<Json> values;  // of each run; null where it has none
   bool differs = false;
 };

@@ -37,8 +37,7 @@ std::string goodput_text(const SpentTimes& spent) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < kSpentKinds; ++i)
     if (const double share = 100 * spent.share(static_cast<Spent>(i)); share >= 0.05)
-      out.push_back(
-          str(rounded(share, 1), " % ", spent_label(static_cast<Spent>(i))));
+      out.push_back(str(rounded(share, 1), " % ", spent_label(static_cast<Spent>(i))));
   return join(out, ", ");
 }
 

@@ -58,7 +58,7 @@ struct BadStepPlace {
   std::function<StepProgram()> program;    // gradient_program()'s, built when it is needed
   const ModelState& state;                 // as it was before the step
   std::shared_ptr<const ModelState> held;  // beside it; null: nothing
-  const Json& settings;          // of its checkpoints
+  const Json& settings;                    // of its checkpoints
 };
 // Writes the folder, then looks for the first tensor that is not finite. Returns what is to be
 // said of both; a failure is only said, too.

@@ -84,7 +84,7 @@ void in_a_form_that_fits(const TrainJob& job, const std::function<void(const Tra
       if (i + 1 == forms->size()) throw;
       const Form& next = forms->at(i + 1);
       log_warning("{}; trying {} ({} spares this)", first_line(error.what()), next.words,
-                   join(settings_of(next, job.fields), " "));
+                  join(settings_of(next, job.fields), " "));
     }
 }
 

@@ -19,7 +19,7 @@ namespace smelt {
 void check_described(const TrainJob& job, const ExampleSource& source) {
   if (std::cmp_less(source.epoch_size(), job.config.batch_size))
     log_warning("train: a batch of {} takes some of the {} several times", job.config.batch_size,
-                 counted(source.epoch_size(), "example"));
+                counted(source.epoch_size(), "example"));
   if (const auto description = source.description())
     check_description(
         *description,
@@ -30,8 +30,8 @@ void warn_of_warmup(const Schedule& s, const Optimizer& optimizer, const Fields&
   const std::int64_t last = s.total_steps - 1 + optimizer.first_step;
   if (s.warmup == Warmup::none || s.warmup_steps == 0 || s.warmup_steps <= last) return;
   log_warning("train: {} {} of {} {}: {} {} is never reached", fields("warmup_steps"),
-               s.warmup_steps, fields("steps"), s.total_steps, fields("learning_rate"),
-               s.learning_rate);
+              s.warmup_steps, fields("steps"), s.total_steps, fields("learning_rate"),
+              s.learning_rate);
 }
 
 void warn_of_settings(const TrainJob& job) {
@@ -39,8 +39,8 @@ void warn_of_settings(const TrainJob& job) {
   for (const Feature& feature : job.task.features)
     if (feature.name == "masked_lm_positions" && feature.count() > feature.limit)
       log_warning("train: {} {} is more than {} {}: each example is padded with masks",
-                   job.fields("data.max_predictions"), feature.count(),
-                   job.fields("data.seq_length"), feature.limit);
+                  job.fields("data.max_predictions"), feature.count(),
+                  job.fields("data.seq_length"), feature.limit);
 }
 
 void check_no_model_below(const std::string& model_dir) {

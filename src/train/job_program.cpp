@@ -75,9 +75,8 @@ GradientReport replay(const TrainJob& job, const std::string& folder) {
   if (!exists(folder))
     throw UsageError(str("replay: ", folder, " is not there"),
                      "give the bad-batch folder of this model");
-  const TrainedModel model =
-      load_trained_model("replay", folder, job.task.settings.value("model", Json()),
-                         job.vocab, false, job.fields);
+  const TrainedModel model = load_trained_model(
+      "replay", folder, job.task.settings.value("model", Json()), job.vocab, false, job.fields);
   const BadBatch bad = bad_batch_in(model, job.task.features);
   TrainJob same = job;
   same.config.batch_size = bad.batch.rows;

@@ -1,6 +1,5 @@
 #include "train/program_cost.h"
 
-
 #include "base/figures.h"
 #include "base/progress.h"
 
@@ -40,8 +39,7 @@ Record program_cost(const CompiledProgram& program) {
 std::string cost_text(const Record& cost) {
   std::vector<std::string> out;
   if (cost.contains("flops"))
-    out.push_back(
-        scientific(cost["flops"].get<double>(), 2) + " operations");
+    out.push_back(scientific(cost["flops"].get<double>(), 2) + " operations");
   for (const auto& [name, words] : {std::pair{"bytes_accessed", "read and written"},
                                     {"argument_bytes", "arguments"},
                                     {"temporary_bytes", "temporaries"},

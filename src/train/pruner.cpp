@@ -65,7 +65,7 @@ void Pruner::prune(std::int64_t steps_done, bool late, ModelState& state) const 
     return execution.results.front().back().to_host<std::int32_t>().front();
   });
   log_info("train: {} of the weights of attention and feed-forward are 0 from step {} on",
-               percent(1 - share(static_cast<std::uint64_t>(left), weights_)), steps_done + 1);
+           percent(1 - share(static_cast<std::uint64_t>(left), weights_)), steps_done + 1);
 }
 
 }  // namespace smelt

@@ -81,9 +81,8 @@ void RunLog::begin(const RunFacts& facts, ReportLayout report) {
   if (!facts.exact_products) peak_ = peak_flops(facts.device_kind, facts.products);
   if (peak_) {
     *peak_ *= static_cast<double>(facts.devices);
-    log_info("MFU is of {:.1f} TFLOP/s ({} x {}, {}), {:.4g} operations an example",
-                 *peak_ / 1e12, facts.devices, facts.device_kind, dtype_name(facts.products),
-                 flops_per_example_);
+    log_info("MFU is of {:.1f} TFLOP/s ({} x {}, {}), {:.4g} operations an example", *peak_ / 1e12,
+             facts.devices, facts.device_kind, dtype_name(facts.products), flops_per_example_);
   }
   if (facts.folder.empty()) return;
   metrics_.emplace(facts.folder, facts.step, start_fields());

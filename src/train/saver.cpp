@@ -137,8 +137,7 @@ std::optional<std::string> Saver::not_finite_anywhere(const HostState& host,
 }
 
 void Saver::publish(const std::string& place, const std::string& copy_of, std::int64_t step,
-                    const HostState& host, const Json& settings,
-                    const SaveOptions& options) const {
+                    const HostState& host, const Json& settings, const SaveOptions& options) const {
   const auto copy = [&] { keep_checkpoint(copy_of, step, place, options); };
   if (!job_.together.several())
     return copy_of.empty() ? save_sliced_checkpoint(place, step, host.tensors, settings, options)
@@ -157,8 +156,7 @@ void Saver::publish(const std::string& place, const std::string& copy_of, std::i
 // kill has come. The other way round the best of its step, or the copy of it, would be lost. A
 // fault of one place costs the others nothing.
 std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostState& host,
-                                               const Kinds& kinds,
-                                               const Json& settings) const {
+                                               const Kinds& kinds, const Json& settings) const {
   std::string first;  // whose files the other places share
   std::vector<Attempt> out;
   const auto publish_at = [&](std::string_view name, const std::string& place,
@@ -212,7 +210,7 @@ void Saver::report_outcome(const Outcome& outcome) {
         str("the state of step ", outcome.step, " is not saved", place, ": ", what);
     failures_[place] = {told, hint};
     log_error("train: {}\n  training goes on; {}; the next save tries again\n  hint: {}", told,
-                  where_to_go_on(), hint);
+              where_to_go_on(), hint);
   }
 }
 

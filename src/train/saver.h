@@ -86,8 +86,7 @@ class Saver {
                                    const Json& settings) const;
   // Writes the state at a place, or makes a copy there of what is at another.
   void publish(const std::string& place, const std::string& copy_of, std::int64_t step,
-               const HostState& host, const Json& settings,
-               const SaveOptions& options) const;
+               const HostState& host, const Json& settings, const SaveOptions& options) const;
   std::optional<std::string> not_finite_anywhere(const HostState& host,
                                                  const std::string& key) const;
   std::string key(std::string_view what) const;

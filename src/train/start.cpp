@@ -30,7 +30,7 @@ bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t ste
   const std::string steps = job.fields("steps");
   if (step == last)
     log_warning("{} is the end of this run, {} {}: no step is left\n  hint: raise {} to go on",
-                 where, steps, last, steps);
+                where, steps, last, steps);
   if (step > last)
     log_warning(
         "{} is of step {}, beyond {} {}: no step is left, and the model stays that of step "
@@ -39,14 +39,14 @@ bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t ste
   return step >= last;
 }
 
-void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint,
-               const Json& settings, double seconds) {
+void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Json& settings,
+               double seconds) {
   const std::string& where = checkpoint.path;
   if (say_if_done(job, where, checkpoint.step)) return;
   if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
       job.patience > 0 && since >= job.patience)
     return log_info("{}: the run ended here, {} after its best; a higher {} goes on", where,
-                        counted(since, "evaluation"), job.fields("patience"));
+                    counted(since, "evaluation"), job.fields("patience"));
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
     log_warning("{}: {}", where, changes);
@@ -136,7 +136,7 @@ Start restored(const TrainJob& job, const StepProgram& program, const Client& cl
 void say_other_model(const GivenWeights& given, const Json& settings) {
   const auto say = [&](const JsonDifference& d) {
     log_warning("{}: was made with {} {}, this run has {}", given.where, d.name, d.was.dump(),
-                 d.is.dump());
+                d.is.dump());
   };
   if (given.other_model) std::ranges::for_each(given.other_model(settings), say);
   if (given.model.is_null()) return;
@@ -148,7 +148,7 @@ void say_other_model(const GivenWeights& given, const Json& settings) {
 bool leave_out_other_head(const Task& task, GivenWeights& given) {
   if (!task.is_head) return false;
   const Json own{{"problem", task.settings.value("problem", "")},
-                           {"labels", task.settings.value("labels", Json())}};
+                 {"labels", task.settings.value("labels", Json())}};
   if (given.head == own) return false;
   return std::erase_if(given.parameters,
                        [&](const auto& item) { return task.is_head(item.first); }) > 0;
@@ -167,8 +167,7 @@ InitialWeights weights_of(const std::string& init, const Task& task, const State
 }
 
 // Only a new run takes weights.
-void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
-                Start& start) {
+void take_given(const TrainJob& job, const StepProgram& program, Json& settings, Start& start) {
   bool other_head = false;
   start.taken = weights_of(job.init, job.task, program.state, other_head);
   log_info("{}", table_of(*start.taken));
@@ -181,8 +180,8 @@ void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
     log_warning("{} {}", given.where, other);
   else if (job.vocab.empty() && given.vocabulary_crc32c && settings.contains(kVocabularyCrc32c) &&
            settings[kVocabularyCrc32c] != *given.vocabulary_crc32c)
-    log_warning("{} was made with another vocabulary than the data: crc32c {}, not {}",
-                 given.where, *given.vocabulary_crc32c, settings[kVocabularyCrc32c].dump());
+    log_warning("{} was made with another vocabulary than the data: crc32c {}, not {}", given.where,
+                *given.vocabulary_crc32c, settings[kVocabularyCrc32c].dump());
   settings["init"] = given.where;
   if (job.take_step && given.step > 0)
     settings["steps_before"] = start.step = start.steps_before = given.step;
@@ -234,9 +233,8 @@ Start start_of(const TrainJob& job, const StepProgram& program, const Client& cl
                     [&] { return restored(job, program, client, settings); });
   }
   if (!start.is_saved())
-    log_info(
-        "train: a new run in {}, {}", job.model_dir,
-        job.init.empty() ? str("from fresh weights") : str("from the weights of ", job.init));
+    log_info("train: a new run in {}, {}", job.model_dir,
+             job.init.empty() ? str("from fresh weights") : str("from the weights of ", job.init));
   if (job.init.empty()) return start;
   if (start.is_saved())
     log_info("init {} is not used: this run has a checkpoint of its own", job.init);

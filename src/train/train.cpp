@@ -22,12 +22,11 @@ TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* s
                    StepNumbers(job, start).batch_after(start.step, start.spikes),
                    {.share = own_share(run.program.placement, *run.client)});
   for (std::int64_t i = 0; i < steps; ++i) (void)batches.next();
-  log_info("dry run: {} of {} read, nothing trained or written",
-               counted(steps, "batch", "batches"), counted(job.config.batch_size, "example"));
+  log_info("dry run: {} of {} read, nothing trained or written", counted(steps, "batch", "batches"),
+           counted(job.config.batch_size, "example"));
   if (scorer != nullptr) {
     scorer->read();
-    log_info("dry run: {} of the validation read",
-                 counted(scorer->batches(), "batch", "batches"));
+    log_info("dry run: {} of the validation read", counted(scorer->batches(), "batch", "batches"));
   }
   return {.first_step = start.step};
 }

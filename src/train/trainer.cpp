@@ -358,7 +358,7 @@ void Trainer::run_steps() {
   const bool early = is_out_of_patience() && step < last;
   if (early)
     log_info("train: {} after the best {}: done at step {} of {}",
-                 counted(since_best_, "evaluation"), job_.keep_best, step, last);
+             counted(since_best_, "evaluation"), job_.keep_best, step, last);
   const bool stopped = (step < last && !early) || position_.state() == RunState::cut;
   log_.end(step, stopped ? "stopped" : "done");
   if (stopped)

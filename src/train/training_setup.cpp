@@ -72,7 +72,7 @@ void lock_folder(OpenedRun& run) {
 void leave_the_way_behind(const std::string& model_dir, std::int64_t from) {
   for (const std::int64_t step : remove_later_checkpoints(model_dir, from))
     log_warning("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
-                 from);
+                from);
 }
 
 // The run's own mesh, over which a model may lie that one device has no room for. Of replicas each
@@ -192,9 +192,8 @@ PreparedRun prepare(OpenedRun& run, Start& start) {
   const TrainJob& job = run.job;
   const std::string form = form_text(job, run.client->platform_name());
   log_info("train: {}, a model ({}) of {}; compiling{}{}",
-               counted(run.source->epoch_size(), "example"), job.task.name,
-               counted(run.program.state.parameters(), "parameter"), form.empty() ? "" : ", ",
-               form);
+           counted(run.source->epoch_size(), "example"), job.task.name,
+           counted(run.program.state.parameters(), "parameter"), form.empty() ? "" : ", ", form);
   std::future<ModelState> fresh;  // drawn meanwhile
   if (!start.state)
     fresh = std::async(std::launch::async, [&] {

@@ -25,11 +25,12 @@ TEST(Str, PrintsEachTypeAsAnOstreamDoes) {
   EXPECT_EQ(str(), "");
   EXPECT_EQ(str(text, literal, "array", std::string_view("view"), 'c', true, false),
             printed(text, literal, "array", std::string_view("view"), 'c', true, false));
-  EXPECT_EQ(str(std::numeric_limits<std::int64_t>::min(), " ", std::numeric_limits<std::uint64_t>::max(),
-                " ", std::int8_t{65}, std::uint8_t{66}, std::int16_t{-7}, std::uint16_t{7}, " ", -1, " ", 1U),
+  EXPECT_EQ(str(std::numeric_limits<std::int64_t>::min(), " ",
+                std::numeric_limits<std::uint64_t>::max(), " ", std::int8_t{65}, std::uint8_t{66},
+                std::int16_t{-7}, std::uint16_t{7}, " ", -1, " ", 1U),
             printed(std::numeric_limits<std::int64_t>::min(), " ",
-                    std::numeric_limits<std::uint64_t>::max(), " ", std::int8_t{65}, std::uint8_t{66},
-                    std::int16_t{-7}, std::uint16_t{7}, " ", -1, " ", 1U));
+                    std::numeric_limits<std::uint64_t>::max(), " ", std::int8_t{65},
+                    std::uint8_t{66}, std::int16_t{-7}, std::uint16_t{7}, " ", -1, " ", 1U));
   for (const double value : {0.0, -0.0, 1.0, 0.1, 1e6, 123456.0, 1234567.0, 1e-5, 1.0 / 3, -2.5e300,
                              std::numeric_limits<double>::infinity()}) {
     EXPECT_EQ(str(value), printed(value));

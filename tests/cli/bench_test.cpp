@@ -10,7 +10,6 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -110,7 +109,6 @@ TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {
 
 TEST_F(BenchTest, TimesAStepOnTheCpu) {
   REQUIRE_PLUGIN("cpu");
-  const QuickCompiles quick;
   const CommandOutput output = run(
       str("bench --model tiny --depth 1 --seq 16 --predictions 2 --batch 2 --steps 2 --layers scan "
           "--save layer --precision bf16 2>",
@@ -125,7 +123,6 @@ TEST_F(BenchTest, TimesAStepOnTheCpu) {
 
 TEST_F(BenchTest, TimesUpdatesOfOptimizersInTurns) {
   REQUIRE_PLUGIN("cpu");
-  const QuickCompiles quick;
   const CommandOutput output =
       run(str("bench --model tiny --depth 1 --updates amos,bert_adamw --steps 2 2>",
               dir_.file("messages")));

@@ -11,7 +11,6 @@
 #include "cloud/tpu_test.h"
 #include "pod/stand_in/pod_run.h"
 #include "support/gcs_emulator.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 
@@ -38,7 +37,6 @@ class CloudJob : public TpuTest {
   int count_requests(const std::string& method, const std::string& target) const;
 
   const int workers_;
-  const QuickCompiles quick_;
   std::mutex mutex_;
   std::atomic<bool> may_delete_ = true;  // the machine's account
   HttpServer guarded_{[this](const ServedRequest& request) {

@@ -13,7 +13,6 @@
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -88,7 +87,6 @@ class DeviceForm : public testing::Test {
       str(kMesh, " --set train.layers=", tpu_.layers == Layers::scan ? "scan" : "unrolled",
           " --set train.save=", tpu_.save == Save::products ? "products" : "all");
   TempDir dir_;
-  const QuickCompiles quick_;
 };
 
 TEST_F(DeviceForm, EveryCommandOfARecipe) {

@@ -8,7 +8,6 @@
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -18,7 +17,6 @@ using testing::HasSubstr;
 
 TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   REQUIRE_PLUGIN("cpu");
-  const QuickCompiles quick;
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("base"));
   std::string rows = "label\ttext\n";

@@ -10,7 +10,6 @@
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -47,7 +46,6 @@ class Generate : public testing::Test {
   }
 
   TempDir dir_;
-  const QuickCompiles quick_;
 };
 
 TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {

@@ -78,8 +78,8 @@ TEST_F(InspectCommand, PrintsTheFirstBadRecordAndContradictions) {
 }
 
 TEST_F(InspectCommand, PrintsJson) {
-  const auto json = Json::parse(
-      data(str("inspect ", records_, " --vocab ", vocab_, " --json --samples 1")).text);
+  const auto json =
+      Json::parse(data(str("inspect ", records_, " --vocab ", vocab_, " --json --samples 1")).text);
   EXPECT_EQ(json["records"], 4);
   EXPECT_EQ(json["tokens"], 24);
   EXPECT_EQ(json["lengths"], (Json{0, 0, 0, 0, 0, 0, 4, 0, 0}));
@@ -92,10 +92,9 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_EQ(json["first_bad"], nullptr);
   EXPECT_EQ(json["description"], nullptr);
   EXPECT_EQ(json["samples"].size(), 1u);
-  const auto bare =
-      Json::parse(run_command(str("(", smelt_program(), " data inspect ", records_,
-                                            " --json --vocab-size 55 2>/dev/null)"))
-                                .text);
+  const auto bare = Json::parse(run_command(str("(", smelt_program(), " data inspect ", records_,
+                                                " --json --vocab-size 55 2>/dev/null)"))
+                                    .text);
   EXPECT_EQ(bare["masks"], nullptr);
   EXPECT_EQ(bare["bad_records"], 4);
   EXPECT_EQ(bare["first_bad"]["offset"], 0);
@@ -186,15 +185,14 @@ TEST_F(InspectCommand, IndexWritesAnIndexBesideEachFile) {
   EXPECT_EQ(output.text,
             str(records_, ".index: 4 records\n", dir_.file("b.tfrecord.index"), ": 3 records\n"));
   EXPECT_TRUE(std::filesystem::exists(records_ + ".index"));
-  const auto json =
-      Json::parse(data(str("inspect '", dir_.file("*"), "record*' --json")).text);
+  const auto json = Json::parse(data(str("inspect '", dir_.file("*"), "record*' --json")).text);
   EXPECT_EQ(json["files"], 2);
   EXPECT_EQ(json["records"], 7);
 }
 
 TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
-  const auto json = OrderedJson::parse(
-      data(str("bench ", records_, " --batch 3 --seconds 0.01")).text);
+  const auto json =
+      OrderedJson::parse(data(str("bench ", records_, " --batch 3 --seconds 0.01")).text);
   std::vector<std::string> names;
   for (const auto& [name, value] : json.items()) {
     names.push_back(name);

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "support/oracle.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -14,10 +13,9 @@ namespace {
 TEST(KillRuns, EightKillsChangeNothing) {
   REQUIRE_PLUGIN("cpu");
   REQUIRE_ORACLE();
-  const QuickCompiles quick;
   const CommandOutput output =
       run_command(str(oracle_python(), " ", source_path("tools/kill_runs.py"), " --smelt ",
-                      smelt_program(), " --kills 8 --set train.steps=80"));
+                      smelt_program(), " --kills 8 --set train.steps=40"));
   EXPECT_EQ(output.status, 0) << output.text;
   for (const char* place : {"/one: killed 2 times", "/eight: killed 2 times",
                             "/mesh: killed 2 times", "run: killed 2 times"})

@@ -9,7 +9,6 @@
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -18,7 +17,6 @@ using testing::HasSubstr;
 
 TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
   REQUIRE_PLUGIN("cpu");
-  const QuickCompiles quick;
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("model"));
   write_file(dir.file("rows.tsv"), "gj04\t1\t*\tcat w9\ngj04\t0\t\tdog \"w10\n");

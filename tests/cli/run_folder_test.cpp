@@ -11,7 +11,6 @@
 #include "support/command.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -50,7 +49,6 @@ class RunFolder : public testing::Test {
   }
 
   TempDir dir_;
-  const QuickCompiles quick_;
 };
 
 TEST_F(RunFolder, GoesOnFromAnywhereAndMoved) {

@@ -9,7 +9,6 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 #include "track/metrics_file.h"
 #include "track/run_record.h"
 
@@ -47,7 +46,6 @@ class TrackedRun : public testing::Test {
   std::string recipe(const std::string& more = {}) const { return dir_.file("r.yaml") + more; }
 
   TempDir dir_;
-  const QuickCompiles quick_;
 };
 
 // It waits for the text of a pipe, which nobody writes.

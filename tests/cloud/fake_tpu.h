@@ -15,7 +15,6 @@
 namespace smelt {
 
 class FakeTpu {
-
  public:
   struct Zone {
     std::vector<std::string> types{"v2-8", "v3-8"};

@@ -19,8 +19,7 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 const Json& golden_denoise() {
-  static const Json kFacts =
-      Json::parse(read_file(source_path("tests/golden/denoise.json")));
+  static const Json kFacts = Json::parse(read_file(source_path("tests/golden/denoise.json")));
   return kFacts;
 }
 

@@ -42,12 +42,12 @@ class Inspect : public testing::Test {
   }
   void describe(const Json& change = Json::object()) const {
     Json description{{"kind", "bert"},
-                               {"files", {"a.tfrecord"}},
-                               {"examples", 6},
-                               {"seq_length", 8},
-                               {"max_predictions", 2},
-                               {"masked_tokens", 6},
-                               {"vocabulary", {{"file", "v"}, {"crc32c", crc32c(vocabulary())}}}};
+                     {"files", {"a.tfrecord"}},
+                     {"examples", 6},
+                     {"seq_length", 8},
+                     {"max_predictions", 2},
+                     {"masked_tokens", 6},
+                     {"vocabulary", {{"file", "v"}, {"crc32c", crc32c(vocabulary())}}}};
     description.update(change);
     write_file(dir_.file("a.tfrecord.json"), description.dump());
   }

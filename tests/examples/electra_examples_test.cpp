@@ -45,9 +45,7 @@ std::string golden_electra(const std::string& name) {
   return source_path("tests/golden/electra/" + name);
 }
 
-Json golden_cases() {
-  return Json::parse(read_file(golden_electra("hashes.json")));
-}
+Json golden_cases() { return Json::parse(read_file(golden_electra("hashes.json"))); }
 Json golden_case(std::string_view name) {
   for (const auto& item : golden_cases())
     if (item["name"] == name) return item;

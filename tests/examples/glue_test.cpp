@@ -15,8 +15,7 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 const Json& golden_tasks() {
-  static const Json kFacts =
-      Json::parse(read_file(source_path("tests/golden/glue.json")));
+  static const Json kFacts = Json::parse(read_file(source_path("tests/golden/glue.json")));
   return kFacts.at("tasks");
 }
 

@@ -39,12 +39,12 @@ TEST_F(RowOverview, CountsEachSplit) {
   EXPECT_EQ(s["left_out"], 1);
   EXPECT_EQ(s["labels"], OrderedJson({{"no", 2}, {"yes", 1}}));
   EXPECT_EQ(s["lengths"], OrderedJson({{"unit", "tokens"},
-                                        {"median", 4},
-                                        {"p90", 7},
-                                        {"p99", 7},
-                                        {"longest", 7},
-                                        {"limit", 5},
-                                        {"cut", 1}}));
+                                       {"median", 4},
+                                       {"p90", 7},
+                                       {"p99", 7},
+                                       {"longest", 7},
+                                       {"limit", 5},
+                                       {"cut", 1}}));
   EXPECT_EQ(s["unknown_tokens"], 1.0 / 8);
   EXPECT_THAT(found["findings"],
               ElementsAre("train: 1 class has one example alone: yes",

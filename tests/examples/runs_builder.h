@@ -16,7 +16,9 @@ class RunsBuilder : public ExampleBuilder {
   std::string kind() const override { return "runs"; }
   OrderedJson settings() const override { return {{"run_length", length_}}; }
   std::uint64_t passes() const override { return 2; }
-  OrderedJson facts(const ExampleCounts& counts) const override { return {{"drawn_tokens", counts[0]}}; }
+  OrderedJson facts(const ExampleCounts& counts) const override {
+    return {{"drawn_tokens", counts[0]}};
+  }
 
   std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
                                         ExampleCounts& counts) const override {

@@ -199,16 +199,11 @@ TEST(Safetensors, AnAbsurdHeaderLengthIsRefusedBeforeItIsBelieved) {
   EXPECT_THAT(refusal(std::string(16, '\xff')), HasSubstr("is above the limit of 100000000 bytes"));
 }
 
-// Whatever is shown of it must not walk down all of it.
 TEST(Safetensors, AHeaderOfAMillionListsInOneAnotherIsRefused) {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   EXPECT_THAT(refusal(file_with(
                   str(R"({"a":{"dtype":)", deep, R"(,"shape":[],"data_offsets":[0,0]}})"), "")),
-              HasSubstr("tensor 'a': dtype is not a text"));
-  EXPECT_THAT(refusal(file_with(str(R"({"a":{"dtype":"U8","shape":[18446744073709551615,9,)", deep,
-                                    R"(],"data_offsets":[0,0]}})"),
-                                "")),
-              HasSubstr("tensor 'a': a dimension is not a whole number"));
+              HasSubstr("the header is not JSON"));
 }
 
 TEST(Safetensors, AMissingTensorIsNamedWithItsNeighbour) {

@@ -26,8 +26,7 @@ using Texts = std::vector<std::string>;
 using Numbers = std::vector<double>;
 
 const Json& golden(const char* group) {
-  static const Json kFacts =
-      Json::parse(read_file(source_path("tests/golden/metrics.json")));
+  static const Json kFacts = Json::parse(read_file(source_path("tests/golden/metrics.json")));
   return kFacts.at(group);
 }
 

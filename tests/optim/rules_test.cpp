@@ -14,9 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Json golden() {
-  return Json::parse(read_file(source_path("tests/golden/amos.json")));
-}
+Json golden() { return Json::parse(read_file(source_path("tests/golden/amos.json"))); }
 
 void expect_value(const RuleValue& got, const Json& want) {
   if (const double* number = std::get_if<double>(&got)) {
@@ -71,8 +69,7 @@ TEST(NameRules, TheFirstThatMatchesFromTheBeginningOfANameCounts) {
   EXPECT_EQ(value("ab/c"), 2);
   EXPECT_EQ(value("x/b/c"), 7);  // not from the middle
   EXPECT_EQ(value("x/cx"), 3);   // the last '=' divides
-  EXPECT_EQ(rules.settings(),
-            Json({"b/c = 1", "a = 2", ".*/c(?=x)x = 3", ".* = SHAPE[0]"}));
+  EXPECT_EQ(rules.settings(), Json({"b/c = 1", "a = 2", ".*/c(?=x)x = 3", ".* = SHAPE[0]"}));
 }
 
 TEST(NameRules, RefuseWhatIsNone) {

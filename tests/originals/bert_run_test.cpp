@@ -16,7 +16,6 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -86,7 +85,6 @@ class BertRun : public testing::Test {
   }
   std::string out() const { return " --output_dir=" + dir_.file("out") + " "; }
   TempDir dir_;
-  const QuickCompiles quick_;
 };
 
 TEST_F(BertRun, ContinuedPretrainingAsTheTutorialHasIt) {

@@ -12,7 +12,6 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 
@@ -76,7 +75,6 @@ class ElectraRun : public testing::Test {
     }
   }
   TempDir dir_;
-  const QuickCompiles quick_;
 };
 
 }  // namespace smelt

@@ -14,7 +14,6 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -101,7 +100,6 @@ class JestimatorRun : public testing::Test {
     return out.text;
   }
   TempDir dir_;
-  const QuickCompiles quick_;
 };
 
 TEST_F(JestimatorRun, TrainsWithValidationScalarsAndCheckpointsOfTheOriginalsNames) {

@@ -12,7 +12,6 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "support/quick_compiles.h"
 
 namespace smelt {
 namespace {
@@ -57,7 +56,6 @@ class Ttt : public testing::Test {
   }
 
   TempDir dir_;
-  const QuickCompiles quick_;
 };
 
 TEST_F(Ttt, IsARecipeOfTheOriginalsNumbers) {

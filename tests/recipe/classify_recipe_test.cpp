@@ -298,7 +298,7 @@ TEST_F(ClassifyRun, WordsAreLabelledAndEntitiesCounted) {
                      "t");
   for (LabelledRow row; conll.next(row);)
     arrays += Json{{"text", label_names(Problem::token_labels, row.text)},
-                             {"label", label_names(Problem::token_labels, row.label)}}
+                   {"label", label_names(Problem::token_labels, row.label)}}
                   .dump() +
               "\n";
   auto mesh = settings;

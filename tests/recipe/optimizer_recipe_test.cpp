@@ -192,12 +192,12 @@ TEST_F(OptimizerRecipe, OptimizersDifferInWhatARunIsHeldTo) {
   };
   const auto optax = settings("optimizer: optax_adamw, momentum: 0.8, beta: 0.99");
   EXPECT_EQ(optax, Json({{"algorithm", "adamw"},
-                                   {"bias_correction", true},
-                                   {"decay_of", "all"},
-                                   {"beta1", 0.8},
-                                   {"beta2", 0.99},
-                                   {"epsilon", 1e-8},
-                                   {"weight_decay", 0.01}}));
+                         {"bias_correction", true},
+                         {"decay_of", "all"},
+                         {"beta1", 0.8},
+                         {"beta2", 0.99},
+                         {"epsilon", 1e-8},
+                         {"weight_decay", 0.01}}));
   EXPECT_EQ(settings("optimizer: optax_adam")["weight_decay"], 0);
   const auto bert = settings("optimizer: bert_adamw");
   EXPECT_EQ(bert["epsilon"], 1e-6);

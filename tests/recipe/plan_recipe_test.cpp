@@ -53,6 +53,21 @@ class PlanRecipe : public testing::Test {
         compiles(), prices_);
   }
 
+  // Returns a program that stands in for smelt's compile command: programs ("$last") of which the
+  // shell's `too_large` is true do not fit.
+  std::string stub_compiler(const std::string& too_large) const {
+    const std::string program = dir_.file("smelt.sh");
+    write_file(program, str("#!/bin/sh\nfor last; do :; done\nif ", too_large, R"(; then
+  echo 'error: it does not fit into the memory of a device: 9 of 8' >&2
+  exit 2
+fi
+echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_bytes": 1, "code_bytes": 1, "scheduled": 1e6,
+       "unread": 0, "moved_bytes": 1, "sent_bytes": {}, "compile_s": 0}'
+)"));
+    EXPECT_EQ(::chmod(program.c_str(), 0700), 0);
+    return program;
+  }
+
   TpuCompiles compiles() const { return {dir_.file("kept"), {.smelt = smelt_program()}}; }
 
   TempDir dir_;
@@ -114,9 +129,8 @@ TEST_F(PlanRecipe, AGpuIsPlannedByItsRoofline) {
 }
 
 TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound) {
-  const std::vector<std::string> large{"train.batch_size=16384", "data.seq_length=512",
-                                       "train.layers=unrolled"};
-  const Plan plan = this->plan("v5litepod-1", large);
+  // What many layers save fills the memory and, in a loop, does not take longer to compile.
+  const Plan plan = this->plan("v5litepod-1", {"model.num_hidden_layers=30000"});
   const PlanRow& row = plan.rows.front();
   ASSERT_FALSE(row.tried.empty());
   EXPECT_EQ(row.tried.front().compiled.end, CompileEnd::does_not_fit);
@@ -127,15 +141,35 @@ TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound
     EXPECT_FALSE(row.tried[i].step) << "the first that fits ends the search";
 }
 
+TEST_F(PlanRecipe, AnUnrolledRunThatDoesNotFitIsPlannedInALoop) {
+  // Programs without a loop are too large for this compiler.
+  const TpuCompiles stub("", {.smelt = stub_compiler("! grep -q 'stablehlo.while' \"$last\"")});
+  const PlanRow row =
+      plan_run({.run_on =
+                    [&](const Accelerator& type) {
+                      return planned_run(recipe_on(type, path_, {"train.layers=unrolled"}));
+                    },
+                .types = find_accelerators("--on", "v5litepod-1"),
+                .steps_only = true},
+               stub, prices_)
+          .rows.front();
+  ASSERT_EQ(row.tried.size(), 2u);
+  EXPECT_EQ(row.tried.front().words, "unrolled");
+  EXPECT_EQ(row.tried.front().compiled.end, CompileEnd::does_not_fit);
+  EXPECT_FALSE(row.tried.front().step);
+  ASSERT_TRUE(row.fits());
+  EXPECT_EQ(row.form().words, "loop");
+  EXPECT_THAT(row.form().settings, ElementsAre("train.layers=scan"));
+}
+
 TEST_F(PlanRecipe, TheLargestBatchIsTheLastBeforeOneThatDoesNotFit) {
-  const std::vector<std::string> wide{"data.seq_length=512", "train.batch_size=4096",
-                                      "train.save=layer"};
-  const Plan plan = this->plan("v5litepod-1", wide, true);
+  const std::vector<std::string> deep{"model.num_hidden_layers=16000"};
+  const Plan plan = this->plan("v5litepod-1", deep, true);
   const std::int64_t largest = plan.rows.front().largest_batch.value();
-  EXPECT_GE(largest, 4096);
+  EXPECT_GE(largest, 16);
   ASSERT_TRUE(plan.rows.front().form().settings.empty());
   const Accelerator type = find_accelerators("--on", "v5litepod-1").front();
-  TrainJob job = planned_run(recipe_on(type, path_, wide)).job;
+  TrainJob job = planned_run(recipe_on(type, path_, deep)).job;
   job.config.batch_size = 2 * largest;
   const CompileRequest next{.program = emit_module(training_program(job, "tpu").program, "step"),
                             .topology = type.topology};
@@ -145,26 +179,15 @@ TEST_F(PlanRecipe, TheLargestBatchIsTheLastBeforeOneThatDoesNotFit) {
 }
 
 TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
-  // In the place of the compiler, for which batches of 64 and 32 are too large.
-  const std::string program = dir_.file("smelt.sh");
-  write_file(program, R"(#!/bin/sh
-for last; do :; done
-if grep -qE 'tensor<(64|32)x8xi32>' "$last"; then
-  echo 'error: it does not fit into the memory of a device: 9 of 8' >&2
-  exit 2
-fi
-echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_bytes": 1, "code_bytes": 1, "scheduled": 1e6,
-       "unread": 0, "moved_bytes": 1, "sent_bytes": {}, "compile_s": 0}'
-)");
-  ASSERT_EQ(::chmod(program.c_str(), 0700), 0);
-  PlanJob job{
-      .run_on =
-          [&](const Accelerator& type) {
-            return planned_run(recipe_on(type, path_, {"train.batch_size=64"}));
-          },
-      .types = find_accelerators("--on", "v5litepod-1"),
-      .largest_batch = true,
-      .steps_only = true};
+  // Batches of 64 and 32 are too large for this compiler.
+  const std::string program = stub_compiler("grep -qE 'tensor<(64|32)x8xi32>' \"$last\"");
+  PlanJob job{.run_on =
+                  [&](const Accelerator& type) {
+                    return planned_run(recipe_on(type, path_, {"train.batch_size=64"}));
+                  },
+              .types = find_accelerators("--on", "v5litepod-1"),
+              .largest_batch = true,
+              .steps_only = true};
   const PlanRow row = plan_run(job, TpuCompiles("", {.smelt = program}), prices_).rows.front();
   EXPECT_FALSE(row.fits());
   EXPECT_EQ(row.tried.back().words, "loop, layers saved, 16 micro-batches");

@@ -243,10 +243,8 @@ TEST_F(TextToText, IsHeldAgainstFreshWeightsByItsAnswers) {
   EXPECT_EQ(s.examples, 6u);
   EXPECT_THAT(log_.text(), HasSubstr("8 of them of longer answers than 2 tokens"));
   ASSERT_EQ(s.margins.size(), 1u);
-  const auto fresh =
-      Json::parse(read_file(s.against[0].folders[0] + "/model/t5_config.json"));
-  EXPECT_EQ(fresh,
-            Json::parse(read_file(s.trials[0].folders[0] + "/model/t5_config.json")));
+  const auto fresh = Json::parse(read_file(s.against[0].folders[0] + "/model/t5_config.json"));
+  EXPECT_EQ(fresh, Json::parse(read_file(s.trials[0].folders[0] + "/model/t5_config.json")));
 }
 
 TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {

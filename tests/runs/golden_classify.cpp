@@ -26,9 +26,7 @@ GoldenClassify::GoldenClassify(std::string kind)
     : kind_(std::move(kind)),
       file_(read_file(source_path("tests/golden/classify_tiny.safetensors")),
             "classify_tiny.safetensors"),
-      facts_(
-          Json::parse(read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {
-}
+      facts_(Json::parse(read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {}
 
 ClassifyTask GoldenClassify::settings(Problem problem) const {
   if (of_tokens()) problem = Problem::token_labels;

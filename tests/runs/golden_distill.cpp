@@ -49,8 +49,7 @@ GoldenDistill::GoldenDistill(std::string name)
     : name_(std::move(name)),
       file_(read_file(source_path("tests/golden/distill_tiny.safetensors")),
             "distill_tiny.safetensors"),
-      facts_(
-          Json::parse(read_file(source_path("tests/golden/distill_tiny.json")))[name_]) {}
+      facts_(Json::parse(read_file(source_path("tests/golden/distill_tiny.json")))[name_]) {}
 
 Distillation GoldenDistill::settings() const {
   return parse_config<Distillation>(facts_["distill"], "distill_tiny.json");

@@ -14,9 +14,7 @@
 namespace smelt {
 namespace {
 
-Json all_facts() {
-  return Json::parse(read_file(source_path("tests/golden/electra_tiny.json")));
-}
+Json all_facts() { return Json::parse(read_file(source_path("tests/golden/electra_tiny.json"))); }
 
 ElectraConfig model_of(const Json& h) {
   const Json& o = h["model_hparam_overrides"];

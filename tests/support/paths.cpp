@@ -13,7 +13,7 @@ namespace {
 // Returns TMPDIR if it is set. Otherwise prefers a file system in memory, since an fsync on a disk
 // takes milliseconds and tests write thousands of files.
 std::filesystem::path temporary_folder() {
-  constexpr std::uintmax_t kEnough = std::uintmax_t{2} << 30;
+  constexpr std::uintmax_t kEnough = std::uintmax_t{4} << 30;
   std::error_code error;
   if (std::getenv("TMPDIR") == nullptr && ::access("/dev/shm", W_OK) == 0 &&
       std::filesystem::space("/dev/shm", error).available >= kEnough && !error)

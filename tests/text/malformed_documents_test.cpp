@@ -241,9 +241,7 @@ TEST_F(MalformedDocuments, OfAnyBytesAreReadOrRefused) {
                                     : seed[random.below(static_cast<std::uint32_t>(seed.size()))];
     for (const char* name : {"a.txt", "a.jsonl", "a.tsv", "a.csv"}) {
       std::ofstream(dir_.file(name), std::ios::binary) << bytes;
-      DocumentOptions options = from(dir_.file(name));
-      options.threads = 1;  // another test shows that their number does not matter
-      refusal(options);
+      refusal(from(dir_.file(name)));
     }
   }
 }

@@ -16,8 +16,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 const Json& golden() {
-  static const auto json =
-      Json::parse(read_file(source_path("tests/golden/tokens.json")));
+  static const auto json = Json::parse(read_file(source_path("tests/golden/tokens.json")));
   return json;
 }
 
