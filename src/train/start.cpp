@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/figures.h"
 #include "base/log.h"
 #include "base/words.h"
 #include "checkpoint/checkpoint.h"
