@@ -41,9 +41,7 @@ std::string percent(double share) { return rounded(100 * share, 1) + " %"; }
 
 double to_f32_digits(double value) {
   if (!std::isfinite(value)) return value;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.7g", value);
-  return std::strtod(text, nullptr);
+  return std::strtod(significant(value, 7).c_str(), nullptr);
 }
 
 }  // namespace smelt

@@ -67,10 +67,6 @@ std::string unescaped(std::string_view key) {
   return replaced(replaced(std::string(key), "~1", "/"), "~0", "~");
 }
 
-bool is_integer(JsonType type) {
-  return type == JsonType::signed_integer || type == JsonType::unsigned_integer;
-}
-
 }  // namespace
 
 // Members in the order of their keys, or of insertion.
@@ -476,7 +472,7 @@ bool BasicJson<kSorted>::as_bool() const {
 
 template <bool kSorted>
 std::int64_t BasicJson<kSorted>::as_integer() const {
-  if (is_integer(type_)) return value_.integer;
+  if (is_number_integer()) return value_.integer;
   if (type_ != JsonType::real) throw_not("a number");
   return value_.real < 0x1p63 ? static_cast<std::int64_t>(value_.real)
                               : static_cast<std::int64_t>(static_cast<std::uint64_t>(value_.real));

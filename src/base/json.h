@@ -95,7 +95,7 @@ concept JsonScalar = std::is_arithmetic_v<T> || std::is_null_pointer_v<T> || Jso
 
 }  // namespace internal
 
-// Types that get<T>() reads and to which a value converts by itself.
+// Types that get<T>() reads and to which a value converts implicitly.
 template <class T>
 concept JsonReadable = internal::JsonReadable<T>::value;
 
@@ -156,8 +156,7 @@ class BasicJson {
     requires(!std::same_as<std::vector<bool>::const_reference, bool>)
       : BasicJson(static_cast<bool>(value)) {}
   BasicJson(Array elements);
-  // An object if every element is an array of two values of which the first is a string, else an
-  // array.
+  // Makes an object if every element is a {string, value} pair, else an array.
   BasicJson(std::initializer_list<Init> list);
   template <class A, class B>
   BasicJson(const std::pair<A, B>& pair) : type_(JsonType::null) {

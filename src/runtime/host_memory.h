@@ -16,7 +16,7 @@
 namespace smelt {
 
 // Keeps freed memory in the process from now on. Blocks of kLargeBlockBytes and more get an arena
-// of their own, in huge pages if the system allows it, so that no smaller block is cut out of them.
+// of their own, in huge pages if the system allows it, so that smaller blocks do not split them.
 // Call it before the plugin starts its threads.
 void keep_freed_memory() noexcept;
 inline constexpr std::size_t kLargeBlockBytes = 32 << 20;
