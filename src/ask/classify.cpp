@@ -116,6 +116,7 @@ std::vector<std::vector<float>> Classifier::classify(std::span<const PairOfTexts
 
 // By length, so that a batch holds little padding.
 std::vector<std::vector<float>> Classifier::classify(std::span<const TextPairIds> texts) {
+  for (const TextPairIds& text : texts) tokens_.add(text.ids, tokenizer_->unknown());
   std::vector<std::size_t> order(texts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return texts[i].ids.size(); });

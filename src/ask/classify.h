@@ -17,6 +17,7 @@
 #include "state/model_state.h"
 #include "tasks/task.h"
 #include "tokenize/answer_windows.h"
+#include "tokenize/casing.h"
 
 namespace smelt {
 
@@ -69,6 +70,8 @@ class Classifier {
   const ClassifyJob& job() const { return job_; }
   const BertTokenizer& tokenizer() const { return *tokenizer_; }
   std::uint64_t cut() const { return cut_; }  // texts so far that were longer than most_tokens
+  // The tokens of the texts so far.
+  const UnknownCount& tokens() const { return tokens_; }
 
  private:
   struct Asking {
@@ -93,6 +96,7 @@ class Classifier {
   std::map<std::pair<std::int64_t, std::int64_t>, Asking> askings_;  // by rows and S
   std::unique_ptr<const ModelState> state_;                          // on the devices
   std::uint64_t cut_ = 0;
+  UnknownCount tokens_;
 };
 
 // Of the newest checkpoint of job.model_dir.

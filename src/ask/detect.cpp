@@ -5,6 +5,7 @@
 #include "ask/row_predictor.h"
 #include "base/error.h"
 #include "state/resume.h"
+#include "tokenize/casing.h"
 
 namespace smelt {
 namespace {
@@ -19,6 +20,7 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
                          const std::vector<std::string>& texts) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
   DetectTexts out;
+  UnknownCount counted;
   for (const std::string& text : texts) {
     auto& tokens = out.judged.emplace_back();
     TokenRow& row = out.rows.emplace_back(TokenRow{.ids = {vocabulary.id("[CLS]")}});
@@ -27,6 +29,7 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
       row.ids.push_back(span.id);
     }
     row.ids.push_back(vocabulary.id("[SEP]"));
+    counted.add(row.ids, tokenizer.unknown());
     if (tokens.empty())
       throw UsageError(str("detect: no words in '", text, "'"), "give a text with words");
     out.longest = std::max(out.longest, std::ssize(row.ids));
@@ -35,6 +38,7 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
                            " tokens, the model takes at most ", job.max_tokens),
                        "cut it, and give the parts with several --text");
   }
+  counted.warn("detect", vocabulary.origin());
   return out;
 }
 

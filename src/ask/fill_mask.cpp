@@ -5,6 +5,7 @@
 #include "ask/row_predictor.h"
 #include "base/error.h"
 #include "state/resume.h"
+#include "tokenize/casing.h"
 
 namespace smelt {
 namespace {
@@ -95,7 +96,11 @@ struct MaskFiller::Asked {
         texts(std::move(of)),
         rows(encode_all(job, tokenizer, texts)),
         question("fill", std::move(client), guesses_for(job, vocabulary, rows), rows,
-                 job.exact_products, placement) {}
+                 job.exact_products, placement) {
+    UnknownCount counted;
+    for (const TokenRow& row : rows) counted.add(row.ids, tokenizer.unknown());
+    counted.warn("fill", vocabulary.origin());
+  }
 
   const Vocabulary& vocabulary;
   std::int64_t top, asked;  // guesses: to be told, to be asked for

@@ -25,6 +25,8 @@
 #include "store/path.h"
 #include "tokenize/casing.h"
 #include "tokenize/tokenizer_config.h"
+#include "tokenize/tokenizer_json.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -54,7 +56,9 @@ void take_files(const ConvertJob& job, StoredModel& model) {
   if (Json objective = take_objective(model.config); !objective.is_null())
     model.objective = std::move(objective);
   if (!job.vocab.empty()) {
-    model.vocab_txt = read_file(job.vocab, kSmallFileBytes);
+    if (is_tokenizer_json(job.vocab) && !is_sentencepiece_file(job.vocab))
+      load_tokenizer_json(job.vocab).vocabulary.check_fits_text("convert: vocab.txt");
+    model.vocab_txt = vocabulary_bytes(job.vocab);
     model.vocab = job.vocab;
     model.tokenizer = load_tokenizer_config(job.vocab);
     const auto said =
@@ -74,12 +78,13 @@ void take_files(const ConvertJob& job, StoredModel& model) {
 // Where nothing says it, as the vocabulary's pieces are.
 TokenizerOptions tokenizer_of(const StoredModel& model) {
   if (model.tokenizer) return *model.tokenizer;
-  const auto lines = split(trim(model.vocab_txt), '\n');
-  TokenizerOptions options;
-  options.lower_case =
-      !is_cased(Vocabulary({lines.begin(), lines.end()}, model.where + ": vocab.txt"));
-  log_info("convert: do_lower_case {}, as the vocabulary's pieces are; --lower-case says else",
-           options.lower_case);
+  const TokenizerOptions options = options_of(
+      case_of(Vocabulary(vocabulary_lines(model.vocab_txt), model.where + ": vocab.txt"), {}));
+  log_info(
+      "convert: do_lower_case {}{}, as the vocabulary's pieces are; --lower-case and --cased set "
+      "it",
+      options.lower_case,
+      options.lower_case && !options.strips_accents() ? ", strip_accents false" : "");
   return options;
 }
 
@@ -270,6 +275,7 @@ Converted convert_checkpoint(const ConvertJob& job) {
   const ModelForm form = form_of(job);
   StoredModel model = open_stored_model(job.from, "convert");
   take_files(job, model);
+  check_vocabulary_rows(model, "convert");
   if (job.averages) take_averages_of(model);
   const std::string type = model_type_of(model.tensors);
   Converted out{.from = model.form,

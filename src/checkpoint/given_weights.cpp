@@ -20,6 +20,8 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/tokenizer_config.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -123,9 +125,10 @@ GivenWeights of_tensorflow(const std::string& prefix) {
   auto held = std::make_shared<HeldTensors>(hold_tensors(parameters));
   out.parameters = held->tensors;
   out.owners.push_back(std::move(held));
-  const std::string vocab =
-      join_path(parent_path(prefix), model_type_of(all) == "t5" ? kT5VocabularyFile : "vocab.txt");
-  if (exists(vocab)) out.vocab_txt = read_file(vocab, kSmallFileBytes);
+  const std::string folder = parent_path(prefix);
+  const std::string vocab = model_type_of(all) == "t5" ? join_path(folder, kT5VocabularyFile)
+                                                       : wordpiece_file_in(folder);
+  if (!vocab.empty() && exists(vocab)) out.vocab_txt = vocabulary_bytes(vocab);
   return out;
 }
 

@@ -15,32 +15,23 @@
 #include "store/path.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
 
 constexpr const char *kPositions = "position_embedding_type", *kAbsolute = "absolute",
                      *kEpsilon = "layer_norm_eps";
-constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialTokens{
-    {{"pad_token", "[PAD]"},
-     {"unk_token", "[UNK]"},
-     {"cls_token", "[CLS]"},
-     {"sep_token", "[SEP]"},
-     {"mask_token", "[MASK]"}}};
+constexpr std::array<std::pair<const char*, const char*>, 5> kRoles{{{"pad_token", "[PAD]"},
+                                                                     {"unk_token", "[UNK]"},
+                                                                     {"cls_token", "[CLS]"},
+                                                                     {"sep_token", "[SEP]"},
+                                                                     {"mask_token", "[MASK]"}}};
 
-std::vector<std::string_view> vocab_lines(std::string_view vocab_txt) {
-  auto lines = split(vocab_txt, '\n');
-  while (!lines.empty() && trim(lines.back()).empty()) lines.pop_back();
-  for (std::string_view& line : lines) line = trim(line);
-  return lines;
-}
-
-std::size_t token_id(const std::vector<std::string_view>& lines, std::string_view token) {
-  const auto found = std::find(lines.begin(), lines.end(), token);
-  if (found == lines.end())
-    throw UsageError(str("vocab.txt: no ", token),
-                     "use the vocabulary that the model was trained with");
-  return static_cast<std::size_t>(found - lines.begin());
+// Of vocab.txt and the added tokens.
+Vocabulary vocabulary_of(const ModelFolder& model) {
+  return Vocabulary(vocabulary_lines(model.vocab_txt), "vocab.txt", kContinuingPrefix,
+                    model.tokenizer.added);
 }
 
 const char* torch_dtype(DType dtype) {
@@ -49,15 +40,15 @@ const char* torch_dtype(DType dtype) {
 
 // With what all configs have.
 Json whole_config(const ModelFolder& model) {
-  const auto lines = vocab_lines(model.vocab_txt);
+  const Vocabulary vocabulary = vocabulary_of(model);
   const std::int64_t vocab_size = model.config.at("vocab_size");
-  if (static_cast<std::int64_t>(lines.size()) > vocab_size)
-    throw UsageError(str("vocab.txt: ", lines.size(),
+  if (vocabulary.rows() > vocab_size)
+    throw UsageError(str("vocab.txt: ", vocabulary.rows(),
                          " tokens are more than the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
-  for (const auto& [role, token] : kSpecialTokens) token_id(lines, token);
+  vocabulary.check_special_tokens();
   Json config = {{kEpsilon, kLayerNormEpsilon},
-                 {"pad_token_id", token_id(lines, "[PAD]")},
+                 {"pad_token_id", vocabulary.find("[PAD]").value_or(0)},
                  {kPositions, kAbsolute},
                  {"tie_word_embeddings", true}};
   config.update(model.config);
@@ -186,13 +177,12 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form) {
   Json special_tokens;
-  for (const auto& [role, token] : kSpecialTokens) special_tokens[role] = token;
+  for (const auto& [role, token] : kRoles) special_tokens[role] = token;
   Json tokenizer = tokenizer_config_json(model.tokenizer);
   tokenizer.update(special_tokens);
   tokenizer["model_max_length"] = model.max_tokens;
   const Json config = whole_config(model);
-  const auto lines = vocab_lines(model.vocab_txt);
-  const Vocabulary vocabulary({lines.begin(), lines.end()}, "vocab.txt");
+  const Vocabulary vocabulary = vocabulary_of(model);
   const std::vector<FolderFile> files{
       {"vocab.txt", model.vocab_txt},
       {"tokenizer.json", tokenizer_json(vocabulary, model.tokenizer)},
@@ -236,9 +226,11 @@ OpenedFolder open_model_folder(const std::string& folder, Json config,
                                const std::string& vocabulary) {
   OpenedFolder out;
   out.model.config = std::move(config);
-  const std::string vocab_path = join_path(folder, vocabulary);
-  if (exists(vocab_path)) out.model.vocab_txt = read_file(vocab_path);
-  out.model.tokenizer = load_tokenizer_config(vocab_path).value_or(TokenizerOptions{});
+  out.vocabulary = vocabulary.empty() ? wordpiece_file_in(folder) : join_path(folder, vocabulary);
+  if (!out.vocabulary.empty() && exists(out.vocabulary)) {
+    out.model.vocab_txt = vocabulary_bytes(out.vocabulary);
+    if (vocabulary.empty()) out.model.tokenizer = tokenizer_options(out.vocabulary, {});
+  }
   const LazyTensors weights = folder_weights(folder, base);
   refuse_untied_scores(read_model_config(folder), weights, folder);
   const auto is_there = [&](const ParameterName& name) {

@@ -58,17 +58,19 @@ Json read_model_config(const std::string& folder);
 void check_encoder_form(const Json& config, const std::string& where);
 struct OpenedFolder {
   ModelFolder model;       // without parameters; vocab_txt is empty where the folder has none
+  std::string vocabulary;  // the file that it is from
   LazyTensors parameters;  // f32
   std::vector<std::string> unused;  // tensors that are none of the names, but for tied ones
 };
 // The rest of it, of one file of weights or of several with an index. Of `parts`, which begin
 // originals' names ("cls/predictions/"), those that are wholly missing are left out; a folder of
 // the encoder alone may leave out `base` ("bert.") of Hugging Face's names. `vocabulary` is the
-// name of its file. UsageError when a tensor is missing or has another shape.
+// name of its file; empty: vocab.txt, else tokenizer.json. UsageError when a tensor is missing or has
+// another shape.
 OpenedFolder open_model_folder(const std::string& folder, Json config,
                                std::span<const ParameterName> names,
                                std::span<const std::string_view> parts, std::string_view base,
-                               const std::string& vocabulary = "vocab.txt");
+                               const std::string& vocabulary = "");
 // With all parameters in memory.
 ModelFolder held_folder(OpenedFolder opened);
 

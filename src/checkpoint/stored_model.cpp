@@ -25,7 +25,8 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "store/random_access_file.h"
-#include "tokenize/tokenizer_config.h"
+#include "tokenize/tokenizer.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -42,11 +43,14 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
   std::vector<std::string> paths;
   const bool is_t5 = model_type_of(out.tensors) == "t5";
   for (const std::string& folder : folders)
-    for (const char* name : {is_t5 ? kT5VocabularyFile : "vocab.txt", "vocab.model"})
-      paths.push_back(join_path(folder, name));
+    if (is_t5)
+      for (const char* name : {kT5VocabularyFile, "vocab.model"})
+        paths.push_back(join_path(folder, name));
+    else
+      paths.push_back(wordpiece_file_in(folder));
   for (const std::string& path : paths) {
-    if (!exists(path) || (!is_t5 && path.ends_with(".model"))) continue;
-    std::string text = read_file(path, kSmallFileBytes);
+    if (path.empty() || !exists(path)) continue;
+    std::string text = vocabulary_bytes(path);
     if (crc && crc32c(text) != *crc) continue;
     out.vocab_txt = std::move(text);
     out.vocab = path;
@@ -129,12 +133,11 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
   return out;
 }
 
-void take_folder(const std::string& path, const OpenedFolder& folder, StoredModel& out,
-                 const std::string& vocabulary = {}) {
+void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string& vocabulary = {}) {
   out.tensors.insert(folder.parameters.begin(), folder.parameters.end());
   out.vocab_txt = folder.model.vocab_txt;
   if (!out.vocab_txt.empty())
-    out.vocab = vocabulary.empty() ? join_path(path, "vocab.txt") : vocabulary;
+    out.vocab = vocabulary.empty() ? folder.vocabulary : vocabulary;
   out.tokenizer = folder.model.tokenizer;
   out.skipped.insert(out.skipped.end(), folder.unused.begin(), folder.unused.end());
 }
@@ -220,7 +223,7 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     if (is_t5_folder(folder)) {
       const OpenedT5 t5 = open_hugging_face_t5(folder);
-      take_folder(folder, t5.folder, out, t5.vocabulary);
+      take_folder(t5.folder, out, t5.vocabulary);
       out.config = t5.folder.model.config;
       Json tokenizer = json_file(join_path(folder, "tokenizer_config.json"));
       out.t5 = {.extra_ids = take_t5_words(tokenizer).extra_ids, .prefix = t5.prefix};
@@ -232,12 +235,12 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
       out.objective = head_settings(*head);
     if (text_field(config, "model_type", "") != "electra") {
       const OpenedFolder bert = open_hugging_face_bert(folder);
-      take_folder(folder, bert, out);
+      take_folder(bert, out);
       out.config = bert.model.config;
       continue;
     }
     const OpenedElectra electra = open_hugging_face_electra(folder);
-    take_folder(folder, electra.folder, out);
+    take_folder(electra.folder, out);
     (electra.part.head == ElectraPart::Head::generator ? generator : discriminator) = electra.part;
   }
   if (!discriminator) {
@@ -295,6 +298,13 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
           ? "a TensorFlow checkpoint has an .index file; one without is older than TensorFlow 0.12"
           : "name a model folder, a checkpoint (…/checkpoint-1000), a TensorFlow prefix "
             "(…/bert_model.ckpt) or a Hugging Face folder");
+}
+
+void check_vocabulary_rows(const StoredModel& model, std::string_view where) {
+  if (model.vocab.empty() || !model.config.is_object() || !model.config.contains("vocab_size"))
+    return;
+  check_rows(model.vocab, model.config["vocab_size"].get<std::int64_t>(),
+             str(where, ": ", model.where));
 }
 
 Json take_objective(Json& config) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -56,6 +57,9 @@ void put_t5_words(const T5Words& words, Json& config);
 // folder alone is a masked LM.
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
+
+// UsageError beginning with `where` if the model's vocabulary has ids beyond its embeddings.
+void check_vocabulary_rows(const StoredModel& model, std::string_view where);
 
 // "bert", "electra", "classify", "t5", "jestimator_bert" by the names of the tensors; empty for
 // another.

@@ -75,6 +75,7 @@ class Predictions {
       log_warning("predict: {} longer than the {} tokens that the model takes: cut",
                   counted(classifier_.cut(), "text is", "texts are"),
                   classifier_.job().most_tokens);
+    classifier_.tokens().warn("predict", classifier_.tokenizer().vocabulary().origin());
     out_.commit();
   }
 

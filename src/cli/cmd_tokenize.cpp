@@ -21,6 +21,7 @@
 #include "text/faults.h"
 #include "text/lines.h"
 #include "text/unicode.h"
+#include "tokenize/casing.h"
 #include "tokenize/script_counts.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/tokenizer_json.h"
@@ -35,6 +36,14 @@ struct TokenizeJob {
   TokenizerFlags flags;
   bool ids = false, offsets = false, json = false, decode = false, stats = false, overwrite = false;
 };
+
+const std::string& vocabulary_of(const TokenizeJob& job) {
+  return job.vocab.empty() ? job.model : job.vocab;
+}
+
+std::string text_of(const TokenizeJob& job) {
+  return !job.input.empty() ? job.input : job.texts.empty() ? "standard input" : "--text";
+}
 
 // One text at a time, and where it stands; ill-formed UTF-8 is left out.
 void for_each_text(const TokenizeJob& job,
@@ -97,18 +106,23 @@ std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& sp
 
 void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
   Output output(job.input.empty());
+  UnknownCount counted;
+  const auto spans_of = [&](const std::string& text) {
+    auto spans = in_characters(text, tokenizer.encode_with_offsets(text));
+    for (const TokenSpan& span : spans) counted.add({&span.id, 1}, tokenizer.unknown());
+    return spans;
+  };
   std::vector<std::int32_t> ids;
   for_each_text(job, [&](const std::string& text, const std::string&) {
-    if (job.json)
-      return output.line(
-          as_json(tokenizer, in_characters(text, tokenizer.encode_with_offsets(text))));
+    if (job.json) return output.line(as_json(tokenizer, spans_of(text)));
     if (job.offsets) {
-      for (const TokenSpan& span : in_characters(text, tokenizer.encode_with_offsets(text)))
+      for (const TokenSpan& span : spans_of(text))
         output.line(str(span.begin, "\t", span.end, "\t", span.id, "\t", tokenizer.token(span.id)));
       return output.line("");
     }
     ids.clear();
     tokenizer.encode(text, ids);
+    counted.add(ids, tokenizer.unknown());
     std::string line;
     for (const std::int32_t id : ids) {
       if (!line.empty()) line += ' ';
@@ -117,6 +131,7 @@ void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
     output.line(line);
   });
   output.flush();
+  counted.warn(text_of(job), vocabulary_of(job));
 }
 
 std::vector<std::int32_t> parse_ids(std::string_view text, const std::string& where) {
@@ -239,7 +254,7 @@ void run(const TokenizeJob& job) {
         str("smelt tokenize: ",
             job.vocab.empty() ? "neither --vocab nor --model" : "--vocab and --model"),
         "give one: --vocab for vocab.txt or tokenizer.json, --model for SentencePiece");
-  const auto tokenizer = load_tokenizer(job.vocab.empty() ? job.model : job.vocab, job.flags);
+  const auto tokenizer = load_tokenizer(vocabulary_of(job), job.flags);
   if (!job.save.empty()) {
     const auto* bert = dynamic_cast<const BertTokenizer*>(tokenizer.get());
     if (bert == nullptr)
@@ -251,6 +266,8 @@ void run(const TokenizeJob& job) {
   if (!job.stats) return encode_texts(job, *tokenizer);
   const Statistics statistics = measure(job, *tokenizer);
   std::cout << (job.json ? statistics_json(statistics) : statistics_text(statistics)) << "\n";
+  UnknownCount{.unknown = statistics.unknown, .tokens = statistics.pieces}.warn(text_of(job),
+                                                                               vocabulary_of(job));
 }
 
 }  // namespace

@@ -107,6 +107,7 @@ struct PruneRows::Opened {
     if (model.vocab.empty())
       throw UsageError(str("compress: ", where, ": its vocabulary is not beside it"),
                        "put its vocab.txt, spiece.model or tokenizer.json there");
+    check_vocabulary_rows(model, "compress");
     work.begin({{"compress", job}});
     const std::string records = work.file("rows.tfrecord");
     task = source.kind == CompressKind::t5 ? t5_data(model, data, records)

@@ -5,6 +5,7 @@
 #include "examples/original_order.h"
 #include "examples/require.h"
 #include "examples/shuffled_order.h"
+#include "tokenize/casing.h"
 
 namespace smelt {
 namespace {
@@ -31,6 +32,8 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
       original ? build_in_original_order(checked, job, reader, builder)
                : build_in_shuffled_order(checked, reader.tokenizer(), builder);
   log_info("Wrote {} total instances", summary.examples);
+  UnknownCount{.unknown = summary.text.unknown_tokens, .tokens = summary.text.tokens}.warn(
+      job.text.input, job.vocab);
   return {.text = summary.text,
           .examples = summary.examples,
           .masked_tokens = summary.counts.empty() ? 0 : summary.counts.front()};

@@ -7,6 +7,7 @@
 #include "examples/shuffled_order.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/casing.h"
 #include "tokenize/tokenizer_json.h"
 
 namespace smelt {
@@ -79,6 +80,8 @@ ExampleSummary build_electra_examples(const ElectraExamplesJob& job) {
       job.order == ExampleOrder::original ? build_original(job) : build_shuffled(job);
   warn_of_long_lines(summary);
   log_info("Wrote {} total examples", summary.examples);
+  UnknownCount{.unknown = summary.text.unknown_tokens, .tokens = summary.text.tokens}.warn(
+      job.folder.empty() ? job.text.input : job.folder, job.vocab);
   return summary;
 }
 

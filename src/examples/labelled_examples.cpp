@@ -13,6 +13,7 @@
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "store/path.h"
+#include "tokenize/casing.h"
 #include "tokenize/text_pair.h"
 #include "tokenize/unigram_json.h"
 
@@ -186,6 +187,7 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
     throw_no_example(job.rows, job.what, job.split, wanted.size(), "give rows of texts and labels");
   out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
   write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
+  UnknownCount{.unknown = out.unknown, .tokens = out.tokens}.warn(job.what, job.vocab);
   records.commit();
   return out;
 }

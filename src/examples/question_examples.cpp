@@ -15,6 +15,7 @@
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "store/path.h"
+#include "tokenize/casing.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
@@ -173,6 +174,7 @@ QuestionSummary write_question_examples(const QuestionExamplesJob& job) {
                      "give rows of questions, texts and answers");
   out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
   write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
+  UnknownCount{.unknown = out.unknown, .tokens = out.tokens}.warn(job.what, job.vocab);
   if (questions) questions->commit();
   records.commit();
   return out;

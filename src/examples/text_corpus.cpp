@@ -1,6 +1,7 @@
 #include "examples/text_corpus.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "text/faults.h"
@@ -23,8 +24,14 @@ MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer) {
                       .mask = vocabulary.id("[MASK]"),
                       .words = {},
                       .continues = {}};
+  // The original draws from the keys of a dict: equal lines are one key, with the id of the last.
+  std::unordered_map<std::string_view, std::size_t> keys;
   for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
-    mask.words.push_back(id);
+    const auto [key, is_new] = keys.emplace(vocabulary.token(id), mask.words.size());
+    if (is_new)
+      mask.words.push_back(id);
+    else
+      mask.words[key->second] = id;
     mask.continues.push_back(tokenizer.continues_word(id));
   }
   return mask;

@@ -8,6 +8,7 @@
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/path.h"
+#include "tokenize/casing.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
@@ -114,6 +115,7 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
     throw UsageError(str(job.what, ": ", job.rows.input, " gives no example"),
                      "give rows of texts and answers");
   write_file(job.output + ".json", answers_description(job, out).dump(2) + "\n");
+  UnknownCount{.unknown = out.unknown, .tokens = out.tokens}.warn(job.what, job.vocab);
   if (kept) kept->commit();
   records.commit();
   return out;

@@ -81,7 +81,7 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
     throw UsageError(str("--out: ", job.out, " exists"), "choose another name or give --overwrite");
   const BertTokenizer before = BertTokenizer::load(job.vocab, job.tokenizer);
   if (!is_tokenizer_json(job.out)) before.vocabulary().check_fits_text(job.out);
-  std::vector<std::string> tokens = before.vocabulary().tokens();
+  std::vector<std::string> tokens = before.vocabulary().pieces();
   ExtendSummary out;
   out.unused = std::ranges::count_if(tokens, is_unused);
   const std::int64_t count = wanted(job, out.unused);
@@ -97,7 +97,8 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   auto place = tokens.begin();
   for (const auto& [word, saved] : out.added)
     *(place = std::find_if(place, tokens.end(), is_unused)) = word;
-  const BertTokenizer after(Vocabulary(tokens, job.out, before.vocabulary().continuing_prefix()),
+  const BertTokenizer after(Vocabulary(tokens, job.out, before.vocabulary().continuing_prefix(),
+                                       before.options().added),
                             before.options());
   const Cost old_cost = cost_of(words, before), new_cost = cost_of(words, after);
   out.pieces_before = old_cost.pieces;

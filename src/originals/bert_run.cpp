@@ -127,9 +127,14 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
     vocab = join_path(prefix ? parent_path(*prefix) : f.init_checkpoint, "vocab.txt");
   }
   const auto description = find_description(files);
+  if (description)
+    if (const Json text = description->all.value("text", Json()); text.is_object())
+      UnknownCount{.unknown = text.value("unknown_tokens", std::uint64_t{0}),
+                   .tokens = text.value("tokens", std::uint64_t{0})}
+          .warn(description->origin, "the vocabulary of the data");
   if (vocab.empty() || !exists(vocab) || !description) return;
   if (description->all.value("lower_case", Json()) == true)
-    warn_of_case(Vocabulary::load(vocab), description->origin);
+    warn_of_case(Vocabulary::load(vocab), {}, description->origin);
 }
 
 TrainSection training_of(const BertRunFlags& f) {

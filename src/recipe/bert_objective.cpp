@@ -208,7 +208,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
   bert.config = config;
   bert.parameters = checkpoint.tensors;
   bert.vocab_txt = read_file(paths.vocab);
-  bert.tokenizer = load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
+  bert.tokenizer = tokenizer_options(paths.vocab, tokenizer_flags(r));
   export_hugging_face(folder, bert,
                       folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
                                                    : OutputDirectory::Earlier::refused);

@@ -239,7 +239,7 @@ void export_classifier(const Recipe& r, const std::string& folder) {
   model.dropout = task.dropout;
   model.folder.vocab_txt = read_file(paths.vocab, kSmallFileBytes);
   model.folder.tokenizer =
-      load_tokenizer_config(paths.vocab).value_or(options_of(tokenizer_flags(r)));
+      tokenizer_options(paths.vocab, tokenizer_flags(r));
   export_hugging_face(
       folder, std::move(model), lazy_tensors(checkpoint.tensors),
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced

@@ -22,7 +22,8 @@ namespace smelt {
 namespace {
 
 // As BERT's and ELECTRA's folders call it, T5's, and a recipe's.
-constexpr std::array kVocabularyNames{"vocab.txt", kT5VocabularyFile, "vocab.model"};
+constexpr std::array kVocabularyNames{"vocab.txt", kT5VocabularyFile, "vocab.model",
+                                      "tokenizer.json"};
 
 // Of a checkpoint, or of a folder of some.
 std::optional<std::string> beside_checkpoint(const std::string& weights) {
@@ -40,7 +41,7 @@ std::optional<std::string> beside_checkpoint(const std::string& weights) {
     for (const char* name : kVocabularyNames) {
       const std::string path = join_path(place, name);
       if (!exists(path) || (!crc && place != folder)) continue;
-      if (!crc || crc32c(read_file(path, kSmallFileBytes)) == *crc) return path;
+      if (!crc || crc32c(vocabulary_bytes(path)) == *crc) return path;
     }
   return std::nullopt;
 }
@@ -59,9 +60,6 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
   for (const std::string& folder : folders)
     for (const char* name : kVocabularyNames)
       if (std::string path = join_path(folder, name); exists(path)) return path;
-  for (const std::string& folder : folders)
-    if (std::string path = join_path(folder, "tokenizer.json"); is_sentencepiece_file(path))
-      return path;
   return std::nullopt;
 }
 
@@ -97,8 +95,13 @@ std::string given_vocabulary(const Recipe& r) {
 Recipe with_given_size(Recipe r) {
   if (const std::string given = given_vocabulary(r); !given.empty()) {
     const std::string own = RecipePaths(r).vocab;
-    r.vocab.size = load_tokenizer(!exists(given) && has_begun(r) ? own : given, {})->size();
+    const std::string vocab = !exists(given) && has_begun(r) ? own : given;
+    r.vocab.size = load_tokenizer(vocab, {})->size();
     r.type->check(r);
+    if (r.type->reads == Reads::rows && r.program->job)
+      if (const Json& model = r.program->job->task.settings.value("model", Json());
+          model.is_object() && model.contains("vocab_size"))
+        check_rows(vocab, model["vocab_size"].get<std::int64_t>(), "vocab");
   }
   return r;
 }

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-// The vocab.txt, or a T5's spiece.model, that lies beside weights as train.init names them: in
+// The vocab.txt, tokenizer.json, or a T5's spiece.model, that lies beside weights as train.init names them: in
 // their folder, or, where a checkpoint of smelt's tells its vocabulary's checksum, in the recipe's
 // folder around it. nullopt: none, or another than the checksum's.
 std::optional<std::string> vocabulary_beside(const std::string& weights);
@@ -27,6 +27,7 @@ bool has_begun(const Recipe& recipe);
 std::string given_vocabulary(const Recipe& recipe);
 
 // With as many word pieces as the vocabulary has that is given, and the program of so many.
+// UsageError if a model that is fine-tuned has fewer embedding rows.
 Recipe with_given_size(Recipe recipe);
 
 // A warning where vocab.size is set to another number than that of the given vocabulary's pieces.

@@ -11,8 +11,8 @@
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "store/path.h"
-#include "tokenize/casing.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/unigram_json.h"
 
@@ -30,10 +30,7 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
     if (signs != SpaceSigns()) return write_file(beside, tokenizer_config_of(signs));
     return remove_file(beside);
   }
-  TokenizerFlags flags = tokenizer_flags(r);
-  if (!flags.lower_case && !load_tokenizer_config(file))
-    flags.lower_case = !is_cased(Vocabulary::load(file));
-  const BertTokenizer given = BertTokenizer::load(file, flags);
+  const BertTokenizer given = BertTokenizer::load(file, tokenizer_flags(r));
   given.save(to);
   warn_of_unread_size(r, file, given.size());
   log_info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,

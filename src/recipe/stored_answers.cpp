@@ -45,8 +45,9 @@ std::string stored_type(const StoredModel& model) {
 
 bool is_vocabulary_of(const StoredModel& model, const std::string& path) {
   const std::string bytes = vocabulary_bytes(path);
-  return is_sentencepiece_file(path) ? first_other_piece(bytes, model.vocab_txt) < 0
-                                     : bytes == model.vocab_txt;
+  return is_sentencepiece_file(path)
+             ? first_other_piece(bytes, model.vocab_txt) < 0
+             : vocabulary_lines(bytes) == vocabulary_lines(model.vocab_txt);
 }
 
 }  // namespace
@@ -82,6 +83,7 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
   if (model_.config.is_null())
     throw UsageError(str(command_, ": ", model_.where, ": the model's sizes are not known"),
                      "put its bert_config.json or electra_config.json beside it");
+  check_vocabulary_rows(model_, command_);
   type_ = &objective_type(stored_type(model_), str(command_, ": ", model_.where));
   flags_.tokenizer = as_vocabulary_is(flags_.tokenizer, model_.vocab, type_->control);
   weights_ = hold_weights(model_, false);

@@ -7,7 +7,8 @@ namespace smelt {
 
 std::int64_t vocabulary_rows(std::int64_t size, const Vocabulary& vocabulary,
                              const std::string& name) {
-  return vocabulary_rows(size, vocabulary.size(), vocabulary.origin(), name);
+  return vocabulary_rows(size, size == 0 ? vocabulary.size() : vocabulary.rows(),
+                         vocabulary.origin(), name);
 }
 
 std::int64_t vocabulary_rows(std::int64_t size, std::int64_t lines, const std::string& origin,

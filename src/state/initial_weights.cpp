@@ -11,6 +11,7 @@
 #include "store/file.h"
 #include "tokenize/sentencepiece.h"
 #include "tokenize/unigram_json.h"
+#include "tokenize/vocabulary.h"
 
 namespace smelt {
 namespace {
@@ -107,14 +108,11 @@ std::string other_vocabulary(const GivenWeights& given, const std::string& vocab
     const std::int64_t other = first_other_piece(given.vocab_txt, mine);
     return other < 0 ? "" : str("has another vocabulary than ", vocab, " from id ", other, way);
   }
-  const auto theirs = split(given.vocab_txt, '\n'), ours = split(mine, '\n');
-  for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i) {
-    const std::string_view there = trim(theirs[i]), here = trim(ours[i]);
-    const bool end = i + 1 == theirs.size() || i + 1 == ours.size();
-    if (there != here && !(end && (there.empty() || here.empty())))
-      return str("has another vocabulary than ", vocab, ": row ", i, " is '", there, "', here '",
-                 here, "'", way);
-  }
+  const auto theirs = vocabulary_lines(given.vocab_txt), ours = vocabulary_lines(mine);
+  for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
+    if (theirs[i] != ours[i])
+      return str("has another vocabulary than ", vocab, ": row ", i, " is '", theirs[i],
+                 "', here '", ours[i], "'", way);
   return "";
 }
 

@@ -2,37 +2,83 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
 #include "base/log.h"
+#include "tokenize/basic_tokenizer.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
+namespace {
 
-std::size_t capital_pieces(const Vocabulary& vocabulary) {
+bool gives(const BasicTokenizer& tokenizer, std::string_view word) {
+  std::vector<std::string> words;
+  tokenizer.tokenize(word, words);
+  return words.size() == 1 && words.front() == word;
+}
+
+}  // namespace
+
+std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& options) {
+  TokenizerOptions plain = options;
+  plain.lower_case = plain.strip_accents.emplace(false);
+  const BasicTokenizer normalised(options);
+  std::optional<BasicTokenizer> as_it_is;  // made if it is needed: its table takes time
+  const std::string& prefix = vocabulary.continuing_prefix();
   return static_cast<std::size_t>(
-      std::ranges::count_if(vocabulary.tokens(), [](const std::string& piece) {
-        return !(piece.starts_with('[') && piece.ends_with(']')) &&
-               std::ranges::any_of(piece, [](char c) { return c >= 'A' && c <= 'Z'; });
+      std::ranges::count_if(vocabulary.pieces(), [&](const std::string& piece) {
+        std::string_view word = piece;
+        if (!prefix.empty() && word.starts_with(prefix)) word.remove_prefix(prefix.size());
+        if (word.empty() || word.starts_with('[') || gives(normalised, word)) return false;
+        if (!as_it_is) as_it_is.emplace(plain);
+        return gives(*as_it_is, word);
       }));
 }
 
-bool is_cased(const Vocabulary& vocabulary) {
-  return capital_pieces(vocabulary) * 100 > static_cast<std::size_t>(vocabulary.size());
+bool is_lost(const Vocabulary& vocabulary, const TokenizerOptions& options) {
+  return lost_pieces(vocabulary, options) * 100 > static_cast<std::size_t>(vocabulary.size());
+}
+
+TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags) {
+  if (flags.lower_case) return flags;
+  TokenizerOptions options = options_of(flags);
+  options.lower_case = true;
+  flags.lower_case = !is_lost(vocabulary, options);
+  if (*flags.lower_case || flags.strip_accents) return flags;
+  options.strip_accents = false;
+  if (lost_pieces(vocabulary, options) > 0) return flags;
+  flags.lower_case = true;
+  flags.strip_accents = false;
+  return flags;
 }
 
 TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
                                 std::optional<ControlCharacters> control) {
   if (is_sentencepiece_file(vocab) || load_tokenizer_config(vocab)) return flags;
   if (!flags.control) flags.control = control;
-  if (!flags.lower_case) flags.lower_case = !is_cased(Vocabulary::load(vocab));
-  return flags;
+  return case_of(Vocabulary::load(vocab), flags);
 }
 
-void warn_of_case(const Vocabulary& vocabulary, std::string_view who) {
-  if (!is_cased(vocabulary)) return;
+void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
+                  std::string_view who) {
+  if (!is_lost(vocabulary, options)) return;
   log_warning(
-      "{}: {} of its {} pieces have capital letters, but {} lower-cases the text, which then never "
-      "finds them: a cased model wants its text as it is (--do_lower_case=false, --cased)",
-      vocabulary.origin(), capital_pieces(vocabulary), vocabulary.size(), who);
+      "{}: {} of its {} pieces have capital letters or accents, but {} {}, so that no text gives "
+      "them: a cased model takes the text as it is (--do_lower_case=false, --cased)",
+      vocabulary.origin(), lost_pieces(vocabulary, options), vocabulary.size(), who,
+      options.strips_accents() ? "lower-cases the text and strips accents" : "lower-cases the text");
+}
+
+void UnknownCount::add(std::span<const std::int32_t> ids, std::int32_t unknown_id) {
+  tokens += ids.size();
+  unknown += static_cast<std::uint64_t>(std::ranges::count(ids, unknown_id));
+}
+
+void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
+  if (unknown * 20 <= tokens) return;
+  log_warning(
+      "{}: {} % of the tokens are unknown ([UNK]): {} does not have their pieces\n  hint: check "
+      "that the vocabulary is of the text's language and case (--cased, --lower-case)",
+      what, rounded(100 * share(unknown, tokens), 1), vocab);
 }
 
 }  // namespace smelt

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,18 +13,35 @@
 
 namespace smelt {
 
-// Pieces with a capital letter of ASCII, but for those in brackets ("[CLS]").
-std::size_t capital_pieces(const Vocabulary& vocabulary);
+// The number of pieces that the normalisation of these options can never produce, but the text as
+// it is can: those with capital letters, and if accents are stripped, with accents, voiced kana or
+// Hangul syllables.
+std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
-// Whether more than one piece in a hundred is such a one.
-bool is_cased(const Vocabulary& vocabulary);
+// Whether that is more than one piece in a hundred.
+bool is_lost(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
-// Flags with what neither they nor a file beside the vocabulary say: `control`, and the case that
-// its pieces have.
+// Fills in the flags that are not set, for a vocabulary whose options are not stored: lower case
+// unless it loses pieces; if stripped accents alone lose them, lower case that keeps accents.
+TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags);
+
+// The flags for a vocabulary: unset ones are filled in by case_of(), and `control`, unless options
+// are stored beside the vocabulary.
 TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
                                 std::optional<ControlCharacters> control);
 
-// Logs a warning for a cased one; `who` lower-cases.
-void warn_of_case(const Vocabulary& vocabulary, std::string_view who);
+// Logs a warning if the normalisation of these options loses pieces; `who` asks for it.
+void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
+                  std::string_view who);
+
+// How many tokens of a text there are, and how many of them are unknown to the vocabulary.
+struct UnknownCount {
+  std::uint64_t unknown = 0, tokens = 0;
+
+  void add(std::span<const std::int32_t> ids, std::int32_t unknown_id);
+  // Logs a warning if more than one token in twenty is unknown: the vocabulary does not fit the
+  // text, or its case. `what` names the text.
+  void warn(std::string_view what, std::string_view vocab) const;
+};
 
 }  // namespace smelt

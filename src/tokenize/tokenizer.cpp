@@ -22,6 +22,17 @@ void Tokenizer::check_ids(std::span<const std::int32_t> ids, std::string_view or
                        "decode with the vocabulary that the ids were made with");
 }
 
+void check_rows(const std::string& vocab, std::int64_t rows, std::string_view where) {
+  const std::int64_t pieces = is_sentencepiece_file(vocab) ? load_tokenizer(vocab, {})->size()
+                                                           : Vocabulary::load(vocab).rows();
+  if (pieces <= rows) return;
+  throw UsageError(
+      str(where, ": ", vocab, " has ", pieces, " tokens, the model has ", rows,
+          " rows of embeddings (vocab_size): ids from ", rows, " on would have none"),
+      "use the vocabulary that the model was trained with; to train new tokens, pre-train further "
+      "(`smelt run` with model.type bert or electra), which adds rows");
+}
+
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags) {
   if (!is_sentencepiece_file(path))
     return std::make_unique<BertTokenizer>(BertTokenizer::load(path, flags));

@@ -48,4 +48,8 @@ class Tokenizer {
 // has no use for.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags);
 
+// UsageError beginning with `where` if the vocabulary has ids beyond the `rows` of a model's
+// embeddings.
+void check_rows(const std::string& vocab, std::int64_t rows, std::string_view where);
+
 }  // namespace smelt

@@ -1,22 +1,236 @@
 #include "tokenize/tokenizer_config.h"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <mutex>
+#include <set>
+#include <utility>
+
 #include "base/error.h"
-#include "format/json_field.h"
+#include "base/log.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/casing.h"
+#include "tokenize/tokenizer_json.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
 
-ControlCharacters control_of(const JsonField& config) {
+bool is_token_id(const Json& value) {
+  constexpr std::int64_t kMostTokens = 10'000'000;
+  if (!value.is_number_integer()) return false;
+  const auto id = value.get<std::int64_t>();
+  return id >= 0 && id < kMostTokens;
+}
+
+// What lies beside a vocabulary.
+struct TokenizerFiles {
+  std::string path;                           // of tokenizer_config.json
+  std::optional<Json> config;                 // its content
+  std::string tokenizer_class, class_origin;  // of it or of config.json; empty: not stated
+  std::optional<WordPieceModel> json;         // tokenizer.json beside vocab.txt
+  std::string hint;
+};
+
+// The classes of transformers whose rules are those of BERT's tokenizer.
+bool is_bert_class(std::string_view name) {
+  if (name.ends_with("Fast")) name.remove_suffix(4);
+  constexpr std::array<std::string_view, 5> kClasses{"BertTokenizer", "ElectraTokenizer",
+                                                     "DistilBertTokenizer", "ConvBertTokenizer",
+                                                     "MobileBertTokenizer"};
+  return std::ranges::find(kClasses, name) != kClasses.end();
+}
+
+// Classes that apply tokenizer.json as it is.
+bool is_json_class(std::string_view name) {
+  return name == "PreTrainedTokenizerFast" || name == "TokenizersBackend";
+}
+
+Json object_in(const std::string& path, const std::string& hint) {
+  Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), hint);
+  return file;
+}
+
+// The content of a token that is stored as text or as an object; empty for null.
+std::string content_of(const JsonField& token) {
+  return token.value().is_object() ? token["content"].as<std::string>()
+                                   : token.as<std::string>("");
+}
+
+ControlCharacters control_of(const JsonField& config, std::string_view tokenizer_class) {
   const JsonField control = config["control_characters"];
   for (const auto known : {ControlCharacters::bert, ControlCharacters::electra})
     if (control.value() == name(known)) return known;
   if (!control.is_null()) control.throw_unexpected(", not \"bert\" or \"electra\"");
-  const JsonField tokenizer = config["tokenizer_class"];
-  return tokenizer.as<std::string>("").starts_with("Electra") ? ControlCharacters::electra
-                                                              : ControlCharacters::bert;
+  return tokenizer_class.starts_with("Electra") ? ControlCharacters::electra
+                                                : ControlCharacters::bert;
+}
+
+// Refuses the settings of other tokenizers: each of them gives other ids.
+void check_rules(const JsonField& config) {
+  for (const auto& [field, ours] :
+       {std::pair{"word_tokenizer_type", "basic"}, {"subword_tokenizer_type", "wordpiece"}})
+    if (!config[field].is_null()) config[field].expect(ours);
+  if (!config["do_basic_tokenize"].as_switch().value_or(true))
+    config["do_basic_tokenize"].throw_unexpected(", not true");
+  if (config["split_special_tokens"].as_switch().value_or(false))
+    config["split_special_tokens"].throw_unexpected(", not false");
+  if (!config["auto_map"].is_null())
+    config["auto_map"].throw_unexpected(": a tokenizer with code of its own cannot be used");
+  for (const std::string& word : config["never_split"].as_texts())
+    if (!is_special_token(word)) config["never_split"].throw_unexpected(", not empty");
+  for (const auto& [field, ours] : {std::pair{"pad_token", "[PAD]"},
+                                    {"unk_token", "[UNK]"},
+                                    {"cls_token", "[CLS]"},
+                                    {"sep_token", "[SEP]"},
+                                    {"mask_token", "[MASK]"}})
+    if (!config[field].is_null() && content_of(config[field]) != ours)
+      config[field].throw_unexpected(str(", not \"", ours, "\""));
+}
+
+void check_class(const TokenizerFiles& files, bool has_json) {
+  const std::string& found = files.tokenizer_class;
+  if (found.empty() || is_bert_class(found) || (has_json && is_json_class(found))) return;
+  throw UsageError(str(files.class_origin, ": tokenizer_class is \"", found,
+                       "\", whose rules are not those of BertTokenizer or ElectraTokenizer"),
+                   "use a model whose tokenizer is one of these two: with other rules the weights "
+                   "get other ids");
+}
+
+// `model` is the path of config.json, whose tokenizer_class counts if tokenizer_config.json has
+// none; empty: there is none.
+TokenizerFiles files_of(const std::string& config, const std::string& model) {
+  TokenizerFiles out;
+  out.path = config;
+  out.hint = str("use the files that the model was saved with: ", config, " says how its text is ",
+                 "split");
+  if (exists(config)) {
+    out.config = object_in(config, out.hint);
+    out.tokenizer_class =
+        JsonField(*out.config, config, out.hint)["tokenizer_class"].as<std::string>("");
+    out.class_origin = config;
+  }
+  if (out.tokenizer_class.empty() && !model.empty() && exists(model)) {
+    const Json said = Json::parse_or_discard(read_file(model, kSmallFileBytes));
+    if (said.is_object() && said.value("tokenizer_class", Json()).is_string())
+      out.tokenizer_class = said["tokenizer_class"].get<std::string>();
+    out.class_origin = model;
+  }
+  return out;
+}
+
+// Appends the texts of the tokens in a field: one token, a list, or an object of roles.
+void append_names(const Json& value, std::vector<std::string>& names) {
+  if (value.is_string()) names.push_back(value.get<std::string>());
+  if (value.is_object() && value.contains("content")) return append_names(value["content"], names);
+  if (!value.is_structured()) return;
+  for (const auto& [role, item] : value.items()) append_names(item, names);
+}
+
+// Adds the special tokens that are stored by their text alone: those of the vocabulary have its
+// ids, others get the next ones.
+void add_named_tokens(const Json& config, const std::vector<std::string>& lines,
+                      std::vector<AddedToken>& tokens) {
+  std::vector<std::string> names;
+  for (const char* field :
+       {"additional_special_tokens", "extra_special_tokens", "bos_token", "eos_token"})
+    append_names(config.value(field, Json()), names);
+  std::size_t next = lines.size();
+  for (const AddedToken& token : tokens)
+    next = std::max(next, static_cast<std::size_t>(token.id) + 1);
+  for (const std::string& name : names) {
+    if (name.empty() || is_special_token(name) ||
+        std::ranges::find(tokens, name, &AddedToken::content) != tokens.end())
+      continue;
+    const auto line = std::find(lines.rbegin(), lines.rend(), name);
+    const std::size_t id =
+        line != lines.rend() ? static_cast<std::size_t>(lines.rend() - line) - 1 : next++;
+    merge_added_tokens({{.id = static_cast<std::int32_t>(id),
+                         .content = name,
+                         .normalized = false,
+                         .special = true}},
+                       tokens);
+  }
+}
+
+// The tokens in added_tokens_decoder of a tokenizer_config.json.
+std::vector<AddedToken> tokens_in_decoder(const TokenizerFiles& files) {
+  std::vector<AddedToken> tokens;
+  if (!files.config) return tokens;
+  const JsonField decoder = JsonField(*files.config, files.path, files.hint)["added_tokens_decoder"];
+  if (decoder.is_null()) return tokens;
+  if (!decoder.value().is_object()) decoder.throw_unexpected(", not an object by ids");
+  for (const auto& [key, value] : decoder.value().items()) {
+    const Json id = Json::parse_or_discard(key);
+    if (!is_token_id(id)) decoder.refuse(str("of '", key, "', which is not the id of a token"));
+    tokens.push_back(parse_added_token(decoder[key], id.get<std::int32_t>()));
+  }
+  return tokens;
+}
+
+// The tokens in added_tokens.json, which stores no flags.
+std::vector<AddedToken> tokens_in_list(const std::string& path, const std::string& hint) {
+  std::vector<AddedToken> tokens;
+  if (path.empty() || !exists(path)) return tokens;
+  const Json file = object_in(path, hint);
+  const JsonField root(file, path, hint);
+  for (const auto& [content, id] : file.items())
+    tokens.push_back({.id = token_id_of(root[content]), .content = content});
+  return tokens;
+}
+
+// All added tokens: `known`, of tokenizer.json, those of tokenizer_config.json and those of `list`,
+// an added_tokens.json. The special tokens that are lines of the vocabulary are not among them.
+std::vector<AddedToken> added_tokens(const TokenizerFiles& files, const std::string& list,
+                                     std::vector<AddedToken> known,
+                                     const std::vector<std::string>& lines) {
+  std::vector<AddedToken> tokens = tokens_in_decoder(files);
+  merge_added_tokens(std::move(known), tokens);
+  merge_added_tokens(tokens_in_list(list, files.hint), tokens);
+  std::erase_if(tokens, [&](const AddedToken& token) {
+    return is_special_token(token.content) &&
+           std::ranges::find(lines, token.content) != lines.end();
+  });
+  if (files.config) add_named_tokens(*files.config, lines, tokens);
+  return tokens;
+}
+
+// Takes from tokenizer_config.json what it states, and what transformers assumes in place of the
+// rest.
+void take_config(const TokenizerFiles& files, TokenizerOptions& options) {
+  const JsonField config(*files.config, files.path, files.hint);
+  check_rules(config);
+  const TokenizerOptions defaults;
+  options.lower_case = config["do_lower_case"].as_switch().value_or(defaults.lower_case);
+  options.strip_accents = config["strip_accents"].as_switch();
+  options.split_chinese =
+      config["tokenize_chinese_chars"].as_switch().value_or(defaults.split_chinese);
+  const JsonField limit = config["max_input_chars_per_word"];
+  const auto characters = limit.as_number<std::uint32_t>();
+  if (characters == 0u) limit.throw_unexpected(", not at least 1");
+  if (characters) options.max_characters_per_word = *characters;
+}
+
+// Logs that vocab.txt and tokenizer.json differ, once for each folder.
+void warn_of_other_pieces(const std::vector<std::string>& lines, const Vocabulary& json,
+                          const std::string& vocab) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::vector<std::string> others = vocabulary_lines(json.text());
+  for (std::size_t id = 0; id < std::max(lines.size(), others.size()); ++id) {
+    const std::string here = id < lines.size() ? lines[id] : "";
+    const std::string there = id < others.size() ? others[id] : "";
+    if (here == there || (there.empty() && std::ranges::count(lines, here) > 1)) continue;
+    const std::lock_guard lock(mutex);
+    if (warned.insert(vocab).second)
+      log_warning("{}: id {} is '{}', but '{}' in {}: {} is used", vocab, id, here, there,
+                  json.origin(), path_name(vocab));
+    return;
+  }
 }
 
 void check_flag(std::string_view flag, std::string_view said, std::string_view stored,
@@ -41,20 +255,101 @@ std::string tokenizer_config_path(const std::string& vocab) {
                    str(stem == "vocab" ? "" : stem + ".", "tokenizer_config.json"));
 }
 
+std::int32_t token_id_of(const JsonField& field) {
+  if (!is_token_id(field.value())) field.throw_unexpected(", not the id of a token");
+  return field.as<std::int32_t>();
+}
+
+AddedToken parse_added_token(const JsonField& field, std::int32_t id) {
+  AddedToken out{.id = id, .content = field["content"].as<std::string>()};
+  if (out.content.empty()) field["content"].refuse("empty");
+  out.special = field["special"].as_switch().value_or(false);
+  out.normalized = field["normalized"].as_switch().value_or(!out.special);
+  out.single_word = field["single_word"].as_switch().value_or(false);
+  out.lstrip = field["lstrip"].as_switch().value_or(false);
+  out.rstrip = field["rstrip"].as_switch().value_or(false);
+  return out;
+}
+
+OrderedJson added_token_json(const AddedToken& token) {
+  return {{"content", token.content},       {"single_word", token.single_word},
+          {"lstrip", token.lstrip},         {"rstrip", token.rstrip},
+          {"normalized", token.normalized}, {"special", token.special}};
+}
+
+void merge_added_tokens(std::vector<AddedToken> more, std::vector<AddedToken>& tokens) {
+  for (AddedToken& token : more)
+    if (std::ranges::find(tokens, token.id, &AddedToken::id) == tokens.end())
+      tokens.push_back(std::move(token));
+  std::ranges::sort(tokens, {}, &AddedToken::id);
+}
+
+std::string wordpiece_file_in(const std::string& folder) {
+  std::string lines = join_path(folder, "vocab.txt"), json = join_path(folder, "tokenizer.json");
+  if (exists(lines)) return lines;
+  return exists(json) && !is_sentencepiece_file(json) ? json : std::string();
+}
+
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {
-  const std::string path = tokenizer_config_path(vocab);
-  if (!exists(path)) return std::nullopt;
-  const Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
-  const std::string hint = str("mend or remove it; it says how ", vocab, " is used");
-  if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), hint);
-  const JsonField config(file, path, hint);
-  const TokenizerOptions defaults;
-  return TokenizerOptions{
-      .lower_case = config["do_lower_case"].as_switch().value_or(defaults.lower_case),
-      .strip_accents = config["strip_accents"].as_switch(),
-      .control = control_of(config),
-      .split_chinese =
-          config["tokenize_chinese_chars"].as_switch().value_or(defaults.split_chinese)};
+  if (vocab.ends_with(".model")) return std::nullopt;
+  if (is_tokenizer_json(vocab)) {
+    if (!exists(vocab) || is_sentencepiece_file(vocab)) return std::nullopt;
+    return load_tokenizer_json(vocab).options;
+  }
+  const bool of_folder = path_name(vocab) == "vocab.txt";
+  const auto beside = [&](const char* name) {
+    return of_folder ? join_path(parent_path(vocab), name) : std::string();
+  };
+  TokenizerFiles files = files_of(tokenizer_config_path(vocab), beside("config.json"));
+  const std::string json = beside("tokenizer.json");
+  const bool has_json = of_folder && exists(json) && !is_sentencepiece_file(json);
+  check_class(files, has_json);
+  if (has_json) files.json = parse_tokenizer_json(read_file(json, kSmallFileBytes), json);
+  const bool has_added = of_folder && exists(beside("added_tokens.json"));
+  if (!files.config && !files.json && !has_added) return std::nullopt;
+  const auto lines = vocabulary_lines(exists(vocab) ? read_file(vocab, kSmallFileBytes) : "");
+  TokenizerOptions options;
+  if (files.json) {
+    options = files.json->options;
+    if (!lines.empty()) warn_of_other_pieces(lines, files.json->vocabulary, vocab);
+  }
+  if (files.config) {
+    if (!is_json_class(files.tokenizer_class)) take_config(files, options);
+    options.control =
+        control_of(JsonField(*files.config, files.path, files.hint), files.tokenizer_class);
+  }
+  options.added = added_tokens(files, beside("added_tokens.json"), std::move(options.added), lines);
+  return options;
+}
+
+TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlags& flags) {
+  const auto stored = load_tokenizer_config(vocab);
+  if (!stored) return options_of(case_of(Vocabulary::load(vocab), flags));
+  const std::string config = tokenizer_config_path(vocab);
+  check_flags(flags, *stored, is_tokenizer_json(vocab) || !exists(config) ? vocab : config);
+  return *stored;
+}
+
+void apply_tokenizer_config(const std::string& tokenizer_json,
+                            const std::vector<std::string>& tokens, TokenizerOptions& options) {
+  if (path_name(tokenizer_json) != "tokenizer.json") return;
+  const std::string folder = parent_path(tokenizer_json);
+  const auto beside = [&](const char* name) { return join_path(folder, name); };
+  const TokenizerFiles files =
+      files_of(beside("tokenizer_config.json"), beside("config.json"));
+  check_class(files, true);
+  if (files.config) {
+    const bool lower_case = options.lower_case;
+    if (!is_json_class(files.tokenizer_class)) take_config(files, options);
+    const JsonField config(*files.config, files.path, files.hint);
+    if (!config["control_characters"].is_null())
+      options.control = control_of(config, files.tokenizer_class);
+    if (options.lower_case != lower_case)
+      log_warning("{}: lowercase is {}, but {} makes it {}, which counts", tokenizer_json,
+                  yes_or_no(lower_case), files.path, yes_or_no(options.lower_case));
+  }
+  options.added =
+      added_tokens(files, beside("added_tokens.json"), std::move(options.added), tokens);
 }
 
 Json tokenizer_config_json(const TokenizerOptions& options) {
@@ -65,6 +360,11 @@ Json tokenizer_config_json(const TokenizerOptions& options) {
               {"tokenizer_class",
                options.control == ControlCharacters::bert ? "BertTokenizer" : "ElectraTokenizer"}};
   if (options.strip_accents) config["strip_accents"] = *options.strip_accents;
+  if (options.max_characters_per_word != kMaxCharactersPerWord)
+    config["max_input_chars_per_word"] = options.max_characters_per_word;
+  for (const AddedToken& token : options.added)
+    config["added_tokens_decoder"][std::to_string(token.id)] =
+        Json::parse(added_token_json(token).dump());
   return config;
 }
 

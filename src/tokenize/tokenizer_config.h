@@ -1,14 +1,15 @@
-// The options of a WordPiece tokenizer beside its vocabulary, in Hugging Face's
-// tokenizer_config.json: do_lower_case, strip_accents, tokenize_chinese_chars; and
-// control_characters, "bert" or "electra", which only smelt writes. Where that is missing, a
-// tokenizer_class of ELECTRA says it.
+// The options of a WordPiece tokenizer in Hugging Face's files beside its vocabulary:
+// tokenizer_config.json, added_tokens.json, tokenizer.json and config.json's tokenizer_class. All
+// of it that changes ids is read or refused by name (docs/formats/tokenizer.md).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
+#include "format/json_field.h"
 #include "tokenize/tokenizer_options.h"
 
 namespace smelt {
@@ -28,9 +29,31 @@ struct TokenizerFlags {
 // vocabularies in a folder, folder/x.txt -> folder/x.tokenizer_config.json.
 std::string tokenizer_config_path(const std::string& vocab);
 
-// What is stored beside the vocabulary, or nullopt. UsageError for a file that says it in another
-// form.
+// vocab.txt in a folder, else tokenizer.json of a WordPiece model; empty if neither is there.
+std::string wordpiece_file_in(const std::string& folder);
+
+// Reads the options stored beside vocab.txt, or in and beside tokenizer.json; nullopt if nothing is
+// stored, and for a SentencePiece model. UsageError for a file in another form, and for a tokenizer
+// of another kind.
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab);
+// Applies the files beside a tokenizer.json of these tokens to its options, as transformers does.
+// UsageError as load_tokenizer_config().
+void apply_tokenizer_config(const std::string& tokenizer_json,
+                            const std::vector<std::string>& tokens, TokenizerOptions& options);
+// The options of a vocabulary: those that are stored, else what the flags give, else lower case if
+// that normalisation can produce the vocabulary's pieces. UsageError for a flag that contradicts a
+// stored option.
+TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlags& flags);
+
+// An object of added_tokens or added_tokens_decoder. UsageError for another form.
+AddedToken parse_added_token(const JsonField& field, std::int32_t id);
+// UsageError for an id that is negative or beyond any vocabulary.
+std::int32_t token_id_of(const JsonField& field);
+// The flags of an added token, as both files store them.
+OrderedJson added_token_json(const AddedToken& token);
+// Adds tokens by id; an id that is there already keeps its token.
+void merge_added_tokens(std::vector<AddedToken> more, std::vector<AddedToken>& tokens);
+
 Json tokenizer_config_json(const TokenizerOptions& options);
 void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options);
 

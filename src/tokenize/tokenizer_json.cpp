@@ -1,10 +1,11 @@
 #include "tokenize/tokenizer_json.h"
 
-#include <map>
-
 #include "base/error.h"
 #include "format/json_field.h"
+#include "store/file.h"
 #include "store/path.h"
+#include "text/unicode.h"
+#include "tokenize/tokenizer_config.h"
 
 namespace smelt {
 namespace {
@@ -30,28 +31,48 @@ TokenizerOptions parse_options(const JsonField& root) {
   return options;
 }
 
-std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& path) {
-  const auto vocab = root["model"]["vocab"].as<std::map<std::string, std::int64_t>>();
-  std::map<std::int64_t, std::string> by_id;
-  const auto add = [&](const std::string& token, std::int64_t id) {
-    const auto [found, added] = by_id.emplace(id, token);
-    if (!added && found->second != token)
-      throw UsageError(str(path, ": id ", id, " is both '", found->second, "' and '", token, "'"),
-                       kHint);
-  };
-  for (const auto& [token, id] : vocab) add(token, id);
+std::vector<AddedToken> added_tokens(const JsonField& root, const std::string& path) {
+  std::vector<AddedToken> tokens;
   for (const Json& added : root["added_tokens"].value()) {
     const JsonField field(added, path, kHint);
-    add(field["content"].as<std::string>(), field["id"].as<std::int64_t>());
-  }
-  std::vector<std::string> tokens;
-  for (auto& [id, token] : by_id) {
-    if (id != std::ssize(tokens))
-      throw UsageError(
-          str(path, ": '", token, "' has id ", id, ", but no token has id ", tokens.size()), kHint);
-    tokens.push_back(std::move(token));
+    tokens.push_back(parse_added_token(field, token_id_of(field["id"])));
   }
   return tokens;
+}
+
+// The tokens of the model by their ids, and the special ones among the added tokens.
+std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& path,
+                                      const std::vector<AddedToken>& added) {
+  std::vector<std::string> tokens;
+  const auto add = [&](const std::string& token, std::int32_t id) {
+    const auto at = static_cast<std::size_t>(id);
+    if (at >= tokens.size()) tokens.resize(at + 1);
+    if (!tokens[at].empty() && tokens[at] != token)
+      throw UsageError(str(path, ": id ", id, " is both '", tokens[at], "' and '", token, "'"),
+                       kHint);
+    tokens[at] = token;
+  };
+  const JsonField vocab = root["model"]["vocab"];
+  if (!vocab.value().is_object()) vocab.throw_unexpected(", not an object of tokens and ids");
+  for (const auto& [token, id] : vocab.value().items())
+    add(std::string(python_strip(token)), token_id_of(vocab[token]));
+  for (const AddedToken& token : added)
+    if (is_special_token(token.content)) add(token.content, token.id);
+  if (tokens.empty()) vocab.refuse("empty");
+  return tokens;
+}
+
+// Refuses other special tokens around a text than those that smelt puts there.
+void check_special_tokens_around(const JsonField& root) {
+  const JsonField processor = root["post_processor"];
+  if (processor.is_null() || processor["type"].value() == "BertProcessing") return;
+  processor["type"].expect("TemplateProcessing");
+  std::vector<std::string> around;
+  for (const Json& step : processor["single"].value())
+    for (const auto& [kind, said] : step.items())
+      around.push_back(said.value("id", Json()).is_string() ? said["id"].get<std::string>() : "");
+  if (around != std::vector<std::string>{"[CLS]", "A", "[SEP]"})
+    processor["single"].throw_unexpected(", not [CLS] A [SEP]");
 }
 
 OrderedJson template_of(const Vocabulary& vocabulary) {
@@ -72,19 +93,21 @@ OrderedJson template_of(const Vocabulary& vocabulary) {
       {"type", "TemplateProcessing"}, {"single", one}, {"pair", two}, {"special_tokens", tokens}};
 }
 
-OrderedJson special_tokens(const Vocabulary& vocabulary) {
-  OrderedJson added = OrderedJson::array();
-  for (std::int32_t id = 0; id < vocabulary.size(); ++id)
-    for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"})
-      if (vocabulary.token(id) == special)
-        added.push_back({{"id", id},
-                         {"content", special},
-                         {"single_word", false},
-                         {"lstrip", false},
-                         {"rstrip", false},
-                         {"normalized", false},
-                         {"special", true}});
-  return added;
+OrderedJson added_tokens_json(const Vocabulary& vocabulary, std::vector<AddedToken> added) {
+  for (const std::string_view special : kSpecialTokens)
+    if (const auto id = vocabulary.find(special))
+      merge_added_tokens({{.id = *id,
+                           .content = std::string(special),
+                           .normalized = false,
+                           .special = true}},
+                         added);
+  OrderedJson out = OrderedJson::array();
+  for (const AddedToken& token : added) {
+    OrderedJson one{{"id", token.id}};
+    one.update(added_token_json(token));
+    out.push_back(one);
+  }
+  return out;
 }
 
 }  // namespace
@@ -99,19 +122,43 @@ WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& pa
     root["model"]["type"].expect("WordPiece");
   root["model"]["unk_token"].expect(kUnknown);
   const auto prefix = root["model"]["continuing_subword_prefix"].as(std::string(kContinuingPrefix));
-  return {Vocabulary(tokens_by_id(root, path), path, prefix), parse_options(root)};
+  TokenizerOptions options = parse_options(root);
+  check_special_tokens_around(root);
+  merge_added_tokens(added_tokens(root, path), options.added);
+  const Vocabulary vocabulary(tokens_by_id(root, path, options.added), path, prefix, options.added);
+  std::erase_if(options.added,
+                [](const AddedToken& token) { return is_special_token(token.content); });
+  return {vocabulary, std::move(options)};
+}
+
+WordPieceModel load_tokenizer_json(const std::string& path) {
+  WordPieceModel model = parse_tokenizer_json(read_file(path, kSmallFileBytes), path);
+  const std::vector<AddedToken> known = model.options.added;
+  apply_tokenizer_config(path, model.vocabulary.tokens(), model.options);
+  if (model.options.added != known)
+    model.vocabulary = Vocabulary(model.vocabulary.pieces(), path,
+                                  model.vocabulary.continuing_prefix(), model.options.added);
+  return model;
 }
 
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options) {
   OrderedJson vocab;
-  for (std::int32_t id = 0; id < vocabulary.size(); ++id) vocab[vocabulary.token(id)] = id;
+  std::vector<std::string> pieces = vocabulary.pieces();
+  while (!pieces.empty() && pieces.back().empty()) pieces.pop_back();
+  // Hugging Face's library takes the number of tokens for the id of the first added one, so that
+  // an id without a piece gets a token that no text gives: so and so many spaces.
+  std::string blank;
+  for (std::size_t id = 0; id < pieces.size(); ++id) {
+    vocab[pieces[id].empty() ? blank : pieces[id]] = id;
+    if (pieces[id].empty()) blank += ' ';
+  }
   const OrderedJson strip =
       options.strip_accents ? OrderedJson(*options.strip_accents) : OrderedJson(nullptr);
   const OrderedJson file{
       {"version", "1.0"},
       {"truncation", nullptr},
       {"padding", nullptr},
-      {"added_tokens", special_tokens(vocabulary)},
+      {"added_tokens", added_tokens_json(vocabulary, options.added)},
       {"normalizer",
        {{"type", "BertNormalizer"},
         {"clean_text", true},

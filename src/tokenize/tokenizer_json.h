@@ -3,7 +3,7 @@
 // Such a file is read as Hugging Face applies it: its BertNormalizer drops every category of
 // control characters, as ELECTRA does. Two habits of that library are not taken over, in which it
 // differs from the original program: a capital sigma at a word's end becomes the final sigma here,
-// and "[MASK]" in a text is text.
+// and "[MASK]" in a text is text. Other added tokens are found in a text, as there.
 #pragma once
 
 #include <string>
@@ -22,9 +22,12 @@ struct WordPieceModel {
 
 bool is_tokenizer_json(std::string_view path);
 
-// UsageError for text that is no JSON, another kind of model or of normalisation, and ids with
-// gaps.
+// UsageError for text that is no JSON, and for another kind of model, normalisation, splitting or
+// special tokens around a text. An id without a token is one that no text gives.
 WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& path);
+// Reads the file and, if it is named tokenizer.json, the files beside it, whose options count as
+// in transformers (tokenize/tokenizer_config.h).
+WordPieceModel load_tokenizer_json(const std::string& path);
 
 // [CLS] text [SEP], or [CLS] a [SEP] b [SEP] for pairs. UsageError without those two tokens.
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace smelt {
 
@@ -15,6 +17,20 @@ enum class ControlCharacters {
   electra,  // every category C*: also unassigned code points, surrogates and private use
 };
 
+// A token that is found in a text as a whole, before the text is split into words: Hugging Face's
+// added tokens and their flags.
+struct AddedToken {
+  std::int32_t id = 0;
+  std::string content;
+  bool single_word = false;  // only between characters that are no letters, digits or "_"
+  bool lstrip = false;       // takes the white space before it
+  bool rstrip = false;       // takes the white space behind it
+  bool normalized = true;    // found in the normalised text, in its own normalised form
+  bool special = false;
+
+  bool operator==(const AddedToken&) const = default;
+};
+
 struct TokenizerOptions {
   bool lower_case = true;
   std::optional<bool> strip_accents =
@@ -22,6 +38,7 @@ struct TokenizerOptions {
   ControlCharacters control = ControlCharacters::bert;
   bool split_chinese = true;  // every character of the original's Chinese blocks is a word
   std::size_t max_characters_per_word = kMaxCharactersPerWord;  // a longer word is [UNK]
+  std::vector<AddedToken> added = {};                           // by id
 
   bool strips_accents() const { return strip_accents.value_or(lower_case); }
   bool operator==(const TokenizerOptions&) const = default;

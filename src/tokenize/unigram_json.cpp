@@ -284,7 +284,9 @@ std::uint32_t vocabulary_crc32c(const std::string& path) {
 }
 
 std::string vocabulary_bytes(const std::string& path) {
-  return is_sentencepiece_file(path) ? sentencepiece_model(path) : read_file(path, kSmallFileBytes);
+  if (is_sentencepiece_file(path)) return sentencepiece_model(path);
+  if (!is_tokenizer_json(path)) return read_file(path, kSmallFileBytes);
+  return load_tokenizer_json(path).vocabulary.text();
 }
 
 }  // namespace smelt

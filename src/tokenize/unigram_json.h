@@ -38,8 +38,9 @@ SpaceSigns space_signs(const std::string& path);
 // A tokenizer_config.json that says so beside a spiece.model; what transformers has no word for
 // stands below a name of its own.
 std::string tokenizer_config_of(const SpaceSigns& signs);
-// The model's bytes of either form, else the file's own; and their checksum, of which unusual signs
-// of spaces are a part.
+// The model's bytes of either form; the content of a vocab.txt, and of the vocab.txt with the same
+// tokens for a tokenizer.json of a WordPiece model. And their checksum, of which unusual signs of
+// spaces are a part.
 std::string vocabulary_bytes(const std::string& path);
 std::uint32_t vocabulary_crc32c(const std::string& path);
 

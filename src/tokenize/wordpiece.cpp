@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "tokenize/added_tokens.h"
 #include "tokenize/casing.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/word_scanner.h"
@@ -91,17 +92,12 @@ struct BertTokenizer::SpanSink {
 };
 
 BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags& flags) {
-  if (is_tokenizer_json(path)) {
-    WordPieceModel model = parse_tokenizer_json(read_file(path, kSmallFileBytes), path);
-    check_flags(flags, model.options, path);
-    return {std::move(model.vocabulary), model.options};
-  }
-  const auto stored = load_tokenizer_config(path);
-  if (stored) check_flags(flags, *stored, tokenizer_config_path(path));
-  const TokenizerOptions options = stored.value_or(options_of(flags));
+  const TokenizerOptions options = tokenizer_options(path, flags);
   Vocabulary vocabulary = Vocabulary::load(path);
-  if (options.lower_case)
-    warn_of_case(vocabulary, stored ? tokenizer_config_path(path) : flags.lower_case_name);
+  if (options.lower_case && !is_tokenizer_json(path))
+    warn_of_case(vocabulary, options,
+                 exists(tokenizer_config_path(path)) ? tokenizer_config_path(path)
+                                                     : flags.lower_case_name);
   return {std::move(vocabulary), options};
 }
 
@@ -109,8 +105,11 @@ BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& opti
     : vocabulary_(std::move(vocabulary)),
       options_(options),
       table_(&CharacterTable::of(options)),
-      trie_(vocabulary_.tokens(), vocabulary_.continuing_prefix()),
-      unknown_(vocabulary_.id("[UNK]")) {}
+      trie_(vocabulary_.pieces(), vocabulary_.continuing_prefix()),
+      unknown_(vocabulary_.id("[UNK]")) {
+  const auto added = std::make_shared<const AddedTokens>(options_.added, *table_);
+  if (!added->empty()) added_ = added;
+}
 
 void BertTokenizer::save(const std::string& path) const {
   if (is_tokenizer_json(path)) return write_file(path, tokenizer_json(vocabulary_, options_));
@@ -118,7 +117,7 @@ void BertTokenizer::save(const std::string& path) const {
   const std::string config = tokenizer_config_path(path),
                     settings = tokenizer_config_json(options_).dump(2) + "\n";
   OutputFile vocabulary(path);
-  vocabulary.write(join(vocabulary_.tokens(), "\n") + "\n");
+  vocabulary.write(vocabulary_.text());
   vocabulary.flush();
   if (!exists(config) || read_file(config, kSmallFileBytes) != settings) {
     OutputFile other(config);
@@ -138,8 +137,16 @@ void BertTokenizer::encode_word(std::string_view word, std::vector<std::int32_t>
 }
 
 void BertTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids) const {
-  IdSink sink(*this, ids);
-  scan_words(*table_, utf8, sink);
+  const auto encode_text = [&](std::string_view text) {
+    IdSink sink(*this, ids);
+    scan_words(*table_, text, sink);
+  };
+  if (!added_) return encode_text(utf8);
+  for (const AddedTokens::Part& part : added_->split(utf8))
+    if (part.id >= 0)
+      ids.push_back(part.id);
+    else
+      encode_text(part.text);
 }
 
 std::vector<std::int32_t> BertTokenizer::encode(std::string_view utf8) const {
@@ -149,9 +156,23 @@ std::vector<std::int32_t> BertTokenizer::encode(std::string_view utf8) const {
 }
 
 std::vector<TokenSpan> BertTokenizer::encode_with_offsets(std::string_view utf8) const {
-  SpanSink sink{.tokenizer = *this, .spans = {}, .word = {}, .sources = {}, .ids = {}};
-  scan_words(*table_, utf8, sink);
-  return std::move(sink.spans);
+  const auto spans_of = [&](std::string_view text) {
+    SpanSink sink{.tokenizer = *this, .spans = {}, .word = {}, .sources = {}, .ids = {}};
+    scan_words(*table_, text, sink);
+    return std::move(sink.spans);
+  };
+  if (!added_) return spans_of(utf8);
+  std::vector<TokenSpan> spans;
+  for (const AddedTokens::Part& part : added_->split(utf8)) {
+    if (part.id >= 0) {
+      spans.push_back({part.id, part.sources[0].first, part.sources[0].second});
+      continue;
+    }
+    for (const TokenSpan& span : spans_of(part.text))
+      spans.push_back(
+          {span.id, part.sources[span.begin].first, part.sources[span.end - 1].second});
+  }
+  return spans;
 }
 
 std::string BertTokenizer::decode(std::span<const std::int32_t> ids) const {

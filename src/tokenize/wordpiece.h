@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,12 @@
 
 namespace smelt {
 
+class AddedTokens;
+
 // Immutable: one may serve several threads.
 class BertTokenizer final : public Tokenizer {
  public:
-  // vocab.txt with the options stored beside it, if any (tokenize/tokenizer_config.h), or
-  // tokenizer.json with its own. UsageError for a flag that contradicts them.
+  // Reads vocab.txt or tokenizer.json with its tokenizer_options() (tokenize/tokenizer_config.h).
   static BertTokenizer load(const std::string& path, const TokenizerFlags& flags);
   // UsageError when the vocabulary has no [UNK].
   BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& options);
@@ -54,6 +56,7 @@ class BertTokenizer final : public Tokenizer {
   TokenizerOptions options_;
   const CharacterTable* table_;
   WordPieceTrie trie_;
+  std::shared_ptr<const AddedTokens> added_;  // null: there are none
   std::int32_t unknown_;
 };
 

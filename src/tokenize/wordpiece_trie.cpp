@@ -22,6 +22,7 @@ WordPieceTrie::WordPieceTrie(const std::vector<std::string>& pieces,
   std::vector<Range::Piece> beginnings, rests;
   for (std::size_t id = 0; id < pieces.size(); ++id) {
     const std::string_view piece = pieces[id];
+    if (piece.empty()) continue;
     beginnings.emplace_back(piece, id);
     if (piece.starts_with(continuing_prefix) && piece.size() > continuing_prefix.size())
       rests.emplace_back(piece.substr(continuing_prefix.size()), id);

@@ -20,7 +20,8 @@ class WordPieceTrie {
   static constexpr Node kRest = 2;   // of a word, after a piece
   static constexpr Node kDead = 0;   // no pieces spell the word
 
-  // The id of a piece is its place in `pieces`, of which none is empty or stands twice.
+  // The id of a piece is its place in `pieces`, of which none is there twice; empty ones are ids
+  // without a piece.
   WordPieceTrie(const std::vector<std::string>& pieces, std::string_view continuing_prefix);
 
   // The node after one more byte of a word; appends the pieces that are certain by now.

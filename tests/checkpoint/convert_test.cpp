@@ -146,6 +146,72 @@ TEST_F(Convert, ThroughHuggingFaceAndBackIsTheSameBits) {
         << name;
 }
 
+TEST_F(Convert, AFolderOfTransformers5IsReadAndItsVocabularyWrittenAsLines) {
+  convert("run/model", "hf", to(ModelForm::hugging_face));
+  fs::remove(dir_.file("hf/vocab.txt"));
+  const StoredModel model = open("hf");
+  EXPECT_EQ(model.vocab, dir_.file("hf/tokenizer.json"));
+  EXPECT_EQ(model.vocab_txt, vocabulary_of(99));
+  convert("hf", "back", to(ModelForm::smelt));
+  EXPECT_EQ(read_file(dir_.file("back/vocab.txt")), vocabulary_of(99));
+  fs::rename(dir_.file("hf/tokenizer.json"), dir_.file("tokenizer.json"));
+  convert("hf", "tf/model.ckpt", {.vocab = dir_.file("tokenizer.json")});
+  EXPECT_EQ(read_file(dir_.file("tf/vocab.txt")), vocabulary_of(99));
+}
+
+TEST_F(Convert, AddedTokensGoThroughAllForms) {
+  const std::string lines = vocabulary_of(96);
+  write_file(dir_.file("added/vocab.txt"), lines);
+  write_file(dir_.file("added/tokenizer_config.json"),
+             R"({"do_lower_case": false, "added_tokens_decoder": {
+                   "96": {"content": "<ent>", "normalized": false, "special": true},
+                   "97": {"content": "new york", "single_word": true, "rstrip": true}}})");
+  write_file(dir_.file("added/added_tokens.json"), R"({"last": 98})");
+  convert("run/model", "tf/model.ckpt", {.slots = false});
+  fs::remove(dir_.file("tf/vocab.txt"));
+  ConvertJob job = to(ModelForm::hugging_face);
+  job.vocab = dir_.file("added/vocab.txt");
+  convert("tf", "hf", job);
+  const auto added = open("hf").tokenizer->added;
+  ASSERT_EQ(added.size(), 3u);
+  EXPECT_EQ(added[0], (AddedToken{
+                          .id = 96, .content = "<ent>", .normalized = false, .special = true}));
+  EXPECT_EQ(added[1], (AddedToken{
+                          .id = 97, .content = "new york", .single_word = true, .rstrip = true}));
+  EXPECT_EQ(added[2].content, "last");
+  convert("hf", "back", to(ModelForm::smelt));
+  EXPECT_EQ(read_file(dir_.file("back/vocab.txt")), lines);
+  convert("back", "hf2", to(ModelForm::hugging_face));
+  for (const char* name : {"vocab.txt", "tokenizer.json", "tokenizer_config.json"})
+    EXPECT_EQ(read_file(dir_.file(str("hf2/", name))), read_file(dir_.file(str("hf/", name))))
+        << name;
+  fs::remove(dir_.file("hf/vocab.txt"));
+  EXPECT_EQ(open("hf").tokenizer->added, added);
+  EXPECT_EQ(open("hf").vocab_txt, lines);
+}
+
+TEST_F(Convert, MoreTokensThanRowsAreRefused) {
+  convert("run/model", "tf/model.ckpt", {.slots = false});
+  write_file(dir_.file("tf/vocab.txt"), vocabulary_of(99) + "\n\n");
+  convert("tf", "blank", to(ModelForm::smelt));
+  write_file(dir_.file("tf/vocab.txt"), vocabulary_of(100));
+  for (const ModelForm form : {ModelForm::smelt, ModelForm::hugging_face})
+    EXPECT_THAT(refusal_of("tf", "more", to(form)),
+                testing::AllOf(HasSubstr("tf/vocab.txt has 100 tokens, the model has 99 rows of "
+                                         "embeddings (vocab_size)"),
+                               HasSubstr("hint: use the vocabulary that the model was trained")));
+  EXPECT_FALSE(fs::exists(dir_.file("more")));
+}
+
+TEST_F(Convert, TheCaseIsOneThatCanGiveThePieces) {
+  convert("run/model", "tf/model.ckpt", {.slots = false});
+  write_file(dir_.file("tf/vocab.txt"), vocabulary_of(97) + "\ud55c\n##\uad6d\n");
+  convert("tf", "hf", to(ModelForm::hugging_face));
+  const Json config = Json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
+  EXPECT_EQ(config["do_lower_case"], true);
+  EXPECT_EQ(config["strip_accents"], false) << "NFD would take Hangul apart";
+}
+
 TEST_F(Convert, LargeFoldersAreCutIntoFilesThatAnIndexNames) {
   ConvertJob job = to(ModelForm::hugging_face);
   job.shard_bytes = 40'000;

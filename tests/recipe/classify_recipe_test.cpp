@@ -10,6 +10,7 @@
 #include "metrics/entities.h"
 #include "recipe/classify_model.h"
 #include "recipe/evaluation.h"
+#include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/predictions.h"
@@ -375,6 +376,25 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
               HasSubstr("eval.split is test, but the recipe's data have no test"));
   EXPECT_THAT(refusal({"train.patience=2"}),
               HasSubstr("train.patience is given without train.keep_best"));
+}
+
+TEST_F(ClassifyRun, AVocabularyWithMoreTokensThanRowsIsRefusedBeforeItTrains) {
+  const std::string vocab = dir_.file("base/vocab.txt"), lines = read_file(vocab);
+  write_file(vocab, lines + "more\nwords\n");
+  remove_file(dir_.file("base/tokenizer.json"));
+  const auto refused = testing::AllOf(HasSubstr("vocab: " + vocab + " has "),
+                                      HasSubstr(" rows of embeddings (vocab_size)"));
+  EXPECT_THAT(refusal({}), refused);
+  EXPECT_FALSE(exists(dir_.file("refused")));
+  EXPECT_THAT(error_of<UsageError>([&] { (void)with_given_size(recipe("refused")); }), refused);
+}
+
+TEST_F(ClassifyRun, AFolderOfTransformers5IsFineTuned) {
+  const std::string lines = read_file(dir_.file("base/vocab.txt"));
+  remove_file(dir_.file("base/vocab.txt"));
+  EXPECT_EQ(given_vocabulary(recipe("m")), dir_.file("base/tokenizer.json"));
+  run("m", {"train.steps=2"});
+  EXPECT_EQ(read_file(dir_.file("m/vocab.txt")), lines);
 }
 
 TEST_F(ClassifyRun, RowsThatCannotBeReadAreLeftOutAndTold) {

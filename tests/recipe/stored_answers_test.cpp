@@ -111,6 +111,27 @@ TEST_F(StoredAnswersTest, OfBertAreTheSameInAnyForm) {
               HasSubstr("detect: a model of type bert has no discriminator"));
 }
 
+TEST_F(StoredAnswersTest, TakeTheTokenizerJsonOfAFolderWithoutVocabTxt) {
+  convert("bert/model", "hf", ModelForm::hugging_face);
+  const std::string filled = guesses("hf");
+  remove_file(dir_.file("hf/vocab.txt"));
+  EXPECT_EQ(guesses("hf"), filled);
+}
+
+TEST_F(StoredAnswersTest, OfAVocabularyWithMoreTokensThanRowsAreRefused) {
+  convert("bert/model", "tf/bert_model.ckpt", ModelForm::tensorflow);
+  write_file(dir_.file("tf/vocab.txt"), vocab_ + "more\n");
+  EXPECT_THAT(refusal([&] { guesses("tf"); }),
+              AllOf(HasSubstr("fill: "), HasSubstr("tf/vocab.txt has 100 tokens, the model has 99 "
+                                                   "rows of embeddings (vocab_size)")));
+}
+
+TEST_F(StoredAnswersTest, AreWarnedOfIfTheTextIsUnknown) {
+  (void)open("bert/model", "fill").fill({"Word7 what [MASK]"}, 1);
+  EXPECT_THAT(log_.text(), HasSubstr("fill: "));
+  EXPECT_THAT(log_.text(), HasSubstr("% of the tokens are unknown ([UNK])"));
+}
+
 // As an Electric has them: the same heads as ELECTRA with two towers, and another meaning.
 TEST_F(StoredAnswersTest, OfAnElectricNeedItsObjective) {
   const Json objective{{"electra_objective", false}, {"electric_objective", true}};

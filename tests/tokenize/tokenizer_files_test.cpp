@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <map>
+#include <memory>
 
 #include "base/error.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "text/unicode.h"
@@ -79,7 +83,9 @@ TEST_F(TokenizerFile, OptionsAreStoredBesideTheVocabulary) {
     EXPECT_EQ(load_tokenizer_config(vocab()), options);
     EXPECT_EQ(BertTokenizer::load(vocab(), {}).options(), options);
   }
-  EXPECT_EQ(BertTokenizer::load(vocab("other.txt"), {}).options(), TokenizerOptions{});
+  EXPECT_EQ(BertTokenizer::load(vocab("other.txt"), {}).options(),
+            TokenizerOptions{.lower_case = false})
+      << "its pieces are cased";
 }
 
 TEST_F(TokenizerFile, HuggingFacesOwnConfigIsUnderstood) {
@@ -105,6 +111,154 @@ TEST_F(TokenizerFile, WhatNobodySaysIsAsTheVocabularyIs) {
   EXPECT_EQ(as_vocabulary_is({}, file("lower.txt", "[UNK]\na\n"), {}).lower_case, true);
   file("tokenizer_config.json", R"({"do_lower_case": true})");
   EXPECT_EQ(of(), TokenizerFlags{}) << "the file says it";
+}
+
+TEST_F(TokenizerFile, TheCaseIsOneThatCanGiveThePieces) {
+  const auto flags = [&](const std::string& pieces) {
+    return as_vocabulary_is({}, file("case.txt", "[UNK]\n[CLS]\n" + pieces), {});
+  };
+  const TokenizerFlags lower{.lower_case = true}, cased{.lower_case = false},
+      accents{.lower_case = true, .strip_accents = false};
+  EXPECT_EQ(flags("a\n##b\ne\n\u0438\n\u4e2d\n-\n"), lower);
+  EXPECT_EQ(flags("a\nB\n"), cased);
+  EXPECT_EQ(flags("\u043c\n\u041c\n"), cased) << "a Cyrillic capital";
+  EXPECT_EQ(flags("\u00e9\nE\n"), cased);
+  EXPECT_EQ(flags("\ud55c\n##\uad6d\na\n"), accents) << "Hangul, which NFD takes apart";
+  EXPECT_EQ(flags("\u304c\n"), accents) << "voiced kana";
+  EXPECT_EQ(flags("\u0439\n"), accents);
+  const BertTokenizer korean =
+      BertTokenizer::load(file("ko.txt", "[UNK]\n\ud55c\n##\uad6d\nA\n"), {});
+  EXPECT_EQ(korean.tokenize("\ud55c\uad6d A"), (Words{"\ud55c", "##\uad6d", "A"}));
+}
+
+TEST_F(TokenizerFile, WarnsIfMoreThanOneTokenInTwentyIsUnknown) {
+  const auto log_of = [](const UnknownCount& count) {
+    testing::internal::CaptureStderr();
+    count.warn("x.txt", "vocab.txt");
+    return testing::internal::GetCapturedStderr();
+  };
+  UnknownCount count;
+  count.add(Ids{0, 1, 2, 1}, 1);
+  EXPECT_EQ(count.unknown, 2u);
+  EXPECT_THAT(log_of(count), HasSubstr("x.txt: 50.0 % of the tokens are unknown ([UNK]): vocab.txt "
+                                       "does not have their pieces"));
+  EXPECT_EQ(log_of({.unknown = 5, .tokens = 100}), "");
+  EXPECT_EQ(log_of({}), "");
+}
+
+TEST_F(TokenizerFile, OtherTokenizersAreRefusedByName) {
+  const auto refusal = [&](const std::string& config) {
+    file("tokenizer_config.json", config);
+    return usage_error([&] { BertTokenizer::load(vocab(), {}); });
+  };
+  EXPECT_THAT(refusal(R"({"tokenizer_class": "BertJapaneseTokenizer"})"),
+              AllOf(HasSubstr("tokenizer_config.json: tokenizer_class is \"BertJapaneseTokenizer\""),
+                    HasSubstr("hint: use a model whose tokenizer")));
+  EXPECT_THAT(refusal(R"({"tokenizer_class": "KoBertTokenizer"})"), HasSubstr("KoBertTokenizer"));
+  EXPECT_THAT(refusal(R"({"tokenizer_class": "PreTrainedTokenizerFast"})"),
+              HasSubstr("PreTrainedTokenizerFast"))
+      << "there is no tokenizer.json";
+  for (const char* field :
+       {R"("word_tokenizer_type": "mecab")", R"("subword_tokenizer_type": "character")",
+        R"("do_basic_tokenize": false)", R"("never_split": ["aB"])", R"("unk_token": "<unk>")",
+        R"("mask_token": {"content": "<mask>"})", R"("auto_map": {"AutoTokenizer": ["x"]})",
+        R"("split_special_tokens": true)"}) {
+    const std::string name(std::string_view(field).substr(1, std::string_view(field).find(':') - 2));
+    EXPECT_THAT(refusal(str("{", field, "}")), HasSubstr("tokenizer_config.json: " + name + " is "));
+  }
+  EXPECT_EQ(refusal(R"({"word_tokenizer_type": "basic", "subword_tokenizer_type": "wordpiece",
+                        "do_basic_tokenize": true, "never_split": null, "mask_token": "[MASK]",
+                        "tokenizer_class": "DistilBertTokenizerFast"})"),
+            "no UsageError");
+  remove_file(dir_.file("tokenizer_config.json"));
+  file("config.json", R"({"tokenizer_class": "BertJapaneseTokenizer"})");
+  EXPECT_THAT(usage_error([&] { BertTokenizer::load(vocab(), {}); }),
+              HasSubstr("/config.json: tokenizer_class is \"BertJapaneseTokenizer\""));
+}
+
+TEST_F(TokenizerFile, AddedTokensAreFoundAsAWhole) {
+  const std::string path = file("vocab.txt", "[UNK]\n[CLS]\nthe\ncovid\n##s\ns\n");
+  file("tokenizer_config.json", R"({"do_lower_case": true, "additional_special_tokens": ["<ent>"],
+    "added_tokens_decoder": {
+      "1": {"content": "[CLS]", "special": true},
+      "6": {"content": "Zz", "single_word": true},
+      "7": {"content": "QX", "normalized": false, "lstrip": true}}})");
+  file("added_tokens.json", R"({"new york": 8, "Zz": 6})");
+  const BertTokenizer tokenizer = BertTokenizer::load(path, {});
+  EXPECT_EQ(tokenizer.size(), 10);
+  EXPECT_EQ(tokenizer.token(9), "<ent>");
+  EXPECT_EQ(Vocabulary::load(path).tokens(), tokenizer.vocabulary().tokens());
+  EXPECT_EQ(tokenizer.encode("the ZZ<ent>covids"), (Ids{2, 6, 9, 3, 4}));
+  EXPECT_EQ(tokenizer.encode("zzs [CLS]"), (Ids{0, 0, 0, 0})) << "[CLS] in a text is text";
+  EXPECT_EQ(tokenizer.encode("qx theQXs"), (Ids{0, 2, 7, 5}));
+  EXPECT_EQ(tokenizer.encode("NEW  york new York"), (Ids{0, 0, 8}));
+  const auto spans = tokenizer.encode_with_offsets("The  QX New York");
+  EXPECT_EQ(spans, (std::vector<TokenSpan>{{2, 0, 3}, {7, 3, 7}, {8, 8, 16}}));
+  EXPECT_EQ(Vocabulary::load(path).text(), read_file(path)) << "added tokens are no lines";
+}
+
+TEST_F(TokenizerFile, AddedTokensComeBackAsTheyWereWritten) {
+  const std::vector<AddedToken> added{
+      {.id = 4, .content = "<ent>", .normalized = false, .special = true},
+      {.id = 5, .content = "Zz", .single_word = true, .lstrip = true, .rstrip = true}};
+  const TokenizerOptions options{.max_characters_per_word = 50, .added = added};
+  const BertTokenizer made(Vocabulary({"[UNK]", "[CLS]", "[SEP]", "the"}, "x", "##", added), options);
+  for (const char* name : {"vocab.txt", "other.json"}) {
+    made.save(dir_.file(name));
+    const BertTokenizer read = BertTokenizer::load(dir_.file(name), {});
+    EXPECT_EQ(read.options().added, added) << name;
+    EXPECT_EQ(read.options().max_characters_per_word, 50u) << name;
+    EXPECT_EQ(read.encode("the <ent> zz thezz"), (Ids{3, 4, 5, 0})) << name;
+  }
+  const std::string other = file("vocab.txt", "[UNK]\na\nb\nc\nd\n");
+  EXPECT_THAT(usage_error([&] { BertTokenizer::load(other, {}); }),
+              HasSubstr("vocab.txt: id 4 is 'd', and of the added token '<ent>'"));
+}
+
+TEST_F(TokenizerFile, TheConfigBesideATokenizerJsonCountsAsInTransformers) {
+  const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a", "A"});
+  const std::string path = file("tokenizer.json", tokenizer_json(vocabulary, {.lower_case = false}));
+  EXPECT_EQ(BertTokenizer::load(path, {}).encode("A"), (Ids{4}));
+  file("tokenizer_config.json", R"({"do_lower_case": true, "tokenizer_class": "BertTokenizer",
+                                    "additional_special_tokens": ["<x>"]})");
+  EXPECT_EQ(BertTokenizer::load(path, {}).encode("A<x>"), (Ids{3, 5}));
+  EXPECT_EQ(wordpiece_file_in(parent_path(path)), path);
+  file("tokenizer_config.json", R"({"do_lower_case": true, "tokenizer_class": "TokenizersBackend"})");
+  EXPECT_EQ(BertTokenizer::load(path, {}).encode("A"), (Ids{4}));
+  file("tokenizer_config.json", R"({"tokenizer_class": "T5Tokenizer"})");
+  EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {}); }), HasSubstr("T5Tokenizer"));
+}
+
+TEST_F(TokenizerFile, ATokenizerJsonBesideVocabTxtGivesItsAddedTokensAndIsChecked) {
+  const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a"});
+  const TokenizerOptions options{.added = {{.id = 4, .content = "<x>"}}};
+  file("tokenizer.json",
+       tokenizer_json(Vocabulary(vocabulary.tokens(), "x", "##", options.added), options));
+  const std::string path = file("vocab.txt", vocabulary.text());
+  EXPECT_EQ(BertTokenizer::load(path, {}).encode("a<x>"), (Ids{3, 4}));
+  file("tokenizer.json", R"({"model": {"type": "BPE"}})");
+  EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {}); }),
+              HasSubstr("tokenizer.json: model.type is \"BPE\""));
+}
+
+TEST_F(TokenizerFile, TransformersGivesTheSameIdsWithOddVocabularies) {
+  REQUIRE_ORACLE();
+  const CommandOutput output =
+      run_command(str(oracle_python(), " ", source_path("tests/tokenize/odd_vocabularies.py"), " ",
+                      dir_.path()));
+  ASSERT_EQ(output.status, 0) << output.text;
+  std::ifstream in(dir_.file("expected.jsonl"));
+  std::map<std::string, std::unique_ptr<BertTokenizer>> tokenizers;
+  std::size_t cases = 0;
+  for (std::string line; std::getline(in, line); ++cases) {
+    const Json expected = Json::parse(line);
+    const std::string path = dir_.file(
+        str(expected["case"].get<std::string>(), "/", expected["vocab"].get<std::string>()));
+    auto& tokenizer = tokenizers[path];
+    if (!tokenizer) tokenizer = std::make_unique<BertTokenizer>(BertTokenizer::load(path, {}));
+    EXPECT_EQ(Json(tokenizer->encode(expected["text"].get<std::string>())), expected["ids"]) << line;
+  }
+  EXPECT_GT(cases, 300u);
 }
 
 TEST_F(TokenizerFile, AFlagThatContradictsWhatIsStoredIsRefused) {
@@ -192,7 +346,12 @@ TEST_F(TokenizerFile, ATokenizerJsonOfAnotherKindIsRefused) {
   EXPECT_THAT(refusal("/pre_tokenizer/type", "Whitespace"),
               HasSubstr("pre_tokenizer.type is \"Whitespace\""));
   EXPECT_THAT(refusal("/model/vocab", 7), HasSubstr("model.vocab is 7"));
-  EXPECT_THAT(refusal("/model/vocab/a", 9), HasSubstr("'a' has id 9, but no token has id 3"));
+  EXPECT_EQ(refusal("/model/vocab/a", 9), "no UsageError") << "ids may have gaps";
+  EXPECT_THAT(refusal("/model/vocab/a", -1), HasSubstr("a is -1, not the id of a token"));
+  EXPECT_THAT(refusal("/post_processor/type", "RobertaProcessing"),
+              HasSubstr("post_processor.type is \"RobertaProcessing\""));
+  EXPECT_THAT(refusal("/post_processor/single/2/SpecialToken/id", "[CLS]"),
+              HasSubstr("post_processor.single is an array, not [CLS] A [SEP]"));
   EXPECT_THAT(refusal("/model/vocab/a", 2), AllOf(HasSubstr("id 2 is both '"), HasSubstr("'a'")));
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(file("t.json", "{}"), {}); }),
               HasSubstr("model.type is missing"));
@@ -204,7 +363,7 @@ TEST_F(TokenizerFile, BrokenFilesAreReadOrRefused) {
   const std::string good =
       tokenizer_json(Vocabulary({"[UNK]", "[CLS]", "[SEP]", "a"}), {.strip_accents = true});
   const std::string config =
-      R"({"do_lower_case": false, "strip_accents": null, "tokenizer_class": "Bert"})";
+      R"({"do_lower_case": false, "strip_accents": null, "tokenizer_class": "BertTokenizer"})";
   Draw draw(1);
   const auto broken = [&](std::string text) {
     for (std::uint64_t changes = 1 + draw.below(3); changes > 0; --changes) {
