@@ -42,6 +42,8 @@ def check_config(said, group):
     groups = list(said["config_groups"].values())
     if said["quant_method"] != "compressed-tensors" or said["format"] != "pack-quantized" or len(groups) != 1:
         sys.exit(f"quantization_config is {said}")
+    if groups[0].get("format") != "pack-quantized":  # what compressed-tensors goes by since 0.15
+        sys.exit(f"a group's format is {groups[0].get('format')}")
     if groups[0]["targets"] != ["Linear"] or groups[0]["input_activations"]:
         sys.exit(f"a group is {groups[0]}")
     if any(groups[0]["weights"][key] != value for key, value in want.items()):

@@ -50,6 +50,7 @@ void take_files(const ConvertJob& job, StoredModel& model) {
     if (!model.config.is_object())
       throw UsageError(str("convert: ", job.config, " is not a JSON object"),
                        "name a bert_config.json, an electra_config.json or a t5_config.json");
+    model.config = with_sizes_of_tensors(std::move(model.config), model, job.config);
   } else if (!job.model.is_null()) {
     model.config = job.model;
   }
@@ -111,10 +112,7 @@ Json settings_of(const StoredModel& model, const std::string& type) {
 }
 
 const Json& known_config(const StoredModel& model) {
-  if (model.config.is_null())
-    throw UsageError(str("convert: ", model.where, ": the model's sizes are not known: no ",
-                         "bert_config.json or electra_config.json is beside it"),
-                     "give --config");
+  require_sizes(model, "convert", "give --config");
   return model.config;
 }
 
@@ -257,14 +255,7 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
 }
 
 void take_averages_of(StoredModel& model) {
-  const std::string prefix = kAveragePrefix;
-  std::size_t taken = 0;
-  for (auto& [name, tensor] : model.tensors) {
-    if (!name.starts_with(prefix)) continue;
-    model.tensors[name.substr(prefix.size())] = tensor;
-    ++taken;
-  }
-  if (taken == 0)
+  if (!put_averages_in_place(model.tensors))
     throw UsageError(str("convert: ", model.where, " holds no moving averages"),
                      "leave --averages out");
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/flax_weights.h"
 #include "checkpoint/int4_weights.h"
 #include "checkpoint/int8_weights.h"
@@ -19,6 +20,33 @@ namespace {
 constexpr const char *kWeightsFile = "model.safetensors",
                      *kWeightsIndex = "model.safetensors.index.json",
                      *kFlaxFile = "flax_model.msgpack", *kChecksums = "crc32c";
+
+// Weights of forms that are not read, and what from_pretrained() of transformers wants for them.
+struct OtherWeights {
+  const char *file, *form, *argument;
+};
+constexpr OtherWeights kOtherWeights[] = {
+    {"pytorch_model.bin", "pickled PyTorch weights", ""},
+    {"pytorch_model.bin.index.json", "pickled PyTorch weights", ""},
+    {"tf_model.h5", "TensorFlow weights", ", from_tf=True"},
+    {"tf_model.h5.index.json", "TensorFlow weights", ", from_tf=True"},
+    {"flax_model.msgpack.index.json", "Flax weights in several files", ", from_flax=True"}};
+
+// Throws UsageError that says how to convert the weights if the folder has them in a form that is
+// not read. transformers 5 reads no TensorFlow or Flax weights, version 4 does.
+void refuse_other_weights(const std::string& folder) {
+  for (const auto& [file, form, argument] : kOtherWeights) {
+    if (!exists(join_path(folder, file))) continue;
+    const Json config = Json::parse_or_discard(read_file(join_path(folder, "config.json")));
+    const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
+    const bool named = classes.is_array() && classes.size() == 1 && classes[0].is_string();
+    throw UsageError(str(folder, ": its weights are ", file, " (", form,
+                         "); model.safetensors is read, or flax_model.msgpack"),
+                     str("convert them with transformers", *argument == 0 ? "" : " 4", ": ",
+                         named ? classes[0].get<std::string>() : "AutoModel", ".from_pretrained('",
+                         folder, "'", argument, ").save_pretrained('NEW')"));
+  }
+}
 
 // The files that an index names, each once.
 std::vector<std::string> indexed_files(const std::string& folder, const std::string& path) {
@@ -74,8 +102,9 @@ void write_weights_file(const std::string& path, const LazyTensors& tensors) {
 }  // namespace
 
 std::string weights_path(const std::string& folder) {
-  for (const char* name : {kWeightsIndex, kWeightsFile, kFlaxFile})
+  for (const char* name : {kWeightsFile, kWeightsIndex, kFlaxFile})
     if (std::string path = join_path(folder, name); exists(path)) return path;
+  refuse_other_weights(folder);
   return join_path(folder, kWeightsFile);
 }
 
@@ -86,6 +115,9 @@ std::vector<std::string> weights_files(const std::string& folder) {
 
 LazyTensors stored_weights(const std::string& folder) {
   const Json checksums = checksums_of(folder);
+  if (exists(join_path(folder, kWeightsFile)) && exists(join_path(folder, kWeightsIndex)))
+    log_warning("{}: has both {} and {}: the first is read, as transformers does", folder,
+                kWeightsFile, kWeightsIndex);
   LazyTensors out;
   for (const std::string& file : weights_files(folder))
     for (auto& [name, tensor] :

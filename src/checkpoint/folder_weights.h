@@ -1,5 +1,5 @@
-// The weights of a Hugging Face folder: model.safetensors, several files that
-// model.safetensors.index.json names, or, where neither is there, flax_model.msgpack. Where
+// The weights of a Hugging Face folder: model.safetensors, else the files that
+// model.safetensors.index.json names, else flax_model.msgpack. Where
 // compress.json lies beside them and holds their checksums (docs/formats/compressed.md), a tensor
 // that is read is held to its own.
 #pragma once
@@ -16,7 +16,8 @@ namespace smelt {
 // Beside the weights of a folder that `smelt compress` has made.
 inline constexpr const char* kCompressedFile = "compress.json";
 
-// Of the one file, of the index, or of Flax's.
+// Returns the path of the one file, of the index, or of Flax's. Throws UsageError if the folder has
+// only weights in a form that is not read, such as pytorch_model.bin.
 std::string weights_path(const std::string& folder);
 // The files of weights.
 std::vector<std::string> weights_files(const std::string& folder);

@@ -117,7 +117,7 @@ GivenWeights of_tensorflow(const std::string& prefix) {
                    .model = {},
                    .owners = {}};
   std::vector<std::string> slots;
-  const LazyTensors all = from_original_t5(checkpoint.tensors(), slots);
+  const LazyTensors all = from_original_t5(with_layer_norm_names(checkpoint.tensors()), slots);
   LazyTensors parameters;
   for (const auto& [name, tensor] : all)
     if (is_float(tensor.shape.dtype) && !is_slot(name, all))

@@ -1,5 +1,7 @@
 #include "checkpoint/hugging_face.h"
 
+#include <set>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/bert_names.h"
@@ -8,6 +10,7 @@
 #include "checkpoint/lazy_files.h"
 #include "format/config.h"
 #include "models/bert_config.h"
+#include "nn/layers.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -28,6 +31,22 @@ const char* class_with(const LazyTensors& parameters) {
   return words ? "BertForMaskedLM" : "BertModel";
 }
 
+// Returns BERT's own name for an activation of transformers'. Its "gelu" is the tanh approximation;
+// gelu by erf is taken as that, with a warning.
+std::string original_activation(const std::string& name, const std::string& where) {
+  const bool by_erf = name == "gelu" || name == "gelu_python";
+  if (by_erf)
+    log_warning(
+        "{}: hidden_act {} (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
+        "0.0005",
+        where, name);
+  const std::set<std::string> by_tanh{"gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+                                      "gelu_accurate"};
+  const std::string original = by_erf || by_tanh.contains(name) ? "gelu" : name;
+  check_activation(original, "hidden_act", activation_names(), where);
+  return original;
+}
+
 Json original_config(const Json& config, const std::string& where) {
   const std::string type = config.is_object() ? text_field(config, "model_type", "") : "";
   if (type != "bert")
@@ -39,13 +58,7 @@ Json original_config(const Json& config, const std::string& where) {
   for (const std::string& name : shared_fields())
     if (left.contains(name)) original[name] = left.at(name);
   if (left.contains(kHeadWidth)) original[kHeadWidth] = left[kHeadWidth];
-  const std::string act = text_field(config, "hidden_act", "gelu");
-  if (act == "gelu")
-    log_warning(
-        "{}: hidden_act gelu (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
-        "0.0005",
-        where);
-  original["hidden_act"] = act.starts_with("gelu") ? "gelu" : act;
+  original["hidden_act"] = original_activation(text_field(config, "hidden_act", "gelu"), where);
   const auto head = classifier_head(config, where);
   if (head && head->labels.problem != Problem::answer_spans)
     original[kNumLabels] = head->labels.outputs();

@@ -69,6 +69,18 @@ std::string label_name(const Json& names, std::size_t i, const std::string& wher
   return found->get<std::string>();
 }
 
+// Returns "id2label". If the config has none, names as transformers makes them: "LABEL_0" to
+// num_labels, which is 2 by default.
+Json label_names_in(const Json& config) {
+  if (const Json names = config.value("id2label", Json()); !names.is_null()) return names;
+  const Json count = config.value("num_labels", Json(2));
+  Json out = Json::object();
+  if (!count.is_number_integer()) return out;
+  for (std::int64_t i = 0; i < count.get<std::int64_t>(); ++i)
+    out[std::to_string(i)] = str("LABEL_", i);
+  return out;
+}
+
 Problem problem_in(const Json& config, std::size_t outputs, const std::string& where) {
   const std::string said = text_field(config, "problem_type", "");
   if (!said.empty()) return choose_of(str(where, ": problem_type"), said, kProblemTypes);
@@ -121,7 +133,7 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   }
   const bool of_tokens = is(kBertTagger) || is(kElectraTagger);
   if (!of_tokens && !is(kBertClassifier) && !is(kElectraClassifier)) return std::nullopt;
-  const Json names = config.value("id2label", Json{{"0", "LABEL_0"}, {"1", "LABEL_1"}});
+  const Json names = label_names_in(config);
   if (!names.is_object() || names.empty())
     throw UsageError(str(where, ": id2label names no class"), "give it a name for each number");
   ClassifierHead out;

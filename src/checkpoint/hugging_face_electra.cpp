@@ -3,10 +3,12 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/cut_heads.h"
 #include "checkpoint/hugging_face_classifier.h"
 #include "checkpoint/lazy_files.h"
 #include "format/config.h"
+#include "nn/layers.h"
 #include "store/path.h"
 
 namespace smelt {
@@ -19,6 +21,7 @@ constexpr const char* kEncoderClass = "ElectraModel";
 constexpr std::array<std::string_view, 3> kElectraHeads{"discriminator_predictions/", "classifier/",
                                                         "qa_outputs/"};
 constexpr const char* kGeneratorClass = "ElectraForMaskedLM";
+constexpr std::int64_t kElectraHeadWidth = 64;  // of all released models
 
 const char* class_of(const ElectraPart& part, bool with_head) {
   if (part.head == Head::generator) return kGeneratorClass;
@@ -39,6 +42,8 @@ ElectraPart part_of(const Json& config, const std::string& where) {
                      str("architectures must be ", kDiscriminatorClass, ", ", kGeneratorClass,
                          " or ", kElectraClassifier));
   check_encoder_form(config, where);
+  check_activation(text_field(config, "hidden_act", "gelu"), "hidden_act", activation_names(),
+                   where);
   part.encoder = parse_config<BertConfig>(with_heads_left(config, where), where);
   part.encoder.gelu = Gelu::erf;
   check_bert_config(part.encoder, where);
@@ -101,6 +106,81 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
     }
   }
   return names.take();
+}
+
+namespace {
+
+// The sizes of "<scope>/encoder".
+struct EncoderShape {
+  std::int64_t layers = 0, hidden = 0, intermediate = 0;
+};
+EncoderShape encoder_shape(const LazyTensors& parameters, const std::string& scope) {
+  EncoderShape out;
+  for (;; ++out.layers) {
+    const auto found =
+        parameters.find(str(scope, "/encoder/layer_", out.layers, "/output/dense/kernel"));
+    if (found == parameters.end() || found->second.shape.rank() != 2) return out;
+    out.intermediate = found->second.shape.dims[0];
+    out.hidden = found->second.shape.dims[1];
+  }
+}
+
+// Sets a field that is missing or 0. Throws UsageError if it has another value.
+void take_size(Json& config, const char* name, std::int64_t size, const std::string& where) {
+  const Json said = config.value(name, Json(0));
+  if (said == 0) config[name] = size;
+  if (said != 0 && said != size)
+    throw UsageError(str(where, ": ", name, " is ", said.dump(), ", the parameters have ", size),
+                     str("correct it, or remove it: then the parameters' size is taken"));
+}
+
+// Sets a share of the discriminator's size that is missing. Throws UsageError if it means another
+// size of the generator, `is`, than the parameters have, `size`.
+void take_share(Json& config, const char* name, std::int64_t is, std::int64_t size,
+                std::int64_t whole, const std::string& where) {
+  const double part = static_cast<double>(size) / static_cast<double>(whole);
+  if (!config.contains(name) || config[name] == 0) {
+    config[name] = part;
+  } else if (is != size) {
+    throw UsageError(str(where, ": ", name, " is ", config[name].dump(), ", the parameters have ",
+                         part, " (", size, " of ", whole, ")"),
+                     str("correct it, or remove it: then the parameters' size is taken"));
+  }
+}
+
+}  // namespace
+
+Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::string& where) {
+  const EncoderShape own = encoder_shape(parameters, "electra"),
+                     generator = encoder_shape(parameters, "generator");
+  const auto rows = [&](const char* table) {
+    const auto found = parameters.find(str("electra/embeddings/", table));
+    const bool is_table = found != parameters.end() && found->second.shape.rank() == 2;
+    return is_table ? found->second.shape.dims : Dims{0, 0};
+  };
+  const Dims words = rows("word_embeddings");
+  if (own.layers == 0 || words[0] == 0) return config;
+  if (config.is_null()) {
+    config = Json::object();
+    log_info("{} is missing: sizes are those of the parameters, and heads {} wide", where,
+             kElectraHeadWidth);
+  }
+  take_size(config, "vocab_size", words[0], where);
+  take_size(config, "embedding_size", words[1], where);
+  take_size(config, "hidden_size", own.hidden, where);
+  take_size(config, "num_hidden_layers", own.layers, where);
+  take_size(config, "intermediate_size", own.intermediate, where);
+  take_size(config, "max_position_embeddings", rows("position_embeddings")[0], where);
+  take_size(config, "type_vocab_size", rows("token_type_embeddings")[0], where);
+  if (generator.layers == 0) return config;
+  if (parameters.contains("generator/embeddings/word_embeddings"))
+    config["untied_generator_embeddings"] = true;
+  const BertConfig said = generator_config(parse_config<ElectraConfig>(config, where));
+  take_share(config, "generator_hidden_size", said.hidden_size, generator.hidden, own.hidden,
+             where);
+  take_share(config, "generator_layers", said.num_hidden_layers, generator.layers, own.layers,
+             where);
+  return config;
 }
 
 Json electra_part_config(const ElectraPart& part, std::string_view class_name) {

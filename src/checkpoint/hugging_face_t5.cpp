@@ -103,6 +103,13 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
   for (const ConfigField& field : config_fields<T5Config>())
     if (config.contains(field.name) && !config[field.name].is_null())
       fields[field.name] = config[field.name];
+  check_activation(text_field(config, "feed_forward_proj", "relu"), "feed_forward_proj",
+                   {"relu", "gated-gelu"}, where);
+  const Json start = config.value("decoder_start_token_id", Json());
+  if (!start.is_null() && start != 0)
+    throw UsageError(str(where, ": decoder_start_token_id is ", start.dump(),
+                         ", must be 0: answers begin with <pad>, as T5's do"),
+                     "take a model whose decoder begins with 0");
   OpenedT5 out{.config = parse_config<T5Config>(fields, where),
                .prefix = {},
                .extra_ids = {},

@@ -71,6 +71,11 @@ PutBytes read_packed(const PackedMatrix& m, Laid laid) {
 
 }  // namespace
 
+bool is_packed(const Json& config) {
+  const Json said = config.value(kQuantizationConfig, Json());
+  return said.is_object() && said.value("format", Json()) == kPackQuantized;
+}
+
 LazyTensors without_packed(LazyTensors tensors, const std::string& where) {
   LazyTensors out = tensors;
   for (const auto& [full, words] : tensors) {

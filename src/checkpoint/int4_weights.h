@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "format/int4_groups.h"
 #include "format/lazy_tensor.h"
 
@@ -12,6 +13,9 @@ namespace smelt {
 
 inline constexpr const char *kPackQuantized = "pack-quantized", *kPackedSuffix = "_packed",
                             *kShapeSuffix = "_shape";
+
+// Returns whether a folder's config.json has the format "pack-quantized".
+bool is_packed(const Json& config);
 
 // "<module>.weight" as f32 in the place of each of those three. UsageError beginning with `where`
 // where one is missing, they do not fit together, or codes are not about 0.

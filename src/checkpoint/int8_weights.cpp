@@ -134,7 +134,8 @@ bool is_quantized(const Json& config, const std::string& where) {
   if (!config.is_object() || found == config.end() || found->is_null()) return false;
   const Json said = found->is_object() ? *found : Json::object();
   const Json method = said.value("quant_method", Json()), format = said.value("format", Json());
-  if (method != kQuantMethod) refuse_way(where, "quant_method", method, kQuantMethod);
+  const bool is_own = method.is_null() && said.contains(kSparsityConfig);  // `smelt compress prune`
+  if (!is_own && method != kQuantMethod) refuse_way(where, "quant_method", method, kQuantMethod);
   if (is_sparse(config, where)) return true;
   if (format != kIntQuantized && format != kPackQuantized)
     refuse_way(where, "format", format, kIntQuantized);

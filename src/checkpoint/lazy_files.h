@@ -15,6 +15,10 @@ namespace smelt {
 // as one of them. UsageError as SafetensorsFile has it, and for a file that became shorter.
 LazyTensors open_safetensors(const std::string& path);
 
+// Throws UsageError if the file is a Git LFS pointer: a clone without its large files has a few
+// lines of text in their place.
+void refuse_lfs_pointer(const std::string& path);
+
 // Exactly the bytes from `offset` on. UsageError when the file has fewer.
 std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t offset,
                                     std::size_t size);

@@ -197,11 +197,23 @@ Json read_model_config(const std::string& folder) {
   return config.is_object() ? config : Json();
 }
 
+void check_activation(const std::string& name, const char* field,
+                      const std::vector<std::string>& known, const std::string& where) {
+  if (std::ranges::find(known, name) == known.end())
+    throw UsageError(
+        str(where, ": ", field, " is '", name, "', smelt computes ", join(known, ", ")),
+        "take a model with one of these activations");
+}
+
 void check_encoder_form(const Json& config, const std::string& where) {
   const std::string positions = text_field(config, kPositions, kAbsolute);
   if (positions != kAbsolute)
     throw UsageError(str(where, ": ", kPositions, " is '", positions, "', not '", kAbsolute, "'"),
                      "take a model whose positions are absolute");
+  if (const Json decoder = config.value("is_decoder", Json()); decoder == true)
+    throw UsageError(str(where, ": is_decoder is true: a causal language model, whose tokens see ",
+                         "only those before them"),
+                     "take an encoder, such as a folder of BertForMaskedLM");
   const Json epsilon = config.value(kEpsilon, Json(kLayerNormEpsilon));
   if (epsilon != kLayerNormEpsilon)
     log_warning("{}: {} {} is taken as {}, the only one here", where, kEpsilon, epsilon.dump(),

@@ -53,8 +53,11 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
 
 // config.json; null when it is not JSON. SystemError when it is not there.
 Json read_model_config(const std::string& folder);
-// What transformers' encoders have several forms of and ours one: UsageError for positions that are
-// not absolute; another epsilon of the layer norms is only warned of.
+// Throws UsageError if an activation of a folder's config is none of `known`.
+void check_activation(const std::string& name, const char* field,
+                      const std::vector<std::string>& known, const std::string& where);
+// Throws UsageError for a transformers encoder that smelt cannot compute: positions that are not
+// absolute, or a causal language model (is_decoder). Warns of another epsilon of the layer norms.
 void check_encoder_form(const Json& config, const std::string& where);
 struct OpenedFolder {
   ModelFolder model;       // without parameters; vocab_txt is empty where the folder has none

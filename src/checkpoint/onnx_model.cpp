@@ -4,11 +4,15 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "checkpoint/given_weights.h"
+#include "checkpoint/int4_weights.h"
+#include "checkpoint/model_folder.h"
 #include "checkpoint/onnx_encoder.h"
 #include "checkpoint/stored_classifier.h"
 #include "models/classifier.h"
+#include "nn/state_names.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -28,9 +32,11 @@ StoredModel open_classifier(const std::string& from) {
         !model.slices.empty() ? "convert it to a Hugging Face folder first"
         : type == "t5"        ? "give the Hugging Face folder to those who serve T5"
                               : "fine-tune it first (docs/finetune.md)");
-  if (model.config.is_null())
-    throw UsageError(str("convert: ", model.where, ": the model's sizes are not known"),
-                     "put its bert_config.json or electra_config.json beside it");
+  require_sizes(model, "convert");
+  if (put_averages_in_place(model.tensors))
+    log_info("{}: the moving averages of the weights are taken", model.where);
+  if (model.form == ModelForm::hugging_face && is_packed(read_model_config(model.where)))
+    log_warning("{}: weights in four bits are written to the ONNX file as floats", model.where);
   return model;
 }
 

@@ -29,6 +29,25 @@ std::vector<ParameterName> without_missing_parts(
   return out;
 }
 
+// Returns the name with its part "/layer_normalization" or "/layer_normalization_7" replaced.
+static std::string with_layer_norm_name(const std::string& name) {
+  constexpr std::string_view kNumbered = "/layer_normalization";
+  const auto at = name.find(kNumbered);
+  if (at == std::string::npos) return name;
+  const auto end = name.find_first_not_of("_0123456789", at + kNumbered.size());
+  if (end == std::string::npos || name[end] != '/') return name;
+  return str(name.substr(0, at), "/LayerNorm", name.substr(end));
+}
+
+LazyTensors with_layer_norm_names(LazyTensors tensors) {
+  LazyTensors out;
+  for (const auto& [name, tensor] : tensors)
+    if (const std::string usual = with_layer_norm_name(name);
+        usual == name || tensors.contains(usual) || !out.emplace(usual, tensor).second)
+      out.emplace(name, tensor);
+  return out;
+}
+
 void ParameterNames::plain(const Part& part, Dims dims) {
   names_.push_back({part.original, part.hugging_face, {DType::f32, std::move(dims)}, false});
 }

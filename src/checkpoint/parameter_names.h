@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format/lazy_tensor.h"
 #include "ir/shape.h"
 #include "nn/state_names.h"
 
@@ -32,6 +33,10 @@ bool is_slot(const std::string& name, const Tensors& tensors) {
   const std::size_t slash = name.rfind('/');
   return slash != std::string::npos && tensors.contains(name.substr(0, slash));
 }
+
+// Renames the LayerNorms that Keras layers of TensorFlow 2 numbered, in TensorFlow's names:
+// "…/output/layer_normalization_7/gamma" becomes "…/output/LayerNorm/gamma".
+LazyTensors with_layer_norm_names(LazyTensors tensors);
 
 // Collects them in the order of the calls. A part has an original name and Hugging Face's.
 class ParameterNames {

@@ -1,7 +1,7 @@
-// Weights that are mostly zeros as compressed-tensors' folders of format "sparse-bitmask" hold
-// them: in the place of "<module>.weight" [R,C] lie "<module>.compressed" [K], the values that are
-// none, "<module>.bitmask" u8 [R, C/8 rounded up] (format/bitmask_rows.h), "<module>.row_offsets"
-// s64 [R] and "<module>.shape" s64 [2]. docs/formats/compressed.md.
+// Sparse weights in the layout of compressed-tensors' format "sparse-bitmask", which that package
+// read below version 0.15: "<module>.weight" [R,C] is stored as "<module>.compressed" [K], the
+// values that are not 0, "<module>.bitmask" u8 [R, C/8 rounded up] (format/bitmask_rows.h),
+// "<module>.row_offsets" s64 [R] and "<module>.shape" s64 [2]. docs/formats/compressed.md.
 #pragma once
 
 #include <string>

@@ -61,17 +61,14 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
 
 // What the checkpoint itself does not say.
 void take_files_of(const std::string& folder, StoredModel& out) {
-  std::string type = model_type_of(out.tensors);
-  if (type == "classify") type = stored_encoder_name(out);
-  Json config = json_file(join_path(
-      folder, type == "electra" || type == "t5" ? type + "_config.json" : "bert_config.json"));
-  if (type == "t5" && config.is_null() && out.config.is_null())
-    config = config_json(t5_config_of(out.tensors, out.where));
+  const std::string path = join_path(folder, config_file_name(out));
+  Json config = json_file(path);
+  const bool is_t5 = model_type_of(out.tensors) == "t5";
   Json objective = take_objective(config);
   const T5Words words = take_t5_words(config);
-  if (type == "t5" && !out.t5.extra_ids) out.t5.extra_ids = words.extra_ids;
-  if (type == "t5" && out.t5.prefix.empty()) out.t5.prefix = words.prefix;
-  if (out.config.is_null()) out.config = std::move(config);
+  if (is_t5 && !out.t5.extra_ids) out.t5.extra_ids = words.extra_ids;
+  if (is_t5 && out.t5.prefix.empty()) out.t5.prefix = words.prefix;
+  if (out.config.is_null()) out.config = with_sizes_of_tensors(std::move(config), out, path);
   if (out.objective.is_null()) out.objective = std::move(objective);
 }
 
@@ -120,7 +117,7 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
   out.where = prefix;
   out.step = checkpoint.global_step().value_or(0);
   out.skipped = checkpoint.skipped();
-  out.tensors = from_original_t5(checkpoint.tensors(), out.skipped);
+  out.tensors = from_original_t5(with_layer_norm_names(checkpoint.tensors()), out.skipped);
   std::erase_if(out.tensors, [&](const auto& item) {
     const bool number = !is_float(item.second.shape.dtype);
     if (number && item.first != "global_step")
@@ -333,6 +330,30 @@ T5Words take_t5_words(Json& config) {
 void put_t5_words(const T5Words& words, Json& config) {
   if (words.extra_ids) config["extra_ids"] = *words.extra_ids;
   if (!words.prefix.empty()) config["prefix"] = words.prefix;
+}
+
+std::string config_file_name(const StoredModel& model) {
+  std::string type = model_type_of(model.tensors);
+  if (type == "classify") type = stored_encoder_name(model);
+  return type == "electra" || type == "t5" ? type + "_config.json" : "bert_config.json";
+}
+
+void require_sizes(const StoredModel& model, const std::string& where, const std::string& hint) {
+  if (!model.config.is_null()) return;
+  const std::string file = config_file_name(model);
+  throw UsageError(str(where, ": ", model.where, ": the model's sizes are not known: there is no ",
+                       file, " beside it"),
+                   hint.empty() ? str("put its ", file, " beside it") : hint);
+}
+
+Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::string& where) {
+  const std::string file = config_file_name(model);
+  if (file.starts_with("t5") && config.is_null()) {
+    if (const auto sizes = t5_config_of(model.tensors)) return config_json(*sizes);
+  } else if (file.starts_with("electra")) {
+    return with_electra_sizes(std::move(config), model.tensors, where);
+  }
+  return config;
 }
 
 std::string model_type_of(const LazyTensors& tensors) {

@@ -65,6 +65,17 @@ void check_vocabulary_rows(const StoredModel& model, std::string_view where);
 // another.
 std::string model_type_of(const LazyTensors& tensors);
 
+// Returns the name of the file beside a checkpoint that has the model's sizes: bert_config.json,
+// electra_config.json or t5_config.json.
+std::string config_file_name(const StoredModel& model);
+// Throws UsageError if the sizes are not known: neither the checkpoint nor a file beside it has
+// them. The default hint is to put the file there.
+void require_sizes(const StoredModel& model, const std::string& where,
+                   const std::string& hint = "");
+// Adds the sizes that the tensors of an ELECTRA show (with_electra_sizes()); returns all sizes of a
+// T5 if `config` is null, and any other config as it is. `where` is the config's file.
+Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::string& where);
+
 // How many of the tensors are slots and averages.
 std::size_t count_slots(const LazyTensors& tensors);
 

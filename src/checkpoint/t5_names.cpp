@@ -90,6 +90,12 @@ std::string with_block_number(const std::string& name, int width) {
 }
 
 std::string our_name(std::string name) {
+  const bool is_decoder = name.starts_with("decoder/");
+  for (const auto& [scope, number] :
+       {std::pair{"/self_attention/", "/layer_000/"},
+        {"/enc_dec_attention/", "/layer_001/"},
+        {"/dense_relu_dense/", is_decoder ? "/layer_002/" : "/layer_001/"}})
+    replace(name, scope, number);
   replace(name, "/rms_norm/",
           name.find(kBlock) == name.npos ? "/final_layer_norm/" : "/layer_norm/");
   return with_block_number(name, 1);
@@ -108,11 +114,13 @@ std::vector<ParameterName> t5_names(const T5Config& config) { return Names(confi
 LazyTensors from_original_t5(LazyTensors tensors, std::vector<std::string>& skipped) {
   if (!tensors.contains(kWords)) return tensors;
   LazyTensors out;
+  std::size_t slots = 0;
   for (auto& [name, tensor] : tensors)
     if (name.find(kSlot) == name.npos)
       out.emplace(our_name(name), std::move(tensor));
     else
-      skipped.push_back(str(name, " (a slot of the original's Adafactor)"));
+      ++slots;
+  if (slots > 0) skipped.push_back(str(counted(slots, "slot"), " of the original's Adafactor"));
   return out;
 }
 
@@ -123,26 +131,26 @@ LazyTensors to_original_t5(LazyTensors tensors) {
   return out;
 }
 
-T5Config t5_config_of(const LazyTensors& parameters, const std::string& where) {
-  const auto dims = [&](const std::string& name) {
-    const auto found = parameters.find(name);
-    if (found == parameters.end() || found->second.shape.rank() != 2)
-      throw UsageError(str(where, ": no matrix '", name, "': not a T5 with encoder and decoder"),
-                       "give the model's sizes by --config");
-    return found->second.shape.dims;
-  };
-  const std::string attention = "encoder/block_0/layer_000/SelfAttention/",
-                    feed_forward = "encoder/block_0/layer_001/DenseReluDense/";
-  const Dims words = dims(kWords),
-             distances = dims(str("encoder/block_000/layer_000/SelfAttention/", kDistances));
+std::optional<T5Config> t5_config_of(const LazyTensors& parameters) {
+  const std::string feed_forward = "encoder/block_0/layer_001/DenseReluDense/";
+  std::vector<Dims> found;
+  for (const std::string& name :
+       {std::string(kWords), str("encoder/block_000/layer_000/SelfAttention/", kDistances),
+        std::string("encoder/block_0/layer_000/SelfAttention/q"), feed_forward + "wo/kernel"}) {
+    const auto at = parameters.find(name);
+    if (at == parameters.end() || at->second.shape.rank() != 2) return std::nullopt;
+    found.push_back(at->second.shape.dims);
+  }
+  const Dims &words = found[0], &distances = found[1], &query = found[2], &output = found[3];
+  if (distances[0] < 1) return std::nullopt;
   T5Config c;
   c.vocab_size = words[0];
   c.d_model = words[1];
   c.num_heads = distances[0];
   c.relative_attention_num_buckets = distances[1];
-  c.d_kv = dims(attention + "q")[1] / c.num_heads;
+  c.d_kv = query[1] / c.num_heads;
   if (parameters.contains(feed_forward + "wi_0/kernel")) c.feed_forward_proj = "gated-gelu";
-  c.d_ff = dims(feed_forward + "wo/kernel")[0];
+  c.d_ff = output[0];
   c.num_layers = layers_of(parameters, "encoder");
   c.num_decoder_layers = layers_of(parameters, "decoder");
   if (c.num_decoder_layers == c.num_layers) c.num_decoder_layers = 0;

@@ -1,6 +1,7 @@
 #include "checkpoint/tensorflow.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 
@@ -27,7 +28,8 @@ std::string_view bytes_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The paths in a state file may be absolute, of the machine where it was written.
+// Returns the prefix of the checkpoint that a state file names. The file may name an absolute path
+// or a bucket of the machine that wrote it, so a checkpoint of that name beside the file is first.
 std::optional<std::string> named_by_state(const std::string& folder) {
   const std::string path = join_path(folder, kStateFile);
   const auto status = file_status(path);
@@ -36,8 +38,9 @@ std::optional<std::string> named_by_state(const std::string& folder) {
   if (state.newest.empty()) return std::nullopt;
   const bool absolute =
       state.newest.front() == '/' || state.newest.find("://") != std::string::npos;
-  for (const std::string& prefix : {absolute ? state.newest : join_path(folder, state.newest),
-                                    join_path(folder, path_name(state.newest))})
+  const std::string beside = join_path(folder, path_name(state.newest));
+  for (const std::string& prefix : absolute ? std::array{beside, state.newest}
+                                            : std::array{join_path(folder, state.newest), beside})
     if (has_index(prefix)) return prefix;
   throw UsageError(
       str(path, ": names ", state.newest, ", of which there is no ", kBundleIndexSuffix, " file"),
@@ -115,6 +118,7 @@ std::optional<std::string> tensorflow_prefix(const std::string& path) {
 
 TensorflowCheckpoint::TensorflowCheckpoint(std::string prefix) : prefix_(std::move(prefix)) {
   const std::string index_path = append_to_path(prefix_, kBundleIndexSuffix);
+  refuse_lfs_pointer(index_path);
   index_ = parse_bundle_index(read_file(index_path), index_path);
   for (std::int64_t i = 0; i < index_.shards; ++i) {
     const std::string path = append_to_path(prefix_, bundle_shard_suffix(i, index_.shards));
@@ -122,6 +126,7 @@ TensorflowCheckpoint::TensorflowCheckpoint(std::string prefix) : prefix_(std::mo
       throw UsageError(str(path, ": is missing, file ", i + 1, " of ", index_.shards,
                            " of the checkpoint's data"),
                        "copy all files of the checkpoint");
+    refuse_lfs_pointer(path);
     shards_.push_back(std::make_shared<const RandomAccessFile>(path));
   }
   for (const BundleEntries* entries : {&index_.tensors, &index_.parts})

@@ -28,10 +28,10 @@ void run_onnx(const ConvertFlags& f, const CLI::App& command) {
   for (const char* flag :
        {"--dtype", "--no-slots", "--averages", "--config", "--vocab", "--lower-case", "--shard-mb"})
     if (command.count(flag) > 0)
-      throw UsageError(str("convert: ", flag,
-                           " with an ONNX file, which holds a model's weights "
-                           "as they are and nothing else"),
-                       str("leave ", flag, " out"));
+      throw UsageError(
+          str("convert: ", flag, ": cannot be used with an ONNX file, which holds the ",
+              "moving averages of the weights if there are any, else the weights"),
+          str("leave ", flag, " out"));
   const OnnxModel done = write_onnx_model(f.job.from, f.job.to);
   log_info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.problem,
            bytes_text(static_cast<double>(done.bytes)));

@@ -42,6 +42,18 @@ JsonValues read_field(const std::string& path, const std::string& field, const c
   return out;
 }
 
+// Whether the file's first row has "words": its predictions and labels are lists, of one label for
+// each word.
+bool is_of_words(const std::string& path) {
+  LineReader lines(path);
+  for (std::string line; lines.next(line);) {
+    if (trim(line).empty()) continue;
+    const Json row = Json::parse_or_discard(line);
+    return row.is_object() && row.contains("words");
+  }
+  return false;
+}
+
 // The fields of a file that metrics score, each read when one wants it.
 class PredictedFields {
  public:
@@ -69,6 +81,12 @@ struct Rows {
   PredictedFields predicted;
   JsonValues wanted;
   std::optional<PredictedFields> against;
+  bool of_words = false;
+
+  ScoreOf score_of(const std::string& metric, PredictedFields& fields) const {
+    const JsonValues& said = fields.of_metric(metric);
+    return of_words ? metric_of_words(metric, said, wanted) : metric_of(metric, said, wanted);
+  }
 };
 
 // Without samples there is no interval.
@@ -133,12 +151,11 @@ void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
   for (const std::string_view word : split(job.metrics, ',')) {
     const std::string name(trim(word));
     const Metric metric{.name = name,
-                        .of = metric_of(name, rows.predicted.of_metric(name), rows.wanted),
-                        .other = rows.against
-                                     ? metric_of(name, rows.against->of_metric(name), rows.wanted)
-                                     : ScoreOf()};
+                        .of = rows.score_of(name, rows.predicted),
+                        .other = rows.against ? rows.score_of(name, *rows.against) : ScoreOf()};
     score(job, metric, rows.wanted.size(), out);
-    if (name == "accuracy" && metric.other) count_right(metric, rows.wanted.size(), out);
+    if (name == "accuracy" && metric.other && !rows.of_words)
+      count_right(metric, rows.wanted.size(), out);
   }
 }
 
@@ -168,13 +185,16 @@ void run(const MetricsJob& job) {
   Rows rows{.predicted = PredictedFields(job, job.predictions),
             .wanted = read_field(job.references.empty() ? job.predictions : job.references,
                                  job.reference, "--reference"),
-            .against = {}};
+            .against = {},
+            .of_words = is_of_words(job.predictions)};
   if (!job.against.empty()) rows.against.emplace(job, job.against);
   Scored out;
   score_by_names(job, rows, out);
   score_by_command(job, rows, out);
   if (job.report) {
-    const NamedCounts c = counts_of(rows.predicted.of(job.prediction), rows.wanted);
+    const JsonValues& said = rows.predicted.of(job.prediction);
+    const NamedCounts c =
+        rows.of_words ? counts_of_words(said, rows.wanted) : counts_of(said, rows.wanted);
     const std::string report = classification_report(c.counts, c.names);
     out.json["report"] = report;
     out.text += str("\n", report);

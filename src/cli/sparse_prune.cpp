@@ -143,9 +143,12 @@ void make_sparse(SparsifyJob job, const SparseRun& run, bool json) {
             << percent(share(zeros, done.parameters)) << "; "
             << sizes_text(done.bytes_before, done.bytes) << "\n";
   const auto most = std::ranges::max_element(done.tensors, {}, zeros_of);
-  std::cout << "  most zeros: " << most->name << ", " << percent(zeros_of(*most)) << "\n"
-            << "  a smaller file, NOT a faster model: zeros are multiplied as other numbers are\n"
-            << "  smelt reads it; who else does, and what else to give: docs/compress.md\n";
+  std::cout
+      << "  most zeros: " << most->name << ", " << percent(zeros_of(*most)) << "\n"
+      << "  a smaller file, NOT a faster model: zeros are multiplied as other numbers are\n"
+      << "  only smelt reads this folder; other programs take a run's huggingface/ or an ONNX "
+         "file\n"
+      << "  smelt reads it; who else does, and what else to give: docs/compress.md\n";
 }
 
 }  // namespace smelt

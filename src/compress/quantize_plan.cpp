@@ -40,6 +40,12 @@ Json said_activations(Activations activations) {
   return nullptr;
 }
 
+const char* format_of(const QuantizeJob& job) {
+  return is_int4(job) ? kPackQuantized : kIntQuantized;
+}
+
+// One entry of "config_groups". From 0.15 on compressed-tensors decodes a group by the group's own
+// "format" and ignores the one of the whole config.
 Json group(const std::vector<std::string>& targets, const QuantizeJob& job,
            const Json& activations) {
   Json weights{{"num_bits", is_int4(job) ? 4 : 8},
@@ -50,6 +56,7 @@ Json group(const std::vector<std::string>& targets, const QuantizeJob& job,
                {"observer", "minmax"}};
   if (is_int4(job)) weights["group_size"] = job.group;
   return {{"targets", targets},
+          {"format", format_of(job)},
           {"weights", weights},
           {"input_activations", activations},
           {"output_activations", nullptr}};
@@ -89,7 +96,7 @@ Json quantization_config(const QuantizePlan& plan, CompressKind kind, const Quan
     groups["group_0"] = group({"Linear"}, job, said_activations(job.activations));
   if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables, job, nullptr);
   return {{"quant_method", kQuantMethod},
-          {"format", is_int4(job) ? kPackQuantized : kIntQuantized},
+          {"format", format_of(job)},
           {"quantization_status", "compressed"},
           {"config_groups", groups},
           {"ignore", ignore},

@@ -1,5 +1,7 @@
 #include "compress/sparsify.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/json.h"
@@ -133,7 +135,8 @@ std::vector<Thinned> by_pattern(const LayerMatrices& all, const NmPattern& nm) {
   return out;
 }
 
-// SparsityCompressionConfig of compressed-tensors. `Linear` is every module of that class.
+// Returns the "sparsity_config" of config.json, in compressed-tensors' terms. The target "Linear"
+// is every module of that class.
 Json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
   Json ignore = Json::array();
   for (const auto& [name, tensor] : source.tensors)
@@ -189,8 +192,10 @@ Sparsified sparsify_model(const SparsifyJob& job) {
     out.weights += out.tensors.back().weights;
     out.not_zero += left[i].not_zero;
   }
-  made.config[kQuantizationConfig] = {{"quant_method", kQuantMethod},
-                                      {kSparsityConfig, sparsity_config(source, job)}};
+  // Without "quant_method" every version of transformers refuses the folder. With any value of it
+  // some versions leave these matrices at random values: compressed-tensors decodes no zeros since
+  // 0.15, and transformers skips a method that it does not know.
+  made.config[kQuantizationConfig] = {{kSparsityConfig, sparsity_config(source, job)}};
   made.step = step_json(job, out);
   // It has learned with these zeros, but for weights of one size with the smallest that stays.
   if (job.is_tuned || all.has_at_most(out.not_zero + out.weights / 100'000))

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -81,6 +82,21 @@ std::string recipe_meant(const CLI::App* command, const std::string& word) {
              " --dry-run` says what a run would take");
 }
 
+// A program of the originals whose work a recipe does; empty for any other word.
+std::string original_meant(const CLI::App* command, const std::string& word) {
+  static const std::map<std::string_view, std::string_view> kMeant{
+      {"run_classifier", "classify-glue.yaml` fine-tunes a classifier, `smelt predict` runs it"},
+      {"run_classifier_with_tfhub", "classify-glue.yaml` fine-tunes a classifier"},
+      {"run_finetuning", "classify-glue.yaml` fine-tunes on GLUE, recipes/squad.yaml on SQuAD"},
+      {"run_squad", "squad.yaml` fine-tunes on SQuAD, `smelt predict` finds answers"},
+      {"run_ner", "classify-demo.yaml --set model.problem=token_labels` labels words"},
+      {"run_glue", "classify-glue.yaml` fine-tunes on GLUE"},
+      {"run_qa", "squad.yaml` fine-tunes on SQuAD"}};
+  const bool at_top = command->get_parent() == nullptr || command->get_name() == "electra";
+  const auto found = kMeant.find(std::string_view(word).substr(0, word.find(".py")));
+  return at_top && found != kMeant.end() ? str("`smelt run recipes/", found->second) : "";
+}
+
 // A word that the command does not know.
 [[noreturn]] void throw_unknown(const CLI::App* command) {
   const auto unknown = command->remaining();
@@ -90,6 +106,7 @@ std::string recipe_meant(const CLI::App* command, const std::string& word) {
   if (flag.empty()) flag = word;
   std::string hint = setting_meant(command, word, next);
   if (hint.empty()) hint = recipe_meant(command, word);
+  if (hint.empty()) hint = original_meant(command, word);
   throw UsageError(
       str(full_name(command), ": unknown ", flag.starts_with("-") ? "flag " : "argument ", flag),
       hint.empty() ? what_was_meant(command, flag) : hint);

@@ -31,6 +31,12 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   const ExampleSummary summary =
       original ? build_in_original_order(checked, job, reader, builder)
                : build_in_shuffled_order(checked, reader.tokenizer(), builder);
+  if (original && summary.text.sentences <= summary.text.documents)
+    log_warning(
+        "none of the {} documents has more than one sentence: every next sentence is random, and "
+        "next_sentence_accuracy will be 1; put a sentence on a line and an empty line only between "
+        "documents",
+        summary.text.documents);
   log_info("Wrote {} total instances", summary.examples);
   UnknownCount{.unknown = summary.text.unknown_tokens, .tokens = summary.text.tokens}.warn(
       job.text.input, job.vocab);

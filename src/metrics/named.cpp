@@ -348,6 +348,39 @@ ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const Js
                    str("give one of ", join(metric_names(), ", ")));
 }
 
+WordLabels labels_of_words(const JsonValues& predicted, const JsonValues& wanted) {
+  expect_pairs(predicted, wanted);
+  const Side said{"prediction", predicted}, is{"reference", wanted};
+  WordLabels out;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    for (const Side* side : {&said, &is})
+      if (!side->values[i].is_array()) refuse(*side, i, "a list of labels of words");
+    out.begin.push_back(out.wanted.size());
+    for (std::size_t w = 0; w < wanted[i].size(); ++w) {
+      const bool missing = w >= predicted[i].size() || predicted[i][w].is_null();
+      out.predicted.push_back(missing ? Json("") : predicted[i][w]);
+      out.wanted.push_back(wanted[i][w]);
+    }
+  }
+  out.begin.push_back(out.wanted.size());
+  return out;
+}
+
+bool is_over_words(std::string_view metric) { return !metric.starts_with("entity-"); }
+
+ScoreOf metric_of_words(std::string_view metric, const JsonValues& predicted,
+                        const JsonValues& wanted) {
+  if (!is_over_words(metric)) return metric_of(metric, predicted, wanted);
+  const WordLabels words = labels_of_words(predicted, wanted);
+  return [score = metric_of(metric, words.predicted, words.wanted),
+          begin = words.begin](Examples examples) {
+    std::vector<std::size_t> chosen;
+    for (const std::size_t e : examples)
+      for (std::size_t w = begin[e]; w < begin[e + 1]; ++w) chosen.push_back(w);
+    return score(chosen);
+  };
+}
+
 std::string predicted_field(std::string_view metric) {
   return metric == "auc-macro" || metric == "auc-weighted" ? "probabilities" : "prediction";
 }
@@ -356,6 +389,11 @@ NamedCounts counts_of(const JsonValues& predicted, const JsonValues& wanted) {
   expect_pairs(predicted, wanted);
   const Classes c = classes_of({"prediction", predicted}, {"reference", wanted});
   return {c.names, ClassCounts(c.names.size(), c.predicted, c.wanted)};
+}
+
+NamedCounts counts_of_words(const JsonValues& predicted, const JsonValues& wanted) {
+  const WordLabels words = labels_of_words(predicted, wanted);
+  return counts_of(words.predicted, words.wanted);
 }
 
 }  // namespace smelt

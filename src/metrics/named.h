@@ -31,6 +31,23 @@ std::vector<std::string> metric_names();
 // and naming the example (from 1) whose value has another type.
 ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted);
 
+// Examples that are lists of labels of words, as one example per word. A word without a prediction
+// (the list is shorter, or has null) has the prediction "", which is wrong.
+struct WordLabels {
+  JsonValues predicted, wanted;
+  std::vector<std::size_t> begin;  // of each example's words; one more entry than examples
+};
+// Throws UsageError that names the example (from 1) if a value is not a list.
+WordLabels labels_of_words(const JsonValues& predicted, const JsonValues& wanted);
+
+// Whether a metric of lists of labels of words is computed over words: all but entity-*.
+bool is_over_words(std::string_view metric);
+
+// Returns the score of examples that are lists of labels of words: metric_of() of the words of the
+// chosen examples if is_over_words(metric), else metric_of() of the lists.
+ScoreOf metric_of_words(std::string_view metric, const JsonValues& predicted,
+                        const JsonValues& wanted);
+
 // The field that it scores of what an evaluation says: "prediction" or "probabilities".
 std::string predicted_field(std::string_view metric);
 
@@ -42,5 +59,7 @@ struct NamedCounts {
   ClassCounts counts;
 };
 NamedCounts counts_of(const JsonValues& predicted, const JsonValues& wanted);
+// The same of labels_of_words().
+NamedCounts counts_of_words(const JsonValues& predicted, const JsonValues& wanted);
 
 }  // namespace smelt

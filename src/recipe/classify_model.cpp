@@ -88,12 +88,6 @@ std::vector<std::string> words_of(const BertTokenizer& tokenizer, const TextPair
   return out;
 }
 
-bool has_entities(const Labels& labels) {
-  return std::ranges::any_of(labels.names, [](const std::string& name) {
-    return name.starts_with("B-") || name.starts_with("I-");
-  });
-}
-
 OrderedJson entities_json(const std::vector<std::string>& words,
                           const std::vector<std::string>& labels) {
   OrderedJson out = OrderedJson::array();
@@ -198,6 +192,12 @@ std::vector<std::string> said_labels(const Labels& labels, std::span<const float
             .names[static_cast<std::size_t>(std::ranges::max_element(of_word) - of_word.begin())]);
   }
   return begun_entities(std::move(out), labels.names);
+}
+
+bool has_entities(const Labels& labels) {
+  return std::ranges::any_of(labels.names, [](const std::string& name) {
+    return name.starts_with("B-") || name.starts_with("I-");
+  });
 }
 
 OrderedJson words_json(const Labels& labels, std::vector<std::string> words,

@@ -23,6 +23,8 @@ OrderedJson said_json(const Labels& labels, std::span<const float> numbers);
 // The most likely class of each word; one inside an entity that none has begun begins it ("I-"
 // becomes "B-" where there is such a class).
 std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers);
+// Whether labels of words are BIO's: one of the classes begins with "B-" or "I-".
+bool has_entities(const Labels& labels);
 // What is said of such words, {"words", "prediction", "probabilities", "entities"}: entities where
 // the classes are of BIO. Words behind those that `numbers` are of, which were cut off, are "O"
 // where there is such a class, else null.

@@ -196,8 +196,10 @@ std::string usual_metric(const Recipe& r) {
   switch (classify_model(r).problem) {
     case Problem::regression:
       return "pearson";
-    case Problem::token_labels:
-      return "entity-f1";
+    case Problem::token_labels: {
+      const Labels labels{.problem = Problem::token_labels, .names = known_labels(r)};
+      return labels.names.empty() ? "" : has_entities(labels) ? "entity-f1" : "accuracy";
+    }
     case Problem::answer_spans:
       return "squad-f1";
     default:
@@ -211,7 +213,7 @@ SamplePrediction sample_of(const Recipe& r) {
     case Problem::regression:
       return {.said = 0.5, .is = 1};
     case Problem::token_labels:
-      return {.said = Texts{"a"}, .is = Texts{"a"}};
+      return {.said = Texts{"a", "a"}, .is = Texts{"a", "a"}, .of_words = true};
     case Problem::multi_label:
       return {.said = Texts{"a"}, .is = Texts{"a", "b"}};
     case Problem::answer_spans:

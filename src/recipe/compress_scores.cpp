@@ -16,32 +16,24 @@ struct Scored {
   JsonValues said, is;
 };
 
-// Labels of words where accuracy is asked: each word is an example.
+// Whether each word of the rows is an example of the metric.
 bool is_of_words(const SaidRows& rows, const std::string& metric) {
-  return metric == "accuracy" && !rows.empty() && rows.front().contains("words");
+  return is_over_words(metric) && !rows.empty() && rows.front().contains("words");
 }
 
 Scored scored_values(const SaidRows& rows, const std::string& metric) {
   const std::string field = predicted_field(metric);
-  const bool of_words = is_of_words(rows, metric);
   Scored out;
   for (const OrderedJson& row : rows) {
     if (!row.contains(field))
       throw UsageError(str("compress: --metric ", metric, ": this model says no ", field),
                        "leave it out");
-    const Json said = row[field], is = row["label"];
-    if (!of_words) {
-      out.said.push_back(said);
-      out.is.push_back(is);
-      continue;
-    }
-    for (std::size_t i = 0; i < is.size(); ++i) {
-      const bool cut = i >= said.size() || said[i].is_null();
-      out.said.push_back(cut ? Json("") : said[i]);
-      out.is.push_back(is[i]);
-    }
+    out.said.emplace_back(row[field]);
+    out.is.emplace_back(row["label"]);
   }
-  return out;
+  if (!is_of_words(rows, metric)) return out;
+  WordLabels words = labels_of_words(out.said, out.is);
+  return {.said = std::move(words.predicted), .is = std::move(words.wanted)};
 }
 
 OrderedJson mcnemar_json(const ScoreOf& model, const ScoreOf& base, std::size_t examples) {

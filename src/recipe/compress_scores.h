@@ -14,7 +14,8 @@ namespace smelt {
 // What a model says of rows, as AskedModel::say() has it.
 using SaidRows = std::vector<OrderedJson>;
 
-// {metric: {"value", "low", "high"}}; of classes that are no entities accuracy is over words.
+// {metric: {"value", "low", "high"}}. If rows have labels of words, each word is an example of all
+// metrics but entity-*.
 OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
                         const ResampleOptions& with);
 

@@ -22,9 +22,7 @@ Encoder by_settings(const Json& settings, const std::string& where) {
 Encoder encoder_of(const StoredModel& m) {
   if (m.settings.is_object() && m.settings.contains("task") && m.settings.contains("model"))
     return by_settings(m.settings, m.where);
-  if (m.config.is_null())
-    throw UsageError(str(m.where, ": the model's sizes are not known"),
-                     "put its bert_config.json beside it");
+  require_sizes(m, "model");
   std::string type = model_type_of(m.tensors);
   if (type == "classify") type = stored_encoder_name(m);
   return parse_encoder(type, m.config, m.where);

@@ -127,7 +127,7 @@ Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Eva
 std::string loss_verdict(double model, double base) {
   const auto numbers = str(rounded(model, 3), " to ", rounded(base, 3));
   if (model < 0.95 * base) return "verdict: clearly below its baseline, " + numbers;
-  return str("verdict: ", model > base ? "above" : "no better than", " its baseline, ", numbers,
+  return str("verdict: ", model > base ? "above" : "not clearly below", " its baseline, ", numbers,
              ": train longer (train.steps), or give more text");
 }
 
@@ -253,8 +253,12 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
   const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
   if (p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b)))
     return str("verdict: clearly above its baseline, ", percent(p), " to ", percent(b));
-  return str("verdict: ", p + 3 * error < b ? "below" : "no better than", " its baseline, ",
-             percent(p), " to ", percent(b), ": train longer (train.steps), or give more text");
+  const auto numbers = str(percent(p), " to ", percent(b));
+  if (p > b && p - b <= 3 * error)
+    return str("verdict: above its baseline, ", numbers,
+               ", but by no more than chance may be: evaluate more examples, or train longer");
+  return str("verdict: ", p + 3 * error < b ? "below" : "not clearly above", " its baseline, ",
+             numbers, ": train longer (train.steps), or give more text");
 }
 
 Evaluation evaluate_model(const Recipe& r) {

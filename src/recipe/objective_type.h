@@ -41,8 +41,10 @@ enum class Reads {
   nothing,  // no text and no vocabulary, nor the stages of both
 };
 
+// A prediction and its label as predictions.jsonl has them, to check a metric before training.
 struct SamplePrediction {
   Json said = "a", is = "a";
+  bool of_words = false;  // lists of labels of words
 };
 
 struct ObjectiveType {
@@ -88,7 +90,8 @@ struct ObjectiveType {
   std::vector<std::string> answered_measures = {};
   std::function<std::unique_ptr<StateMeasures>(const Recipe&, std::shared_ptr<const Client>)>
       state_measures = {};
-  // What runs are compared by unless said otherwise (metrics/named.h).
+  // Returns the metric that compares runs by default (metrics/named.h); empty if it depends on
+  // labels that are known once the examples are made.
   std::function<std::string(const Recipe&)> metric = [](const Recipe&) { return "accuracy"; };
   // A prediction, and what is so, in the form that write_predictions gives them.
   std::function<SamplePrediction(const Recipe&)> sample_prediction = [](const Recipe&) {

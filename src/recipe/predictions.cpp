@@ -14,6 +14,7 @@ ReadPredictions read_predictions(const std::string& path, const std::string& fie
       throw UsageError(str(path, ":", lines.number(), ": no ", field, " with its label"),
                        "remove the file: the evaluation writes it again; probabilities are of "
                        "texts' classes alone");
+    out.of_words = out.of_words || row.contains("words");
     out.said.push_back(row[field]);
     out.is.push_back(row["label"]);
   }

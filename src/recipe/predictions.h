@@ -9,6 +9,7 @@ namespace smelt {
 
 struct ReadPredictions {
   JsonValues said, is;
+  bool of_words = false;  // lists of labels of words (metric_of_words())
 };
 // Of RecipePaths's `predictions`; `field` is what is scored (metrics/named.h). UsageError for a
 // line without it or "label".

@@ -80,9 +80,7 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
         str(command_, ": ", model_.vocab, " is a SentencePiece model, which has rules of its own"),
         "leave out --lower-case, --cased, --strip-accents and --control-characters");
   if (model_.settings.is_object()) check_vocabulary(model_.settings, model_.vocab, model_.where);
-  if (model_.config.is_null())
-    throw UsageError(str(command_, ": ", model_.where, ": the model's sizes are not known"),
-                     "put its bert_config.json or electra_config.json beside it");
+  require_sizes(model_, command_);
   check_vocabulary_rows(model_, command_);
   type_ = &objective_type(stored_type(model_), str(command_, ": ", model_.where));
   flags_.tokenizer = as_vocabulary_is(flags_.tokenizer, model_.vocab, type_->control);

@@ -89,22 +89,34 @@ std::string name_of(const std::vector<std::string>& settings) {
 // A score that is best where it is lowest.
 bool is_error(const std::string& metric) { return metric == "mse"; }
 
+// The score of predictions, of lists of labels of words over the words.
+ScoreOf score_of(const std::string& metric, const JsonValues& said, const JsonValues& is,
+                 bool of_words) {
+  return of_words ? metric_of_words(metric, said, is) : metric_of(metric, said, is);
+}
+
 bool fits(const Recipe& r, const std::string& metric) {
   SamplePrediction sample = r.type->sample_prediction(r);
-  if (predicted_field(metric) == "probabilities") sample.said = {{"a", 0.5}, {"b", 0.5}};
-  if (const auto colon = metric.find(':'); colon != std::string::npos && sample.is.is_string())
-    sample = {.said = metric.substr(colon + 1), .is = metric.substr(colon + 1)};
+  const bool of_probabilities = predicted_field(metric) == "probabilities";
+  if (of_probabilities && sample.of_words) return false;
+  if (of_probabilities) sample.said = {{"a", 0.5}, {"b", 0.5}};
+  if (const auto colon = metric.find(':'); colon != std::string::npos) {
+    const Json label = metric.substr(colon + 1);
+    if (sample.of_words) sample.said = sample.is = Json::array({label});
+    if (sample.is.is_string()) sample.said = sample.is = label;
+  }
   try {
-    (void)metric_of(metric, {sample.said}, {sample.is});
+    (void)score_of(metric, {sample.said}, {sample.is}, sample.of_words);
     return true;
   } catch (const UsageError&) {
     return false;
   }
 }
 
-// Said before anything is trained.
+// Throws UsageError, before anything is trained, if the metric does not fit the model's
+// predictions. Accepts an empty metric: the default, not yet known.
 void check_metric(const Recipe& r, const std::string& metric) {
-  if (fits(r, metric)) return;
+  if (metric.empty() || fits(r, metric)) return;
   auto known = metric_names();
   if (std::ranges::find(known, metric) == known.end() && metric.find(':') == std::string::npos)
     (void)metric_of(metric, {}, {});  // which refuses an unknown name
@@ -161,14 +173,14 @@ class Trials {
 
   TrialsSummary run() {
     TrialsSummary out;
-    out.metric = metric_;
-    out.lower_is_better = is_error(metric_);
     for (const Kinds& kinds : all_kinds()) {
       const ScoreOf first = run_kind(kinds.own, out.trials);
       if (!kinds.other) continue;
       const ScoreOf second = run_kind(*kinds.other, out.against);
       out.margins.push_back(paired_bootstrap(examples_, first, second, job_.resample));
     }
+    out.metric = metric_;
+    out.lower_is_better = is_error(metric_);
     out.examples = examples_;
     out.best = best_trial(out);
     return out;
@@ -269,6 +281,7 @@ class Trials {
     log_info("finetune: {}", folder);
     run_recipe(recipe);
     if (rows_.empty()) rows_ = kept_row_settings(recipe);
+    if (metric_.empty()) metric_ = recipe.type->metric(recipe);
     const std::string path = RecipePaths(recipe).predictions;
     const ReadPredictions predicted = read_predictions(path, predicted_field(metric_));
     if (examples_ == 0) labels_ = predicted.is;
@@ -276,12 +289,12 @@ class Trials {
     if (predicted.is != labels_)
       throw UsageError(str(path, ": not the examples of the other runs"),
                        "leave data: out of --grid and --against, or remove the folder");
-    return metric_of(metric_, predicted.said, predicted.is);
+    return score_of(metric_, predicted.said, predicted.is, predicted.of_words);
   }
 
   const TrialsJob& job_;
   Recipe base_;
-  std::string metric_;
+  std::string metric_;  // empty until the first run has made its examples, if it depends on them
   std::size_t examples_ = 0;
   JsonValues labels_;
   std::vector<std::string> rows_;  // what the first run's commands printed, for all others

@@ -13,20 +13,22 @@ namespace {
 
 constexpr std::size_t kBins = 10, kMostMistakes = 20, kMostClasses = 24;
 
-enum class RowKind { classes, several, numbers, words, texts };
+enum class RowKind { classes, several, numbers, words, answers, texts };
 
 RowKind kind_of(const Json& row) {
   const Json &label = row["label"], &said = row["prediction"];
   if (label.is_number()) return RowKind::numbers;
   if (row.contains("words")) return RowKind::words;
   if (said.is_array()) return RowKind::several;
-  return row.contains("probabilities") ? RowKind::classes : RowKind::texts;
+  if (row.contains("probabilities")) return RowKind::classes;
+  return label.is_array() ? RowKind::answers : RowKind::texts;
 }
 
 bool names_entities(const JsonValues& wanted) {
   return std::ranges::any_of(wanted, [](const Json& labels) {
     return std::ranges::any_of(labels, [](const Json& label) {
-      return label.is_string() && label.string().starts_with("B-");
+      return label.is_string() &&
+             (label.string().starts_with("B-") || label.string().starts_with("I-"));
     });
   });
 }
@@ -40,8 +42,10 @@ std::vector<std::string> metrics_for(RowKind kind, const JsonValues& wanted) {
     case RowKind::numbers:
       return {"pearson", "spearman", "mse"};
     case RowKind::words:
-      if (!names_entities(wanted)) return {};
+      if (!names_entities(wanted)) return {"accuracy", "f1-macro"};
       return {"entity-f1", "entity-precision", "entity-recall"};
+    case RowKind::texts:
+      return {"accuracy", "squad-f1", "rougeL"};
     default:
       return {"exact-match", "squad-f1", "rougeL"};
   }
@@ -70,7 +74,7 @@ class FigureReader {
       ++pairs_[{words_of_json(row["label"]), words_of_json(row["prediction"])}];
       add_probability(row);
     }
-    if (kind_ == RowKind::texts && row.contains("probability")) add_answer(row);
+    if (kind_ == RowKind::answers && row.contains("probability")) add_answer(row);
   }
 
   std::optional<PredictionFigures> take() {
@@ -78,8 +82,7 @@ class FigureReader {
     PredictionFigures& out = out_;
     out.examples = std::ssize(predicted_);
     for (const std::string& metric : metrics_for(kind_, wanted_))
-      out.scores.push_back(
-          {metric, bootstrap(predicted_.size(), metric_of(metric, predicted_, wanted_))});
+      out.scores.push_back({metric, bootstrap(predicted_.size(), score_of(metric))});
     put_table();
     for (CalibrationBin& bin : out.calibration) {
       const auto count = static_cast<double>(std::max<std::int64_t>(bin.examples, 1));
@@ -141,6 +144,11 @@ class FigureReader {
   }
 
   RowKind kind_ = RowKind::classes;
+  ScoreOf score_of(const std::string& metric) const {
+    return kind_ == RowKind::words ? metric_of_words(metric, predicted_, wanted_)
+                                   : metric_of(metric, predicted_, wanted_);
+  }
+
   JsonValues predicted_, wanted_;
   std::map<std::pair<std::string, std::string>, std::int64_t> pairs_;  // right, said
   PredictionFigures out_;

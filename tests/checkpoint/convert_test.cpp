@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/given_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/tensorflow.h"
 #include "format/crc32c.h"
@@ -363,7 +364,7 @@ TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
   write_file(dir_.file("v.txt"), vocabulary_of(99));
   given.vocab = dir_.file("v.txt");
   EXPECT_THAT(refusal_of("tf/m.ckpt", "hf", given),
-              HasSubstr("the model's sizes are not known: no bert_config.json"));
+              HasSubstr("the model's sizes are not known: there is no bert_config.json"));
   given.config = dir_.file("v.txt");
   EXPECT_THAT(refusal_of("tf/m.ckpt", "hf", given), HasSubstr("v.txt is not a JSON object"));
 }
@@ -408,6 +409,23 @@ TEST_F(Convert, AnotherArchitectureIsRefusedWithBothShapes) {
   EXPECT_FALSE(fs::exists(dir_.file("hf")));
 }
 
+// Keras layers of TensorFlow 2 have numbers where the original's scopes have LayerNorm.
+TEST_F(Convert, NumberedLayerNormsAreRead) {
+  LazyTensors numbered;
+  int norms = 0;
+  for (const auto& [name, tensor] : parameters()) {
+    std::string keras = name;
+    if (const auto at = keras.find("LayerNorm"); at != keras.npos)
+      keras.replace(at, 9, str("layer_normalization_", norms++ / 2));
+    numbered.emplace(keras, tensor);
+  }
+  ASSERT_GT(norms, 2);
+  write_tensorflow_checkpoint(dir_.file("keras/m.ckpt"), numbered);
+  EXPECT_EQ(bytes_of(open("keras/m.ckpt").tensors), bytes_of(parameters()));
+  const GivenWeights given = load_weights(dir_.file("keras/m.ckpt"));
+  EXPECT_TRUE(given.parameters.contains("bert/embeddings/LayerNorm/gamma"));
+}
+
 // ELECTRA's two parts are two folders, and one model again.
 TEST(ConvertElectra, AllFormsHoldTheSameBits) {
   const TempDir dir;
@@ -434,6 +452,23 @@ TEST(ConvertElectra, AllFormsHoldTheSameBits) {
   convert("m", "tf/model.ckpt-5", ModelForm::tensorflow);
   convert("tf/model.ckpt-5", "hf", ModelForm::hugging_face);
   EXPECT_TRUE(fs::exists(dir.file("hf/discriminator/config.json")));
+  // Released checkpoints come without the file: sizes are then those of the parameters.
+  const auto generator_width = [&](const Json& said) {
+    write_file(dir.file("tf/electra_config.json"), said.dump());
+    return open_stored_model(dir.file("tf/model.ckpt-5"), "t").config["generator_hidden_size"];
+  };
+  EXPECT_EQ(generator_width(Json::parse(read_file(dir.file("hf/discriminator/config.json")))),
+            h["generator_hidden_size"]);
+  Json wrong = config;
+  wrong["generator_hidden_size"] = 1.0;
+  EXPECT_THAT(error_of<UsageError>([&] { generator_width(wrong); }),
+              HasSubstr("electra_config.json: generator_hidden_size is 1.0, the parameters have "));
+  fs::remove(dir.file("tf/electra_config.json"));
+  const Json derived = open_stored_model(dir.file("tf/model.ckpt-5"), "t").config;
+  for (const char* name : {"vocab_size", "embedding_size", "hidden_size", "num_hidden_layers",
+                           "intermediate_size", "generator_hidden_size"})
+    if (config.contains(name)) EXPECT_EQ(derived[name], config[name]) << name;
+  EXPECT_TRUE(derived.contains("generator_layers"));
   EXPECT_TRUE(fs::exists(dir.file("hf/generator/config.json")));
   convert("hf", "back", ModelForm::smelt);
   convert("back", "hf2", ModelForm::hugging_face);

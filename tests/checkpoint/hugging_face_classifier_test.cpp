@@ -69,6 +69,14 @@ TEST_P(ClassifierFolder, IsReadBackWithItsClasses) {
   }
 }
 
+TEST(ClassifierHead, HasAsManyClassesAsNumLabelsWithoutNames) {
+  Json config{{"architectures", {"BertForSequenceClassification"}}, {"num_labels", 3}};
+  EXPECT_EQ(classifier_head(config, "c")->labels.names,
+            (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
+  config.erase("num_labels");
+  EXPECT_EQ(classifier_head(config, "c")->labels.names.size(), 2u);
+}
+
 TEST(ClassifierHead, IsReadAsTransformersWritesIt) {
   const auto head = [](const char* json) {
     return classifier_head(Json::parse(json), "config.json");

@@ -15,6 +15,7 @@ namespace smelt {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
@@ -161,6 +162,59 @@ TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
   const CapturedLog log;
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
   EXPECT_THAT(log.text(), HasSubstr("gelu (by erf) is taken as BERT's own gelu (by tanh)"));
+  config["hidden_act"] = "gelu_python";
+  write_file(dir_.file("hf/config.json"), config.dump());
+  EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
+  EXPECT_THAT(log.text(), HasSubstr("gelu_python (by erf) is taken as BERT's own gelu (by tanh)"));
+}
+
+TEST_F(HuggingFace, AnotherActivationAndACausalModelAreRefused) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  for (const char* name : {"silu", "gelu_10"}) {
+    config["hidden_act"] = name;
+    write_file(dir_.file("hf/config.json"), config.dump());
+    EXPECT_THAT(import_refusal(dir_.file("hf")),
+                HasSubstr(str("config.json: hidden_act is '", name,
+                              "', smelt computes linear, relu, gelu, tanh\n  hint: take a model")));
+  }
+  config["hidden_act"] = "gelu_new";
+  config["is_decoder"] = true;
+  write_file(dir_.file("hf/config.json"), config.dump());
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("config.json: is_decoder is true: a causal"));
+}
+
+TEST_F(HuggingFace, WeightsOfOtherFormsAreNamedWithHowToConvertThem) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  const std::string weights = dir_.file("hf/model.safetensors"), bytes = read_file(weights);
+  std::filesystem::remove(weights);
+  write_file(dir_.file("hf/pytorch_model.bin"), "PK");
+  EXPECT_THAT(
+      import_refusal(dir_.file("hf")),
+      HasSubstr(str("hf: its weights are pytorch_model.bin (pickled PyTorch weights); "
+                    "model.safetensors is read, or flax_model.msgpack\n  hint: convert them "
+                    "with transformers: BertForPreTraining.from_pretrained('",
+                    dir_.file("hf"), "').save_pretrained('NEW')")));
+  std::filesystem::rename(dir_.file("hf/pytorch_model.bin"), dir_.file("hf/tf_model.h5"));
+  EXPECT_THAT(
+      import_refusal(dir_.file("hf")),
+      AllOf(HasSubstr("tf_model.h5 (TensorFlow weights)"),
+            HasSubstr("with transformers 4: BertForPreTraining"), HasSubstr("from_tf=True")));
+  write_file(weights, "version https://git-lfs.github.com/spec/v1\noid sha256:01\nsize 9\n");
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("model.safetensors: is a Git LFS pointer, not the file itself"));
+  write_file(weights, bytes);
+  import_hugging_face(dir_.file("hf"));
+}
+
+// As transformers does: a smaller model may have been saved over one in several files.
+TEST_F(HuggingFace, OneFileIsReadBeforeAnIndexOfSeveral) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"x": "gone"}})");
+  const CapturedLog log;
+  import_hugging_face(dir_.file("hf"));
+  EXPECT_THAT(log.text(), HasSubstr("has both model.safetensors and model.safetensors.index.json"));
 }
 
 TEST_F(HuggingFace, PositionsOfAnotherKindAreRefusedAndAnotherEpsilonIsTold) {

@@ -106,6 +106,9 @@ TEST_F(TensorflowFiles, APrefixIsFoundInWhateverNamesIt) {
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("types.ckpt"));  // as the state file says
   write_file(at("checkpoint"), "model_checkpoint_path: \"/elsewhere/parts.ckpt\"\n");
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
+  // Without asking for the bucket, of which there is no network here.
+  write_file(at("checkpoint"), "model_checkpoint_path: \"gs://someones-bucket/parts.ckpt\"\n");
+  EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
   write_file(at("checkpoint"), "model_checkpoint_path: \"gone.ckpt\"\n");
   EXPECT_THAT(error_of([&] { tensorflow_prefix(dir_.file("tf")); }),
               HasSubstr("checkpoint: names gone.ckpt, of which there is no .index file"));
@@ -114,6 +117,19 @@ TEST_F(TensorflowFiles, APrefixIsFoundInWhateverNamesIt) {
               HasSubstr("holds 2 TensorFlow checkpoints and no file `checkpoint`"));
   fs::remove(at("types.ckpt.index"));
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
+}
+
+TEST_F(TensorflowFiles, AGitLfsPointerIsNamed) {
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 9\n";
+  write_file(at("types.ckpt.data-00000-of-00001"), pointer);
+  EXPECT_THAT(
+      error_of([&] { TensorflowCheckpoint(at("types.ckpt")); }),
+      HasSubstr("types.ckpt.data-00000-of-00001: is a Git LFS pointer, not the file itself\n"
+                "  hint: download it: git lfs pull"));
+  write_file(at("types.ckpt.index"), pointer);
+  EXPECT_THAT(error_of([&] { TensorflowCheckpoint(at("types.ckpt")); }),
+              HasSubstr("types.ckpt.index: is a Git LFS pointer"));
 }
 
 TEST_F(TensorflowFiles, TheStateFileTakesNewNamesBehindTheOld) {

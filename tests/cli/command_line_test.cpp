@@ -31,6 +31,13 @@ TEST(CommandLine, ATextBetweenBracketsIsThatText) {
   EXPECT_THAT(run_command(tokenize + " --text one two").text, HasSubstr("unknown argument two"));
 }
 
+TEST(CommandLine, ProgramsOfTheOriginalsThatARecipeReplacesAreNamed) {
+  expect_refusal("run_squad", AllOf(HasSubstr("unknown argument run_squad"),
+                                    HasSubstr("hint: `smelt run recipes/squad.yaml`")));
+  expect_refusal("run_classifier.py", HasSubstr("hint: `smelt run recipes/classify-glue.yaml`"));
+  expect_refusal("electra run_finetuning", HasSubstr("hint: `smelt run recipes/classify-glue"));
+}
+
 TEST(CommandLine, AFlagDoesNotTakeTheRecipeForAnotherOfItsValues) {
   expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: neither a recipe"));
 }

@@ -63,6 +63,23 @@ TEST_F(Metrics, AnswersMayHaveSeveralReferencesInAFileOfTheirOwn) {
   EXPECT_EQ(result.text, "exact-match         1.0000\n");
 }
 
+TEST_F(Metrics, LabelsOfWordsAreScoredOverTheWords) {
+  const std::string rows =
+      file("rows.jsonl",
+           R"({"words": ["a", "b"], "label": ["N", "V"], "prediction": ["N", "N"]}
+{"words": ["c", "d"], "label": ["N", "N"], "prediction": ["N", null]}
+)");
+  const CommandOutput result =
+      run_smelt(str("metrics ", rows, " --metric accuracy,f1:V,f1:N --samples 0 --json --report",
+                    " --against ", rows));
+  ASSERT_EQ(result.status, 0) << result.text;
+  const auto got = Json::parse(result.text)["metrics"];
+  EXPECT_EQ(got["accuracy"]["value"], 0.5);
+  EXPECT_EQ(got["f1:V"]["value"], 0);
+  EXPECT_NEAR(got["f1:N"]["value"].get<double>(), 2.0 / 3, 1e-12);
+  EXPECT_THAT(got["report"].get<std::string>(), HasSubstr("weighted avg"));
+}
+
 // An evaluation's predictions say both; each metric takes its own field of them.
 TEST_F(Metrics, ProbabilitiesAndOneClassAreScoredByNames) {
   const std::string rows =

@@ -1,6 +1,8 @@
 // Fine-tuned models as ONNX files, by onnxruntime: what smelt answers, and transformers.
 #include <gmock/gmock.h>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/convert.h"
 #include "checkpoint/onnx_model.h"
 #include "compress/folder_scores.h"
 #include "compress/prune.h"
@@ -10,6 +12,8 @@
 #include "runs/golden_t5.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/largest_difference.h"
 #include "support/oracle.h"
@@ -85,10 +89,42 @@ TEST_P(OnnxCodes, OfModelsThatWereCutOrAreSparse) {
   EXPECT_LT(apart("sparse"), 1e-5);
 }
 
+// As `smelt predict` of the same checkpoint.
+TEST(OnnxModel, HoldsTheMovingAveragesOfACheckpoint) {
+  const TempDir dir;
+  const std::string model = dir.file("run/model"), bias = "output_bias";
+  GoldenClassify("bert").write_folder(dir.file("hf"));
+  const Converted plain =
+      convert_checkpoint({.from = dir.file("hf"), .to = model, .form = ModelForm::smelt});
+  Checkpoint checkpoint = load_checkpoint(model, plain.step);
+  const Shape shape = checkpoint.tensors.at(bias).shape;
+  const std::vector<float> mean(static_cast<std::size_t>(shape.elements()), 0.5F);
+  const TensorView average{shape, std::as_bytes(std::span(mean))};
+  checkpoint.tensors.emplace("ema/" + bias, average);
+  save_checkpoint(model, plain.step + 1, checkpoint.tensors, checkpoint.state);
+  checkpoint.tensors.at(bias) = average;
+  save_checkpoint(dir.file("averaged"), 1, checkpoint.tensors, checkpoint.state);
+  const CapturedLog log;
+  for (const std::string& from : {std::string("run/model"), std::string("averaged")})
+    write_onnx_model(dir.file(from), dir.file(path_name(from) + ".onnx"));
+  EXPECT_EQ(read_file(dir.file("model.onnx")), read_file(dir.file("averaged.onnx")));
+  EXPECT_THAT(log.text(), HasSubstr("the moving averages of the weights are taken"));
+}
+
+TEST(OnnxModel, SaysThatFourBitsBecomeFloats) {
+  const TempDir dir;
+  GoldenClassify("bert").write_folder(dir.file("hf"));
+  quantize_weights(
+      {.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightCodes::int4, .group = 8});
+  const CapturedLog log;
+  write_onnx_model(dir.file("int4"), dir.file("a.onnx"));
+  EXPECT_THAT(log.text(), HasSubstr("weights in four bits are written to the ONNX file as floats"));
+}
+
 TEST(OnnxModel, IsOfFineTunedEncoders) {
   const TempDir dir;
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("a.onnx"), " --dtype bf16"),
-                 HasSubstr("--dtype with an ONNX file, which holds a model's weights as they are"));
+                 HasSubstr("--dtype: cannot be used with an ONNX file, which holds the moving"));
   const auto refusal = [&](const char* to) {
     return error_of<UsageError>([&] { write_onnx_model(dir.file("hf"), dir.file(to)); });
   };

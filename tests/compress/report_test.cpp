@@ -196,7 +196,7 @@ TEST_F(CompressReport, OfT5sIsOfTheirAnswers) {
   t5.latency = {.batches = {2}, .lengths = {6}, .rounds = 2};
   const Report report = compress_report(t5);
   EXPECT_EQ(report["kind"], "t5");
-  EXPECT_EQ(report["metrics"], Report::array({"exact-match"}));
+  EXPECT_EQ(report["metrics"], Report::array({"accuracy"}));
   const Report& one = report["models"][0]["latency"][0];
   EXPECT_NEAR(one["tokens_per_second"].get<double>() * one["p50_ms"].get<double>() / 1e3, 6, 1e-6);
 }
@@ -232,6 +232,7 @@ TEST(CompressScores, OfWordsAreOverTheWords) {
       Report::parse(R"({"words": ["x", "y"], "label": ["N", "V"], "prediction": ["N", "N"]})"),
       Report::parse(R"({"words": ["z"], "label": ["N"], "prediction": [null]})")};
   EXPECT_DOUBLE_EQ(score_of(rows, "accuracy"), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(score_of(rows, "recall:N"), 0.5);
   EXPECT_EQ(rows_in_both(rows, {rows[1], rows[1]}), 2);
 }
 

@@ -312,6 +312,23 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
               HasSubstr("train.sparsity with train.patience: scores fall"));
 }
 
+// transformers refuses a folder whose quantization_config has no method; with one it may leave
+// matrices at random values. compressed-tensors itself wrote its own method.
+TEST_F(Sparsify, NamesNoMethodAndReadsAFolderThatDoes) {
+  sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
+  Json config = Json::parse(read_file(dir_.file("sparse/config.json")));
+  EXPECT_FALSE(config["quantization_config"].contains("quant_method"));
+  const auto kernel = [&] {
+    return open_stored_model(dir_.file("sparse"), "test")
+        .tensors.at("bert/encoder/layer_0/output/dense/kernel")
+        .read();
+  };
+  const auto own = kernel();
+  config["quantization_config"]["quant_method"] = "compressed-tensors";
+  write_file(dir_.file("sparse/config.json"), config.dump());
+  EXPECT_EQ(kernel(), own);
+}
+
 // What another program may have written.
 TEST_F(Sparsify, RefusesBitsThatDoNotFit) {
   sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});

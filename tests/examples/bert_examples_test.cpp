@@ -56,6 +56,29 @@ std::string logged_examples(const std::string& log) {
   return out.substr(0, out.rfind("Wrote "));
 }
 
+TEST(BertExamples, WarnIfEveryNextSentenceIsRandom) {
+  const TempDir dir;
+  write_file(dir.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\ntwo\n");
+  BertExamplesJob job;
+  job.vocab = dir.file("vocab.txt");
+  job.order = ExampleOrder::original;
+  job.pairs.seq_length = 8;
+  job.pairs.max_predictions = 2;
+  job.text.input = dir.file("text.txt");
+  job.output = dir.file("out.tfrecord");
+  const auto logged = [&](const char* text) {
+    write_file(dir.file("text.txt"), text);
+    const CapturedLog log;
+    build_bert_examples(job);
+    return log.text();
+  };
+  EXPECT_THAT(
+      logged("one two\n\ntwo one\n"),
+      HasSubstr("none of the 2 documents has more than one sentence: every next sentence is"));
+  EXPECT_THAT(logged("one two\ntwo one\n\ntwo one\n"),
+              testing::Not(HasSubstr("every next sentence is random")));
+}
+
 TEST(BertExamples, AreTheBytesOfTheOriginalProgram) {
   const auto items = Json::parse(read_file(golden("hashes.json")));
   ASSERT_GE(items.size(), 20u);

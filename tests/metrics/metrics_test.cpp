@@ -36,6 +36,21 @@ TEST(Squad, AQuestionWithoutAnswerWantsNone) {
   EXPECT_EQ(squad_score("", Texts{"Paris"}).f1, 0);
 }
 
+// Resampled are sentences, with all their words.
+TEST(WordLabels, AreScoredOverTheWordsOfTheChosenExamples) {
+  const JsonValues said{Json{"N", "N", "N"}, Json{"V"}, Json{"N", nullptr}},
+      is{Json{"N", "N", "V"}, Json{"V"}, Json{"N", "N"}};
+  const ScoreOf accuracy = metric_of_words("accuracy", said, is);
+  EXPECT_DOUBLE_EQ(accuracy(std::vector<std::size_t>{0, 1, 2}), 4.0 / 6);
+  EXPECT_DOUBLE_EQ(accuracy(std::vector<std::size_t>{0}), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(accuracy(std::vector<std::size_t>{1, 2, 2}), 3.0 / 5);
+  const JsonValues entities{Json{"B-X", "O"}};
+  EXPECT_EQ(score_of_all(metric_of_words("entity-f1", entities, entities), 1), 1);
+  EXPECT_THAT(
+      error_of<UsageError>([&] { metric_of_words("accuracy", said, {"N", "N", "N"}); }),
+      testing::HasSubstr("example 1: the reference is \"N\", not a list of labels of words"));
+}
+
 // 75 of 100 right: the normal interval is 0.75 ± 0.085.
 TEST(Bootstrap, AnIntervalHoldsTheScoreAndIsTheSameForASeed) {
   const ScoreOf right = [](std::span<const std::size_t> examples) {

@@ -176,7 +176,7 @@ TEST_F(StoredAnswersTest, WhatIsNotKnownIsSaid) {
   remove_file(dir_.file("tf/electra_config.json"));
   EXPECT_THAT(
       refusal([&] { open("tf"); }),
-      HasSubstr("tf/model.ckpt-5: the model's sizes are not known\n  hint: put its bert_c"));
+      HasSubstr("tf/model.ckpt-5: the model's sizes are not known: there is no bert_config.json "));
   remove_file(dir_.file("tf/vocab.txt"));
   EXPECT_THAT(refusal([&] { open("tf"); }),
               HasSubstr("its vocabulary is not beside it\n  hint: give --vocab"));

@@ -156,6 +156,23 @@ TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
   EXPECT_EQ(run_trials(job({"model.problem=regression"})).metric, "pearson");
 }
 
+TEST_F(TrialsTest, TagsOfWordsThatAreNoEntitiesAreComparedByAccuracy) {
+  std::string rows = "text\tlabel\n";
+  for (int i = 0; i < 22; ++i)
+    rows +=
+        i % 2 == 0 ? str("cat w", 8 + i, "\tSCONJ VERB\n") : str("dog w", 8 + i, "\tCCONJ VERB\n");
+  write_file(dir_.file("tags.tsv"), rows);
+  auto tags = job({"model.problem=token_labels", "data.train=" + dir_.file("tags.tsv")});
+  tags.metric = "auc-macro";
+  EXPECT_THAT(refusal(tags), HasSubstr("--metric: auc-macro does not fit"));
+  tags.metric = "";
+  const TrialsSummary usual = run_trials(tags);
+  EXPECT_EQ(usual.metric, "accuracy");
+  EXPECT_EQ(usual.examples, 6);
+  tags.metric = "f1:VERB";
+  EXPECT_GE(run_trials(tags).trials[0].mean.value, 0);
+}
+
 TEST_F(TrialsTest, SettingsThatDoNotFitAreRefusedBeforeAnythingRuns) {
   const auto refused = [&](const std::string& grid, const std::string& against = "") {
     auto wrong = job();

@@ -67,6 +67,10 @@ TEST_F(Predictions, OfEachKindHaveTheirOwnMetrics) {
               ElementsAre("accuracy", "f1-micro", "f1-macro"));
   EXPECT_THAT(metrics(*figures("{\"label\": [\"B-X\"], \"prediction\": [\"O\"], \"words\": []}\n")),
               ElementsAre("entity-f1", "entity-precision", "entity-recall"));
+  EXPECT_THAT(metrics(*figures("{\"label\": [\"N\"], \"prediction\": [null], \"words\": []}\n")),
+              ElementsAre("accuracy", "f1-macro"));
+  EXPECT_THAT(metrics(*figures("{\"label\": \"+\", \"prediction\": \"-\"}\n")),
+              ElementsAre("accuracy", "squad-f1", "rougeL"));
   const auto answers = figures(
       R"({"question": "q", "context": "c d", "label": ["d"], "prediction": "c", "probability": 0.5})"
       "\n");

@@ -1,0 +1,296 @@
+"""Reads what smelt writes with the readers that are installed, and holds them to smelt's own answers.
+
+python tools/newest_readers.py SMELT
+
+scripts/test --newest runs it in an environment of the newest versions. It makes tiny models with transformers, converts and
+compresses them with SMELT (build/check/smelt), loads each folder or file with the program that it is for, and compares
+probabilities, tokens and answers with `smelt predict`, `smelt tokenize` and `smelt generate`. Prints a line for each check;
+exits 1 if one fails. A folder that a reader cannot read must be refused by it: one that loads with other weights fails.
+"""
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy as np
+import onnxruntime
+import sentencepiece
+import tokenizers
+import torch
+import transformers
+
+PACKAGES = ("transformers", "torch", "tokenizers", "compressed-tensors", "onnxruntime", "sentencepiece", "huggingface_hub",
+            "google-cloud-tpu", "safetensors")
+WORDS = [a + b for a in "bcdfghlmnprst" for b in ("an", "el", "ip", "or", "un")]
+TEXTS = [" ".join(WORDS[(7 * i + 3 * j) % len(WORDS)] for j in range(3 + i % 9)) for i in range(19)]
+SIZES = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, max_position_embeddings=64,
+             hidden_act="gelu_new", initializer_range=0.3)
+NAMES = ["bad", "fair", "good"]
+
+
+class Checks:
+    def __init__(self, smelt, folder):
+        self.smelt_path, self.folder, self.failed = smelt, folder, 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def smelt(self, *arguments, status=0):
+        done = subprocess.run([self.smelt_path, *arguments], capture_output=True, text=True)
+        if done.returncode != status:
+            raise AssertionError(f"smelt {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def check(self, name, run):
+        try:
+            print(f"ok      {name}: {run()}", flush=True)
+        except Exception as error:
+            self.failed += 1
+            print(f"FAILED  {name}: {type(error).__name__}: {error}", flush=True)
+            if os.environ.get("VERBOSE"):
+                traceback.print_exc()
+
+
+def softmax(logits):
+    shifted = np.exp(logits - logits.max(-1, keepdims=True))
+    return shifted / shifted.sum(-1, keepdims=True)
+
+
+def wordpieces():
+    return ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz", *WORDS]
+
+
+def make_classifier(checks, kind):
+    folder = checks.path(kind)
+    names = {"id2label": dict(enumerate(NAMES)), "label2id": {name: i for i, name in enumerate(NAMES)}}
+    torch.manual_seed(7)
+    if kind == "bert":
+        config = transformers.BertConfig(vocab_size=len(wordpieces()), **SIZES, **names)
+        model = transformers.BertForSequenceClassification(config)
+    else:
+        sizes = SIZES | {"hidden_act": "gelu"}
+        config = transformers.ElectraConfig(vocab_size=len(wordpieces()), embedding_size=32, **sizes, **names)
+        model = transformers.ElectraForSequenceClassification(config)
+    model.save_pretrained(folder)
+    with open(os.path.join(folder, "vocab.txt"), "w") as out:
+        out.write("\n".join(wordpieces()) + "\n")
+    with open(os.path.join(folder, "tokenizer_config.json"), "w") as out:
+        json.dump({"do_lower_case": True, "tokenizer_class": "BertTokenizer"}, out)
+    with open(checks.path("rows.tsv"), "w") as out:
+        out.write("text\tlabel\n" + "".join(f"{text}\t{NAMES[i % 3]}\n" for i, text in enumerate(TEXTS)))
+    return folder
+
+
+def predicted(checks, folder):
+    flags = [flag for text in TEXTS for flag in ("--text", text)]
+    rows = [json.loads(line) for line in checks.smelt("predict", folder, "--json", *flags).splitlines()]
+    return np.array([[row["probabilities"][name] for name in NAMES] for row in rows])
+
+
+def by_transformers(folder):
+    """Of each text the probabilities. Weights that the folder lacks, or that are not used, are an error."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model, info = transformers.AutoModelForSequenceClassification.from_pretrained(folder, output_loading_info=True)
+    wrong = {key: sorted(names) for key, names in info.items() if names and key != "error_msgs"}
+    if wrong:
+        raise AssertionError(f"not all weights are the folder's: {str(wrong)[:300]}")
+    model.eval()
+    out = []
+    with torch.no_grad():
+        for text in TEXTS:
+            out.append(model(**tokenizer(text, return_tensors="pt")).logits[0].numpy())
+    return softmax(np.array(out, np.float64))
+
+
+def by_onnxruntime(path, folder):
+    tokenizer = tokenizers.Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    out = []
+    for text in TEXTS:
+        ids = np.array([tokenizer.encode(text).ids], np.int64)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        out.append(session.run(None, inputs)[0][0])
+    return softmax(np.array(out, np.float64))
+
+
+def expect_near(got, wanted, most):
+    apart = float(np.abs(got - wanted).max())
+    if not apart <= most:
+        raise AssertionError(f"probabilities are up to {apart:.2g} apart, allowed {most}")
+    return f"{apart:.1g} apart"
+
+
+def refused(load):
+    try:
+        load()
+    except (ValueError, OSError, RuntimeError) as error:
+        return f"refused: {str(error).splitlines()[0][:100]}"
+    raise AssertionError("it loads, though its weights cannot be read")
+
+
+def compressed_forms(checks):
+    rows = checks.path("rows.tsv")
+    return {"int8": ["quantize"],
+            "int8 --embeddings": ["quantize", "--embeddings"],
+            "int8 --activations dynamic": ["quantize", "--activations", "dynamic"],
+            "int8 --activations static": ["quantize", "--activations", "static", "--calibrate", rows],
+            "int4": ["quantize", "--weights", "int4", "--group", "32"],
+            "prune --layers": ["prune", "--layers", "1"],
+            "prune --ffn": ["prune", "--ffn", "0.5", "--input", rows]}
+
+
+def check_classifier(checks, kind):
+    made = make_classifier(checks, kind)
+    checks.smelt("convert", made, checks.path(kind + "-run"), "--to", "smelt", "--vocab", os.path.join(made, "vocab.txt"))
+    folder = checks.path(kind + "-hf")
+    checks.smelt("convert", checks.path(kind + "-run"), folder, "--to", "hf")
+    own = predicted(checks, folder)
+    checks.check(f"{kind}: transformers reads a folder of convert", lambda: expect_near(by_transformers(folder), own, 1e-5))
+
+    def tokens():
+        ids = [checks.smelt("tokenize", "--vocab", os.path.join(folder, "vocab.txt"), "--ids", "--text", t) for t in TEXTS]
+        fast = tokenizers.Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
+        for text, line in zip(TEXTS, ids):
+            if [int(i) for i in line.split()] != fast.encode(text, add_special_tokens=False).ids:
+                raise AssertionError(f"{text!r}: smelt has {line}, tokenizers {fast.encode(text).ids}")
+        return f"{len(TEXTS)} texts"
+
+    checks.check(f"{kind}: tokenizers reads tokenizer.json", tokens)
+
+    def onnx(source, name, most):
+        path = checks.path(name + ".onnx")
+        checks.smelt("convert", source, path)
+        return expect_near(by_onnxruntime(path, folder), predicted(checks, source), most)
+
+    checks.check(f"{kind}: onnxruntime reads a file of convert", lambda: onnx(folder, kind, 1e-5))
+    for number, (name, arguments) in enumerate(compressed_forms(checks).items()):
+        made = checks.path(f"{kind}-{number}")
+
+        def compress(arguments=arguments, made=made):
+            checks.smelt("compress", arguments[0], folder, "--out", made, *arguments[1:])
+            apart = expect_near(by_transformers(made), predicted(checks, made), 2e-3)
+            other = float(np.abs(predicted(checks, made) - own).max())
+            return f"{apart}; {other:.1g} from the model's"
+
+        checks.check(f"{kind}: transformers reads {name}", compress)
+        if name.startswith("int8"):
+            checks.check(f"{kind}: onnxruntime reads {name}", lambda: onnx(made, f"{kind}-{number}", 2e-3))
+
+    def sparse():
+        made = checks.path(kind + "-sparse")
+        checks.smelt("compress", "prune", folder, "--out", made, "--method", "magnitude", "--sparsity", "0.5")
+        return refused(lambda: by_transformers(made))
+
+    def cut():
+        made = checks.path(kind + "-heads")
+        checks.smelt("compress", "prune", folder, "--out", made, "--heads", "0.5", "--input", checks.path("rows.tsv"))
+        return refused(lambda: by_transformers(made))
+
+    checks.check(f"{kind}: transformers refuses prune --sparsity", sparse)
+    checks.check(f"{kind}: transformers refuses prune --heads", cut)
+
+
+def make_t5(checks):
+    folder = checks.path("t5")
+    os.makedirs(folder)
+    with open(checks.path("text.txt"), "w") as out:
+        out.write("\n".join(TEXTS * 4) + "\n")
+    sentencepiece.SentencePieceTrainer.train(
+        input=checks.path("text.txt"), model_prefix=os.path.join(folder, "spiece"), vocab_size=60, pad_id=0, eos_id=1,
+        unk_id=2, bos_id=-1, hard_vocab_limit=False, minloglevel=2)
+    os.remove(os.path.join(folder, "spiece.vocab"))
+    torch.manual_seed(7)
+    config = transformers.T5Config(vocab_size=192, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4,
+                                   feed_forward_proj="gated-gelu", tie_word_embeddings=False, decoder_start_token_id=0,
+                                   initializer_factor=1.5)
+    transformers.T5ForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+def t5_answers(folder):
+    pieces = sentencepiece.SentencePieceProcessor(os.path.join(folder, "spiece.model"))
+    model, info = transformers.T5ForConditionalGeneration.from_pretrained(folder, output_loading_info=True)
+    missing = [name for name in info["missing_keys"] if not name.endswith("embed_tokens.weight")]
+    if missing or info["unexpected_keys"]:
+        raise AssertionError(f"missing {missing}, unexpected {info['unexpected_keys']}")
+    model.eval()
+    out = []
+    for text in TEXTS:
+        ids = torch.tensor([pieces.encode(text) + [1]])
+        with torch.no_grad():
+            said = model.generate(ids, max_new_tokens=8, do_sample=False)[0].tolist()
+        said = [i for i in said[1:] if i < pieces.get_piece_size()]
+        out.append(pieces.decode(said[: said.index(1)] if 1 in said else said))
+    return out
+
+
+def check_t5(checks):
+    made = make_t5(checks)
+    checks.smelt("convert", made, checks.path("t5-run"), "--to", "smelt")
+    folder = checks.path("t5-hf")
+    checks.smelt("convert", checks.path("t5-run"), folder, "--to", "hf")
+
+    def same_answers(of):
+        flags = [flag for text in TEXTS for flag in ("--text", text)]
+        own = checks.smelt("generate", of, "--max-length", "8", *flags).splitlines()
+        theirs = t5_answers(of)
+        strip = lambda text: " ".join(w for w in text.split() if not w.startswith("<extra_id_"))
+        same = sum(strip(a) == strip(b) for a, b in zip(own, theirs))
+        if len(own) != len(TEXTS) or same < len(TEXTS) - 1:  # two words may be as likely
+            raise AssertionError(f"{same} of {len(TEXTS)} answers are the same: {own[:3]} {theirs[:3]}")
+        return f"{same} of {len(TEXTS)} answers are the same"
+
+    def tokens():
+        pieces = sentencepiece.SentencePieceProcessor(os.path.join(folder, "spiece.model"))
+        for text in TEXTS:
+            line = checks.smelt("tokenize", "--model", os.path.join(folder, "spiece.model"), "--ids", "--text", text)
+            if [int(i) for i in line.split()] != pieces.encode(text):
+                raise AssertionError(f"{text!r}: smelt has {line}, sentencepiece {pieces.encode(text)}")
+        return f"{len(TEXTS)} texts"
+
+    checks.check("t5: sentencepiece reads spiece.model", tokens)
+    checks.check("t5: transformers reads a folder of convert", lambda: same_answers(folder))
+    for name, arguments in {"int8": [], "int8 --embeddings": ["--embeddings"],
+                            "int4": ["--weights", "int4", "--group", "32"]}.items():
+        def compress(name=name, arguments=arguments):
+            made = checks.path("t5-" + name.replace(" ", ""))
+            checks.smelt("compress", "quantize", folder, "--out", made, *arguments)
+            return same_answers(made)
+
+        checks.check(f"t5: transformers reads {name}", compress)
+
+
+def check_hub(checks):
+    """What huggingface_hub reads of a folder that is uploaded: names and types of its weights."""
+    import huggingface_hub
+    state = huggingface_hub.load_state_dict_from_file(os.path.join(checks.path("bert-hf"), "model.safetensors"))
+    config = json.load(open(os.path.join(checks.path("bert-hf"), "config.json")))
+    if "classifier.weight" not in state or tuple(state["classifier.weight"].shape) != (3, config["hidden_size"]):
+        raise AssertionError(f"tensors are {sorted(state)}")
+    return f"{len(state)} tensors"
+
+
+def main():
+    print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES), flush=True)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as folder:
+        checks = Checks(os.path.abspath(sys.argv[1]), folder)
+        for kind in ("bert", "electra"):
+            checks.check(f"{kind}: convert", lambda: check_classifier(checks, kind) or "done")
+        checks.check("t5: convert", lambda: check_t5(checks) or "done")
+        checks.check("huggingface_hub reads the weights", lambda: check_hub(checks))
+    print(f"{checks.failed} failed")
+    sys.exit(1 if checks.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
