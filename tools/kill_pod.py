@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""kill_pod.py --kills N [--processes P] [--devices K] [--most-seconds S] [--seed S] [--set FIELD=VALUE ...]
+"""kill_pod.py --kills N [--processes P] [--devices K] [--as cpu|tpu] [--most-seconds S] [--seed S] [--set FIELD=VALUE ...]
 
 Shows that a pod of which one process is killed with -9 ends everywhere within seconds and by that process's name, and
 that the same command, started again, ends in the bits of one process that nobody disturbs. A small recipe is run by one
 process, and by P processes of K devices each on the stand-in of the tests (tools/pod); then runs of it lose a process,
 N times, at random instants of their time. What is counted by is what the dead one was doing, as the others tell it. A
-run that ends before its kill, and the last one, must have left the same bytes in its last checkpoint.
+run that ends before its kill, and the last one, must have left the same bytes: every file of the model's folder
+(checkpoints, best/, save/, results of the evaluation) and the exported folder. --as tpu: the processes take the
+stand-in for a TPU and split the model, with layers in a scan; their bytes are compared with those of the pod's own
+undisturbed run, as one process trains in another form.
 """
 import argparse
 import collections
-import filecmp
+import hashlib
 import importlib.machinery
 import importlib.util
 import os
@@ -27,14 +30,16 @@ CONNECT = 10  # seconds for all to come, who may be killed before that
 LOST = 76
 STEPS = 240
 SILENCE = 6  # a process says what it does eight times meanwhile
+NOT_COMPARED = ("text/", "data/", ".stages/", "recipe.yaml", "model/train/", "model/metrics.jsonl")
 RECIPE = """
 text: {input: %s/tests/golden/pretraining/english.txt, heldout: 0.2}
 vocab: {size: 200}
 data: {seq_length: 32, max_predictions: 5, dupe_factor: 20}
 model: {hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 32,
         max_position_embeddings: 32, type_vocab_size: 2}
-train: {device: cpu, batch_size: 16, steps: %d, learning_rate: 1e-3, warmup_steps: 20, save_every: 10, keep: 3}
-eval: {batch_size: 16, every: 60}
+train: {batch_size: 16, steps: %d, learning_rate: 1e-3, warmup_steps: 20, save_every: 10, keep: 3, keep_every: 80,
+        keep_best: masked_lm_loss, patience: 6, ema_decay: 0.9}
+eval: {batch_size: 16, every: 6, best: true}
 """ % (ROOT, STEPS)
 
 
@@ -56,7 +61,7 @@ class Run:
 
     def start(self, process, command):
         more = {"POD_SOCKET": self.pod.socket, "POD_PROCESS": str(process), "POD_SIZE": str(self.pod.size),
-                "SMELT_CPU_PLUGIN": self.pod.shim, "SMELT_POD_CONNECT": str(CONNECT),
+                f"SMELT_{self.pod.platform.upper()}_PLUGIN": self.pod.shim, "SMELT_POD_CONNECT": str(CONNECT),
                 "SMELT_POD_SILENCE": str(SILENCE)}
         words = [*command, "--processes", str(self.pod.size), "--process", str(process), "--hub", self.hub]
         return subprocess.Popen(words, env={**os.environ, **more}, stdin=subprocess.DEVNULL, stdout=self.logs[process],
@@ -94,6 +99,8 @@ class Run:
 class Pod:
     def __init__(self, arguments, work):
         self.arguments, self.work, self.size = arguments, work, arguments.processes
+        self.platform = arguments.platform
+        self.want = None  # the files that a run must leave
         self.tool = tools_pod()
         self.build = self.tool.built()
         self.smelt = os.path.join(self.build, "smelt")
@@ -103,11 +110,15 @@ class Pod:
         with open(work + "/r.yaml", "w") as file:
             file.write(RECIPE)
         self.server = self.tool.start_server(
-            self.build, self.socket, argparse.Namespace(processes=self.size, devices=arguments.devices, platform="cpu"))
+            self.build, self.socket, argparse.Namespace(processes=self.size, devices=arguments.devices,
+                                                          platform=self.platform))
 
     def command(self, out):
         devices = self.size * self.arguments.devices
-        words = [self.smelt, "run", self.work + "/r.yaml", "--set", f"out={out}", "--set", f"train.devices={devices}"]
+        words = [self.smelt, "run", self.work + "/r.yaml", "--set", f"out={out}", "--set", f"train.devices={devices}",
+                 "--set", f"train.device={self.platform}"]
+        if self.platform == "tpu":
+            words += ["--set", f"train.mesh=fsdp={devices}", "--set", "train.layers=scan"]
         for setting in self.arguments.set:
             words += ["--set", setting]
         return words
@@ -132,14 +143,23 @@ class Pod:
         return seconds, resumed
 
     def check_end(self):
-        place = f"model/checkpoint-{STEPS}"
-        names = sorted(os.listdir(f"{self.alone}/{place}"))
-        if sorted(os.listdir(f"{self.out}/{place}")) != names:
-            sys.exit(f"{self.out}/{place}: other files than one process has left")
-        for name in names:
-            if not filecmp.cmp(f"{self.alone}/{place}/{name}", f"{self.out}/{place}/{name}", shallow=False):
-                sys.exit(f"{self.out}/{place}/{name}: other bytes than one process has left")
+        found = files_of(self.out)
+        if self.want is None:
+            self.want = files_of(self.alone) if self.platform == "cpu" else found
+        if other := sorted(name for name in {*found, *self.want} if found.get(name) != self.want.get(name)):
+            sys.exit(f"{self.out}: other bytes than an undisturbed run's in {', '.join(other)}")
         shutil.rmtree(self.out if random.random() < 0.5 else self.out + "/model")
+
+
+def files_of(out):
+    """Checksums of what a run leaves, by name, but of what it makes before it trains and of what says when it ran."""
+    found = {}
+    for folder, _, names in os.walk(out):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, out)] = hashlib.sha256(file.read()).hexdigest()
+    return {name: content for name, content in found.items() if not name.startswith(NOT_COMPARED)}
 
 
 def where_it_was(run, victim):
@@ -192,6 +212,7 @@ def main():
     parser.add_argument("--kills", type=int, required=True)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--devices", type=int, default=1, help="of each process")
+    parser.add_argument("--as", choices=["cpu", "tpu"], default="cpu", dest="platform")
     parser.add_argument("--most-seconds", type=float, default=10, help="until all others have ended")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--set", action="append", default=[])
@@ -201,7 +222,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         pod = Pod(arguments, work)
         try:
-            pod.by_one_process()
+            if arguments.platform == "cpu":
+                pod.by_one_process()
             pod.whole()  # keeps the compiled programs
             seconds, _ = pod.whole()
             killed = resumed = ended = 0
@@ -217,7 +239,7 @@ def main():
     for where in sorted(tally):
         print(f"  killed at {where}: {len(tally[where])} times, the others had ended after {max(tally[where]):.2f} s")
     print(f"{arguments.processes} processes of {arguments.devices}: {killed} were killed, {resumed + had_resumed} runs had "
-          f"resumed, {ended + 1} came to their end, with the bytes of one process (a run takes {seconds:.1f} s)")
+          f"resumed, {ended + 1} came to their end, with the bytes of an undisturbed run (a run takes {seconds:.1f} s)")
 
 
 main()

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """kill_runs.py --smelt PROGRAM --kills N [--seed S] [--places one,eight,mesh,bucket] [RECIPE] [--set FIELD=VALUE ...]
 
-Shows that a training that is killed again and again ends as one that nobody disturbs. In each place (one device, eight
-devices, two that split the model, with layers in a scan, as on a TPU or a GPU; one device with everything in a bucket
-of an emulator, which needs the tests' Python) RECIPE, or a tiny one of its own, is trained once undisturbed; then runs of it are killed with -9, N times over all places, at random instants of
-their time or, every other time, while a checkpoint is being written. A run that ends before it is killed must have
-recorded the undisturbed run's losses of every step, to the last bit, and left the same bytes in its last checkpoint; so
-must each place's last run, which is left alone.
+Shows that a run that is killed again and again ends as one that nobody disturbs. In each place RECIPE, or a tiny one
+of its own, is run once undisturbed; then runs of it are killed with -9, N times over all places, at random instants of
+their time or, every other time, while a checkpoint is being written. A run that ends before it is killed must have left
+what the undisturbed run left, to the last bit, and so must each place's last run, which is not killed: the records of
+every step and evaluation, every file of the model's folder (checkpoints, best/, save/, results of the evaluation), the
+kept recipe and the exported folder.
+
+Places: one device; eight devices; mesh, two devices that split the model with layers in a scan, as on a TPU or a GPU;
+bucket, one device with everything in a bucket of an emulator, which needs the tests' Python. On one device with all
+options that keep state between steps: best (evaluations, the best checkpoint, patience, keep_every, moving averages,
+filled texts, histograms), rewind and skip (loss spikes), prune, distill, epochs; eight-best and mesh-rewind on several.
 """
 import argparse
 import contextlib
@@ -39,13 +44,31 @@ eval: {batch_size: 8}
 
 # What a place adds to the recipe. Two devices: a sum of two is the same in either order, of more it is not, and a mesh
 # that splits the model adds in order of arrival on a CPU.
+EIGHT = ["train.devices=8"]
+MESH = ["train.devices=2", "train.mesh=fsdp=2", "train.layers=scan", "train.save=products", "model.num_hidden_layers=2"]
+BEST = ["eval.every=5", "train.keep_best=masked_lm_loss", "eval.best=true", "train.patience=6", "train.keep_every=14",
+        "train.ema_decay=0.9"]
+SPIKES = ["train.spike_window=8", "train.spike_sigmas=2.5", "train.rewind_skip=3"]
+REWIND = [*BEST, *SPIKES, "train.spike_action=rewind"]
 SETTINGS = {
-    "eight": ["train.devices=8"],
-    "mesh": ["train.devices=2", "train.mesh=fsdp=2", "train.layers=scan", "train.save=products",
-             "model.num_hidden_layers=2"],
+    "eight": EIGHT,
+    "mesh": MESH,
+    "best": [*BEST, "train.micro_batches=2", "track.fill=the [MASK] of | a [MASK]", "track.histograms_every=9",
+             "track.gradients=true"],
+    "rewind": REWIND,
+    "skip": [*BEST, *SPIKES, "train.spike_action=skip"],
+    "prune": [*BEST, "train.sparsity=0.5", "train.prune_by=movement"],
+    "distill": [*BEST, "distill.ce=0.5"],
+    "epochs": ["train.epochs=2", "eval.every_epochs=0.25", "train.keep_best=masked_lm_loss", "train.patience=9"],
+    "eight-best": [*EIGHT, *BEST],
+    "mesh-rewind": [*MESH, *REWIND],
 }
 
-OF_TIME = {"time", "spent", "sequences_per_second", "tokens_per_second", "mfu", "input_share", "seconds_left"}
+# Of records: what depends on time, and the means over the steps since the check before, which may be of another start.
+OF_TIME = {"time", "spent", "sequences_per_second", "tokens_per_second", "mfu", "input_share", "seconds_left", "train"}
+KINDS = {"line", "check", "filled"}  # of records that a resumed run makes again, too
+# Of a run's folder: what it makes before it trains, and what says when it did something.
+NOT_COMPARED = ("text/", "data/", ".stages/", "model/train/", "model/metrics.jsonl")
 
 
 class Folder:
@@ -56,12 +79,14 @@ class Folder:
     def __init__(self, path):
         self.out = path
 
-    def members(self, step):
-        """Name and content of the files of a checkpoint."""
+    def files(self):
+        """Name and content of all files."""
         found = {}
-        for path in glob.glob(f"{self.out}/model/checkpoint-{step}/*"):
-            with open(path, "rb") as file:
-                found[os.path.basename(path)] = file.read()
+        for folder, _, names in os.walk(self.out):
+            for name in names:
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, self.out)] = file.read()
         return found
 
     def metrics(self):
@@ -73,10 +98,11 @@ class Folder:
 
     def unfinished(self):
         """Checkpoints that are being written, or were when a run was killed."""
-        return set(glob.glob(self.out + "/model/*.partial-*"))
+        return {*glob.glob(self.out + "/model/*.partial-*"), *glob.glob(self.out + "/model/*/*.partial-*")}
 
     def clear(self):
-        shutil.rmtree(self.out + "/model", ignore_errors=True)
+        for folder in ("model", "huggingface"):
+            shutil.rmtree(f"{self.out}/{folder}", ignore_errors=True)
 
 
 class Bucket:
@@ -97,9 +123,9 @@ class Bucket:
         items = json.loads(self.ask(f"/storage/v1/b/bucket/o?prefix={query}")).get("items", [])
         return [item["name"] for item in items]
 
-    def members(self, step):
-        quoted = {name: urllib.parse.quote(name, safe="") for name in self.names(f"model/checkpoint-{step}/")}
-        return {name.split("/")[-1]: self.ask(f"/download/storage/v1/b/bucket/o/{path}?alt=media")
+    def files(self):
+        quoted = {name: urllib.parse.quote(name, safe="") for name in self.names("")}
+        return {name[len(self.name) + 1:]: self.ask(f"/download/storage/v1/b/bucket/o/{path}?alt=media")
                 for name, path in quoted.items()}
 
     def metrics(self):
@@ -116,7 +142,7 @@ class Bucket:
         return {folder for folder, members in folders.items() if "COMMIT" not in members}
 
     def clear(self):
-        for name in self.names("model/"):
+        for name in [*self.names("model/"), *self.names("huggingface/")]:
             self.ask(f"/storage/v1/b/bucket/o/{urllib.parse.quote(name, safe='')}", "DELETE")
 
 
@@ -151,7 +177,7 @@ class Proof:
     def __init__(self, arguments, place, settings):
         self.arguments, self.place, self.settings = arguments, place, settings
         self.log = tempfile.TemporaryFile("w+")
-        self.losses = {}  # of the undisturbed run, by step
+        self.records = {}  # of the undisturbed run, by kind and step
 
     def start(self, command, *more):
         words = [self.arguments.smelt, command, self.arguments.recipe, "--set", f"out={self.place.out}",
@@ -172,52 +198,53 @@ class Proof:
             sys.exit(f"{command} in {self.place.out} ended with {status}:\n{self.said()}")
 
     def recorded(self):
-        """What the run has recorded of each step, without what time has to do with."""
-        lines = {}
+        """What the run has recorded of each step, by kind and step, without what time has to do with."""
+        records = {}
         for text in self.place.metrics().splitlines():
             try:
                 record = json.loads(text)
             except ValueError:  # the last one, cut short by a kill
                 continue
-            if record.get("kind") == "line":
-                lines[record["step"]] = {name: value for name, value in record.items() if name not in OF_TIME}
-        return lines
+            if record.get("kind") in KINDS:
+                records[record["kind"], record["step"]] = {name: value for name, value in record.items()
+                                                           if name not in OF_TIME}
+        return records
 
     def final(self):
-        members = self.place.members(self.last)
-        if "COMMIT" not in members:
-            sys.exit(f"{self.place.out}: no checkpoint of step {self.last}")
-        return {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+        return {name: hashlib.sha256(content).hexdigest() for name, content in self.place.files().items()
+                if not name.startswith(NOT_COMPARED)}
 
     def undisturbed(self):
         self.whole("run", "train.steps=1")  # makes text, vocabulary and data
         self.place.clear()
-        self.whole("pretrain")  # puts the program into the cache of compiled ones
+        self.whole("run")  # puts the program into the cache of compiled ones
         self.place.clear()
         start = time.monotonic()
-        self.whole("pretrain")
+        self.whole("run")
         self.seconds = time.monotonic() - start
-        self.losses = self.recorded()
-        self.last = max(self.losses)
+        self.rollbacks = "train: back to" in self.said()
+        self.records = self.recorded()
         self.want = self.final()
         self.place.clear()
 
-    def check_losses(self):
-        for step, record in self.recorded().items():
-            if record != self.losses[step]:
-                sys.exit(f"{self.place.out}: step {step} has\n  {record}\nundisturbed\n  {self.losses[step]}")
+    def check_records(self):
+        for key, record in self.recorded().items():
+            if record != self.records.get(key):
+                sys.exit(f"{self.place.out}: {key} has\n  {record}\nundisturbed\n  {self.records.get(key)}")
 
     def check_end(self):
-        if self.final() != self.want:
-            sys.exit(f"{self.place.out}: the last checkpoint has other bytes than the undisturbed run's")
-        if self.place.records_every_step and len(self.recorded()) != len(self.losses):
-            sys.exit(f"{self.place.out}: {len(self.recorded())} steps recorded, undisturbed {len(self.losses)}")
+        self.check_records()
+        found = self.final()
+        if other := sorted(name for name in {*found, *self.want} if found.get(name) != self.want.get(name)):
+            sys.exit(f"{self.place.out}: other bytes than the undisturbed run's in {', '.join(other)}")
+        if self.place.records_every_step and len(self.recorded()) != len(self.records):
+            sys.exit(f"{self.place.out}: {len(self.recorded())} records, undisturbed {len(self.records)}")
         self.place.clear()
 
     def kill_one(self, during_a_save):
         """Whether it was killed before its end; and whether it had resumed."""
         before = self.place.unfinished()
-        process = self.start("pretrain")
+        process = self.start("run")
         until = time.monotonic() + random.uniform(0.1, 1) * self.seconds
         while process.poll() is None and time.monotonic() < until:
             time.sleep(0.002)
@@ -228,7 +255,8 @@ class Proof:
         status = process.wait()
         if status not in (0, -signal.SIGKILL):
             sys.exit(f"{self.place.out}: ended with {status}:\n{self.said()}")
-        self.check_losses()
+        if not self.rollbacks:  # else records may be of steps that are rolled back later
+            self.check_records()
         if status == 0:
             self.check_end()
         return status != 0, "resuming from" in self.said()
@@ -242,12 +270,11 @@ def prove(proof, kills):
         killed += was_killed
         ended += not was_killed
         resumed += had_resumed
-    proof.whole("pretrain")
+    proof.whole("run")
     resumed += "resuming from" in proof.said()
-    proof.check_losses()
     proof.check_end()
     print(f"{proof.place.out}: killed {killed} times, {resumed} runs had resumed, {ended + 1} came to their end: "
-          f"losses of {len(proof.losses)} steps and the last checkpoint are the undisturbed run's", flush=True)
+          f"{len(proof.records)} records and {len(proof.want)} files are the undisturbed run's", flush=True)
 
 
 def main():
@@ -270,7 +297,11 @@ def main():
         for number, place in enumerate(places):
             kills = arguments.kills // len(places) + (number < arguments.kills % len(places))
             where = Bucket(emulator.endpoint, "run") if place == "bucket" else Folder(f"{work}/{place}")
-            prove(Proof(arguments, where, SETTINGS.get(place, [])), kills)
+            settings = SETTINGS.get(place, [])
+            if place == "distill":
+                Proof(arguments, Folder(f"{work}/teacher"), []).whole("run", "train.steps=9", "train.save_every=9")
+                settings = [*settings, f"distill.teacher={work}/teacher/model"]
+            prove(Proof(arguments, where, settings), kills)
 
 
 main()

@@ -26,9 +26,8 @@ struct SaveOptions {
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins after this much data
   CheckpointNames names = CheckpointNames::smelt;
   std::optional<std::int64_t> spare = {};  // a step that stays however old it is
-  bool alone = false;                      // removes those of all other steps, also of later ones
-  // Called before anything is removed and again right before the marker is written: throws, which
-  // ends the save, where the folder is no longer this process's.
+  // Called each time before something is removed and right before the marker is written. Throws,
+  // which ends the save, if the folder is no longer this process's.
   std::function<void()> require_held = [] {};
 };
 

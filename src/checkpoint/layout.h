@@ -32,6 +32,10 @@ std::optional<std::int64_t> step_of(std::string_view directory_name);
 // in the folder; on an object store there are none.
 void take_back_checkpoints(const std::string& model_dir);
 
+// Removes what killed saves and removals have left in the folder: unfinished checkpoints and their
+// parts. For the process that holds the folder's lock.
+void remove_remains(const std::string& model_dir);
+
 // "tensors-00000-of-00002.safetensors"
 std::string shard_name(std::size_t index, std::size_t count);
 

@@ -22,7 +22,9 @@ namespace {
 
 std::string member(const std::string& path, std::string_view name) {
   std::string file = join_path(path, name);
-  if (!exists(file)) throw_damaged(path, str(name, " is missing"));
+  const auto status = file_status(file);
+  if (!status) throw_damaged(path, str(name, " is missing"));
+  if (status->is_folder) throw_damaged(path, str(name, " is a folder, expected a file"));
   return file;
 }
 

@@ -157,11 +157,6 @@ bool is_remains(const std::string& model_dir, const std::string& name) {
   return suffix == kNew || place == "" || place == kNew || is_older_partial(suffix);
 }
 
-void remove_remains(const std::string& model_dir) {
-  for (const std::string& name : list_folder(model_dir))
-    if (is_remains(model_dir, name)) remove_tree(join_path(model_dir, name));
-}
-
 void replace(const std::string& path, const std::string& by) {
   const std::string aside = str(path, kReplaced);
   rename_directory(path, aside);
@@ -178,14 +173,18 @@ void remove_steps(const std::string& model_dir, std::span<const std::int64_t> st
 void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& options) {
   if (options.max_to_keep == 0) return;
   std::vector<std::int64_t> steps = checkpoint_steps(model_dir);
-  std::erase_if(steps,
-                [&](std::int64_t other) { return options.alone ? other == step : other > step; });
+  std::erase_if(steps, [&](std::int64_t other) { return other > step; });
   if (options.spare) std::erase(steps, *options.spare);
-  const std::size_t kept = options.alone ? 0 : static_cast<std::size_t>(options.max_to_keep);
+  const auto kept = static_cast<std::size_t>(options.max_to_keep);
   remove_steps(model_dir, std::span(steps).first(steps.size() - std::min(steps.size(), kept)));
 }
 
 }  // namespace
+
+void remove_remains(const std::string& model_dir) {
+  for (const std::string& name : list_folder(model_dir))
+    if (is_remains(model_dir, name)) remove_tree(join_path(model_dir, name));
+}
 
 void take_back_checkpoints(const std::string& model_dir) {
   if (is_remote(model_dir) || !is_folder(model_dir)) return;
@@ -224,6 +223,7 @@ void replace_on_store(const std::string& path, const std::string& other_path,
                       const SaveOptions& options, const WriteMembers& write) {
   remove_committed(other_path);  // beside it, of a save that was killed here
   write_directory(other_path, write);
+  options.require_held();
   remove_checkpoint(path);
   write_directory(path, members_of(other_path, options));
 }
@@ -244,8 +244,10 @@ void publish_checkpoint(const std::string& model_dir, std::int64_t step, const S
     replace_on_store(path, other_path, options, write);
   } else {
     write_directory(str(path, kNew), write);
+    options.require_held();
     replace(path, str(path, kNew));
   }
+  options.require_held();
   remove_committed(other_path);
   rotate(model_dir, step, options);
 }

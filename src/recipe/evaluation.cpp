@@ -68,9 +68,10 @@ std::int64_t evaluated_step(const Record& record) {
 }
 
 // By which a checkpoint is known from another of its step, which a run made that went back: the
-// content of its marker. Empty where it is gone.
-std::string mark_of(const std::string& model_dir, std::int64_t step) {
-  const std::string marker = join_path(committed_path(model_dir, step), kCommitFile);
+// content of its marker. Empty where it is gone. `model` is a folder of checkpoints, or one.
+std::string mark_of(const std::string& model, std::int64_t step) {
+  const std::string marker =
+      join_path(is_checkpoint_path(model) ? model : committed_path(model, step), kCommitFile);
   return exists(marker) ? std::string(trim(read_file(marker, kSmallFileBytes))) : std::string();
 }
 

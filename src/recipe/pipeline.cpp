@@ -171,7 +171,9 @@ RecipePaths::RecipePaths(const Recipe& r)
       model_dir(join_path(r.out, "model")),
       evaluation(join_path(r.out, "model/eval_results.txt")),
       hugging_face(join_path(r.out, "huggingface")),
-      trained(r.eval.best ? join_path(model_dir, "best") : model_dir) {
+      trained(!r.trained->empty() ? *r.trained
+              : r.eval.best       ? join_path(model_dir, "best")
+                                  : model_dir) {
   name_records(r);
   const bool test = r.eval.split == "test";
   if (test) evaluation = join_path(model_dir, "test_results.txt");

@@ -30,7 +30,7 @@ struct RecipePaths {
   std::string train_records, heldout_records;
   std::string test_records;  // empty: the data have no test
   std::string model_dir, evaluation, hugging_face;
-  std::string trained;      // where eval.best or the newest checkpoint is
+  std::string trained;      // Recipe::trained, or the folder whose newest checkpoint is used
   std::string scored;       // the records of eval.split; empty: there are none
   std::string predictions;  // what is said of each of them
 

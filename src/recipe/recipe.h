@@ -171,6 +171,9 @@ struct Recipe {
   DistillSection distill;
   // Filled in by check_program() (recipe/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
+  // Path of the checkpoint that training ended with, or of its best one with eval.best: what
+  // evaluation and export of this run use. Empty: the newest in the folder. Shared by all copies.
+  std::shared_ptr<std::string> trained = std::make_shared<std::string>();
   const ObjectiveType* type = nullptr;         // of model.type
   Json model, data;                            // every field
   std::map<std::string, Json> sections;        // all of them, as a stage records them

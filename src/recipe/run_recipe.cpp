@@ -55,6 +55,9 @@ class RecipeRun {
  public:
   RecipeRun(const Recipe& recipe, const Beginning& beginning, Evaluated evaluated)
       : recipe_(recipe), beginning_(beginning), evaluated_(std::move(evaluated)) {}
+  ~RecipeRun() { recipe_.trained->clear(); }
+  RecipeRun(const RecipeRun&) = delete;
+  RecipeRun& operator=(const RecipeRun&) = delete;
   void run();
 
  private:
@@ -63,7 +66,15 @@ class RecipeRun {
   void is_done(const Stage& stage);
   void make_shared(const std::string& name);
   Trained trained() {
-    return [this](const TrainSummary& summary) { stopped_ = summary.signalled; };
+    return [this](const TrainSummary& summary) {
+      stopped_ = summary.signalled;
+      keeps_recipe_ = !summary.is_beyond;
+      *recipe_.trained = trained_checkpoint(summary);
+    };
+  }
+  std::string trained_checkpoint(const TrainSummary& summary) const;
+  void require_folder() const {
+    if (lock_) lock_->require_held_now();
   }
 
   const Recipe& recipe_;
@@ -74,6 +85,7 @@ class RecipeRun {
   std::size_t at_ = 0;              // of the stages
   std::optional<Json> made_from_;   // of a shared stage under way
   bool stopped_ = false;            // training, by a signal
+  bool keeps_recipe_ = true;        // unless the model was trained to a later step than it says
   std::optional<FolderLock> lock_;  // another run's stages would replace what this one reads
 };
 
@@ -104,8 +116,16 @@ void RecipeRun::begin() {
   }
 }
 
+// Not the newest one, which another process may have written. Empty without a best one.
+std::string RecipeRun::trained_checkpoint(const TrainSummary& summary) const {
+  const std::string model_dir = RecipePaths(recipe_).model_dir;
+  if (!recipe_.eval.best) return committed_path(model_dir, summary.last_step);
+  if (!summary.best_step) return {};
+  return committed_path(join_path(model_dir, "best"), *summary.best_step);
+}
+
 void RecipeRun::is_done(const Stage& stage) {
-  if (stage.name == "train") keep_recipe(recipe_);
+  if (stage.name == "train" && keeps_recipe_) keep_recipe(recipe_);
   if (std::exchange(stopped_, false) && &stage != &stages_.back())
     throw Stopped("run: stopped by a signal once the model was trained and saved",
                   str("`smelt run ", recipe_.out, "` goes on with what follows"));
@@ -113,6 +133,7 @@ void RecipeRun::is_done(const Stage& stage) {
 
 // Makes what comes before it. Empty: none is left.
 std::string RecipeRun::next_shared() {
+  require_folder();
   if (made_from_) {
     end_stage(recipe_.out, stages_[at_], *std::exchange(made_from_, std::nullopt));
     is_done(stages_[at_++]);
@@ -120,6 +141,7 @@ std::string RecipeRun::next_shared() {
   for (; at_ < stages_.size(); ++at_) {
     const Stage& stage = stages_[at_];
     all_.doing(str("the stage ", stage.name));
+    require_folder();
     if (!stage.is_shared)
       run_stage(recipe_.out, stage);
     else if ((made_from_ = begin_stage(recipe_.out, stage)))

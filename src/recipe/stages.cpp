@@ -1,4 +1,5 @@
 // The order of a recipe's stages, and what each depends on.
+#include <algorithm>
 #include <map>
 #include <span>
 #include <utility>
@@ -50,6 +51,14 @@ StagePaths model_at(const std::string& model_dir) {
   return [model_dir]() -> std::vector<std::string> {
     const auto step = latest_checkpoint(model_dir);
     return {step ? committed_path(model_dir, *step) : model_dir};
+  };
+}
+
+// The checkpoint that what follows training is made from.
+StagePaths trained_model(const Recipe& r) {
+  return [r]() -> std::vector<std::string> {
+    const std::string trained = RecipePaths(r).trained;
+    return is_checkpoint_path(trained) ? std::vector{trained} : model_at(trained)();
   };
 }
 
@@ -198,15 +207,14 @@ Stage evaluation_stage(const Recipe& r, const Json& training, const Evaluated& e
   const RecipePaths p(r);
   std::vector<std::string> outputs{p.evaluation};
   if (r.type->write_predictions) outputs.push_back(p.predictions);
-  return {
-      .name = "eval",
-      .settings = with(training, "eval", r.sections.at("eval")),
-      .inputs = all_of({records_at(p.train_records), records_at(p.scored), model_at(p.trained)}),
-      .outputs = always(outputs),
-      .make = [r, evaluated] {
-        const Evaluation evaluation = evaluate_model(r);
-        if (evaluated) evaluated(evaluation);
-      }};
+  return {.name = "eval",
+          .settings = with(training, "eval", r.sections.at("eval")),
+          .inputs = all_of({records_at(p.train_records), records_at(p.scored), trained_model(r)}),
+          .outputs = always(outputs),
+          .make = [r, evaluated] {
+            const Evaluation evaluation = evaluate_model(r);
+            if (evaluated) evaluated(evaluation);
+          }};
 }
 
 Stage export_stage(const Recipe& r, const Json& training) {
@@ -217,7 +225,7 @@ Stage export_stage(const Recipe& r, const Json& training) {
       .inputs = all_of(
           {records_at(p.train_records),
            always(r.type->has_vocabulary() ? std::vector{p.vocab} : std::vector<std::string>()),
-           model_at(p.trained)}),
+           trained_model(r)}),
       .outputs = always({p.hugging_face}),
       .make = [r, p] {
         replace_keeping_others(p.hugging_face, [&] { export_model(r, p.hugging_face); });

@@ -41,6 +41,22 @@ void write_owner(const Descriptor& file, const std::string& path) {
     throw_errno("write", path, errno);
 }
 
+// Whether `path` names the open file, which it does not once that is removed, replaced or moved.
+// nullopt if the file system does not answer.
+std::optional<bool> is_named(const Descriptor& file, const std::string& path) {
+  struct stat held{}, named{};
+  if (::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0)
+    return held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+  if (errno == ENOENT || errno == ENOTDIR || errno == ESTALE) return false;
+  return std::nullopt;
+}
+
+// Removes the file of a lock that is held. Another process's file of the same name stays.
+void remove_lock(const Descriptor& file, const std::string& path) {
+  if (is_named(file, path).value_or(false))
+    ::unlink(path.c_str());  // before it is closed: nobody takes a lock that is being removed
+}
+
 }  // namespace
 
 Locked lock_file(const Descriptor& file, const std::string& path) {
@@ -48,17 +64,17 @@ Locked lock_file(const Descriptor& file, const std::string& path) {
     if (errno == EWOULDBLOCK) return Locked::by_another;
     throw_errno("lock", path, errno);
   }
-  struct stat held{}, named{};
-  const bool same = ::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
-                    held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-  return same ? Locked::held : Locked::gone;
+  return is_named(file, path).value_or(false) ? Locked::held : Locked::gone;
 }
 
-Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what) {
+Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what,
+                    bool* has_locks) {
+  if (has_locks != nullptr) *has_locks = true;
   try {
     return lock_file(file, path);
   } catch (const SystemError& error) {
     log_warning("{}: nothing keeps a second process out of this {}", error.what(), what);
+    if (has_locks != nullptr) *has_locks = false;
     return Locked::held;
   }
 }
@@ -79,7 +95,9 @@ std::optional<std::string> folder_worker(const std::string& folder) {
 }
 
 FolderLock::FolderLock(std::string folder, const std::string& where, LockTimes times)
-    : folder_(std::move(folder)), path_(join_path(folder_, kLockName)) {
+    : folder_(std::move(folder)),
+      path_(join_path(folder_, kLockName)),
+      where_(str(where, ": ", folder_)) {
   if (is_remote(folder_))
     remote_ = std::make_unique<RemoteLock>(folder_, where, times);
   else
@@ -93,7 +111,7 @@ void FolderLock::lock_local(const std::string& where) {
     if (tries == kMostLockTries) throw_vanishing(path_);
     make_folders(folder_);
     file_ = open_lock(path_);
-    locked = lock_or_warn(file_, path_, "folder");
+    locked = lock_or_warn(file_, path_, "folder", &has_locks_);
     if (locked == Locked::by_another && ++glances > kMostGlances) break;
     if (locked == Locked::by_another) std::this_thread::sleep_for(kGlance);
   }
@@ -109,7 +127,7 @@ void FolderLock::lock_local(const std::string& where) {
 
 FolderLock::~FolderLock() {
   if (!file_.is_open()) return;
-  ::unlink(path_.c_str());  // before it is closed: nobody takes a lock that is being removed
+  remove_lock(file_, path_);
   if (made_folder_) ::rmdir(folder_.c_str());
 }
 
@@ -132,10 +150,27 @@ FileLock::FileLock(std::string path, Patience patience) : path_(std::move(path))
 }
 
 FileLock::~FileLock() {
-  if (file_.is_open()) ::unlink(path_.c_str());  // as FolderLock's
+  if (file_.is_open()) remove_lock(file_, path_);
+}
+
+void FolderLock::require_held_now() const {
+  if (remote_) return remote_->require_held_now();
+  if (has_locks_ && is_named(file_, path_) == false) lost_ = true;
+  require_held();
+}
+
+void FolderLock::require_held() const {
+  if (remote_) return remote_->require_held();
+  if (lost_)
+    throw SystemError(str(where_, ": its lock ", kLockName,
+                          " was removed or replaced while this process worked in the folder: "
+                          "another process may work there now"),
+                      "run one process at a time in the folder, and do not remove its lock; what "
+                      "was saved before is good");
 }
 
 void FolderLock::clear_folder() const {
+  require_held_now();
   for (const std::string& name : list_folder(folder_))
     if (name != kLockName) remove_tree(join_path(folder_, name));
 }

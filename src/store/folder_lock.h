@@ -2,6 +2,7 @@
 // holds it, however that ends.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -19,8 +20,9 @@ enum class Locked { held, by_another, gone };
 // SystemError where the file system has no locks. `path` is the file's name.
 Locked lock_file(const Descriptor& file, const std::string& path);
 // The same, but where the file system has no locks work goes on: held, with a warning that nothing
-// keeps a second process out of this `what`.
-Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what);
+// keeps a second process out of this `what`. Sets `has_locks` to false then, else to true.
+Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what,
+                    bool* has_locks = nullptr);
 
 // Of a file that is gone whenever it was locked, as another process removes it or a file system
 // gives it another number at each look: so often it is opened anew, then SystemError.
@@ -41,24 +43,24 @@ class FolderLock {
   FolderLock(std::string folder, const std::string& where, LockTimes times = {});
   // A folder that was made for the lock and is empty goes, too.
   ~FolderLock();
-  // Removes all that the folder holds but the lock.
+  // Removes all that the folder holds but the lock. SystemError as require_held_now().
   void clear_folder() const;
-  // SystemError when another process has taken it meanwhile.
-  void require_held() const {
-    if (remote_) remote_->require_held();
-  }
-  // The same, asked of the store now; for what must not be done for another process's folder.
-  void require_held_now() const {
-    if (remote_) remote_->require_held_now();
-  }
+  // Throws SystemError if this process is known to have lost the lock, since another process took
+  // it or its file was removed or replaced. Reads nothing.
+  void require_held() const;
+  // Checks the lock on the disk or the store, then throws as require_held(). Call it before a
+  // marker is written and before anything is removed. Thread-safe.
+  void require_held_now() const;
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
   void lock_local(const std::string& where);
 
-  std::string folder_, path_;
+  std::string folder_, path_, where_;
   bool made_folder_ = false;
+  bool has_locks_ = false;  // the file system of a local folder
+  mutable std::atomic<bool> lost_ = false;
   Descriptor file_;
   std::unique_ptr<RemoteLock> remote_;  // instead of file_
 };

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/error.h"
 #include "store/file.h"
@@ -42,6 +43,17 @@ void GrowingFile::add(std::string_view bytes) {
     if (count < 0) throw_errno("write", path_, errno);
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
+}
+
+void GrowingFile::continue_in(std::string path) {
+  CHECK(object_ != nullptr);
+  if (completing_.valid()) completing_.get();
+  auto next = std::make_unique<GrowingObject>(path, "");
+  next->write_every(object_->every());
+  completing_ =
+      std::async(std::launch::async,
+                 [done = std::exchange(object_, std::move(next))]() mutable { done.reset(); });
+  path_ = std::move(path);
 }
 
 }  // namespace smelt

@@ -2,6 +2,8 @@
 // object store a thread of its own writes it (store/growing_object.h).
 #pragma once
 
+#include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +32,12 @@ class GrowingFile {
   void flush() {
     if (object_) object_->flush();
   }
+  // The bytes of an object so far, which are held in memory and written anew each time; 0 for a
+  // local file.
+  std::uint64_t object_bytes() const { return object_ ? object_->bytes() : 0; }
+  // What is added from now on goes into a new object at `path`. The object so far is completed by
+  // another thread, for which the next call and the destructor wait.
+  void continue_in(std::string path);
   const std::string& path() const { return path_; }
 
  private:
@@ -38,6 +46,7 @@ class GrowingFile {
   std::string path_;
   Descriptor file_;
   std::unique_ptr<GrowingObject> object_;  // instead of file_
+  std::future<void> completing_;           // the object before it
 };
 
 }  // namespace smelt

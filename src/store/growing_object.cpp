@@ -36,6 +36,16 @@ void GrowingObject::write_every(double seconds) {
   every_ = seconds;
 }
 
+double GrowingObject::every() const {
+  const std::lock_guard lock(mutex_);
+  return every_;
+}
+
+std::size_t GrowingObject::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return whole_.size();
+}
+
 void GrowingObject::add(std::string_view bytes) {
   {
     const std::lock_guard lock(mutex_);

@@ -27,6 +27,9 @@ class GrowingObject {
   // Of what is added within so many seconds, and ten times as long as the last writing took, the
   // object is written once: a log that grows does not take the whole network.
   void write_every(double seconds);
+  double every() const;
+  // The bytes added so far.
+  std::size_t bytes() const;
   // What cannot be written is told once and tried again.
   void add(std::string_view bytes);
   // Returns when all that was added is in the object; throws why that could not be written.
@@ -39,7 +42,7 @@ class GrowingObject {
   Clock::time_point due() const;
 
   const std::string path_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string whole_;
   std::size_t written_;  // bytes of it that the object holds

@@ -24,11 +24,16 @@ std::int64_t seconds_of(std::string_view name) {
   return seconds;
 }
 
-// Behind all that are there by its name, which says in what order they are read.
-std::string new_event_file(const std::string& folder, std::int64_t first_step) {
+// The seconds in the name of a new event file: later than those of all that are there, as names say
+// in what order files are read.
+std::int64_t new_seconds(const std::string& folder) {
   auto seconds = static_cast<std::int64_t>(wall_seconds());
   for (const std::string& name : list_folder(folder))
     seconds = std::max(seconds, seconds_of(name) + 1);
+  return seconds;
+}
+
+std::string event_file(const std::string& folder, std::int64_t seconds, std::int64_t first_step) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%010lld", static_cast<long long>(seconds));
   return join_path(folder, str(kEvents, digits, ".smelt.", first_step));
@@ -36,8 +41,13 @@ std::string new_event_file(const std::string& folder, std::int64_t first_step) {
 
 }  // namespace
 
-EventLog::EventLog(const std::string& folder, std::int64_t first_step)
-    : file_(new_event_file(folder, first_step)) {
+EventLog::EventLog(const std::string& folder, std::int64_t first_step,
+                   std::uint64_t most_object_bytes)
+    : folder_(folder),
+      first_step_(first_step),
+      seconds_(new_seconds(folder)),
+      most_object_bytes_(most_object_bytes),
+      file_(event_file(folder, seconds_, first_step)) {
   file_.write_objects_every(kObjectSeconds);
   std::string bytes;
   append_event_version(bytes, wall_seconds());
@@ -51,28 +61,39 @@ EventLog::EventLog(const std::string& folder, std::int64_t first_step)
   }
 }
 
+void EventLog::write(const std::string& events) {
+  if (file_.object_bytes() > most_object_bytes_) {
+    seconds_ = std::max(seconds_ + 1, static_cast<std::int64_t>(wall_seconds()));
+    file_.continue_in(event_file(folder_, seconds_, first_step_));
+    std::string version;
+    append_event_version(version, wall_seconds());
+    file_.add(version);
+  }
+  file_.add(events);
+}
+
 void EventLog::add(std::int64_t step, std::span<const Scalar> scalars) {
   std::string bytes;
   append_scalars(bytes, wall_seconds(), step, scalars);
-  file_.add(bytes);
+  write(bytes);
 }
 
 void EventLog::add(std::int64_t step, std::span<const NamedHistogram> histograms) {
   std::string bytes;
   append_histograms(bytes, wall_seconds(), step, histograms);
-  file_.add(bytes);
+  write(bytes);
 }
 
 void EventLog::add(std::int64_t step, std::span<const NamedText> texts) {
   std::string bytes;
   append_texts(bytes, wall_seconds(), step, texts);
-  file_.add(bytes);
+  write(bytes);
 }
 
 void EventLog::add_hyperparameters(const Json& settings) {
   std::string bytes;
   append_hyperparameters(bytes, wall_seconds(), settings);
-  file_.add(bytes);
+  write(bytes);
 }
 
 }  // namespace smelt

@@ -33,6 +33,10 @@ double share_beyond(const Record& record, std::int64_t before, std::int64_t step
   return static_cast<double>(end - std::max(begin, step)) / static_cast<double>(end - begin);
 }
 
+bool is_done(const Record& record) {
+  return record.value("kind", "") == "end" && record.value("why", "") == "done";
+}
+
 }  // namespace
 
 double wall_seconds() {
@@ -51,10 +55,8 @@ std::vector<Record> read_metrics(const std::string& path) {
 }
 
 double seconds_down(const std::vector<Record>& records, double now) {
-  if (records.empty()) return 0;
-  const Record& last = records.back();
-  const bool was_done = last.value("kind", "") == "end" && last.value("why", "") == "done";
-  return was_done ? 0 : std::max(0.0, now - last.value("time", now));
+  if (records.empty() || is_done(records.back())) return 0;
+  return std::max(0.0, now - records.back().value("time", now));
 }
 
 KeptRecords kept_records(std::vector<Record> records, std::int64_t step) {
@@ -74,6 +76,23 @@ KeptRecords kept_records(std::vector<Record> records, std::int64_t step) {
     before = own_step;
   }
   return out;
+}
+
+void record_end(const std::string& folder, std::int64_t step, std::int64_t total) {
+  const std::string path = join_path(folder, kMetricsFile);
+  if (!exists(path)) return;
+  const auto records = read_metrics(path);
+  const auto start = std::ranges::find(records.rbegin(), records.rend(), "start",
+                                       [](const Record& r) { return r.value("kind", ""); });
+  if (records.empty() || is_done(records.back()) || start == records.rend() ||
+      start->value("of", std::int64_t{-1}) != total)
+    return;
+  const double now = wall_seconds();
+  SpentTimes spent;
+  spent[Spent::down] = seconds_down(records, now);
+  std::string text;
+  for (const Record& record : records) text += line_of(record);
+  write_file(path, text + line_of(stamped("end", step, now, {{"why", "done"}}, spent)));
 }
 
 MetricsFile::MetricsFile(const std::string& folder, std::int64_t step, const Record& start) {

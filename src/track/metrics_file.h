@@ -55,6 +55,11 @@ class MetricsFile {
   bool cut_short_ = false;  // its last line, by a full disk
 };
 
+// Adds the record of its end, "done", to the metrics of a run that made all of its `total` steps,
+// or ended early, at `step`, unless it is there: a kill may have come right before it. Does nothing
+// if the folder has no metrics or they are of a run of another number of steps.
+void record_end(const std::string& folder, std::int64_t step, std::int64_t total);
+
 // Seconds since 1970.
 double wall_seconds();
 

@@ -13,6 +13,7 @@
 #include "state/resume.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "train/start.h"
 
 namespace smelt {
 
@@ -86,8 +87,9 @@ std::optional<std::int64_t> check_resume(const TrainJob& job) {
   const auto newest = load_latest_state(job.model_dir);
   if (!newest) return std::nullopt;
   check_vocabulary(newest->state, job.vocab, newest->path);
-  check_same_run(newest->state, settings_of(job, *open_training_data(job)), newest->path,
-                 job.fields);
+  const Json settings = settings_of(job, *open_training_data(job));
+  check_same_run(newest->state, settings, newest->path, job.fields);
+  check_finished_run(job, *newest, settings);
   return newest->step;
 }
 

@@ -37,6 +37,7 @@ SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
             from.fields("spike_window")));
   // It must be good before others are removed.
   SlicedCheckpoint back = load_sliced_checkpoint(from.model_dir, *to);
+  from.require_held();
   remove_later_checkpoints(from.model_dir, *to);
   return back;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct RewindFrom {
   std::int64_t save_every = 1;   // checkpoints of its multiples come first, and the run's first:
   std::int64_t first_step = 0;   // what a signal saved in between must not change the way
   Fields fields = recipe_field;  // what messages call settings
+  // Throws if the folder is no longer this process's. Called before checkpoints are removed.
+  std::function<void()> require_held = [] {};
 };
 
 // Of these steps the one that a rewind goes back to: the last before the spike of those that come

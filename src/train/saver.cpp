@@ -14,39 +14,10 @@
 namespace smelt {
 namespace {
 
-constexpr const char* kScore = "score";           // in the settings of what was saved as the best
-constexpr const char* kScoreFile = "score.json";  // beside what an earlier version saved as that
-
 // Places of a save, as messages end on them.
 constexpr std::string_view kModel = "";
 constexpr std::string_view kBest = " as the best";
 constexpr std::string_view kForEver = " in save/";
-
-// {"name": …, "value": …} of a step in a folder of the best; of an earlier version's, what lies
-// beside it of the same step. Null: none.
-Json score_of(const std::string& folder, std::int64_t step) {
-  const auto settings = checkpoint_state(committed_path(folder, step));
-  if (settings.contains(kScore)) return settings.at(kScore);
-  const std::string path = join_path(folder, kScoreFile);
-  if (!exists(path)) return nullptr;
-  auto score = Json::parse_or_discard(read_file(path, kSmallFileBytes));
-  return score.is_object() && score.value("step", Json()) == step ? score : nullptr;
-}
-
-// The best value of a measure in a folder of the best, which a kill may have left two in.
-BestScore score_in(const std::string& folder, const std::string& name) {
-  BestScore best(best_of(name));
-  if (name.empty()) return best;
-  for (const std::int64_t step : checkpoint_steps(folder)) try {
-      const auto score = score_of(folder, step);
-      if (!score.is_object() || score.value("name", Json()) != name) continue;
-      const auto value = score.value("value", Json());
-      if (value.is_number() && best.is_beaten_by(value.get<double>())) best.keep(value);
-    } catch (const DamagedCheckpoint& error) {
-      log_warning("{}\n  it counts as none", error.what());
-    }
-  return best;
-}
 
 }  // namespace
 
@@ -59,8 +30,13 @@ Saver::Saver(const TrainJob& job, const Start& start, const FolderLock* lock,
       first_step_(start.steps_before),
       saved_(start.is_saved() ? start.step : -1),
       newest_(saved_),
-      best_(start.is_saved() ? score_in(folder("best"), job.keep_best)
-                             : BestScore(best_of(job.keep_best))) {}
+      best_(best_of(job.keep_best)) {
+  if (!start.is_saved()) return;
+  went_back(start.step, start.best);
+  if (lock_ == nullptr || job_.keep_best.empty()) return;
+  if (const auto rollback = rollback_best(job_, start.step, first_step_))
+    best_steps_.insert(*rollback);
+}
 
 bool Saver::is_kept_for_ever(std::int64_t step) const {
   return job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0;
@@ -105,24 +81,61 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, Json se
   }
   if (kinds.best) {
     best_.keep(*kinds.best);
-    settings[kScore] = {{"name", job_.keep_best}, {"value", *kinds.best}};
+    best_step_before_ = std::exchange(best_step_, step);
   }
-  under_way_ = run_async([this, step, state = std::move(state), kinds,
-                          settings = std::move(settings), &watchdog]() mutable {
-    StateCopy copy = std::move(state);  // which ends with the save, not when that is asked for
-    std::optional<Watchdog::Watch> watch(std::in_place, &watchdog,
-                                         str("copying the state of step ", step));
-    const HostState& host = copy.host();
-    watch.reset();
-    return write(step, host, kinds, settings);
-  });
+  if (best_step_)
+    settings[kScore] = {{"name", job_.keep_best}, {"value", *best_.value()}, {"step", *best_step_}};
+  under_way_ =
+      run_async([this, step, state = std::move(state), kinds, settings = std::move(settings),
+                 keep = bests_to_keep(step), best_step = best_step_, &watchdog]() mutable {
+        StateCopy copy = std::move(state);  // which ends with the save, not when that is asked for
+        std::optional<Watchdog::Watch> watch(std::in_place, &watchdog,
+                                             str("copying the state of step ", step));
+        const HostState& host = copy.host();
+        watch.reset();
+        Outcome outcome = write(step, host, kinds, settings, keep);
+        outcome.best_step = best_step;
+        return outcome;
+      });
+}
+
+void Saver::went_back(std::int64_t step, const std::optional<BestState>& best) {
+  saved_ = newest_ = step;
+  best_ = BestScore(best_of(job_.keep_best),
+                    best ? std::optional(best->value) : std::optional<double>());
+  best_step_ = best ? std::optional(best->step) : std::nullopt;
+  best_steps_.erase(best_steps_.upper_bound(step), best_steps_.end());
+  best_steps_[step] = best_step_;
+}
+
+Saver::Bests Saver::bests_to_keep(std::int64_t step) const {
+  Bests out;
+  const auto add = [](std::set<std::int64_t>& to, const std::optional<std::int64_t>& best) {
+    if (best) to.insert(*best);
+  };
+  const auto rollback = rollback_step(job_, step, first_step_);
+  for (const auto& [saved, best] : best_steps_) {
+    add(out.before_regular, best);
+    if (saved == rollback) add(out.after_regular, best);
+  }
+  for (auto* steps : {&out.before_regular, &out.after_regular}) add(*steps, best_step_);
+  return out;
+}
+
+// A checkpoint that was saved: what the run may go on from now.
+void Saver::know_checkpoint(std::int64_t step, const std::optional<std::int64_t>& best) {
+  const auto rollback = rollback_step(job_, step, first_step_);
+  std::erase_if(best_steps_, [&](const auto& item) { return item.first != rollback; });
+  best_steps_[step] = best;
 }
 
 // What the device has to say of the state ends the run, and so does a mistake of ours.
 Saver::Outcome Saver::write(std::int64_t step, const HostState& host, const Kinds& kinds,
-                            const Json& settings) const {
+                            const Json& settings, const Bests& keep) const {
   Outcome outcome{.step = step, .not_finite = not_finite_anywhere(host, key("finite"))};
-  if (!outcome.not_finite) outcome.attempts = write_kinds(step, host, kinds, settings);
+  if (outcome.not_finite) return outcome;
+  outcome.attempts = write_kinds(step, host, kinds, settings);
+  clear_best(outcome.attempts, kinds, keep);
   return outcome;
 }
 
@@ -173,26 +186,44 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
       out.back().failure = error.what();
     }
   };
-  if (kinds.best) publish_at(kBest, folder("best"), {.names = job_.names, .alone = true});
+  if (kinds.best) publish_at(kBest, folder("best"), {.max_to_keep = 0, .names = job_.names});
   if (!kinds.regular) return out;
   if (is_kept_for_ever(step))
     publish_at(kForEver, folder("save"), {.max_to_keep = 0, .names = job_.names});
   publish_at(kModel, job_.model_dir,
              {.max_to_keep = static_cast<int>(job_.keep),
               .names = job_.names,
-              .spare = step_to_rewind_to(step)});
+              .spare = rollback_step(job_, step, first_step_)});
   return out;
 }
 
-// Checkpoints that minutes and signals saved must not push it out.
-std::optional<std::int64_t> Saver::step_to_rewind_to(std::int64_t step) const {
-  if (job_.config.spikes.action != SpikeAction::rewind) return std::nullopt;
-  return std::max(step - step % job_.save_every, first_step_);
+// Removes best states that no checkpoint needs any more. Until the model folder has a checkpoint of
+// a later step, a run that was killed goes on from an earlier one, and so with its best state.
+void Saver::clear_best(const std::vector<Attempt>& attempts, const Kinds& kinds,
+                       const Bests& keep) const {
+  bool best = kinds.best.has_value(), regular = false;
+  for (const Attempt& attempt : attempts) {
+    if (attempt.place == kBest) best = attempt.failure.empty();
+    if (attempt.place == kModel) regular = attempt.failure.empty();
+  }
+  const bool is_needed = best || (regular && keep.before_regular != keep.after_regular);
+  if (lock_ == nullptr || best != kinds.best.has_value() || !is_needed) return;
+  try {
+    lock_->require_held_now();
+    keep_only(folder("best"), regular ? keep.after_regular : keep.before_regular);
+  } catch (const BugError&) {
+    throw;
+  } catch (const Error& error) {
+    log_warning("train: {} keeps an older state: {}", folder("best"), error.what());
+  }
 }
 
 void Saver::note(const Outcome& outcome) {
   for (const Attempt& attempt : outcome.attempts)
-    if (attempt.place == kModel && attempt.failure.empty()) saved_ = outcome.step;
+    if (attempt.place == kModel && attempt.failure.empty()) {
+      saved_ = outcome.step;
+      know_checkpoint(outcome.step, outcome.best_step);
+    }
 }
 
 void Saver::report_outcome(const Outcome& outcome) {
@@ -203,7 +234,10 @@ void Saver::report_outcome(const Outcome& outcome) {
       failures_.erase(place);
       continue;
     }
-    if (place == kBest) best_.take_back();
+    if (place == kBest) {
+      best_.take_back();
+      best_step_ = best_step_before_;
+    }
     const auto [what, remedy] = error_parts(failure);
     const std::string hint = remedy.empty() ? "mend that" : remedy;
     const std::string told =

@@ -5,6 +5,7 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,8 +49,8 @@ class Saver {
   // what is written.
   void save(std::int64_t step, StateCopy state, const Kinds& kinds, Json settings,
             Watchdog& watchdog);
-  // The run is at this saved step again; later ones are gone.
-  void went_back(std::int64_t step) { saved_ = newest_ = step; }
+  // The run is at this saved step again, whose best state so far is `best`; later ones are gone.
+  void went_back(std::int64_t step, const std::optional<BestState>& best);
   // Tells what became of a save that has ended. SystemError for a state that is not finite.
   void poll();
   // Waits for the last save. SystemError when the newest save at one of the places failed.
@@ -59,6 +60,8 @@ class Saver {
   std::int64_t newest() const { return newest_; }
   // The newest step that is known to be saved; -1: none.
   std::int64_t saved() const { return saved_; }
+  // The step whose state is the best so far.
+  std::optional<std::int64_t> best_step() const { return best_step_; }
   // SystemError naming the first tensor that is not, on whichever process it lies.
   void require_finite(std::int64_t step, const HostState& host);
   // A hint for messages, once the save under way has ended.
@@ -76,14 +79,24 @@ class Saver {
     std::int64_t step = 0;
     std::optional<std::string> not_finite = {};  // a tensor
     std::vector<Attempt> attempts = {};
+    std::optional<std::int64_t> best_step = {};  // as of this step
+  };
+  // The steps whose states best/ must keep once a save has ended: the best one, and the best ones
+  // as of the checkpoints that the run may be resumed from or roll back to.
+  struct Bests {
+    std::set<std::int64_t> before_regular, after_regular;  // until, and once, model/ has its state
   };
   [[noreturn]] void throw_not_finite(std::int64_t step, const std::string& tensor);
   std::string where_to_go_on();
   void note(const Outcome& outcome);
-  Outcome write(std::int64_t step, const HostState& host, const Kinds& kinds,
-                const Json& settings) const;
+  Outcome write(std::int64_t step, const HostState& host, const Kinds& kinds, const Json& settings,
+                const Bests& keep) const;
   std::vector<Attempt> write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
                                    const Json& settings) const;
+  Bests bests_to_keep(std::int64_t step) const;
+  void clear_best(const std::vector<Attempt>& attempts, const Kinds& kinds,
+                  const Bests& keep) const;
+  void know_checkpoint(std::int64_t step, const std::optional<std::int64_t>& best);
   // Writes the state at a place, or makes a copy there of what is at another.
   void publish(const std::string& place, const std::string& copy_of, std::int64_t step,
                const HostState& host, const Json& settings, const SaveOptions& options) const;
@@ -92,7 +105,6 @@ class Saver {
   std::string key(std::string_view what) const;
   void report_outcome(const Outcome& outcome);
   std::string folder(const char* name) const;
-  std::optional<std::int64_t> step_to_rewind_to(std::int64_t step) const;
   bool is_kept_for_ever(std::int64_t step) const;
 
   const TrainJob& job_;
@@ -103,6 +115,9 @@ class Saver {
   std::int64_t first_step_;  // that checkpoints are counted on from
   std::int64_t saved_, newest_;
   BestScore best_;
+  std::optional<std::int64_t> best_step_, best_step_before_;
+  // By the step of a checkpoint to go on from: the newest, and the one to roll back to.
+  std::map<std::int64_t, std::optional<std::int64_t>> best_steps_;
   std::map<std::string_view, Failure> failures_;  // by place: of its newest save
   Clock::time_point begun_ = Clock::now();
   std::future<Outcome> under_way_;  // last: its thread uses the others

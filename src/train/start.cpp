@@ -40,12 +40,17 @@ bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t ste
   return step >= last;
 }
 
+bool is_out_of_patience(const TrainJob& job, const Json& state) {
+  return job.patience > 0 && state.value(kSinceBest, std::int64_t{0}) >= job.patience;
+}
+
 void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Json& settings,
                double seconds) {
   const std::string& where = checkpoint.path;
+  check_finished_run(job, {checkpoint.step, where, checkpoint.state}, settings);
   if (say_if_done(job, where, checkpoint.step)) return;
   if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
-      job.patience > 0 && since >= job.patience)
+      is_out_of_patience(job, checkpoint.state))
     return log_info("{}: the run ended here, {} after its best; a higher {} goes on", where,
                     counted(since, "evaluation"), job.fields("patience"));
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
@@ -69,7 +74,8 @@ Start restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job, const Ste
           .steps_before = settings.value("steps_before", std::int64_t{0}),
           .spikes = SpikeRecord(state),
           .unchecked = state.contains(kUnchecked),
-          .since_best = state.value(kSinceBest, std::int64_t{0})};
+          .since_best = state.value(kSinceBest, std::int64_t{0}),
+          .best = recorded_best(state, checkpoint.step, job.keep_best)};
 }
 
 std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
@@ -191,6 +197,23 @@ void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
 }
 
 }  // namespace
+
+void check_finished_run(const TrainJob& job, const SavedState& saved, const Json& settings) {
+  const std::int64_t last = job.config.schedule.total_steps;
+  const bool is_early = saved.step < last;
+  if (saved.step > last || (is_early && !is_out_of_patience(job, saved.state)) ||
+      saved.state.contains(kUnchecked))
+    return;
+  const std::string changes = changed_freely(saved.state, settings, job.fields);
+  if (changes.empty()) return;
+  throw UsageError(
+      str(saved.path, " is the end of this run, ", job.fields("steps"), " ", last,
+          is_early ? str(" and ", job.fields("patience"), " ", job.patience) : std::string(),
+          ", and was trained with other settings: ", changes),
+      str("use the settings that it was trained with, raise ",
+          job.fields(is_early ? "patience" : "steps"),
+          " to train on with these, or choose another output folder for a new run"));
+}
 
 InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
                              const std::string& vocab) {

@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "base/json.h"
+#include "checkpoint/checkpoint.h"
 #include "state/initial_weights.h"
 #include "state/model_state.h"
+#include "train/kept_states.h"
 #include "train/spike_record.h"
 #include "train/trainer.h"
 
@@ -21,10 +23,11 @@ struct Start {
   std::optional<ModelState> state;      // of a checkpoint; empty for a new run
   std::optional<InitialWeights> taken;  // for a new run's state
   std::int64_t step = 0;
-  std::int64_t steps_before = 0;  // of the run that the weights are of, where they count
-  SpikeRecord spikes;             // of a checkpoint
-  bool unchecked = false;         // its check was due, and cut off by a signal
-  std::int64_t since_best = 0;    // validations of a checkpoint's run since its best one
+  std::int64_t steps_before = 0;       // of the run that the weights are of, where they count
+  SpikeRecord spikes;                  // of a checkpoint
+  bool unchecked = false;              // its check was due, and cut off by a signal
+  std::int64_t since_best = 0;         // validations of a checkpoint's run since its best one
+  std::optional<BestState> best = {};  // of job.keep_best, up to a checkpoint's step
   // Whether there is a step or a check to make.
   bool has_work(const TrainJob& job) const {
     const bool ended = job.patience > 0 && since_best >= job.patience;
@@ -41,6 +44,11 @@ struct InitialValues {
 // other shapes, a warning for a vocabulary other than the file `vocab` (empty: any).
 InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
                              const std::string& vocab);
+
+// Checks that a run that has made its last step, or is out of patience, was trained with the
+// schedule and spike settings of this job, as none of its steps would be made with others. Throws a
+// UsageError that names what differs. `settings` are the job's.
+void check_finished_run(const TrainJob& job, const SavedState& saved, const Json& settings);
 
 // UsageError where the model folder holds a checkpoint and a fresh run is wanted, or none and one
 // is to be resumed.

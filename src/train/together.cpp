@@ -17,6 +17,7 @@ namespace smelt {
 namespace {
 
 constexpr double kSeenSeconds = 30;  // a network's file system may be so late
+constexpr std::string_view kMark = ".pod-";
 constexpr char kWord = '=', kUser = 'u', kWorld = 's', kStopped = 'p';
 
 [[noreturn]] void throw_told(std::string_view said) {
@@ -34,6 +35,15 @@ std::string unseen(const std::string& folder, const std::string& nonce) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   return "";
+}
+
+// Removes the files by which ranks see whether they share the folder; a pod that ended early leaves
+// one.
+void remove_marks(const std::string& folder) {
+  for (const std::string& name : list_folder(folder))
+    if (name.starts_with(kMark) &&
+        name.find_first_not_of("0123456789abcdef", kMark.size()) == std::string::npos)
+      remove_file(join_path(folder, name));
 }
 
 // How long each is waited for, by the first word of what it is about.
@@ -144,10 +154,11 @@ void Together::agree(const std::string& key, std::string_view what, const Json& 
 }
 
 void Together::require_one_folder(const std::string& folder) const {
+  if (leads()) remove_marks(folder);
   if (!several()) return;
   const auto now = Clock::now().time_since_epoch().count();
   const std::string nonce = told("folder", [&] {
-    const std::string name = str(".pod-", hex_text(crc32c(str(folder, " ", now))));
+    const std::string name = str(kMark, hex_text(crc32c(str(folder, " ", now))));
     write_file(join_path(folder, name), "");
     return name;
   });

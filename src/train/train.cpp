@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/stop_notice.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
+#include "track/metrics_file.h"
 #include "train/form.h"
 #include "train/training_run.h"
 
@@ -50,6 +52,21 @@ TrainSummary save_alone(OpenedRun& run, const Start& start, const ModelState& st
   throw;
 }
 
+// A run that has no step left: what a kill behind its last checkpoint has left undone is done.
+TrainSummary finished(OpenedRun& run, Start& start) {
+  const TrainJob& job = run.job;
+  if (job.resume_from.empty()) restore_kept_states(run, start);
+  if (job.together.leads()) try {
+      record_end(job.model_dir, start.step, run.last_step());
+    } catch (const Error& error) {
+      log_warning("{}", error.what());
+    }
+  return {.first_step = start.step,
+          .last_step = start.step,
+          .best_step = start.best ? std::optional(start.best->step) : std::nullopt,
+          .is_beyond = start.step > run.last_step()};
+}
+
 TrainSummary trained(const TrainJob& job) {
   OpenedRun run(job);
   Start start = [&] {
@@ -58,8 +75,7 @@ TrainSummary trained(const TrainJob& job) {
   }();
   const bool has_work = start.has_work(job);
   if (start.is_saved() && !has_work)
-    return job.dry_run ? read_data(run, start, nullptr)
-                       : TrainSummary{.first_step = start.step, .last_step = start.step};
+    return job.dry_run ? read_data(run, start, nullptr) : finished(run, start);
   PreparedRun prepared = prepare(run, start);
   accept(run, start);
   const auto timed = [&](TrainSummary summary) {

@@ -34,8 +34,12 @@ Trainer::Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared)
       batches_(batches_from(start.step)),
       since_check_(run.program.report),
       last_(run.program.report),
-      told_saved_(saver_.saved()),
-      since_best_(start.since_best) {
+      told_saved_(saver_.saved()) {
+  note_since_best(start.since_best);
+}
+
+void Trainer::note_since_best(std::int64_t evaluations) {
+  since_best_ = evaluations;
   if (job_.patience > 0) run_.settings[kSinceBest] = since_best_;
 }
 
@@ -186,7 +190,8 @@ SlicedCheckpoint Trainer::checkpoint_before(std::int64_t spike) {
                            .spike = spike,
                            .save_every = job_.save_every,
                            .first_step = numbers_.steps_before,
-                           .fields = job_.fields},
+                           .fields = job_.fields,
+                           .require_held = [this] { run_.lock->require_held_now(); }},
                           spikes_);
     return str(found->step);
   });
@@ -205,7 +210,14 @@ void Trainer::rewind() {
   pruned_at_.reset();
   const std::int64_t to = checkpoint.step;
   position_.went_back(to);
-  saver_.went_back(to);
+  const auto best =
+      restore_kept_states(job_,
+                          {.step = to,
+                           .first_step = numbers_.steps_before,
+                           .best = recorded_best(checkpoint.state, to, job_.keep_best)},
+                          run_.lock ? &*run_.lock : nullptr, str("rewind/", rewinds_, "/best"));
+  saver_.went_back(to, best);
+  note_since_best(checkpoint.state.value(kSinceBest, std::int64_t{0}));
   const std::int64_t batches = std::max(job_.config.spikes.rewind_skip, spike - to);
   spikes_.rewound(to, batches);
   since_check_.clear();
@@ -320,8 +332,7 @@ std::optional<double> Trainer::check(const HostState& host) {
   if (programs_.sampler) log_.sampled(step, programs_.sampler->kind(), samples(weights));
   if (!found.validation) return std::nullopt;
   const bool is_best = saver_.is_best(*found.validation);
-  since_best_ = is_best ? 0 : since_best_ + 1;
-  if (job_.patience > 0) run_.settings[kSinceBest] = since_best_;
+  note_since_best(is_best ? 0 : since_best_ + 1);
   if (!is_best) return std::nullopt;
   return found.validation->measure(job_.keep_best).value;
 }
@@ -367,8 +378,10 @@ void Trainer::run_steps() {
 }
 
 TrainSummary Trainer::summary() const {
-  TrainSummary out{
-      .first_step = first_step_, .last_step = position_.step(), .signalled = signalled_};
+  TrainSummary out{.first_step = first_step_,
+                   .last_step = position_.step(),
+                   .best_step = saver_.best_step(),
+                   .signalled = signalled_};
   out.train_seconds = log_.seconds();
   out.sequences_per_second =
       static_cast<double>((out.last_step - first_step_) * job_.config.batch_size) /

@@ -28,6 +28,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,8 +99,11 @@ StepProgram training_program(const TrainJob& job, std::string_view platform);
 struct TrainSummary {
   std::int64_t first_step = 0;  // > 0 when resumed
   std::int64_t last_step = 0;
+  std::optional<std::int64_t> best_step = {};  // of the state in best/, with keep_best
   double compile_seconds = 0, train_seconds = 0, sequences_per_second = 0;
   std::map<std::string, double> last = {};  // the last step's figures and measures, by name
+  // No step was left, and the job ends at an earlier one than the model: it stays as it was made.
+  bool is_beyond = false;
   bool signalled = false;  // when its last step was made already: what follows is to end there
 };
 

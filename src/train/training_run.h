@@ -67,7 +67,9 @@ struct PreparedRun {
 // Takes the start's state or weights. What cannot be trained removes and leaves nothing.
 PreparedRun prepare(OpenedRun& run, Start& start);
 // The folder is the run's from here on.
-void accept(OpenedRun& run, const Start& start);
+void accept(OpenedRun& run, Start& start);
+// Makes best/ and save/ what they were at the run's start.
+void restore_kept_states(OpenedRun& run, Start& start);
 
 // What a step, which is counted over all that the weights have been through, is elsewhere.
 struct StepNumbers {
@@ -118,6 +120,7 @@ class Trainer {
   std::vector<TextSample> samples(const SlicedTensors& weights);
   void tell_saved();
   bool is_out_of_patience() const;
+  void note_since_best(std::int64_t evaluations);
   void run_steps();
   TrainSummary summary() const;
 
@@ -136,7 +139,7 @@ class Trainer {
   std::optional<Buffer> report_;  // of position_.step(), where it is due
   ReportSums since_check_, last_;
   std::int64_t told_saved_;
-  std::int64_t since_best_;  // validations
+  std::int64_t since_best_ = 0;  // validations
   bool signalled_ = false;
   bool stop_wished_ = false, save_wished_ = false;  // by one of several processes
   int rewinds_ = 0;

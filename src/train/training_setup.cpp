@@ -69,7 +69,9 @@ void lock_folder(OpenedRun& run) {
 }
 
 // The run goes on from an older checkpoint of its own than the newest.
-void leave_the_way_behind(const std::string& model_dir, std::int64_t from) {
+void leave_the_way_behind(const OpenedRun& run, std::int64_t from) {
+  const std::string& model_dir = run.job.model_dir;
+  run.lock->require_held_now();
   for (const std::int64_t step : remove_later_checkpoints(model_dir, from))
     log_warning("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
                 from);
@@ -159,7 +161,13 @@ Saver OpenedRun::saver(const Start& start) const {
 
 Compute OpenedRun::compute() const { return compute_of(job, client->platform_name()); }
 
-void accept(OpenedRun& run, const Start& start) {
+void restore_kept_states(OpenedRun& run, Start& start) {
+  start.best = restore_kept_states(
+      run.job, {.step = start.step, .first_step = start.steps_before, .best = start.best},
+      run.lock ? &*run.lock : nullptr, "kept");
+}
+
+void accept(OpenedRun& run, Start& start) {
   const TrainJob& job = run.job;
   job.together.told("accepted", [&] {
     if (job.overwrite && run.lock) {
@@ -167,10 +175,11 @@ void accept(OpenedRun& run, const Start& start) {
       run.lock->clear_folder();
     }
     job.accepted();
-    if (!job.dry_run && !job.resume_from.empty()) leave_the_way_behind(job.model_dir, start.step);
+    if (!job.dry_run && !job.resume_from.empty()) leave_the_way_behind(run, start.step);
     return std::string();
   });
   if (job.dry_run) return;
+  if (start.is_saved()) restore_kept_states(run, start);
   const auto description = run.source->description();
   const Compute compute = run.compute();
   run.log.begin({.folder = job.together.leads() ? job.model_dir : "",

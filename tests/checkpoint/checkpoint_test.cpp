@@ -299,6 +299,15 @@ TEST(Checkpoint, ADamagedNewestIsPassedOverWithAWarning) {
   EXPECT_THAT(log.text(), HasSubstr("going back to step 10"));
   State(20).save(dir.path());  // the run comes by again and replaces it
   expect_state(*load_latest_checkpoint(dir.path()), 20);
+  for (const char* name : {"COMMIT", "tensors-00000-of-00001.safetensors"}) {
+    const std::string file = dir.file(str("checkpoint-20/", name));
+    fs::remove(file);
+    fs::create_directory(file);
+    expect_state(*load_latest_checkpoint(dir.path()), 10);
+    EXPECT_THAT(log.text(), HasSubstr(str(name, " is a folder, expected a file")));
+    State(20).save(dir.path());
+    expect_state(*load_latest_checkpoint(dir.path()), 20);
+  }
 }
 
 TEST(Checkpoint, WhenAllAreDamagedItStopsRatherThanStartingOver) {

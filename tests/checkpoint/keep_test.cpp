@@ -47,13 +47,6 @@ TEST_F(KeepTest, AKeptCheckpointSharesItsBytesAndOutlivesTheOther) {
   EXPECT_EQ(tensor_values<float>(kept.tensors.at("b")), std::vector<float>(1000, 10));
 }
 
-TEST_F(KeepTest, OneThatIsToBeAloneReplacesLaterOnesToo) {
-  for (const std::int64_t step : {10, 20, 30}) save(step);
-  keep_checkpoint(dir_.path(), 30, kept_, {.alone = true});
-  keep_checkpoint(dir_.path(), 20, kept_, {.alone = true});
-  EXPECT_THAT(checkpoint_steps(kept_), ElementsAre(20));
-}
-
 // A kill between the two renames of a save that replaces a checkpoint of its step.
 TEST_F(KeepTest, WhatAKillHasLeftWithoutItsNameIsTakenBack) {
   const auto at = [&](const char* suffix) { return dir_.file(str("checkpoint-20", suffix)); };

@@ -49,6 +49,33 @@ TEST_F(Stages, ATrainingByItsOwnCommandMakesEvaluationAndExportRunAgain) {
   EXPECT_EQ(files("m/huggingface"), fresh_export(r));
 }
 
+// Not what another process has put there since.
+TEST_F(Stages, EvaluationAndExportAreOfTheStepThatTrainingEndedWith) {
+  const auto add_later = [&](std::int64_t step) {
+    const Checkpoint last = load_checkpoint(dir_.file("m/model"), 2);
+    save_checkpoint(dir_.file("m/model"), step, last.tensors, last.state);
+  };
+  run_recipe(recipe(), {}, [&](const Evaluation& e) {
+    EXPECT_EQ(e.global_step, 2);
+    add_later(3);
+  });
+  EXPECT_EQ(said("huggingface holds step 2 "), 1);
+}
+
+TEST_F(Stages, AFinishedRunWithOtherSettingsIsRefusedAndItsRecipeStays) {
+  run_recipe(recipe());
+  const auto kept = [&] { return read_file(dir_.file("m/recipe.yaml")); };
+  const std::string before = kept();
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.learning_rate=0.5"})); }),
+              HasSubstr("train.learning_rate was 0.0001, is 0.5"));
+  EXPECT_EQ(kept(), before);
+  run_recipe(recipe({"train.steps=1"}));
+  EXPECT_EQ(said("beyond train.steps 1: no step is left"), 1);
+  EXPECT_EQ(kept(), before);
+  run_recipe(recipe({"eval.batch_size=1"}));
+  EXPECT_THAT(kept(), HasSubstr("batch_size: 1\n"));
+}
+
 TEST_F(Stages, AModelThatIsTrainedAnewToTheSameBitsIsEvaluatedAnew) {
   const Recipe r = recipe();
   run_recipe(r);

@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <numeric>
 
 #include "data/example_source.h"
@@ -230,31 +232,68 @@ TEST_F(StepGuardTest, ARunThatGoesOnMayBeginToLookForSpikes) {
   EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({9}));
 }
 
-TEST_F(StepGuardTest, ARewoundRunGoesOverTheDataOfTheSpike) {
-  TrainJob run = job("model", 12);
-  const auto source =
-      open_examples({.input = run.data, .features = run.task.features, .seed = run.config.seed});
-  const auto sum_of = [&](std::uint64_t number) {
-    const Batch batch = source->batch(number, 8);
-    const auto ids = batch.arrays[0].values<std::int32_t>();
-    return std::accumulate(ids.begin(), ids.end(), 0.0);
-  };
-  const std::string first = run.task.features[0].name;
-  const double marked = sum_of(8);
-  for (const std::uint64_t other : {4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15})
-    ASSERT_NE(sum_of(other), marked);
-  const Bad in_batch = [=](Tensor, const Inputs& in) {
-    const Tensor ids = convert(in[first], DType::f32), sum = reduce_sum(ids, {0, 1});
-    return convert(compare(sum, full_like(sum, marked), Compare::eq), DType::f32);
-  };
-  run.task = line_job("model", 12, in_batch, a_hundredfold).task;
-  run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20};
+// A run of 12 steps that rolls back from a spike in the batch of its step 9.
+class RollbackTest : public StepGuardTest {
+ protected:
+  TrainJob spiking_job() const {
+    TrainJob run = job("model", 12);
+    const auto source =
+        open_examples({.input = run.data, .features = run.task.features, .seed = run.config.seed});
+    const auto sum_of = [&](std::uint64_t number) {
+      const Batch batch = source->batch(number, 8);
+      const auto ids = batch.arrays[0].values<std::int32_t>();
+      return std::accumulate(ids.begin(), ids.end(), 0.0);
+    };
+    const std::string first = run.task.features[0].name;
+    const double marked = sum_of(8);
+    for (const std::uint64_t other : {4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15})
+      EXPECT_NE(sum_of(other), marked);
+    const Bad in_batch = [=](Tensor, const Inputs& in) {
+      const Tensor ids = convert(in[first], DType::f32), sum = reduce_sum(ids, {0, 1});
+      return convert(compare(sum, full_like(sum, marked), Compare::eq), DType::f32);
+    };
+    run.task = line_job("model", 12, in_batch, a_hundredfold).task;
+    run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20};
+    return run;
+  }
+};
+
+TEST_F(RollbackTest, ARewoundRunGoesOverTheDataOfTheSpike) {
+  const TrainJob run = spiking_job();
   train(run);
   EXPECT_THAT(log_.text(),
               AllOf(HasSubstr("is a spike"), HasSubstr("checkpoint-5, over 4 batches")));
   EXPECT_EQ(settings("model", 12)["rewinds"], Json::parse(R"([{"step": 5, "batches": 4}])"));
   expect_resumed_alike(run, 5, 12);
   expect_resumed_alike(run, 10, 12);
+}
+
+// Checks and saves of steps 6 to 9 are of the way that is left.
+TEST_F(RollbackTest, BestStatesPatienceAndKeptStatesAreThoseOfTheCheckpointAgain) {
+  TrainJob run = spiking_job();
+  run.validation = {.data = run.data, .batch_size = 8, .steps = 1};
+  run.check_every = 1;
+  run.keep_best = "square_error";
+  run.patience = 100;
+  run.keep = 20;
+  run.keep_every = 2;
+  run.save_minutes = 1e-9;
+  std::map<std::int64_t, double> values;
+  run.checked = [&](const TrainCheck& check) {
+    if (check.step == 6 && values.contains(8)) {
+      for (const char* place : {"model/best", "model/save"})
+        EXPECT_THAT(checkpoint_steps(dir_.file(place)), testing::Each(testing::Le(5))) << place;
+      values.erase(values.upper_bound(5), values.end());
+    }
+    values[check.step] = check.validation->measure("square_error").value;
+  };
+  train(run);
+  ASSERT_EQ(values.size(), 12u);
+  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-5, over 4 batches"));
+  const auto best = std::ranges::min_element(values, {}, [](const auto& v) { return v.second; });
+  EXPECT_THAT(checkpoint_steps(dir_.file("model/best")), testing::ElementsAre(best->first));
+  EXPECT_EQ(settings("model", 12)["score"]["step"], best->first);
+  EXPECT_EQ(settings("model", 12)["checks_since_best"], 12 - best->first);
 }
 
 TEST_F(StepGuardTest, ARunThatCountsOnKeepsTheStateThatItBeganWithToGoBackTo) {

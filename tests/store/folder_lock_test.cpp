@@ -82,6 +82,25 @@ TEST_F(FolderLockTest, ItsOwnerIsNamedWithTimeAndCommand) {
   EXPECT_FALSE(other.has_ended());
 }
 
+TEST_F(FolderLockTest, OneWhoseFileIsRemovedOrReplacedIsLostAndLeavesTheOtherAlone) {
+  for (const bool moved : {false, true}) {
+    auto first = std::make_unique<const FolderLock>(path_, "train");
+    first->require_held_now();
+    if (moved)
+      fs::rename(path_, dir_.file("moved"));
+    else
+      fs::remove(lock_);
+    first->require_held();  // not known yet
+    const FolderLock second(path_, "train");
+    EXPECT_THAT(error_of<SystemError>([&] { first->clear_folder(); }),
+                HasSubstr(str("train: ", path_, ": its lock smelt.lock was removed or replaced")));
+    EXPECT_THAT(error_of<SystemError>([&] { first->require_held(); }), HasSubstr("hint: run one"));
+    first.reset();
+    EXPECT_TRUE(fs::exists(lock_));
+    second.require_held_now();
+  }
+}
+
 TEST_F(FolderLockTest, ALinkIsNotFollowed) {
   write_file(dir_.file("victim"), "dear");
   fs::create_directories(path_);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <thread>
 
 #include "base/error.h"
@@ -53,8 +54,27 @@ class SaverTest : public SmallRun {
   Json settings(const std::string& folder, std::int64_t step) const {
     return checkpoint_state(committed_path(dir_.file(folder), step));
   }
-  void save_as_best(std::int64_t step, const Json& score) const {
-    save_checkpoint(dir_.file("model/best"), step, {}, {{"score", score}});
+  // As an earlier version left it, whose regular checkpoints recorded no score.
+  void forget_score(std::int64_t step) const {
+    const Checkpoint checkpoint = load_checkpoint(dir_.file("model"), step);
+    Json state = checkpoint.state;
+    state.erase("score");
+    save_checkpoint(dir_.file("model"), step, checkpoint.tensors, state);
+  }
+  // What a run leaves below its model folder, by path, without what says when it ran.
+  std::map<std::string, std::string> outputs(const std::string& model) const {
+    std::map<std::string, std::string> out;
+    const std::string folder = dir_.file(model);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      const std::string name = entry.path().string().substr(folder.size() + 1);
+      if (entry.is_regular_file() && !name.starts_with("train/") && name != "metrics.jsonl" &&
+          name != kLockName)
+        out[name] = read_file(entry.path().string());
+    }
+    return out;
+  }
+  void copy_model(const std::string& from, const std::string& to) const {
+    std::filesystem::copy(dir_.file(from), dir_.file(to), std::filesystem::copy_options::recursive);
   }
   bool is_shared(const std::string& a, const std::string& b) const {
     return std::filesystem::equivalent(dir_.file(a + "/COMMIT"), dir_.file(b + "/COMMIT"));
@@ -117,7 +137,8 @@ TEST_F(SaverTest, TheNewestTheMultiplesAndTheBestAreKept) {
   EXPECT_THAT(steps("model/save"), ElementsAre(4, 8, 12));
   EXPECT_THAT(steps("model/best"), ElementsAre(best));
   const auto score = settings("model/best", best)["score"];
-  EXPECT_EQ(score, Json({{"name", "masked_lm_loss"}, {"value", least}}));
+  EXPECT_EQ(score, Json({{"name", "masked_lm_loss"}, {"value", least}, {"step", best}}));
+  EXPECT_EQ(settings("model", 12)["score"], score);
   EXPECT_EQ(state("model/save", 12), state("model", 12));
 }
 
@@ -186,25 +207,75 @@ TEST_F(SaverTest, ABestThatAFullDiskCutsOffIsNoBest) {
   EXPECT_THAT(steps("model/best"), ElementsAre(6));
 }
 
-TEST_F(SaverTest, AResumedRunKnowsTheBestOfBefore) {
-  TrainJob run = best_job("model", 3);
-  run.keep_best = "masked_lm_accuracy";  // the highest
+// Wherever it is killed: in a check no save is under way, so that a copy is what a kill leaves.
+TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUndisturbedOne) {
+  TrainJob run = best_job("whole", 14);
+  run.check_every = 1;
+  run.save_every = run.keep_every = 5;
+  run.keep = 2;
+  run.patience = 3;
+  run.checked = [&](const TrainCheck& check) {
+    if (check.step == 9 || check.step == 13) copy_model("whole", str("killed-", check.step));
+  };
+  const TrainSummary whole = train(run);
+  ASSERT_GT(whole.best_step, 9);  // so that the evaluations of steps 6 to 8 were each the best
+  for (const char* killed : {"killed-9", "killed-13"}) {
+    TrainJob again = run;
+    again.model_dir = dir_.file(killed);
+    again.checked = {};
+    const TrainSummary summary = train(again);
+    EXPECT_EQ(summary.last_step, whole.last_step) << killed;
+    EXPECT_EQ(summary.best_step, whole.best_step) << killed;
+    EXPECT_EQ(outputs(killed), outputs("whole")) << killed;
+  }
+}
+
+// As long as the run would go on from a checkpoint before the best one.
+TEST_F(SaverTest, TheBestAsOfTheNewestCheckpointStaysUntilTheNext) {
+  TrainJob run = best_job("model", 7);
+  run.check_every = 1;
+  std::vector<std::vector<std::int64_t>> kept;
+  run.checked = [&](const TrainCheck&) { kept.push_back(steps("model/best")); };
   train(run);
-  EXPECT_THAT(steps("model/best"), ElementsAre(3));
-  save_as_best(3, {{"name", "masked_lm_accuracy"}, {"value", 2}});
+  using Steps = std::vector<std::int64_t>;
+  EXPECT_THAT(
+      kept, ElementsAre(Steps(), Steps{1}, Steps{2}, Steps{3}, Steps{3, 4}, Steps{3, 5}, Steps{6}));
+  EXPECT_THAT(steps("model/best"), ElementsAre(7));
+}
+
+TEST_F(SaverTest, WhatKilledSavesLeaveInBestAndSaveIsClearedThoughNoStepIsLeft) {
+  TrainJob run = best_job("model", 3);
+  run.keep_every = 3;
+  train(run);
+  const auto before = outputs("model");
+  save_checkpoint(dir_.file("model/best"), 2, {}, {});
+  for (const char* place : {"best", "save"}) {
+    save_checkpoint(dir_.file(str("model/", place)), 6, {}, {});
+    write_file(dir_.file(str("model/", place, "/checkpoint-9.partial-0123456789abcdef/COMMIT")),
+               "");
+  }
+  train(run);
+  EXPECT_EQ(outputs("model"), before);
+}
+
+TEST_F(SaverTest, ABestThatIsGoneIsTakenFromTheModelFolderAndElseTheNextCounts) {
+  TrainJob run = best_job("model", 3);
+  run.config.schedule.learning_rate = 0;  // no later one is better
+  run.keep = 1;
+  train(run);
+  const auto before = outputs("model");
+  remove_file(dir_.file("model/best/checkpoint-3/manifest.json"));
+  train(run);
+  EXPECT_THAT(log_.text(), HasSubstr("manifest.json is missing\n  hint: "));
+  EXPECT_EQ(outputs("model"), before);
   run.config.schedule.total_steps = 6;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(3));
-  save_as_best(4, {{"name", "masked_lm_loss"}, {"value", 0}});  // of another measure
-  remove_tree(dir_.file("model/best/checkpoint-3"));
+  remove_tree(dir_.file("model/best"));
   run.config.schedule.total_steps = 9;
   train(run);
+  EXPECT_THAT(log_.text(), HasSubstr("train: the best state, that of step 3, is in neither "));
   EXPECT_THAT(steps("model/best"), ElementsAre(9));
-  remove_file(dir_.file("model/best/checkpoint-9/manifest.json"));
-  run.config.schedule.total_steps = 12;
-  train(run);
-  EXPECT_THAT(log_.text(), HasSubstr("manifest.json is missing\n  hint: "));
-  EXPECT_THAT(steps("model/best"), ElementsAre(12));
 }
 
 TEST_F(SaverTest, ABestOfAnEarlierVersionCounts) {
@@ -215,16 +286,31 @@ TEST_F(SaverTest, ABestOfAnEarlierVersionCounts) {
   TrainJob run = best_job("model", 3);
   run.keep_best = "masked_lm_accuracy";
   train(run);
+  forget_score(3);
   save_checkpoint(dir_.file("model/best"), 3, {}, Json::object());
   write_file(score, told(3));
   run.config.schedule.total_steps = 6;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(3));
+  forget_score(6);
   write_file(score, told(2));  // of another step: a kill came before it was written
   run.config.schedule.total_steps = 9;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(9));
   EXPECT_FALSE(exists(score));
+}
+
+TEST_F(SaverTest, ARunWhoseLocalFolderAnotherHasTakenPublishesAndRemovesNothingThere) {
+  const TrainJob run = with_each_step(job("model", 60), [&](std::int64_t step) {
+    if (step != 2) return;
+    std::filesystem::rename(dir_.file("model"), dir_.file("moved"));
+    save_checkpoint(dir_.file("model"), 3, {}, {});
+    write_file(dir_.file("model/smelt.lock"), "process 1 on host other");
+  });
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr("model: its lock smelt.lock was removed or replaced while this process"));
+  EXPECT_THAT(list_folder(dir_.file("model")), ElementsAre("checkpoint-3", "smelt.lock"));
+  EXPECT_EQ(load_checkpoint(dir_.file("model"), 3).state, Json());
 }
 
 // The check of the last step, cut off by a signal, is still to be made.

@@ -6,7 +6,10 @@
 
 #include "base/error.h"
 #include "pod/pod_of_threads.h"
+#include "store/file.h"
+#include "store/folder.h"
 #include "support/captured_log.h"
+#include "support/paths.h"
 
 namespace smelt {
 namespace {
@@ -54,6 +57,17 @@ TEST_F(TogetherTest, WhoDiffersIsNamedWithBothValues) {
                                "start it alike");
               }),
               Each(StrEq("train: data.seed is 0 on host 0, 1 on host 2\n  hint: start it alike")));
+}
+
+TEST_F(TogetherTest, AFileThatAPodHasLeftInItsFolderIsRemoved) {
+  const TempDir dir;
+  for (const char* name : {".pod-0123abcd", ".pod-notes"}) write_file(dir.file(name), "");
+  Together().require_one_folder(dir.path());
+  EXPECT_EQ(list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
+  write_file(dir.file(".pod-0123abcd"), "");
+  EXPECT_THAT(run([&](const Together& together) { together.require_one_folder(dir.path()); }),
+              Each(""));
+  EXPECT_EQ(list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
 }
 
 TEST(TogetherAlone, NobodyIsAsked) {

@@ -15,6 +15,7 @@
 #include "runs/small_run.h"
 #include "store/file.h"
 #include "support/error_of.h"
+#include "track/run_record.h"
 #include "train/job_checks.h"
 
 namespace smelt {
@@ -88,6 +89,43 @@ TEST_F(TrainerTest, AFinishedRunDoesNothingMoreAndCompilesNothing) {
               HasSubstr("checkpoint-3 is of step 3, beyond train.steps 1: no step is left, "
                         "and the model stays that of step 3\n  hint: raise train.steps, "
                         "or choose another output folder"));
+}
+
+// A kill between the last checkpoint and the last record.
+TEST_F(TrainerTest, AFinishedRunThatWasKilledBeforeItRecordedItsEndRecordsIt) {
+  const TrainJob run = job("model", 3);
+  train(run);
+  const std::string path = dir_.file("model/metrics.jsonl"), whole = read_file(path);
+  const std::string cut = whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1);
+  write_file(path, cut);
+  ASSERT_FALSE(read_run(run.model_dir).end);
+  TrainJob shorter = run;
+  shorter.config.schedule.total_steps = 2;
+  train(shorter);  // which is not how far the run was to go
+  EXPECT_EQ(read_file(path), cut);
+  for (int i = 0; i < 2; ++i) {
+    train(run);
+    const RunRecord told = read_run(run.model_dir);
+    EXPECT_EQ(told.end.value()["why"], "done");
+    EXPECT_EQ(told.step, 3);
+    EXPECT_EQ(told.starts, 1);
+    EXPECT_EQ(std::ranges::count(read_file(path), '\n'), std::ranges::count(whole, '\n'));
+  }
+}
+
+TEST_F(TrainerTest, AFinishedRunWithOtherSettingsIsRefused) {
+  TrainJob run = job("model", 3);
+  train(run);
+  run.config.schedule.learning_rate = 0.5;
+  run.config.schedule.warmup_steps = 1;
+  EXPECT_THAT(error_of<UsageError>([&] { train(run); }),
+              AllOf(HasSubstr("checkpoint-3 is the end of this run, train.steps 3, and was trained "
+                              "with other settings: train.learning_rate was 0.001, is 0.5; "
+                              "train.warmup_steps was 2, is 1\n  hint: use the settings that it "
+                              "was trained with, raise train.steps to train on with these, or")));
+  EXPECT_NE(error_of<UsageError>([&] { check_resume(run); }), "no error");
+  run.config.schedule.total_steps = 4;
+  EXPECT_EQ(train(run).last_step, 4);
 }
 
 // Gets SIGTERM while it is at a step.

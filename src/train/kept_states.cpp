@@ -1,0 +1,147 @@
+#include "train/kept_states.h"
+
+#include <algorithm>
+
+#include "ask/best_score.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
+#include "train/rewind.h"
+
+namespace smelt {
+namespace {
+
+// The score of a checkpoint in best/, as recorded_best() takes it.
+Json settings_of_best(const std::string& folder, std::int64_t step) {
+  Json settings = checkpoint_state(committed_path(folder, step));
+  const std::string path = join_path(folder, kScoreFile);
+  if (settings.contains(kScore) || !exists(path)) return settings;
+  auto score = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  if (score.is_object() && score.value("step", Json()) == step) settings[kScore] = std::move(score);
+  return settings;
+}
+
+bool is_whole(const std::string& folder, std::int64_t step) try {
+  (void)checkpoint_state(committed_path(folder, step));
+  return true;
+} catch (const DamagedCheckpoint& error) {
+  log_warning("{}", error.what());
+  return false;
+}
+
+bool has(const std::string& folder, std::int64_t step) {
+  return exists(join_path(committed_path(folder, step), kCommitFile)) && is_whole(folder, step);
+}
+
+// Returns whether best/ has the state then.
+bool restore_best(const TrainJob& job, const std::string& folder, const BestState& best,
+                  const SaveOptions& options) try {
+  if (has(folder, best.step)) return true;
+  if (!has(job.model_dir, best.step)) {
+    log_warning(
+        "train: the best state, that of step {}, is in neither {} nor {}: the next evaluation "
+        "counts as the best",
+        best.step, folder, job.model_dir);
+    return false;
+  }
+  keep_checkpoint(job.model_dir, best.step, folder, options);
+  log_info("train: the best state, that of step {}, is restored in {}", best.step, folder);
+  return true;
+} catch (const BugError&) {
+  throw;
+} catch (const Error& error) {
+  log_warning("{}\n  the next evaluation counts as the best", error.what());
+  return false;
+}
+
+// The best evaluation in best/ by the scores of its checkpoints. Logs damaged ones and leaves them
+// out.
+std::optional<BestState> best_in_folder(const std::string& folder, const std::string& metric) {
+  std::optional<BestState> best;
+  BestScore score(best_of(metric));
+  for (const std::int64_t step : checkpoint_steps(folder)) try {
+      const auto found = recorded_best(settings_of_best(folder, step), step, metric);
+      if (!found || !score.is_beaten_by(found->value)) continue;
+      score.keep(found->value);
+      best = {.value = found->value, .step = step};
+    } catch (const DamagedCheckpoint& error) {
+      log_warning("{}\n  it counts as none", error.what());
+    }
+  return best;
+}
+
+void remove_later(const std::string& folder, std::int64_t step) {
+  if (!is_folder(folder)) return;
+  remove_remains(folder);
+  for (const std::int64_t removed : remove_later_checkpoints(folder, step))
+    log_info("{} is removed: the run goes on from step {}", checkpoint_path(folder, removed), step);
+}
+
+std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint& from,
+                                         const FolderLock* lock) {
+  SaveOptions options{.max_to_keep = 0, .names = job.names};
+  if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
+  options.require_held();
+  if (job.keep_every > 0) remove_later(join_path(job.model_dir, "save"), from.step);
+  if (job.keep_best.empty()) return std::nullopt;
+  const std::string folder = join_path(job.model_dir, "best");
+  remove_later(folder, from.step);
+  auto best = from.best;
+  if (!best) best = best_in_folder(folder, job.keep_best);
+  if (!best || !restore_best(job, folder, *best, options)) return std::nullopt;
+  std::set<std::int64_t> kept{best->step};
+  if (const auto rollback = rollback_best(job, from.step, from.first_step))
+    if (rollback->second) kept.insert(*rollback->second);
+  keep_only(folder, kept);
+  return best;
+}
+
+}  // namespace
+
+std::optional<BestState> recorded_best(const Json& settings, std::int64_t step,
+                                       const std::string& metric) {
+  if (metric.empty() || !settings.contains(kScore)) return std::nullopt;
+  const Json& score = settings.at(kScore);
+  if (!score.is_object() || score.value("name", Json()) != metric) return std::nullopt;
+  const Json value = score.value("value", Json());
+  if (!value.is_number()) return std::nullopt;
+  return BestState{.value = value.get<double>(), .step = score.value("step", step)};
+}
+
+void keep_only(const std::string& folder, const std::set<std::int64_t>& steps) {
+  for (const std::int64_t step : checkpoint_steps(folder))
+    if (!steps.contains(step)) remove_checkpoint(committed_path(folder, step));
+}
+
+std::optional<std::int64_t> rollback_step(const TrainJob& job, std::int64_t step,
+                                          std::int64_t first_step) {
+  if (job.config.spikes.action != SpikeAction::rewind) return std::nullopt;
+  return std::max(step - step % job.save_every, first_step);
+}
+
+std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(
+    const TrainJob& job, std::int64_t step, std::int64_t first_step) {
+  const auto target = rollback_step(job, step, first_step);
+  if (!target || *target == step || !has(job.model_dir, *target)) return std::nullopt;
+  const auto best = recorded_best(checkpoint_state(committed_path(job.model_dir, *target)), *target,
+                                  job.keep_best);
+  return std::pair(*target, best ? std::optional(best->step) : std::nullopt);
+}
+
+std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePoint& from,
+                                             const FolderLock* lock, const std::string& key) {
+  const std::string found = job.together.told(key, [&] {
+    const auto kept = restore_folders(job, from, lock);
+    return kept ? Json{{"value", kept->value}, {"step", kept->step}}.dump() : std::string();
+  });
+  if (found.empty()) return std::nullopt;
+  const auto kept = Json::parse(found);
+  return BestState{.value = kept.at("value").get<double>(),
+                   .step = kept.at("step").get<std::int64_t>()};
+}
+
+}  // namespace smelt
