@@ -32,8 +32,9 @@ std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source,
 }
 
 StepProgram scoring_program(const Task& task, const Placement& placement, const Compute& compute,
-                            const HeldOut& held_out) {
-  StepProgram out = eval_program(task, held_out.batch_size, placement, compute, held_out.passes);
+                            const HeldOut& held_out, bool together) {
+  StepProgram out =
+      eval_program(task, held_out.batch_size, placement, compute, held_out.passes, together);
   if (held_out.averages) take_averages(out.state);
   return out;
 }
@@ -47,7 +48,7 @@ const MeasuredValue& Evaluation::measure(std::string_view name) const {
 }
 
 Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task, const Placement& placement,
-               const Compute& compute, const HeldOut& held_out, const Fields& fields)
+               const Compute& compute, const HeldOut& held_out, const Fields& fields, bool together)
     : fields_(fields),
       held_out_(held_out),
       row_weights_(row_weights_of(task)),
@@ -57,7 +58,7 @@ Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task, const Pla
                              .foreign = task.foreign,
                              .windows = task.windows})),
       batches_(count_batches(held_out, *source_, row_weights_.has_value(), fields)),
-      program_(scoring_program(task, placement, compute, held_out)),
+      program_(scoring_program(task, placement, compute, held_out, together)),
       compiled_(std::move(client), program_, advice("eval: a batch")) {}
 
 MemoryAdvice Scorer::advice(const std::string& what) const {
@@ -84,25 +85,29 @@ Batch Scorer::batch(std::int64_t number) const {
   return out;
 }
 
-Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* watchdog,
-                         bool stops) const {
+void Scorer::throw_stopped(std::int64_t batches_done) const {
+  throw Stopped(str("eval: stopped by a signal after ", batches_done, " of ",
+                    counted(batches_, "batch", "batches")),
+                "run the same command again");
+}
+
+Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* watchdog) const {
   ReportSums sums(program_.report), one(program_.report);
   double loss = 0;
   Progress progress("eval", batches_, "batches");
   for (std::int64_t i = 0; i < batches_; ++i) {
-    if (stops && StopSignal::raised())
-      throw Stopped(
-          str("eval: stopped by a signal after ", i, " of ", counted(batches_, "batch", "batches")),
-          "run the same command again");
+    const bool is_to_stop = StopSignal::raised();
+    if (is_to_stop && !program_.takes_wishes) throw_stopped(i);
     const Batch batch = this->batch(i);
     const auto number = program_.takes_step ? std::optional(i) : std::nullopt;
     const Watchdog::Watch watch(watchdog, str("the evaluation at step ", step));
-    const Execution execution = compiled_.run(batch, state, number);
+    const Execution execution = compiled_.run(batch, state, number, {.stop = is_to_stop});
     const auto report = fitting(advice("eval: a batch"),
                                 [&] { return execution.results.front().front().to_host<float>(); });
     sums.add(report);
     one.clear();
     one.add(report);
+    if (program_.takes_wishes && one.figure(kStopWishes) > 0) throw_stopped(i + 1);
     loss += one.figure("loss") * static_cast<double>(rows_of(i));
     progress.update(i + 1);
   }

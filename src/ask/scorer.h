@@ -40,15 +40,15 @@ class Scorer {
  public:
   // `fields` says what messages call "eval.batch_size" and "mesh". UsageError when the data hold
   // fewer examples than one batch (but of a task with row_weights), or a batch does not divide over
-  // the devices.
+  // the devices. `together`: the devices are those of several processes, which score together.
   Scorer(std::shared_ptr<const Client> client, const Task& task, const Placement& placement,
-         const Compute& compute, const HeldOut& held_out, const Fields& fields);
+         const Compute& compute, const HeldOut& held_out, const Fields& fields,
+         bool together = false);
 
   // The state's values, on the placement's devices; whatever else is in it is not looked at.
-  // Stopped by a StopSignal, unless it is one of several processes', which all end it. The
-  // watchdog, if any, watches each batch.
-  Evaluation score(const ModelState& state, std::int64_t step, Watchdog* watchdog = nullptr,
-                   bool stops = true) const;
+  // Throws Stopped if a StopSignal is raised: of several processes in all of them, after the batch
+  // in which one had it. The watchdog, if any, watches each batch.
+  Evaluation score(const ModelState& state, std::int64_t step, Watchdog* watchdog = nullptr) const;
   // Logs how many examples it takes of how many there are.
   void announce() const;
   // Reads all batches and computes nothing.
@@ -65,6 +65,7 @@ class Scorer {
   // Rows of a batch that are examples; those behind them fill it up.
   std::int64_t rows_of(std::int64_t batch) const;
   Batch batch(std::int64_t number) const;
+  [[noreturn]] void throw_stopped(std::int64_t batches_done) const;
 
   Fields fields_;
   HeldOut held_out_;

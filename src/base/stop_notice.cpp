@@ -5,6 +5,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/closed_pipe.h"
+
 namespace smelt {
 namespace {
 
@@ -21,6 +23,7 @@ void say_and_end(int) {
 }  // namespace
 
 StopNotice::StopNotice() {
+  outlive_output_reader();
   for (std::size_t i = 0; i < kEnding.size(); ++i) {
     old_[i] = std::signal(kEnding[i], say_and_end);
     if (old_[i] == SIG_IGN) std::signal(kEnding[i], SIG_IGN);  // as nohup wants it

@@ -9,7 +9,8 @@ namespace smelt {
 inline constexpr int kStoppedExit = 75;
 
 // While it lasts, these signals say that the same command goes on, and end the process at once with
-// exit code 75: what is under way has no name yet, and the same command clears it away.
+// exit code 75: what is under way has no name yet, and the same command clears it away. From its
+// construction on, a closed pipe of the output does not end the process (base/closed_pipe.h).
 class StopNotice {
  public:
   StopNotice();

@@ -4,30 +4,58 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <string_view>
 
 namespace smelt {
 namespace {
 
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
+// Nanoseconds in which two signals count as one: `timeout` and a shutdown send them in pairs.
+constexpr std::int64_t kPairTime = 1'000'000'000;
 std::atomic<const char*> told = "";
-std::atomic<int> raised_signal = 0;  // two may come at once, on two threads
+// Two signals may come at once, on two threads.
+std::atomic<bool> is_raised = false;
+std::atomic<std::int64_t> asked_at = 0;  // of the first SIGTERM or SIGINT; 0: none came yet
 
-// The second one ends the process as if nobody listened: a save that is cut off does not count.
+// Returns nanoseconds of a steady clock. A signal handler may call it.
+std::int64_t now() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Returns whether the signal asks a second time to end the process. SIGHUP never does: it comes
+// once more when the shell of a closed terminal ends, and right after SIGTERM at a shutdown.
+bool asks_again(int signal) {
+  if (signal == SIGHUP) return false;
+  const std::int64_t at = now();
+  std::int64_t first = 0;
+  return !asked_at.compare_exchange_strong(first, at) && at - first >= kPairTime;
+}
+
+// At a second request the signal's default action ends the process, without a save.
 void note_or_end(int signal) {
-  if (raised_signal.exchange(signal) != 0) {
+  if (asks_again(signal)) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
     return;
   }
+  if (is_raised.exchange(true)) return;
   const std::string_view notice = told.load();
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, notice.data(), notice.size());
+}
+
+void forget_signals() {
+  is_raised = false;
+  asked_at = 0;
 }
 
 }  // namespace
 
 StopSignal::StopSignal(const char* notice) {
-  raised_signal = 0;
+  forget_signals();
   told = notice;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     old_[i] = std::signal(kSignals[i], note_or_end);
@@ -36,11 +64,11 @@ StopSignal::StopSignal(const char* notice) {
 }
 
 StopSignal::~StopSignal() {
-  raised_signal = 0;
+  forget_signals();
   for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
 }
 
-bool StopSignal::raised() { return raised_signal != 0; }
+bool StopSignal::raised() { return is_raised; }
 
 StopSignal::Notice::Notice(const char* notice) : before_(told.exchange(notice)) {}
 

@@ -1,5 +1,5 @@
-// SIGTERM, SIGINT and SIGHUP as a flag while work lasts that ends by itself then. A second one ends
-// the process at once.
+// SIGTERM, SIGINT and SIGHUP as a flag while work lasts that ends by itself then. A second SIGTERM
+// or SIGINT, at least one second after the first, ends the process at once; SIGHUP never does.
 #pragma once
 
 #include <array>

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::int64_t kStep = 0;
+constexpr std::chrono::seconds kTurn{1};
 constexpr std::chrono::years kLongest{1};  // what a clock has room for behind now
 std::atomic<std::int64_t> step_under_way = -1;
 
@@ -45,8 +46,10 @@ void tell_crash(int signal) {
 
 }  // namespace
 
-Watchdog::Watchdog(std::chrono::duration<double> limit, std::string field)
-    : limit_(std::min<std::chrono::duration<double>>(limit, kLongest)), field_(std::move(field)) {
+Watchdog::Watchdog(std::chrono::duration<double> limit, std::string field, Leave leave)
+    : limit_(std::min<std::chrono::duration<double>>(limit, kLongest)),
+      field_(std::move(field)),
+      leave_(std::move(leave)) {
   step_under_way = -1;
   for (const int signal : kCrashes) std::signal(signal, tell_crash);
   if (limit_.count() <= 0) return;
@@ -110,15 +113,24 @@ void Watchdog::overdue(Work& work) const {
   }
   const char* hung = work.of == WorkOf::store ? "the data's or the checkpoints' store hangs"
                                               : "the device or its plugin hangs";
-  std::cerr << str("error: train: ", work.what, " has not ended after ", minutes,
-                   " minutes: ", hung, "\n  hint: checkpoints are good: go on from them; ", field_,
-                   " allows more\n")
-            << std::flush;
+  const std::string message =
+      str("train: ", work.what, " has not ended after ", minutes, " minutes: ", hung,
+          "\n  hint: checkpoints are good: go on from "
+          "them; ",
+          field_, " allows more");
+  std::cerr << "error: " << message << "\n" << std::flush;
+  if (leave_) leave_(message);
   std::_Exit(1);
 }
 
+void Watchdog::postpone(std::chrono::steady_clock::duration time) {
+  for (auto& [number, work] : under_way_) work.due += time;
+}
+
+// Waits in short turns: a turn that ends late shows that the process did not run meanwhile.
 void Watchdog::watch() {
   const auto due = [](const auto& numbered) { return numbered.second.due; };
+  const auto turn = std::min<std::chrono::steady_clock::duration>(ticks(limit_ / 8), kTurn);
   std::unique_lock lock(mutex_);
   while (!over_) {
     if (under_way_.empty()) {
@@ -126,11 +138,15 @@ void Watchdog::watch() {
       continue;
     }
     Work& first = std::ranges::min_element(under_way_, {}, due)->second;
-    const auto at = first.due;  // the work may be gone when the wait ends
-    if (std::chrono::steady_clock::now() < at)
-      changed_.wait_until(lock, at);
-    else
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= first.due) {
       overdue(first);
+      continue;
+    }
+    const auto until = std::min(first.due, now + turn);  // the work may be gone when the wait ends
+    changed_.wait_until(lock, until);
+    const auto late = std::chrono::steady_clock::now() - until;
+    if (late > turn) postpone(late);
   }
 }
 

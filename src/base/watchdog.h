@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -20,7 +21,8 @@ enum class WorkOf {
 
 // While it lives: a step, or other work of a device or a store, that has not ended `limit` after it
 // began ends the process with status 1, and a crash says during which step it came, and both that
-// the checkpoints are good. One at a time.
+// the checkpoints are good. Time in which the process itself was stopped (Ctrl-Z, a suspended
+// machine) does not count. One at a time.
 class Watchdog {
  public:
   // Work besides the steps, of any thread, while this lives; `what` it is begins the message. No
@@ -37,8 +39,13 @@ class Watchdog {
     std::int64_t number_ = 0;
   };
 
+  // Ends the process in another way, such as with the other processes of a pod. `message` says what
+  // hangs. If it returns, the process ends with status 1.
+  using Leave = std::function<void(const std::string& message)>;
+
   // A limit of 0: only crashes are told. `field` sets it.
-  explicit Watchdog(std::chrono::duration<double> limit, std::string field = "the limit");
+  explicit Watchdog(std::chrono::duration<double> limit, std::string field = "the limit",
+                    Leave leave = {});
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -58,9 +65,11 @@ class Watchdog {
   void begin(std::int64_t number, const std::string& what, WorkOf of);
   void overdue(Work& work) const;
   void watch();
+  void postpone(std::chrono::steady_clock::duration time);
 
   std::chrono::duration<double> limit_;  // 0: none
   std::string field_;
+  Leave leave_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::int64_t, Work> under_way_;  // kStep: the step

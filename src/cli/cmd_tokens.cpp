@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/closed_pipe.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/progress.h"
@@ -96,6 +97,7 @@ void add_data_tokens_command(CLI::App& data) {
   command->add_flag("--overwrite", job->overwrite, "replace an existing store");
   add_tokenizer_flags(*command, job->tokenizer);
   command->callback([job] {
+    outlive_output_reader();
     print_text_counts(write_text_tokens(*job));
     std::cout << "written:  " << job->output << "\n";
   });
@@ -119,6 +121,7 @@ void add_data_convert_command(CLI::App& data) {
   command->add_flag("--skip-existing", job->skip_existing, "leave existing stores, which are whole")
       ->excludes(overwrite);
   command->callback([job, inputs] {
+    outlive_output_reader();
     job->input = join(*inputs, ",");
     convert_snapshots(*job, [](const ConvertedSnapshot& one) {
       std::cout << one.output << ": " << counted(one.tokens, "token") << ", "

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/closed_pipe.h"
 #include "base/figures.h"
 #include "base/json.h"
 #include "base/parallel.h"
@@ -82,6 +83,7 @@ void add_train(CLI::App& vocab) {
   add_tokenizer_flags(*command, *flags);
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
   command->callback([job, flags] {
+    outlive_output_reader();
     job->tokenizer = options_of(*flags);
     print_trained(*job, train_vocabulary(*job));
   });
@@ -113,7 +115,10 @@ void add_extend(CLI::App& vocab) {
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
   add_tokenizer_flags(*command, job->tokenizer);
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
-  command->callback([job] { print_extended(*job, extend_vocabulary(*job)); });
+  command->callback([job] {
+    outlive_output_reader();
+    print_extended(*job, extend_vocabulary(*job));
+  });
 }
 
 OrderedJson as_json(const VocabularyReport& r) {

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "base/closed_pipe.h"
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/log.h"
@@ -100,6 +101,10 @@ void add_commands(CLI::App& app) {
 
 constexpr const char* kNoOutput = "standard output: cannot be written to";
 
+// Returns whether all output is written, or is of a command whose results are files and which has
+// lost the reader of its output.
+bool output_is_settled() { return std::cout.flush() || has_outlived_output_reader(); }
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
@@ -109,7 +114,7 @@ int run_command_line(int argc, char** argv) {
   try {
     add_commands(app);
     parse(app, arguments_of(app, argc, argv));
-    if (!std::cout.flush()) throw SystemError(kNoOutput);
+    if (!output_is_settled()) throw SystemError(kNoOutput);
     return 0;
   } catch (const CLI::Success& wanted) {
     const int status = app.exit(wanted);

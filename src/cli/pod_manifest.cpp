@@ -1,8 +1,10 @@
 #include "cli/pod_manifest.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -14,6 +16,21 @@
 
 namespace smelt {
 namespace {
+
+// Exit statuses after which a run goes on when it is started again: of processes that saved at a
+// signal or were ended by one (SIGHUP, SIGTERM), ...
+constexpr std::array kStoppedStatuses{kStoppedExit, 129, 143};
+// ... and of those that lost a process of their pod, crashed (SIGABRT, SIGBUS, SIGSEGV) or were
+// killed, as by the kernel when memory ran out.
+constexpr std::array kLostStatuses{kPodExit, 134, 135, 137, 139};
+constexpr int kMostRestarts = 1000;
+
+std::vector<int> restart_statuses() {
+  std::vector<int> out(kStoppedStatuses.begin(), kStoppedStatuses.end());
+  out.insert(out.end(), kLostStatuses.begin(), kLostStatuses.end());
+  std::ranges::sort(out);  // as Kubernetes wants them
+  return out;
+}
 
 // A text as YAML has it: what JSON writes.
 std::string yaml(const std::string& text) { return Json(text).dump(); }
@@ -100,18 +117,20 @@ std::string run_name(const std::string& out) {
 std::string tpu_vm_manifest(const PodPlan& plan) {
   const std::string there = plan.name + ".yaml";
   const std::string command =
-      str("while :; do ", run_command(plan, there), "; code=$?; [ $code = ", kPodExit,
-          " ] || exit $code; sleep 5; done");
+      str("n=0; while [ $n -lt ", kMostRestarts, " ]; do ", run_command(plan, there),
+          "; code=$?; case $code in ", join(kLostStatuses, "|"),
+          ") ;; *) exit $code ;; esac; n=$((n + 1)); sleep 5; done; exit $code");
   const std::string tpu = "gcloud compute tpus tpu-vm ",
                     where = str(" --zone=", quoted(plan.zone), " --worker=all");
-  return str(
-      "#!/bin/sh\n# ", plan.recipe, " on ", what(plan), ". The machine: smelt cloud up ", plan.name,
-      " --type ", plan.machine.name, " --zone ", plan.zone, plan.spot ? " --spot" : "",
-      "\n# smelt must be in the PATH of each host (docs/pod.md). A host that is lost ends "
-      "the others with ",
-      kPodExit, ":\n# they wait for it and go on. After Ctrl-C or a preemption (", kStoppedExit,
-      ") the same script goes on.\nset -e\n", tpu, "scp ", quoted(plan.recipe), " ", plan.name, ":",
-      there, where, "\n", tpu, "ssh ", plan.name, where, " --command=", shell_word(command), "\n");
+  return str("#!/bin/sh\n# ", plan.recipe, " on ", what(plan), ". The machine: smelt cloud up ",
+             plan.name, " --type ", plan.machine.name, " --zone ", plan.zone,
+             plan.spot ? " --spot" : "",
+             "\n# smelt must be in the PATH of each host (docs/pod.md). A process that is killed, "
+             "crashes or hangs ends the others with ",
+             kPodExit, ":\n# all are started again and go on. After Ctrl-C or a preemption (",
+             kStoppedExit, ") the same script goes on.\nset -e\n", tpu, "scp ", quoted(plan.recipe),
+             " ", plan.name, ":", there, where, "\n", tpu, "ssh ", plan.name, where,
+             " --command=", shell_word(command), "\n");
 }
 
 std::string jobset_manifest(const PodPlan& plan) {
@@ -125,8 +144,8 @@ std::string jobset_manifest(const PodPlan& plan) {
       "    alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-nodepool\n"
       "spec:\n  network:  # the headless service by which the hosts know each other\n"
       "    enableDNSHostnames: true\n    subdomain: ",
-      plan.name,
-      "\n  failurePolicy:\n    maxRestarts: 1000\n    rules:\n"
+      plan.name, "\n  failurePolicy:\n    maxRestarts: ", kMostRestarts,
+      "\n    rules:\n"
       "      - name: nothing-to-restart-for\n        action: FailJobSet\n"
       "        onJobFailureReasons: [PodFailurePolicy]\n"
       "  replicatedJobs:\n    - name: hosts\n      replicas: 1\n      template:\n"
@@ -140,20 +159,25 @@ std::string jobset_manifest(const PodPlan& plan) {
       "              - action: FailJob  # an error that another start does not mend\n"
       "                onExitCodes:\n                  containerName: smelt\n"
       "                  operator: NotIn\n                  values: [",
-      kStoppedExit, ", ", kPodExit, ", 137, 143]\n", host_template(plan));
+      join(restart_statuses(), ", "), "]\n", host_template(plan));
 }
 
 std::string slurm_manifest(const PodPlan& plan) {
+  const std::string again = join(restart_statuses(), "|");
   return str("#!/bin/bash\n# ", plan.recipe, " on ", what(plan), ": sbatch this file\n",
              "#SBATCH --job-name=", plan.name, "\n#SBATCH --nodes=", plan.hosts,
              "\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=", plan.machine.chips,
              "\n#SBATCH --signal=TERM@120\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\n",
-             "# Stopped (", kStoppedExit,
-             ": its time is nearly up, or it was preempted) or left "
-             "by a host (",
-             kPodExit, "), it is queued again and goes on.\n", "srun --kill-on-bad-exit=0 ",
-             run_command(plan, quoted(plan.recipe)), "\ncode=$?\ncase $code in ", kStoppedExit, "|",
-             kPodExit, ") scontrol requeue \"$SLURM_JOB_ID\" ;; esac\nexit $code\n");
+             "# If no task has an error, but some were stopped (", kStoppedExit,
+             ": the time is nearly up, or a preemption),\n# killed or left by another task (",
+             kPodExit,
+             "), the job is queued again and goes on. srun returns the highest status of all "
+             "tasks,\n# so each task maps its own: 0 done, 1 to be started again, 2 an error. The "
+             "traps keep its shell until smelt has saved.\n"
+             "srun --kill-on-bad-exit=0 bash -c 'trap : TERM INT HUP; \"$@\"; case $? in 0) ;; ",
+             again, ") exit 1 ;; *) exit 2 ;; esac' task ", run_command(plan, quoted(plan.recipe)),
+             "\ncode=$?\ncase $code in 1|", again,
+             ") scontrol requeue \"$SLURM_JOB_ID\" ;; esac\nexit $code\n");
 }
 
 std::string skypilot_manifest(const PodPlan& plan) {
@@ -164,18 +188,18 @@ std::string skypilot_manifest(const PodPlan& plan) {
                                                   "\"$SKYPILOT_NODE_RANK\" --hub "
                                                   "\"$(echo \"$SKYPILOT_NODE_IPS\" | head -n 1)\""
                                                 : "";
-  return str("# ", plan.recipe, " on ", what(plan),
-             ": sky jobs launch this file\nname: ", plan.name,
-             "\nnum_nodes: ", gpu ? plan.hosts : 1, "\nresources:\n",
-             plan.zone.empty() ? "" : str("  infra: gcp/*/", plan.zone, "\n"),
-             "  accelerators: ", yaml(skypilot_accelerator(plan.machine)), "\n",
-             gpu ? "" : str("  accelerator_args:\n    runtime_version: ", plan.machine.image, "\n"),
-             "  use_spot: ", plan.spot ? "true" : "false",
-             "\n  job_recovery:  # stopped, or left by a host: the same command goes on\n"
-             "    recover_on_exit_codes: [",
-             kStoppedExit, ", ", kPodExit, "]\nfile_mounts:\n  ", there, ": ", yaml(plan.recipe),
-             "\nsetup: command -v smelt  # docs/pod.md says how it comes there\nrun: ",
-             yaml(run_command(plan, there) + who), "\n");
+  return str(
+      "# ", plan.recipe, " on ", what(plan), ": sky jobs launch this file\nname: ", plan.name,
+      "\nnum_nodes: ", gpu ? plan.hosts : 1, "\nresources:\n",
+      plan.zone.empty() ? "" : str("  infra: gcp/*/", plan.zone, "\n"),
+      "  accelerators: ", yaml(skypilot_accelerator(plan.machine)), "\n",
+      gpu ? "" : str("  accelerator_args:\n    runtime_version: ", plan.machine.image, "\n"),
+      "  use_spot: ", plan.spot ? "true" : "false",
+      "\n  job_recovery:  # stopped, killed, crashed, or left by a host: the same command goes "
+      "on\n    recover_on_exit_codes: [",
+      join(restart_statuses(), ", "), "]\nfile_mounts:\n  ", there, ": ", yaml(plan.recipe),
+      "\nsetup: command -v smelt  # docs/pod.md says how it comes there\nrun: ",
+      yaml(run_command(plan, there) + who), "\n");
 }
 
 }  // namespace smelt

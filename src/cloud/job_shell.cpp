@@ -283,12 +283,13 @@ void JobShell::start(const TpuNode& node, const std::string& command) {
 }
 
 void JobShell::end_stragglers(const TpuNode& node, const Look& look, const Workers& running) {
+  constexpr int kEndSeconds = 60;  // as long as the guard waits
   const bool is_half = look.state == Look::State::running && look.status != 0;
   if (!is_half) return failed_since_.reset();
   if (!failed_since_) failed_since_ = Clock::now();
   if (seconds_since(*failed_since_) < tools_.stragglers) return;
   tools_.tell(str(node.name, ": ", running.size(), " of its workers did not end by themselves"));
-  require(shell(node, running, stop_job()), node, "");
+  require(shell(node, running, stop_job(kEndSeconds)), node, "");
 }
 
 JobWorkers::Look JobShell::look(const TpuNode& node, double seconds_left,

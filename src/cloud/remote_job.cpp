@@ -19,7 +19,7 @@ std::string start_job(const std::string& command) {
              "printf %s ",
              shell_word(command),
              " > \"$j/command\" || exit 1\n"
-             "setsid sh -c '\"${SHELL:-/bin/sh}\" \"$0/command\" >\"$0/log\" 2>&1; "
+             "setsid sh -c 'trap \"\" HUP; \"${SHELL:-/bin/sh}\" \"$0/command\" >\"$0/log\" 2>&1; "
              "echo $? >\"$0/exit.new\"; mv \"$0/exit.new\" \"$0/exit\"' \"$j\" "
              "</dev/null >/dev/null 2>&1 3<&- &\n"
              "echo $! > \"$j/pid\"\n"
@@ -38,12 +38,22 @@ std::string show_job(int lines, bool follow) {
              "runs || { echo \"it ended without an exit status\" >&2; exit 1; }\n");
 }
 
-std::string stop_job() {
+std::string stop_job(int seconds) {
   return str(kHere, kJobRuns,
              "runs || { echo \"no command runs here\"; exit 0; }\n"
              "p=$(cat \"$j/pid\"); kill -s TERM -- \"-$p\"; i=0\n"
-             "while runs && [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done\n"
-             "if runs; then kill -s KILL -- \"-$p\"; fi; echo stopped\n");
+             "while runs && [ $i -lt ",
+             10 * seconds,
+             " ]; do\n"
+             "  if [ $((i % 300)) = 10 ]; then\n"
+             "    echo \"waiting for the command to save and end: $((i / 10)) of at most ",
+             seconds,
+             " s\"\n"
+             "  fi\n"
+             "  sleep 0.1; i=$((i+1))\n"
+             "done\n"
+             "if runs; then kill -s KILL -- \"-$p\"; echo \"killed: it did not end within ",
+             seconds, " s\"; else echo stopped; fi\n");
 }
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
 #include "console/pod_flags.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "console/number_check.h"
 #include "format/crc32c.h"
 #include "runtime/hardware.h"
+#include "runtime/plugin.h"
 #include "store/metadata_server.h"
 #include "store/random_access_file.h"
 #include "train/together.h"
@@ -56,6 +58,13 @@ struct Ending {
   std::string text;
 };
 
+// Whether a device reports that it no longer reaches those of other hosts, which another start mends:
+// gRPC's codes CANCELLED, DEADLINE_EXCEEDED, ABORTED and UNAVAILABLE.
+bool is_lost_peer(const PjrtError& error) {
+  constexpr std::array kCodes{1, 4, 10, 14};
+  return std::ranges::find(kCodes, static_cast<int>(error.code())) != kCodes.end();
+}
+
 // How a command ends by this, as cli/commands has it.
 Ending ending_of(const std::exception_ptr& fault) try {
   std::rethrow_exception(fault);
@@ -65,6 +74,8 @@ Ending ending_of(const std::exception_ptr& fault) try {
   return {kStoppedExit, stopped.what()};
 } catch (const BugError& error) {
   return {70, error.what()};
+} catch (const PjrtError& error) {
+  return {is_lost_peer(error) ? kPodExit : 1, error.what()};
 } catch (const std::exception& error) {
   return {1, error.what()};
 }
@@ -96,7 +107,7 @@ class Member {
       hub_->bye();  // all stop at the same step
     else
       hub_->abort(ending.text, ending.code);
-    if (!quiet_) std::rethrow_exception(fault);
+    if (!quiet_ && ending.code != kPodExit) std::rethrow_exception(fault);
     if (ending.code != kStoppedExit) log_error("{}", ending.text);  // with this host's name
     throw ExitStatus(ending.code);
   }
@@ -140,6 +151,10 @@ PodTimes pod_times_of(const std::function<std::string(const std::string& variabl
   read("SMELT_POD_CONNECT", out.connect);
   read("SMELT_POD_SILENCE", out.silence);
   out.beat = std::min(out.beat, out.silence / 8);
+  // A process that is started again waits until the hub has found the one before it dead.
+  const PodTimes::Span longer = std::max(out.silence - PodTimes().silence, PodTimes::Span(0));
+  out.taken += longer;
+  if (environment("SMELT_POD_CONNECT").empty()) out.connect += longer;
   return out;
 }
 

@@ -111,6 +111,10 @@ std::optional<Clock::time_point> Gathers::next_deadline() const {
   });
 }
 
+void Gathers::postpone(Clock::duration time) {
+  for (auto& [key, gather] : gathers_) gather.deadline += time;
+}
+
 bool Gathers::waits_for_first_alone(const Gather& gather) {
   return !gather.payloads.front() &&
          std::all_of(gather.payloads.begin() + 1, gather.payloads.end(),
@@ -170,6 +174,10 @@ std::vector<PodAnswer> KeyValues::overdue(Clock::time_point now) {
 
 std::optional<Clock::time_point> KeyValues::next_deadline() const {
   return earliest(waiting_, [](const Waiting& waiting) { return std::optional(waiting.deadline); });
+}
+
+void KeyValues::postpone(Clock::duration time) {
+  for (Waiting& waiting : waiting_) waiting.deadline += time;
 }
 
 }  // namespace smelt

@@ -41,6 +41,8 @@ class Gathers {
   // A gather fails for all at the first deadline of one of them.
   std::vector<PodAnswer> overdue(Clock::time_point now);
   std::optional<Clock::time_point> next_deadline() const;
+  // Moves all deadlines by the time in which the hub itself was stopped.
+  void postpone(Clock::duration time);
   // Whether all but process 0 are in one: what it makes for all may take its time.
   bool all_wait_for_first() const;
   // "'save/8120/written' waits for host 2 (…), at input, 70 s", of those that have waited so long;
@@ -74,6 +76,7 @@ class KeyValues {
   PodAnswer try_get(PodCall from, const std::string& key) const;
   std::vector<PodAnswer> overdue(Clock::time_point now);
   std::optional<Clock::time_point> next_deadline() const;
+  void postpone(Clock::duration time);
 
  private:
   struct Waiting {

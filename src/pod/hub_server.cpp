@@ -78,6 +78,8 @@ void HubServer::grant_own_sleep(Clock::time_point now) {
   woke_ = now;
   if (slept < times_.silence / 4) return;
   for (const auto& peer : peers_) peer->heard += slept;
+  gathers_.postpone(slept);
+  values_.postpone(slept);
 }
 
 int HubServer::wait() {

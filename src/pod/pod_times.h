@@ -10,7 +10,9 @@ struct PodTimes {
 
   // The hub's own.
   Span connect = std::chrono::seconds(300);  // from a process's start until all have come
-  Span taken = std::chrono::seconds(60);    // how long a place that is still another's is asked for
+  // How long a process asks for its place while another has it: longer than `silence`, as the place
+  // of a dead process becomes free only then.
+  Span taken = std::chrono::seconds(70);
   Span hello = std::chrono::seconds(10);    // from a connection to its first frame
   Span say = std::chrono::seconds(60);      // waiting is told this often
   Span beat = std::chrono::seconds(2);      // each process says that it lives, and what it does

@@ -318,26 +318,29 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
 }
 
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
-                         Compute compute, std::int64_t passes) {
+                         Compute compute, std::int64_t passes, bool takes_wishes) {
   if (passes > 1 && !task.draws)
     throw UsageError(str("eval: ", passes, " passes of a model that draws nothing: ", task.name),
                      "set eval.passes to 1");
-  StepProgram out{.features = task.features, .placement = placement};
+  StepProgram out{.features = task.features, .takes_wishes = takes_wishes, .placement = placement};
   Program& p = out.program;
   const auto batch =
       batch_arguments(p, task.features, rows_per_program(batch_size, placement), placement);
   Parameters parameters;
   compute.save = Save::none;
   const auto random = numbered_examples(task.draws, out, batch_size);
+  const auto wishes = takes_wishes ? wishes_argument(p, placement) : std::vector<Tensor>();
   const Scope root(p.graph, parameters, random, split(compute, task, placement));
   Objective objective = task.objective(root, Inputs(task.features, batch));
   if (passes > 1) objective = over_passes(task, root, batch, passes, objective);
   const Measures measures(objective, placement);
   const Tensor totals = measures.totals(measures.sums, placement);
   const Tensor loss = measures.loss(measures.sums_in(totals), Reduction::global);
-  p.results = {concatenate({vector_of({loss}), totals}, 0)};
-  out.state = values_layout(parameters, *root.compute().partition);
+  std::vector<Tensor> figures{loss};
   out.report = {.figures = {"loss"}, .measures = measures.reported};
+  report_wishes(wishes, out.report.figures, figures);
+  p.results = {concatenate({vector_of(figures), totals}, 0)};
+  out.state = values_layout(parameters, *root.compute().partition);
   set_sharding(out, placement, compute);
   return out;
 }

@@ -72,9 +72,9 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
 // Result: the report: loss, the task's losses and metrics. Without dropout; takes values only. What
 // the task draws for an example depends on the example's number over all batches and on the pass
 // alone. Of several passes over the batch sums and weights are means over the passes; UsageError
-// where the task draws nothing.
+// where the task draws nothing. If it takes wishes (step/wishes.h), they are figures of the report.
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const Placement& placement,
-                         Compute compute = {}, std::int64_t passes = 1);
+                         Compute compute = {}, std::int64_t passes = 1, bool takes_wishes = false);
 // Results: the prediction's outputs, of all rows on each device. One program: one device, or the
 // placement's mesh with the names of the model's dimensions in its partition; `batch_size` rows
 // over all of it, which divides them.

@@ -1,6 +1,7 @@
-// What a process of several wishes, told to all by the training step itself: each device is given
-// its process's wishes, and the step's report says for how many devices each was wished. All read
-// the same report of the same step, so all do the same, without a message between them.
+// What a process of several wishes, told to all by a training step or a batch of an evaluation:
+// each device is given its process's wishes, and the report says for how many devices each was
+// wished. All read the same report of the same step, so all do the same, without a message between
+// them.
 #pragma once
 
 #include <string>

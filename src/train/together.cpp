@@ -1,6 +1,8 @@
 #include "train/together.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
@@ -69,7 +71,12 @@ Together together_of(Hub& hub, const std::string& prefix) {
                 hub.beat(key);
                 return hub.gather(prefix + key, payload, time_of(key, hub.times()));
               },
-          .doing = [&hub](const std::string& what) { hub.beat(what); }};
+          .doing = [&hub](const std::string& what) { hub.beat(what); },
+          .end_all =
+              [&hub](const std::string& message) {
+                hub.abort(message, kPodExit);
+                std::_Exit(kPodExit);
+              }};
 }
 
 TrainsTogether::TrainsTogether(std::shared_ptr<Hub> hub) {
@@ -180,6 +187,12 @@ void Together::led(const std::string& key, const std::function<void()>& work) co
 
 void Together::meet(const std::string& key) const {
   if (several()) gather(key, "");
+}
+
+bool Together::any(const std::string& key, bool mine) const {
+  if (!several()) return mine;
+  return std::ranges::any_of(gather(key, mine ? "1" : ""),
+                             [](const std::string& other) { return !other.empty(); });
 }
 
 }  // namespace smelt

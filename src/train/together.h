@@ -20,6 +20,9 @@ struct Together {
   Gather gather = {};  // throws where a process does not come
   // Says what this process does from now on, for when it dies or keeps the others waiting.
   std::function<void(const std::string& what)> doing = [](const std::string&) {};
+  // Ends all processes with this message and kPodExit, so that they are started again. It does not
+  // return. Empty: one process alone.
+  std::function<void(const std::string& message)> end_all = {};
 
   bool several() const { return size > 1; }
   bool leads() const { return rank == 0; }
@@ -35,6 +38,8 @@ struct Together {
   // UsageError on all unless all see the files that the one that leads makes in this folder.
   void require_one_folder(const std::string& folder) const;
   void meet(const std::string& key) const;
+  // Returns on all whether `mine` is true on any process.
+  bool any(const std::string& key, bool mine) const;
   // What the one that leads does alone, while the others wait for it.
   void led(const std::string& key, const std::function<void()>& work) const;
   // The same processes, with keys of their own for another try at what they have begun.

@@ -288,8 +288,7 @@ SlicedTensors Trainer::weights_to_ask(const HostState& host) const {
 }
 
 Evaluation Trainer::validate(const SlicedTensors& weights) {
-  Evaluation out =
-      programs_.scorer->score(state_, position_.step(), &run_.watchdog, !job_.together.several());
+  Evaluation out = programs_.scorer->score(state_, position_.step(), &run_.watchdog);
   if (programs_.measures)
     for (MeasuredValue& m : programs_.measures->measure(weights, "train", &run_.watchdog))
       out.measures.push_back(std::move(m));
@@ -322,6 +321,7 @@ std::optional<double> Trainer::check(const HostState& host) {
   if (programs_.scorer) try {
       found.validation = validate(weights);
     } catch (const Stopped&) {
+      stop_wished_ = true;  // by one of several processes
       position_.check_cut();
       run_.settings[kUnchecked] = true;
       return std::nullopt;
@@ -363,9 +363,9 @@ void Trainer::run_steps() {
     saver_.finish();
   }
   tell_saved();
-  job_.together.meet("end");
+  // A signal that came after the last step's report is known to its own process alone.
+  signalled_ = job_.together.any("end", is_to_stop() || StopSignal::raised());
   const std::int64_t step = position_.step();
-  signalled_ = is_to_stop();
   const bool early = is_out_of_patience() && step < last;
   if (early)
     log_info("train: {} after the best {}: done at step {} of {}",

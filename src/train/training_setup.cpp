@@ -97,7 +97,7 @@ RunPrograms compiled_programs(const OpenedRun& run) {
   std::optional<Scorer> scorer;
   if (job.validation)
     scorer.emplace(run.client, job.task, run.program.placement, run.compute(), *job.validation,
-                   job.fields);
+                   job.fields, job.together.several());
   if (scorer) check_data_vocabulary(run.settings, scorer->source(), "the training data");
   check_best(job, scorer ? scorer->program().report.measures : std::vector<ReportedMeasure>());
   if (job.together.several() && job.make_state_measures)
@@ -143,7 +143,8 @@ OpenedRun::OpenedRun(const TrainJob& of)
       client(opened(job, log)),
       settings(settings_of(job, *source)),
       program(training_program(job, client->platform_name())),
-      watchdog(std::chrono::duration<double>(60 * job.hang_minutes), job.fields("hang_minutes")) {
+      watchdog(std::chrono::duration<double>(60 * job.hang_minutes), job.fields("hang_minutes"),
+               job.together.end_all) {
   warn_of_settings(job);
   check_described(job, *source);
   check_memory(program, client->platform_name());

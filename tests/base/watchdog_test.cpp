@@ -2,8 +2,12 @@
 #include "base/watchdog.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <iostream>
 
 namespace smelt {
 namespace {
@@ -36,6 +40,38 @@ TEST(WatchdogDeathTest, OtherWorkThatHangsEndsTheProcessToo) {
   EXPECT_EXIT(hang(true), testing::ExitedWithCode(1), message);
 }
 
+// Ctrl-Z, `docker pause`, a suspended job.
+TEST(WatchdogDeathTest, TimeInWhichTheProcessWasStoppedDoesNotCount) {
+  const auto pause = [] {
+    Watchdog watchdog(milliseconds(1000));
+    watchdog.at(7);
+    const ::pid_t other = ::fork();
+    if (other == 0) {
+      ::kill(::getppid(), SIGSTOP);
+      std::this_thread::sleep_for(milliseconds(1500));
+      ::kill(::getppid(), SIGCONT);
+      std::_Exit(0);
+    }
+    ::waitpid(other, nullptr, 0);
+    std::this_thread::sleep_for(milliseconds(200));
+    std::_Exit(7);
+  };
+  EXPECT_EXIT(pause(), testing::ExitedWithCode(7), "^$");
+}
+
+TEST(WatchdogDeathTest, AProcessOfSeveralLeavesAsItIsTold) {
+  const auto hang = [] {
+    Watchdog watchdog(milliseconds(50), "--hang-minutes", [](const std::string& message) {
+      std::cerr << "to all: " << message << "\n";
+      std::_Exit(76);
+    });
+    watchdog.at(7);
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+  };
+  EXPECT_EXIT(hang(), testing::ExitedWithCode(76),
+              "to all: train: step 7 has not ended after .*\n  hint: .*--hang-minutes");
+}
+
 TEST(WatchdogDeathTest, AStoreThatHangsIsNotTheDevices) {
   const auto hang = [] {
     Watchdog watchdog(milliseconds(50), "--hang-minutes");
@@ -49,16 +85,16 @@ TEST(WatchdogDeathTest, AStoreThatHangsIsNotTheDevices) {
 
 TEST(WatchdogDeathTest, ACompilerThatTakesLongIsToldAgainAndAgainAndGoesOn) {
   const auto compile = [] {
-    Watchdog watchdog(milliseconds(600));
+    Watchdog watchdog(milliseconds(120));
     {
       const Watchdog::Watch watch(&watchdog, "compiling", WorkOf::compiler);
-      std::this_thread::sleep_for(milliseconds(1500));
+      std::this_thread::sleep_for(milliseconds(1000));
     }
     std::_Exit(7);
   };
   EXPECT_EXIT(compile(), testing::ExitedWithCode(7),
-              "warning: train: compiling has not ended after 0.01 minutes; it may go on\n"
-              "warning: train: compiling has not ended after 0.02 minutes; it may go on\n");
+              "warning: train: compiling has not ended after 0.002 minutes; it may go on\n"
+              "warning: train: compiling has not ended after 0.004 minutes; it may go on\n");
 }
 
 TEST(Watchdog, ALimitBeyondAllClocksIsNoneThatIsOver) {
@@ -79,7 +115,7 @@ TEST(WatchdogDeathTest, ACrashSaysAtWhichStep) {
 }
 
 TEST(Watchdog, StepsThatEndAreLetAlone) {
-  Watchdog watchdog(milliseconds(2000));
+  Watchdog watchdog(milliseconds(1000));
   for (int step = 0; step < 10; ++step) {
     watchdog.at(step);
     std::this_thread::sleep_for(milliseconds(1));
@@ -88,7 +124,7 @@ TEST(Watchdog, StepsThatEndAreLetAlone) {
   {
     const Watchdog::Watch watch(&watchdog, "a copy");
   }
-  std::this_thread::sleep_for(milliseconds(2500));
+  std::this_thread::sleep_for(milliseconds(1200));
 }
 
 }  // namespace

@@ -20,14 +20,19 @@ using testing::HasSubstr;
 class PodManifest : public testing::Test {
  protected:
   PodManifest() {
-    // The first of them is left by a host, as process 1 would be.
-    fake("smelt", str("echo smelt; printf '<%s>\\n' \"$@\"; [ -e ", file("left"), " ] || { touch ",
-                      file("left"), "; exit 76; }"));
+    // Ends the first time as process SLURM_PROCID, or as process 0, with the status of its file.
+    fake("smelt",
+         str("[ \"${SLURM_PROCID:-0}\" = 1 ] || { echo smelt; printf '<%s>\\n' \"$@\"; }\nf=",
+             file("status"), "-${SLURM_PROCID:-0}; [ -e $f ] || exit 0\n",
+             "s=$(cat $f); rm $f; [ $s -lt 128 ] && exit $s; kill -s $((s - 128)) $$"));
   }
   std::string file(const std::string& name) const { return dir_.file(name); }
   void fake(const std::string& name, const std::string& body) const {
     write_file(file(name), str("#!/bin/bash\n", body, "\n"));
     ASSERT_EQ(::chmod(file(name).c_str(), 0755), 0);
+  }
+  void ends_with(int status, int process = 0) const {
+    write_file(file(str("status-", process)), str(status));
   }
   // The file that is printed for these words.
   std::string manifest(const std::string& words) const {
@@ -54,18 +59,24 @@ class PodManifest : public testing::Test {
 
 constexpr const char *kOut = "<out=gs://b/jes>", *kText = "<text.input=gs://b/it's $HOME/*>";
 
-TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainWhenAHostWasLost) {
+TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterALossOrACrash) {
   fake("gcloud",
        "echo gcloud \"${@:1:5}\"\nfor word; do case $word in --command=*) bash -c "
        "\"${word#--command=}\";; esac; done");
   const std::string path = manifest(on_tpu_ + " --kind tpu-vm --zone us-central1-a");
   EXPECT_THAT(read_file(path), HasSubstr("smelt cloud up jes --type v2-32 --zone us-central1-a"));
-  const CommandOutput out = run_with_fakes("sh " + path);
-  EXPECT_EQ(out.status, 0) << out.text;
+  fake("sleep", "");
   const std::string run = str("smelt\n<run>\n<jes.yaml>\n<--set>\n", kOut, "\n<--set>\n", kText,
                               "\n<--set>\n<train.devices=32>\n");
-  EXPECT_EQ(out.text, str("gcloud compute tpus tpu-vm scp ", recipe_,
-                          "\ngcloud compute tpus tpu-vm ssh jes\n", run, run));
+  for (const int status : {76, 134, 135, 137, 139, 75, 1}) {
+    SCOPED_TRACE(status);
+    ends_with(status);
+    const CommandOutput out = run_with_fakes(str("sh ", path, " 2>/dev/null"));
+    const bool again = status > 75;
+    EXPECT_EQ(out.status, again ? 0 : status);
+    EXPECT_EQ(out.text, str("gcloud compute tpus tpu-vm scp ", recipe_,
+                            "\ngcloud compute tpus tpu-vm ssh jes\n", run, again ? run : ""));
+  }
 }
 
 TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
@@ -79,6 +90,8 @@ TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
   EXPECT_EQ(found[1]["metadata"]["name"], "jes-1");
   const Json job = found[1]["spec"]["replicatedJobs"][0]["template"]["spec"];
   EXPECT_EQ(job["parallelism"], 4);
+  EXPECT_EQ(job["podFailurePolicy"]["rules"][1]["onExitCodes"]["values"],
+            (Json{75, 76, 129, 134, 135, 137, 139, 143}));
   const Json pod = job["template"]["spec"];
   EXPECT_EQ(pod["nodeSelector"],
             (Json{{"cloud.google.com/gke-tpu-accelerator", "tpu-v5-lite-podslice"},
@@ -91,7 +104,10 @@ TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
 }
 
 TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
-  fake("srun", "shift; exec \"$@\"");
+  // Two tasks, and the highest of their statuses.
+  fake("srun",
+       "shift; SLURM_PROCID=0 \"$@\" & SLURM_PROCID=1 \"$@\"; b=$?; wait $!; a=$?\n"
+       "exit $((a > b ? a : b))");
   fake("scontrol", "echo scontrol \"$@\"");
   const std::string path =
       manifest(str(recipe_, " --kind slurm --on h100x8 --hosts 2 --set out=/net/jes"));
@@ -103,19 +119,43 @@ TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
     SKIP_OR_FAIL_WITHOUT("oracle", "there is no sbatch; scripts/test installs it");
   // All that it has to say of a file that it can read.
   EXPECT_THAT(run_command(sbatch + path).text, HasSubstr("Unable to contact slurm controller"));
-  const CommandOutput out = run_with_fakes("SLURM_JOB_ID=7 bash " + path);
-  EXPECT_EQ(out.status, 76);
-  EXPECT_EQ(out.text, str("smelt\n<run>\n<", recipe_,
-                          ">\n<--set>\n<out=/net/jes>\n<--set>\n<train.device=gpu>\n<--set>\n"
-                          "<train.devices=16>\nscontrol requeue 7\n"));
-  EXPECT_EQ(run_with_fakes("bash " + path).status, 0);  // the second time it is not left
+  const auto ended = [&](int first, int second) {
+    ends_with(first, 0);
+    ends_with(second, 1);
+    return run_with_fakes(str("SLURM_JOB_ID=7 bash ", path, " 2>/dev/null"));
+  };
+  const std::string run = str("smelt\n<run>\n<", recipe_,
+                              ">\n<--set>\n<out=/net/jes>\n<--set>\n<train.device=gpu>\n<--set>\n"
+                              "<train.devices=16>\n");
+  using Statuses = std::pair<int, int>;
+  for (const auto& [first, second] : {Statuses(75, 75), Statuses(76, 137), Statuses(139, 76),
+                                      Statuses(134, 0), Statuses(76, 143)})
+    EXPECT_EQ(ended(first, second).text, run + "scontrol requeue 7\n") << first << " " << second;
+  for (const auto& [first, second] : {Statuses(0, 0), Statuses(2, 2), Statuses(1, 76)})
+    EXPECT_EQ(ended(first, second).text, run) << first << " " << second;
+  EXPECT_EQ(ended(0, 0).status, 0);
+  EXPECT_NE(ended(76, 1).status, 0);
+}
+
+// As SLURM signals a step: the task's shell, too.
+TEST_F(PodManifest, OfSlurmItsTasksOutliveTheSignalAtWhichSmeltSaves) {
+  fake("srun", str("shift; set -m; \"$@\" & until [ -e ", file("begun"),
+                   " ]; do sleep 0.02; done; kill -TERM -- -$!; wait $!"));
+  fake("scontrol", "echo scontrol \"$@\"");
+  fake("smelt", str("trap 'sleep 0.2; echo saved; exit 75' TERM; touch ", file("begun"),
+                    "; while :; do sleep 0.02; done"));
+  const std::string path =
+      manifest(str(recipe_, " --kind slurm --on h100x8 --hosts 2 --set out=/net/jes"));
+  EXPECT_THAT(run_with_fakes(str("SLURM_JOB_ID=7 bash ", path)).text,
+              testing::EndsWith("saved\nscontrol requeue 7\n"));
 }
 
 TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
   REQUIRE_ORACLE();
   const Json tpu = documents("skypilot", manifest(on_tpu_ + " --kind skypilot --spot"))[0];
   EXPECT_EQ(tpu["resources"]["accelerators"], "tpu-v2-32:1");
-  EXPECT_EQ(tpu["resources"]["job_recovery"]["recover_on_exit_codes"], (Json{75, 76}));
+  EXPECT_EQ(tpu["resources"]["job_recovery"]["recover_on_exit_codes"],
+            (Json{75, 76, 129, 134, 135, 137, 139, 143}));
   EXPECT_EQ(tpu["num_nodes"], 1);
   EXPECT_EQ(tpu["file_mounts"], (Json{{"~/jes.yaml", recipe_}}));
   const Json gpu = documents("skypilot", manifest(str(recipe_,
@@ -123,7 +163,6 @@ TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
                                                       "--hosts 2 --set out=s3://b/j")))[0];
   EXPECT_EQ(gpu["resources"]["accelerators"], "A100-80GB:8");
   EXPECT_EQ(gpu["num_nodes"], 2);
-  write_file(file("left"), "");
   write_file(file("run"), gpu["run"].get<std::string>());
   EXPECT_EQ(run_with_fakes("HOME=/home/me SKYPILOT_NUM_NODES=2 SKYPILOT_NODE_RANK=1 "
                            "SKYPILOT_NODE_IPS=\"$(printf '10.0.0.1\\n10.0.0.2')\" bash run")

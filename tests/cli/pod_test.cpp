@@ -89,5 +89,21 @@ TEST_F(PodDescribe, ATimeOutIsANumberOfSeconds) {
                 "  hint: unset SMELT_POD_SILENCE"));
 }
 
+// A process that is started again asks for its place until the hub knows that the one before it is
+// dead, and then waits for the next run.
+TEST(PodTimes, ALongerSilenceLeavesTimeToBeStartedAgain) {
+  const auto times = [](const std::string& silence, const std::string& connect) {
+    return pod_times_of([=](const std::string& name) {
+      return name == "SMELT_POD_SILENCE" ? silence : name == "SMELT_POD_CONNECT" ? connect : "";
+    });
+  };
+  for (const char* silence : {"", "4", "100", "1000"}) {
+    const PodTimes got = times(silence, "");
+    EXPECT_GT(got.taken, got.silence + got.beat + got.told) << silence;
+    EXPECT_GE(got.connect, got.taken + PodTimes().connect - PodTimes().taken) << silence;
+  }
+  EXPECT_EQ(times("1000", "50").connect, std::chrono::seconds(50));
+}
+
 }  // namespace
 }  // namespace smelt

@@ -284,7 +284,7 @@ TEST_F(WholeRecipe, ItsFolderMayBeNamedOtherwiseAndMoved) {
   }
 }
 
-TEST_F(WholeRecipe, ASignalEndsItWithAStateAndASecondOneAtOnce) {
+TEST_F(WholeRecipe, ASignalEndsItWithAState) {
   const auto stopped_by = [&](const std::string& out, const std::string& signals) {
     const std::string seen = dir_.file(out + "/model/checkpoint-20");
     return run_command(str("bash -c 'set -m; ", smelt_program(), " run", on(out),
@@ -293,18 +293,42 @@ TEST_F(WholeRecipe, ASignalEndsItWithAStateAndASecondOneAtOnce) {
                            "; kill -CONT $pid; while kill -0 $pid 2>/dev/null; do sleep 0.01; "
                            "done; wait $pid'"));
   };
-  const CommandOutput once = stopped_by("m", "kill -TERM $pid");
-  EXPECT_EQ(once.status, 75) << once.text;
-  EXPECT_THAT(once.text, AllOf(HasSubstr("once more: stops at once"),
-                               HasSubstr("stopped: train: stopped by a signal at step "),
-                               HasSubstr("hint: run the same command again to go on from there")));
-  const CommandOutput twice = stopped_by("n", "kill -TERM $pid; kill -INT $pid");
-  EXPECT_THAT(twice.status, testing::AnyOf(128 + 2, 128 + 15)) << twice.text;
-  for (const char* out : {"m", "n"}) {
+  // SIGTERM and SIGHUP come together at a shutdown.
+  for (const auto& [out, signals] :
+       {std::pair("m", "kill -HUP $pid"), std::pair("n", "kill -TERM $pid; kill -HUP $pid")}) {
+    const CommandOutput stopped = stopped_by(out, signals);
+    EXPECT_EQ(stopped.status, 75) << stopped.text;
+    EXPECT_THAT(stopped.text,
+                AllOf(HasSubstr("once more: stops at once"),
+                      HasSubstr("stopped: train: stopped by a signal at step "),
+                      HasSubstr("hint: run the same command again to go on from there")));
     const CommandOutput resumed = run_smelt("pretrain" + on(out) + " --resume --set train.steps=1");
     EXPECT_EQ(resumed.status, 0) << resumed.text;
     EXPECT_THAT(resumed.text, HasSubstr("beyond train.steps 1: no step is left"));
   }
+}
+
+// `| tee log` that ends at Ctrl-C, or a lost connection: nobody reads its output any more.
+TEST_F(WholeRecipe, WithoutAReaderItGoesOnAndSavesAtASignal) {
+  const std::string seen = dir_.file("m/model/checkpoint-20"), status = dir_.file("status"),
+                    pid = dir_.file("pid");
+  const auto ends = [&](const std::string& words) {
+    return str("{ ", smelt_program(), " ", words, " & echo $! > ", pid, "; wait $!; echo $? > ",
+               status, "; } 2>&1 | ");
+  };
+  const std::string is_over = str("[ -s ", status, " ]"), wait = "; do sleep 0.01; done; ";
+  run_command(str(ends("run" + on("m") + " --set train.steps=1000000000"), "head -n 1; until [ -d ",
+                  seen, " ] || ", is_over, wait, "kill -TERM $(cat ", pid, "); until ", is_over,
+                  wait));
+  EXPECT_EQ(read_file(status), "75\n");
+  EXPECT_THAT(run_smelt("status " + dir_.file("m")).text, HasSubstr("stopped"));
+  fs::remove(status);
+  const std::string vocab = dir_.file("v.txt");
+  run_command(
+      str(ends("vocab train --input " + dir_.file("text.txt") + " --size 60 --out " + vocab),
+          "true; until ", is_over, wait));
+  EXPECT_EQ(read_file(status), "0\n");
+  EXPECT_TRUE(fs::exists(vocab));
 }
 
 TEST_F(WholeRecipe, ItBeginsAsItIsTold) {

@@ -184,6 +184,27 @@ TEST_F(SshTest, AJobGoesOnWhoeverIsConnected) {
   EXPECT_THAT(out_, HasSubstr("no command runs here"));
 }
 
+// A terminal's or a machine's end sends SIGHUP beside SIGTERM.
+TEST_F(SshTest, AJobThatIsStoppedHasTheTimeToSaveAndIsWaitedFor) {
+  const SshAccess access = open("0");
+  const std::string home = "export HOME=" + home_.dir.path() + "\n", log = ".smelt-job/log";
+  const auto status = [&](const std::string& command) {
+    return run(access, "sh -c " + shell_word(home + command))[0].status;
+  };
+  const std::string saves =
+      "trap 'sleep 2; echo saved; exit 75' TERM; echo begun; "
+      "while :; do sleep 0.05; done";
+  const std::string begun = "until grep -q begun $HOME/.smelt-job/log; do sleep 0.05; done; ";
+  EXPECT_EQ(status(start_job(saves)), 0);
+  EXPECT_EQ(status(begun + "kill -s HUP -- -$(cat $HOME/.smelt-job/pid)\n" + stop_job()), 0);
+  EXPECT_THAT(out_, HasSubstr("waiting for the command to save and end: 1 of at most 600 s\n"));
+  EXPECT_THAT(out_, HasSubstr("stopped\n"));
+  EXPECT_EQ(read_file(home_.dir.file(log)), "begun\nsaved\n");
+  EXPECT_EQ(status(start_job("trap '' TERM; echo begun; sleep 600")), 0);
+  EXPECT_EQ(status(begun + stop_job(1)), 0);
+  EXPECT_THAT(out_, HasSubstr("killed: it did not end within 1 s\n"));
+}
+
 TEST_F(SshTest, WhoMayNotSignInIsSaidBefore) {
   EXPECT_THAT(error_of<UsageError>([&] { require_user("root"); }),
               HasSubstr("root does not sign in to a machine"));

@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
 
 #include "base/error.h"
@@ -82,16 +84,45 @@ TEST(Join, APlaceIsTakenOnce) {
       AllOf(HasSubstr("comes to the place of host 1 ("), HasSubstr("give each process a rank")));
 }
 
+// A host that was started again comes before the hub has found its process before dead, and joins
+// the hub that is started after that one.
+TEST(Join, APlaceThatBecomesFreeIsTakenInTheNextRun) {
+  const CapturedLog log;
+  PodTimes times = quick_times();
+  times.silence = milliseconds(600);
+  times.taken = milliseconds(20'000);
+  PodOfThreads pod(2, times);
+  const ::pid_t stopped = ::fork();
+  if (stopped == 0) {
+    const auto hub = Hub::connect(pod.place(1), {}, pod.options(1));
+    ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  auto hub = Hub::connect(pod.place(0), {}, pod.options(0));
+  int status = 0;
+  ASSERT_EQ(::waitpid(stopped, &status, WUNTRACED), stopped);
+  auto again = std::async(std::launch::async,
+                          [&] { return Hub::connect(pod.place(1), {}, pod.options(1)); });
+  EXPECT_THAT(error_of<SystemError>([&] { hub->barrier("never", seconds(60)); }),
+              HasSubstr("it has said nothing for "));
+  EXPECT_THAT(log.text(), HasSubstr("comes to the place of host 1 ("));
+  hub.reset();
+  hub = Hub::connect(pod.place(0), {}, pod.options(0));
+  EXPECT_TRUE(again.get());
+  ::kill(stopped, SIGKILL);
+  ::waitpid(stopped, nullptr, 0);
+}
+
 TEST(Join, WhoHasNotComeIsNamed) {
   const CapturedLog log;
   PodTimes times = quick_times();
-  times.connect = milliseconds(500);
+  times.connect = milliseconds(1000);
   times.say = milliseconds(200);
   PodOfThreads pod(4, times);
   const auto errors = pod.run([&](int rank) {
     if (rank < 2) Hub::connect(pod.place(rank), {}, pod.options(rank));
   });
-  EXPECT_THAT(errors[0], HasSubstr("pod: hosts 2, 3 of 4 have not come within 0 s"));
+  EXPECT_THAT(errors[0], HasSubstr("pod: hosts 2, 3 of 4 have not come within 1 s"));
   EXPECT_EQ(errors[1], errors[0]);
   EXPECT_THAT(log.text(), HasSubstr("for hosts 2, 3 of 4"));
 }

@@ -70,6 +70,14 @@ TEST_F(TogetherTest, AFileThatAPodHasLeftInItsFolderIsRemoved) {
   EXPECT_EQ(list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
 }
 
+TEST_F(TogetherTest, WhatIsTrueOnOneIsKnownToAll) {
+  EXPECT_THAT(run([](const Together& together) {
+                EXPECT_TRUE(together.any("end", together.rank == 1));
+                EXPECT_FALSE(together.any("end/2", false));
+              }),
+              Each(""));
+}
+
 TEST(TogetherAlone, NobodyIsAsked) {
   const Together alone;
   EXPECT_EQ(alone.told("a", [] { return std::string("b"); }), "b");

@@ -51,6 +51,31 @@ TEST_F(PodEnd, ASilentProcessIsNamed) {
                                  HasSubstr("it has said nothing for ")));
 }
 
+// In the words of the one that found it, with a status at which all are started again.
+TEST_F(PodEnd, DevicesThatHangEndAllSoThatTheyAreStartedAgain) {
+  write_recipe("bert", 2, kManySteps);
+  Pod pod({.processes = 2, .devices_each = 1});
+  start(pod, run("pod", 2, {"train.hang_minutes=0.05"}));
+  pod.send_to_devices(SIGSTOP);
+  for (int process = 0; process < 2; ++process) {
+    EXPECT_EQ(pod.wait(process), kPodLost);
+    EXPECT_THAT(pod.said(process), HasSubstr(" has not ended after 0.05 minutes: "));
+  }
+  EXPECT_THAT(str(pod.said(0), pod.said(1)), HasSubstr("ends the run: train: "));
+}
+
+// A device may know before the hub that another host is gone.
+TEST_F(PodEnd, DevicesThatAreLostEndAllSoThatTheyAreStartedAgain) {
+  write_recipe("bert", 2, kManySteps);
+  Pod pod({.processes = 2, .devices_each = 1});
+  start(pod, run("pod", 2));
+  pod.send_to_devices(SIGKILL);
+  for (int process = 0; process < 2; ++process) {
+    EXPECT_EQ(pod.wait(process), kPodLost);
+    EXPECT_THAT(pod.said(process), HasSubstr("the pod's server is gone"));
+  }
+}
+
 // Each reads its own slices of it.
 TEST_F(PodEnd, ADamagedCheckpointIsPassedOverByAll) {
   write_recipe("bert", 4, 4);

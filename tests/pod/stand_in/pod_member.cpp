@@ -4,8 +4,10 @@
 //   of
 //                                                process POD_MEMBER_DIES, which ends there, none
 //   job FOLDER MODEL STEPS DEVICES MESH FORM [SAID [AT]]   train(), in a pod by a hub; SAID is what
-//                                                process 1 does at step AT: die, stop, another,
-//                                                longer (seed)
+//                                                process 1 does at step AT: die, stop, another
+//                                                (seed), longer; validate: all evaluate; cut: all
+//                                                do, and process 1 gets a signal as it begins.
+//                                                FORM: unrolled, scan, tpu (the device, too)
 //   order NAMES                                  launches programs in this order
 #include <unistd.h>
 
@@ -102,33 +104,46 @@ TrainJob job_of(const std::vector<std::string>& words) {
   TrainJob job = small_job(words.at(1), words.at(2), std::stoi(words.at(3)));
   job.on.devices = job.config.devices = std::stoi(words.at(4));
   if (words.at(5) != "replicas") job.on.mesh.mesh = words[5];
-  if (words.at(6) == "scan")
+  if (words.at(6) != "unrolled")
     job.config.compute = compute_for("tpu", {.precision = Precision::f32_exact});
+  if (words.at(6) == "tpu") job.on.device = "tpu";
   job.check_every = 2;
-  if (words.size() < 8 || process() != 1) return job;
-  const std::string& what = words[7];
+  const std::string what = words.size() < 8 ? "" : words[7];
+  if (what == "cut" || what == "validate")
+    job.validation = HeldOut{.data = job.data, .batch_size = 8, .steps = 20, .repeats = true};
+  if (process() != 1) return job;
   if (what == "another") job.config.seed = 7;
   if (what == "longer") job.config.schedule.total_steps *= 2;
-  job.checked = [what, at = words.size() > 8 ? std::stoi(words[8]) : -1](const TrainCheck& check) {
+  const int at = words.size() < 9 ? -1 : std::stoi(words[8]);
+  job.checked = [what, at](const TrainCheck& check) {
     if (check.step != at) return;
     if (what == "die") ::_exit(9);
     if (what == "stop") std::raise(SIGTERM);
   };
+  if (what != "cut") return job;
+  job.together = together_now("train");
+  job.together.doing = [at](const std::string& doing) {
+    if (doing == str("the check of step ", at)) std::raise(SIGTERM);
+  };
   return job;
+}
+
+void train_as(const std::vector<std::string>& words) {
+  if (train(job_of(words)).signalled) std::cerr << "signalled after the last step\n";
 }
 
 void run_job(const std::vector<std::string>& words) {
   const KeptClients clients;
   const char* address = std::getenv("POD_HUB");
   if (address == nullptr) {
-    train(job_of(words));
+    train_as(words);
     return;
   }
   const std::shared_ptr<Hub> hub = Hub::connect(
       {.address = address, .rank = process(), .size = std::atoi(std::getenv("POD_SIZE"))}, {});
   const TrainsTogether together(hub);
   try {
-    train(job_of(words));
+    train_as(words);
   } catch (const UsageError& error) {
     constexpr int kUsage = 2;
     hub->abort(error.what(), kUsage);

@@ -120,6 +120,8 @@ void Pod::send(int process, int signal) {
   ::kill(processes_.at(static_cast<std::size_t>(process)), signal);
 }
 
+void Pod::send_to_devices(int signal) const { ::kill(server_, signal); }
+
 std::string Pod::said(int process) const {
   const std::string log = log_of(process);
   return exists(log) ? read_file(log) : "";  // it may have only just been started

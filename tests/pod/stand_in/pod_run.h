@@ -33,6 +33,8 @@ class Pod {
   bool is_running(int process);
   ::pid_t pid(int process) const;
   void send(int process, int signal);
+  // To the server, which is all devices.
+  void send_to_devices(int signal) const;
   // What it has said since it was started, on both outputs.
   std::string said(int process) const;
   // A file or folder that the test may make.

@@ -1,5 +1,7 @@
 // Runs of training by several processes of the stand-in, their hub and one model folder, against
 // the same run by one process with as many devices.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "pod/hub.h"
@@ -34,6 +36,19 @@ class PodRun : public SmallRun {
   std::string checkpoint(const std::string& model, std::int64_t step) const {
     return dir_.file(str(model, "/checkpoint-", step));
   }
+  // But for sums in another order.
+  void expect_close(const std::string& a, const std::string& b, std::int64_t step) const {
+    const auto want = state(a, step), got = state(b, step);
+    ASSERT_EQ(got.size(), want.size());
+    for (const auto& [name, values] : want) {
+      const auto& other = got.at(name);
+      ASSERT_EQ(other.size(), values.size()) << name;
+      float largest = 0;
+      for (const float x : values) largest = std::max(largest, std::abs(x));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        ASSERT_NEAR(other[i], values[i], 1e-3 * largest + 1e-8) << name << " " << i;
+    }
+  }
   void expect_same_files(const std::string& a, const std::string& b) const {
     const auto names = list_folder(a);
     ASSERT_EQ(names, list_folder(b));
@@ -63,6 +78,31 @@ TEST_F(PodRun, ASignalToOneStopsAllAtOneStepAndTheRunGoesOn) {
   expect_same_files(checkpoint("pod", 8), checkpoint("alone", 8));
 }
 
+// With no message between them: by the report of a batch.
+TEST_F(PodRun, ASignalToOneCutsAnEvaluationOnAllAndTheRunGoesOn) {
+  alone("alone", "8 4 replicas unrolled validate");
+  Pod pod({.processes = 2, .devices_each = 2});
+  EXPECT_THAT(pod.run(command("pod", "8 4 replicas unrolled cut 4")), Each(75)) << pod.said(0);
+  for (int process = 0; process < 2; ++process)
+    EXPECT_THAT(pod.said(process), HasSubstr("stopped by a signal at step 4 of 8; saved"));
+  ASSERT_THAT(pod.run(command("pod", "8 4 replicas unrolled validate")), Each(0)) << pod.said(0);
+  EXPECT_THAT(pod.said(0), HasSubstr("checkpoint-4"));
+  expect_same_files(checkpoint("pod", 8), checkpoint("alone", 8));
+}
+
+TEST_F(PodRun, ASignalToOneCutsAnEvaluationOverAMesh) {
+  Pod pod({.processes = 2, .devices_each = 1});
+  EXPECT_THAT(pod.run(command("pod", "4 2 fsdp=2 scan cut 2")), Each(75)) << pod.said(0);
+  EXPECT_THAT(pod.said(0), HasSubstr("stopped by a signal at step 2 of 4; saved"));
+}
+
+TEST_F(PodRun, ASignalAfterTheLastStepIsKnownToAll) {
+  Pod pod({.processes = 2, .devices_each = 1});
+  EXPECT_THAT(pod.run(command("pod", "4 2 replicas unrolled stop 4")), Each(0)) << pod.said(0);
+  for (int process = 0; process < 2; ++process)
+    EXPECT_THAT(pod.said(process), HasSubstr("signalled after the last step"));
+}
+
 TEST_F(PodRun, ADeathEndsTheOthersByNameAndTheRunGoesOn) {
   alone("alone", "8 4 replicas unrolled");
   Pod pod({.processes = 2, .devices_each = 2});
@@ -72,16 +112,26 @@ TEST_F(PodRun, ADeathEndsTheOthersByNameAndTheRunGoesOn) {
   expect_same_files(checkpoint("pod", 8), checkpoint("alone", 8));
 }
 
+TEST_F(PodRun, OnATpuADeathEndsTheOthersAndTheRunGoesOnToTheSameBytes) {
+  const std::string form = "8 4 data=2,fsdp=2 tpu";
+  Pod pod({.processes = 2, .devices_each = 2});
+  ASSERT_THAT(pod.run(command("whole", form)), Each(0)) << pod.said(0);
+  EXPECT_THAT(pod.run(command("pod", form + " die 6")), ElementsAre(kPodExit, 9));
+  ASSERT_THAT(pod.run(command("pod", form)), Each(0)) << pod.said(0);
+  EXPECT_THAT(pod.said(0), HasSubstr("checkpoint-5"));
+  expect_same_files(checkpoint("pod", 8), checkpoint("whole", 8));
+}
+
 TEST_F(PodRun, OverAMeshInTpusFormItsPartsAreOneCheckpointForAnyNumberOfProcesses) {
-  alone("alone", "5 4 data=2,fsdp=2 scan");
+  for (const int steps : {5, 6, 7}) alone("alone", str(steps, " 4 data=2,fsdp=2 scan"));
   Pod pod({.processes = 2, .devices_each = 2});
   ASSERT_THAT(pod.run(command("pod", "5 4 fsdp=4 scan")), Each(0)) << pod.said(0);
-  const auto want = state("alone", 5), got = state("pod", 5);
-  ASSERT_EQ(got.size(), want.size());
-  for (const auto& [name, values] : want) EXPECT_EQ(got.at(name).size(), values.size()) << name;
+  expect_close("alone", "pod", 5);
   alone("pod", "6 4 data=2,fsdp=2 scan");
+  expect_close("alone", "pod", 6);
   ASSERT_THAT(pod.run(command("pod", "7 4 fsdp=4 scan")), Each(0)) << pod.said(0);
   EXPECT_THAT(pod.said(0), HasSubstr("checkpoint-6"));
+  expect_close("alone", "pod", 7);
 }
 
 TEST_F(PodRun, OfUnequalSettingsIsRefusedByName) {
