@@ -67,8 +67,11 @@ void take_down(const CtpuOptions& o) {
 enum class Needs { nothing, zone, name, name_and_zone };
 void run_verb(const CtpuOptions& o, const std::string& verb, Needs needs,
               const std::string& original) {
-  Words words{"cloud", verb};
-  if (needs == Needs::name || needs == Needs::name_and_zone) words.push_back(o.machine());
+  // The status of no machine in particular is that of all.
+  const bool is_of_all = needs == Needs::name && o.name.empty();
+  Words words{"cloud", is_of_all ? "list" : verb};
+  if (!is_of_all && (needs == Needs::name || needs == Needs::name_and_zone))
+    words.push_back(o.machine());
   const bool needs_zone = needs == Needs::zone || needs == Needs::name_and_zone;
   add_word(words, "--zone", needs_zone ? zone_or_gcloud(o.zone, "ctpu " + original) : o.zone);
   add_word(words, "--project", o.project);
@@ -113,7 +116,8 @@ struct Verb {
   const char* help;
 };
 const std::vector<Verb> kVerbs{
-    {"status", "st", "status", Needs::name, "smelt cloud status: a machine's state and cost"},
+    {"status", "st", "status", Needs::name,
+     "smelt cloud status: a machine's state and cost; without --name smelt cloud list"},
     {"list", "ls", "list", Needs::nothing, "smelt cloud list: the project's TPUs"},
     {"pause", "", "stop", Needs::name_and_zone, "smelt cloud stop: halt a machine"},
     {"restart", "", "start", Needs::name_and_zone, "smelt cloud start: start it again"},

@@ -38,8 +38,7 @@ void run_doctor(DoctorOptions o) {
     type = find_accelerators("--type", o.ask.type).front();
     o.ask.type = type->name;
   }
-  if (!o.zones.empty())
-    for (const std::string_view zone : split(o.zones, ',')) o.ask.zones.emplace_back(trim(zone));
+  if (!o.zones.empty()) o.ask.zones = split_zones(o.zones);
   auto checks = examine(o.ask, [] { return GoogleApi(TokenSource(google_credentials())); });
   if (!o.recipe.empty())
     checks.push_back(judge_recipe(o.recipe, o.settings, type ? &*type : nullptr).check);

@@ -34,8 +34,9 @@ void show(const PriceOptions& o) {
   std::vector<std::vector<std::string>> rows{
       {o.type.empty() ? "a chip" : "machine", "region", "$/hour", "spot", "of", "source"}};
   const auto add = [&](const std::string& name, const Price& price, int chips) {
+    const std::string old = old_price_words(price, this_month());
     rows.push_back({name, price.region, cell(price.on_demand, chips), cell(price.spot, chips),
-                    price.date, price.source});
+                    str(price.date, old.empty() ? "" : ", ", old), price.source});
     all.push_back({{"name", name},
                    {"chips", chips},
                    {"region", price.region},

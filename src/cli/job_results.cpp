@@ -84,14 +84,17 @@ void copy_run(StorageApi& api, std::vector<StoredFile> files, const std::string&
   copy_all(api, plan_sync(std::move(last), files_below(api, out), out));
 }
 
-// The newest of a folder answers, whichever run's it is.
-void drop_other_checkpoints(const std::vector<StoredFile>& run, const std::string& out,
+// Removes checkpoints in `out` that are older than the run's newest and that the run does not have.
+// A run that goes on in `out` meanwhile keeps what it has written.
+void drop_other_checkpoints(const std::vector<StoredFile>& run, std::int64_t newest,
+                            const std::string& out,
                             const std::function<void(const std::string&)>& tell) {
   std::set<std::string> there;
   for (const StoredFile& file : run) there.insert(parent_path(file.name));
   const std::string model = join_path(out, "model");
   for (const std::string& name : list_folder(model)) {
-    if (!step_of(name) || there.contains(join_path("model", name))) continue;
+    const auto step = step_of(name);
+    if (!step || *step > newest || there.contains(join_path("model", name))) continue;
     tell(str("removing ", join_path(model, name), ": the job's run has it not"));
     remove_checkpoint(join_path(model, name));
   }
@@ -116,13 +119,14 @@ void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal
                      str(hint, ", or move that run away"));
 }
 
-void require_no_newer(const JobSpec& spec, const std::string& out) {
+void require_no_newer(const JobSpec& spec, const std::string& out, const std::string& hint) {
   const auto here = latest_checkpoint(join_path(out, "model"));
   const auto there = latest_checkpoint(join_path(spec.folder, "run/model"));
-  if (here && there && *here > *there)
-    throw UsageError(str(out, ": its run has gone on to step ", *here, ", and the job's ended at ",
-                         *there, ", whose results would come over it"),
-                     "--out FOLDER takes them elsewhere");
+  if (!here || (there && *here <= *there)) return;
+  throw UsageError(str(out, ": the run here has a checkpoint of step ", *here, ", and the job in ",
+                       spec.folder, there ? str(" one of step ", *there) : " has none",
+                       ": its results would replace newer ones"),
+                   hint);
 }
 
 void require_no_input(GoogleApi& api, const std::string& folder) {
@@ -166,6 +170,8 @@ void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std
 void fetch_results(GoogleApi& api, const JobSpec& spec, const std::string& out,
                    const std::function<void(const std::string&)>& tell) {
   const StopSignal::Notice notice(kFetchingNotice);
+  require_no_newer(spec, out,
+                   str("smelt cloud watch ", spec.folder, " --out FOLDER fetches them elsewhere"));
   const std::string run = join_path(spec.folder, "run");
   const auto newest = latest_checkpoint(join_path(run, "model"));
   tell(str("fetching results to ", out));
@@ -176,7 +182,7 @@ void fetch_results(GoogleApi& api, const JobSpec& spec, const std::string& out,
     return !file.is_placeholder() && !stays(file.name, newest);
   });
   copy_run(storage, std::move(wanted), out);
-  if (newest) drop_other_checkpoints(all, out, tell);
+  if (newest) drop_other_checkpoints(all, *newest, out, tell);
 }
 
 }  // namespace smelt

@@ -15,8 +15,9 @@ namespace smelt {
 void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal& job,
                         const std::string& hint);
 
-// UsageError where a run in `out` has gone on behind what the job, which has ended, came to.
-void require_no_newer(const JobSpec& spec, const std::string& out);
+// Throws UsageError with `hint` if the run in `out` has a newer checkpoint than the job's run in
+// the bucket: the job's results would replace it.
+void require_no_newer(const JobSpec& spec, const std::string& out, const std::string& hint);
 
 // UsageError where files lie in the input/ of a folder that no job had yet, which would be removed.
 void require_no_input(GoogleApi& api, const std::string& folder);
@@ -30,8 +31,10 @@ void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std
                  const std::function<void(const std::string&)>& tell,
                  const std::function<void()>& require_lead);
 
-// The job's run, but for what stays in the bucket; a checkpoint's marker comes last. Checkpoints in
-// `out`, which is the job's, that the run has not are removed. Stopped as copy_files().
+// Copies the job's run to `out`, except for what stays in the bucket; the COMMIT file of a
+// checkpoint is copied last. Then removes older checkpoints in `out` that the run does not have.
+// Nothing newer is removed or replaced: throws UsageError as require_no_newer() before it copies
+// anything. Throws Stopped as copy_files().
 void fetch_results(GoogleApi& api, const JobSpec& spec, const std::string& out,
                    const std::function<void(const std::string&)>& tell);
 

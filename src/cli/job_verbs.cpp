@@ -49,11 +49,12 @@ std::string job_name(const JobOptions& o, const Recipe& recipe) {
   return name;
 }
 
+Prices prices_of(const JobOptions& o) { return o.prices.empty() ? Prices() : Prices(o.prices); }
+
 std::vector<JobSpec::Zone> zones_of(const JobOptions& o, const Accelerator& type) {
   std::vector<JobSpec::Zone> out;
-  const Prices prices = o.prices.empty() ? Prices() : Prices(o.prices);
-  for (const std::string_view piece : split(o.zones, ',')) {
-    const std::string zone(trim(piece));
+  const Prices prices = prices_of(o);
+  for (const std::string& zone : split_zones(o.zones)) {
     require_zone(zone);
     const auto known = machine_price(prices, type, zone, o.spot);
     if (o.price <= 0 && !known)
@@ -249,14 +250,37 @@ std::string likely_cost(const JobSpec& spec, const std::optional<RunTime>& plann
              rounded(hours, 1), " hours");
 }
 
-void show(const JobOptions& o, const JobJournal& journal, const std::optional<RunTime>& time) {
+// Prints the price in each zone with its date and source, and a warning if one is old.
+void show_prices(const JobOptions& o, const JobSpec& spec, const Accelerator& type,
+                 std::ostream& out) {
+  const Prices prices = prices_of(o);
+  bool some_old = false;
+  for (const JobSpec::Zone& zone : spec.zones) {
+    out << "  " << zone.name << ": $" << dollars(zone.dollars_an_hour) << " an hour";
+    const auto known = machine_price(prices, type, zone.name, spec.node.spot);
+    if (o.price > 0) {
+      out << " (--price)";
+    } else if (known && known->an_hour == zone.dollars_an_hour) {
+      const std::string old = old_price_words(known->price, this_month());
+      out << " (of " << known->price.date << ", " << known->price.source
+          << (old.empty() ? "" : "; ") << old << ")";
+      some_old = some_old || !old.empty();
+    }
+    out << "\n";
+  }
+  if (some_old)
+    out << "  warning: the budget is counted by a price that is older than " << kOldPriceMonths
+        << " months; look up the current one, and give it by --price DOLLARS or --prices FILE\n";
+}
+
+void show(const JobOptions& o, const JobJournal& journal, const Accelerator& type,
+          const std::optional<RunTime>& time) {
   const JobSpec& spec = journal.spec;
   std::ostream& out = o.json ? std::cerr : std::cout;
   out << o.recipe << ": " << spec.node.accelerator_type << (spec.node.spot ? ", spot" : "")
       << (spec.queued ? ", queued" : "") << ", " << spec.node.runtime_version << ", project "
       << spec.project << "\n";
-  for (const JobSpec::Zone& zone : spec.zones)
-    out << "  " << zone.name << ": $" << dollars(zone.dollars_an_hour) << " an hour\n";
+  show_prices(o, spec, type, out);
   out << "  " << likely_cost(spec, time) << "\n  at most $" << dollars(spec.budget) << ", $"
       << dollars(dollars_so_far(journal, seconds_now())) << " of it paid\n";
   if (spec.until > 0) out << "  until " << time_text(spec.until) << " at the latest\n";
@@ -305,9 +329,12 @@ void run_job(const JobOptions& o) {
   const JobJournal planned = journal(kept);
   if (!kept) require_no_input(api, spec.folder);
   require_own_folder(api, recipe.out, planned, "--set out=FOLDER");
+  require_no_newer(planned.spec, recipe.out,
+                   str("--set out=FOLDER --name ", path_name(planned.spec.folder),
+                       " fetches its results elsewhere"));
   if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
-  show(o, planned, judged.planned);
+  show(o, planned, type, judged.planned);
   note_package(planned.spec, spec);
   if (o.dry_run) return;
   require_agreement(o.yes, "run it?", "nothing was made; --yes runs it");

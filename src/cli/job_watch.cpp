@@ -83,7 +83,7 @@ void run_to_end(Job& job, const JobLead& lead) try {
 
 // `is_told`: why it ended was told by this process.
 void judge_end(const JobJournal& end, bool json, bool is_told) {
-  if (json) std::cout << json_of(end).dump() << "\n";
+  if (json) std::cout << json_of(end).dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n";
   const double dollars = dollars_so_far(end, seconds_now());
   (json ? std::cerr : std::cout) << "the job has ended, for $" << std::fixed << std::setprecision(2)
                                  << dollars << ": " << end.outcome
@@ -99,6 +99,7 @@ GoogleApi job_api() {
   options.retry.whole = std::chrono::seconds(20);
   options.retry.most = std::chrono::seconds(8);
   options.retry.tries = 4;
+  options.tell_after = std::chrono::hours(1);  // the job tells it itself
   return GoogleApi(
       TokenSource(google_credentials(), &std::chrono::system_clock::now, &google_credentials),
       options);
@@ -132,6 +133,7 @@ double parse_until(const std::string& text) {
 }
 
 void lead_job(GoogleApi& api, const JobLead& lead) {
+  if (const std::string key = ssh_key_file(); !lead.end && exists(key)) require_usable_key(key);
   const StopSignal signal(kNotice);
   const auto tell = [&](const std::string& line) {
     (lead.json ? std::cerr : std::cout) << line << std::endl;
@@ -199,7 +201,7 @@ void watch_job(const WatchOptions& o) {
   require_own_folder(api, lead.out, of, "--out FOLDER");
   if (of.step == JobStep::ended) {
     const StopSignal signal(kNotice);
-    require_no_newer(of.spec, lead.out);
+    require_no_newer(of.spec, lead.out, "--out FOLDER fetches them elsewhere");
     write_file(join_path(lead.out, kJournalName), json_of(of).dump(1) + "\n");
     fetch_results(api, of.spec, lead.out,
                   [](const std::string& line) { std::cerr << line << "\n"; });

@@ -101,6 +101,7 @@ void print_json(const Found& found) {
     out["node"] = json_of(*found.node);
     out["hours"] = hours ? OrderedJson(*hours) : OrderedJson();
     out["dollars_an_hour"] = price ? OrderedJson(price->an_hour) : OrderedJson();
+    out["price_date"] = price ? OrderedJson(price->price.date) : OrderedJson();
     const bool is_paid = price && hours && found.node->state == kReady;
     out["dollars"] = is_paid ? OrderedJson(price->an_hour * *hours) : OrderedJson();
   }

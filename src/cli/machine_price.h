@@ -11,13 +11,13 @@ namespace smelt {
 
 struct MachinePrice {
   double an_hour = 0;  // US dollars, of all its chips
-  std::string date;    // of the price
+  Price price;         // of a chip
 };
 
 // Nothing where no price is known for the zone's region.
 std::optional<MachinePrice> machine_price(const Prices& prices, const Accelerator& type,
                                           const std::string& zone, bool spot);
-// "$2.40 an hour (of 2019-06)", or that it is not known.
+// "$2.40 an hour (of 2019-06, 89 months old: check it)", or that it is not known.
 std::string price_words(const std::optional<MachinePrice>& price);
 
 // "2.40"

@@ -10,6 +10,7 @@
 #include "cloud/machines.h"
 #include "cloud/whoami.h"
 #include "console/agreement.h"
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -21,7 +22,13 @@ std::map<std::string, std::string> pairs_of(const char* flag,
     const std::size_t equals = item.find('=');
     if (equals == 0 || equals == std::string::npos)
       throw UsageError(str(flag, ": '", item, "' is no NAME=VALUE"), str("as ", flag, " team=nlp"));
-    out[item.substr(0, equals)] = item.substr(equals + 1);
+    const std::string name = item.substr(0, equals);
+    std::size_t dropped_bytes = 0;
+    (void)decode_utf8_ignore(item, &dropped_bytes);
+    if (dropped_bytes > 0)
+      throw UsageError(str(flag, ": the value of '", name, "' is not valid UTF-8"),
+                       "write it in UTF-8");
+    out[name] = item.substr(equals + 1);
   }
   return out;
 }
@@ -47,8 +54,7 @@ void check_queue(const MachineOptions& o, const std::vector<std::string>& zones)
 }
 
 MachineRequest request_of(const MachineOptions& o, const Accelerator& type) {
-  MachineRequest request{o.name, {}, {}};
-  for (const std::string_view zone : split(o.zone, ',')) request.zones.emplace_back(trim(zone));
+  MachineRequest request{o.name, split_zones(o.zone), {}};
   for (const std::string& zone : request.zones) require_zone(zone);
   request.spec = {.accelerator_type = type.name,
                   .runtime_version = version_of(o, type),

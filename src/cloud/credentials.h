@@ -27,7 +27,15 @@ struct Who {
   std::string source;   // "/path/key.json (GOOGLE_APPLICATION_CREDENTIALS)"
   std::string project;  // that the credentials themselves name
   std::string quota_project;
+
+  // Whether calls are counted on gcloud's own project: of a user without a quota project.
+  bool lacks_quota_project() const { return kind.starts_with("user") && quota_project.empty(); }
 };
+
+// The command that names the project on which a user's calls are counted.
+inline std::string quota_project_command(const std::string& project) {
+  return "gcloud auth application-default set-quota-project " + project;
+}
 
 class Credentials {
  public:

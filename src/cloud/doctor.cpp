@@ -151,6 +151,11 @@ std::string rights_text(GoogleApi& api, const std::string& project, const std::s
   } catch (const SystemError&) {
     return unseen();
   }
+  if (policy.fault && policy.fault->reason == "SERVICE_DISABLED")
+    return str("what ", account,
+               " may do cannot be asked, neither here nor on the machine: gcloud "
+               "services enable cloudresourcemanager.googleapis.com --project=",
+               project);
   if (policy.fault) return unseen();
   for (const Json& binding : array_in(policy.body, "bindings")) {
     const std::string role = text_in(binding, "role");
@@ -186,7 +191,10 @@ std::string ssh_text() {
   const std::string missing = join(split(trim(found.text), '\n'), ", ");
   if (!missing.empty())
     throw UsageError(str("no ", missing, " here"), "apt-get install openssh-client");
-  return "ssh, scp and ssh-keygen are here";
+  const std::string key = ssh_key_file();
+  if (!exists(key)) return "ssh, scp and ssh-keygen are here";
+  require_usable_key(key);
+  return str("ssh, scp and ssh-keygen are here, and the key ", key, " can be used");
 }
 
 }  // namespace
@@ -218,6 +226,11 @@ namespace {
 void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
   std::string project;
   out.push_back(looked_at("project", [&] { return project = project_of(ask.project, api); }));
+  if (!project.empty() && api.who().lacks_quota_project())
+    out.push_back({"quota project", true,
+                   "the credentials name none: calls are counted on gcloud's own project, where "
+                   "some APIs are off",
+                   quota_project_command(project)});
   if (project.empty()) return add_forms(ask, out);
   TpuApi tpu(api, project);
   std::vector<std::string> known;

@@ -30,6 +30,14 @@ ApiFault fault_in(const HttpAnswer& answer, const Json& body, const Token& token
   return fault;
 }
 
+// As JSON. Throws UsageError for a text that is not valid UTF-8.
+std::string text_of(const Json& body, const Url& url) try {
+  return body.dump();
+} catch (const JsonError&) {
+  throw UsageError(str(url.shown(), ": a text of the request is not valid UTF-8"),
+                   "look at the names and values that you gave, and write them in UTF-8");
+}
+
 }  // namespace
 
 Url api_server(const std::string& service) {
@@ -70,7 +78,7 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
   url.query = form_of(call.query);
   HttpRequest request{.method = call.method, .url = url.text(), .repeat = call.repeat};
   if (!call.body.is_null()) {
-    request.body = call.body.dump();
+    request.body = text_of(call.body, url);
     request.headers.emplace_back("Content-Type", "application/json");
   }
   if (!who().quota_project.empty())
@@ -80,7 +88,8 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
   const bool good = answer.status >= 200 && answer.status < 300;
   if (good && body.is_object()) return {body};
   if (good) throw SystemError(str(url.shown(), ": the answer is no JSON object"));
-  const ApiFault fault = fault_in(answer, body, token());
+  ApiFault fault = fault_in(answer, body, token());
+  fault.lacks_quota_project = who().lacks_quota_project();
   if (answer.status == 401)
     throw CredentialsRefused(
         str("credentials: ", who().source, ": not accepted by ", url.host, ": ", fault.message),

@@ -27,6 +27,9 @@ struct ApiFault {
   std::string code;     // "RESOURCE_EXHAUSTED"; "" when it is not told
   std::string reason;   // of its google.rpc.ErrorInfo: "SERVICE_DISABLED"
   std::string message;  // fit for a message
+  // Whether the call may have been counted on gcloud's own project, as the credentials of a user
+  // name no quota project.
+  bool lacks_quota_project = false;
 };
 
 struct ApiAnswer {

@@ -15,7 +15,10 @@ constexpr double kTellEvery = 600;  // seconds
 
 std::string dollars_text(double value) { return "$" + rounded(value, 2); }
 
-std::string text_of(const JobJournal& journal) { return json_of(journal).dump(1) + "\n"; }
+// What programs on the machine print need not be UTF-8.
+std::string text_of(const JobJournal& journal) {
+  return json_of(journal).dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n";
+}
 
 }  // namespace
 
@@ -258,6 +261,14 @@ void Job::train() {
   if (has_ended) take_end(*node, look.status);
   if (world_.now() - told_at_ >= kTellEvery) tell("training goes on");
   save();
+  drop_strays();
+}
+
+void Job::drop_strays() {
+  constexpr double kEvery = 300;  // seconds
+  if (journal_.step != JobStep::train || world_.now() - strays_at_ < kEvery) return;
+  strays_at_ = world_.now();
+  machines_.drop_strays();
 }
 
 void Job::stop() {

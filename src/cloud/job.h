@@ -121,6 +121,7 @@ class Job {
   void take_log(const JobWorkers::Look& look);
   void take_progress();
   void take_end(const TpuNode& node, int status);
+  void drop_strays();
   void lost(const std::string& what);
   void useless(const std::string& why);
   bool is_given_up(const std::string& why);
@@ -145,6 +146,7 @@ class Job {
   double sought_ = 0, sought_at_ = 0;  // seconds without a machine; when it was last counted
   bool was_reached_ = false;           // this machine, by this process
   double told_at_ = 0;
+  double strays_at_ = 0;  // when other zones were last looked at while it trains
   bool was_told_to_stop_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cloud/google_api.h"
 #include "cloud/job.h"
+#include "cloud/tpu_fault.h"
 
 namespace smelt {
 
@@ -55,7 +56,11 @@ void Job::judge_switch(const TpuNode& node) {
     tell(
         "the machine's account may not delete it (roles/tpu.admin): with nobody to lead its job "
         "it ends that alone, and is paid for until somebody comes");
-  if (!may) tell("whether the machine's account may delete it is not known");
+  if (!may)
+    tell(
+        str("whether the machine's account may delete it is not known (gcloud services enable "
+            "cloudresourcemanager.googleapis.com --project=",
+            journal_.spec.project, " lets it be asked)"));
 }
 
 void Job::install() {
@@ -63,6 +68,8 @@ void Job::install() {
   const auto node = machines_.current();
   if (!node && useless_since_ > 0 && is_given_up(kLost)) return;
   if (!node) return lost(kLost);
+  if (node->addresses.empty())
+    return useless(str(node->name, " in ", node->zone, " has no addresses yet"));
   try {
     world_.workers.install(*node, [this](double wanted) { return next_part(wanted); });
     judge_switch(*node);
@@ -72,6 +79,8 @@ void Job::install() {
     return useless(error.what());
   } catch (const CredentialsRefused&) {
     throw;
+  } catch (const OtherRefusal& error) {
+    return useless(error.what());
   } catch (const UsageError& error) {
     if (machines_.current()) return fail(error.what());
     if (is_given_up(kLost)) return;

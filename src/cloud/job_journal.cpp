@@ -97,10 +97,15 @@ struct Take {
 JobJournal read_journal(const Json& all) {
   JobJournal j;
   visit_spec(j.spec, Take{all.at("spec")});
+  if (j.spec.package_sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw JsonError(str("package_sha256 is '", j.spec.package_sha256, "', no checksum"));
+  // Earlier versions of smelt could write a zone twice.
   for (const Json& zone : all.at("spec").at("zones"))
-    j.spec.zones.push_back(
-        {zone.at("name").get<std::string>(), zone.at("dollars_an_hour").get<double>()});
+    if (const auto name = zone.at("name").get<std::string>();
+        std::ranges::find(j.spec.zones, name, &JobSpec::Zone::name) == j.spec.zones.end())
+      j.spec.zones.push_back({name, zone.at("dollars_an_hour").get<double>()});
   visit_journal(j, Take{all});
+  if (j.zone >= j.spec.zones.size()) j.zone = 0;
   j.step = choose_of("step", all.at("step").get<std::string>(), kSteps);
   if (!all.at("progress").is_null()) j.progress = all.at("progress").get<std::int64_t>();
   for (const Json& machine : all.at("machines"))

@@ -167,7 +167,7 @@ void JobMachines::ask() {
   }
   JobMachine& machine = journal_.machines.back();
   machine.asked = tools_.now();  // also where it was asked for before, without an answer
-  machine.deadline = machine.asked + spec.silence;
+  machine.deadline = machine.asked + std::max(spec.silence, kComesUpIn);
   tools_.save();  // before it is asked for: whoever comes next knows where to look
   // Google ends its turn by itself, FAILED, whoever leads the job then. One that stands in the only
   // queue there is keeps its place.
@@ -175,7 +175,9 @@ void JobMachines::ask() {
       "", std::chrono::seconds(spec.zones.size() > 1 ? static_cast<long long>(spec.turn) : 0)};
   NodeSpec node = spec.node;
   node.labels[kRunLabel] = spec.run;
-  node.metadata["startup-script"] = startup_(machine.zone, seconds_left(journal_, tools_.now()));
+  // The leader is first heard once the machine is READY, however short its silence is to be.
+  node.metadata["startup-script"] =
+      startup_(machine.zone, seconds_left(journal_, tools_.now(), kComesUpIn));
   TpuApi::Begun begun;
   tools_.require_lead();
   try {
@@ -238,7 +240,7 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
   }
   unseen_ = 0;
   machine->shown = true;
-  machine->deadline = now + journal_.spec.silence;
+  machine->deadline = now + std::max(journal_.spec.silence, kComesUpIn);
   if (!kept.node) return std::nullopt;
   const bool is_active = !kept.queued || kept.queued->state == "ACTIVE";
   if (is_active && kept.node->state == "READY") {
@@ -292,6 +294,13 @@ void JobMachines::remove() {
     const Seen seen = look_in(machine->zone);
     if (seen.is_there()) drop({seen}, nullptr);
   }
+}
+
+void JobMachines::drop_strays() {
+  const JobMachine* machine = journal_.there();
+  for (const std::string& zone : zones())
+    if (machine != nullptr && zone != machine->zone)
+      if (const Seen seen = look_in(zone); seen.is_there()) drop({seen}, nullptr);
 }
 
 bool JobMachines::clear() {

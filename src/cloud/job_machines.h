@@ -38,6 +38,9 @@ class JobMachines {
   std::optional<TpuNode> current();
   // The one that is there is of no use.
   void remove();
+  // Deletes what is in other zones of the job than that of its machine: a process that slept while
+  // another took over may have asked for it.
+  void drop_strays();
   // A step towards none; true once it is certain that none is there or will come. SystemError for
   // what is left elsewhere in the project.
   bool clear();

@@ -1,6 +1,9 @@
 #include "cloud/job_shell.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <map>
 
@@ -77,12 +80,32 @@ std::chrono::seconds time_of(const JobWorkers::Part& part) {
   return std::chrono::seconds(std::max(1LL, static_cast<long long>(part.at_most)));
 }
 
+// A command that installs a package of Ubuntu. A machine that has just started may update itself,
+// which is waited for.
+std::string install_package(const std::string& name) {
+  const std::string apt = "sudo -n apt-get -o DPkg::Lock::Timeout=300 -qq ";
+  return str("{ ", apt, "update && ", apt, "install -y ", name, "; }");
+}
+
 std::uint64_t number_at(const std::vector<std::uint64_t>& numbers, int i) {
   const auto at = static_cast<std::size_t>(i);
   return at < numbers.size() ? numbers[at] : 0;
 }
 
 }  // namespace
+
+PrivateFolder::PrivateFolder()
+    : path_(join_path(environment("TMPDIR").empty() ? "/tmp" : environment("TMPDIR"),
+                      "smelt-XXXXXX")) {
+  if (::mkdtemp(path_.data()) == nullptr) throw_errno("make folder", path_, errno);
+}
+
+PrivateFolder::~PrivateFolder() {
+  try {
+    remove_tree(path_);
+  } catch (const Error&) {  // what is left there does no harm
+  }
+}
 
 JobShell::JobShell(JobSpec spec, ShellTools tools)
     : spec_(std::move(spec)), tools_(std::move(tools)) {
@@ -169,10 +192,9 @@ std::string JobShell::local_package() {
   if (!package_.empty()) return package_;
   if (exists(spec_.package) && file_sha256(spec_.package) == spec_.package_sha256)
     return package_ = spec_.package;
-  const std::string folder = environment("TMPDIR").empty() ? "/tmp" : environment("TMPDIR");
-  const std::string file = join_path(folder, str("smelt-", spec_.package_sha256, ".tar.zst"));
-  if (!exists(file) || file_sha256(file) != spec_.package_sha256)
-    copy_file(staged_package(spec_), file);
+  fetched_ = std::make_unique<PrivateFolder>();
+  const std::string file = join_path(fetched_->path(), kPackage);
+  copy_file(staged_package(spec_), file);
   if (file_sha256(file) != spec_.package_sha256)
     throw UsageError(str(staged_package(spec_), ": it is not the job's package any more"),
                      "give the command of smelt cloud run again, with --package");
@@ -216,7 +238,7 @@ void JobShell::copy_package(const TpuNode& node, const Workers& bare) {
   };
   require(run(node, bare, words, false, at_most), node, "the package was not copied: ");
   if (file == spec_.package) return;
-  remove_file(file);
+  fetched_.reset();
   package_.clear();
 }
 
@@ -238,7 +260,9 @@ void JobShell::bring_package(const TpuNode& node) {
   const std::string unpack =
       str("cd \"", folder, ".new\" && echo '", spec_.package_sha256, "  ", kPackage,
           "' | sha256sum -c --quiet - && "
-          "{ command -v zstd >/dev/null || sudo -n apt-get install -y -qq zstd >/dev/null; } && "
+          "{ command -v zstd >/dev/null || ",
+          install_package("zstd"),
+          " >/dev/null; } && "
           "tar --zstd -xf ",
           kPackage, " && rm ", kPackage, " && test -x smelt/bin/smelt && cd .. && rm -rf \"",
           folder, "\" && mv \"", folder, ".new\" \"", folder, "\"");
@@ -256,9 +280,8 @@ void JobShell::install(const TpuNode& node, const NextPart& next) {
   if (spec_.setup.empty()) return;
   // Ubuntu's python3 comes without what pip's environments are made by.
   const std::string setup =
-      str("python3 -c 'import venv, ensurepip' 2>/dev/null || { sudo -n apt-get update -qq && "
-          "sudo -n apt-get install -y -qq python3-venv; } >/dev/null\n\"",
-          package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup);
+      str("python3 -c 'import venv, ensurepip' 2>/dev/null || ", install_package("python3-venv"),
+          " >/dev/null\n\"", package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup);
   require(shell(node, all, setup, time_of(next_part(node))), node,
           str("smelt setup ", spec_.setup, ": "));
 }

@@ -1,6 +1,7 @@
 // A job's workers, reached by OpenSSH, all of them side by side.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "base/clock.h"
@@ -25,6 +26,19 @@ struct ShellTools {
 
 // Where a job's package lies in its folder of the bucket.
 std::string staged_package(const JobSpec& spec);
+
+// A new folder for temporary files that no other user may read or write. Its end removes it.
+class PrivateFolder {
+ public:
+  PrivateFolder();
+  ~PrivateFolder();
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 class JobShell : public JobWorkers {
  public:
@@ -70,6 +84,7 @@ class JobShell : public JobWorkers {
   std::optional<SshAccess> access_;
   std::string node_;                               // that it is of
   std::string package_;                            // a file here
+  std::unique_ptr<PrivateFolder> fetched_;         // that it lies in if it came from the bucket
   std::optional<Clock::time_point> failed_since_;  // of one, while others run
   NextPart next_;
 };

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -23,16 +24,89 @@ std::string take_down_hint(const MachineRequest& request, const std::string& zon
              " --zone ", zone, " deletes it");
 }
 
-// One zone's try.
-struct Tried {
-  std::optional<TpuNode> node;
-  std::string why_not;  // no capacity or no quota: another zone may have it
+// Runs `work`, and adds `hint` to the hint of an error that ends it. The Stopped of a signal says
+// `what` instead of its own text.
+template <class Work>
+auto with_hint(const std::string& what, const std::string& hint, const Work& work) {
+  const auto more = [&](const Error& error) {
+    const std::string own = error_parts(error.what()).hint;
+    return own.find(hint) != std::string::npos ? own : own.empty() ? hint : str(own, "; ", hint);
+  };
+  try {
+    return work();
+  } catch (const Stopped&) {
+    throw Stopped("cloud: " + what, hint);
+  } catch (const UsageError& error) {
+    throw UsageError(error_parts(error.what()).what, more(error));
+  } catch (const SystemError& error) {
+    throw SystemError(error_parts(error.what()).what, more(error));
+  }
+}
+
+// A question that is asked again and again while something is waited for. A server that does not
+// answer is no answer.
+class PatientQuestion {
+ public:
+  explicit PatientQuestion(const Patience& patience) : patience_(patience) {}
+  // Returns the answer of `ask`, or nullopt if there is none, which is told once.
+  template <class Ask>
+  auto answer(const Ask& ask) -> std::optional<decltype(ask())> {
+    try {
+      auto answer = ask();
+      is_told_ = false;
+      return answer;
+    } catch (const SystemError& error) {
+      if (!std::exchange(is_told_, true))
+        patience_.tell(str("no answer, which is waited for: ", first_line(error.what())));
+      return std::nullopt;
+    }
+  }
+
+ private:
+  const Patience& patience_;
+  bool is_told_ = false;
 };
 
-std::string no_such_here(const ApiFault& fault) {
-  const TpuFault kind = kind_of(fault);
-  if (kind == TpuFault::capacity) return "no capacity";
-  return kind == TpuFault::quota ? str("no quota: ", fault.message) : "";
+// Waits for the end of an operation; nullopt if it does not end in patience.at_most.
+std::optional<TpuApi::Progress> wait_for_operation(TpuApi& tpu, const std::string& operation,
+                                                   const Patience& patience) {
+  PatientQuestion question(patience);
+  std::optional<TpuApi::Progress> progress;
+  const bool ended = poll_until(patience, [&] {
+    progress = question.answer([&] { return tpu.progress(operation); });
+    return progress && progress->done;
+  });
+  return ended ? progress : std::nullopt;
+}
+
+// The result of asking one zone: a node, or why another zone may have it.
+struct Tried {
+  std::optional<TpuNode> node;
+  std::string why_not;
+  std::optional<ApiFault> refusal;  // for another reason than capacity and quota
+};
+
+// Whether another zone may accept what one has refused, for example a type that it does not have.
+bool may_be_elsewhere(const ApiFault& refusal) {
+  const TpuFault kind = kind_of(refusal);
+  return kind == TpuFault::not_found || kind == TpuFault::passing || kind == TpuFault::other;
+}
+
+// Looks a few times for what was asked for without an answer. A server that does not answer is
+// waited for.
+bool is_seen(const std::function<bool()>& look, const Patience& patience) {
+  PatientQuestion question(patience);
+  int looks = 0;
+  bool seen = false;
+  poll_until(
+      patience,
+      [&] {
+        const auto answer = question.answer(look);
+        seen = answer.value_or(false);
+        return seen || (answer && ++looks >= kLooks);
+      },
+      kBetweenLooks);
+  return seen;
 }
 
 class ZoneTry {
@@ -41,21 +115,35 @@ class ZoneTry {
           const std::string& zone, const Patience& patience)
       : tpu_(tpu), project_(project), request_(request), zone_(zone), patience_(patience) {}
 
-  Tried run() try {
-    const auto operation = begin();
-    if (!why_not_.empty()) return {std::nullopt, why_not_};
-    patience_.tell(str(zone_, ": ", request_.name, " is being made"));
-    if (operation) finish(*operation);
-    if (!why_not_.empty()) return {std::nullopt, why_not_};
-    return {ready_node(), ""};
-  } catch (const Stopped&) {
-    throw Stopped(str("cloud: ", request_.name, " in ", zone_), take_down_hint(request_, zone_));
+  Tried run() {
+    return with_hint(what(), take_down_hint(request_, zone_), [this]() -> Tried {
+      const auto operation = begin();
+      if (!why_not_.empty()) return {std::nullopt, why_not_, refusal_};
+      patience_.tell(str(zone_, ": ", request_.name, " is being made"));
+      if (operation) finish(*operation);
+      if (!why_not_.empty()) return {std::nullopt, why_not_, refusal_};
+      return {ready_node(), "", {}};
+    });
   }
 
  private:
   std::string what() const { return str(request_.name, " in ", zone_); }
 
-  // Nothing where no operation was named though the node is there.
+  // Notes why the zone does not make the machine.
+  void refuse(const ApiFault& fault) {
+    const TpuFault kind = kind_of(fault);
+    if (kind == TpuFault::capacity) {
+      why_not_ = "no capacity";
+    } else if (kind == TpuFault::quota) {
+      why_not_ = str("no quota: ", fault.message);
+    } else {
+      why_not_ = fault.message;
+      refusal_ = fault;
+    }
+  }
+
+  // Returns the operation; nullopt if the zone refuses, or if there is a node and no operation was
+  // named.
   std::optional<std::string> begin() {
     TpuApi::Begun begun;
     try {
@@ -64,39 +152,37 @@ class ZoneTry {
       return look_for_it(first_line(error.what()));
     }
     if (!begun.fault) return begun.operation;
-    why_not_ = no_such_here(*begun.fault);
-    if (!why_not_.empty()) return std::nullopt;
     if (begun.fault->status >= 500) return look_for_it(begun.fault->message);
-    throw_fault(*begun.fault, what(), project_);
+    refuse(*begun.fault);
+    return std::nullopt;
   }
 
   // After a request that was not answered: it may have arrived, and show a little later.
   std::optional<std::string> look_for_it(std::string_view why) {
-    for (int look = 0; look < kLooks; ++look) {
-      if (tpu_.node(zone_, request_.name)) return std::nullopt;
-      patience_.wait(kBetweenLooks);
-    }
-    throw SystemError(str("cloud: ", what(), ": the request was not answered: ", why),
-                      take_down_hint(request_, zone_));
+    if (!is_seen([this] { return tpu_.node(zone_, request_.name).has_value(); }, patience_))
+      throw SystemError(str("cloud: ", what(), ": the request was not answered: ", why));
+    return std::nullopt;
   }
 
   void finish(const std::string& operation) {
-    TpuApi::Progress progress;
-    const bool ended =
-        poll_until(patience_, [&] { return (progress = tpu_.progress(operation)).done; });
-    if (!ended) throw_late();
-    if (!progress.fault) return;
-    why_not_ = no_such_here(*progress.fault);
+    const auto progress = wait_for_operation(tpu_, operation, patience_);
+    if (!progress) throw_late();
+    if (!progress->fault) return;
     // What failed can leave a node that counts.
     take_down(tpu_, project_, zone_, request_.name, patience_);
-    if (why_not_.empty()) throw_fault(*progress.fault, what(), project_);
+    refuse(*progress->fault);
   }
 
   TpuNode ready_node() {
+    PatientQuestion question(patience_);
     std::optional<TpuNode> node;
+    int unseen = 0;  // a new node may show a little later
     const bool ended = poll_until(patience_, [&] {
-      node = tpu_.node(zone_, request_.name);
-      return !node || node->is_lost() || node->state == "READY";
+      const auto answer = question.answer([&] { return tpu_.node(zone_, request_.name); });
+      if (!answer) return false;
+      node = *answer;
+      if (!node) return ++unseen >= kLooks;
+      return node->is_lost() || node->state == "READY";
     });
     if (!ended) throw_late();
     if (!node) throw SystemError(str("cloud: ", what(), ": it was made, and is there no more"));
@@ -107,11 +193,9 @@ class ZoneTry {
   }
 
   [[noreturn]] void throw_late() const {
-    throw SystemError(
-        str("cloud: ", what(), ": it is not there after ",
-            std::chrono::duration_cast<std::chrono::minutes>(patience_.at_most).count(),
-            " minutes"),
-        take_down_hint(request_, zone_));
+    throw SystemError(str(
+        "cloud: ", what(), ": it is not there after ",
+        std::chrono::duration_cast<std::chrono::minutes>(patience_.at_most).count(), " minutes"));
   }
 
   TpuApi& tpu_;
@@ -120,6 +204,7 @@ class ZoneTry {
   const std::string& zone_;
   const Patience& patience_;
   std::string why_not_;
+  std::optional<ApiFault> refusal_;
 };
 
 void require_none(TpuApi& tpu, const std::string& zone, const std::string& name) {
@@ -152,12 +237,19 @@ TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& 
   require_name(request.name);
   for (const std::string& zone : request.zones) require_none(tpu, zone, request.name);
   std::vector<std::string> said;
+  std::optional<std::pair<std::string, ApiFault>> refused;  // by the first zone of those that do
+  std::size_t refusals = 0;
   for (const std::string& zone : request.zones) {
     const Tried tried = ZoneTry(tpu, project, request, zone, patience).run();
     if (tried.node) return *tried.node;
+    if (tried.refusal && !may_be_elsewhere(*tried.refusal))
+      throw_fault(*tried.refusal, str(request.name, " in ", zone), project);
+    if (tried.refusal && ++refusals == 1) refused.emplace(zone, *tried.refusal);
     said.push_back(str(zone, ": ", tried.why_not));
     patience.tell(said.back());
   }
+  if (refused && refusals == request.zones.size())
+    throw_fault(refused->second, str(request.name, " in ", refused->first), project);
   throw SystemError(
       str("cloud: no zone gives a ", request.spec.accelerator_type, ": ", join(said, "; ")),
       "name other zones, another type, or try again later");
@@ -169,45 +261,49 @@ void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& requ
   require_name(request.name);
   require_none(tpu, zone, request.name);
   const std::string what = str(request.name, " in ", zone);
-  std::string why;
-  try {
-    const TpuApi::Begun begun = tpu.enqueue(zone, request.name, request.spec, queue);
-    if (!begun.fault) return;
-    if (begun.fault->status < 500) throw_fault(*begun.fault, what, project);
-    why = begun.fault->message;
-  } catch (const Stopped&) {
-    throw;
-  } catch (const SystemError& error) {
-    why = first_line(error.what());
-  }
-  for (int look = 0; look < kLooks; ++look) {
-    if (tpu.queued_one(zone, request.name)) return;
-    patience.wait(kBetweenLooks);
-  }
-  throw SystemError(str("cloud: ", what, ": the request was not answered: ", why),
-                    take_down_hint(request, zone));
+  TpuApi::Begun begun;
+  with_hint(what, take_down_hint(request, zone), [&] {
+    std::string why;
+    try {
+      begun = tpu.enqueue(zone, request.name, request.spec, queue);
+      if (!begun.fault || begun.fault->status < 500) return;
+      why = begun.fault->message;
+    } catch (const SystemError& error) {
+      why = first_line(error.what());
+    }
+    if (!is_seen([&] { return tpu.queued_one(zone, request.name).has_value(); }, patience))
+      throw SystemError(str("cloud: ", what, ": the request was not answered: ", why));
+    begun.fault.reset();
+  });
+  if (begun.fault) throw_fault(*begun.fault, what, project);
 }
 
 TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string& name,
-                         const Patience& patience) try {
+                         const Patience& patience) {
   const std::string what = str(name, " in ", zone);
+  PatientQuestion question(patience);
   std::string told;
   Found found;
-  const bool ended = poll_until(
-      patience,
-      [&] {
-        found = {tpu.node(zone, name), tpu.queued_one(zone, name)};
-        const bool by_queue = found.queued && (found.queued->state != "ACTIVE" || !found.node);
-        const std::string state = by_queue     ? found.queued->state
-                                  : found.node ? found.node->state
-                                               : "";
-        if (state != told && !state.empty()) patience.tell(str(zone, ": ", name, " is ", state));
-        told = state;
-        if (!found.node && !found.queued) return true;
-        if (found.queued && found.queued->is_lost()) return true;
-        return !by_queue && found.node && (found.node->is_lost() || found.node->state == "READY");
-      },
-      std::chrono::seconds(30));
+  const bool ended = with_hint(what, queue_hint(zone, name), [&] {
+    return poll_until(
+        patience,
+        [&] {
+          const auto answer = question.answer(
+              [&] { return Found{tpu.node(zone, name), tpu.queued_one(zone, name)}; });
+          if (!answer) return false;
+          found = *answer;
+          const bool by_queue = found.queued && (found.queued->state != "ACTIVE" || !found.node);
+          const std::string state = by_queue     ? found.queued->state
+                                    : found.node ? found.node->state
+                                                 : "";
+          if (state != told && !state.empty()) patience.tell(str(zone, ": ", name, " is ", state));
+          told = state;
+          if (!found.node && !found.queued) return true;
+          if (found.queued && found.queued->is_lost()) return true;
+          return !by_queue && found.node && (found.node->is_lost() || found.node->state == "READY");
+        },
+        std::chrono::seconds(30));
+  });
   if (!ended)
     throw SystemError(str("cloud: ", what, ": it is ", told, " still"), queue_hint(zone, name));
   const bool is_going = found.queued && found.queued->is_lost();
@@ -216,8 +312,6 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
   const std::string fault = found.queued ? found.queued->fault : "";
   throw SystemError(str("cloud: ", what, ": it is ", told, fault.empty() ? "" : ": ", fault),
                     str("smelt cloud down ", name, " --zone ", zone, " deletes what is left"));
-} catch (const Stopped&) {
-  throw Stopped(str("cloud: ", name, " in ", zone), queue_hint(zone, name));
 }
 
 Everywhere find_everywhere(TpuApi& tpu, const std::string& name) {
@@ -255,32 +349,39 @@ Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name
 
 void finish_switch(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const std::string& verb, const Patience& patience) {
-  const std::string what = str(node.name, " in ", node.zone);
+  const std::string what = str(node.name, " in ", node.zone),
+                    where = str(node.name, " --zone ", node.zone);
   const auto operation = tpu.begin_on(node.zone, node.name, verb.c_str());
   if (!operation) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
-  TpuApi::Progress progress;
-  if (!poll_until(patience, [&] { return (progress = tpu.progress(*operation)).done; }))
-    throw SystemError(str("cloud: ", what, ": it did not ", verb, " in time"),
-                      "smelt cloud status");
-  if (progress.fault) throw_fault(*progress.fault, what, project);
+  with_hint(what,
+            str("smelt cloud status ", where, " shows it, smelt cloud down ", where, " deletes it"),
+            [&] {
+              const auto progress = wait_for_operation(tpu, *operation, patience);
+              if (!progress)
+                throw SystemError(str("cloud: ", what, ": it did not ", verb, " in time"));
+              if (progress->fault) throw_fault(*progress->fault, what, project);
+            });
 }
 
 bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
                const std::string& name, const Patience& patience) {
-  // What makes a node in its turn is deleted with it: a node alone would leave it behind.
-  std::optional<std::string> operation = tpu.dequeue(zone, name);
-  if (!operation) operation = tpu.remove(zone, name);
-  if (!operation) return false;
-  TpuApi::Progress progress;
-  const bool ended = poll_until(patience, [&] {
-    progress = tpu.progress(*operation);
-    return progress.done;
+  const std::string what = str(name, " in ", zone);
+  return with_hint(what, str("smelt cloud down ", name, " --zone ", zone, " deletes it"), [&] {
+    // What makes a node in its turn is deleted with it: a node alone would leave it behind.
+    std::optional<std::string> operation = tpu.dequeue(zone, name);
+    // gcloud may have given the queued resource another name than the node.
+    if (const auto node = operation ? std::nullopt : tpu.node(zone, name);
+        node && !node->queued_resource.empty())
+      operation = tpu.dequeue(zone, node->queued_resource);
+    if (!operation) operation = tpu.remove(zone, name);
+    if (!operation) return false;
+    const auto progress = wait_for_operation(tpu, *operation, patience);
+    if (progress && progress->fault) throw_fault(*progress->fault, what, project);
+    if (!progress || tpu.node(zone, name) || tpu.queued_one(zone, name))
+      throw SystemError(str("cloud: ", what, ": it is being deleted and still there"),
+                        "smelt cloud list shows it");
+    return true;
   });
-  if (progress.fault) throw_fault(*progress.fault, str(name, " in ", zone), project);
-  if (!ended || tpu.node(zone, name) || tpu.queued_one(zone, name))
-    throw SystemError(str("cloud: ", name, " in ", zone, ": it is being deleted and still there"),
-                      "smelt cloud list shows it; give the same command again");
-  return true;
 }
 
 }  // namespace smelt

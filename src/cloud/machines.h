@@ -17,20 +17,23 @@ struct MachineRequest {
   NodeSpec spec;
 };
 
-// The node, READY, in the first zone that has capacity and quota for it. One that was not answered
-// for is looked for by its name, and never asked for twice. UsageError when one of this name is in
-// any of the zones, and for what no zone can mend; SystemError "cloud: …" when no zone has it, with
-// what each said. When it ends otherwise while a node may be coming up, the message says where.
+// Returns the node, READY, in the first zone that has its type, capacity and quota for it. One that
+// was not answered for is looked for by its name, and never asked for twice. While it is waited
+// for, a server that does not answer is waited for as well. Throws UsageError if one of this name
+// is in any of the zones, and if every zone refuses the request; SystemError "cloud: …" if no zone
+// has it, with the reason of each. Any error while a node may be coming up names the command that
+// deletes it.
 TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& request,
                  const Patience& patience);
 
-// Puts it in the queue of its zone, which must be one. Errors as bring_up().
+// Puts the request in the queue of its only zone. Errors as bring_up().
 void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& request,
              const QueueSpec& queue, const Patience& patience);
 
-// The node, READY, that is being made or stands in the queue; for as long as that takes and
-// patience.at_most. SystemError "cloud: …" when nothing comes of it; UsageError when there is no
-// such node and none in the queue.
+// Waits until the node that is being made or stands in the queue is READY, at most
+// patience.at_most, and returns it. A server that does not answer is waited for. Throws SystemError
+// "cloud: …" if nothing comes of it; UsageError if there is no such node and none in the queue. Any
+// other error names the commands that wait again and that delete it.
 TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string& name,
                          const Patience& patience);
 
@@ -49,11 +52,13 @@ Everywhere find_everywhere(TpuApi& tpu, const std::string& name);
 // `zone` may be kAllZones. UsageError when there is none of this name, and when there are several.
 Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name);
 
-// Starts or stops ("start", "stop") a node and waits for its end.
+// Starts or stops a node (`verb` is "start" or "stop") and waits for the end of that, also for a
+// server that does not answer.
 void finish_switch(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const std::string& verb, const Patience& patience);
 
-// Until there is none of this name, neither a node nor one in the queue. False when there was none.
+// Deletes the node or queued resource of this name and waits until it is gone, also for a server
+// that does not answer. Returns false if there was none. Its errors name the command to repeat.
 bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
                const std::string& name, const Patience& patience);
 

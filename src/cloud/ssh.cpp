@@ -16,6 +16,7 @@
 #include "cloud/tpu_fault.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -31,21 +32,13 @@ int worker_number(std::string_view text, const std::string& whole) {
   return value;
 }
 
-std::string key_folder(const SshSettings& settings) {
-  if (!settings.folder.empty()) return settings.folder;
-  const std::string home = environment("HOME");
-  if (home.empty()) throw UsageError("HOME: not set, where keys belong", "export HOME=~");
-  return home + "/.ssh";
-}
-
 // Made as gcloud makes it, in the same place, when neither has yet.
-std::string find_or_make_key(const std::string& folder) {
-  std::string file = folder + "/google_compute_engine";
-  if (exists(file) && exists(file + ".pub")) return file;
+void find_or_make_key(const std::string& file) {
+  if (exists(file) && exists(file + ".pub")) return;
   if (exists(file))
     throw UsageError(str(file, ": its public key is missing"),
                      str("ssh-keygen -y -f ", file, " > ", file, ".pub"));
-  if (!exists(folder)) {
+  if (const std::string folder = parent_path(file); !exists(folder)) {
     make_folders(folder);
     ::chmod(folder.c_str(), 0700);
   }
@@ -54,7 +47,6 @@ std::string find_or_make_key(const std::string& folder) {
   if (status != 0)
     throw SystemError(str("ssh-keygen ended with ", status, ": no key was made"),
                       "apt-get install openssh-client");
-  return file;
 }
 
 // "ssh-ed25519 AAAA…", without the words behind it.
@@ -65,25 +57,31 @@ std::string public_key(const std::string& file) {
   return str(words[0], " ", words[1]);
 }
 
-// Whether the node had not the key yet.
-bool push_key(TpuApi& tpu, const std::string& project, const TpuNode& node, const std::string& user,
-              const std::string& key, const Patience& patience) {
-  auto metadata = node.metadata;
+// Metadata with the line of a key added; nullopt if they have it.
+std::optional<std::map<std::string, std::string>> with_key(
+    std::map<std::string, std::string> metadata, const std::string& line) {
   std::string& keys = metadata[kKeysOfMetadata];
-  const std::string line = str(user, ":", key, " ", user);
   for (const std::string_view there : split(keys, '\n'))
-    if (trim(there) == line) return false;
+    if (trim(there) == line) return std::nullopt;
   keys += str(keys.empty() || keys.ends_with('\n') ? "" : "\n", line);
+  return metadata;
+}
+
+// Whether another change of the node is in progress, which may be the same one of another command.
+bool is_busy(const ApiFault& fault) {
+  return fault.status == 409 || fault.code == "ABORTED" || fault.code == "FAILED_PRECONDITION";
+}
+
+// Returns the fault of the request or of its operation.
+std::optional<ApiFault> change_metadata(TpuApi& tpu, const TpuNode& node,
+                                        const std::map<std::string, std::string>& metadata,
+                                        const std::string& what, const Patience& patience) {
   const auto begun = tpu.set_metadata(node.zone, node.name, metadata);
-  const std::string what = str("the key for ", node.name, " in ", node.zone);
-  // Another change is under way, which may be the same one of another command.
-  if (begun.fault && begun.fault->status == 409) return true;
-  if (begun.fault) throw_fault(*begun.fault, what, project);
+  if (begun.fault) return begun.fault;
   TpuApi::Progress progress;
   if (!poll_until(patience, [&] { return (progress = tpu.progress(begun.operation)).done; }))
     throw SystemError(str("cloud: ", what, ": it is not there in time"), "try again");
-  if (progress.fault) throw_fault(*progress.fault, what, project);
-  return true;
+  return progress.fault;
 }
 
 bool is_key_type(const std::string& name) {
@@ -191,6 +189,50 @@ void require_user(const std::string& user) {
                      "NAME@MACHINE, or --user NAME for a recipe");
 }
 
+std::string ssh_key_file(const std::string& folder) {
+  if (!folder.empty()) return folder + "/google_compute_engine";
+  const std::string home = environment("HOME");
+  if (home.empty()) throw UsageError("HOME: not set, where keys belong", "export HOME=~");
+  return home + "/.ssh/google_compute_engine";
+}
+
+void require_usable_key(const std::string& file) {
+  const ShellOutput read =
+      run_shell(str("ssh-keygen -y -P '' -f ", shell_word(file), " 2>&1 >/dev/null"), "");
+  if (read.status == 0) return;
+  const std::string said(trim(read.text));
+  if (said.find("incorrect passphrase") == std::string::npos)
+    throw UsageError(str(file, ": ssh cannot use this key: ", said.substr(said.rfind('\n') + 1)),
+                     str("chmod 600 ", file, ", or look at: ssh-keygen -y -f ", file));
+  const std::string held = run_shell("ssh-add -L 2>/dev/null", "").text;
+  if (exists(file + ".pub") && held.find(public_key(file)) != std::string::npos) return;
+  throw UsageError(str(file,
+                       ": this key has a passphrase, and no ssh agent holds it; ssh is "
+                       "started without questions and cannot use it"),
+                   str("ssh-add ", file, " (after eval \"$(ssh-agent)\" if no agent runs)"));
+}
+
+bool push_key(TpuApi& tpu, const std::string& project, const TpuNode& node, const std::string& user,
+              const std::string& key, const Patience& patience) {
+  constexpr int kTries = 24;
+  constexpr std::chrono::seconds kBetween(5);
+  const std::string what = str("the key for ", node.name, " in ", node.zone);
+  const std::string line = str(user, ":", key, " ", user);
+  auto metadata = with_key(node.metadata, line);
+  if (!metadata) return false;
+  for (int tries = 1; metadata; ++tries) {
+    const auto fault = change_metadata(tpu, node, *metadata, what, patience);
+    if (!fault) return true;
+    if (!is_busy(*fault)) throw_fault(*fault, what, project);
+    if (tries == kTries)
+      throw SystemError(str("cloud: ", what, ": ", fault->message), "give the same command again");
+    patience.wait(kBetween);
+    const auto there = tpu.node(node.zone, node.name);
+    metadata = with_key(there ? there->metadata : node.metadata, line);
+  }
+  return true;  // another command has added it meanwhile
+}
+
 std::string local_user() {
   const ::passwd* entry = ::getpwuid(::geteuid());
   return entry == nullptr ? "" : entry->pw_name;
@@ -207,12 +249,14 @@ SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
     const bool inside = settings.internal_ip || external.empty();
     access.workers.push_back({index, inside ? node.addresses[i] : external, "", false});
   }
-  const std::string folder = key_folder(settings);
-  access.known_hosts = folder + "/smelt_known_hosts";
-  access.key_file = settings.dry_run ? folder + "/google_compute_engine" : find_or_make_key(folder);
-  if (!settings.dry_run)
+  access.key_file = ssh_key_file(settings.folder);
+  access.known_hosts = parent_path(access.key_file) + "/smelt_known_hosts";
+  if (!settings.dry_run) {
+    find_or_make_key(access.key_file);
+    require_usable_key(access.key_file);
     access.key_is_new =
         push_key(tpu, project, node, access.user, public_key(access.key_file), patience);
+  }
   take_known_hosts(access, node, tpu.guest_attributes(node.zone, node.name, "hostkeys/"),
                    settings.dry_run);
   return access;

@@ -47,8 +47,21 @@ struct SshAccess {
   std::vector<std::string> flags = {};
 };
 
-// Makes the key where there is none, pushes it where the node has it not, and looks for the
-// servers' keys. UsageError for a node that cannot be reached in its state.
+// The private key that ssh signs in with, in `folder`, or in ~/.ssh if that is "". It may not exist
+// yet.
+std::string ssh_key_file(const std::string& folder = {});
+// Throws UsageError if ssh cannot use the key without a question: it has a passphrase and no ssh
+// agent holds it, or others may read it.
+void require_usable_key(const std::string& file);
+
+// Adds the user's public key to the node's metadata unless it is there, and waits until that is
+// done. While another change of the node is in progress it is tried again for two minutes. Returns
+// whether the node did not have the key. Throws as throw_fault() for a refusal.
+bool push_key(TpuApi& tpu, const std::string& project, const TpuNode& node, const std::string& user,
+              const std::string& key, const Patience& patience);
+
+// Makes the key if there is none, pushes it to the node, and looks for the servers' keys. Throws
+// UsageError for a node that cannot be reached in its state, and for a key as require_usable_key().
 SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const SshSettings& settings, const Patience& patience);
 

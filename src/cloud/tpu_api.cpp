@@ -29,6 +29,10 @@ std::map<std::string, std::string> texts_in(const Json& object, const char* name
 // Of google.rpc.Code, where an operation says a number.
 std::string code_name(int code) {
   switch (code) {
+    case 1:
+      return "CANCELLED";
+    case 2:
+      return "UNKNOWN";
     case 3:
       return "INVALID_ARGUMENT";
     case 4:
@@ -41,6 +45,8 @@ std::string code_name(int code) {
       return "PERMISSION_DENIED";
     case 8:
       return "RESOURCE_EXHAUSTED";
+    case 9:
+      return "FAILED_PRECONDITION";
     case 10:
       return "ABORTED";
     case 13:
@@ -109,6 +115,14 @@ void require_name(const std::string& name) {
 }
 
 std::string region_of(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
+
+std::vector<std::string> split_zones(const std::string& list) {
+  std::vector<std::string> out;
+  for (const std::string_view piece : split(list, ','))
+    if (const std::string zone(trim(piece)); std::ranges::find(out, zone) == out.end())
+      out.push_back(zone);
+  return out;
+}
 
 void require_zone(const std::string& zone) {
   static const std::regex form("[a-z]+(-[a-z]+)+[0-9]+-[a-z][a-z0-9]*");

@@ -81,6 +81,8 @@ void require_name(const std::string& name);
 // UsageError "cloud: …" for what has not the form of one zone's name, us-central1-a.
 void require_zone(const std::string& zone);
 std::string region_of(const std::string& zone);  // "us-central1" of "us-central1-b"
+// The items of a list with commas, each once, in its order. They are not checked.
+std::vector<std::string> split_zones(const std::string& list);
 
 // What is asked of a list: the items, and zones that did not answer.
 template <class Item>

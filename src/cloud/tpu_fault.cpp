@@ -1,7 +1,5 @@
 #include "cloud/tpu_fault.h"
 
-#include "base/error.h"
-
 namespace smelt {
 namespace {
 
@@ -9,8 +7,25 @@ bool says(const ApiFault& fault, std::string_view words) {
   return fault.message.find(words) != std::string::npos;
 }
 
-std::string hint_of(TpuFault kind, const std::string& project) {
-  switch (kind) {
+// Google counts the calls of a user without a quota project on gcloud's own, where the API is off.
+bool is_for_quota_project(const ApiFault& fault) {
+  return fault.lacks_quota_project &&
+         (fault.reason == "SERVICE_DISABLED" || says(fault, "quota project"));
+}
+
+std::string hint_of(const ApiFault& fault, const std::string& project) {
+  if (is_for_quota_project(fault))
+    return str(
+        quota_project_command(project),
+        ", as these credentials name no quota project; if that does not help: gcloud services "
+        "enable tpu.googleapis.com --project=",
+        project);
+  if (fault.reason == "USER_PROJECT_DENIED")
+    return str(
+        "gcloud projects add-iam-policy-binding ", project,
+        " --member=WHO --role=roles/serviceusage.serviceUsageConsumer, for the quota project "
+        "of the credentials; smelt cloud whoami shows both");
+  switch (kind_of(fault)) {
     case TpuFault::capacity:
       return "try another zone or type, or wait for one in the queue";
     case TpuFault::quota:
@@ -48,18 +63,21 @@ TpuFault kind_of(const ApiFault& fault) {
   if (fault.code == "PERMISSION_DENIED" || fault.status == 403) return TpuFault::denied;
   if (fault.code == "NOT_FOUND" || fault.status == 404) return TpuFault::not_found;
   if (fault.code == "ALREADY_EXISTS" || fault.status == 409) return TpuFault::exists;
-  for (const char* code : {"DEADLINE_EXCEEDED", "ABORTED", "INTERNAL", "UNAVAILABLE"})
+  for (const char* code :
+       {"CANCELLED", "UNKNOWN", "DEADLINE_EXCEEDED", "ABORTED", "INTERNAL", "UNAVAILABLE"})
     if (fault.code == code) return TpuFault::passing;
+  if (says(fault, "preempted")) return TpuFault::passing;
   return TpuFault::other;
 }
 
 void throw_fault(const ApiFault& fault, const std::string& what, const std::string& project) {
   const TpuFault kind = kind_of(fault);
   const std::string text = str("cloud: ", what, ": ", fault.message);
-  const std::string hint = hint_of(kind, project);
+  const std::string hint = hint_of(fault, project);
   if (kind == TpuFault::capacity || kind == TpuFault::rate || kind == TpuFault::passing ||
       fault.status >= 500)
     throw SystemError(text, hint);
+  if (kind == TpuFault::other) throw OtherRefusal(text, hint);
   throw UsageError(text, hint);
 }
 

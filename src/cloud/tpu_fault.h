@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "cloud/google_api.h"
 
 namespace smelt {
@@ -15,15 +16,20 @@ enum class TpuFault {
   denied,     // a permission is missing
   not_found,  // the resource, the zone or the type
   exists,     // another of this name
-  passing,    // Google's own trouble: later
+  passing,    // a fault on Google's side, or a machine that was taken away while it was made: later
   other
 };
 
 // Capacity and quota have one code, RESOURCE_EXHAUSTED, and are told apart by Google's words.
 TpuFault kind_of(const ApiFault& fault);
 
-// UsageError "cloud: <what>: …" with the hint of its kind; SystemError for capacity, rate and what
-// is of no kind from a server that fails.
+// A refusal of the kind `other`: the same request may be accepted later.
+class OtherRefusal : public UsageError {
+  using UsageError::UsageError;
+};
+
+// Throws UsageError "cloud: <what>: …" with the hint of its kind (OtherRefusal for `other`);
+// SystemError for capacity, rate, passing and any answer of a server that fails.
 [[noreturn]] void throw_fault(const ApiFault& fault, const std::string& what,
                               const std::string& project);
 

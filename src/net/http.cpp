@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
 #include "net/transfer.h"
@@ -146,6 +147,12 @@ HttpAnswer HttpClient::send(const HttpRequest& request) {
       throw SystemError(
           str(url.shown(), ": ", done.fault, failures > 1 ? str(" (", failures, " tries)") : ""),
           hint_of_fault(done.code));
+    const auto tell_after = state_->options.tell_after;
+    if (waited <= tell_after && waited + *delay > tell_after)
+      log_warning(
+          "{}: {}; it is tried again for at most {} s", url.shown(),
+          done.code == CURLE_OK ? str("HTTP status ", done.answer.status) : done.fault,
+          std::chrono::duration_cast<std::chrono::seconds>(state_->options.retry.whole).count());
     state_->pause(*delay, url);
     waited += *delay;
   }

@@ -46,7 +46,8 @@ struct HttpOptions {
   std::size_t most_bytes = std::size_t{64} << 20;
   int redirects = 5;
   RetryRules retry = {};
-  std::stop_token stop = {};  // a signal (base/stop_signal.h) stops as well
+  std::chrono::milliseconds tell_after{5000};  // of waiting between tries: a warning is logged
+  std::stop_token stop = {};                   // a signal (base/stop_signal.h) stops as well
   // Instead of sleeping, for tests.
   std::function<void(std::chrono::milliseconds)> wait = {};
 };

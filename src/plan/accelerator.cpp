@@ -189,7 +189,7 @@ bool is_of_kind(std::string_view device_kind, const Accelerator& a) {
 
 const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices) {
   for (const Accelerator& a : accelerators())
-    if (a.devices == devices && is_of_kind(device_kind, a)) return &a;
+    if (a.run_devices() == devices && is_of_kind(device_kind, a)) return &a;
   return nullptr;
 }
 

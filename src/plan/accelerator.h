@@ -31,6 +31,8 @@ struct Accelerator {
   double bandwidth = 0, tf32_flops = 0, f32_flops = 0;
 
   bool is_gpu() const { return bandwidth > 0; }
+  // Devices that the machines show to a run. A v4 shows the two cores of a chip as one device.
+  int run_devices() const { return generation == "v4" ? chips : devices; }
   double seconds_of(double cycles) const;  // at a TPU chip's clock
   // Of products of so typed factors, in a GPU `exact` without tf32. A TPU's are bf16's at any rate.
   double flops_of(DType products, bool exact) const;
@@ -51,7 +53,8 @@ Accelerator made_by_tpu_api(std::string_view where, std::string_view name);
 // What is usually rented for so many devices: of v3, which has two a chip, or else v5e; nullptr
 // where neither has a slice of so many.
 const Accelerator* usual_slice(std::int64_t devices);
-// The one of so many devices of PJRT's kind, "TPU v3"; nullptr where none is known.
+// The slice that shows this number of devices of PJRT's kind, for example "TPU v3", to a run;
+// nullptr if none is known.
 const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices);
 
 // What a chip of a generation tells others, bytes a second, in and out together.

@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <regex>
 
@@ -118,6 +119,18 @@ const Price* Prices::find(std::string_view generation, std::string_view region) 
 
 int age_in_months(const Price& price, std::string_view now) {
   return months("now", now) - months(price.source, price.date);
+}
+
+std::string old_price_words(const Price& price, std::string_view now) {
+  const int age = age_in_months(price, now);
+  return age > kOldPriceMonths ? str(age, " months old: check it") : "";
+}
+
+std::string this_month() {
+  const std::chrono::year_month_day today{
+      std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
+  const auto month = static_cast<unsigned>(today.month());
+  return str(static_cast<int>(today.year()), month < 10 ? "-0" : "-", month);
 }
 
 }  // namespace smelt

@@ -36,5 +36,11 @@ class Prices {
 
 // Whole months from the price's date to `now` ("2026-11"); UsageError for what is no date.
 int age_in_months(const Price& price, std::string_view now);
+// Prices older than this are marked, as they may be wrong by now.
+inline constexpr int kOldPriceMonths = 6;
+// "7 months old: check it" if the price is older than kOldPriceMonths at `now`; else "".
+std::string old_price_words(const Price& price, std::string_view now);
+// "2026-11", by this machine's clock.
+std::string this_month();
 
 }  // namespace smelt

@@ -1,7 +1,6 @@
 #include "recipe/plan_text.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iomanip>
 #include <sstream>
@@ -12,8 +11,6 @@
 
 namespace smelt {
 namespace {
-
-constexpr int kOldMonths = 6;  // of a price
 
 // "4.2 h", "12 min", "3.1 days"
 std::string time_words(double seconds) {
@@ -158,14 +155,14 @@ std::string spot_words(const PlanRow& row) {
 std::string price_words(const PlanRow& row, std::string_view now) {
   if (row.price == nullptr) return "  price      not known: give one by --prices\n";
   const Price& price = *row.price;
-  const int age = age_in_months(price, now);
+  const std::string old = old_price_words(price, now);
   const auto rented = [&](std::string_view how, const std::optional<double>& of_chip) {
     return of_chip ? str(dollars(*of_chip * row.type.chips), " an hour ", how, ", ")
                    : std::string();
   };
   return str("  price      ", rented("on demand", price.on_demand), rented("on spot", price.spot),
              rented("committed", price.committed), "in ", price.region, ": ", price.source, ", ",
-             price.date, age > kOldMonths ? str(", ", age, " months old: check it") : "", "\n");
+             price.date, old.empty() ? "" : ", ", old, "\n");
 }
 
 std::string run_words(const PlanRow& row) {
@@ -303,16 +300,6 @@ Json json(const PlanRow& row) {
     out["price"] = {
         {"region", row.price->region}, {"source", row.price->source}, {"date", row.price->date}};
   return out;
-}
-
-// "2026-11"
-std::string this_month() {
-  const std::chrono::year_month_day today{
-      std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
-  std::ostringstream out;
-  out << static_cast<int>(today.year()) << "-" << std::setw(2) << std::setfill('0')
-      << static_cast<unsigned>(today.month());
-  return out.str();
 }
 
 // All types' runs lack the same.

@@ -232,11 +232,15 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   expect_wrong(good + "--set train.device=auto", HasSubstr("train.device: auto, on a v3-8"));
   const CommandOutput dry = run_smelt(good + "--dry-run --name a --until 2099-12-31T10:00Z");
   EXPECT_EQ(dry.status, 0);
-  EXPECT_THAT(dry.text, AllOf(HasSubstr("us-central1-a: $2.40 an hour"),
-                              HasSubstr("at most $5.00, $0.00 of it paid"),
-                              HasSubstr("until 2099-12-31 10:00Z at the latest"),
-                              HasSubstr("how long it trains, and for how much, is not known"),
-                              HasSubstr("in gs://bucket/a;")));
+  EXPECT_THAT(dry.text,
+              AllOf(HasSubstr("us-central1-a: $2.40 an hour (of 2019-06, a tutorial's "
+                              "bill for a v3-8; "),
+                    HasSubstr("months old: check it)\n  warning: the budget is counted by "
+                              "a price that is older than 6 months"),
+                    HasSubstr("at most $5.00, $0.00 of it paid"),
+                    HasSubstr("until 2099-12-31 10:00Z at the latest"),
+                    HasSubstr("how long it trains, and for how much, is not known"),
+                    HasSubstr("in gs://bucket/a;")));
   const CommandOutput unasked = run_smelt(good);
   EXPECT_EQ(unasked.status, 1);
   EXPECT_THAT(unasked.text, HasSubstr("nothing was made; --yes runs it"));

@@ -49,6 +49,22 @@ TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
   EXPECT_THAT(out.text, HasSubstr("file: \"gs://b/job/input/vocab.file/vocab.txt\"\n"));
 }
 
+TEST_F(JobRecipe, ATypeHasTheDevicesThatItShowsToARun) {
+  write("a.txt");
+  const Accelerator type = made_by_tpu_api("--type", "v4-8");
+  write_file(dir_.file("r.yaml"), "text: {input: a.txt}\n");
+  const auto said = [&](int devices) {
+    return judge_recipe(dir_.file("r.yaml"),
+                        {"text.input=" + dir_.file("gone.txt"), "train.device=tpu",
+                         str("train.devices=", devices)},
+                        &type)
+        .check;
+  };
+  EXPECT_EQ(said(8).said, "train.devices: 8, and a v4-8 has 4");
+  EXPECT_THAT(said(8).remedy, HasSubstr("--set train.devices=4"));
+  EXPECT_THAT(said(4).said, HasSubstr("gone.txt"));  // the next thing that is wrong
+}
+
 // Where all goes that a job did not put there.
 TEST_F(JobRecipe, WhatItNamesDoesNotLieAmongItsOwnCopies) {
   write("a.txt");

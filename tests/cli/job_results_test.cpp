@@ -71,8 +71,45 @@ TEST_F(JobResults, NeverComeOverAnotherRun) {
     EXPECT_EQ(read_file(out() + "/vocab.txt"), "of the job");
   }
   write_checkpoint(out(), 9, "");
-  expect_refusal("cloud watch " + out(), HasSubstr("result: its run has gone on to step 9, and the "
-                                                   "job's ended at 5, whose results would come"));
+  expect_refusal("cloud watch " + out(),
+                 AllOf(HasSubstr(str("result: the run here has a checkpoint of step 9, and the job "
+                                     "in ",
+                                     job, " one of step 5: its results would replace newer ones")),
+                       HasSubstr("hint: --out FOLDER fetches them elsewhere")));
+}
+
+TEST_F(JobResults, NeverReplaceANewerLocalRun) {
+  const std::string folder = "gs://bucket/newer";
+  write_file(folder + "/recipe.yaml",
+             staged_recipe(load_recipe(recipe(), {"out=" + out()}), folder).text);
+  write_job(folder, JobStep::ended);
+  JobJournal job = parse_journal(read_file(join_path(folder, kJournalName)), "journal");
+  job.outcome = "budget";
+  for (const std::string& place : {folder, out()}) {
+    make_folders(out());
+    write_file(join_path(place, kJournalName), json_of(job).dump());
+  }
+  write_checkpoint(folder + "/run", 10, "the job's");
+  write_checkpoint(out(), 12, "newer");
+  // Before anything is paid for.
+  expect_refusal(run_line("newer") + "--yes --set train.steps=40",
+                 AllOf(HasSubstr("result: the run here has a checkpoint of step 12, and the job in "
+                                 "gs://bucket/newer one of step 10: its results would replace"),
+                       HasSubstr("hint: --set out=FOLDER --name newer")));
+  EXPECT_TRUE(fake_.states().empty());
+  // A local run may also have gone on while the job trained.
+  GoogleApi api = job_api();
+  JobSpec spec = this->spec();
+  spec.folder = folder;
+  const auto fetch = [&] { fetch_results(api, spec, out(), [](const std::string&) {}); };
+  EXPECT_THAT(error_of<UsageError>(fetch),
+              HasSubstr("hint: smelt cloud watch gs://bucket/newer --out FOLDER"));
+  const std::string model = out() + "/model";
+  EXPECT_EQ(list_folder(model), std::vector<std::string>{"checkpoint-12"});
+  remove_file(model + "/checkpoint-12/COMMIT");  // one that is being written
+  fetch();
+  EXPECT_EQ(list_folder(model), (std::vector<std::string>{"checkpoint-10", "checkpoint-12"}));
+  EXPECT_EQ(read_file(model + "/checkpoint-12/manifest.json"), "newer");
 }
 
 TEST_F(JobResults, OfAJobThatGoesOnAreWaitedForBeforeAnothers) {
@@ -130,7 +167,7 @@ TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
   const CommandOutput longer = run_smelt(line_of([](JobSpec&) {}));
   EXPECT_EQ(longer.status, 0) << longer.text;
   EXPECT_THAT(longer.text, AllOf(HasSubstr("at most $5.00"), HasSubstr("$7.00 an hour")));
-  EXPECT_THAT(run_smelt(line_of([](JobSpec& was) { was.package_sha256 = "x"; })).text,
+  EXPECT_THAT(run_smelt(line_of([](JobSpec& was) { was.package_sha256 = "0"; })).text,
               HasSubstr("note: the job goes on with the package that it has, not with "));
   // The machine that is there costs what this command says, too.
   JobJournal there;
@@ -171,7 +208,7 @@ TEST_F(JobResults, ThatComeInPartLeaveNoCheckpoint) {
   write_checkpoint(run, 5, "older");
   write_checkpoint(run, 10, "new");
   write_checkpoint(out(), 10, "old");
-  write_checkpoint(out(), 30, "another's");
+  write_checkpoint(out(), 7, "another's");
   emulator_->fault(R"([{"match": "GET .*tensors-00000", "times": 100000, "do": "status 403"}])");
   GoogleApi api = job_api();
   std::string told;
@@ -185,7 +222,7 @@ TEST_F(JobResults, ThatComeInPartLeaveNoCheckpoint) {
   for (const char* name : {"COMMIT", "manifest.json", "tensors-00000-of-00001.safetensors"})
     EXPECT_EQ(read_file(str(model, "/checkpoint-10/", name)), "new");
   EXPECT_EQ(list_folder(model), std::vector<std::string>{"checkpoint-10"});
-  EXPECT_THAT(told, HasSubstr("removing " + model + "/checkpoint-30: the job's run has it not"));
+  EXPECT_THAT(told, HasSubstr("removing " + model + "/checkpoint-7: the job's run has it not"));
 }
 
 // At the first word of each.

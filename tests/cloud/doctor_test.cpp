@@ -98,6 +98,13 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
   };
   EXPECT_THAT(rights("writes@x"), HasSubstr("ok: writes@x: you may not see what it may do in p; "
                                             "whether its machine may delete itself is asked"));
+  google_.answer("/v1/projects/p:getIamPolicy", {403, R"({"error": {"code": 403, "message": "no",
+      "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                   "reason": "SERVICE_DISABLED"}]}})"});
+  EXPECT_THAT(
+      rights("writes@x"),
+      HasSubstr("ok: what writes@x may do cannot be asked, neither here nor on the machine: "
+                "gcloud services enable cloudresourcemanager.googleapis.com --project=p"));
   google_.answer("/v1/projects/p:getIamPolicy", {200, R"({"bindings": [
       {"role": "roles/tpu.viewer", "members": ["serviceAccount:writes@x"]},
       {"role": "roles/tpu.admin", "members": ["user:me", "serviceAccount:goes@x"]}]})"});
@@ -132,6 +139,38 @@ TEST_F(DoctorTest, WithoutCredentialsTheRestIsLookedAt) {
   EXPECT_EQ(said(wrong, "zone us-central1-a"), "not looked at");
   EXPECT_THAT(said(checks, "OpenSSH"), HasSubstr("ok: "));
   EXPECT_THAT(said(checks, "package"), HasSubstr("there is no package gone.tar.zst"));
+}
+
+TEST_F(DoctorTest, AKeyWithAPassphraseIsSaidBeforeAnythingIsPaid) {
+  const ScopedVariable no_agent("SSH_AUTH_SOCK");
+  EXPECT_EQ(said(ask({"p", "", {}, "", ""}), "OpenSSH"), "ok: ssh, scp and ssh-keygen are here | ");
+  const std::string key = home_.dir.file(".ssh/google_compute_engine");
+  make_folders(home_.dir.file(".ssh"));
+  const auto make = [&](const std::string& words) {
+    run_command(str("rm -f ", key, "; ssh-keygen -q -t ed25519 -a 1 -N '", words, "' -f ", key));
+    return said(ask({"p", "", {}, "", ""}), "OpenSSH");
+  };
+  EXPECT_THAT(make("words"), AllOf(HasSubstr("wrong: " + key + ": this key has a passphrase"),
+                                   HasSubstr("| ssh-add " + key)));
+  EXPECT_THAT(make(""), HasSubstr("ok: ssh, scp and ssh-keygen are here, and the key " + key));
+}
+
+TEST_F(DoctorTest, AUserWithoutAQuotaProjectIsTold) {
+  EXPECT_EQ(said(ask({"p", "", {}, "", ""}), "quota project"), "not looked at");
+  Json user = google_.user();
+  user.erase("quota_project_id");
+  fake_.requires_quota_project = true;
+  const auto checks = examine({"p", "", {}, "", ""}, [&] {
+    home_.name_file(user);
+    return GoogleApi(TokenSource(google_credentials()));
+  });
+  EXPECT_THAT(said(checks, "quota project"),
+              HasSubstr("ok: the credentials name none: calls are counted on gcloud's own project, "
+                        "where some APIs are off | gcloud auth application-default "
+                        "set-quota-project p"));
+  EXPECT_THAT(said(checks, "TPU API"),
+              AllOf(HasSubstr("wrong: cloud: the zones of TPUs: Cloud TPU API has not been used"),
+                    HasSubstr("| gcloud auth application-default set-quota-project p, as these")));
 }
 
 TEST_F(DoctorTest, TheCommandEndsWithOneWhereSomethingIsWrong) {

@@ -14,6 +14,19 @@ ServedAnswer refusal(int status, const char* code, const std::string& message) {
           Json{{"error", {{"code", status}, {"status", code}, {"message", message}}}}.dump()};
 }
 
+// As Google answers a user whose calls count on gcloud's own project.
+ServedAnswer refused_without_quota_project() {
+  const Json info{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"},
+                  {"reason", "SERVICE_DISABLED"},
+                  {"metadata", {{"consumer", "projects/764086051850"}}}};
+  return {403, Json{{"error",
+                     {{"code", 403},
+                      {"status", "PERMISSION_DENIED"},
+                      {"message", "Cloud TPU API has not been used in project 764086051850"},
+                      {"details", Json::array({info})}}}}
+                   .dump()};
+}
+
 // "nodeId" of "nodeId=a&x=y"
 std::string parameter(const std::string& query, const std::string& name) {
   for (const std::string_view item : split(query, '&'))
@@ -38,6 +51,9 @@ std::vector<Json> below(const std::map<std::string, Json>& all, const std::strin
 FakeTpu::FakeTpu() : zones{{"us-central1-a", {}}, {"us-central1-b", {}}, {"europe-west4-a", {}}} {}
 
 ServedAnswer FakeTpu::serve(const ServedRequest& request) {
+  if (seconds < out_until) return {.hangs_up = true};
+  if (requires_quota_project && !request.headers.contains("x-goog-user-project"))
+    return refused_without_quota_project();
   if (!faults.empty()) {
     const ServedAnswer fault = faults.front();
     faults.pop_front();
@@ -136,11 +152,16 @@ ServedAnswer FakeTpu::one(const ServedRequest& request, std::map<std::string, Js
   Json& item = found->second;
   const std::string zone(split(name, '/')[3]);
   if (request.method == "GET") {
-    if (!is_node) advance(item);
+    is_node ? show_addresses(item) : advance(item);
     return {200, item.dump()};
   }
   if (request.method == "PATCH") {
     CHECK(parameter(query_of(request), "updateMask") == "metadata", request.target);
+    if (!change_faults.empty()) {
+      const ServedAnswer fault = change_faults.front();
+      change_faults.pop_front();
+      return fault;
+    }
     item["metadata"] = Json::parse(request.body).at("metadata");
     if (on_metadata) on_metadata(item["metadata"]);
     return {200, begin(zone, name, false).dump()};
@@ -175,8 +196,19 @@ void FakeTpu::complete(const std::string& name) {
     nodes_.erase(node);
     return;
   }
-  node->second["state"] = "READY";
-  node->second["networkEndpoints"] = endpoints();
+  become_ready(node->second);
+}
+
+void FakeTpu::become_ready(Json& node) {
+  node["state"] = "READY";
+  ready_at_[node.at("name")] = seconds;
+  show_addresses(node);
+}
+
+void FakeTpu::show_addresses(Json& node) {
+  const bool is_ready = node.at("state") == "READY" && !node.contains("networkEndpoints");
+  if (is_ready && seconds >= ready_at_[node.at("name")] + addresses_after)
+    node["networkEndpoints"] = endpoints();
 }
 
 std::string FakeTpu::full(const std::string& name) {
@@ -221,10 +253,9 @@ void FakeTpu::advance(Json& queued) {
         str("projects/p/locations/", zone, "/nodes/", spec["nodeId"].get<std::string>());
     nodes_[node] = spec["node"];
     nodes_[node]["name"] = node;
-    nodes_[node]["state"] = "READY";
     nodes_[node]["createTime"] = now();
     nodes_[node]["queuedResource"] = name;
-    nodes_[node]["networkEndpoints"] = endpoints();
+    become_ready(nodes_[node]);
     if (queued.contains("spot")) nodes_[node]["schedulingConfig"]["spot"] = true;
     state = "ACTIVE";
   }
@@ -289,6 +320,11 @@ ServedAnswer FakeTpu::create(const Json& body, const std::string& zone, const st
                             {"message", str("There is no more capacity in the zone \"", zone,
                                             "\"; you can try in another zone")}})
                      .dump()};
+  if (!operation_errors.empty()) {
+    const Json error = operation_errors.front();
+    operation_errors.pop_front();
+    return {200, begin(zone, "", false, error).dump()};
+  }
   nodes_[name] = node;
   hidden_[name] = hidden_looks;
   return {200, begin(zone, name, false).dump()};
@@ -313,8 +349,8 @@ ServedAnswer FakeTpu::poll(const std::string& name) {
     nodes_.erase(operation.node);
     operation.body["response"] = {{"@type", "type.googleapis.com/google.protobuf.Empty"}};
   } else if (const auto node = nodes_.find(operation.node); node != nodes_.end()) {
-    if (node->second["state"] == "CREATING") node->second["state"] = "READY";
-    node->second["networkEndpoints"] = endpoints();
+    if (node->second["state"] == "CREATING") become_ready(node->second);
+    show_addresses(node->second);
     operation.body["response"] = node->second;
     operation.body["response"]["@type"] = "type.googleapis.com/google.cloud.tpu.v2.Node";
   }
@@ -340,6 +376,19 @@ void FakeTpu::preempt(const std::string& name) {
       node["state"] = "PREEMPTED";
       suspend_queue_of(full);
     }
+}
+
+void FakeTpu::rename_node(const std::string& queued, const std::string& node) {
+  for (auto& [name, item] : queued_) {
+    if (!name.ends_with("/" + queued)) continue;
+    const std::string folder = str("projects/p/locations/", split(name, '/')[3], "/nodes/");
+    auto moved = nodes_.extract(folder + queued);
+    CHECK(!moved.empty(), queued);
+    moved.key() = folder + node;
+    moved.mapped()["name"] = folder + node;
+    nodes_.insert(std::move(moved));
+    item["tpu"]["nodeSpec"][0]["nodeId"] = node;
+  }
 }
 
 void FakeTpu::vanish(const std::string& name) {

@@ -40,6 +40,12 @@ class FakeTpu {
   int queue_looks = 2;          // at what is in the queue until its turn comes
   std::string queue_fault;      // why it fails then
   double seconds = 1795455602;  // since 1970: when nodes are made, and a time in the queue is over
+  // Habits of the real servers.
+  double out_until = 0;               // by `seconds`; until then no request is answered
+  double addresses_after = 0;         // seconds that a node is READY before it shows its addresses
+  std::deque<Json> operation_errors;  // of the operations of the next nodes, none of which is made
+  std::deque<ServedAnswer> change_faults;  // instead of the next answers to a change of metadata
+  bool requires_quota_project = false;     // of each request
   // Of the workers of each node: internal and external.
   std::vector<std::pair<std::string, std::string>> addresses{{"10.0.0.2", "1.2.3.4"}};
   std::function<void(const Json& metadata)> on_metadata;      // as the guest agent of each worker
@@ -50,6 +56,8 @@ class FakeTpu {
   void preempt(const std::string& name);
   // It is gone, as when somebody else has deleted it.
   void vanish(const std::string& name);
+  // Of a node that a queued resource of this name has made.
+  void rename_node(const std::string& queued, const std::string& node);
   // What is being made or deleted, "zone/name", is so now, looked at or not.
   void finish(const std::string& name);
   Json node(const std::string& name) const { return nodes_.at(full(name)); }
@@ -74,6 +82,9 @@ class FakeTpu {
   ServedAnswer verb(const ServedRequest& request, const std::string& name);
   static std::string full(const std::string& name);
   void complete(const std::string& name);
+  void become_ready(Json& node);
+  // Shows the addresses of a node if it is time.
+  void show_addresses(Json& node);
   // Its turn comes nearer.
   void advance(Json& queued);
   void suspend_queue_of(const std::string& node);
@@ -92,7 +103,8 @@ class FakeTpu {
   bool is_hidden(const std::string& name) const;
 
   std::map<std::string, int> looks_, hidden_;
-  std::map<std::string, double> ends_;  // of what is in the queue
+  std::map<std::string, double> ends_;      // of what is in the queue
+  std::map<std::string, double> ready_at_;  // of nodes, by `seconds`
   int made_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cloud/ssh.h"
 
 namespace smelt {
 namespace {
@@ -39,13 +40,16 @@ void JobScenario::meet_rival() {
   if (is_rival_ || rival_at == 0 || --rival_at > 0) return;
   is_rival_ = had_rival_ = true;
   told += str(now_ - kBegin, " A RIVAL\n");
+  TpuApi* const own = tpu_;
   try {
     supervise();
   } catch (const Killed&) {
     killed_ = false;
+  } catch (const SystemError&) {  // nothing was reached, and it gives up
   }
   told += str(now_ - kBegin, " THE FIRST AGAIN\n");
   is_rival_ = false;
+  tpu_ = own;
 }
 
 void JobScenario::may_kill() {
@@ -105,6 +109,12 @@ void JobScenario::work(Worker& worker, double seconds) {
 }
 
 void JobScenario::pass_piece(double seconds) {
+  constexpr double kOutage = 180;  // seconds
+  if (rules.outages > 0 && !is_out() && chance(rules.outages * seconds)) {
+    out_until_ = now_ + kOutage;
+    ++outages;
+    told += str(now_ - kBegin, " NOTHING IS REACHED\n");
+  }
   now_ += seconds;
   fake_.seconds += seconds;
   bool changed = false;
@@ -147,6 +157,21 @@ void JobScenario::check_deletion(const ServedRequest& request) {
   }
 }
 
+// What the fake refuses next.
+void JobScenario::draw_refusals(const ServedRequest& request) {
+  fake_.operation_errors.clear();
+  fake_.change_faults.clear();
+  if (request.method == "POST" && rules.failing > 0 && chance(rules.failing)) {
+    const int code = draw_() % 2 == 0 ? 1 : 2;
+    fake_.operation_errors.push_back({{"code", code}, {"message", "An unknown error happened"}});
+  }
+  if (request.method == "PATCH" && rules.busy > 0 && chance(rules.busy)) {
+    const char* code = draw_() % 4 == 0 ? "OUT_OF_RANGE" : "FAILED_PRECONDITION";
+    const Json error{{"status", code}, {"message", "another operation is in progress"}};
+    fake_.change_faults.push_back({400, Json{{"error", error}}.dump()});
+  }
+}
+
 ServedAnswer JobScenario::serve_at_fault(const ServedRequest& request) {
   switch (draw_() % 6) {
     case 0:
@@ -180,6 +205,8 @@ ServedAnswer JobScenario::serve(const ServedRequest& request) {
     take_states();
     return {.hangs_up = true};
   }
+  if (is_out()) return {.hangs_up = true};
+  draw_refusals(request);
   ServedAnswer answer;
   if (chance(rules.faults)) {
     answer = serve_at_fault(request);
@@ -196,13 +223,25 @@ JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   pass(1);
   if (rules.locked_out_at > 0 && now_ >= kBegin + rules.locked_out_at)
     throw UsageError("its public key is missing");
+  if (is_out()) throw SystemError("ssh: connect to host: Network is unreachable");
   if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
   const auto found = workers_.find(str(node.zone, "/", node.name));
   if (found == workers_.end() || !found->second.ready) throw SystemError("the connection broke");
   return found->second;
 }
 
+// As the workers' shell does it.
+void JobScenario::push_key_to(const TpuNode& node) {
+  const Patience patience{[this](std::chrono::milliseconds time) {
+                            may_kill();
+                            pass(std::chrono::duration<double>(time).count());
+                          },
+                          [](const std::string&) {}, std::chrono::minutes(2)};
+  push_key(*tpu_, "p", node, "me", "ssh-ed25519 AAAA", patience);
+}
+
 void JobScenario::install(const TpuNode& node, const NextPart& next) {
+  push_key_to(node);
   for (int i = 0; i < 2; ++i) {
     const Part part = next(1800);
     reach(node).deadline = now_ + part.seconds_left;
@@ -249,12 +288,14 @@ void JobScenario::keep_log(const TpuNode& node) { reach(node).is_log_kept = true
 
 std::optional<std::string> JobScenario::Store::read() {
   world_.may_kill();
+  if (world_.is_out()) throw SystemError("gs://bucket/run: no answer");
   generation_ = world_.generation_;
   return world_.journal_;
 }
 
 bool JobScenario::Store::write(const std::string& text) {
   world_.may_kill();
+  if (world_.is_out()) throw SystemError("gs://bucket/run: no answer");
   if (generation_ != world_.generation_) return false;
   world_.journal_ = text;
   generation_ = ++world_.generation_;
@@ -272,6 +313,7 @@ void JobScenario::supervise() {
   const ScopedVariable url("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url(""));
   GoogleApi api(TokenSource(google_credentials()), options);
   TpuApi tpu(api, "p");
+  tpu_ = &tpu;
   Store store(*this);
   JobWorld world{tpu,
                  *this,
@@ -288,6 +330,7 @@ void JobScenario::supervise() {
                  [this](const auto& require_lead) { stage(require_lead); },
                  [] {},
                  [this]() -> std::optional<std::int64_t> {
+                   if (is_out()) throw SystemError("gs://bucket/run: no answer");
                    if (checkpoint == 0) return std::nullopt;
                    return static_cast<std::int64_t>(checkpoint);
                  }};
@@ -325,6 +368,9 @@ void JobScenario::run() {
     } catch (const TakenOver&) {
       ++taken_over;
       told += str(now_ - kBegin, " TAKEN OVER\n");
+    } catch (const SystemError& error) {  // of staging or fetching: the same command again
+      told += str(now_ - kBegin, " GIVEN UP: ", error.what(), "\n");
+      pass(uniform(draw_, 10, 300));
     } catch (const Killed&) {
       ++kills;
       told += str(now_ - kBegin, " KILLED\n");

@@ -26,6 +26,11 @@ struct ScenarioRules {
   bool uninstallable = false, unstartable = false;
   double locked_out_at = 0;   // seconds from the begin: no key opens the worker then; 0 = never
   double install_takes = 60;  // seconds, each of its two parts
+  // Of real servers and networks.
+  double outages =
+      0;  // a second: for three minutes nothing is reached from where the supervisor is
+  double failing = 0;  // share of the nodes whose operation ends with UNKNOWN or CANCELLED
+  double busy = 0;     // share of the changes of metadata that are refused
 };
 
 inline constexpr double kBegin = 1.8e9;  // seconds since 1970
@@ -57,7 +62,7 @@ class JobScenario : private JobWorkers {
   double dollars = 0;          // that Google would ask for
   double journal_dollars = 0;  // that the job knows of
   double checkpoint = 0;
-  int kills = 0, preemptions = 0, machines = 0, requests = 0, taken_over = 0;
+  int kills = 0, preemptions = 0, machines = 0, requests = 0, taken_over = 0, outages = 0;
   std::vector<std::string> faults_found;  // of the supervisor; none is right
   std::string told, printed;
 
@@ -97,6 +102,9 @@ class JobScenario : private JobWorkers {
   ServedAnswer serve(const ServedRequest& request);
   ServedAnswer serve_at_fault(const ServedRequest& request);
   void check_deletion(const ServedRequest& request);
+  void draw_refusals(const ServedRequest& request);
+  bool is_out() const { return now_ < out_until_; }
+  void push_key_to(const TpuNode& node);
   void pass(double seconds);
   void pass_piece(double seconds);
   void work(Worker& worker, double seconds);
@@ -106,13 +114,14 @@ class JobScenario : private JobWorkers {
   Worker& reach(const TpuNode& node);
 
   std::mt19937 draw_;
-  double now_ = kBegin;
+  double now_ = kBegin, out_until_ = 0;
   bool killed_ = false, is_rival_ = false, had_rival_ = false;
   std::optional<std::string> journal_;
   int generation_ = 0, jobs_ = 0, taken_ = 0;  // how often somebody took the lead
   std::map<std::string, std::string> states_;
   std::map<std::string, Worker> workers_;  // by "zone/name"
   FakeTpu fake_;
+  TpuApi* tpu_ = nullptr;  // of the supervisor that acts
   GoogleStandIn& google_;
   HttpServer server_{[this](const ServedRequest& request) { return serve(request); }};
 };

@@ -30,11 +30,19 @@ void draw_rules(JobScenario& scenario, unsigned seed) {
   if (draw() % 6 == 0) scenario.spec.until = kBegin + 1200 + real(5000);
   if (draw() % 5 == 0) scenario.rival_at = 1 + static_cast<int>(draw() % 80);
   scenario.rival_lasts = 1 + static_cast<int>(draw() % 80);
+  rules.outages = draw() % 3 == 0 ? real(1.0 / 1500) : 0;
+  rules.failing = draw() % 3 == 0 ? real(0.5) : 0;
+  rules.busy = draw() % 3 == 0 ? real(0.5) : 0;
+  scenario.google().addresses_after = draw() % 3 == 0 ? real(300) : 0;
+  scenario.google().requires_quota_project = draw() % 2 == 0;
 }
 
 TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
   std::map<std::string, int> outcomes;
-  int kills = 0, preemptions = 0;
+  int kills = 0, preemptions = 0, outages = 0;
+  std::map<std::string, int> told{{"An unknown error happened", 0},
+                                  {"has no addresses yet", 0},
+                                  {"another operation is in progress", 0}};
   for (unsigned seed = 1; seed <= 200; ++seed) {
     JobScenario scenario(seed, google_);
     draw_rules(scenario, seed);
@@ -42,6 +50,8 @@ TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
     ++outcomes[scenario.outcome];
     kills += scenario.kills;
     preemptions += scenario.preemptions;
+    outages += scenario.outages;
+    for (auto& [words, times] : told) times += scenario.told.find(words) != std::string::npos;
     EXPECT_TRUE(scenario.faults_found.empty())
         << "seed " << seed << ": " << join(scenario.faults_found, "; ") << "\n"
         << scenario.told;
@@ -56,7 +66,32 @@ TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
   EXPECT_GT(outcomes["abandoned"], 5);
   EXPECT_GT(kills, 200);
   EXPECT_GT(preemptions, 100);
-  if (HasFailure()) std::cerr << words << kills << " kills, " << preemptions << " preemptions\n";
+  EXPECT_GT(outages, 50);
+  for (const auto& [words, times] : told) EXPECT_GT(times, 3) << words;
+  if (HasFailure())
+    std::cerr << words << kills << " kills, " << preemptions << " preemptions, " << outages
+              << " outages\n";
+}
+
+TEST_F(JobScenarios, HabitsOfRealServersEndNoJob) {
+  const auto done = [&](const auto& set) {
+    JobScenario scenario(7, google_);
+    set(scenario);
+    scenario.run();
+    EXPECT_EQ(scenario.outcome, "done") << scenario.told;
+    EXPECT_EQ(join(scenario.faults_found, "; "), "");
+    EXPECT_EQ(scenario.machines, 1) << scenario.told;
+    return scenario.told;
+  };
+  EXPECT_NE(done([](JobScenario& s) {
+              s.google().addresses_after = 200;
+            }).find("smelt-r7-1 in us-central1-a has no addresses yet"),
+            std::string::npos);
+  done([](JobScenario& s) { s.rules.busy = 0.7; });
+  EXPECT_NE(done([](JobScenario& s) { s.rules.failing = 0.9; }).find("An unknown error happened"),
+            std::string::npos);
+  EXPECT_NE(done([](JobScenario& s) { s.rules.outages = 1.0 / 600; }).find("NOTHING IS REACHED"),
+            std::string::npos);
 }
 
 TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {

@@ -93,6 +93,23 @@ TEST_F(JobMachinesTest, ThatOneIsLeftOfSeveralOfItsName) {
   EXPECT_EQ(places().size(), 1u);
 }
 
+TEST_F(JobMachinesTest, AStrayInAnotherZoneIsDeletedWhileItTrains) {
+  ASSERT_TRUE(seek(5));
+  make("us-central1-b");
+  machines_.drop_strays();
+  EXPECT_EQ(fake_.states().at("us-central1-b/smelt-r1"), "DELETING");
+  EXPECT_EQ(fake_.states().at("us-central1-a/smelt-r1"), "READY");
+}
+
+TEST_F(JobMachinesTest, TheFirstDeadlineLeavesTimeToComeUp) {
+  journal_.spec.budget = 50;
+  journal_.spec.silence = 600;
+  const auto node = seek(5);
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->metadata.at("startup-script"), "guard of us-central1-a for 1800");
+  EXPECT_GE(journal_.there()->deadline, 1000 + 1800);
+}
+
 TEST_F(JobMachinesTest, ALostOneIsDeletedBeforeAnotherIsMade) {
   ASSERT_TRUE(seek(5));
   fake_.preempt("smelt-r1");
@@ -228,6 +245,11 @@ TEST(JobJournal, ItIsReadAsItWasWritten) {
   const std::string text = json_of(journal).dump();
   EXPECT_EQ(json_of(parse_journal(text, "it")).dump(), text);
   EXPECT_DOUBLE_EQ(dollars_so_far(journal, 1e6), 2.4);
+  // Earlier versions of smelt wrote a zone as often as it was named.
+  JobJournal twice = journal;
+  twice.spec.zones.push_back(twice.spec.zones.front());
+  twice.zone = 1;
+  EXPECT_EQ(json_of(parse_journal(json_of(twice).dump(), "it")).dump(), text);
   auto earlier = json_of(journal);  // of a smelt that did not write these yet
   earlier["spec"].erase("turn");
   earlier["machines"][0].erase("stays");
@@ -239,6 +261,10 @@ TEST(JobJournal, ItIsReadAsItWasWritten) {
   EXPECT_DOUBLE_EQ(dollars_so_far(journal, 10 + 7200), 4.8);
   EXPECT_THAT(error_of<UsageError>([&] { parse_journal(text.substr(1), "it"); }),
               HasSubstr("it: this is no 'smelt cloud job 1'"));
+  auto unsafe = json_of(journal);  // it becomes part of paths and commands
+  unsafe["spec"]["package_sha256"] = "$(reboot)";
+  EXPECT_THAT(error_of<UsageError>([&] { parse_journal(unsafe.dump(), "it"); }),
+              HasSubstr("it: it is damaged: package_sha256 is '$(reboot)', no checksum"));
   EXPECT_THAT(error_of<UsageError>(
                   [] { parse_journal(R"({"format": "smelt cloud job 1", "spec": {}})", "it"); }),
               HasSubstr("it: it is damaged: "));

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "cloud/tpu_test.h"
 #include "support/command.h"
@@ -81,10 +83,95 @@ TEST_F(MachinesTest, OneThatMayComeLaterIsNotForgotten) {
   }
 }
 
-TEST_F(MachinesTest, WhatIsRefusedIsSaid) {
-  fake_.zones[kZone].types = {"v2-8"};
+TEST_F(MachinesTest, WhatAllZonesRefuseIsSaid) {
+  fake_.zones[kZone].types = fake_.zones["us-central1-b"].types = {"v2-8"};
   EXPECT_THAT(error_of<UsageError>([&] { up(); }),
               HasSubstr("cloud: bert in us-central1-a: Accelerator type v3-8 is not found"));
+  EXPECT_EQ(nodes(), 0u);
+}
+
+TEST_F(MachinesTest, AZoneWithoutTheTypeIsPassedOver) {
+  fake_.zones[kZone].types = {"v2-8"};
+  EXPECT_EQ(up().zone, "us-central1-b");
+  fake_.vanish("bert");
+  fake_.zones["us-central1-b"].capacity = 0;
+  EXPECT_THAT(error_of<SystemError>([&] { up(); }),
+              HasSubstr("no zone gives a v3-8: us-central1-a: Accelerator type v3-8 is not found "
+                        "in us-central1-a; us-central1-b: no capacity"));
+}
+
+TEST_F(MachinesTest, AnOperationThatFailsForGooglesOwnReasonsLeavesTheNextZones) {
+  const Json unknown{{"code", 2}, {"message", "An unknown error happened. Please try again."}};
+  const Json cancelled{{"code", 1}, {"message", "The operation was cancelled."}};
+  fake_.operation_errors = {unknown};
+  EXPECT_EQ(up().zone, "us-central1-b");
+  fake_.vanish("bert");
+  fake_.operation_errors = {cancelled, unknown};
+  EXPECT_THAT(error_of<SystemError>([&] { up(); }),
+              HasSubstr("cloud: bert in us-central1-a: The operation was cancelled."));
+  EXPECT_EQ(nodes(), 0u);
+}
+
+// The machine is being made meanwhile, and is paid for.
+TEST_F(MachinesTest, AServerThatIsNotReachedIsWaitedFor) {
+  patience_.wait = [&](std::chrono::milliseconds time) {
+    fake_.seconds += std::chrono::duration<double>(time).count();
+  };
+  patience_.tell = [&](const std::string& line) {
+    told_.push_back(line);
+    if (told_.size() == 1) fake_.out_until = fake_.seconds + 180;
+  };
+  fake_.addresses_after = 60;
+  EXPECT_EQ(up().state, "READY");
+  EXPECT_THAT(told_, ElementsAre("us-central1-a: bert is being made",
+                                 HasSubstr("no answer, which is waited for: ")));
+  fake_.polls = 3;
+  const TpuNode node = *tpu_.node(kZone, "bert");
+  const auto is_told_once = [&](const auto& work) {
+    told_.clear();
+    patience_.tell = [&](const std::string& line) { told_.push_back(line); };
+    patience_.wait = [&, is_first = true](std::chrono::milliseconds time) mutable {
+      if (std::exchange(is_first, false)) fake_.out_until = fake_.seconds + 180;
+      fake_.seconds += std::chrono::duration<double>(time).count();
+    };
+    work();
+    EXPECT_THAT(told_, ElementsAre(HasSubstr("no answer, which is waited for: ")));
+  };
+  is_told_once([&] { finish_switch(tpu_, "p", node, "stop", patience_); });
+  is_told_once([&] { EXPECT_TRUE(take_down(tpu_, "p", kZone, "bert", patience_)); });
+}
+
+TEST_F(MachinesTest, AnyOtherEndNamesTheMachineAndWhatDeletesIt) {
+  const std::string deletes =
+      "it may be coming up: smelt cloud list shows it, smelt cloud down bert --zone us-central1-a "
+      "deletes it";
+  const ServedAnswer refused{401, R"({"error": {"message": "expired"}})"},
+      denied{403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no"}})"};
+  std::deque<ServedAnswer> faults;
+  patience_.tell = [&](const std::string&) { fake_.faults = faults; };
+  faults = {refused, refused};
+  EXPECT_THAT(
+      error_of<UsageError>([&] { up(); }),
+      AllOf(HasSubstr("not accepted by"), HasSubstr("gcloud auth application-default login"),
+            testing::EndsWith("; " + deletes)));
+  fake_.vanish("bert");
+  faults = {denied};
+  EXPECT_THAT(error_of<UsageError>([&] { up(); }), testing::EndsWith("; " + deletes));
+}
+
+TEST_F(MachinesTest, ANewNodeMayShowLate) {
+  fake_.hidden_looks = 3;
+  fake_.polls = 1;
+  EXPECT_EQ(up().state, "READY");
+}
+
+TEST_F(MachinesTest, AQueuedNodeOfAnotherNameIsDeletedWithItsRequest) {
+  tpu_.enqueue(kZone, "request", request().spec, {});
+  for (int look = 0; look < 3; ++look) tpu_.queued_one(kZone, "request");
+  ASSERT_EQ(fake_.states().size(), 1u);
+  fake_.rename_node("request", "bert");
+  EXPECT_TRUE(take_down(tpu_, "p", kZone, "bert", patience_));
+  EXPECT_EQ(fake_.queue_length(), 0u);
   EXPECT_EQ(nodes(), 0u);
 }
 
@@ -109,6 +196,12 @@ TEST_F(MachinesTest, CommandsMakeAndDelete) {
       AllOf(StartsWith("bert: v3-8, spot, tpu-ubuntu2204-base, project p\n  us-central1-a: "),
             HasSubstr(R"("schedulingConfig":{"spot":true})")));
   EXPECT_THAT(run_smelt(up + "< /dev/null").text, HasSubstr("nothing was made; --yes makes it\n"));
+  // A zone that is named twice is one.
+  const std::string twice =
+      run_smelt(
+          "cloud up bert --project p --type v3-8 --zone us-central1-a,us-central1-a --dry-run")
+          .text;
+  EXPECT_EQ(twice.find("us-central1-a: $"), twice.rfind("us-central1-a: $")) << twice;
   EXPECT_EQ(nodes(), 0u);
   EXPECT_THAT(
       run_smelt(up + "--yes --label run=1").text,
@@ -150,6 +243,8 @@ TEST_F(MachinesTest, WhatCannotBeMadeIsRefused) {
                    AllOf(HasSubstr("the project has no TPUs in us-centra1-b"),
                          HasSubstr("hint: did you mean 'us-central1-b'?")));
   expect_refusal(up + "bert --type v3-8 --label x", HasSubstr("'x' is no NAME=VALUE"));
+  expect_refusal(up + "bert --type v3-8 --label \"$(printf 'team=\\377')\"",
+                 HasSubstr("--label: the value of 'team' is not valid UTF-8"));
 }
 
 }  // namespace

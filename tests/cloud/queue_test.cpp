@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "cloud/machines.h"
 #include "cloud/tpu_test.h"
@@ -86,6 +88,29 @@ TEST_F(QueueTest, WhatDoesNotComeStaysThere) {
             "cloud: there is no other\n  hint: smelt cloud list");
 }
 
+// For hours or days; a laptop's network goes and comes.
+TEST_F(QueueTest, AServerThatIsNotReachedIsWaitedFor) {
+  fake_.queue_looks = 4;
+  put_in_queue();
+  patience_.wait = [&, is_first = true](std::chrono::milliseconds time) mutable {
+    if (std::exchange(is_first, false)) fake_.out_until = fake_.seconds + 180;
+    fake_.seconds += std::chrono::duration<double>(time).count();
+  };
+  EXPECT_EQ(wait_for_it().state, "READY");
+  EXPECT_THAT(told_, testing::Contains(HasSubstr("no answer, which is waited for: ")).Times(1));
+}
+
+TEST_F(QueueTest, AnyOtherEndOfTheWaitNamesWhatTakesItOut) {
+  put_in_queue();
+  patience_.wait = [&](std::chrono::milliseconds) {
+    fake_.faults = {
+        ServedAnswer{403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no"}})"}};
+  };
+  EXPECT_THAT(error_of<UsageError>([&] { wait_for_it(); }),
+              AllOf(HasSubstr("smelt cloud status bert --zone us-central1-a --wait waits for it"),
+                    HasSubstr("smelt cloud down bert --zone us-central1-a takes it out")));
+}
+
 TEST_F(QueueTest, OneThatIsPreemptedIsLost) {
   put_in_queue(true);
   wait_for_it();
@@ -110,7 +135,8 @@ TEST_F(QueueTest, CommandsQueueAndWait) {
   const std::string status = "cloud status bert --project p ";
   EXPECT_THAT(run_smelt(status + "--wait").text,
               AllOf(HasSubstr("bert: v3-8, in us-central1-a, tpu-ubuntu2204-base\n"),
-                    HasSubstr("cost:    $8.00 an hour (of 2019-06), at most $"),
+                    HasSubstr("cost:    $8.00 an hour (of 2019-06, "),
+                    HasSubstr(" months old: check it), at most $"),
                     HasSubstr("worker 0: 10.0.0.2 1.2.3.4\n")));
   EXPECT_THAT(run_smelt(status + "--json").text,
               AllOf(HasSubstr(R"("state":"ACTIVE")"), HasSubstr(R"("dollars_an_hour":8.0)")));

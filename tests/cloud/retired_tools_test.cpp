@@ -35,6 +35,8 @@ TEST_F(RetiredToolsTest, CtpuMakesATpuVmAndSaysWhatItsLineIsNow) {
   EXPECT_THAT(run_smelt("ctpu status --name=test-tpu --details").text,
               HasSubstr("now: smelt cloud status test-tpu\ntest-tpu: v3-8, spot"));
   EXPECT_THAT(run_smelt("ctpu list").text, HasSubstr("test-tpu"));
+  EXPECT_THAT(run_smelt("ctpu status").text,
+              AllOf(HasSubstr("now: smelt cloud list\n"), HasSubstr("test-tpu")));
   EXPECT_THAT(run_smelt("ctpu version").text, testing::StartsWith("smelt "));
   EXPECT_THAT(run_smelt("ctpu pause --name=test-tpu").text,
               HasSubstr("is a spot machine, which is never started or stopped"));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/run_program.h"
@@ -13,9 +14,11 @@
 #include "cloud/machines.h"
 #include "cloud/remote_job.h"
 #include "cloud/ssh_servers.h"
+#include "cloud/tpu_fault.h"
 #include "cloud/tpu_test.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/missing.h"
@@ -246,6 +249,62 @@ TEST_F(SshTest, CommandsShowWhatTheyStart) {
   const CommandOutput ran = run_smelt(str("cloud ssh pod --project p --worker all --ssh-config ",
                                           servers_->config(), " --command 'exit $WORKER'"));
   EXPECT_EQ(ran.status, 3) << ran.text;
+}
+
+class SshKeyTest : public TpuTest {
+ protected:
+  void SetUp() override {
+    fake_.polls = 1;
+    bring_up(tpu_, "p", {"pod", {kZone}, {"v2-8", "x"}}, patience_);
+  }
+  bool push() {
+    return push_key(tpu_, "p", *tpu_.node(kZone, "pod"), "me", "ssh-ed25519 AAAA", patience_);
+  }
+  static ServedAnswer refusal(const char* code) {
+    const Json error{{"status", code}, {"message", "another operation is in progress"}};
+    return {400, Json{{"error", error}}.dump()};
+  }
+
+  int waits_ = 0;
+  Patience patience_{[this](std::chrono::milliseconds) { ++waits_; }, [](const std::string&) {}};
+};
+
+TEST_F(SshKeyTest, AnotherOperationOnTheNodeIsWaitedFor) {
+  fake_.change_faults = {refusal("FAILED_PRECONDITION"), refusal("ABORTED")};
+  waits_ = 0;
+  EXPECT_TRUE(push());
+  EXPECT_EQ(waits_, 2);
+  EXPECT_EQ(tpu_.node(kZone, "pod")->metadata.at("ssh-keys"), "me:ssh-ed25519 AAAA me");
+  EXPECT_FALSE(push());
+}
+
+TEST_F(SshKeyTest, OneThatDoesNotEndIsNoFaultOfTheUsers) {
+  fake_.change_faults.assign(100, refusal("FAILED_PRECONDITION"));
+  EXPECT_THAT(error_of<SystemError>([&] { push(); }),
+              HasSubstr("the key for pod in us-central1-a: another operation is in progress"));
+  fake_.change_faults = {refusal("OUT_OF_RANGE")};
+  EXPECT_THROW(push(), OtherRefusal);
+}
+
+TEST_F(SshKeyTest, OneWithAPassphraseIsTakenOfAnAgentAlone) {
+  const std::string file = ssh_key_file();
+  EXPECT_EQ(file, home_.dir.file(".ssh/google_compute_engine"));
+  make_folders(parent_path(file));
+  ASSERT_EQ(
+      run_program({"ssh-keygen", "-q", "-t", "ed25519", "-a", "1", "-N", "words", "-f", file}), 0);
+  const ScopedVariable no_agent("SSH_AUTH_SOCK");
+  const auto refusal = [&] { return error_of<UsageError>([&] { require_usable_key(file); }); };
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(file + ": this key has a passphrase, and no ssh agent"),
+                               HasSubstr("hint: ssh-add " + file)));
+  expect_refusal("cloud ssh me@pod --project p --command true", HasSubstr("hint: ssh-add " + file));
+  // What an agent says of the keys that it holds.
+  make_folders(home_.dir.file("bin"));
+  write_file(home_.dir.file("bin/ssh-add"), str("#!/bin/sh\ncat ", file, ".pub\n"));
+  ::chmod(home_.dir.file("bin/ssh-add").c_str(), 0700);
+  const ScopedVariable path("PATH", str(home_.dir.file("bin"), ":", std::getenv("PATH")));
+  EXPECT_EQ(refusal(), "no error");
+  ::chmod(file.c_str(), 0644);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(": ssh cannot use this key: "), HasSubstr("chmod 600")));
 }
 
 TEST(Ssh, WorkersAreNamedAsGcloudNamesThem) {

@@ -129,6 +129,22 @@ TEST_F(TpuApiTest, ANodeIsAskedForOnce) {
   EXPECT_EQ(tpu_.nodes(kZone).items.size(), 0u);  // reading goes on
 }
 
+TEST_F(TpuApiTest, FaultsOfGooglesOwnAreToldFromOthers) {
+  for (const auto& [code, kind] : {std::pair{1, TpuFault::passing},
+                                   {2, TpuFault::passing},
+                                   {9, TpuFault::other},
+                                   {14, TpuFault::passing},
+                                   {3, TpuFault::other}}) {
+    fake_.operation_errors.push_back(Json{{"code", code}, {"message", "why"}});
+    const auto begun = tpu_.create(kZone, "a", {"v3-8", "x"});
+    EXPECT_EQ(kind_of(*finish(begun.operation).fault), kind) << code;
+  }
+  EXPECT_EQ(
+      kind_of(
+          {.status = 0, .code = "FAILED_PRECONDITION", .reason = "", .message = "a was preempted"}),
+      TpuFault::passing);
+}
+
 TEST_F(TpuApiTest, RefusalsSayWhatMendsThem) {
   EXPECT_THAT(
       refusal_of({403, R"({"error": {"status": "PERMISSION_DENIED", "message": "not used before",
@@ -147,6 +163,8 @@ TEST_F(TpuApiTest, RefusalsSayWhatMendsThem) {
   EXPECT_THROW(require_name(std::string(64, 'a')), UsageError);
   EXPECT_NO_THROW(require_name(std::string(63, 'a')));
 }
+
+TEST(Zones, AreNamedOnceEach) { EXPECT_THAT(split_zones("b, a,b,,a"), ElementsAre("b", "a", "")); }
 
 TEST_F(TpuApiTest, CommandsShowWhatIsThere) {
   make("bert-1");

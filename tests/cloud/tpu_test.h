@@ -17,6 +17,8 @@ class TpuTest : public testing::Test {
     home_.name_file(google_.user());
     HttpOptions options;
     options.wait = [](std::chrono::milliseconds) {};
+    options.tell_after = std::chrono::hours(1);
+    options.retry.tries = 5;
     return GoogleApi(TokenSource(google_credentials()), options);
   }
 

@@ -33,6 +33,16 @@ TEST_F(WhoamiTest, AUserIsNamedAsGoogleNamesHim) {
   EXPECT_THAT(said.text, HasSubstr("token:   given, for 359"));
 }
 
+TEST_F(WhoamiTest, AUserWithoutAQuotaProjectIsTold) {
+  Json user = google_.user();
+  user.erase("quota_project_id");
+  home_.name_file(user);
+  const ScopedVariable project("GOOGLE_CLOUD_PROJECT", "mine");
+  EXPECT_THAT(run_smelt("cloud whoami").text,
+              HasSubstr("billed:  gcloud's own project, where some APIs are off; gcloud auth "
+                        "application-default set-quota-project mine names yours\n"));
+}
+
 TEST_F(WhoamiTest, JsonHasTheSame) {
   home_.name_file(google_.service_account(make_rsa_key(home_.dir.file("key.pem"))));
   Json said = Json::parse(run_smelt("cloud whoami --json").text);

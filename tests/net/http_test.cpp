@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "support/captured_log.h"
 #include "support/command.h"
 #include "support/environment.h"
 #include "support/error_of.h"
@@ -88,6 +89,19 @@ TEST_F(HttpTest, WhatMayPassIsTriedAgain) {
     EXPECT_GE(waits_[i], milliseconds(std::min(1000 << i, 64'000)));
     EXPECT_LE(waits_[i], milliseconds(std::min((1000 << i) + 1000, 64'000)));
   }
+}
+
+TEST_F(HttpTest, ALongWaitIsToldOnce) {
+  const HttpServer server(in_turn({{503}}));
+  const CapturedLog log;
+  HttpOptions few = options();
+  few.retry.tries = 2;
+  EXPECT_EQ(HttpClient(few).send({.url = server.url("")}).status, 503);
+  EXPECT_EQ(log.text(), "");
+  EXPECT_EQ(send({.url = server.url("a?secret")}).status, 503);
+  EXPECT_THAT(log.text(), HasSubstr(server.url("a") +
+                                    ": HTTP status 503; it is tried again for at most 600 s"));
+  EXPECT_EQ(log.text().find("HTTP status"), log.text().rfind("HTTP status"));
 }
 
 TEST_F(HttpTest, WhatStaysIsNotTriedAgain) {

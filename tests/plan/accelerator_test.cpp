@@ -38,6 +38,9 @@ TEST(Accelerator, NamesMeanSlicesAsGoogleCountsThem) {
   };
   is(1, "v2:4x4", 16, 32, 4);
   is(2, "v4:2x2x2", 8, 16, 2);
+  EXPECT_EQ(found[2].run_devices(), 8);
+  EXPECT_EQ(found[1].run_devices(), 32);
+  EXPECT_EQ(slice_of("TPU v4", 8)->name, "v4-16");
   is(3, "v5e:4x4", 16, 16, 4);
   is(4, "v5p:2x2x1", 4, 4, 1);
   is(5, "v6e:2x4", 8, 8, 1);
@@ -104,6 +107,9 @@ TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {
   EXPECT_EQ(prices.find("h100", "us-central1"), prices.find("h100"));  // of any region
   EXPECT_EQ(age_in_months(*prices.find("v3"), "2026-11"), 1);
   EXPECT_EQ(age_in_months(*prices.find("v5e"), "2026-11"), 21);
+  EXPECT_EQ(old_price_words(*prices.find("v3"), "2027-04"), "");
+  EXPECT_EQ(old_price_words(*prices.find("v3"), "2027-05"), "7 months old: check it");
+  EXPECT_GE(this_month(), "2026-11");
 }
 
 TEST(Prices, AFileThatIsNoneIsRefused) {
