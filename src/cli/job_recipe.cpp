@@ -59,6 +59,18 @@ bool is_one_of(const auto& names, const std::string& name) {
   return std::ranges::find(names, name) != std::end(names);
 }
 
+// Returns a file's name without what a list of patterns or a path on gs:// reads in another way:
+// wildcards, commas, options, white space at the ends.
+std::string staged_name(std::string name) {
+  for (char& c : name)
+    if (std::string_view("*?[],&").find(c) != std::string_view::npos ||
+        static_cast<unsigned char>(c) < ' ')
+      c = '_';
+  if (name.starts_with(' ')) name.front() = '_';
+  if (name.ends_with(' ')) name.back() = '_';
+  return name;
+}
+
 class Stager {
  public:
   Stager(std::string folder, StagedRecipe& out) : folder_(std::move(folder)), out_(out) {}
@@ -72,10 +84,14 @@ class Stager {
     std::vector<std::string> there;
     std::set<std::string> names;
     for (const std::string& file : expand_files(value, field)) {
-      std::string name = path_name(file);
-      if (!names.insert(name).second) name = str(names.size(), "-", there.size(), "-", name);
-      there.push_back(is_remote(file) ? kept(field, file)
-                                      : put(file, join_path(place(field), name)));
+      if (is_remote(file)) {
+        there.push_back(list_entry(field, kept(field, file)));
+        continue;
+      }
+      const std::string own = staged_name(path_name(file));
+      std::string name = own;
+      for (int i = 2; !names.insert(name).second; ++i) name = str(i, "-", own);
+      there.push_back(put(file, join_path(place(field), name)));
     }
     return join(there, ",");
   }
@@ -87,10 +103,12 @@ class Stager {
   std::string vocabulary(const std::string& file) {
     if (is_remote(file)) return kept("vocab.file", file);
     if (file.empty()) return file;
-    const std::string there = join_path(place("vocab.file"), path_name(file));
-    for (const std::string& beside : std::set{
-             tokenizer_config_path(file), join_path(parent_path(file), "tokenizer_config.json")})
-      if (exists(beside)) put(beside, join_path(place("vocab.file"), path_name(beside)));
+    const std::string there = join_path(place("vocab.file"), staged_name(path_name(file)));
+    for (const auto& [beside, to] : std::map<std::string, std::string>{
+             {join_path(parent_path(file), "tokenizer_config.json"),
+              join_path(place("vocab.file"), "tokenizer_config.json")},
+             {tokenizer_config_path(file), tokenizer_config_path(there)}})
+      if (exists(beside)) put(beside, to);
     return put(file, there);
   }
   // Of a run its model, of a model's folder the newest checkpoint alone; of a TensorFlow checkpoint
@@ -122,6 +140,16 @@ class Stager {
                        "--name NAME is another job's folder; or move it out of there");
     return path;
   }
+  // Returns an object's path as an entry of a list of patterns that names this object alone.
+  static std::string list_entry(const std::string& field, const std::string& path) {
+    const RemotePath parts = parse_remote(path);
+    if (parts.key.find(',') != std::string::npos)
+      throw UsageError(str(field, ": ", path, ": a comma parts the names in a job's list"),
+                       str("smelt storage cp '", path, "' to a name without a comma"));
+    const bool is_plain = parts.key.find_first_of("*?[") == std::string::npos &&
+                          !parts.key.starts_with(' ') && !parts.key.ends_with(' ');
+    return is_plain ? path : parts.literal();
+  }
   std::string put(const std::string& file, const std::string& to) {
     (void)file_size(file);  // it is there
     out_.files.push_back({file, to});
@@ -152,7 +180,7 @@ class Stager {
   // GLUE's files.
   std::string tables(const std::string& from, const std::string& to) {
     for (const std::string& name : list_folder(from)) {
-      const std::string path = join_path(from, name), there = join_path(to, name);
+      const std::string path = join_path(from, name), there = join_path(to, staged_name(name));
       if (name.starts_with('.')) continue;
       if (is_folder(path))
         tables(path, there);
@@ -165,8 +193,8 @@ class Stager {
     const std::string from = parent_path(prefix), name = path_name(prefix);
     for (const std::string& file : list_folder(from.empty() ? "." : from))
       if (file.starts_with(name + ".") || file.ends_with("config.json"))
-        put(join_path(from, file), join_path(to, file));
-    return join_path(to, name);
+        put(join_path(from, file), join_path(to, staged_name(file)));
+    return join_path(to, staged_name(name));
   }
 
   std::string folder_;

@@ -84,7 +84,7 @@ void require_surplus(const SyncPlan& plan, const std::string& from) {
 
 // Whether a path names all that its bucket holds.
 bool is_whole_bucket(const GsPath& path) {
-  return path.key.find_first_not_of("*/") == std::string::npos;
+  return !path.is_literal && path.key.find_first_not_of("*/") == std::string::npos;
 }
 
 std::vector<StoredFile> doomed(StorageApi& api, const StorageOptions& o, const std::string& path) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "auth/json_text.h"
 #include "base/error.h"
 #include "base/run_program.h"
 #include "base/words.h"
 #include "cloud/file_hash.h"
-#include "cloud/json_text.h"
 #include "cloud/ssh.h"
 #include "cloud/storage_api.h"
 #include "cloud/tpu_api.h"

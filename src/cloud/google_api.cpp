@@ -6,11 +6,11 @@
 #include <mutex>
 #include <vector>
 
+#include "auth/json_text.h"
+#include "auth/redact.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/parallel.h"
-#include "cloud/json_text.h"
-#include "cloud/redact.h"
 
 namespace smelt {
 namespace {
@@ -93,8 +93,7 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
   if (answer.status == 401)
     throw CredentialsRefused(
         str("credentials: ", who().source, ": not accepted by ", url.host, ": ", fault.message),
-        "gcloud auth application-default login; or, for a service account, make a "
-        "new key file");
+        kSignInAgain);
   return {Json::object(), fault};
 }
 

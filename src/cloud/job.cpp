@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "auth/credential_file.h"
 #include "base/error.h"
 #include "base/figures.h"
-#include "cloud/credential_file.h"
 #include "cloud/google_api.h"
 #include "store/path.h"
 

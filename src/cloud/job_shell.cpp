@@ -7,11 +7,11 @@
 #include <charconv>
 #include <map>
 
+#include "auth/credential_file.h"
+#include "auth/json_text.h"
 #include "base/error.h"
 #include "base/run_program.h"
-#include "cloud/credential_file.h"
 #include "cloud/file_hash.h"
-#include "cloud/json_text.h"
 #include "cloud/machine_calls.h"
 #include "cloud/remote_job.h"
 #include "store/folder.h"

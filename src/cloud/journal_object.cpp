@@ -1,7 +1,7 @@
 #include "cloud/journal_object.h"
 
+#include "auth/json_text.h"
 #include "base/error.h"
-#include "cloud/json_text.h"
 #include "cloud/storage_api.h"
 #include "store/path.h"
 

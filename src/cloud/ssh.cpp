@@ -10,9 +10,9 @@
 #include <regex>
 #include <set>
 
+#include "auth/credential_file.h"
 #include "base/error.h"
 #include "base/run_program.h"
-#include "cloud/credential_file.h"
 #include "cloud/tpu_fault.h"
 #include "store/file.h"
 #include "store/folder.h"

@@ -4,9 +4,10 @@
 #include <array>
 #include <regex>
 
+#include "auth/json_text.h"
+#include "auth/jwt.h"
+#include "auth/refusal.h"
 #include "base/error.h"
-#include "cloud/json_text.h"
-#include "cloud/jwt.h"
 
 namespace smelt {
 namespace {
@@ -21,6 +22,7 @@ constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is non
     throw UsageError(
         str("storage: ", what, ": there is no bucket ", bucket),
         str("smelt storage ls names the project's; smelt storage mb gs://", bucket, " makes it"));
+  if (const auto hint = refusal_hint(fault.message, "storage")) throw UsageError(said, *hint);
   if (fault.status == 403)
     throw UsageError(
         said, bucket.empty()

@@ -116,9 +116,10 @@ void check_places(const std::vector<CopyJob>& jobs) {
 std::vector<CopyJob> plan_copies(StorageApi& api, const std::vector<FileSource>& sources,
                                  const std::string& target) {
   const bool into = sources.size() > 1 || target.ends_with('/') || is_storage_folder(api, target);
+  const std::string place = storage_place(target);
   std::vector<CopyJob> jobs;
   for (const FileSource& source : sources) {
-    const std::string base = into ? place_below(target, source.root) : target;
+    const std::string base = into ? place_below(place, source.root) : place;
     for (const StoredFile& file : source.files) {
       if (file.is_placeholder()) continue;
       jobs.push_back({file, place_below(base, file.name)});
@@ -145,7 +146,7 @@ SyncPlan plan_sync(StorageApi& source, const std::string& from, StorageApi& targ
   };
   std::vector<std::string> left_out;
   auto sources = taken(files_below(source, from, &left_out));
-  SyncPlan plan = plan_sync(std::move(sources), taken(files_below(target, to)), to);
+  SyncPlan plan = plan_sync(std::move(sources), taken(files_below(target, to)), storage_place(to));
   std::erase_if(left_out, is_deeper);
   plan.left_out = std::move(left_out);
   return plan;

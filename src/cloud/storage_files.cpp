@@ -34,27 +34,44 @@ std::string without_slash(std::string key) {
   return key;
 }
 
-// What of an object's name is what the path names; nothing when the path does not name it.
-std::optional<std::string> root_of(const std::string& object, const std::string& pattern) {
-  if (pattern.find("**") != std::string::npos)
-    return ::fnmatch(pattern.c_str(), object.c_str(), 0) == 0 ? std::optional(object)
-                                                              : std::nullopt;
-  if (pattern.find_first_of(kWild) != std::string::npos) {
-    const std::string root = first_parts(object, std::ranges::count(pattern, '/') + 1);
-    return ::fnmatch(pattern.c_str(), root.c_str(), FNM_PATHNAME) == 0 ? std::optional(root)
-                                                                       : std::nullopt;
+// What a path of objects names.
+struct Wanted {
+  std::string pattern;  // without a '/' at its end
+  bool has_wildcard = false;
+  bool only_below = false;  // not an object of that name itself
+};
+
+Wanted wanted_of(const GsPath& path) {
+  Wanted out{without_slash(path.key), false, path.key.ends_with('/')};
+  out.has_wildcard = !path.is_literal && out.pattern.find_first_of(kWild) != std::string::npos;
+  return out;
+}
+
+// Returns the part of an object's name that the path names, or nullopt if it does not name it.
+std::optional<std::string> root_of(const std::string& object, const Wanted& wanted) {
+  const auto& [pattern, has_wildcard, only_below] = wanted;
+  if (has_wildcard && pattern.find("**") != std::string::npos) {
+    const std::string whole = only_below ? pattern + "/*" : pattern;
+    return ::fnmatch(whole.c_str(), object.c_str(), 0) == 0 ? std::optional(object) : std::nullopt;
   }
-  const bool named = pattern.empty() || object == pattern || object.starts_with(pattern + "/");
-  return named ? std::optional(pattern) : std::nullopt;
+  std::string root = pattern;
+  bool is_named = pattern.empty() || object == pattern || object.starts_with(pattern + "/");
+  if (has_wildcard) {
+    root = first_parts(object, std::ranges::count(pattern, '/') + 1);
+    is_named = ::fnmatch(pattern.c_str(), root.c_str(), FNM_PATHNAME) == 0;
+  }
+  if (!is_named || (only_below && object == root)) return std::nullopt;
+  return root;
 }
 
 std::vector<FileSource> remote_sources(StorageApi& api, const GsPath& path) {
-  const std::string pattern = without_slash(path.key);
-  const auto found = api.list(path.bucket, pattern.substr(0, pattern.find_first_of(kWild)),
-                              StorageApi::Names::all);
+  const Wanted wanted = wanted_of(path);
+  const std::size_t fixed =
+      wanted.has_wildcard ? wanted.pattern.find_first_of(kWild) : std::string::npos;
+  const auto found = api.list(path.bucket, wanted.pattern.substr(0, fixed), StorageApi::Names::all);
   std::map<std::pair<std::string, bool>, FileSource> sources;
   for (const StoredObject& object : found.objects) {
-    const auto root = root_of(object.name, pattern);
+    const auto root = root_of(object.name, wanted);
     if (!root) continue;
     const bool in_folder = object.name != *root;
     FileSource& source = sources[{*root, in_folder}];
@@ -108,8 +125,12 @@ std::vector<FileSource> local_sources(const std::string& path) {
 
 }  // namespace
 
-std::string GsPath::with_key(std::string_view other) const {
+std::string GsPath::shown(std::string_view other) const {
   return str("gs://", user, user.empty() ? "" : "@", bucket, "/", other);
+}
+
+std::string GsPath::with_key(std::string_view other) const {
+  return RemotePath{"gs", user, bucket, "", ""}.with_key(other);
 }
 
 std::string GsPath::folder_key() const {
@@ -121,14 +142,22 @@ GsPath parse_gs(const std::string& path) {
   if (!is_remote(path) || parse_remote(path).scheme != "gs")
     throw UsageError(str("storage: ", path, " is not on Google's storage"), "gs://BUCKET/NAME");
   const RemotePath parts = parse_remote(path);
-  if (!parts.options.empty())
-    throw UsageError(str("storage: ", parts.with_key(parts.key), ": one server is asked for all"),
-                     str("leave out ", parts.options, "; ", kStorageEmulator,
-                         "=http://HOST:PORT names another"));
+  for (const char* option : {"?scheme=", "?endpoint_override=", "?region="})
+    if (parts.options.starts_with(option))
+      throw UsageError(str("storage: ", parts.with_key(parts.key), ": one server is asked for all"),
+                       str("leave out ", parts.options, "; ", kStorageEmulator,
+                           "=http://HOST:PORT names another"));
+  if (parts.is_literal) return {parts.user, parts.bucket, parts.key, true};
   std::string key =
       path.substr(str("gs://", parts.user, parts.user.empty() ? "" : "@", parts.bucket).size());
   if (key.starts_with('/')) key.erase(0, 1);
   return {parts.user, parts.bucket, key};
+}
+
+std::string storage_place(const std::string& path) {
+  if (!is_remote(path)) return path;
+  const GsPath parts = parse_gs(path);
+  return parts.with_key(without_slash(parts.key));
 }
 
 std::vector<FileSource> find_sources(StorageApi& api, const std::string& path) {
@@ -141,29 +170,44 @@ void throw_no_sources(const std::string& path) {
                                    : "look at its spelling");
 }
 
+namespace {
+
+std::string shown_path(const StoredFile& object) {
+  const GsPath parts = parse_gs(object.path);
+  return parts.shown(parts.key);
+}
+
+// "gs://bucket/folder/", of an object in it whose name counts from there.
+std::string folder_of(const StoredFile& object) {
+  const std::string path = shown_path(object);
+  return path.substr(0, path.size() - object.name.size());
+}
+
+}  // namespace
+
 std::vector<StorageEntry> list_entries(StorageApi& api, const std::string& path, bool recursive) {
   const GsPath parts = parse_gs(path);
   std::vector<StorageEntry> out;
-  if (recursive || parts.key.find_first_of(kWild) != std::string::npos) {
+  if (recursive || wanted_of(parts).has_wildcard) {
     const auto sources = find_sources(api, path);
     if (sources.empty() && !parts.key.empty()) throw_no_sources(path);
     for (const FileSource& source : sources) {
       const StoredFile& first = source.files.front();
       if (source.is_folder && !recursive)
-        out.push_back({first.path.substr(0, first.path.size() - first.name.size())});
+        out.push_back({folder_of(first)});
       else
         for (const StoredFile& file : source.files)
-          out.push_back({file.path, file.size, file.updated});
+          out.push_back({shown_path(file), file.size, file.updated});
     }
     return out;
   }
   const auto add = [&](const std::string& prefix, const auto& takes) {
     const auto found = api.list(parts.bucket, prefix, StorageApi::Names::up_to_slash);
     for (const std::string& folder : found.folders)
-      if (takes(folder)) out.push_back({parts.with_key(folder)});
+      if (takes(folder)) out.push_back({parts.shown(folder)});
     for (const StoredObject& object : found.objects)
       if (takes(object.name))
-        out.push_back({parts.with_key(object.name), object.size, object.updated});
+        out.push_back({parts.shown(object.name), object.size, object.updated});
   };
   const auto all = [](const std::string& /*name*/) { return true; };
   if (!parts.key.empty() && !parts.key.ends_with('/'))

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/str.h"
 #include "cloud/storage_api.h"
+#include "store/path.h"
 
 namespace smelt {
 
@@ -15,23 +17,33 @@ namespace smelt {
 struct GsPath {
   std::string user;  // "" or "anonymous"
   std::string bucket, key;
+  bool is_literal = false;  // wildcards in the key are characters (kLiteralName)
 
+  // "gs://bucket/other", to be shown.
+  std::string shown(std::string_view other) const;
+  // The path of another object, which parse_gs() and parse_remote() take apart into exactly this
+  // key (RemotePath::with_key).
   std::string with_key(std::string_view other) const;
   std::string folder_key() const;  // with one '/' behind it; "" for the bucket itself
 };
 
-// UsageError for what is not on gs://, and for a path with options: one server is asked for all.
+// UsageError for what is not on gs://, and for a path that names a server: one server is asked for
+// all. Anything else that looks like options is part of the object's name.
 GsPath parse_gs(const std::string& path);
 
+// Returns a local path as it is. Returns a path on gs:// without a '/' at its end, and so that
+// names can be joined to it whatever characters it holds.
+std::string storage_place(const std::string& path);
+
 struct StoredFile {
-  std::string name;  // below its source's root; "" when it is the root
-  std::string path;
+  std::string name;          // below its source's root; "" when it is the root
+  std::string path;          // of an object: GsPath::with_key()
   std::uint64_t size = 0;    // bytes
   std::string crc32c = {};   // crc32c_text(); "" = not known yet
   std::string updated = {};  // of an object
 
   // An object that consoles make to show an empty folder.
-  bool is_placeholder() const { return path.ends_with('/'); }
+  bool is_placeholder() const { return path.ends_with(str("/", kLiteralName)); }
 };
 
 // A file or a folder that was named.
@@ -42,7 +54,8 @@ struct FileSource {
   std::vector<std::string> left_out;  // what is neither file nor folder
 };
 
-// Those that a path or a pattern names, if any; '*' and '?' match no '/', '**' does.
+// Those that a path or a pattern names, if any; '*' and '?' match no '/', '**' does. A path that
+// ends with '/' names only what is below it, not the object of that name.
 std::vector<FileSource> find_sources(StorageApi& api, const std::string& path);
 
 // UsageError: that there are none.
@@ -51,7 +64,7 @@ std::vector<FileSource> find_sources(StorageApi& api, const std::string& path);
 // What `ls` shows of a path: what is in a folder, and files; folders have '/' behind their path,
 // and no size. UsageError when there is none of either.
 struct StorageEntry {
-  std::string path;
+  std::string path;  // GsPath::shown()
   std::uint64_t size = 0;
   std::string updated = {};
 };

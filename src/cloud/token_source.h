@@ -6,8 +6,8 @@
 #include <mutex>
 #include <optional>
 
-#include "cloud/credential_file.h"
-#include "cloud/credentials.h"
+#include "auth/credential_file.h"
+#include "auth/credentials.h"
 
 namespace smelt {
 

@@ -4,9 +4,9 @@
 #include <ctime>
 #include <regex>
 
+#include "auth/json_text.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "cloud/json_text.h"
 #include "cloud/tpu_fault.h"
 
 namespace smelt {

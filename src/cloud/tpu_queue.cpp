@@ -1,6 +1,6 @@
 // The TPU API's queue.
+#include "auth/json_text.h"
 #include "base/error.h"
-#include "cloud/json_text.h"
 #include "cloud/tpu_api.h"
 #include "cloud/tpu_fault.h"
 

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "auth/credential_file.h"
+#include "auth/json_text.h"
 #include "base/error.h"
-#include "cloud/credential_file.h"
-#include "cloud/json_text.h"
 #include "store/file.h"
 
 namespace smelt {

@@ -1,7 +1,10 @@
-// Who smelt is to an object store, in words fit for a message: never a secret.
+// Who smelt is to an object store.
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "net/secret.h"
 
 namespace smelt {
 
@@ -11,12 +14,13 @@ struct Identity {
       member;  // as IAM writes it, "serviceAccount:x@y.iam.gserviceaccount.com"; "" when not known
   bool anonymous = false;   // there are no credentials: only what is public can be read
   std::string remedy = {};  // the hint where something is denied, if it is not the usual one
+  std::vector<Secret> secrets = {};  // what a message about this identity must not contain
 };
 
-// Where Google's application default credentials come from: the file named by
-// GOOGLE_APPLICATION_CREDENTIALS, gcloud's own file, or the metadata server of a Google machine
-// (store/metadata_server.h). UsageError when a file is named but cannot be used; SystemError when
-// that server gives no answer.
+// Returns the account of Google's application default credentials: the file that
+// find_credential_file() returns, or else the metadata server of a Google machine
+// (store/metadata_server.h). UsageError for a file that credentials_in() refuses; SystemError if
+// the metadata server does not respond.
 Identity google_identity();
 
 // Where the AWS library takes its credentials from.

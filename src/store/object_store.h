@@ -38,7 +38,8 @@ enum class Access { read, list, write, remove };
 [[noreturn]] void throw_status(std::string_view action, const Place& place, Access access,
                                const arrow::Status& status);
 
-// SystemError: the store did not do its part.
+// Throws UsageError if the credentials were not accepted, and otherwise SystemError: the store did
+// not respond as it should.
 [[noreturn]] void throw_unanswered(const std::string& where, const Identity& identity,
                                    const arrow::Status& status);
 

@@ -19,11 +19,17 @@ std::string_view scheme_of(std::string_view path) {
   return std::ranges::all_of(scheme, is_alnum) ? scheme : std::string_view{};
 }
 
+// Whether options begin with the mark of a literal name: "?=" or "?=&name=value…".
+bool is_literal(std::string_view options) {
+  return options == kLiteralName || options.starts_with(str(kLiteralName, "&"));
+}
+
 // Where the options begin. A '?' is a wildcard too, so options are only what reads "?name=value" to
-// the end.
+// the end, or is_literal().
 std::size_t options_begin(std::string_view path) {
   const std::size_t mark = path.rfind('?');
   if (mark == std::string_view::npos) return path.size();
+  if (is_literal(path.substr(mark))) return mark;
   const std::string_view rest = path.substr(mark + 1);
   const std::size_t equals = rest.find('=');
   if (equals == std::string_view::npos || equals == 0) return path.size();
@@ -62,6 +68,22 @@ std::size_t secret_option(std::string_view path) {
   return std::string_view::npos;
 }
 
+std::string_view without_slashes(std::string_view key) {
+  while (key.starts_with('/')) key.remove_prefix(1);
+  while (key.ends_with('/')) key.remove_suffix(1);
+  return key;
+}
+
+std::string marked_literal(std::string_view options) {
+  return options.empty() ? kLiteralName : str(kLiteralName, "&", options.substr(1));
+}
+
+// Whether a key would be read as something else, or refused, if it stood in a path as it is.
+bool is_misread(std::string_view key, std::string_view options) {
+  return (options.empty() && options_begin(key) != key.size()) ||
+         secret_option(key) != std::string_view::npos;
+}
+
 }  // namespace
 
 bool is_remote(std::string_view path) {
@@ -73,8 +95,14 @@ bool is_remote(std::string_view path) {
 }
 
 std::string append_to_path(std::string_view path, std::string_view suffix) {
-  const std::size_t end = is_remote(path) ? options_begin(path) : path.size();
-  return str(path.substr(0, end), suffix, path.substr(end));
+  if (!is_remote(path)) return str(path, suffix);
+  const std::size_t end = options_begin(path);
+  const std::string_view options = path.substr(end);
+  const std::string whole = str(path.substr(0, end), suffix);
+  // A secret that the path itself holds stays visible to parse_remote(), which refuses it.
+  const bool is_misread_now = secret_option(path) == std::string_view::npos &&
+                              !is_literal(options) && is_misread(whole, options);
+  return str(whole, is_misread_now ? marked_literal(options) : std::string(options));
 }
 
 std::string join_path(std::string_view folder, std::string_view name) {
@@ -100,7 +128,14 @@ std::string parent_path(std::string_view path) {
 }
 
 std::string RemotePath::with_key(std::string_view other) const {
-  return str(scheme, "://", user, user.empty() ? "" : "@", bucket, "/", other, options);
+  const bool has_slash = other.starts_with('/') || other.ends_with('/');
+  return str(scheme, "://", user, user.empty() ? "" : "@", bucket, "/", other,
+             has_slash || is_misread(other, options) ? marked_literal(options) : options);
+}
+
+std::string RemotePath::literal() const {
+  return str(scheme, "://", user, user.empty() ? "" : "@", bucket, "/", key,
+             marked_literal(options));
 }
 
 RemotePath parse_remote(std::string_view path) {
@@ -109,6 +144,7 @@ RemotePath parse_remote(std::string_view path) {
   parts.scheme = scheme_of(path);
   const std::size_t end = options_begin(path);
   parts.options = path.substr(end);
+  parts.is_literal = is_literal(parts.options);
   std::string_view rest = path.substr(0, end).substr(parts.scheme.size() + 3);
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view bucket = rest.substr(0, slash);
@@ -119,10 +155,15 @@ RemotePath parse_remote(std::string_view path) {
     bucket.remove_prefix(kAnonymous.size());
   }
   if (may_hold_user(str(bucket, key, parts.options))) refuse_credentials(str(parts.scheme, "://…"));
-  if (const std::size_t at = secret_option(path); at != std::string_view::npos)
-    refuse_credentials(str(path.substr(0, at), "?…"));
-  while (!key.empty() && key.front() == '/') key.remove_prefix(1);
-  while (!key.empty() && key.back() == '/') key.remove_suffix(1);
+  if (parts.is_literal) {
+    parts.options.erase(1, 2);  // "?=&scheme=http" -> "?scheme=http", "?=" -> "?"
+    if (parts.options == "?") parts.options.clear();
+    key.remove_prefix(key.empty() ? 0 : 1);
+  }
+  const std::string_view checked = parts.is_literal ? path.substr(end) : path;
+  if (const std::size_t at = secret_option(checked); at != std::string_view::npos)
+    refuse_credentials(str(checked.substr(0, at), "?…"));
+  if (!parts.is_literal) key = without_slashes(key);
   if (bucket.empty())
     throw UsageError(str("path: ", parts.scheme, "://: there is no bucket"),
                      str("write ", parts.scheme, "://bucket/…"));

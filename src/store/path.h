@@ -27,15 +27,25 @@ std::string lower_case_name(std::string_view path);
 // "a/b/c" -> "a/b", "c" -> "", "/c" -> "/": join_path(parent_path(p), path_name(p)) is p.
 std::string parent_path(std::string_view path);
 
+// Stands between the name of an object and its options, if any ("gs://b/a?x=1?=",
+// "gs://b/a?x=1?=&scheme=http"): all before it is the object's name, character by character,
+// without options, wildcards or credentials in it.
+inline constexpr const char* kLiteralName = "?=";
+
 // A path on an object store, taken apart. Names are taken as they are: nothing is percent-decoded.
 struct RemotePath {
   std::string scheme;  // "gs" or "s3"
   std::string user;    // "" or "anonymous"
   std::string bucket;
-  std::string key;      // without slashes at its ends
-  std::string options;  // "" or "?name=value&…"
+  std::string key;          // without slashes at its ends, unless it is literal
+  std::string options;      // "" or "?name=value&…", without kLiteralName
+  bool is_literal = false;  // kLiteralName stands behind the key
 
-  std::string with_key(std::string_view other) const;  // the path of another key of this bucket
+  // Returns the path of another key of this bucket. parse_remote() gives exactly this key back: a
+  // name that would be read in another way is followed by kLiteralName.
+  std::string with_key(std::string_view other) const;
+  // Returns this path followed by kLiteralName, so that it can stand in a list of patterns.
+  std::string literal() const;
 };
 
 // UsageError when there is no bucket, or when the path holds a user name or password of its own.

@@ -44,9 +44,11 @@ std::vector<std::string> match_remote(const std::string& pattern, std::string_vi
   return paths;
 }
 
-// The part of a path that may hold wildcards.
-std::string name_part(const std::string& path) {
-  return is_remote(path) ? parse_remote(path).key : path;
+// Whether a path is a pattern.
+bool has_wildcard(const std::string& path) {
+  if (!is_remote(path)) return path.find_first_of(kWildcards) != std::string::npos;
+  const RemotePath parts = parse_remote(path);
+  return !parts.is_literal && parts.key.find_first_of(kWildcards) != std::string::npos;
 }
 
 // `patterns`: the list that it stands in.
@@ -59,8 +61,7 @@ std::string name_part(const std::string& path) {
                          patterns, "' has one"),
                      str("write ? for each comma of a name: '", written, "'"));
   }
-  if (name_part(pattern).find_first_of(kWildcards) == std::string::npos)
-    throw_missing(what, pattern);
+  if (!has_wildcard(pattern)) throw_missing(what, pattern);
   throw UsageError(str(what, ": no file matches '", pattern, "'"),
                    what.find('.') == std::string_view::npos
                        ? "check the pattern, and quote it so that the shell leaves it alone"
@@ -70,7 +71,7 @@ std::string name_part(const std::string& path) {
 }  // namespace
 
 std::vector<std::string> match_pattern(const std::string& pattern, std::string_view what) {
-  if (name_part(pattern).find_first_of(kWildcards) != std::string::npos) {
+  if (has_wildcard(pattern)) {
     auto found = is_remote(pattern) ? match_remote(pattern, what) : match_local(pattern);
     std::erase_if(found, [](const std::string& path) { return place_of_partial(path); });
     return found;

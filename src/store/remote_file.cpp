@@ -1,6 +1,7 @@
 #include "store/remote_file.h"
 
 #include <arrow/io/interfaces.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include <algorithm>
 #include <cstring>
@@ -28,6 +29,26 @@ void abandon(std::shared_ptr<arrow::io::OutputStream> stream) {
   abandoned.push_back(std::move(stream));
 }
 
+// Cloud Storage decompresses an object with "Content-Encoding: gzip" for clients that do not accept
+// gzip, such as Arrow's, and ignores the ranges they ask for. Neither the size nor any range of its
+// content is known then. Throws a UsageError for such an object.
+void require_stored_form(arrow::io::RandomAccessFile& file, const Place& place) {
+  if (place.path.scheme != "gs") return;
+  const auto metadata = value_of(file.ReadMetadata(), "open", place, Access::read);
+  const auto value = [&](const char* name) {
+    return metadata == nullptr ? "" : lower_case(metadata->Get(name).ValueOr(""));
+  };
+  if (value("Content-Encoding").find("gzip") == std::string::npos ||
+      value("Cache-Control").find("no-transform") != std::string::npos)
+    return;
+  const std::string object = str("gs://", place.path.bucket, "/", place.path.key);
+  throw UsageError(str("open: ", object,
+                       ": it is stored with Content-Encoding: gzip, so that Cloud Storage "
+                       "decompresses it while it is read"),
+                   str("gcloud storage objects update '", object,
+                       "' --clear-content-encoding: then smelt reads it as a gzip file"));
+}
+
 }  // namespace
 
 // Arrow opens an object of Google's by asking for all of it. Of a small one that answer is the
@@ -35,6 +56,7 @@ void abandon(std::shared_ptr<arrow::io::OutputStream> stream) {
 // would hold a connection.
 RemoteFile::RemoteFile(const std::string& path) : place_(resolve(path)) {
   file_ = value_of(place_.system->OpenInputFile(place_.name), "open", place_, Access::read);
+  require_stored_form(*file_, place_);
   size_ = static_cast<std::uint64_t>(value_of(file_->GetSize(), "open", place_, Access::read));
   if (size_ <= kSmallBytes) {
     whole_.resize(size_);

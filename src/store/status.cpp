@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "auth/credential_file.h"
+#include "auth/redact.h"
+#include "auth/refusal.h"
 #include "base/error.h"
 #include "store/object_store.h"
 
@@ -21,6 +24,12 @@ bool is_other_region(const arrow::Status& status) {
                            "AUTHORIZATION_HEADER_MALFORMED", "(HTTP status 301)"});
 }
 
+// Whether Google took no token for the credentials, or not the token: an expired sign-in.
+bool is_signed_out(const arrow::Status& status) {
+  return says_any(status,
+                  {"invalid_grant", "invalid_client", "OAuth2", "oauth2", "UNAUTHENTICATED"});
+}
+
 bool bucket_is_missing(const arrow::Status& listing) {
   return says_any(listing, {"google::cloud::Status(NOT_FOUND", "NO_SUCH_BUCKET"});
 }
@@ -31,15 +40,15 @@ arrow::Status listing_of(const Place& place) {
   return place.system->GetFileInfo(selector).status();
 }
 
-// The store's own sentence out of what Google's client wraps around it.
-std::string sentence(const arrow::Status& status) {
+// Returns the store's own sentence without what Google's client wraps around it, and without
+// secrets: a token server may repeat what it was sent.
+std::string sentence(const arrow::Status& status, const Identity& identity) {
   std::string text = status.message();
   constexpr std::string_view kBefore = "last message of ";
   if (const std::size_t at = text.find(kBefore); at != std::string::npos)
     text.erase(0, at + kBefore.size());
   if (const std::size_t at = text.find(" error_info="); at != std::string::npos) text.resize(at);
-  std::ranges::replace(text, '\n', ' ');
-  return text;
+  return fit_for_message(text, identity.secrets);
 }
 
 std::string permission(bool s3, Access access) {
@@ -72,13 +81,23 @@ std::string permission_hint(const RemotePath& path, Access access, const Identit
              " --role=roles/storage.object", reads ? "Viewer" : "User");
 }
 
+[[noreturn]] void throw_signed_out(const std::string& where, const Identity& identity,
+                                   const arrow::Status& status) {
+  throw UsageError(str(where, ": the credentials of ", identity.words,
+                       " are not accepted: ", sentence(status, identity)),
+                   kSignInAgain);
+}
+
 [[noreturn]] void throw_denied(const std::string& where, const RemotePath& path, Access access,
                                const arrow::Status& status) {
   const Identity identity = identity_of(path);
+  if (const auto hint = refusal_hint(status.message(), "storage"))
+    throw UsageError(str(where, ": ", sentence(status, identity), ", asked as ", identity.words),
+                     *hint);
   throw UsageError(
       str(where, ": permission ", permission(path.scheme == "s3", access), " on bucket '",
           path.bucket, path.key.empty() ? "'" : str("', object '", path.key, "'"), " is denied to ",
-          identity.words, ": ", sentence(status)),
+          identity.words, ": ", sentence(status, identity)),
       permission_hint(path, access, identity));
 }
 
@@ -118,7 +137,8 @@ void require_bucket(std::string_view action, const Place& place) {
 
 void throw_unanswered(const std::string& where, const Identity& identity,
                       const arrow::Status& status) {
-  throw SystemError(str(where, ": ", sentence(status), ", asked as ", identity.words),
+  if (is_signed_out(status) && !identity.anonymous) throw_signed_out(where, identity, status);
+  throw SystemError(str(where, ": ", sentence(status, identity), ", asked as ", identity.words),
                     "check the network and the store's endpoint, then run the command again");
 }
 
@@ -133,20 +153,23 @@ void throw_status(std::string_view action, const Place& place, Access access,
                   const arrow::Status& status) {
   const RemotePath& path = place.path;
   const std::string where = location(action, path);
+  const Identity identity = identity_of(path);
+  if (is_signed_out(status) && !identity.anonymous) throw_signed_out(where, identity, status);
   if (is_denied(status)) throw_denied(where, path, access, status);
   if (is_not_found(status)) {
     require_bucket(action, place);
     throw_missing_object(action, place);
   }
   if (is_other_region(status))
-    throw UsageError(
-        str(where, ": bucket '", path.bucket, "' is in another region: ", sentence(status)),
-        str("give its region: ", path.scheme, "://", path.bucket,
-            "/…?region=…, or set AWS_REGION"));
+    throw UsageError(str(where, ": bucket '", path.bucket,
+                         "' is in another region: ", sentence(status, identity)),
+                     str("give its region: ", path.scheme, "://", path.bucket,
+                         "/…?region=…, or set AWS_REGION"));
   if (status.IsInvalid())
-    throw UsageError(str(where, ": ", sentence(status)),
-                     "check the names of the bucket and the object");
-  throw_unanswered(where, identity_of(path), status);
+    throw UsageError(str(where, ": ", sentence(status, identity)),
+                     refusal_hint(status.message(), "storage")
+                         .value_or("check the names of the bucket and the object"));
+  throw_unanswered(where, identity, status);
 }
 
 }  // namespace smelt

@@ -73,6 +73,23 @@ TEST_F(JobRecipe, WhatItNamesDoesNotLieAmongItsOwnCopies) {
                         "where only what the job itself copies there is kept\n  hint: --name"));
 }
 
+TEST_F(JobRecipe, NamesThatAListReadsInAnotherWayAreChanged) {
+  write("wiki [part 1].txt");
+  write("deep/wiki [part 1].txt");
+  write("index.html?lang=en");
+  const StagedRecipe out = staged(
+      {"text.input=" + dir_.file("wiki*") + "," + dir_.file("deep/*") + "," + dir_.file("index*")});
+  EXPECT_THAT(there(out), testing::ElementsAre("gs://b/job/input/text.input/wiki _part 1_.txt",
+                                               "gs://b/job/input/text.input/2-wiki _part 1_.txt",
+                                               "gs://b/job/input/text.input/index.html_lang=en"));
+}
+
+TEST_F(JobRecipe, AFolderThatIsAPatternIsRefused) {
+  write("a.txt");
+  EXPECT_THAT(error_of<UsageError>([&] { staged({"out=" + dir_.file("exp[1]")}); }),
+              HasSubstr("a comma, *, ? or [ would name several files"));
+}
+
 // What else lies there is none of the job's business.
 TEST_F(JobRecipe, OfATensorflowCheckpointItsOwnFilesGo) {
   write("a.txt");

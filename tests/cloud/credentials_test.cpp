@@ -1,4 +1,4 @@
-#include "cloud/credentials.h"
+#include "auth/credentials.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

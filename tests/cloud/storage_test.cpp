@@ -124,6 +124,59 @@ TEST_F(StorageTest, RsyncCopiesWhatHasAnotherChecksum) {
   refused("rsync gs://bucket/none gs://bucket/in", HasSubstr("gs://bucket/none is no folder"));
 }
 
+TEST_F(StorageTest, NamesOfObjectsMayHoldWhatAPathReadsInAnotherWay) {
+  const std::string site = dir_.file("site"), all =
+                                                  "site/a&token=1.txt site/b?scheme=http "
+                                                  "site/index.html?lang=en site/wiki [1], x.txt ";
+  for (const char* name :
+       {"index.html?lang=en", "a&token=1.txt", "b?scheme=http", "wiki [1], x.txt"})
+    write_file(join_path(site, name), name);
+  write_file(dir_.file("good"), "GOOD");
+  says("cp " + dir_.file("good") + " gs://bucket/other/b");
+  says("cp -r " + site + " gs://bucket/");
+  EXPECT_EQ(objects(), "other/b " + all);
+  EXPECT_THAT(says("ls gs://bucket/site"), HasSubstr("gs://bucket/site/index.html?lang=en\n"));
+  says("rsync -r " + site + " gs://bucket/other");
+  EXPECT_EQ(emulator_->client("list").substr(0, 10), "other/a&to");
+  EXPECT_THAT(emulator_->client("list"), HasSubstr("other/b 4\n"));
+  EXPECT_THAT(says("rsync -r gs://bucket/site " + dir_.file("back")), HasSubstr("copied 4 files"));
+  EXPECT_EQ(read_file(dir_.file("back/a&token=1.txt")), "a&token=1.txt");
+  says("cp -r gs://bucket/site gs://bucket/twice");
+  says("cp " + dir_.file("good") + " 'gs://bucket/twice/index.html?lang=en'");
+  EXPECT_THAT(emulator_->client("list"), HasSubstr("twice/index.html?lang=en 4\n"));
+  says("rm 'gs://bucket/twice/index.html?lang=en' 'gs://bucket/twice/a&token=1.txt?='");
+  EXPECT_EQ(says("rm -r gs://bucket/twice gs://bucket/other"), "removed 7 files, 68 B\n");
+  EXPECT_EQ(objects(), all);
+}
+
+TEST_F(StorageTest, ASlashAtTheEndNamesOnlyWhatIsBelow) {
+  const std::string a = dir_.file("data/a.txt");
+  says("cp " + a + " gs://bucket/logs");
+  says("cp " + a + " gs://bucket/logs/x");
+  EXPECT_EQ(says("du -s gs://bucket/logs/"), "3           gs://bucket/logs/\n");
+  EXPECT_EQ(says("cp -r gs://bucket/logs/ " + dir_.file("down")), "copied 1 file, 3 B\n");
+  EXPECT_EQ(says("rm -r gs://bucket/logs/"), "removed 1 file, 3 B\n");
+  EXPECT_EQ(objects(), "logs ");
+  refused("rm gs://bucket/logs/", HasSubstr("gs://bucket/logs/: there is no such file or folder"));
+  refused("rm -r 'gs://bucket/l*/'", HasSubstr("there is no such file or folder"));
+  EXPECT_EQ(says("rm -r gs://bucket/logs"), "removed 1 file, 3 B\n");
+}
+
+TEST_F(StorageTest, AnObjectThatTheStoreDecompressesIsNotCopied) {
+  emulator_->client("put-gzip t.txt " + dir_.file("data/a.txt"));
+  refused("cp gs://bucket/t.txt " + dir_.file("here"),
+          HasSubstr("gs://bucket/t.txt: it is stored with Content-Encoding: gzip"));
+  EXPECT_FALSE(exists(dir_.file("here")));
+  says("cp gs://bucket/t.txt gs://bucket/u.txt");
+}
+
+TEST_F(StorageTest, ARefusalThatIsNoMissingPermissionHasItsOwnHint) {
+  emulator_->fault(R"([{"match": ".", "times": 9, "do": "requester pays"}])");
+  refused("ls gs://bucket", AllOf(HasSubstr("requester pays"), HasSubstr("--billing-project=")));
+  emulator_->fault(R"([{"match": ".", "times": 9, "do": "refuse billing"}])");
+  refused("ls gs://bucket", HasSubstr("hint: gcloud billing projects link"));
+}
+
 // Bytes go to the emulator; what a list says of them is this server's.
 TEST_F(StorageTest, WhatDoesNotArriveAsItWasSentIsNotKept) {
   std::string deleted, names = "x";

@@ -81,6 +81,58 @@ TEST_F(GcsTest, WhatTheOfficialClientWritesIsRead) {
               testing::ElementsAre(at("theirs/x.txt")));
 }
 
+// gsutil cp -Z makes such an object. A large one is read in ranges, which the store ignores.
+TEST_F(GcsTest, AnObjectThatTheStoreDecompressesIsRefusedByName) {
+  for (const std::size_t lines : {10u, 300'000u}) {
+    std::string text;
+    for (std::size_t i = 0; i < lines; ++i) text += str("line ", i * 7919 % 1'000'003, "\n");
+    write_file(dir_.file("text"), text);
+    client(str("put-gzip zipped.txt ", dir_.file("text")));
+    const std::string refused =
+        "open: gs://bucket/zipped.txt: it is stored with Content-Encoding: gzip";
+    EXPECT_THAT(message_of([&] { read_file(at("zipped.txt")); }),
+                testing::AllOf(HasSubstr(refused), HasSubstr("--clear-content-encoding")));
+    EXPECT_THAT(message_of([&] { RandomAccessFile file(at("zipped.txt")); }), HasSubstr(refused));
+    client(str("get zipped.txt ", dir_.file("got")));
+    EXPECT_TRUE(read_file(dir_.file("got")) == text);
+  }
+}
+
+TEST_F(GcsTest, ListedNamesAreReadWhateverTheyHold) {
+  write_file(dir_.file("put"), "put");
+  for (const char* name : {"'d/a?lang=en'", "'d/a&token=1'", "'d/w [1],'", "'d/b?scheme=https'"})
+    client(str("put ", name, " ", dir_.file("put")));
+  const auto found = expand_patterns(at("d/*"), "input");
+  EXPECT_EQ(found.size(), 4u);
+  for (const std::string& path : found) {
+    EXPECT_EQ(read_file(path), "put") << path;
+    EXPECT_EQ(file_size(path), 3u) << path;
+  }
+  for (const std::string& name : list_folder(at("d")))
+    EXPECT_TRUE(exists(join_path(at("d"), name))) << name;
+  const std::string literal = parse_remote(at("d/w [1],")).literal();
+  EXPECT_THAT(match_pattern(literal, "input"), testing::ElementsAre(literal));
+}
+
+TEST_F(GcsTest, ARefusalThatIsNoMissingPermissionHasItsOwnHint) {
+  write_file(at("x"), "x");
+  for (const auto& [form, hint] :
+       {std::pair{"refuse permission", "add-iam-policy-binding gs://bucket"},
+        {"refuse billing", "hint: gcloud billing projects link"},
+        {"refuse api", "hint: gcloud services enable storage.googleapis.com"},
+        {"refuse policy", "hint: ask your organization's administrator"},
+        {"requester pays", "hint: smelt does not pay for reading such a bucket"}}) {
+    emulator_->fault(str(R"([{"match": ".", "times": 1000, "do": ")", form, "\"}]"));
+    const std::string message = message_of([&] { read_file(at("x")); });
+    if (form == std::string("refuse permission"))
+      EXPECT_THAT(message, HasSubstr("permission storage.objects.get on bucket 'bucket'"));
+    else
+      EXPECT_THAT(message, HasSubstr(hint)) << form;
+  }
+  emulator_->fault("[]");
+  EXPECT_EQ(read_file(at("x")), "x");
+}
+
 TEST_F(GcsTest, TheEmulatorOfTheEnvironmentIsUsed) {
   const ScopedVariable emulator("CLOUD_STORAGE_EMULATOR_ENDPOINT",
                                 "http://" + emulator_->endpoint());

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include "base/error.h"
@@ -15,6 +16,8 @@
 #include "store/file.h"
 #include "store/metadata_server.h"
 #include "support/environment.h"
+#include "support/error_of.h"
+#include "support/http_server.h"
 #include "support/oracle.h"
 #include "support/server_process.h"
 
@@ -23,6 +26,8 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr const char* kUser = R"({"type": "authorized_user", "client_id": "c",
+  "client_secret": "SECRET", "refresh_token": "SECRET"})";
 constexpr const char* kAccount = "HTTP/1.0 200 OK\r\nMetadata-Flavor: Google\r\n\r\nx@y.iam";
 
 // Takes connections one after another and answers each, late, with the next of its texts; "" is
@@ -95,16 +100,22 @@ class IdentityTest : public testing::Test {
     return "accepted";
   }
 
+  // A credentials file that only its owner can read.
+  static void write_key(const std::string& path, const std::string& content) {
+    write_file(path, content);
+    std::filesystem::permissions(path, std::filesystem::perms(0600));
+  }
+
   const TempDir dir_;
   const std::string key_ = dir_.file("key.json");
-  const ScopedVariable home_{"HOME", dir_.path()};
+  const ScopedVariable home_{"HOME", dir_.path()}, config_{"CLOUDSDK_CONFIG"};
   const ScopedVariable credentials_{"GOOGLE_APPLICATION_CREDENTIALS"};
   const ScopedVariable metadata_{"GCE_METADATA_ROOT", "127.0.0.1:1"};
 };
 
 TEST_F(IdentityTest, AServiceAccountIsNamedByItsEmail) {
-  write_file(key_,
-             R"({"type": "service_account", "client_email": "x@y.iam", "private_key": "SECRET"})");
+  write_key(key_,
+            R"({"type": "service_account", "client_email": "x@y.iam", "private_key": "SECRET"})");
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   const Identity identity = google_identity();
   EXPECT_EQ(identity.words, "service account x@y.iam (" + key_ + ")");
@@ -114,9 +125,61 @@ TEST_F(IdentityTest, AServiceAccountIsNamedByItsEmail) {
 
 TEST_F(IdentityTest, AUserWhoSignedInWithGcloudIsFound) {
   const std::string file = dir_.file(".config/gcloud/application_default_credentials.json");
-  write_file(file, R"({"type": "authorized_user", "refresh_token": "SECRET"})");
+  write_key(file, kUser);
   EXPECT_EQ(google_identity().words, "the user who signed in with gcloud (" + file + ")");
   EXPECT_FALSE(google_identity().anonymous);
+}
+
+TEST_F(IdentityTest, CredentialsAreFoundInTheFolderThatGcloudUses) {
+  const ScopedVariable config("CLOUDSDK_CONFIG", dir_.file("other"));
+  write_key(dir_.file("other/application_default_credentials.json"), kUser);
+  EXPECT_THAT(google_identity().words, HasSubstr(dir_.file("other/application_default")));
+}
+
+// The rules of `smelt cloud` (tests/cloud/credentials_test.cpp) hold for gs:// as well.
+TEST_F(IdentityTest, CredentialsThatNameAnotherServerAreRefused) {
+  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
+  write_key(key_, R"({"type": "authorized_user", "client_id": "c", "client_secret": "SECRET",
+    "refresh_token": "SECRET", "token_uri": "http://192.0.2.2/token"})");
+  EXPECT_THAT(refusal(), HasSubstr("token_uri: nothing secret is sent over http, to 192.0.2.2"));
+  write_key(key_, R"({"type": "external_account", "audience": "a", "subject_token_type": "t",
+    "token_url": "https://example.com/sts", "credential_source": {"file": "/etc/hostname"}})");
+  EXPECT_THAT(refusal(), HasSubstr("token_url: example.com is no server of Google's"));
+  write_key(key_, R"({"type": "external_account", "audience": "a", "subject_token_type": "t",
+    "credential_source": {"executable": {"command": "id"}}})");
+  EXPECT_THAT(refusal(), HasSubstr("programs that a credentials file names are not run"));
+  write_key(key_, R"({"type": "external_account_authorized_user", "client_id": "c",
+    "client_secret": "SECRET", "refresh_token": "SECRET",
+    "token_url": "https://sts.googleapis.com/v1/oauthtoken"})");
+  EXPECT_THAT(refusal(), HasSubstr("external_account_authorized_user cannot be used for gs://"));
+  EXPECT_THAT(refusal(), testing::Not(HasSubstr("SECRET")));
+}
+
+TEST_F(IdentityTest, CredentialsThatEveryoneCanReadAreRefused) {
+  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
+  write_key(key_, kUser);
+  EXPECT_EQ(refusal(), "accepted");
+  std::filesystem::permissions(key_, std::filesystem::perms(0644));
+  EXPECT_THAT(refusal(), HasSubstr("every user of this machine can read it"));
+}
+
+// Starts with "PLANTED" what must not be shown.
+TEST_F(IdentityTest, AnExpiredSignInIsSaidWithoutSecrets) {
+  HttpServer server([](const ServedRequest& request) -> ServedAnswer {
+    return {.status = 400,
+            .body = R"({"error": "invalid_grant", "error_description": "Bad Request: )" +
+                    request.body + "\"}"};
+  });
+  write_key(key_, R"({"type": "authorized_user", "client_id": "c", "client_secret": "PLANTED-a",
+    "refresh_token": "PLANTED-b", "token_uri": ")" +
+                      server.url("/token") + "\"}");
+  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
+  const std::string message = error_of<UsageError>(
+      [&] { read_file("gs://bucket/x?scheme=http&endpoint_override=" + server.host()); });
+  EXPECT_THAT(message, HasSubstr("invalid_grant"));
+  EXPECT_THAT(message, HasSubstr("hint: gcloud auth application-default login"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("PLANTED")));
+  EXPECT_THAT(server.requests().at(0).body, HasSubstr("PLANTED-b"));
 }
 
 TEST_F(IdentityTest, AGoogleMachineHasAnAccount) {
@@ -194,10 +257,10 @@ TEST_F(IdentityTest, ANamedFileThatCannotBeUsedIsRefused) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   EXPECT_THAT(refusal(),
               HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): there is no such file"));
-  write_file(key_, "SECRET");
+  write_key(key_, "SECRET");
   EXPECT_THAT(refusal(), HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): not a JSON object"));
   EXPECT_THAT(refusal(), testing::Not(HasSubstr("SECRET")));
-  write_file(key_, "{}");
+  write_key(key_, "{}");
   EXPECT_THAT(refusal(), HasSubstr("it names no type of credentials"));
 }
 

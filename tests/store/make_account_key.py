@@ -1,5 +1,6 @@
 """make_account_key.py FILE: a service account's key file with a fresh key that opens nothing."""
 import json
+import os
 import sys
 
 from cryptography.hazmat.primitives import serialization
@@ -13,3 +14,4 @@ account = {"type": "service_account", "project_id": "p", "private_key_id": "1", 
            "token_uri": "https://127.0.0.1:1/token"}
 with open(sys.argv[1], "w") as file:
     json.dump(account, file)
+os.chmod(sys.argv[1], 0o600)

@@ -74,6 +74,50 @@ TEST(Path, AQuestionMarkIsAWildcardUnlessOptionsFollow) {
   EXPECT_EQ(parse_remote("gs://b/a?/day=1").key, "a?/day=1");
 }
 
+constexpr const char* kOddKeys[] = {"index.html?lang=en",
+                                    "a&token=1.txt",
+                                    "d/b?scheme=http",
+                                    "x?=",
+                                    "x?=&region=y",
+                                    "wiki [1].txt",
+                                    "/x",
+                                    "folder/",
+                                    "?secret_key=a",
+                                    "a?b?",
+                                    "day=1/part-?",
+                                    "x@y:z"};
+
+TEST(Path, AnyNameThatIsListedIsTheSameNameAgain) {
+  for (const char* folder : {"gs://b", "gs://anonymous@b/?scheme=http&endpoint_override=h:1"})
+    for (const std::string key : kOddKeys) {
+      const RemotePath bucket = parse_remote(folder);
+      const RemotePath path = parse_remote(bucket.with_key(key));
+      EXPECT_EQ(path.key, key);
+      EXPECT_EQ(path.bucket, "b");
+      EXPECT_EQ(path.options, bucket.options);
+      EXPECT_EQ(parse_remote(path.literal()).key, key);
+    }
+  EXPECT_EQ(parse_remote("gs://b").with_key("a/b.txt"), "gs://b/a/b.txt");
+  EXPECT_EQ(parse_remote("gs://b").with_key("a?x=1"), "gs://b/a?x=1?=");
+}
+
+TEST(Path, ANameThatIsJoinedStaysThatName) {
+  for (const std::string folder : {"gs://b/d", "gs://b/d?scheme=http", "gs://b/d?x?="})
+    for (const std::string key : {"index.html?lang=en", "a&token=1.txt", "x?=", "b?scheme=http"}) {
+      const std::string path = join_path(folder, key);
+      EXPECT_EQ(parse_remote(path).key, str(parse_remote(folder).key, "/", key)) << path;
+      EXPECT_EQ(parse_remote(path).options, parse_remote(folder).options) << path;
+      EXPECT_EQ(path_name(path), key);
+      EXPECT_EQ(join_path(parent_path(path), path_name(path)), path);
+      EXPECT_EQ(parse_remote(append_to_path(path, ".json")).key, parse_remote(path).key + ".json");
+    }
+}
+
+TEST(Path, AJoinedNameDoesNotHideASecret) {
+  EXPECT_THAT(refusal(join_path("gs://b/d?secret_key=SECRET", "x")), HasSubstr("credentials"));
+  EXPECT_THAT(refusal(join_path("gs://b/d&token=SECRET/e", "x")), HasSubstr("credentials"));
+}
+
 TEST(Path, LocalPathsStayLocal) {
   for (const char* path : {"a", "/a/b", "./a://b", "C:/x", "gs:/b", "://x", ""})
     EXPECT_FALSE(is_remote(path)) << path;

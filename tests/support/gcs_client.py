@@ -3,7 +3,9 @@
 gcs_client.py ENDPOINT BUCKET list                 names and sizes, one object a line
 gcs_client.py ENDPOINT BUCKET get NAME FILE        the object's bytes into a file
 gcs_client.py ENDPOINT BUCKET put NAME FILE        a file's bytes into the object
+gcs_client.py ENDPOINT BUCKET put-gzip NAME FILE   the same compressed, with Content-Encoding gzip (gsutil cp -Z)
 """
+import gzip
 import sys
 
 from google.api_core.client_options import ClientOptions
@@ -21,6 +23,11 @@ def main():
             print(blob.name, blob.size)
     elif action == "get":
         bucket.blob(rest[0]).download_to_filename(rest[1])
+    elif action == "put-gzip":
+        blob = bucket.blob(rest[0])
+        blob.content_encoding = "gzip"
+        with open(rest[1], "rb") as file:
+            blob.upload_from_string(gzip.compress(file.read()), content_type="text/plain")
     else:
         bucket.blob(rest[0]).upload_from_filename(rest[1])
 

@@ -6,12 +6,16 @@ no answer and waits a second, as do those beyond the fifth that connect at once.
 1.1, 128 may wait and answers are sent at once; and it does
 not write down what it holds after each request, which takes longer with every object and fails when threads do it at once.
 It also knows no preconditions, and takes content that is JSON apart: here ifGenerationMatch is kept to by uploads.
+Here an object with Content-Encoding gzip is decompressed for clients that do not accept gzip, and their Range is
+ignored then, as Cloud Storage's page on transcoding describes.
 
 FAULTS is a file that may come and go: a JSON list of {"match": a pattern of "METHOD path", "skip": so many requests
 that match, "times": then so many, "do": what}. What is "delay 0.5", "status 403", "cut": half of the body is
-received, or of the answer sent, and the connection closed; or "cut answer", also where there is a body.
+received, or of the answer sent, and the connection closed; or "cut answer", also where there is a body. "refuse NAME"
+answers with one of REFUSALS, in Google's words; "requester pays" does it unless the request names a project that pays.
 """
 import collections
+import gzip
 import http.server
 import json
 import os
@@ -45,6 +49,26 @@ def insert(request, response, storage, *args, **kwargs):
     return response.json({"error": {"code": 412, "message": "At least one of the pre-conditions did not hold."}})
 
 
+download_anyway = objects.download
+
+
+def download(request, response, storage, *args, **kwargs):
+    download_anyway(request, response, storage, *args, **kwargs)
+    if response.status not in (http.HTTPStatus.OK, http.HTTPStatus.PARTIAL_CONTENT):
+        return
+    name = (request.params["bucket_name"], request.params["object_id"])
+    about = storage.get_file_obj(*name)
+    if about.get("contentEncoding") != "gzip":
+        return
+    if "no-transform" in about.get("cacheControl", "") or "gzip" in (request.get_header("accept-encoding") or ""):
+        response["Content-Encoding"] = "gzip"
+        return
+    response.status = http.HTTPStatus.OK
+    response._headers.pop("Content-Range", None)
+    response.write_file(gzip.decompress(storage.get_file(*name)), content_type=about.get("contentType"))
+
+
+objects.download = download
 objects.insert = insert  # before the server's table takes it
 from gcp_storage_emulator import server  # noqa: E402
 from gcp_storage_emulator.__main__ import main  # noqa: E402
@@ -60,6 +84,16 @@ http.server.HTTPServer = http.server.ThreadingHTTPServer
 http.server.HTTPServer.request_queue_size = 128
 http.server.BaseHTTPRequestHandler.protocol_version = "HTTP/1.1"
 http.server.BaseHTTPRequestHandler.disable_nagle_algorithm = True
+
+# name: (status, reason, message), as Cloud Storage writes them.
+REFUSALS = {
+    "permission": (403, "forbidden", "me@example.com does not have storage.objects.get access to the Google Cloud Storage "
+                   "object. Permission 'storage.objects.get' denied on resource (or it may not exist)."),
+    "billing": (403, "accountDisabled", "The billing account for the owning project is disabled in state absent"),
+    "api": (403, "accessNotConfigured", "Cloud Storage API has not been used in project 42 before or it is disabled."),
+    "policy": (403, "vpcServiceControls", "Request is prohibited by organization's policy."),
+    "pays": (400, "required", "Bucket is a requester pays bucket but no user project provided."),
+}
 
 met, lock = collections.Counter(), threading.Lock()
 
@@ -102,14 +136,21 @@ def with_faults(method):
         length = int(self.headers.get("Content-Length") or 0)
         if fault is None:
             return method(self)
+        if fault == "requester pays":
+            if "userProject=" in self.path or self.headers.get("X-Goog-User-Project"):
+                return method(self)
+            fault = "refuse pays"
         if fault.startswith("delay"):
             time.sleep(float(fault.split()[1]))
             return method(self)
         self.close_connection = True
-        if fault.startswith("status"):
+        if fault.startswith(("status", "refuse")):
             self.rfile.read(length)
-            body = json.dumps({"error": {"code": int(fault.split()[1]), "message": "as the test wants it"}}).encode()
-            self.send_response(int(fault.split()[1]))
+            what = fault.split()[1]
+            status, reason, message = REFUSALS.get(what) or (int(what), "any", "as the test wants it")
+            body = json.dumps({"error": {"code": status, "message": message, "errors": [
+                {"message": message, "domain": "global", "reason": reason}]}}).encode()
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -1,8 +1,8 @@
 // The metadata server of a Google machine ("About VM metadata"), which only that machine can ask.
+#include "auth/credentials.h"
+#include "auth/metadata.h"
+#include "auth/token_exchange.h"
 #include "base/error.h"
-#include "cloud/credentials.h"
-#include "cloud/metadata.h"
-#include "cloud/token_exchange.h"
 
 namespace smelt {
 namespace {

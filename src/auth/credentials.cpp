@@ -1,10 +1,10 @@
-#include "cloud/credentials.h"
+#include "auth/credentials.h"
 
+#include "auth/borrowed_credentials.h"
+#include "auth/jwt.h"
+#include "auth/token_exchange.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "cloud/borrowed_credentials.h"
-#include "cloud/jwt.h"
-#include "cloud/token_exchange.h"
 
 namespace smelt {
 namespace {

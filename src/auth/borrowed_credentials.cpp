@@ -1,13 +1,12 @@
-#include "cloud/borrowed_credentials.h"
+#include "auth/borrowed_credentials.h"
 
 #include <optional>
 
+#include "auth/jwt.h"
+#include "auth/redact.h"
+#include "auth/token_exchange.h"
 #include "base/error.h"
 #include "base/host.h"
-#include "cloud/jwt.h"
-#include "cloud/redact.h"
-#include "cloud/token_exchange.h"
-#include "store/file.h"
 
 namespace smelt {
 namespace {
@@ -99,8 +98,9 @@ class ExternalCredentials final : public Credentials {
   }
 
   Secret subject_token(HttpClient& http) const {
-    const std::string text =
-        source_.has("file") ? read_file(source_.required("file"), 1 << 20) : asked(http);
+    const std::string text = source_.has("file")
+                                 ? read_credential_file(source_.required("file"), source_.where())
+                                 : asked(http);
     if (!source_.has("format")) return Secret(std::string(trim(text)));
     const CredentialFields format = source_.object("format");
     if (format.text("type") != "json") return Secret(std::string(trim(text)));

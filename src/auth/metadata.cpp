@@ -1,8 +1,8 @@
-#include "cloud/metadata.h"
+#include "auth/metadata.h"
 
+#include "auth/credential_file.h"
 #include "base/error.h"
 #include "base/host.h"
-#include "cloud/credential_file.h"
 #include "net/http.h"
 
 namespace smelt {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -21,8 +22,23 @@ class CredentialsRefused : public UsageError {
 // The value of a variable of the environment, "" when there is none.
 std::string environment(const char* name);
 
+// Returns the content of a local file that is no larger than credentials may be (1 MiB). UsageError
+// "credentials: <where>: …" if it cannot be read or is larger.
+std::string read_credential_file(const std::string& path, const std::string& where);
+
 // Where gcloud keeps its files: CLOUDSDK_CONFIG, else ~/.config/gcloud.
 std::string gcloud_folder();
+
+// The path of gcloud's application default credentials in that folder, present or not.
+std::string gcloud_credentials_path();
+
+// How to replace credentials that cannot be used.
+inline constexpr const char* kMakeNewCredentials =
+    "make new ones with 'gcloud auth application-default login', or name another key file in "
+    "GOOGLE_APPLICATION_CREDENTIALS";
+// How to replace credentials that Google no longer accepts.
+inline constexpr const char* kSignInAgain =
+    "gcloud auth application-default login; or, for a service account, make a new key file";
 
 // An object of such a file; `where` names both in messages.
 class CredentialFields {
@@ -43,6 +59,8 @@ class CredentialFields {
   // The object in a field; `name` is added to the place in messages.
   CredentialFields object(std::string_view name) const;
   const Json& json() const { return object_; }
+  // The keys, refresh tokens and client secrets in it and in the objects within it.
+  std::vector<Secret> secrets() const;
 
   // UsageError "credentials: <where>: <what>".
   [[noreturn]] void refuse(std::string_view what) const;
@@ -52,9 +70,12 @@ class CredentialFields {
   std::string where_;
 };
 
-// The file that GOOGLE_APPLICATION_CREDENTIALS names, else gcloud's own for programs; nothing when
-// there is neither. UsageError for one that is named and missing, can be read by everyone though
-// it holds a secret, or is no JSON object that names a type.
+// Returns the path of the file that GOOGLE_APPLICATION_CREDENTIALS names, else of gcloud's own for
+// programs, or nullopt if there is neither.
+std::optional<std::string> credential_file_path();
+
+// Returns the fields of that file. UsageError for one that is named and missing, can be read by
+// everyone though it holds a secret, or is no JSON object that names a type.
 std::optional<CredentialFields> find_credential_file();
 
 }  // namespace smelt

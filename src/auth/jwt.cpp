@@ -1,4 +1,4 @@
-#include "cloud/jwt.h"
+#include "auth/jwt.h"
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>

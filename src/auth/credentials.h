@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "cloud/credential_file.h"
+#include "auth/credential_file.h"
 #include "net/http.h"
 #include "net/secret.h"
 

@@ -1,4 +1,4 @@
-#include "cloud/redact.h"
+#include "auth/redact.h"
 
 #include <regex>
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "cloud/credentials.h"
+#include "auth/credentials.h"
 
 namespace smelt {
 

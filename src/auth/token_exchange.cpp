@@ -1,13 +1,13 @@
-#include "cloud/token_exchange.h"
+#include "auth/token_exchange.h"
 
 #include <time.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "auth/json_text.h"
+#include "auth/redact.h"
 #include "base/error.h"
-#include "cloud/json_text.h"
-#include "cloud/redact.h"
 
 namespace smelt {
 namespace {
@@ -50,9 +50,7 @@ std::string clock_fault(const HttpAnswer& answer) {
   const std::string what = str("credentials: ", where, ": not accepted by ", server.host, ": ",
                                fit_for_message(words_of(answer), secrets));
   if (!clock.empty()) throw CredentialsRefused(str(what, "; ", clock), "timedatectl set-ntp true");
-  throw CredentialsRefused(what,
-                           "gcloud auth application-default login; or, for a service account, make "
-                           "a new key file");
+  throw CredentialsRefused(what, kSignInAgain);
 }
 
 // "2026-11-23T17:40:02Z"; with a fraction, too.

@@ -1,21 +1,18 @@
-#include "cloud/credential_file.h"
+#include "auth/credential_file.h"
 
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "base/error.h"
 #include "base/host.h"
-#include "store/file.h"
 
 namespace smelt {
 namespace {
 
 constexpr const char* kVariable = "GOOGLE_APPLICATION_CREDENTIALS";
-constexpr const char* kMakeNew =
-    "make new ones with 'gcloud auth application-default login', or name another key file in "
-    "GOOGLE_APPLICATION_CREDENTIALS";
-constexpr std::uint64_t kMostCredentials = 1 << 20;
+constexpr std::size_t kMostCredentials = 1 << 20;
 
 bool is_regular(const std::string& path, struct ::stat& facts) {
   return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
@@ -30,7 +27,7 @@ CredentialFields open_file(const std::string& path, const std::string& source) {
   if (!is_regular(path, facts))
     CredentialFields({}, where).refuse(S_ISDIR(facts.st_mode) ? "it is a folder, and no file"
                                                               : "there is no such file");
-  const auto json = Json::parse_or_discard(read_file(path, kMostCredentials));
+  const auto json = Json::parse_or_discard(read_credential_file(path, where));
   const CredentialFields fields(json, where);
   if (!json.is_object()) fields.refuse("not a JSON object");
   if (fields.text("type").empty()) fields.refuse("it names no type of credentials");
@@ -47,13 +44,31 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+std::string read_credential_file(const std::string& path, const std::string& where) {
+  std::ifstream file(path, std::ios::binary);
+  std::string content(kMostCredentials + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  if (!file.is_open() || file.bad())
+    throw UsageError(str("credentials: ", where, ": ", path, " cannot be read"),
+                     str("ls -l '", path, "' shows whether it exists and who may read it"));
+  if (content.size() > kMostCredentials)
+    throw UsageError(str("credentials: ", where, ": ", path, " is larger than 1 MiB"),
+                     kMakeNewCredentials);
+  return content;
+}
+
 std::string gcloud_folder() {
   const std::string folder = environment("CLOUDSDK_CONFIG");
   return folder.empty() ? environment("HOME") + "/.config/gcloud" : folder;
 }
 
+std::string gcloud_credentials_path() {
+  return gcloud_folder() + "/application_default_credentials.json";
+}
+
 void CredentialFields::refuse(std::string_view what) const {
-  throw UsageError(str("credentials: ", where_, ": ", what), kMakeNew);
+  throw UsageError(str("credentials: ", where_, ": ", what), kMakeNewCredentials);
 }
 
 std::string CredentialFields::text(std::string_view name) const {
@@ -89,13 +104,30 @@ Url CredentialFields::google_url(std::string_view name, const char* fallback) co
   return url;
 }
 
-std::optional<CredentialFields> find_credential_file() {
-  if (const std::string path = environment(kVariable); !path.empty())
-    return open_file(path, kVariable);
-  const std::string path = gcloud_folder() + "/application_default_credentials.json";
+std::vector<Secret> CredentialFields::secrets() const {
+  std::vector<Secret> out;
+  for (const auto& [name, value] : object_.items()) {
+    const bool is_secret =
+        name == "private_key" || name == "client_secret" || name == "refresh_token";
+    if (is_secret && value.is_string()) out.emplace_back(value.get<std::string>());
+    if (value.is_object())
+      for (Secret& inner : CredentialFields(value, where_).secrets())
+        out.push_back(std::move(inner));
+  }
+  return out;
+}
+
+std::optional<std::string> credential_file_path() {
+  if (std::string path = environment(kVariable); !path.empty()) return path;
+  std::string path = gcloud_credentials_path();
   struct ::stat facts{};
-  if (!is_regular(path, facts)) return std::nullopt;
-  return open_file(path, "gcloud's");
+  return is_regular(path, facts) ? std::optional(std::move(path)) : std::nullopt;
+}
+
+std::optional<CredentialFields> find_credential_file() {
+  const auto path = credential_file_path();
+  if (!path) return std::nullopt;
+  return open_file(*path, environment(kVariable).empty() ? "gcloud's" : kVariable);
 }
 
 }  // namespace smelt

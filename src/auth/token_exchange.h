@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cloud/credentials.h"
+#include "auth/credentials.h"
 #include "net/url.h"
 
 namespace smelt {
