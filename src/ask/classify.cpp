@@ -135,18 +135,21 @@ Classifier open_classifier(const ClassifyJob& job, const BertTokenizer& tokenize
                     trained->checkpoint.tensors, trained->where, trained);
 }
 
+std::vector<std::string> predicted_classes(const Labels& labels, std::span<const float> numbers) {
+  constexpr float kPredicted = 0.5F;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] >= kPredicted) out.push_back(labels.names[i]);
+  return out;
+}
+
 std::string said_label(const Labels& labels, std::span<const float> numbers) {
-  constexpr float kSaid = 0.5F;
   switch (labels.problem) {
     case Problem::single_label:
       return labels
           .names[static_cast<std::size_t>(std::ranges::max_element(numbers) - numbers.begin())];
-    case Problem::multi_label: {
-      std::vector<std::string> said;
-      for (std::size_t i = 0; i < numbers.size(); ++i)
-        if (numbers[i] >= kSaid) said.push_back(labels.names[i]);
-      return join(said, ",");
-    }
+    case Problem::multi_label:
+      return class_names_text(predicted_classes(labels, numbers));
     default:
       return str(numbers.front());
   }

@@ -102,8 +102,11 @@ class Classifier {
 // Of the newest checkpoint of job.model_dir.
 Classifier open_classifier(const ClassifyJob& job, const BertTokenizer& tokenizer);
 
-// Which class is said: the most likely one, all of at least 0.5 with commas between, or the number;
-// not of token_labels or answers.
+// Returns the predicted classes of a multi_label model: those of a probability of at least 0.5.
+std::vector<std::string> predicted_classes(const Labels& labels, std::span<const float> numbers);
+
+// Returns the prediction as text: the most likely class, all predicted ones as class_names_text()
+// writes them, or the number. Not of token_labels or answers.
 std::string said_label(const Labels& labels, std::span<const float> numbers);
 
 }  // namespace smelt

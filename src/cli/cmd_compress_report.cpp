@@ -17,6 +17,7 @@
 #include "cli/row_columns.h"
 #include "console/form_flags.h"
 #include "console/number_check.h"
+#include "metrics/named.h"
 #include "recipe/compress_report.h"
 #include "store/file.h"
 #include "track/compress_page.h"
@@ -42,8 +43,8 @@ std::string own_command() {
 
 void run_report(ReportFlags& f, const CLI::App& command) {
   take_columns(f.columns, command, f.job.test);
-  for (const std::string_view word : split(f.metrics, ','))
-    if (!trim(word).empty()) f.job.metrics.emplace_back(trim(word));
+  f.job.metrics = metric_list(f.metrics);
+  std::erase(f.job.metrics, "");
   check_page_place("compress report", f.out);
   f.job.latency.lengths_told = command.count("--lengths") > 0;
   if (f.alone) f.job.smelt = own_program();

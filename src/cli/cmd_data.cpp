@@ -47,7 +47,8 @@ void add_pair_options(CLI::App& command, PairOptions& o) {
       ->capture_default_str();
   command
       .add_option("--short-seq-prob", o.short_seq_prob,
-                  "share of documents cut into shorter examples")
+                  "share of documents cut into shorter examples; with --no-next-sentence share of "
+                  "the examples that are shorter")
       ->capture_default_str();
   command.add_flag("--whole-word-mask", o.whole_word_mask, "mask all pieces of a word or none");
   command.add_flag("--no-next-sentence{false}", o.next_sentence,

@@ -148,8 +148,7 @@ void count_right(const Metric& metric, std::size_t examples, Scored& out) {
 
 void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
   if (job.metrics.empty()) return;
-  for (const std::string_view word : split(job.metrics, ',')) {
-    const std::string name(trim(word));
+  for (const std::string& name : metric_list(job.metrics)) {
     const Metric metric{.name = name,
                         .of = rows.score_of(name, rows.predicted),
                         .other = rows.against ? rows.score_of(name, *rows.against) : ScoreOf()};
@@ -195,7 +194,8 @@ void run(const MetricsJob& job) {
     const JsonValues& said = rows.predicted.of(job.prediction);
     const NamedCounts c =
         rows.of_words ? counts_of_words(said, rows.wanted) : counts_of(said, rows.wanted);
-    const std::string report = classification_report(c.counts, c.names);
+    const std::string report = classification_report(
+        c.counts, c.names, 2, c.are_lists ? ReportOf::lists : ReportOf::single_labels);
     out.json["report"] = report;
     out.text += str("\n", report);
   }

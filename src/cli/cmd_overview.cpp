@@ -60,6 +60,7 @@ void overview(OverviewFlags f, const CLI::App& command) {
   if (f.job.are_classes) f.job.problem = choose_of("--problem", f.problem, kProblems);
   f.columns.format = parse_file_format(f.format);
   f.columns.words = f.job.are_classes && f.job.problem == Problem::token_labels;
+  f.columns.lists = f.job.are_classes && f.job.problem == Problem::multi_label;
   f.columns.needs_label = f.job.are_classes && needs_label(f.job.problem);
   const auto names = split_names(f.files);
   for (std::size_t i = 0; i < names.size(); ++i) {

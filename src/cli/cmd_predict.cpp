@@ -54,7 +54,7 @@ class Predictions {
   Predictions(Classifier classifier, const PredictFlags& flags)
       : classifier_(std::move(classifier)), flags_(flags), out_(flags) {}
 
-  bool of_words() const { return classifier_.job().labels.problem == Problem::token_labels; }
+  Problem problem() const { return classifier_.job().labels.problem; }
   void add(LabelledRow row) {
     waiting_.push_back(std::move(row));
     if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
@@ -95,7 +95,8 @@ class Predictions {
 };
 
 // Each row has its prediction: none is passed over.
-void each_row(const PredictFlags& f, bool of_words, const std::function<void(LabelledRow)>& give) {
+void each_row(const PredictFlags& f, Problem problem,
+              const std::function<void(LabelledRow)>& give) {
   if (format_of(f.input, parse_file_format(f.format)) == FileFormat::text) {
     LineReader lines(f.input);
     for (std::string line; lines.next(line);)
@@ -106,7 +107,8 @@ void each_row(const PredictFlags& f, bool of_words, const std::function<void(Lab
   if (files.text.empty()) files.text = "text";
   files.input = f.input;
   files.format = parse_file_format(f.format);
-  files.words = of_words;
+  files.words = problem == Problem::token_labels;
+  files.lists = problem == Problem::multi_label;
   files.limits = {.strict = true};
   LabelledRows rows(files, "--input");
   for (LabelledRow row; rows.next(row);) give(row);
@@ -170,7 +172,7 @@ void predict(const ModelOption& model, const PredictFlags& f) {
   }
   const StopSignal stop("predict: stopping after these texts\n");
   if (!f.input.empty())
-    each_row(f, predictions.of_words(), [&](LabelledRow row) { predictions.add(std::move(row)); });
+    each_row(f, predictions.problem(), [&](LabelledRow row) { predictions.add(std::move(row)); });
   for (std::size_t i = 0; i < f.texts.size(); ++i)
     predictions.add({.text = f.texts[i], .pair = f.pairs.empty() ? "" : f.pairs[i], .label = {}});
   predictions.finish();

@@ -2,8 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <map>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "console/flag_file.h"
@@ -147,21 +149,54 @@ std::string kind_wanted(const CLI::App* command, const std::string& message) {
   return str("`", full_name(command), " --help` lists the flags");
 }
 
-// One of the originals' programs; ELECTRA's, which are commands of one, parse by argparse.
-bool is_of_absl(const CLI::App& app, const std::string& name) {
+// Returns the command of that name if it is one of the originals' programs with absl's flags, else
+// null. ELECTRA's programs, which are commands of one, parse by argparse.
+const CLI::App* command_of_absl(const CLI::App& app, const std::string& name) {
   const auto found = app.get_subcommands([&](const CLI::App* command) {
     return command->get_name() == name && command->get_group() == kOriginals &&
            command->get_subcommands(nullptr).empty();
   });
-  return !found.empty();
+  return found.empty() ? nullptr : found.front();
+}
+
+// absl's own flags of logging, which every program that imports it takes. They have no effect here.
+constexpr std::array kLogSwitches{"logtostderr", "alsologtostderr", "showprefixforinfo"};
+constexpr std::array kLogValues{"v", "verbosity", "stderrthreshold", "log_dir", "logger_levels"};
+
+std::vector<std::string> without_log_flags(const CLI::App& command,
+                                           const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string flag = words[i].substr(0, equals);
+    const auto is = [&](const char* name) { return flag == str("--", name); };
+    const auto is_off = [&](const char* name) { return flag == str("--no", name); };
+    const bool has_value = std::ranges::any_of(kLogValues, is);
+    if (command.get_option_no_throw(flag) != nullptr ||
+        !(has_value || std::ranges::any_of(kLogSwitches, is) ||
+          std::ranges::any_of(kLogSwitches, is_off)))
+      out.push_back(words[i]);
+    else if (has_value && equals == std::string::npos)
+      ++i;
+  }
+  return out;
 }
 
 constexpr const char* kOfGo = "ctpu";
 
-// Go's package of flags takes "-name" for "--name".
+// Go's package of flags and absl take "-name" for "--name".
 void give_two_dashes(std::vector<std::string>& words) {
   for (std::string& word : words)
     if (word.size() > 2 && word[0] == '-' && word[1] >= 'a' && word[1] <= 'z') word.insert(0, "-");
+}
+
+// As Python and absl read whole numbers; CLI11 takes those with a leading zero for octal ones.
+void read_integers_as_decimal(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (const std::string type = option->get_type_name();
+        type.starts_with("INT") || type.starts_with("UINT"))
+      option->transform([](const std::string& value) { return without_leading_zeros(value); });
+  for (CLI::App* command : app.get_subcommands(nullptr)) read_integers_as_decimal(*command);
 }
 
 }  // namespace
@@ -169,7 +204,12 @@ void give_two_dashes(std::vector<std::string>& words) {
 // CLI11 would take the next argument for the value of "--flag=".
 std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc), arguments;
-  if (!words.empty() && is_of_absl(app, words.front())) words = with_flag_files(words);
+  if (const CLI::App* absl = words.empty() ? nullptr : command_of_absl(app, words.front())) {
+    give_two_dashes(words);
+    words = with_flag_files(words);
+    give_two_dashes(words);
+    words = without_log_flags(*absl, words);
+  }
   if (!words.empty() && words.front() == kOfGo) give_two_dashes(words);
   const CLI::App* command = &app;
   bool original = false;
@@ -194,6 +234,7 @@ std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv
 }
 
 void parse(CLI::App& app, std::vector<std::string> arguments) try {
+  read_integers_as_decimal(app);
   // Before its callback is run, which is the innermost command's.
   app.parse_complete_callback([&app] { check_values(innermost(&app)); });
   std::ranges::reverse(arguments);  // as CLI11 takes them

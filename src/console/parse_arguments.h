@@ -13,9 +13,10 @@ namespace smelt {
 // The title of those commands in `smelt help`.
 inline constexpr const char* kOriginals = "The originals' programs";
 
-// What stands behind the program's name, with the flags of --flagfile in its place where one of the
-// originals' programs has absl's flags (console/flag_file.h). UsageError for "--flag=" but where
-// one of the originals' programs takes it for an empty text.
+// What stands behind the program's name. If the command is one of the originals' programs with
+// absl's flags, the flags of --flagfile stand in its place (console/flag_file.h), "-name" is
+// "--name", and absl's own flags of logging are left out. UsageError for "--flag=" but where one of
+// the originals' programs takes it for an empty text.
 std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv);
 
 // Runs the command's callback. UsageError for what the command does not know or cannot take;

@@ -19,7 +19,7 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
   command
       .add_option_function<std::string>(
           "--format", [&format](const std::string& word) { format.file = parse_file_format(word); },
-          "text, jsonl, tsv, csv or parquet; auto goes by the file's name")
+          "text, jsonl, tsv, tsv-quoted, csv or parquet; auto goes by the file's name")
       ->default_str("auto");
   command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
       ->capture_default_str();

@@ -170,16 +170,17 @@ std::unique_ptr<ExampleEncoder> BertBuilder::encoder() const {
 }
 
 void BertBuilder::count(const MaskedPair& pair, ExampleCounts& counts) const {
-  counts.resize(1 + vocabulary_.words.size());
+  counts.resize(2 + vocabulary_.words.size());
   counts[0] += pair.masks.size();
-  for (const Mask& mask : pair.masks) ++counts[1 + static_cast<std::size_t>(pair.answer(mask))];
+  counts[1] += pair.a.size() + pair.b.size();
+  for (const Mask& mask : pair.masks) ++counts[2 + static_cast<std::size_t>(pair.answer(mask))];
 }
 
 OrderedJson BertBuilder::facts(const ExampleCounts& counts) const {
   if (counts.empty()) return {{"masked_tokens", 0}};
-  const auto most = std::max_element(counts.begin() + 1, counts.end());
+  const auto first = counts.begin() + 2, most = std::max_element(first, counts.end());
   return {{"masked_tokens", counts[0]},
-          {"majority_token", {{"id", most - counts.begin() - 1}, {"count", *most}}}};
+          {"majority_token", {{"id", most - first}, {"count", *most}}}};
 }
 
 }  // namespace smelt

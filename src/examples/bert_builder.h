@@ -9,7 +9,8 @@
 
 namespace smelt {
 
-// What is counted: at 0 masked tokens, at 1 + id how often that token was the answer.
+// What is counted: at 0 masked tokens, at 1 tokens of text, at 2 + id how often that token was the
+// answer.
 class BertBuilder final : public ExampleBuilder {
  public:
   // The reader must outlive the builder. UsageError for options that do not fit each other or the

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "examples/bert_builder.h"
+#include "examples/example_run.h"
 #include "examples/original_order.h"
 #include "examples/require.h"
 #include "examples/shuffled_order.h"
@@ -37,6 +38,9 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
         "next_sentence_accuracy will be 1; put a sentence on a line and an empty line only between "
         "documents",
         summary.text.documents);
+  if (summary.counts.size() > 1)
+    warn_of_long_lines(summary.counts[1] / static_cast<std::uint64_t>(job.pairs.dupe_factor),
+                       summary.text);
   log_info("Wrote {} total instances", summary.examples);
   UnknownCount{.unknown = summary.text.unknown_tokens, .tokens = summary.text.tokens}.warn(
       job.text.input, job.vocab);

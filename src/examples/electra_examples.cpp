@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "examples/electra_original_order.h"
+#include "examples/example_run.h"
 #include "examples/require.h"
 #include "examples/shuffled_order.h"
 #include "store/folder.h"
@@ -65,20 +66,12 @@ ExampleSummary build_shuffled(ElectraExamplesJob job) {
   return build_in_shuffled_order(checked, tokenizer, builder);
 }
 
-// A line is a sentence, and what is longer than an example is cut off.
-void warn_of_long_lines(const ExampleSummary& s) {
-  const std::uint64_t kept = s.counts.empty() ? 0 : s.counts.front();
-  if (kept < s.text.tokens / 2)
-    log_warning("{} of the text's {} tokens are in no example: lines longer than one are cut off",
-                s.text.tokens - kept, s.text.tokens);
-}
-
 }  // namespace
 
 ExampleSummary build_electra_examples(const ElectraExamplesJob& job) {
   const ExampleSummary summary =
       job.order == ExampleOrder::original ? build_original(job) : build_shuffled(job);
-  warn_of_long_lines(summary);
+  warn_of_long_lines(summary.counts.empty() ? 0 : summary.counts.front(), summary.text);
   log_info("Wrote {} total examples", summary.examples);
   UnknownCount{.unknown = summary.text.unknown_tokens, .tokens = summary.text.tokens}.warn(
       job.folder.empty() ? job.text.input : job.folder, job.vocab);

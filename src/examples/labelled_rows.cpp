@@ -14,15 +14,9 @@ namespace smelt {
 namespace {
 
 constexpr std::uint64_t kFewRows = 20;  // of which each may well have its own label
+constexpr double kMostLabelsOfRows = 0.75;
 
-std::optional<double> number_of(std::string_view text) {
-  text = trim(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
-}
+bool is_missing(std::string_view label) { return label == "nan" || label == "NaN"; }
 
 void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint64_t rows,
                    const LabelledFiles& files, const std::string& what) {
@@ -34,7 +28,7 @@ void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint
   bool all_numbers = true;
   const std::string* fraction = nullptr;
   for (const auto& [name, count] : counts) {
-    const auto value = number_of(name);
+    const auto value = label_number(name);
     all_numbers = all_numbers && value.has_value();
     if (value && *value != std::floor(*value)) fraction = &name;
   }
@@ -42,10 +36,12 @@ void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint
     throw UsageError(
         str(column, " holds numbers with fractions, such as ", *fraction, ", which are no classes"),
         "set model.problem to regression, or name another column with data.label");
-  if (rows > kFewRows && 2 * counts.size() > rows)
+  if (rows > kFewRows &&
+      static_cast<double>(counts.size()) > kMostLabelsOfRows * static_cast<double>(rows))
     throw UsageError(
         str(column, " holds ", counts.size(), " different labels in ", counted(rows, "row")),
-        "name the column of the classes with data.label");
+        "name the column of the classes with data.label, or if it is the right one, list all "
+        "classes in data.labels");
 }
 
 }  // namespace
@@ -70,6 +66,7 @@ bool LabelledRows::open_next() {
     fields.push_back({.name = files_.label,
                       .is_text = false,
                       .is_words = files_.words,
+                      .is_list = files_.lists,
                       .is_json = files_.answers});
   if (!files_.id.empty())
     fields.push_back({.name = files_.id, .is_text = false, .is_optional = true});
@@ -92,14 +89,17 @@ bool LabelledRows::next(LabelledRow& row) {
     std::size_t at = 1;
     if (!files_.pair.empty()) row.pair = std::move(values_[at++]);
     if (!files_.label.empty()) row.label = trim(values_[at++]);
+    const bool is_nan = (files_.needs_label || files_.lists) && is_missing(row.label);
+    if (is_nan) row.label.clear();
     if (!files_.id.empty()) row.id = std::move(values_[at]);
     const bool has_text = files_.takes_empty || !trim(row.text).empty();
     if (has_text && !(files_.needs_label && row.label.empty())) break;
-    faults_.add({.line = reader_->line(),
-                 .what = str(has_text ? "the label in '" : "the text in '",
-                             has_text ? files_.label : files_.text, "' is empty"),
-                 .hint = "remove the row, or name another column"},
-                paths_[next_ - 1]);
+    faults_.add(
+        {.line = reader_->line(),
+         .what = str(has_text ? "the label in '" : "the text in '",
+                     has_text ? files_.label : files_.text, is_nan ? "' is NaN" : "' is empty"),
+         .hint = "remove the row, or name another column"},
+        paths_[next_ - 1]);
   }
   faults_.add_good_row();
   return true;
@@ -117,7 +117,7 @@ LabelReader::LabelReader(Labels labels) : labels_(std::move(labels)) {
 std::vector<std::int32_t> LabelReader::classes(const std::string& label,
                                                const std::string& place) const {
   std::vector<std::int32_t> out;
-  for (const std::string& name : label_names(labels_.problem, label)) {
+  for (const std::string& name : label_names(labels_.problem, label, labels_.names)) {
     const auto found = numbers_.find(name);
     if (found == numbers_.end())
       throw UsageError(str(place, ": label '", name, "' is none of the ", labels_.names.size(),
@@ -129,21 +129,30 @@ std::vector<std::int32_t> LabelReader::classes(const std::string& label,
 }
 
 float LabelReader::number(const std::string& label, const std::string& place) const {
-  if (const auto value = number_of(label)) return static_cast<float>(*value);
+  if (const auto value = label_number(label)) return static_cast<float>(*value);
   throw UsageError(str(place, ": label '", label, "' is no number"),
                    "a regression learns numbers; set model.problem to single_label for classes");
 }
 
-std::vector<std::string> label_names(Problem problem, const std::string& label) {
+std::optional<double> label_number(std::string_view label) {
+  label = trim(label);
+  // from_chars takes a minus sign, but no plus sign.
+  if (label.starts_with('+') && !label.starts_with("+-")) label.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
+  if (error != std::errc() || end != label.data() + label.size() || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> label_names(Problem problem, const std::string& label,
+                                     std::span<const std::string> known) {
   if (problem == Problem::token_labels) {
     const auto words = words_in(label);
     return {words.begin(), words.end()};
   }
   if (problem != Problem::multi_label) return {label};
-  std::vector<std::string> out;
-  for (const std::string_view piece : split(label, ','))
-    if (const auto name = trim(piece); !name.empty()) out.emplace_back(name);
-  return out;
+  return class_names_in(label, known);
 }
 
 std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, Problem problem,

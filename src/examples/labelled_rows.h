@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "format/labels.h"
@@ -20,6 +23,7 @@ struct LabelledFiles {
   Header header = Header::names;                          // of tables
   std::string id = {};                                    // column that a row's may be in
   bool words = false;                                     // labels are of each word: see words_in()
+  bool lists = false;                                     // a label may be a JSON list of several
   bool answers = false;      // labels are answers, as examples/questions.h reads them; a file named
                              // .json is SQuAD's
   bool needs_label = false;  // a row with an empty one is bad
@@ -28,7 +32,9 @@ struct LabelledFiles {
 };
 
 struct LabelledRow {
-  std::string text, pair, label;  // the label as it is written
+  // The label as it is written. "nan" and "NaN", which Python and pandas write for a missing value,
+  // are an empty one if labels are classes or numbers.
+  std::string text, pair, label;
   std::string id = {};
 };
 
@@ -71,9 +77,13 @@ class LabelReader {
   std::map<std::string, std::int32_t, std::less<>> numbers_;
 };
 
-// Of several labels, which a comma stands between, each; of those of words, likewise with spaces;
-// of a single one it.
-std::vector<std::string> label_names(Problem problem, const std::string& label);
+// The number that a label is: "3", "+1.5", ".5", "1e-3"; nullopt if it is none, or not finite.
+std::optional<double> label_number(std::string_view label);
+
+// Returns the classes of a label: of multi_label those that class_names_in() reads, of token_labels
+// those between spaces, of a single label the label itself.
+std::vector<std::string> label_names(Problem problem, const std::string& label,
+                                     std::span<const std::string> known = {});
 
 // How often each class stands in the files. UsageError for fewer than two, for numbers with
 // fractions, which are no classes, and where nearly each row has its own.

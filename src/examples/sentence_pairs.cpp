@@ -20,12 +20,9 @@ template <class Random>
 void PairDrawer<Random>::draw(std::size_t document, Random& random, PairList& out) {
   random_ = &random;
   out_ = &out;
+  if (!options_.next_sentence) return draw_runs(document);
   const auto [first, last] = corpus_.documents()[document];
-  const std::int64_t longest = options_.seq_length - (options_.next_sentence ? 3 : 2);
-  std::int64_t target = longest;
-  if (random.random() < options_.short_seq_prob) target = random.randint(2, longest);
-  const auto target_length = static_cast<std::uint64_t>(target);
-  if (!options_.next_sentence) return draw_runs(document, target_length);
+  const std::uint64_t target_length = draw_length(options_.seq_length - 3);
   std::uint64_t chunk = first;
   for (std::uint64_t next = first + 1; next <= last; ++next) {
     if (next < last && corpus_.tokens(chunk, next).size() < target_length) continue;
@@ -36,13 +33,23 @@ void PairDrawer<Random>::draw(std::size_t document, Random& random, PairList& ou
   }
 }
 
+// Returns `longest`, or with probability short_seq_prob a length from 2 to `longest`.
 template <class Random>
-void PairDrawer<Random>::draw_runs(std::size_t document, std::uint64_t target_length) {
+std::uint64_t PairDrawer<Random>::draw_length(std::int64_t longest) {
+  const bool is_short = random_->random() < options_.short_seq_prob;
+  return static_cast<std::uint64_t>(is_short ? random_->randint(2, longest) : longest);
+}
+
+// Each run draws its own length. One length for the whole document would make many more examples
+// of a document whose length is short than of the others.
+template <class Random>
+void PairDrawer<Random>::draw_runs(std::size_t document) {
   const auto [first, last] = corpus_.documents()[document];
   const TokenRange all = corpus_.tokens(first, last);
-  for (std::uint64_t begin = all.begin; begin < all.end; begin += target_length) {
+  for (std::uint64_t begin = all.begin; begin < all.end;) {
     SentencePair run;
-    run.a = {begin, std::min(all.end, begin + target_length)};
+    run.a = {begin, std::min(all.end, begin + draw_length(options_.seq_length - 2))};
+    begin = run.a.end;
     finish(run);
   }
 }

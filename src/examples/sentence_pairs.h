@@ -17,6 +17,8 @@ struct PairOptions {
   std::int64_t max_predictions = 20;
   std::int64_t dupe_factor = 10;  // passes over the corpus, each with other masks
   double masked_lm_prob = 0.15;
+  // Share of the documents, or without next_sentence of the examples, that have a shorter length,
+  // drawn from 2 tokens on.
   double short_seq_prob = 0.1;
   bool whole_word_mask = false;
   // Without it an example is one run of a document's tokens, [CLS] a [SEP], and no token of a
@@ -89,7 +91,8 @@ class PairDrawer {
   struct Candidate {
     std::uint32_t begin = 0, end = 0;
   };
-  void draw_runs(std::size_t document, std::uint64_t target_length);
+  void draw_runs(std::size_t document);
+  std::uint64_t draw_length(std::int64_t longest);
   SentencePair draw_pair(std::size_t document, std::uint64_t first, std::uint64_t last,
                          std::uint64_t target_length, std::uint64_t& used);
   TokenRange draw_other(std::size_t document, std::int64_t wanted);

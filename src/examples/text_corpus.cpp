@@ -51,10 +51,12 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
   for (const std::string& file : files) {
     LineReader lines(file);
     while (lines.next(line)) {
+      const bool has_zeros = line.find('\0') != std::string::npos;
       faults.clean(line, file, lines.number());
       std::erase(line, '\r');  // TensorFlow's readline, which the original reads with, drops them
       const std::string_view sentence = python_strip(line);
-      if (sentence.empty()) corpus.end_document();
+      // Python's str.strip() keeps NUL bytes, so a line of them is not blank to the original.
+      if (sentence.empty() && !has_zeros) corpus.end_document();
       const std::vector<std::int32_t> ids = tokenizer_.encode(sentence);
       counts.unknown_tokens += std::ranges::count(ids, unknown);
       corpus.add_sentence(ids);

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/choice.h"
@@ -46,5 +49,13 @@ struct Labels {
     return problem == Problem::token_labels || problem == Problem::answer_spans;
   }
 };
+
+// Reads several names of classes: a JSON list, or names with commas between. A name of `known` that
+// holds commas is one name. White space around names is left out, and so are empty ones.
+std::vector<std::string> class_names_in(std::string_view text,
+                                        std::span<const std::string> known = {});
+// Returns the names with commas between, or as a JSON list if class_names_in() would read them
+// otherwise.
+std::string class_names_text(const std::vector<std::string>& names);
 
 }  // namespace smelt

@@ -41,10 +41,18 @@ ClassCounts::ClassCounts(std::size_t classes, std::span<const std::size_t> predi
 }
 
 void ClassCounts::add(std::span<const std::size_t> predicted, std::span<const std::size_t> wanted) {
+  std::int64_t right = 0;
   for (const std::size_t c : predicted) {
     ++predicted_[c];
-    right_[c] += std::ranges::binary_search(wanted, c) ? 1 : 0;
+    const bool is_right = std::ranges::binary_search(wanted, c);
+    right_[c] += is_right ? 1 : 0;
+    right += is_right ? 1 : 0;
   }
+  const PrecisionRecall sample = precision_recall(right, std::ssize(predicted), std::ssize(wanted));
+  samples_.precision += sample.precision;
+  samples_.recall += sample.recall;
+  samples_.f1 += sample.f1;
+  samples_.support += sample.support;
   for (const std::size_t c : wanted) ++wanted_[c];
   all_right_ += std::ranges::equal(predicted, wanted) ? 1 : 0;
   ++total_;
@@ -102,6 +110,12 @@ PrecisionRecall micro_average(const ClassCounts& counts) {
   return precision_recall(right, predicted, wanted);
 }
 
+PrecisionRecall sample_average(const ClassCounts& counts) {
+  const PrecisionRecall& sums = counts.sample_sums();
+  const auto n = static_cast<double>(counts.total());
+  return {share(sums.precision, n), share(sums.recall, n), share(sums.f1, n), sums.support};
+}
+
 double matthews(const ClassCounts& counts) {
   double both = 0, predicted = 0, wanted = 0;
   for (std::size_t c = 0; c < counts.classes(); ++c) {
@@ -117,7 +131,7 @@ double matthews(const ClassCounts& counts) {
 }
 
 std::string classification_report(const ClassCounts& counts, std::span<const std::string> names,
-                                  int digits) {
+                                  int digits, ReportOf of) {
   CHECK(names.size() == counts.classes(), names.size(), " names");
   std::vector<PrecisionRecall> rows;
   std::vector<std::string> named;
@@ -135,10 +149,15 @@ std::string classification_report(const ClassCounts& counts, std::span<const std
     out << ' ' << std::setw(9) << head;
   out << "\n\n" << std::fixed << std::setprecision(digits);
   for (std::size_t r = 0; r < rows.size(); ++r) report_row(out, width, named[r], rows[r]);
-  out << '\n' << std::setw(static_cast<int>(width)) << "accuracy" << std::string(22, ' ');
-  out << std::setw(9) << accuracy(counts) << ' ' << std::setw(9) << counts.total() << '\n';
+  out << '\n';
+  if (of == ReportOf::lists)
+    report_row(out, width, "micro avg", micro_average(counts));
+  else
+    out << std::setw(static_cast<int>(width)) << "accuracy" << std::string(22, ' ') << std::setw(9)
+        << accuracy(counts) << ' ' << std::setw(9) << counts.total() << '\n';
   report_row(out, width, "macro avg", macro_average(rows));
   report_row(out, width, "weighted avg", weighted_average(rows));
+  if (of == ReportOf::lists) report_row(out, width, "samples avg", sample_average(counts));
   return out.str();
 }
 

@@ -9,6 +9,12 @@
 
 namespace smelt {
 
+// A quotient by zero is 0. Support: how many there are to find.
+struct PrecisionRecall {
+  double precision = 0, recall = 0, f1 = 0;
+  std::int64_t support = 0;
+};
+
 // How often each class was predicted, was wanted, and was both.
 class ClassCounts {
  public:
@@ -29,17 +35,15 @@ class ClassCounts {
   std::int64_t wanted(std::size_t c) const { return wanted_[c]; }
   std::int64_t right() const { return all_right_; }  // examples of which all is right
   std::int64_t total() const { return total_; }      // examples
+  // Sums over the examples of the precision, recall and F1 of each one's classes.
+  const PrecisionRecall& sample_sums() const { return samples_; }
 
  private:
   std::vector<std::int64_t> right_, predicted_, wanted_;
   std::int64_t all_right_ = 0, total_ = 0;
+  PrecisionRecall samples_;
 };
 
-// A quotient by zero is 0. Support: how many there are to find.
-struct PrecisionRecall {
-  double precision = 0, recall = 0, f1 = 0;
-  std::int64_t support = 0;
-};
 PrecisionRecall precision_recall(std::int64_t right, std::int64_t predicted, std::int64_t wanted);
 PrecisionRecall macro_average(std::span<const PrecisionRecall> classes);
 PrecisionRecall weighted_average(std::span<const PrecisionRecall> classes);  // by support
@@ -47,12 +51,16 @@ PrecisionRecall weighted_average(std::span<const PrecisionRecall> classes);  // 
 double accuracy(const ClassCounts& counts);
 std::vector<PrecisionRecall> by_class(const ClassCounts& counts);
 PrecisionRecall micro_average(const ClassCounts& counts);
+PrecisionRecall sample_average(const ClassCounts& counts);
 // Matthews' correlation, of any number of classes (Gorodkin 2004); 0 where one side has one class.
 double matthews(const ClassCounts& counts);
+
+// What the examples of a report have: one class each, or any number of them.
+enum class ReportOf { single_labels, lists };
 
 // The text of sklearn.metrics.classification_report; `names` in the order to print, one a class.
 // A class that is neither predicted nor wanted is left out.
 std::string classification_report(const ClassCounts& counts, std::span<const std::string> names,
-                                  int digits = 2);
+                                  int digits = 2, ReportOf of = ReportOf::single_labels);
 
 }  // namespace smelt

@@ -99,6 +99,12 @@ Classes classes_of(const Side& predicted, const Side& wanted) {
 // The numbers of an example's classes, ascending.
 using ClassSets = std::vector<std::vector<std::size_t>>;
 
+struct SetsOfClasses {
+  Texts names;  // sorted
+  ClassSets predicted, wanted;
+};
+
+// Adds labels that are not in `numbers` with the next number.
 ClassSets class_sets(const Side& side, std::map<std::string, std::size_t>& numbers) {
   ClassSets out;
   for (std::size_t i = 0; i < side.values.size(); ++i) {
@@ -112,21 +118,35 @@ ClassSets class_sets(const Side& side, std::map<std::string, std::size_t>& numbe
   return out;
 }
 
+bool are_lists(const Side& side) { return !side.values.empty() && side.values.front().is_array(); }
+
+SetsOfClasses sets_of_classes(const Side& predicted, const Side& wanted) {
+  std::map<std::string, std::size_t> numbers;
+  (void)class_sets(predicted, numbers);
+  (void)class_sets(wanted, numbers);
+  SetsOfClasses out;
+  for (auto& [name, number] : numbers) {
+    number = out.names.size();
+    out.names.push_back(name);
+  }
+  out.predicted = class_sets(predicted, numbers);
+  out.wanted = class_sets(wanted, numbers);
+  return out;
+}
+
 // Each example may have any number of classes.
 ScoreOf set_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   if (metric == "matthews") refuse(wanted, 0, "one label");
-  std::map<std::string, std::size_t> numbers;
-  const ClassSets said = class_sets(predicted, numbers), is = class_sets(wanted, numbers);
-  return [metric = std::string(metric), said, is, classes = numbers.size()](Examples examples) {
-    ClassCounts counts(classes);
-    for (const std::size_t e : examples) counts.add(said[e], is[e]);
-    return of_counts(metric, counts);
-  };
+  return
+      [metric = std::string(metric), all = sets_of_classes(predicted, wanted)](Examples examples) {
+        ClassCounts counts(all.names.size());
+        for (const std::size_t e : examples) counts.add(all.predicted[e], all.wanted[e]);
+        return of_counts(metric, counts);
+      };
 }
 
 ScoreOf class_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
-  if (!wanted.values.empty() && wanted.values.front().is_array())
-    return set_metric(metric, predicted, wanted);
+  if (are_lists(wanted)) return set_metric(metric, predicted, wanted);
   return [metric = std::string(metric), c = classes_of(predicted, wanted)](Examples examples) {
     ClassCounts counts(c.names.size());
     for (const std::size_t e : examples) counts.add(c.predicted[e], c.wanted[e]);
@@ -134,21 +154,38 @@ ScoreOf class_metric(std::string_view metric, const Side& predicted, const Side&
   };
 }
 
+// Each example has one class.
+SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
+  const Classes all = classes_of(predicted, wanted);
+  SetsOfClasses out{.names = all.names, .predicted = {}, .wanted = {}};
+  for (const std::size_t c : all.predicted) out.predicted.push_back({c});
+  for (const std::size_t c : all.wanted) out.wanted.push_back({c});
+  return out;
+}
+
 // "f1:yes": of the class "yes" against the rest.
 ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   const auto colon = metric.find(':');
   const std::string label(metric.substr(colon + 1)), kind(metric.substr(0, colon));
-  const Classes all = classes_of(predicted, wanted);
+  const SetsOfClasses all =
+      are_lists(wanted) ? sets_of_classes(predicted, wanted) : single_sets(predicted, wanted);
   const auto found = std::ranges::find(all.names, label);
   if (found == all.names.end())
     throw UsageError(str("--metric ", metric, ": no example has the label '", label, "'"),
                      did_you_mean(label, all.names));
-  return [kind, all, c = static_cast<std::size_t>(found - all.names.begin())](Examples examples) {
+  // For each example whether it was predicted to be of the class, and whether it is.
+  std::vector<bool> predicted_so, wanted_so;
+  const auto c = static_cast<std::size_t>(found - all.names.begin());
+  for (std::size_t e = 0; e < all.wanted.size(); ++e) {
+    predicted_so.push_back(std::ranges::binary_search(all.predicted[e], c));
+    wanted_so.push_back(std::ranges::binary_search(all.wanted[e], c));
+  }
+  return [kind, predicted_so, wanted_so](Examples examples) {
     std::int64_t right = 0, said = 0, is = 0;
     for (const std::size_t e : examples) {
-      said += all.predicted[e] == c ? 1 : 0;
-      is += all.wanted[e] == c ? 1 : 0;
-      right += all.predicted[e] == c && all.wanted[e] == c ? 1 : 0;
+      said += predicted_so[e] ? 1 : 0;
+      is += wanted_so[e] ? 1 : 0;
+      right += predicted_so[e] && wanted_so[e] ? 1 : 0;
     }
     const PrecisionRecall score = precision_recall(right, said, is);
     return kind == "precision" ? score.precision : kind == "recall" ? score.recall : score.f1;
@@ -387,8 +424,26 @@ std::string predicted_field(std::string_view metric) {
 
 NamedCounts counts_of(const JsonValues& predicted, const JsonValues& wanted) {
   expect_pairs(predicted, wanted);
-  const Classes c = classes_of({"prediction", predicted}, {"reference", wanted});
-  return {c.names, ClassCounts(c.names.size(), c.predicted, c.wanted)};
+  const Side p{"prediction", predicted}, w{"reference", wanted};
+  const bool lists = are_lists(w);
+  const SetsOfClasses all = lists ? sets_of_classes(p, w) : single_sets(p, w);
+  NamedCounts out{all.names, ClassCounts(all.names.size()), lists};
+  for (std::size_t e = 0; e < wanted.size(); ++e) out.counts.add(all.predicted[e], all.wanted[e]);
+  return out;
+}
+
+std::vector<std::string> metric_list(std::string_view list) {
+  std::vector<std::string> out;
+  for (const std::string_view piece : split(list, ',')) {
+    const bool is_name = std::ranges::any_of(
+        kMetrics, [&](const Named& metric) { return is_named(trim(piece), metric.name); });
+    if (is_name || out.empty() || out.back().find(':') == std::string::npos)
+      out.emplace_back(trim(piece));
+    else
+      out.back() += str(",", piece);
+  }
+  for (std::string& name : out) name = trim(name);
+  return out;
 }
 
 NamedCounts counts_of_words(const JsonValues& predicted, const JsonValues& wanted) {

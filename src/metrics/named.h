@@ -20,7 +20,8 @@ std::vector<std::string> metric_names();
 //   or booleans; averages are over the classes that the examples have. {precision,recall,f1}:LABEL:
 //   of the class of that name, which the examples must have.
 //   Lists of different labels will do, too, of examples that have any number of classes: accuracy
-//   is the share of those of which all is right, and matthews is not defined.
+//   is the share of those of which all is right, matthews is not defined, and
+//   {precision,recall,f1}:LABEL is of the examples that have the class against the rest.
 // auc-macro, auc-weighted: the prediction is an object, of each class its probability; the
 //   reference is one of their names.
 // pearson, spearman, mse, auc: numbers; of auc the reference is 0 or 1.
@@ -48,6 +49,10 @@ bool is_over_words(std::string_view metric);
 ScoreOf metric_of_words(std::string_view metric, const JsonValues& predicted,
                         const JsonValues& wanted);
 
+// Splits a list of metrics at its commas, but not within the LABEL of "f1:LABEL": what follows one
+// and is no metric's name belongs to the label.
+std::vector<std::string> metric_list(std::string_view list);
+
 // The field that it scores of what an evaluation says: "prediction" or "probabilities".
 std::string predicted_field(std::string_view metric);
 
@@ -57,6 +62,7 @@ void expect_pairs(const JsonValues& predicted, const JsonValues& wanted);
 struct NamedCounts {
   std::vector<std::string> names;  // sorted
   ClassCounts counts;
+  bool are_lists = false;  // an example may have any number of classes
 };
 NamedCounts counts_of(const JsonValues& predicted, const JsonValues& wanted);
 // The same of labels_of_words().

@@ -23,9 +23,12 @@ constexpr std::size_t kAskedAtOnce = 2048;
 OrderedJson label_json(const Labels& labels, const std::string& label) {
   if (labels.problem == Problem::regression) {
     const OrderedJson number = OrderedJson::parse_or_discard(label);
-    return number.is_number() ? number : OrderedJson(label);
+    if (number.is_number()) return number;
+    const auto other = label_number(label);  // "+1.5" and ".5" are no JSON
+    return other ? OrderedJson(*other) : OrderedJson(label);
   }
-  if (labels.problem == Problem::multi_label) return label_names(labels.problem, label);
+  if (labels.problem == Problem::multi_label)
+    return label_names(labels.problem, label, labels.names);
   return label;
 }
 
@@ -140,6 +143,7 @@ std::vector<OrderedJson> AskedModel::say(const AskedRows& rows) {
     out = say_answers(files, rows.what);
   } else {
     files.words = labels().problem == Problem::token_labels;
+    files.lists = labels().problem == Problem::multi_label;
     files.needs_label = needs_label(labels().problem);
     out = say_classes(files, rows.what);
   }

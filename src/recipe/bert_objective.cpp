@@ -42,7 +42,9 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("seq_length", c.seq_length, "tokens per example");
   visit("max_predictions", c.max_predictions, "masked tokens per example, at most");
   visit("masked_lm_prob", c.masked_lm_prob, "share of tokens masked");
-  visit("short_seq_prob", c.short_seq_prob, "share of documents with a shorter target");
+  visit("short_seq_prob", c.short_seq_prob,
+        "share of documents that are cut into shorter examples; without next_sentence share of the "
+        "examples that are shorter");
   visit("dupe_factor", c.dupe_factor, "times each document is used, with other masks");
   visit("seed", c.seed, "random seed of the examples");
   visit("whole_word_mask", c.whole_word_mask, "mask all pieces of a word together");

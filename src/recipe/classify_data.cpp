@@ -43,6 +43,7 @@ LabelledFiles files_of(const Recipe& r, const std::string& input) {
           .header = data.header,
           .id = answers ? "id" : "",
           .words = classify_model(r).problem == Problem::token_labels,
+          .lists = classify_model(r).problem == Problem::multi_label,
           .answers = answers,
           .needs_label = needs_label(classify_model(r).problem),
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
@@ -51,7 +52,7 @@ LabelledFiles files_of(const Recipe& r, const std::string& input) {
 // Counted in the rows that are trained on, once for all parts.
 Labels labels_for(const Recipe& r) {
   const ClassifyData data = classify_data(r);
-  Labels out{.problem = classify_model(r).problem, .names = names_in(data.labels)};
+  Labels out{.problem = classify_model(r).problem, .names = class_names_in(data.labels)};
   if (!out.has_classes() || !out.names.empty()) return out;
   for (const auto& [name, count] :
        count_labels(files_of(r, data.train), out.problem, "data.train")) {
@@ -145,17 +146,10 @@ WindowRules windows_of(const ClassifyData& data) {
   return {.question_tokens = data.question_tokens, .stride = data.doc_stride};
 }
 
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> out;
-  for (const std::string_view name : split(list, ','))
-    if (!trim(name).empty()) out.emplace_back(trim(name));
-  return out;
-}
-
 std::vector<std::string> known_labels(const Recipe& r) {
   if (!Labels{.problem = classify_model(r).problem}.has_classes()) return {};
   if (const ClassifyData data = classify_data(r); !data.labels.empty())
-    return names_in(data.labels);
+    return class_names_in(data.labels);
   const RecipePaths paths(r);
   const auto files = record_files(paths.train_records);
   if (const auto described = files.empty() ? std::nullopt : find_description(files))

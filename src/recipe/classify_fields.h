@@ -26,7 +26,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("like", c.like,
         "a folder of a BERT or ELECTRA whose sizes the encoder has; empty: that of train.init");
   visit("problem", c.problem,
-        "single_label: one of several classes; multi_label: any of them, written with commas; "
+        "single_label: one of several classes; multi_label: any of them, with commas between "
+        "or as a JSON list; "
         "regression: a number; token_labels: a class for each word, in its order; answer_spans: "
         "where a text answers a question");
   visit("dropout", c.dropout, "dropout of what the head is given");
@@ -59,8 +60,8 @@ void visit_row_fields(C& c, Visitor&& visit) {
   visit("label", c.label,
         "column of the label, of answer_spans its answers; empty: label, or answers");
   visit("labels", c.labels,
-        "the classes' names in their order, with commas between; empty: those of data.train, "
-        "sorted");
+        "the classes' names in their order, with commas between or as a JSON list; empty: those of "
+        "data.train, sorted");
   visit("header", c.header,
         "first line of a TSV or CSV: names of its columns; none: a row as the others, skipped: "
         "passed over; in both columns are numbers, from 1 or from the last, -1");
@@ -85,7 +86,7 @@ void visit_fields(C& c, Visitor&& visit) {
         "those to evaluate on; empty: data.validation_share of data.train is held out");
   visit("test", c.test, "those of eval.split test; empty: none");
   visit("format", c.format,
-        "jsonl, tsv, csv, parquet, conll or squad; auto goes by each file's name");
+        "jsonl, tsv, tsv-quoted, csv, parquet, conll or squad; auto goes by each file's name");
   visit_row_fields(c, visit);
   visit("seq_length", c.seq_length, "tokens per example; longer texts are cut");
   visit(
@@ -111,8 +112,5 @@ ClassifyModel classify_model(const Recipe& recipe);
 ClassifyData classify_data(const Recipe& recipe);
 bool of_answers(const Recipe& recipe);  // whether its problem is answer_spans
 WindowRules windows_of(const ClassifyData& data);
-
-// The names of a list with commas between.
-std::vector<std::string> names_in(const std::string& list);
 
 }  // namespace smelt

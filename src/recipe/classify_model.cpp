@@ -177,9 +177,8 @@ std::vector<MeasuredValue> measures_of(const ToldExamples& told, const Labels& l
 OrderedJson said_json(const Labels& labels, std::span<const float> numbers) {
   CHECK(labels.problem != Problem::answer_spans);
   if (labels.problem == Problem::regression) return to_f32_digits(numbers.front());
-  const std::string said = said_label(labels, numbers);
-  if (labels.problem == Problem::single_label) return said;
-  return said.empty() ? OrderedJson::array() : OrderedJson(label_names(labels.problem, said));
+  if (labels.problem == Problem::single_label) return said_label(labels, numbers);
+  return predicted_classes(labels, numbers);
 }
 
 std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers) {

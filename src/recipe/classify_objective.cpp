@@ -131,7 +131,8 @@ void check_classify(const Recipe& r) {
   checks.within("data.validation_share", 0, 1, RecipeChecks::Ends::without);
   checks.within("data.max_bad", 0, 1);
   checks.within("model.dropout", 0, 0.99);
-  checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet", "conll", "squad"});
+  checks.one_of("data.format",
+                {"auto", "jsonl", "tsv", "tsv-quoted", "csv", "parquet", "conll", "squad"});
   check_row_commands(r);
   checks.require(classify_model(r).problem != Problem::token_labels || data.pair.empty(),
                  {"model.problem", "data.pair"}, "labels of words, and data.pair",
@@ -144,7 +145,7 @@ void check_classify(const Recipe& r) {
   checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r)),
                  {"data.both_orders", "data.pair"}, "data.both_orders without pairs of texts",
                  "name the second text's column with data.pair");
-  const auto given = names_in(data.labels);
+  const auto given = class_names_in(data.labels);
   checks.require(given.empty() || std::set(given.begin(), given.end()).size() == given.size(),
                  {"data.labels"}, "data.labels names a class twice", "name each once");
   checks.require(data.labels.empty() || given.size() > 1, {"data.labels"},

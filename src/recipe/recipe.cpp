@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "recipe/compress_stage.h"
@@ -165,7 +166,8 @@ Json converted(const Setting& setting, const std::string& path, const Json& defa
       return is_path ? expanded_home(text, str(setting.origin, ": ", path)) : text;
     }
     if (default_value.is_boolean()) return setting.value.as<bool>();
-    if (default_value.is_number_integer()) return setting.value.as<std::int64_t>();
+    if (default_value.is_number_integer())  // yaml-cpp would read "010" as 8
+      return YAML::Node(without_leading_zeros(setting.value.Scalar())).as<std::int64_t>();
     return setting.value.as<double>();
   } catch (const YAML::Exception&) {
     throw UsageError(str(setting.origin, ": ", path, " is '", setting.value.Scalar(), "', not ",

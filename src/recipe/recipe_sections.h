@@ -15,7 +15,8 @@ template <SectionOf<TextSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("input", c.input,
         "raw text: files or patterns, comma separated; .gz, .bz2 and .zst are unpacked");
-  visit("format", c.format, "text, jsonl, tsv, csv or parquet; auto goes by each file's name");
+  visit("format", c.format,
+        "text, jsonl, tsv, tsv-quoted, csv or parquet; auto goes by each file's name");
   visit("field", c.field, "where the text is in JSONL, TSV, CSV and Parquet");
   visit("sentences", c.sentences,
         "prose: paragraphs to cut into sentences; lines: a sentence a line, an empty line after a "

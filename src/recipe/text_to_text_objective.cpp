@@ -57,7 +57,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("validation", c.validation,
         "those to evaluate on; empty: data.validation_share of data.train is held out");
   visit("test", c.test, "those of eval.split test; empty: none");
-  visit("format", c.format, "jsonl, tsv, csv or parquet; auto goes by each file's name");
+  visit("format", c.format,
+        "jsonl, tsv, tsv-quoted, csv or parquet; auto goes by each file's name");
   visit("source", c.source, "column of the text");
   visit("target", c.target, "column of the answer");
   visit("prefix", c.prefix, "before each text, as 'summarize: '");
@@ -121,7 +122,7 @@ void check_answers(const Recipe& r) {
   checks.within("data.validation_share", 0, 1, RecipeChecks::Ends::without);
   checks.within("data.max_bad", 0, 1);
   checks.within("model.dropout", 0, 0.99);
-  checks.one_of("data.format", {"auto", "jsonl", "tsv", "csv", "parquet"});
+  checks.one_of("data.format", {"auto", "jsonl", "tsv", "tsv-quoted", "csv", "parquet"});
   check_row_commands(r);
   checks.require(!data.target.empty(), {"data.target"}, "data.target is empty",
                  "name the column of the answer");

@@ -1,6 +1,7 @@
 #include "text/conll_rows.h"
 
 #include <charconv>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -12,12 +13,39 @@ namespace smelt {
 namespace {
 
 constexpr std::int64_t kMostWords = 100000;
+constexpr std::size_t kMostHeld = 1000;  // lines before a sentence that may be comments
 
 std::optional<std::size_t> column_number(const std::string& name) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (error != std::errc() || end != name.data() + name.size() || number == 0) return std::nullopt;
   return number;
+}
+
+// The columns of a line, which tabs stand between if it has any, else spaces.
+std::vector<std::string_view> columns_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  const char between = line.find('\t') != std::string_view::npos ? '\t' : ' ';
+  for (const std::string_view cell : split(line, between))
+    if (!trim(cell).empty()) cells.push_back(trim(cell));
+  return cells;
+}
+
+// What the columns of a line of words look like.
+struct Form {
+  std::size_t columns = 0;
+  bool has_tabs = false;
+};
+
+Form form_of(std::string_view line) {
+  return {.columns = columns_of(line).size(), .has_tabs = line.find('\t') != line.npos};
+}
+
+// Whether a line that begins with "# " is a word and its labels, as lines of this form are, and no
+// comment such as "# text = a b" or "# id 7 domain=en".
+bool is_word_line(std::string_view line, const Form& form) {
+  return !form.has_tabs && columns_of(line).size() == form.columns &&
+         line.find('=') == std::string_view::npos;
 }
 
 class ConllRows : public RowReader {
@@ -40,53 +68,83 @@ class ConllRows : public RowReader {
   std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  private:
-  // False at the file's end. What is wrong with the sentence is told and left in fault_.
+  // Returns false at the end of the file. Reports what is wrong with the sentence to the sink and
+  // keeps it in fault_.
   bool read_sentence(std::vector<std::string>& values) {
     values.assign(columns_.size(), "");
     fault_.clear();
-    std::int64_t words = 0;
+    words_ = 0;
     for (std::string line; lines_.next(line);) {
       if (lines_.number() == 1 && line.starts_with(kByteOrderMark))
         line.erase(0, kByteOrderMark.size());
       clean_text(line, lines_.number(), faults_);
       const std::string_view text = trim(line);
-      if (text.starts_with("-DOCSTART-") || (words == 0 && text.starts_with("# "))) continue;
-      if (text.empty() && words == 0) continue;
-      if (text.empty()) break;
-      if (words++ == 0) first_line_ = lines_.number();
-      if (words > kMostWords)
-        refuse(str("more than ", kMostWords, " words without an empty line"));
-      else if (fault_.empty())
-        add_word(text, values);
+      if (text.starts_with("-DOCSTART-")) continue;
+      if (words_ == 0 && text.starts_with("# ")) {
+        hold(text);
+        continue;
+      }
+      if (!text.empty() && words_ == 0) form_ = form_of(text);
+      if (words_ == 0) take_held(values);
+      if (text.empty() && words_ > 0) return true;
+      if (!text.empty()) take_line(text, lines_.number(), values);
     }
-    return words > 0;
+    if (words_ == 0) take_held(values);
+    return words_ > 0;
   }
 
-  void add_word(std::string_view line, std::vector<std::string>& values) {
-    std::vector<std::string_view> cells;
-    const char between = line.find('\t') != std::string_view::npos ? '\t' : ' ';
-    for (const std::string_view cell : split(line, between))
-      if (!trim(cell).empty()) cells.push_back(trim(cell));
+  void hold(std::string_view line) {
+    if (held_.size() == kMostHeld) held_.pop_front();
+    held_.push_back({lines_.number(), std::string(line)});
+  }
+  // Of the lines before a sentence, takes those that are words of it: the last ones that have the
+  // form of the line behind them or, at the end of the sentence, of the sentence before.
+  void take_held(std::vector<std::string>& values) {
+    std::size_t comments = held_.size();
+    while (comments > 0 && is_word_line(held_[comments - 1].text, form_)) --comments;
+    for (std::size_t i = comments; i < held_.size(); ++i)
+      take_line(held_[i].text, held_[i].number, values);
+    held_.clear();
+  }
+
+  void take_line(std::string_view line, std::int64_t number, std::vector<std::string>& values) {
+    if (words_++ == 0) first_line_ = number;
+    if (words_ > kMostWords)
+      refuse(str("more than ", kMostWords, " words without an empty line"), number);
+    else if (fault_.empty())
+      add_word(line, number, values);
+  }
+
+  void add_word(std::string_view line, std::int64_t number, std::vector<std::string>& values) {
+    const std::vector<std::string_view> cells = columns_of(line);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::size_t column = columns_[i].value_or(i == 0 ? 1 : cells.size());
       if (column > cells.size() || (i == 1 && column == 1))
         return refuse(
-            str("'", shortened(std::string(line), 60), "' has ", counted(cells.size(), "column")));
+            str("'", shortened(std::string(line), 60), "' has ", counted(cells.size(), "column")),
+            number);
       if (!values[i].empty()) values[i] += ' ';
       for (const char c : cells[column - 1]) values[i] += c == ' ' ? '_' : c;
     }
   }
 
-  void refuse(std::string what) {
+  void refuse(std::string what, std::int64_t line) {
     if (!fault_.empty()) return;
     fault_ = std::move(what);
-    faults_({.line = lines_.number(),
+    faults_({.line = line,
              .what = fault_,
              .hint = "a line is a word and its label, an empty line ends a sentence"});
   }
 
   LineReader lines_;
   std::vector<std::optional<std::size_t>> columns_;
+  struct HeldLine {
+    std::int64_t number;
+    std::string text;
+  };
+  std::deque<HeldLine> held_;  // lines that begin with "# ", before a sentence's first word
+  Form form_;                  // of the sentence's first other line
+  std::int64_t words_ = 0;     // of the sentence so far
   std::int64_t first_line_ = 0;
   std::string fault_;
   FaultSink faults_;

@@ -1,6 +1,10 @@
 #include "text/duplicates.h"
 
+#include <unicode/uscript.h>
+
 #include <algorithm>
+
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -35,6 +39,26 @@ std::vector<std::uint64_t> word_hashes(std::string_view text) {
   return hashes;
 }
 
+// Whether the script of the character writes no spaces between words: Han, kana, Thai and others.
+bool has_no_spaces(char32_t c) {
+  UErrorCode status = U_ZERO_ERROR;
+  return c >= 0x0E00 &&
+         uscript_breaksBetweenLetters(uscript_getScript(static_cast<UChar32>(c), &status)) != 0;
+}
+
+// The hashes of the words between white space. A character of a script without spaces is a word.
+std::vector<std::uint64_t> word_and_character_hashes(std::string_view text) {
+  if (is_ascii(text)) return word_hashes(text);
+  std::string spaced, character;
+  for (const char32_t c : to_code_points(text)) {
+    character.clear();
+    append_utf8(c, character);
+    if (has_no_spaces(c)) character = ' ' + character + ' ';
+    spaced += character;
+  }
+  return word_hashes(spaced);
+}
+
 std::uint64_t combine(const std::uint64_t* first, std::size_t count) {
   std::uint64_t hash = count;
   for (std::size_t i = 0; i < count; ++i) hash = mix(hash * 0x9E3779B97F4A7C15 + first[i]);
@@ -43,7 +67,7 @@ std::uint64_t combine(const std::uint64_t* first, std::size_t count) {
 
 // The hashes of all runs of five words; of the whole text when it has fewer.
 std::vector<std::uint64_t> shingles(std::string_view text) {
-  const std::vector<std::uint64_t> words = word_hashes(text);
+  const std::vector<std::uint64_t> words = word_and_character_hashes(text);
   const std::size_t length = std::min(words.size(), NearDuplicates::kShingleWords);
   std::vector<std::uint64_t> hashes;
   for (std::size_t i = 0; i + length <= words.size(); ++i)

@@ -42,6 +42,10 @@ TextFaults::TextFaults(const TextLimits& limits) : limits_(limits) {
 void TextFaults::add(const TextFault& fault, const std::string& path) {
   const std::string place = str(path, ":", fault.line);
   if (fault.kind == TextFault::Kind::bad_row) return add_bad_row(fault, place);
+  if (fault.kind == TextFault::Kind::quoted_cell) {
+    if (quoted_++ == 0) first_quoted_ = place;
+    return;
+  }
   const bool zeros = fault.kind == TextFault::Kind::zeros;
   if (limits_.strict && zeros)
     throw UsageError(str(place, ": ", fault.bytes, " NUL bytes, which no text has"),
@@ -61,11 +65,11 @@ void TextFaults::clean(std::string& line, const std::string& path, std::int64_t 
 
 void TextFaults::add_bad_row(const TextFault& fault, const std::string& place) {
   if (limits_.strict || limits_.max_bad == 0) throw_bad_rows(fault, place, "");
-  ++bad_rows_;
-  if (bad_rows_ == 1) {
+  if (bad_rows_ == 0) {
     first_bad_ = place;
     first_bad_row_ = fault;
   }
+  bad_rows_ += fault.rows;
   same_fault_ = same_fault_ && fault.what == first_bad_row_.what;
   if (bad_places_.size() < kPlacesTold) bad_places_.push_back(str(place, " (", fault.what, ")"));
   const std::uint64_t rows = bad_rows_ + good_rows_;
@@ -110,6 +114,11 @@ void TextFaults::finish() {
     log_warning("{} that {} not UTF-8 {} left out, the first in {}",
                 counted(dropped_bytes_, "byte"), dropped_bytes_ == 1 ? "is" : "are",
                 dropped_bytes_ == 1 ? "was" : "were", first_dropped_);
+  if (quoted_ > 0)
+    log_warning(
+        "{} written in quotes, which the format tsv reads as part of the text, the first in {}\n"
+        "  hint: if a program quoted them (pandas, R, Excel), read the file with format tsv-quoted",
+        counted(quoted_, "cell of a TSV is", "cells of TSV files are"), first_quoted_);
   if (zeros_ > 0)
     log_warning("{} left out, the first in {}: is that a text file?",
                 counted(zeros_, "NUL byte was", "NUL bytes were"), first_zero_);

@@ -13,13 +13,15 @@ namespace smelt {
 
 struct TextFault {
   // ill_formed: bytes that are not UTF-8; surrogate: halves of characters, escaped in JSON; zeros:
-  // NUL bytes. All three were taken out of the text.
-  enum class Kind { ill_formed, surrogate, zeros, bad_row };
+  // NUL bytes. All three were taken out of the text. quoted_cell: a cell of a TSV in quotes, which
+  // stay part of the text.
+  enum class Kind { ill_formed, surrogate, zeros, bad_row, quoted_cell };
   Kind kind = Kind::bad_row;
   std::int64_t line = 0;  // of the file, or the row of a Parquet file; from 1
   std::size_t bytes = 0;  // that were taken out, of `of`
   std::size_t of = 0;
   std::string what = {}, hint = {};  // of a bad row
+  std::uint64_t rows = 1;            // a bad row of several lines counts as so many rows
 };
 using FaultSink = std::function<void(TextFault)>;
 
@@ -60,8 +62,8 @@ class TextFaults {
                                    std::string_view how_many) const;
 
   TextLimits limits_;
-  std::uint64_t dropped_bytes_ = 0, zeros_ = 0, bad_rows_ = 0, good_rows_ = 0;
-  std::string first_dropped_, first_zero_, first_bad_;  // places
+  std::uint64_t dropped_bytes_ = 0, zeros_ = 0, quoted_ = 0, bad_rows_ = 0, good_rows_ = 0;
+  std::string first_dropped_, first_zero_, first_quoted_, first_bad_;  // places
   TextFault first_bad_row_;
   bool same_fault_ = true;               // in every bad row
   std::vector<std::string> bad_places_;  // with what is wrong there, the first ones

@@ -121,6 +121,7 @@ class JsonlRows : public RowReader {
     if (raw.front() == '"') return take_text(raw, field, value);
     const auto parsed = Json::parse_or_discard(raw);
     if (field.is_words && parsed.is_array()) return take_words(parsed, field, value);
+    if (field.is_list && parsed.is_array()) return take_list(parsed, field, value);
     if (field.is_json && parsed.is_structured()) {
       value = parsed.dump(-1, ' ', false, JsonInvalidUtf8::replace);
       return true;
@@ -154,6 +155,21 @@ class JsonlRows : public RowReader {
       }
     }
     clean_text(value, lines_.number(), faults_);
+    return true;
+  }
+
+  bool take_list(const Json& list, const Field& field, std::string& value) {
+    Json names = Json::array();
+    for (const auto& one : list) {
+      if (one.is_structured() || one.is_null() || (one.is_string() && one.string().empty()))
+        return refuse(
+            str("field '", field.name, "' holds ", shortened(one.dump(), 60), " in its list"),
+            "a list of labels holds texts or numbers");
+      std::string name = one.is_string() ? one.string() : one.dump();
+      clean_text(name, lines_.number(), faults_);
+      names.push_back(std::move(name));
+    }
+    value = names.dump();
     return true;
   }
 

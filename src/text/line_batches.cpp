@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/str.h"
 #include "text/lines.h"
 #include "text/unicode.h"
 
@@ -59,8 +60,8 @@ void read_text(const std::string& path, BatchMaker& batches) {
   const FaultSink faults = [&](const TextFault& fault) { batches.add(fault); };
   for (std::string line; lines.next(line);) {
     clean_text(line, lines.number(), faults);
-    if (line.find('\r') != std::string::npos) std::erase(line, '\r');
-    batches.add_line(python_strip(line));
+    while (line.ends_with('\r')) line.pop_back();
+    for (const std::string_view part : split(line, '\r')) batches.add_line(python_strip(part));
     if (!batches.pass_on(lines.bytes_read())) return;
   }
   batches.pass_on(lines.bytes_read());

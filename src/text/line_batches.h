@@ -44,8 +44,8 @@ struct LineBatch {
 constexpr std::size_t kLineBatchBytes = std::size_t{256} << 10;
 
 // Hands over all batches of a file, the last one in any case, until `put` returns false. Lines are
-// stripped as str.strip() does, those of text files are without '\r'. What cannot be read at all is
-// the last batch's failure.
+// stripped as str.strip() does. In text files a lone '\r' ends a line, too. What cannot be read at
+// all is the last batch's failure.
 void read_line_batches(const std::string& path, const TextFormat& format,
                        const std::function<bool(LineBatch)>& put);
 

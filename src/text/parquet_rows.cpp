@@ -7,9 +7,12 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <concepts>
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/nearest_name.h"
 #include "store/arrow_file.h"
 
@@ -33,6 +36,16 @@ void assign_number(Number number, std::string& value) {
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
   value.assign(text.data(), end);
+}
+
+// As JSON and Python write it: 1.0 and not 1, so that a column has the same texts in every format.
+template <std::floating_point Number>
+void assign_real(Number number, std::string& value) {
+  assign_number(number, value);
+  if (!std::isfinite(number)) return;
+  double shortest = 0;  // the double of an f32's digits: 0.1 and not 0.100000001
+  std::from_chars(value.data(), value.data() + value.size(), shortest);
+  value = Json(shortest).dump();
 }
 
 template <class DType>
@@ -74,7 +87,8 @@ class TypedColumn : public Column {
       else
         assign_number(from, value);
     } else {
-      assign_number(from, value);
+      if (std::isnan(from)) return Value::null;
+      assign_real(from, value);
     }
     return Value::some;
   }
@@ -220,7 +234,7 @@ class ParquetRows : public RowReader {
         case Column::Value::some:
           break;
         case Column::Value::null:
-          fault.what = str("column '", name_of(i), "' is null");
+          fault.what = str("column '", name_of(i), "' is null or NaN");
           fault.hint = "name the column that is meant, e.g. with --field";
           break;
         case Column::Value::too_large:

@@ -15,10 +15,11 @@ namespace smelt {
 
 namespace {
 
-constexpr NamedValues<FileFormat, 8> kFormats{{{"auto", FileFormat::by_name},
+constexpr NamedValues<FileFormat, 9> kFormats{{{"auto", FileFormat::by_name},
                                                {"text", FileFormat::text},
                                                {"jsonl", FileFormat::jsonl},
                                                {"tsv", FileFormat::tsv},
+                                               {"tsv-quoted", FileFormat::quoted_tsv},
                                                {"csv", FileFormat::csv},
                                                {"parquet", FileFormat::parquet},
                                                {"conll", FileFormat::conll},
@@ -64,7 +65,8 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
                                      Header header) {
   CHECK(!fields.empty());
   format = format_of(path, format);
-  if (header != Header::names && format != FileFormat::tsv && format != FileFormat::csv)
+  if (header != Header::names && format != FileFormat::tsv && format != FileFormat::quoted_tsv &&
+      format != FileFormat::csv)
     throw UsageError(
         str(path, ": header is '", word_of(header, kHeaders), "', but ", name(format), " has none"),
         "leave it out: only a TSV or CSV begins with a line of its columns' names");
@@ -73,6 +75,8 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
       return open_jsonl(path, fields, std::move(faults));
     case FileFormat::tsv:
       return open_tsv(path, fields, header, std::move(faults));
+    case FileFormat::quoted_tsv:
+      return open_quoted_tsv(path, fields, header, std::move(faults));
     case FileFormat::csv:
       return open_csv(path, fields, header, std::move(faults));
     case FileFormat::parquet:

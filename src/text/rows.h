@@ -13,10 +13,11 @@
 
 namespace smelt {
 
-enum class FileFormat { by_name, text, jsonl, tsv, csv, parquet, conll, squad };
+// quoted_tsv: a TSV whose fields may be in quotes, as those of a CSV.
+enum class FileFormat { by_name, text, jsonl, tsv, quoted_tsv, csv, parquet, conll, squad };
 
-// "auto", "text", "jsonl", "tsv", "csv", "parquet", "conll" or "squad". UsageError "<what> '<word>'
-// is unknown".
+// "auto", "text", "jsonl", "tsv", "tsv-quoted", "csv", "parquet", "conll" or "squad". UsageError
+// "<what> '<word>' is unknown".
 FileFormat parse_file_format(std::string_view word, std::string_view what = "--format");
 std::string_view name(FileFormat format);
 
@@ -32,6 +33,8 @@ struct Field {
   // An array of JSON's strings will do, too, as they are with spaces between; a space within one
   // becomes U+00A0.
   bool is_words = false;
+  // An array of JSON's strings, numbers and booleans will do, too, as a JSON list of strings.
+  bool is_list = false;
   bool is_json = false;      // an object or an array will do, too, as its JSON
   bool is_optional = false;  // "" where a row, or a table, has none; of Parquet and CoNLL it is not
 };

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <deque>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "base/words.h"
 #include "text/lines.h"
 
 namespace smelt {
@@ -44,7 +47,9 @@ class TableRows : public RowReader {
     values.resize(std::max(columns_.size(), numbers_.size()));
     while (next_row()) {
       if (!read_cells() || !(has_names_ ? fits_header() : has_columns())) {
-        faults_({.line = first_line_, .what = what_, .hint = std::string(hint_)});
+        const std::uint64_t lines = read_again_ ? 1 : 1 + taken_.size();
+        if (read_again_) give_back_lines();
+        faults_({.line = first_line_, .what = what_, .hint = std::string(hint_), .rows = lines});
         continue;
       }
       for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -63,9 +68,19 @@ class TableRows : public RowReader {
   virtual std::string_view hint_of_columns() const = 0;
 
   bool next_line() {
-    if (!lines_.next(line_)) return false;
-    if (lines_.number() == 1 && line_.starts_with(kByteOrderMark))
-      line_.erase(0, kByteOrderMark.size());
+    if (!given_back_.empty()) {
+      line_ = std::move(given_back_.front());
+      given_back_.pop_front();
+    } else if (!lines_.next(line_)) {
+      return false;
+    }
+    if (++number_ == 1 && line_.starts_with(kByteOrderMark)) line_.erase(0, kByteOrderMark.size());
+    return true;
+  }
+  // The next line of the row that is read.
+  bool next_line_of_row() {
+    if (!next_line()) return false;
+    taken_.push_back(line_);
     return true;
   }
   bool refuse(std::string what, std::string_view hint) {
@@ -73,10 +88,17 @@ class TableRows : public RowReader {
     hint_ = hint;
     return false;
   }
+  // Refuses the row for a quote that does not end where it should. The quote may be a stray one:
+  // only the row's first line is left out, and the lines behind it are read again.
+  bool refuse_quote(std::string what, std::string_view hint) {
+    read_again_ = true;
+    return refuse(std::move(what), hint);
+  }
   // Of the row that is read; 0 where any number will do.
   std::size_t columns_wanted() const { return columns_in_header_; }
 
   LineReader lines_;
+  FaultSink faults_;
   std::string line_;
   std::vector<std::string> cells_;
   std::int64_t first_line_ = 0;  // of the row
@@ -96,18 +118,29 @@ class TableRows : public RowReader {
       const auto found = std::ranges::find(cells_, field.name);
       if (found == cells_.end() && !field.is_optional)
         throw UsageError(str(lines_.path(), ":1: no column '", field.name, "'"),
-                         did_you_mean(field.name, cells_));
+                         std::ranges::find(cells_, str('"', field.name, '"')) != cells_.end()
+                             ? "the columns' names are in quotes: read it with format tsv-quoted"
+                             : did_you_mean(field.name, cells_));
       columns_.push_back(static_cast<std::size_t>(found - cells_.begin()));
     }
   }
 
   bool next_row() {
     cells_.clear();
+    taken_.clear();
+    read_again_ = false;
     do
       if (!next_line()) return false;
     while (line_.empty());
-    first_line_ = lines_.number();
+    first_line_ = number_;
     return true;
+  }
+  // Puts the lines behind the row's first one back before those that come next. No line is read
+  // more than a few times: one that leaves a quote open ends the quote of a row before it.
+  void give_back_lines() {
+    number_ -= std::ssize(taken_);
+    given_back_.insert(given_back_.begin(), std::make_move_iterator(taken_.begin()),
+                       std::make_move_iterator(taken_.end()));
   }
   bool fits_header() {
     return cells_.size() == columns_in_header_ ||
@@ -129,8 +162,11 @@ class TableRows : public RowReader {
     return true;
   }
 
-  FaultSink faults_;
   bool has_names_;
+  std::int64_t number_ = 0;             // of line_, from 1
+  std::vector<std::string> taken_;      // lines of the row behind its first
+  bool read_again_ = false;             // those of a refused row
+  std::deque<std::string> given_back_;  // lines to be read before those of lines_
   std::size_t columns_in_header_ = 0;
   std::vector<std::size_t>
       columns_;  // of the row that are wanted; one beyond the last is not there
@@ -139,19 +175,48 @@ class TableRows : public RowReader {
   std::string_view hint_;
 };
 
+// Whether a program put the cell in quotes: it begins and ends with one, and those within, at least
+// one, are doubled.
+bool is_quoted_cell(std::string_view cell) {
+  if (cell.size() < 4 || !cell.starts_with('"') || !cell.ends_with('"')) return false;
+  bool doubled = false;
+  for (std::size_t at = 1; at + 1 < cell.size(); ++at) {
+    if (cell[at] != '"') continue;
+    if (++at + 1 >= cell.size() || cell[at] != '"') return false;
+    doubled = true;
+  }
+  return doubled;
+}
+
 class TsvRows : public TableRows {
   using TableRows::TableRows;
 
   bool read_cells() override {
-    for (const std::string_view cell : split(line_, '\t')) cells_.emplace_back(cell);
+    opens_quote_ = false;
+    for (const std::string_view cell : split(line_, '\t')) {
+      cells_.emplace_back(cell);
+      if (!cell.starts_with('"')) continue;
+      if (is_quoted_cell(cell))
+        faults_({.kind = TextFault::Kind::quoted_cell, .line = first_line_});
+      opens_quote_ = std::ranges::count(cell, '"') % 2 == 1;
+    }
+    if (opens_quote_ && cells_.size() < columns_wanted())
+      faults_({.kind = TextFault::Kind::quoted_cell, .line = first_line_});
     return true;
   }
   std::string_view hint_of_columns() const override {
+    if (opens_quote_)
+      return "the format tsv takes quotes as letters; read a TSV with quoted fields with format "
+             "tsv-quoted";
     return "give every line as many tabs as the first";
   }
+
+  bool opens_quote_ = false;  // the last cell of the row that begins with a quote does not end it
 };
 
-class CsvRows : public TableRows {
+// Fields that a separator stands between, and that may stand in quotes.
+template <char kSeparator>
+class QuotedRows : public TableRows {
   using TableRows::TableRows;
 
   bool read_cells() override {
@@ -165,15 +230,16 @@ class CsvRows : public TableRows {
         read_plain(at);
       }
       if (at == line_.size()) return true;
-      if (line_[at] != ',')
-        return refuse(str("'", line_.substr(at, 20), "' behind the quote that ends a field"),
-                      "a quote within a quoted field is written twice");
+      if (line_[at] != kSeparator)
+        return refuse_quote(
+            str("'", shortened(line_.substr(at, 80), 20), "' behind the quote that ends a field"),
+            "a quote within a quoted field is written twice");
     }
   }
 
   // Both move to where the cell ends.
   void read_plain(std::size_t& at) {
-    const std::size_t end = std::min(line_.find(',', at), line_.size());
+    const std::size_t end = std::min(line_.find(kSeparator, at), line_.size());
     cells_.back().assign(line_, at, end - at);
     at = end;
   }
@@ -184,13 +250,13 @@ class CsvRows : public TableRows {
       cell.append(line_, at, quote - at);
       at = quote + 1;
       if (quote == line_.size()) {
-        if (!next_line())
-          return refuse("a quote is left open to the file's end",
-                        "end the quoted field, or double the quote");
+        if (!next_line_of_row())
+          return refuse_quote("a quote is left open to the file's end",
+                              "end the quoted field, or double the quote");
         row_bytes_ += line_.size() + 1;
         if (row_bytes_ > kMaxLineBytes)
-          return refuse(str("a row of more than ", kMaxLineBytes >> 20, " MiB"),
-                        "is a quote left open there?");
+          return refuse_quote(str("a row of more than ", kMaxLineBytes >> 20, " MiB"),
+                              "is a quote left open there?");
         cell += '\n';
         at = 0;
       } else if (at < line_.size() && line_[at] == '"') {
@@ -209,13 +275,15 @@ class CsvRows : public TableRows {
                     "is it a table that begins with its columns' names?");
     if (columns_wanted() > 0 && cells_.size() == columns_wanted())
       return refuse(str("more columns than the ", columns_wanted(), " of the first line"),
-                    kQuoteCommas);
+                    hint_of_columns());
     return true;
   }
-  std::string_view hint_of_columns() const override { return kQuoteCommas; }
+  std::string_view hint_of_columns() const override {
+    return kSeparator == ',' ? "put a field that holds commas in double quotes"
+                             : "put a field that holds tabs in double quotes";
+  }
 
   static constexpr std::size_t kMostColumns = 1 << 16;
-  static constexpr std::string_view kQuoteCommas = "put a field that holds commas in double quotes";
   std::size_t row_bytes_ = 0;
 };
 
@@ -236,7 +304,13 @@ std::unique_ptr<RowReader> open_tsv(const std::string& path, const std::vector<F
 
 std::unique_ptr<RowReader> open_csv(const std::string& path, const std::vector<Field>& fields,
                                     Header header, FaultSink faults) {
-  return open<CsvRows>(path, fields, header, std::move(faults));
+  return open<QuotedRows<','>>(path, fields, header, std::move(faults));
+}
+
+std::unique_ptr<RowReader> open_quoted_tsv(const std::string& path,
+                                           const std::vector<Field>& fields, Header header,
+                                           FaultSink faults) {
+  return open<QuotedRows<'\t'>>(path, fields, header, std::move(faults));
 }
 
 }  // namespace smelt

@@ -18,20 +18,51 @@ namespace {
 constexpr int kParts = 8;
 constexpr int kSilent = 3;  // log level
 
+// Bytes of a text that the library takes. It drops longer ones without an error.
+constexpr std::size_t kMostTextBytes = 1 << 20;
+// The library drops every text that holds this, the character that it prints for unknown pieces.
+constexpr std::string_view kUnknownSign = "\xE2\x96\x85";
+
+// Returns how much of a text longer than kMostTextBytes to take: up to a space if there is one in
+// its first part, else up to the beginning of a character.
+std::size_t first_part(std::string_view text) {
+  const std::size_t space = text.substr(0, kMostTextBytes).find_last_of(" \t");
+  if (space != std::string_view::npos && space > 0) return space;
+  std::size_t end = kMostTextBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return end > 0 ? end : kMostTextBytes;
+}
+
 class Texts : public sentencepiece::SentenceIterator {
  public:
   explicit Texts(const NextText& next) : next_(next) { Next(); }
   bool done() const override { return done_; }
   void Next() override {
-    do done_ = !next_(text_);
-    while (!done_ && text_.empty());
+    do {
+      if (rest_.empty() && !take_next()) {
+        done_ = true;
+        return;
+      }
+      const std::size_t size = rest_.size() > kMostTextBytes ? first_part(rest_) : rest_.size();
+      text_ = rest_.substr(0, size);
+      rest_.remove_prefix(size);
+    } while (trim(text_).empty());
   }
   const std::string& value() const override { return text_; }
   sentencepiece::util::Status status() const override { return {}; }
 
  private:
+  bool take_next() {
+    if (!next_(whole_)) return false;
+    for (std::size_t at = 0; (at = whole_.find(kUnknownSign, at)) != std::string::npos;)
+      whole_.replace(at, kUnknownSign.size(), " ");
+    rest_ = whole_;
+    return true;
+  }
+
   const NextText& next_;
-  std::string text_;
+  std::string whole_, text_;
+  std::string_view rest_;  // of whole_, not yet given out
   bool done_ = false;
 };
 
@@ -62,7 +93,7 @@ std::unordered_map<std::string, std::string> arguments(const SentencePieceOption
       {"normalization_rule_name", own ? "nmt_nfkc" : "identity"},
       {"hard_vocab_limit", "false"},
       {"num_threads", str(kParts)},
-      {"max_sentence_length", str(1 << 20)},
+      {"max_sentence_length", str(kMostTextBytes)},
       {"minloglevel", str(kSilent)}};
   std::vector<std::string> rest = special_pieces(o);
   const std::vector<std::string> all = rest;

@@ -1,11 +1,14 @@
 #include "tokenize/wordpiece_trainer.h"
 
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <set>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/figures.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "text/unicode.h"
 #include "tokenize/wordpiece.h"
@@ -48,17 +51,85 @@ SpelledWords spell_words(const std::map<std::string, std::int64_t>& words) {
   return spelled;
 }
 
-// The most frequent characters, at most `limit`; ties to the smaller code point.
-std::set<char32_t> alphabet(const SpelledWords& words, std::int64_t limit) {
-  std::map<char32_t, std::int64_t> counts;
-  for (const auto& [characters, count] : words)
-    for (const char32_t c : characters) counts[c] += count;
-  std::vector<std::pair<char32_t, std::int64_t>> order(counts.begin(), counts.end());
-  std::ranges::stable_sort(order, [](auto& a, auto& b) { return a.second > b.second; });
-  if (std::ssize(order) > limit) order.resize(limit);
-  std::set<char32_t> kept;
-  for (const auto& [c, count] : order) kept.insert(c);
-  return kept;
+// The characters of the words by their frequency, and the pieces that each number of them needs.
+class Characters {
+ public:
+  explicit Characters(const SpelledWords& words) {
+    std::map<char32_t, std::int64_t> counts;
+    for (const auto& [characters, count] : words)
+      for (const char32_t c : characters) counts[c] += count;
+    order_.assign(counts.begin(), counts.end());
+    // Of equally frequent ones the smaller code point comes first.
+    std::ranges::stable_sort(order_, [](auto& a, auto& b) { return a.second > b.second; });
+    list_forms(words);
+  }
+
+  std::int64_t size() const { return std::ssize(order_); }
+  std::set<char32_t> most_frequent(std::int64_t count) const {
+    std::set<char32_t> out;
+    for (std::int64_t i = 0; i < count; ++i) out.insert(order_[static_cast<std::size_t>(i)].first);
+    return out;
+  }
+  // Returns how many characters can be kept if those kept so far get `more` more places, each
+  // character one at a word's beginning and one within words, if it occurs so.
+  std::int64_t kept_with(std::int64_t kept, std::int64_t more) const {
+    const auto forms = std::ranges::upper_bound(needs_, kept) - needs_.begin() + more;
+    if (forms >= std::ssize(needs_)) return size();
+    const auto last = std::ranges::lower_bound(needs_, needs_[static_cast<std::size_t>(forms)]);
+    return last == needs_.begin() ? kept : *std::prev(last);
+  }
+  // Returns which part of the text's characters is not among the `kept` most frequent ones.
+  double share_beyond(std::int64_t kept) const {
+    double all = 0, beyond = 0;
+    for (std::int64_t i = 0; i < size(); ++i) {
+      const auto count = static_cast<double>(order_[static_cast<std::size_t>(i)].second);
+      all += count;
+      beyond += i < kept ? 0 : count;
+    }
+    return all == 0 ? 0 : beyond / all;
+  }
+
+ private:
+  void list_forms(const SpelledWords& words) {
+    std::unordered_map<char32_t, std::int64_t> ranks;
+    for (const auto& [c, count] : order_) ranks.emplace(c, std::ssize(ranks));
+    constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
+    std::vector<std::int64_t> first(order_.size(), kNever), later(order_.size(), kNever);
+    for (const auto& [characters, count] : words) {
+      std::int64_t needed = 0;
+      for (const char32_t c : characters) needed = std::max(needed, ranks.at(c) + 1);
+      for (std::size_t i = 0; i < characters.size(); ++i) {
+        auto& form = (i == 0 ? first : later)[static_cast<std::size_t>(ranks.at(characters[i]))];
+        form = std::min(form, needed);
+      }
+    }
+    for (const auto* forms : {&first, &later})
+      for (const std::int64_t needed : *forms)
+        if (needed != kNever) needs_.push_back(needed);
+    std::ranges::sort(needs_);
+  }
+
+  std::vector<std::pair<char32_t, std::int64_t>> order_;
+  // For each character at a word's beginning or within one: how many characters must be kept until
+  // a word that holds it so has no others. Ascending.
+  std::vector<std::int64_t> needs_;
+};
+
+constexpr double kToldShare = 0.001;
+
+void report_alphabet(const Characters& all, std::int64_t kept, std::int64_t limit) {
+  if (kept > limit)
+    log_info(
+        "vocab: {} characters are kept, more than the alphabet's limit of {}, because places "
+        "would stay free",
+        kept, limit);
+  if (const double share = all.share_beyond(kept); share > kToldShare)
+    log_warning(
+        "vocab: the alphabet has {} of the text's {} different characters; words with the others, "
+        "{} of all characters, will be [UNK]\n"
+        "  hint: raise the alphabet's limit (--alphabet, or vocab.alphabet in a recipe) or the "
+        "vocabulary's size",
+        kept, all.size(), percent(share));
 }
 
 void check_at_least_one(std::string_view option, std::int64_t value) {
@@ -69,15 +140,17 @@ void check_at_least_one(std::string_view option, std::int64_t value) {
 
 class Trainer {
  public:
-  Trainer(const std::map<std::string, std::int64_t>& words, const WordPieceTrainerOptions& options)
+  Trainer(const SpelledWords& words, const std::set<char32_t>& alphabet,
+          const WordPieceTrainerOptions& options)
       : options_(options) {
-    add_words(spell_words(words));
+    add_words(words, alphabet);
     for (std::size_t w = 0; w < words_.size(); ++w)
       for (std::size_t i = 0; i + 1 < words_[w].pieces.size(); ++i)
         count_pair({words_[w].pieces[i], words_[w].pieces[i + 1]}, words_[w].count, w);
     for (const auto& [pair, count] : counts_) push(pair, count);
   }
 
+  // Returns at most vocab_size pieces.
   std::vector<std::string> run() {
     Progress progress("merging", options_.vocab_size, "pieces", std::ssize(pieces_));
     while (std::ssize(pieces_) < options_.vocab_size && !queue_.empty()) {
@@ -91,7 +164,6 @@ class Trainer {
       else
         push(best.pair, now);  // its count has changed since it was queued
     }
-    fill_with_unused(pieces_, options_.vocab_size);
     return std::move(pieces_);
   }
 
@@ -107,8 +179,7 @@ class Trainer {
     }
   };
 
-  void add_words(const SpelledWords& words) {
-    const std::set<char32_t> kept = alphabet(words, options_.alphabet_limit);
+  void add_words(const SpelledWords& words, const std::set<char32_t>& kept) {
     std::set<char32_t> first, later;  // where they stand in words
     std::vector<const SpelledWords::value_type*> known;
     for (const auto& word : words) {
@@ -232,7 +303,20 @@ std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_
         "30522 is usual");
   check_at_least_one("minimum frequency", options.min_frequency);
   check_at_least_one("alphabet's limit", options.alphabet_limit);
-  return Trainer(word_counts, options).run();
+  const SpelledWords words = spell_words(word_counts);
+  const Characters characters(words);
+  std::int64_t kept = std::min(options.alphabet_limit, characters.size());
+  std::vector<std::string> pieces;
+  for (;;) {
+    pieces = Trainer(words, characters.most_frequent(kept), options).run();
+    const std::int64_t free = options.vocab_size - std::ssize(pieces);
+    const std::int64_t more = free > 0 ? characters.kept_with(kept, free) : kept;
+    if (more <= kept) break;
+    kept = more;
+  }
+  report_alphabet(characters, kept, options.alphabet_limit);
+  fill_with_unused(pieces, options.vocab_size);
+  return pieces;
 }
 
 }  // namespace smelt

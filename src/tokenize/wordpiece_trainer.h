@@ -16,8 +16,9 @@ constexpr std::int64_t kMaxVocabularySize = std::int64_t{1} << 22;
 struct WordPieceTrainerOptions {
   std::int64_t vocab_size = 30522;  // at most kMaxVocabularySize
   std::int64_t min_frequency = 2;   // a rarer pair is not merged
-  std::int64_t alphabet_limit =
-      1000;  // the most frequent characters are kept; words with others are left out
+  // The most frequent characters are kept, and words with others are left out. More characters are
+  // kept if places of the vocabulary would stay free.
+  std::int64_t alphabet_limit = 1000;
   // Tokens that stand after the special ones; one that is also a piece of the text is both.
   std::vector<std::string> reserved = {};
 };
@@ -31,7 +32,8 @@ void fill_with_unused(std::vector<std::string>& tokens, std::int64_t size);
 // The tokens in order of id: the first ones as above, the alphabet (each character as a word's
 // beginning and as "##" continuation, where it occurs so, sorted), then the merged pieces, best
 // first. Of equally frequent pairs the alphabetically first is merged. Fewer than vocab_size pieces
-// are filled up with [unusedN]. Words of more than kMaxCharactersPerWord (tokenize/wordpiece.h),
+// are filled up with [unusedN]. Warns if more than one character in a thousand of the text is not
+// in the alphabet. Words of more than kMaxCharactersPerWord (tokenize/wordpiece.h),
 // which the tokenizer never cuts, are left out. UsageError when vocab_size has no room for the
 // special tokens and the alphabet or is beyond its limit, or another option is below 1.
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,

@@ -180,6 +180,36 @@ TEST_F(BertExamplesTest, WarnsOfMoreMasksThanTokens) {
                                          " is more than seq_length ", run.pairs.seq_length)));
 }
 
+TEST_F(BertExamplesTest, WarnsOfLinesThatAreLongerThanAnExample) {
+  std::string line, text;
+  for (int i = 0; i < 300; ++i) line += "the ";
+  for (int i = 0; i < 6; ++i) text += line + "\n" + (i % 2 == 1 ? "\n" : "");
+  for (const ExampleOrder order : {ExampleOrder::original, ExampleOrder::shuffled}) {
+    BertExamplesJob paragraphs = job(text);
+    paragraphs.order = order;
+    paragraphs.overwrite = true;
+    const CapturedLog log;
+    build_bert_examples(paragraphs);
+    EXPECT_THAT(log.text(), HasSubstr("of the text's 1800 tokens are in no example: lines longer "
+                                      "than one are cut off\n  hint: put a sentence on a line, or "
+                                      "cut paragraphs with --sentences prose"));
+  }
+  BertExamplesJob runs = job(text);
+  runs.pairs.next_sentence = false;
+  runs.overwrite = true;
+  const CapturedLog log;
+  build_bert_examples(runs);
+  EXPECT_THAT(log.text(), testing::Not(HasSubstr("in no example")));
+}
+
+// Python's "\0".strip() is not empty.
+TEST_F(BertExamplesTest, ALineOfZerosEndsNoDocumentInTheOriginalsOrder) {
+  const std::string lines("The first line.\nAnother one.\n\0\nA third.\nA fourth.\n", 50);
+  BertExamplesJob zeros = job(lines);
+  zeros.order = ExampleOrder::original;
+  EXPECT_EQ(build_bert_examples(zeros).text.documents, 1u);
+}
+
 TEST_F(BertExamplesTest, DoesNotReplaceFilesUnasked) {
   BertExamplesJob twice = job("The first line.\nThe second line.\n");
   build_bert_examples(twice);

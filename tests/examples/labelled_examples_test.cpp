@@ -127,6 +127,12 @@ TEST_F(LabelledExamples, LabelsAreCountedAndWhatAreNoneIsSaid) {
               HasSubstr("holds 30 different labels in 30 rows"));
   EXPECT_THAT(error_of<UsageError>([&] { counted(file("e.tsv", "text\tlabel\n")); }),
               HasSubstr("holds no label"));
+  std::string pairs = "text\tlabel\n";  // two examples a class
+  for (int i = 0; i < 60; ++i) pairs += str("a\tlabel ", i / 2, "\n");
+  EXPECT_EQ(counted(file("few.tsv", pairs)).size(), 30u);
+  EXPECT_THAT(error_of<UsageError>([&] { counted(file("n.tsv", many)); }),
+              HasSubstr("hint: name the column of the classes with data.label, or if it is the "
+                        "right one, list all classes in data.labels"));
   const LabelReader reader({.problem = Problem::single_label, .names = {"no", "yes"}});
   EXPECT_THAT(error_of<UsageError>([&] { reader.classes("yess", "v.tsv:3"); }),
               HasSubstr("v.tsv:3: label 'yess' is none of the 2 classes"));
@@ -176,6 +182,50 @@ TEST_F(LabelledExamples, ARowWithoutALabelIsLeftOutWhereThereMustBeOne) {
   rows.rows.limits.strict = true;
   EXPECT_THAT(error_of<UsageError>([&] { write_labelled_examples(rows); }),
               HasSubstr("e.tsv:3: the label in 'label' is empty"));
+  rows.rows.input = file("n.tsv", "text\tlabel\na\tno\nb\tnan\nc\tNaN\na\tyes\n");
+  EXPECT_THAT(error_of<UsageError>([&] { write_labelled_examples(rows); }),
+              HasSubstr("n.tsv:3: the label in 'label' is NaN"));
+  rows.rows.limits.strict = false;
+  EXPECT_EQ(write_labelled_examples(rows).examples, 2u);
+}
+
+TEST_F(LabelledExamples, NumbersHaveAnySignAndPoint) {
+  for (const auto& [text, number] : std::map<std::string, double>{
+           {"+1.5", 1.5}, {"-1", -1}, {" .5 ", 0.5}, {"3.", 3}, {"1e-3", 1e-3}})
+    EXPECT_EQ(label_number(text), number) << text;
+  for (const char* text : {"", "+", "+-1", "++1", "nan", "inf", "1,5", "0x10", "1 2"})
+    EXPECT_EQ(label_number(text), std::nullopt) << text;
+}
+
+TEST_F(LabelledExamples, NamesOfSeveralLabelsMayHoldCommas) {
+  const auto names = [](const std::string& label, const std::vector<std::string>& known = {}) {
+    return label_names(Problem::multi_label, label, known);
+  };
+  EXPECT_THAT(names(" a, b ,,c"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(names(R"(["lions, tigers", "bears", 3])"),
+              ElementsAre("lions, tigers", "bears", "3"));
+  EXPECT_THAT(names("[]"), ElementsAre());
+  EXPECT_THAT(names("[a], b"), ElementsAre("[a]", "b"));
+  EXPECT_THAT(names("lions, tigers,bears,x,y", {"lions, tigers", "bears", "x,y", "y"}),
+              ElementsAre("lions, tigers", "bears", "x,y"));
+  EXPECT_THAT(names("y, x", {"x,y", "x", "y"}), ElementsAre("y", "x"));
+  for (const std::vector<std::string>& list : std::vector<std::vector<std::string>>{
+           {}, {"a", "b"}, {"x,y", "a"}, {" a"}, {"[1]"}, {"[a"}, {""}})
+    EXPECT_EQ(class_names_in(class_names_text(list)), list) << class_names_text(list);
+  EXPECT_EQ(class_names_text({"a", "b"}), "a,b");
+  EXPECT_EQ(class_names_text({"x,y", "a"}), R"(["x,y","a"])");
+}
+
+TEST_F(LabelledExamples, SeveralLabelsMayBeListsOfJson) {
+  auto rows = job(file("l.jsonl",
+                       "{\"text\": \"a\", \"label\": [\"x, y\", \"no\"]}\n"
+                       "{\"text\": \"b\", \"label\": []}\n{\"text\": \"c\", \"label\": \"no\"}\n"));
+  rows.rows.lists = true;
+  rows.labels = {.problem = Problem::multi_label, .names = {"no", "x, y"}};
+  EXPECT_EQ(count_labels(rows.rows, Problem::multi_label, "data.train"),
+            (std::map<std::string, std::uint64_t>{{"no", 2}, {"x, y", 1}}));
+  EXPECT_EQ(write_labelled_examples(rows).examples, 3u);
+  EXPECT_THAT(values(feature("label_ids", 2), 3), ElementsAre(1, 1, 0, 0, 1, 0));
 }
 
 }  // namespace

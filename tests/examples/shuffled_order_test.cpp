@@ -173,6 +173,25 @@ TEST_F(ShuffledOrder, NeverReplacesWhatItReads) {
   EXPECT_THAT(refusal(wrong), HasSubstr("is also an input"));
 }
 
+// One document of 4000 tokens: a tenth of the examples, and not of the documents, is shorter.
+TEST_F(ShuffledOrder, WithoutNextSentencesEachRunHasALengthOfItsOwn) {
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += i % 10 == 9 ? "the\n" : "the ";
+  write_file(dir_.file("in.txt"), text);
+  BertExamplesJob runs = job("in.txt", "out");
+  runs.pairs = {.seq_length = 42, .dupe_factor = 10, .short_seq_prob = 0.1, .next_sentence = false};
+  build_bert_examples(runs);
+  std::map<std::size_t, int> lengths;
+  const std::string file = read_file(runs.output);
+  RecordReader records(file);
+  while (const auto record = records.next()) ++lengths[unmasked(Example(*record, "out")).size()];
+  int all = 0;
+  for (const auto& [length, count] : lengths) all += count;
+  EXPECT_GT(lengths[42], all * 0.85);
+  EXPECT_LT(lengths[42], all * 0.95);
+  EXPECT_GT(lengths.size(), 20u);
+}
+
 TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   write("in.txt", 0, 3);
   BertExamplesJob wrong = job("in.txt", "out");

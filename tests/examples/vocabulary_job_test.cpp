@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "store/file.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
+#include "tokenize/tokenizer.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {
@@ -84,6 +87,23 @@ TEST_F(VocabularyJobTest, WritesATokenizerJsonWhereTheNameSaysSo) {
   train_vocabulary(json);
   EXPECT_EQ(Vocabulary::load(json.out).tokens(), Vocabulary::load(lines.out).tokens());
   EXPECT_FALSE(std::filesystem::exists(dir_.file("tokenizer.tokenizer_config.json")));
+}
+
+// The SentencePiece library drops texts of more bytes than it is told to take, and those with its
+// sign for unknown pieces.
+TEST_F(VocabularyJobTest, SentencePieceReadsLongLinesInParts) {
+  std::string line;
+  while (line.size() < (1 << 20) + 1000) line += "cat dog ";
+  VocabularyJob one = job(line + "\xE2\x96\x85 zebra\n");
+  one.type = VocabularyType::unigram;
+  one.out = dir_.file("x.model");
+  EXPECT_EQ(train_vocabulary(one).text.lines, 1);
+  const auto tokenizer = load_tokenizer(one.out, {});
+  for (const char* word : {"cat", "dog", "zebra"}) {
+    std::vector<std::int32_t> ids;
+    tokenizer->encode(word, ids);
+    EXPECT_EQ(std::ranges::count(ids, tokenizer->unknown()), 0) << word;
+  }
 }
 
 TEST_F(VocabularyJobTest, AReservedTokenThatTheTextGivesIsOneToken) {

@@ -106,6 +106,37 @@ TEST(Metrics, ExamplesMayHaveAnyNumberOfClasses) {
               testing::HasSubstr("not a list of different labels"));
 }
 
+// scikit-learn's figures and report of such indicators.
+TEST(Metrics, AClassAndAReportOfExamplesWithAnyNumberOfClasses) {
+  const std::string said = R"([["a"], ["b"], ["b"], ["a", "b"], []])",
+                    is = R"([["a", "x,y"], [], ["b"], ["a"], ["x,y"]])";
+  EXPECT_DOUBLE_EQ(score_of("f1:a", said, is), 1);
+  EXPECT_DOUBLE_EQ(score_of("precision:b", said, is), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(score_of("f1:b", said, is), 0.5);
+  EXPECT_DOUBLE_EQ(score_of("recall:x,y", said, is), 0);
+  EXPECT_THAT(error_of<UsageError>([&] { score_of("f1:x", said, is); }),
+              testing::HasSubstr("no example has the label 'x'"));
+  const NamedCounts c = counts_of(Json::parse(said), Json::parse(is));
+  EXPECT_TRUE(c.are_lists);
+  EXPECT_EQ(classification_report(c.counts, c.names, 2, ReportOf::lists),
+            "              precision    recall  f1-score   support\n\n"
+            "           a       1.00      1.00      1.00         2\n"
+            "           b       0.33      1.00      0.50         1\n"
+            "         x,y       0.00      0.00      0.00         2\n\n"
+            "   micro avg       0.60      0.60      0.60         5\n"
+            "   macro avg       0.44      0.67      0.50         5\n"
+            "weighted avg       0.47      0.60      0.50         5\n"
+            " samples avg       0.50      0.50      0.47         5\n");
+}
+
+TEST(Metrics, AListOfThemIsNotCutWithinALabel) {
+  using testing::ElementsAre;
+  EXPECT_THAT(metric_list("accuracy, f1-macro"), ElementsAre("accuracy", "f1-macro"));
+  EXPECT_THAT(metric_list("f1:naïve, x,accuracy,recall:a,b"),
+              ElementsAre("f1:naïve, x", "accuracy", "recall:a,b"));
+  EXPECT_THAT(metric_list("acuracy,f1"), ElementsAre("acuracy", "f1"));
+}
+
 // As answers are: memory grows with the classes, not with their square.
 TEST(Metrics, NearlyEveryExampleMayHaveAClassOfItsOwn) {
   JsonValues predicted, wanted;

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using Documents = DocumentFiles;
 
 TEST_F(Documents, OfTextEndWithEmptyLinesAndFiles) {
-  write("a.txt", "  One.\t\r\nTwo\r three.\n\n \nFour.\n");
+  write("a.txt", "  One.\t\r\nTwo three.\n\n \nFour.\n");
   write("b.txt", "\n\nFive.");
   EXPECT_THAT(
       read(from(dir_.file("*.txt"))),

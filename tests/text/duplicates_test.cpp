@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/stream_random.h"
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -61,6 +62,24 @@ TEST(NearDuplicates, OfFewWordsAreThoseOfTheSameWords) {
   EXPECT_FALSE(duplicates.seen("a b d"));
   EXPECT_FALSE(duplicates.seen(""));
   EXPECT_TRUE(duplicates.seen(" "));
+}
+
+// Two texts of 400 characters without spaces that differ in one, and a third one of other text.
+TEST(NearDuplicates, AreFoundInLanguagesWithoutSpaces) {
+  for (const char32_t first : {U'\u4e00', U'\u3042', U'\u0e01'}) {
+    StreamRandom random(9, 0, 0);
+    const auto text = [&](int characters) {
+      std::string out;
+      for (int i = 0; i < characters; ++i)
+        append_utf8(first + random.below(first == U'\u4e00' ? 3000 : 40), out);
+      return out;
+    };
+    const std::string before = text(200), after = text(200), other = text(400);
+    NearDuplicates duplicates;
+    EXPECT_FALSE(duplicates.seen(before + after));
+    EXPECT_TRUE(duplicates.seen(before + text(1) + after.substr(3)));
+    EXPECT_FALSE(duplicates.seen(other));
+  }
 }
 
 // With room for four texts: the older two go when a fifth comes.

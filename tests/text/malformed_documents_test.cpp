@@ -114,11 +114,18 @@ TEST_F(MalformedDocuments, RefuseFilesInAnotherEncoding) {
             2001u);
 }
 
+TEST_F(MalformedDocuments, LoneCarriageReturnsEndLinesOfText) {
+  EXPECT_THAT(read(from(write("a.txt", "One.\rTwo.\r\rThree.\r"))),
+              ElementsAre(ElementsAre("One.", "Two."), ElementsAre("Three.")));
+  EXPECT_THAT(read(from(write("a.txt", "One.\r\r\nTwo.\r\r\n"))),
+              ElementsAre(ElementsAre("One.", "Two.")));
+}
+
 TEST_F(MalformedDocuments, OfRowsKeepCarriageReturnsWithin) {
   EXPECT_THAT(read(from(write("a.jsonl", "{\"text\": \"One\\rtwo\\r\\nthree\"}\r\n"))),
               ElementsAre(ElementsAre("One\rtwo", "three")));
   EXPECT_THAT(read(from(write("a.txt", "One\rtwo\r\nthree"))),
-              ElementsAre(ElementsAre("Onetwo", "three")));
+              ElementsAre(ElementsAre("One", "two", "three")));
 }
 
 TEST_F(MalformedDocuments, AreTheSameForAnyNumberOfThreads) {

@@ -7,9 +7,12 @@
 #include <gtest/gtest.h>
 #include <parquet/arrow/writer.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "store/arrow_file.h"
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 
@@ -151,6 +154,35 @@ TEST_F(Rows, MayHoldNumbersAndBooleansWhereNoTextIsAskedFor) {
   EXPECT_EQ(of(texts({"x", "y", "z"}))[2][1], "z");
 }
 
+// Real numbers have the texts that JSON and Python give them, so that labels of one table fit those
+// of another in any format.
+TEST_F(Rows, OfRealNumbersAreTheSameInEveryFormat) {
+  const auto wanted = ElementsAre(Row{"a", "1.0"}, Row{"b", "0.1"}, Row{"c", "100000.0"});
+  EXPECT_THAT(read(write("a.csv", "text,label\na,1.0\nb,0.1\nc,100000.0\n")), wanted);
+  EXPECT_THAT(read(write("a.jsonl",
+                         "{\"text\": \"a\", \"label\": 1.0}\n{\"text\": \"b\", \"label\": 0.1}\n"
+                         "{\"text\": \"c\", \"label\": 100000.0}\n")),
+              wanted);
+  const auto names = texts({"a", "b", "c", "d"});
+  const auto parquet = [&](const std::shared_ptr<arrow::Array>& labels) {
+    return read(write_parquet("a.parquet", table_of({{"text", names}, {"label", labels}})));
+  };
+  EXPECT_THAT(parquet(column<arrow::DoubleBuilder, double>({1, 0.1, 1e5, NAN})), wanted);
+  EXPECT_THAT(parquet(column<arrow::FloatBuilder, float>({1, 0.1F, 1e5F, NAN})), wanted);
+}
+
+TEST_F(Rows, OfJsonlMayHoldListsOfLabels) {
+  const std::vector<Field> lists{{.name = "label", .is_text = false, .is_list = true}};
+  EXPECT_THAT(read(write("a.jsonl",
+                         "{\"label\": [\"x, y\", \"z\"]}\n{\"label\": []}\n{\"label\": [1, 2.0]}\n"
+                         "{\"label\": \"x,y\"}\n{\"label\": 3}\n"),
+                   lists),
+              ElementsAre(Row{"[\"x, y\",\"z\"]"}, Row{"[]"}, Row{"[\"1\",\"2.0\"]"}, Row{"x,y"},
+                          Row{"3"}));
+  EXPECT_THAT(refusal(write("b.jsonl", "{\"label\": [\"a\", null]}\n"), lists),
+              HasSubstr("b.jsonl:1: field 'label' holds null in its list"));
+}
+
 TEST_F(Rows, OfParquetMayLieWithinOthers) {
   const auto inner = texts({"One.", "Two."});
   const auto outer =
@@ -177,6 +209,61 @@ TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
               HasSubstr("e.csv: is empty, without even its columns' names"));
   EXPECT_THAT(refusal(write("f.csv", "text,label\nx\n")),
               HasSubstr("f.csv:2: 1 columns, the first line has 2"));
+}
+
+// The lines behind a stray quote are read again as rows, whether it is left open to the file's end
+// or meets another one.
+TEST_F(Rows, OfCsvBehindAStrayQuoteAreKept) {
+  faults_ = TextFaults();
+  EXPECT_THAT(read(write("a.csv", "text,label\na,1\n\"open,2\nb,3\n\nc,4\n")),
+              ElementsAre(Row{"a", "1"}, Row{"b", "3"}, Row{"c", "4"}));
+  EXPECT_EQ(faults_.bad_rows(), 1u);
+  EXPECT_THAT(read(write("b.csv", "text,label\n\"open,1\nb,2\n\"q, r\",3\n\"s\nt\",4\n")),
+              ElementsAre(Row{"b", "2"}, Row{"q, r", "3"}, Row{"s\nt", "4"}));
+  EXPECT_EQ(faults_.bad_rows(), 2u);
+  // Two open quotes, the second one among the lines that are read again.
+  EXPECT_THAT(read(write("c.csv", "text,label\n\"x\"\"y,1\n\"z\"\"w,2\nb,3\n")),
+              ElementsAre(Row{"b", "3"}));
+  EXPECT_EQ(faults_.bad_rows(), 4u);
+}
+
+TEST_F(Rows, OfCsvOfSeveralLinesCountAsManyBadRows) {
+  faults_ = TextFaults();
+  EXPECT_THAT(read(write("a.csv", "text,label\n\"a\nb,c\nd\",1,2\nx,3\n")),
+              ElementsAre(Row{"x", "3"}));
+  EXPECT_EQ(faults_.bad_rows(), 3u);
+}
+
+TEST_F(Rows, OfTsvMayBeQuotedIfTheFormatSaysSo) {
+  const std::string tsv =
+      write("a.tsv", "text\tlabel\n\"a \"\"b\"\"\tc\nd\"\t1\n\"5 inches\t2\nx \"y\"\t3\n");
+  faults_ = TextFaults();
+  EXPECT_THAT(read(tsv, kTextAndLabel, FileFormat::quoted_tsv),
+              ElementsAre(Row{"a \"b\"\tc\nd", "1"}, Row{"x \"y\"", "3"}));
+  EXPECT_EQ(faults_.bad_rows(), 1u);
+  EXPECT_EQ(parse_file_format("tsv-quoted"), FileFormat::quoted_tsv);
+  EXPECT_THAT(error_of<UsageError>([&] { read(tsv, {{.name = "c"}}, FileFormat::quoted_tsv); }),
+              HasSubstr("a.tsv:1: no column 'c'"));
+}
+
+TEST_F(Rows, OfTsvThatAProgramQuotedAreTold) {
+  const CapturedLog log;
+  faults_ = TextFaults();
+  EXPECT_THAT(
+      read(write("a.tsv",
+                 "text\tlabel\n\"Yes\", she said\t1\n\"a \"\"b\"\"\"\t2\n"
+                 "\"two\nlines\"\t3\n")),
+      ElementsAre(Row{"\"Yes\", she said", "1"}, Row{"\"a \"\"b\"\"\"", "2"}, Row{"lines\"", "3"}));
+  faults_.finish();
+  EXPECT_THAT(log.text(), HasSubstr("2 cells of TSV files are written in quotes, which the format "
+                                    "tsv reads as part of the text, the first in "));
+  EXPECT_THAT(log.text(), HasSubstr("a.tsv:3\n  hint: if a program quoted them"));
+  EXPECT_THAT(refusal(write("b.tsv", "text\tlabel\n\"two\nlines\"\t3\n")),
+              HasSubstr("b.tsv:2: 1 columns, the first line has 2\n  hint: the format tsv takes "
+                        "quotes as letters; read a TSV with quoted fields with format tsv-quoted"));
+  EXPECT_THAT(refusal(write("c.tsv", "\"text\"\t\"label\"\nx\t1\n")),
+              HasSubstr("c.tsv:1: no column 'text'\n  hint: the columns' names are in quotes: read "
+                        "it with format tsv-quoted"));
 }
 
 TEST_F(Rows, OfCsvHaveABound) {
@@ -315,6 +402,15 @@ TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
   EXPECT_THAT(read(conll, words), ElementsAre(Row{"EU rejects", "B-ORG O"}, Row{"no #", "O B-X"}));
   EXPECT_THAT(read(conll, {{.name = "text"}, {.name = "2"}}),
               ElementsAre(Row{"EU rejects", "NNP VBZ"}, Row{"no #", "DT NN"}));
+  // "#" is a word if its line has the columns of the others.
+  const std::string hashes =
+      write("hash.conll",
+            "# O\nEricsson B-ORG\n\n# id 7 domain=en\n# newpar\n# O\n# B-X\na O\n\n# B-X\n");
+  EXPECT_THAT(read(hashes, words),
+              ElementsAre(Row{"# Ericsson", "O B-ORG"}, Row{"# # a", "O B-X O"}, Row{"#", "B-X"}));
+  EXPECT_THAT(read(write("u.conll", "# id = 3\n1\ta\tX\n\n# x y\n1\tb\tY\n"),
+                   {{.name = "2"}, {.name = "3"}}),
+              ElementsAre(Row{"a", "X"}, Row{"b", "Y"}));
   const std::string bad = write("bad.bio", "a O\nb\nc O\n\nd O\n");
   faults_ = TextFaults();
   EXPECT_THAT(read(bad, words), ElementsAre(Row{"d", "O"}));

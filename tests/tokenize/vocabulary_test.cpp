@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 #include "text/lines.h"
@@ -172,6 +173,33 @@ TEST(WordPieceTrainer, KeepsTheMostFrequentCharacters) {
                       {.vocab_size = 9, .min_frequency = 9, .alphabet_limit = 2, .reserved = {}});
   EXPECT_THAT(
       v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "##b", "a", "[unused0]"));
+}
+
+// 60 characters, each a word, and 30 places for them.
+TEST(WordPieceTrainer, KeepsMoreCharactersIfPlacesWouldStayFree) {
+  Counts counts;
+  for (int i = 0; i < 60; ++i) {
+    std::string character;
+    append_utf8(0x4E00 + static_cast<char32_t>(i), character);
+    counts[character] = 100 - i;
+  }
+  const CapturedLog log;
+  const auto train = [&](std::int64_t size) {
+    return train_wordpiece(
+        counts, {.vocab_size = size, .min_frequency = 2, .alphabet_limit = 10, .reserved = {}});
+  };
+  const Words some = train(35);
+  EXPECT_EQ(std::ranges::count_if(some, [](const std::string& p) { return p.starts_with("["); }),
+            5);
+  EXPECT_THAT(log.text(),
+              HasSubstr("30 characters are kept, more than the alphabet's limit of 10"));
+  EXPECT_THAT(log.text(),
+              HasSubstr("the alphabet has 30 of the text's 60 different characters; words with the "
+                        "others, 39.4 % of all characters, will be [UNK]\n  hint: raise the "
+                        "alphabet's limit (--alphabet, or vocab.alphabet in a recipe)"));
+  const Words all = train(70);
+  EXPECT_EQ(std::ranges::count_if(all, [](const std::string& p) { return p.starts_with("["); }),
+            10);
 }
 
 TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
