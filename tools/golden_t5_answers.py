@@ -1,24 +1,20 @@
 #!/usr/bin/env python3
-"""Golden answers of T5 from transformers' TFT5ForConditionalGeneration.generate (TensorFlow, CPU, float32).
+"""Golden answers of T5 from transformers' T5ForConditionalGeneration.generate (PyTorch, CPU, float32).
 
 With the parameters of tests/golden/t5_tiny.safetensors (tools/golden_t5.py) but for the table that scores words. Writes
 tests/golden/t5_answers.safetensors: 200 inputs, and for each kind of model that table and for each search the ids
 (without the token that begins every answer) and, of beams, the scores; and tests/golden/t5_answers.json: the searches' settings.
 
-Needs tensorflow-cpu, tf-keras, transformers 4.57 and safetensors:  python tools/golden_t5_answers.py
+Needs torch, transformers 4.57 and safetensors:  python tools/golden_t5_answers.py
 """
 import json
-import os
 import re
 from pathlib import Path
 
-os.environ["TF_USE_LEGACY_KERAS"] = "1"
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 import numpy as np
-import tensorflow as tf
+import torch
 from safetensors.numpy import load_file, save_file
-from transformers import T5Config, TFT5ForConditionalGeneration
+from transformers import T5Config, T5ForConditionalGeneration
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
 ROWS, INPUTS, TOKENS = 200, 16, 10
@@ -46,48 +42,38 @@ def more_ends(kind, golden):
     return value
 
 
+def torch_name(name):
+    """encoder/block_000/layer_000/SelfAttention/q -> encoder.block.0.layer.0.SelfAttention.q.weight"""
+    name = {"shared/embedding": "shared", "decoder/logits/kernel": "lm_head"}.get(name, name)
+    name = re.sub(r"(block|layer)_0*(\d+)/", r"\1/\2/", name)
+    return re.sub(r"/(kernel|scale)$", "", name).replace("/", ".") + ".weight"
+
+
 def model_of(kind, config, golden):
-    model = TFT5ForConditionalGeneration(T5Config(**config, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0))
-    model(input_ids=tf.ones([1, 2], tf.int32), decoder_input_ids=tf.ones([1, 2], tf.int32))
-    for variable in model.trainable_variables:
-        name = variable.name.split("/", 1)[1].removesuffix(":0")
-        swapped = False
-        if name.startswith("shared"):
-            name = "shared/embedding"
-        elif name.startswith("lm_head"):
-            name = "decoder/logits/kernel"
-        elif "relative_attention_bias" in name:
-            name = name.split("/")[0] + "/block_000/layer_000/SelfAttention/relative_attention_bias"
-            swapped = True
-        else:
-            name = re.sub(r"block_\._(\d+)", r"block_\1", name)
-            name = re.sub(r"layer_\._(\d)", r"layer_00\1", name)
-            name = re.sub(r"Attention/([qkvo])/kernel", r"Attention/\1", name)
-            name = re.sub(r"norm/weight$", "norm/scale", name)
-        value = golden[f"{kind}/param/{name}"]
-        if name == TABLES[kind][0]:
-            value = more_ends(kind, golden)
-        variable.assign(value.T if swapped else value)
-    return model
+    model = T5ForConditionalGeneration(T5Config(**config, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0))
+    prefix = f"{kind}/param/"
+    own = dict(model.named_parameters())
+    for full in golden:
+        if not full.startswith(prefix):
+            continue
+        name = full.removeprefix(prefix)
+        value = more_ends(kind, golden) if name == TABLES[kind][0] else golden[full]
+        as_it_is = name == "shared/embedding" or value.ndim == 1
+        own.pop(torch_name(name)).data = torch.from_numpy(np.ascontiguousarray(value if as_it_is else value.T))
+    assert not own, sorted(own)
+    return model.eval()
 
 
 def generate(model, inputs, search):
-    """Ids [rows, answers, TOKENS] and scores [rows, answers] of each input by itself where beams may be bettered by longer
-    ones: transformers goes on adding ends to rows that were done for as long as another row of the batch is open."""
-    if search.get("beams", 1) == 1 or search.get("early_stop", "no") != "no":
-        return generate_batch(model, inputs, search)
-    parts = [generate_batch(model, inputs[row:row + 1], search) for row in range(len(inputs))]
-    return tuple(np.concatenate(part) for part in zip(*parts))
-
-
-def generate_batch(model, inputs, search):
+    """Ids [rows, answers, TOKENS] and scores [rows, answers]."""
     beams, answers = search.get("beams", 1), search.get("answers", 1)
-    out = model.generate(
-        input_ids=tf.constant(inputs), attention_mask=tf.constant((inputs != 0).astype(np.int32)),
-        max_length=TOKENS + 1, min_length=search.get("least_tokens", 0) + 1 if "least_tokens" in search else 0,
-        num_beams=beams, num_return_sequences=answers, length_penalty=search.get("length_penalty", 1.0),
-        early_stopping=EARLY[search.get("early_stop", "no")], do_sample=False, return_dict_in_generate=True,
-        output_scores=True)
+    with torch.no_grad():
+        out = model.generate(
+            input_ids=torch.from_numpy(inputs).long(), attention_mask=torch.from_numpy((inputs != 0).astype(np.int64)),
+            max_length=TOKENS + 1, min_length=search.get("least_tokens", 0) + 1 if "least_tokens" in search else 0,
+            num_beams=beams, num_return_sequences=answers, length_penalty=search.get("length_penalty", 1.0),
+            early_stopping=EARLY[search.get("early_stop", "no")], do_sample=False, return_dict_in_generate=True,
+            output_scores=True, use_cache=False)  # its cache has as many layers as the encoder
     ids = out.sequences.numpy()[:, 1:]
     whole = np.zeros([len(inputs) * answers, TOKENS], np.int32)
     whole[:, :ids.shape[1]] = ids

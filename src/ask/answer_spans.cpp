@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/parallel.h"
+#include "tokenize/answer_windows.h"
 
 namespace smelt {
 namespace {
@@ -64,14 +65,13 @@ FoundAnswer best_answer(const TextQuestion& q, const AnswerWindows& all,
   if (best.empty()) return out;  // a text without a piece
   const SpanScore& first = best.front();
   out.no_answer = none - first.logit;
-  if (may_have_none && out.no_answer > 0) {
-    out.probability = probability_of(none, best, &none);
-    return out;
-  }
-  out.probability = probability_of(first.logit, best, may_have_none ? &none : nullptr);
   out.begin = all.pieces[first.first].begin;
   out.end = all.pieces[first.last].end;
-  out.text = q.context.substr(out.begin, out.end - out.begin);
+  out.best = q.context.substr(out.begin, out.end - out.begin);
+  const bool says_none = may_have_none && out.no_answer > job.no_answer_threshold;
+  if (!says_none) out.text = out.best;
+  out.probability =
+      probability_of(says_none ? none : first.logit, best, may_have_none ? &none : nullptr);
   return out;
 }
 
@@ -86,7 +86,9 @@ std::vector<FoundAnswer> find_answers(Classifier& classifier,
                                       std::span<const TextQuestion> questions) {
   const ClassifyJob& job = classifier.job();
   CHECK(job.labels.problem == Problem::answer_spans);
-  const AnswerWindowEncoder encoder(classifier.tokenizer(), job.most_tokens, job.answers.windows);
+  const AnswerWindowEncoder encoder(
+      classifier.tokenizer(), job.most_tokens,
+      {.question_tokens = job.answers.question_tokens, .stride = job.answers.doc_stride});
   std::vector<AnswerWindows> windows(questions.size());
   run_each(questions.size(), available_threads(), [&](std::size_t i) {
     windows[i] = encoder.encode(questions[i].question, questions[i].context);
@@ -113,7 +115,8 @@ OrderedJson answer_json(const TextQuestion& q, const FoundAnswer& found, bool ma
   if (q.answers) out["label"] = *q.answers;
   out["prediction"] = found.text;
   out["probability"] = to_f32_digits(found.probability);
-  if (!found.text.empty()) {
+  if (may_have_none) out["best"] = found.best;
+  if (!found.best.empty()) {
     out["begin"] = characters(std::string_view(q.context).substr(0, found.begin));
     out["end"] = characters(std::string_view(q.context).substr(0, found.end));
   }

@@ -22,9 +22,10 @@ struct TextQuestion {
 
 struct FoundAnswer {
   std::string text;                // empty: none
+  std::string best;                // the best answer, also if none is said; empty: no text
   std::size_t begin = 0, end = 0;  // its bytes in the context
-  double probability = 0;          // among the 20 best, and none where there may be none
-  double no_answer = 0;  // logit of none, less that of the best answer: above 0 there is none
+  double probability = 0;          // of `text`, among the 20 best, and none where there may be none
+  double no_answer = 0;            // logit of none, less that of the best answer
 };
 
 // In the order of the questions. The classifier is one of answers; where its labels say no_answer a
@@ -33,8 +34,9 @@ std::vector<FoundAnswer> find_answers(Classifier& classifier,
                                       std::span<const TextQuestion> questions);
 
 // {"id", "question", "context", "label": [right answers], "prediction", "probability", "begin",
-// "end" (characters; of an answer)}, and "no_answer" where there may be none; without an id or a
-// label where there is none.
+// "end" (characters, of the best answer)}; if there may be none also "best", the best answer, which
+// is the prediction unless that is none, and "no_answer". Without an id or a label where there is
+// none.
 OrderedJson answer_json(const TextQuestion& question, const FoundAnswer& found, bool may_have_none);
 
 }  // namespace smelt

@@ -18,6 +18,7 @@
 #include "tasks/task.h"
 #include "tokenize/answer_windows.h"
 #include "tokenize/casing.h"
+#include "tokenize/text_pair.h"
 
 namespace smelt {
 
@@ -25,19 +26,15 @@ namespace smelt {
 struct ClassifyOptions {
   std::int64_t batch_size = 32;  // texts at a time
   std::int64_t devices = 1;
-};
-
-// Of a model of answers.
-struct AnswerRules {
-  WindowRules windows = {};
-  std::int64_t answer_tokens = 30;  // that an answer may have
+  // Of answers: a question has none if the logit of none exceeds that of the best answer by more.
+  double no_answer_threshold = 0;
 };
 
 struct ClassifyJob : ClassifyOptions {
   // What the model gives for texts of S tokens: f32 [B, outputs] (tasks/classify_task.h).
   std::function<Prediction(std::int64_t S)> probabilities;
   Labels labels;
-  AnswerRules answers = {};
+  AnswerLimits answers = {};
   std::int64_t most_tokens = 128;  // of a text; what is longer is cut
 
   Json model = {};  // the settings that the checkpoint's model must have; null: any

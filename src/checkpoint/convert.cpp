@@ -216,6 +216,8 @@ void to_classifier_folder(const ConvertJob& job, const StoredModel& model, const
       .encoder = parse_encoder(stored_encoder_name(model), known_config(model), model.where),
       .labels = head.labels,
       .dropout = head.dropout,
+      .seq_length = head.seq_length,
+      .answers = head.answers,
       .folder = {}};
   out.folder.vocab_txt = model.vocab_txt;
   out.folder.tokenizer = tokenizer_of(model);

@@ -4,6 +4,7 @@
 #include "checkpoint/bert_names.h"
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
+#include "format/config.h"
 
 namespace smelt {
 namespace {
@@ -18,10 +19,24 @@ std::vector<std::string> output_names(const Labels& labels) {
   return labels.problem == Problem::regression ? std::vector<std::string>{"LABEL_0"} : labels.names;
 }
 
-constexpr const char* kNoAnswer = "no_answer";
+constexpr const char *kNoAnswer = "no_answer", *kSeqLength = "seq_length", *kAnswers = "answers";
+
+// What transformers does not know, and smelt asks the model by.
+void put_limits(Problem problem, std::int64_t seq_length, const AnswerLimits& answers, Json& out) {
+  if (seq_length > 0) out[kSeqLength] = seq_length;
+  if (problem == Problem::answer_spans) out[kAnswers] = config_json(answers);
+}
+
+std::int64_t positive(const Json& value, const std::string& where, const std::string& name) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
+    throw UsageError(str(where, ": ", name, " is ", value.dump(), ", must be a positive integer"),
+                     "correct it, or leave it out");
+  return value.get<std::int64_t>();
+}
 
 void put_head(const HuggingFaceClassifier& model, Json& config) {
   config["architectures"] = {classifier_class(model.encoder, model.labels.problem)};
+  put_limits(model.labels.problem, model.seq_length, model.answers, config);
   if (model.labels.problem == Problem::answer_spans) {
     config[kNoAnswer] = model.labels.no_answer;
     return;
@@ -118,7 +133,18 @@ Json head_settings(const ClassifierHead& head) {
            {"labels", head.labels.names},
            {"dropout", head.dropout}};
   if (head.labels.no_answer) out[kNoAnswer] = true;
+  put_limits(head.labels.problem, head.seq_length, head.answers, out);
   return out;
+}
+
+void take_limits(const Json& settings, const std::string& where, ClassifierHead& head) {
+  if (const auto found = settings.find(kSeqLength); found != settings.end())
+    head.seq_length = positive(*found, where, kSeqLength);
+  const auto found = settings.find(kAnswers);
+  if (head.labels.problem != Problem::answer_spans || found == settings.end()) return;
+  head.answers = parse_config<AnswerLimits>(*found, str(where, ": ", kAnswers));
+  for (const auto& [name, value] : config_json(head.answers).items())
+    (void)positive(value, where, str(kAnswers, ".", name));
 }
 
 std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where) {
@@ -126,10 +152,12 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   const auto is = [&](const char* name) { return classes == Json::array({name}); };
   if (is(kBertAnswerer) || is(kElectraAnswerer)) {
     const Json no_answer = config.value(kNoAnswer, Json());
-    return ClassifierHead{.labels = {.problem = Problem::answer_spans,
-                                     .names = {},
-                                     .no_answer = no_answer.is_boolean() && no_answer.get<bool>()},
-                          .dropout = 0};
+    ClassifierHead out{.labels = {.problem = Problem::answer_spans,
+                                  .names = {},
+                                  .no_answer = no_answer.is_boolean() && no_answer.get<bool>()},
+                       .dropout = 0};
+    take_limits(config, where, out);
+    return out;
   }
   const bool of_tokens = is(kBertTagger) || is(kElectraTagger);
   if (!of_tokens && !is(kBertClassifier) && !is(kElectraClassifier)) return std::nullopt;
@@ -144,6 +172,7 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   const Json dropout = config.value("classifier_dropout", Json());
   out.dropout = dropout.is_number() ? dropout.get<double>()
                                     : config.value("hidden_dropout_prob", out.dropout);
+  take_limits(config, where, out);
   return out;
 }
 

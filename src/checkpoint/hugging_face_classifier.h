@@ -19,8 +19,10 @@ std::string_view classifier_class(const Encoder& encoder, Problem problem);
 struct HuggingFaceClassifier {
   Encoder encoder;
   Labels labels;
-  double dropout = 0.1;  // of what the head is given
-  ModelFolder folder;    // its config, parameters and max_tokens are not looked at
+  double dropout = 0.1;         // of what the head is given
+  std::int64_t seq_length = 0;  // tokens of a text or window in training; 0: not stored
+  AnswerLimits answers = {};    // of answer_spans
+  ModelFolder folder;           // its config, parameters and max_tokens are not looked at
 };
 
 // UsageError as write_model_folder() has it.
@@ -32,9 +34,14 @@ void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
 struct ClassifierHead {
   Labels labels;
   double dropout = 0.1;
+  std::int64_t seq_length = 0;  // tokens of a text or window in training; 0: not known
+  AnswerLimits answers = {};    // of answer_spans
 };
 std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where);
 // The same as a classifier's own checkpoints have it in their settings.
 Json head_settings(const ClassifierHead& head);
+// Takes "seq_length" and "answers" of such settings, or of a config.json; both may be missing.
+// UsageError, which `where` begins, for values that are not positive integers.
+void take_limits(const Json& settings, const std::string& where, ClassifierHead& head);
 
 }  // namespace smelt

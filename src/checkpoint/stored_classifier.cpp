@@ -22,6 +22,7 @@ ClassifierHead stored_head(const StoredModel& m) {
     out.labels.names = said["labels"].get<std::vector<std::string>>();
     out.labels.no_answer = said.value("no_answer", false);
     out.dropout = said.value("dropout", out.dropout);
+    take_limits(said, m.where, out);
     return out;
   }
   if (is_answer_head(m.tensors)) {

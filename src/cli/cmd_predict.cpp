@@ -28,6 +28,8 @@
 namespace smelt {
 namespace {
 
+constexpr const char* kThreshold = "--no-answer-threshold";
+
 // "informative\t0.9312"; of words a line each, "Rome\tB-LOC\t0.9312", and an empty one.
 std::string row_text(const LabelledRow& row, const Labels& labels,
                      const std::vector<float>& numbers) {
@@ -163,6 +165,10 @@ void predict(const ModelOption& model, const PredictFlags& f) {
       model.is_stored()
           ? StoredAnswers("predict", model.recipe.path, model.stored).classifier(f.options)
           : classifier_of(model.recipe.load_asked("predict"), f.options);
+  if (model.command->count(kThreshold) > 0 && !classifier.job().labels.no_answer)
+    throw UsageError(str("predict: ", kThreshold,
+                         ": this model was not trained with questions that have no answer"),
+                     str("leave ", kThreshold, " out"));
   if (classifier.job().labels.problem == Problem::answer_spans)
     return predict_answers(std::move(classifier), f);
   Predictions predictions(std::move(classifier), f);
@@ -211,6 +217,11 @@ void add_predict_command(CLI::App& app) {
   };
   number("--batch", f->options.batch_size, 1, "texts at a time");
   number("--devices", f->options.devices, 1, "that share a batch");
+  command
+      ->add_option(kThreshold, f->options.no_answer_threshold,
+                   "of answers: predict no answer if its logit exceeds that of the best answer by "
+                   "more than this (run_squad.py's null_score_diff_threshold)")
+      ->capture_default_str();
   command->add_flag("--glue", f->glue,
                     "of a run with data.glue: write what gluebenchmark.com takes, for the task's "
                     "own test files, into the folder --out");

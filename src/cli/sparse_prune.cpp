@@ -75,7 +75,10 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
   if (run.folder.empty()) return;
   check_sparsity(job);
   (void)OutputDirectory(job.to);  // which says before anything is trained that something is there
-  std::vector<std::string> settings = run.settings;
+  // The best checkpoint may have fewer zeros, and a run that ends early all too few.
+  std::vector<std::string> settings{"eval.best=false"};
+  if (!job.nm) settings.emplace_back("train.patience=0");
+  settings.insert(settings.end(), run.settings.begin(), run.settings.end());
   // All three, since the model's own recipe may have others.
   settings.push_back("train.nm=" + (job.nm ? nm_text(*job.nm) : std::string()));
   settings.push_back(str("train.sparsity=", Json(job.sparsity.value_or(0)).dump()));

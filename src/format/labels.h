@@ -1,11 +1,13 @@
 // What examples of texts are labelled with.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/choice.h"
@@ -29,6 +31,23 @@ constexpr const NamedValues<Problem, 5>& words_of(Problem) { return kProblems; }
 // Whether an empty label is none: of several labels it is no class, of words no word.
 constexpr bool needs_label(Problem problem) {
   return problem == Problem::single_label || problem == Problem::regression;
+}
+
+// How a text is cut into windows for a question, and how long an answer may be.
+struct AnswerLimits {
+  std::int64_t question_tokens = 64;  // kept of a question
+  std::int64_t doc_stride = 128;      // tokens from the first of a window to the first of the next
+  std::int64_t answer_tokens = 30;    // of an answer, at most
+
+  bool operator==(const AnswerLimits&) const = default;
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, AnswerLimits>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("question_tokens", c.question_tokens, "tokens that are kept of a question");
+  visit("doc_stride", c.doc_stride, "tokens from the first of a window to the first of the next");
+  visit("answer_tokens", c.answer_tokens, "tokens that an answer may have");
 }
 
 struct Labels {

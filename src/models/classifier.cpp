@@ -28,7 +28,8 @@ Tensor electra_class_logits(const Scope& root, const ElectraConfig& c, const Enc
   const Scope s = root / "classifier";
   const Init weights = encoder_weights(sizes);
   const Tensor first = dropout(s / "input", electra(root, c, in).pooled, rate);
-  const Tensor hidden = gelu_erf(dense(s / "dense", first, sizes.hidden_size, weights));
+  const Tensor inner = dense(s / "dense", first, sizes.hidden_size, weights);
+  const Tensor hidden = activation("gelu", inner, Gelu::erf);
   return dense(s / "out_proj", in_f32(dropout(s / "hidden", hidden, rate)), C, weights);
 }
 

@@ -14,8 +14,14 @@ namespace {
 
 constexpr const char* kWords = "shared/embedding";
 
+// The standard deviation of a normal distribution of deviation 1 that is truncated at +-2.
+constexpr double kTruncatedDeviation = 0.87962566103423978;
+
+// A truncated normal distribution whose own variance is `variance`: T5X's variance_scaling divides
+// by the same constant, and transformers does not truncate.
 Init normal(const T5Config& c, double variance) {
-  return {.kind = Init::truncated_normal, .stddev = c.initializer_factor * std::sqrt(variance)};
+  return {.kind = Init::truncated_normal,
+          .stddev = c.initializer_factor * std::sqrt(variance) / kTruncatedDeviation};
 }
 
 double fan(std::int64_t width) { return 1.0 / static_cast<double>(width); }
@@ -299,7 +305,7 @@ WordHead t5_word_head(const Scope& root, const T5Config& c, Tensor rows) {
   WordHead head{
       .rows = rows, .words = {}, .bias = constant(root.graph(), 0, DType::f32, {c.vocab_size})};
   if (c.tie_word_embeddings) {
-    head.rows = rows * std::sqrt(fan(c.d_model));
+    head.scale = std::sqrt(fan(c.d_model));
     head.words = root.shared(kWords);
   } else {
     const Scope s = root / "decoder" / "logits";

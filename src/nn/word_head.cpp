@@ -11,11 +11,12 @@ namespace {
 
 constexpr double kNever = -1e30;  // a score whose exponential is 0
 
-// Blocks of words whose scores are at most logits_bytes on a device.
-std::int64_t count_blocks(const Scope& s, const WordHead& head) {
+// Blocks of words for which the scores of `heads` heads of this size are at most logits_bytes on a
+// device.
+std::int64_t count_blocks(const Scope& s, const WordHead& head, std::int64_t heads = 1) {
   const Compute& c = s.compute();
   const std::int64_t I = head.rows.dim(0), V = head.words.dim(0);
-  std::int64_t bytes = I * V * static_cast<std::int64_t>(sizeof(float));
+  std::int64_t bytes = heads * I * V * static_cast<std::int64_t>(sizeof(float));
   if (c.partition) {
     if (c.partition->splits_in_use("vocab")) return 1;
     bytes /= c.partition->row_shards();
@@ -55,23 +56,32 @@ struct WordBlocks {
   Tensor words, bias;  // [count,V/count,…]
   Tensor rows;         // f32: its gradient is a sum over blocks
   DType dtype;         // that products take rows in
-  Tensor labels;
+  double scale;
 
-  WordBlocks(const WordHead& head, Tensor labels, std::int64_t count)
+  WordBlocks(const WordHead& head, std::int64_t count)
       : count(count),
         words(in_blocks_of_words(head.words, count, 0)),
         bias(in_blocks_of_words(head.bias, count, kNever)),
         rows(in_f32(head.rows)),
         dtype(head.rows.dtype()),
-        labels(labels) {}
+        scale(head.scale) {}
+
+  Tensor scores(ScanBody& body) const {
+    const Tensor own = convert(body.graph().capture(rows), dtype);
+    return word_scores({own, body.slice(words), body.slice(bias), scale});
+  }
+};
+
+struct LabelBlocks {
+  WordBlocks words;
+  Tensor labels;
 
   struct Block {
     Tensor scores, places;
     Tensor first;  // s32 [I]: the block's first word
   };
   Block block(ScanBody& body) const {
-    const Tensor own = convert(body.graph().capture(rows), dtype);
-    const Tensor scores = word_scores({own, body.slice(words), body.slice(bias)});
+    const Tensor scores = words.scores(body);
     const Tensor first = broadcast_to(
         body.index() * full_like(body.index(), static_cast<double>(scores.dim(1))), labels.dims());
     return {scores, label_places(body.graph().capture(labels) - first, scores), first};
@@ -81,7 +91,7 @@ struct WordBlocks {
 // [I] each: the largest score, the sum of exp(score - largest), the label's score, the largest's
 // word. That the largest has no gradient of its own leaves the sum's right: log(sum) + largest does
 // not depend on it.
-std::vector<Tensor> running_sums(Graph& graph, const WordBlocks& blocks, Tensor zeros) {
+std::vector<Tensor> running_sums(Graph& graph, const LabelBlocks& blocks, Tensor zeros) {
   const auto step = [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
     const auto [scores, places, first] = blocks.block(body);
     const Tensor before = stop_gradient(carry[0]);
@@ -92,17 +102,18 @@ std::vector<Tensor> running_sums(Graph& graph, const WordBlocks& blocks, Tensor 
     const Tensor best = select(compare(own_top, before, Compare::gt), own_best, carry[3]);
     return {.carry = {top, sum, carry[2] + reduce_sum(scores * places, {1}), best}};
   };
-  return scan(graph, blocks.count, {zeros + kNever, zeros, zeros, zeros}, Save::layer, step).carry;
+  return scan(graph, blocks.words.count, {zeros + kNever, zeros, zeros, zeros}, Save::layer, step)
+      .carry;
 }
 
-LabelScores in_blocks_of(Graph& graph, const WordBlocks& blocks) {
-  const Tensor zeros = constant(graph, 0, DType::f32, {blocks.rows.dim(0)});
+LabelScores in_blocks_of(Graph& graph, const LabelBlocks& blocks) {
+  const Tensor zeros = constant(graph, 0, DType::f32, {blocks.words.rows.dim(0)});
   const auto sums = running_sums(graph, blocks, zeros);
   const auto count = [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
     const auto [scores, places, first] = blocks.block(body);
     return {.carry = {carry[0] + count_rivals(scores, places, body.graph().capture(sums[2]))}};
   };
-  const auto rivals = scan(graph, blocks.count, {zeros}, Save::none, count).carry;
+  const auto rivals = scan(graph, blocks.words.count, {zeros}, Save::none, count).carry;
   const Tensor log_sum = sums[0] + log(sums[1]);
   return {.loss = log_sum - sums[2],
           .rank = rivals[0] + 1.0,
@@ -110,16 +121,59 @@ LabelScores in_blocks_of(Graph& graph, const WordBlocks& blocks) {
           .log_sum = log_sum};
 }
 
+// The running sum of exponentials of scores, relative to the largest score so far.
+struct RunningSum {
+  Tensor top, sum;
+
+  Tensor log_sum() const { return top + log(sum); }
+};
+
+// `before` and a block of scores [I,…]: the sum over both, the block's exponentials relative to the
+// new largest score, and the factor that makes earlier exponentials relative to it.
+struct AddedBlock {
+  RunningSum after;
+  Tensor exponentials, rescale;
+};
+AddedBlock add_block(const RunningSum& before, Tensor scores) {
+  const Tensor old_top = stop_gradient(before.top);
+  const Tensor top = maximum(old_top, stop_gradient(reduce_max(scores, {1})));
+  const Tensor exponentials = exp(scores - column(top)), rescale = exp(old_top - top);
+  return {.after = {top, before.sum * rescale + reduce_sum(exponentials, {1})},
+          .exponentials = exponentials,
+          .rescale = rescale};
+}
+
+// With scores t and s over the temperature: KL = sum of p_t (t - s) - log_sum(t) + log_sum(s). The
+// loop carries both sums of exponentials and the sum of exp(t - largest t) (t - s).
+Tensor divergence_in_blocks(Graph& graph, const WordBlocks& student, const WordBlocks& teacher,
+                            double temperature) {
+  const Tensor zeros = constant(graph, 0, DType::f32, {student.rows.dim(0)});
+  const double inverse = 1 / temperature;
+  const auto step = [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
+    const Tensor s = student.scores(body) * inverse, t = teacher.scores(body) * inverse;
+    const AddedBlock of_s = add_block({carry[0], carry[1]}, s);
+    const AddedBlock of_t = add_block({carry[2], carry[3]}, t);
+    const Tensor weighted = reduce_sum(of_t.exponentials * (t - s), {1});
+    return {.carry = {of_s.after.top, of_s.after.sum, of_t.after.top, of_t.after.sum,
+                      carry[4] * of_t.rescale + weighted}};
+  };
+  const std::vector<Tensor> first{zeros + kNever, zeros, zeros + kNever, zeros, zeros};
+  const auto sums = scan(graph, student.count, first, Save::layer, step).carry;
+  const RunningSum of_s{sums[0], sums[1]}, of_t{sums[2], sums[3]};
+  return sums[4] / of_t.sum - of_t.log_sum() + of_s.log_sum();
+}
+
 }  // namespace
 
 Tensor word_scores(const WordHead& head) {
   const Tensor words = rounded(head.words, head.rows.dtype());
-  return einsum("ie,ve->iv", head.rows, words, DType::f32) + head.bias;
+  const Tensor products = einsum("ie,ve->iv", head.rows, words, DType::f32);
+  return (head.scale == 1 ? products : products * head.scale) + head.bias;
 }
 
 LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels) {
   const std::int64_t count = count_blocks(s, head);
-  if (count > 1) return in_blocks_of(s.graph(), {head, labels, count});
+  if (count > 1) return in_blocks_of(s.graph(), {{head, count}, labels});
   const Tensor scores = word_scores(head), places = label_places(labels, scores);
   const Tensor of_label = reduce_sum(scores * places, {1});
   const Tensor loss = cross_entropy(scores, labels);
@@ -127,6 +181,25 @@ LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels) {
           .rank = count_rivals(scores, places, of_label) + 1.0,
           .best = argmax(scores, 1),
           .log_sum = loss + of_label};
+}
+
+Tensor word_divergence(const Scope& s, const WordHead& student, const WordHead& teacher,
+                       double temperature) {
+  const WordHead fixed{.rows = stop_gradient(teacher.rows),
+                       .words = stop_gradient(teacher.words),
+                       .bias = stop_gradient(teacher.bias),
+                       .scale = teacher.scale};
+  const std::int64_t count = count_blocks(s, student, 2);
+  if (count > 1)
+    return divergence_in_blocks(s.graph(), {student, count}, {fixed, count}, temperature);
+  return divergence_of_scores(word_scores(student) * (1 / temperature),
+                              word_scores(fixed) * (1 / temperature));
+}
+
+Tensor divergence_of_scores(Tensor student, Tensor teacher) {
+  const auto log_sums = [](Tensor x) { return column(log_sum_exp(x)); };
+  const Tensor log_ratio = (teacher - log_sums(teacher)) - (student - log_sums(student));
+  return reduce_sum(softmax(teacher) * log_ratio, {1});
 }
 
 }  // namespace smelt

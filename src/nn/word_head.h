@@ -8,11 +8,12 @@
 
 namespace smelt {
 
-// Word v has the score rows[i] . words[v] + bias[v] in row i.
+// Word v has the score scale * rows[i] . words[v] + bias[v] in row i.
 struct WordHead {
-  Tensor rows;   // [I,E]
-  Tensor words;  // f32 [V,E]
-  Tensor bias;   // f32 [V]
+  Tensor rows;       // [I,E]
+  Tensor words;      // f32 [V,E]
+  Tensor bias;       // f32 [V]
+  double scale = 1;  // multiplies the f32 products: narrow rows may not hold it
 };
 
 Tensor word_scores(const WordHead& head);  // f32 [I,V]
@@ -28,5 +29,14 @@ struct LabelScores {
 // but not over a mesh that splits the vocabulary: there a device has a share of them anyway. Values
 // are those of all words at once, but for rounding.
 LabelScores score_labels(const Scope& s, const WordHead& head, Tensor labels);
+
+// KL(teacher || student) f32 [I] of the softmaxes of scores [I,C].
+Tensor divergence_of_scores(Tensor student, Tensor teacher);
+
+// KL(teacher || student) f32 [I] of the softmaxes of both heads' scores over `temperature`. No
+// gradient flows into the teacher. In blocks as above if a device's scores of both heads together
+// are more than `s.compute().logits_bytes`.
+Tensor word_divergence(const Scope& s, const WordHead& student, const WordHead& teacher,
+                       double temperature);
 
 }  // namespace smelt

@@ -27,17 +27,17 @@ AmosPreset jestimator_bert() {
 
 // The same for the names of the original BERT and ELECTRA.
 AmosPreset bert() {
-  return {
-      .name = "bert",
-      .eta = {{".*/LayerNorm/gamma$", "1"},
-              {".*/LayerNorm/beta$", "0.5"},
-              {".*bias$", "0.5"},
-              {".*_embeddings$", "sqrt(2 / SHAPE[1])"},
-              {".*/layer_[0-9]+/output/dense/kernel$", "sqrt(2 / SHAPE[0])"},
-              {".*/kernel$", "sqrt(1 / SHAPE[0])"},
-              {".*/output_weights$", "sqrt(1 / SHAPE[1])"}},  // [out, in]
-      .slot_shape = {
-          {".*/kernel$", kByOutput}, {".*(_embeddings|/output_weights)$", kByRow}, {".*", "()"}}};
+  return {.name = "bert",
+          .eta = {{".*/LayerNorm/gamma$", "1"},
+                  {".*/LayerNorm/beta$", "0.5"},
+                  {".*bias$", "0.5"},
+                  {".*_embeddings$", "sqrt(2 / SHAPE[1])"},
+                  {".*/layer_[0-9]+/output/dense/kernel$", "sqrt(2 / SHAPE[0])"},
+                  {".*/kernel$", "sqrt(1 / SHAPE[0])"},
+                  {"(.*/)?output_weights$", "sqrt(1 / SHAPE[1])"}},  // [out, in]
+          .slot_shape = {{".*/kernel$", kByOutput},
+                         {"(.*_embeddings|(.*/)?output_weights)$", kByRow},
+                         {".*", "()"}}};
 }
 
 // The recipe of jestimator's issue 9 for T5X, with beta 0.95 and clip_value sqrt(batch *
@@ -63,7 +63,8 @@ const std::vector<AmosPreset>& amos_presets() {
 }
 
 AmosPreset amos_preset_for(std::string_view model_type) {
-  if (model_type == "electra") model_type = "bert";
+  if (model_type == "electra" || model_type == "classify") model_type = "bert";
+  if (model_type == "text_to_text") model_type = "t5";
   const auto found = std::ranges::find(amos_presets(), model_type, &AmosPreset::name);
   return found == amos_presets().end() ? AmosPreset{} : *found;
 }

@@ -40,11 +40,23 @@ bool ParameterRules::frozen(const Parameter& p) const {
   return !rates.empty() && std::ranges::all_of(rates, [](double rate) { return rate == 0; });
 }
 
-Tensor ParameterRules::mask_frozen(const Parameter& p, Tensor gradient) const {
+std::vector<double> ParameterRules::trained_layers(const Parameter& p) const {
   auto rates = values(rate_, p, 1);
-  if (std::ranges::find(rates, 0.0) == rates.end()) return gradient;
+  if (std::ranges::find(rates, 0.0) == rates.end()) return {};
   for (double& rate : rates) rate = rate > 0 ? 1 : 0;
-  return gradient * by_layer(p, rates);
+  return rates;
+}
+
+Tensor ParameterRules::mask_frozen(const Parameter& p, Tensor gradient) const {
+  const auto trained = trained_layers(p);
+  return trained.empty() ? gradient : gradient * by_layer(p, trained);
+}
+
+Tensor ParameterRules::keep_frozen(const Parameter& p, Tensor after) const {
+  const auto trained = trained_layers(p);
+  if (trained.empty()) return after;
+  const Tensor of_all = broadcast_to(by_layer(p, trained), after.dims());
+  return select(compare(of_all, zeros_like(of_all), Compare::gt), after, p.tensor);
 }
 
 OptimizerStep ParameterRules::of(const Parameter& p, OptimizerStep step, double decay) const {

@@ -23,6 +23,9 @@ class ParameterRules {
   bool frozen(const Parameter& parameter) const;
   // The gradient without that of frozen layers of a stack.
   Tensor mask_frozen(const Parameter& parameter, Tensor gradient) const;
+  // Returns `after`, the parameter's value after an update, with its value before in frozen layers
+  // of a stack: weight decay that is not times the rate does not move them either.
+  Tensor keep_frozen(const Parameter& parameter, Tensor after) const;
   // The step as the parameter takes it; `decay` is the optimizer's own, for layers without a rule.
   OptimizerStep of(const Parameter& parameter, OptimizerStep step, double decay) const;
 
@@ -32,6 +35,9 @@ class ParameterRules {
   // One value for each layer; empty where no rule matches any.
   std::vector<double> values(const NameRules& rules, const Parameter& parameter,
                              double otherwise) const;
+
+  // 1 for each layer that is trained, 0 for each that is frozen; empty if no layer is frozen.
+  std::vector<double> trained_layers(const Parameter& parameter) const;
 
   NameRules rate_, decay_;
 };

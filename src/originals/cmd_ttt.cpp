@@ -58,9 +58,16 @@ void tell_predictions(const TttFlags& f, const Recipe& r, const std::string& par
   std::cout << text.str() << std::flush;
 }
 
-void evaluate_part(const TttFlags& f, const std::string& out, const std::string& split,
+// The run's own recipe with what this command says of it: a test.json may have come after training.
+void evaluate_part(const TttJob& job, const FieldValues& fields, const std::string& split,
                    const std::string& part) {
-  const Recipe r = load_recipe(out, {"eval.split=" + split});
+  const TttFlags& f = job.flags;
+  std::vector<std::string> settings{"eval.split=" + split};
+  if (const auto test = fields.find("data.test"); split == "test" && test != fields.end())
+    settings.push_back("data.test=" + test->second);
+  if (f.ck_index_select == -1) settings.emplace_back("eval.best=false");
+  settings.insert(settings.end(), job.settings.begin(), job.settings.end());
+  const Recipe r = load_recipe(fields.at("out"), settings);
   const Evaluation e = evaluate_model(r);
   std::cout << evaluation_report(r, e) << std::flush;
   tell_predictions(f, r, part);
@@ -81,8 +88,8 @@ void run_ttt(const TttJob& job) {
   if (job.flags.do_train)
     train(job, recipe_of(fields, "smelt ttt", job.settings, job.overwrite), on.devices);
   else if (job.flags.do_eval)
-    evaluate_part(job.flags, fields.at("out"), "validation", "val");
-  if (job.flags.do_test) evaluate_part(job.flags, fields.at("out"), "test", "test");
+    evaluate_part(job, fields, "validation", "val");
+  if (job.flags.do_test) evaluate_part(job, fields, "test", "test");
 }
 
 void add_training_flags(OriginalFlags& add, TttFlags& f) {
@@ -100,7 +107,7 @@ void add_training_flags(OriginalFlags& add, TttFlags& f) {
   add("log_steps", f.log_steps, "steps between evaluations; -1: one an epoch")
       ->check(number_from(-1));
   add("keep_ck_num", f.keep_ck_num, "newest checkpoints kept, beside the best")->check(positive);
-  add("eval_on", f.eval_on, "what is best: acc, loss, or bleu of a translation");
+  add("eval_on", f.eval_on, "what is best: acc, loss, or bleu for t2t and translation");
 }
 
 void add_ttt_flags(CLI::App& command, TttJob& job) {
@@ -118,7 +125,7 @@ void add_ttt_flags(CLI::App& command, TttJob& job) {
   add("source_field_name", f.source_field_name, "field of the text");
   add("target_field_name", f.target_field_name, "field of the label or answer");
   add_training_flags(add, f);
-  add("ck_index_select", f.ck_index_select, "--do_test takes the best (0) or the latest (-1)");
+  add("ck_index_select", f.ck_index_select, "--do_test takes the best (0) or the newest (-1)");
   add("do_train", f.do_train, "train on train.json");
   add("do_eval", f.do_eval, "evaluate on val.json");
   add("do_test", f.do_test, "evaluate on test.json");

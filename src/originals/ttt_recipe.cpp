@@ -65,6 +65,9 @@ void check_data(const TttFlags& f) {
     throw UsageError(str("--data_path ", f.data_path, ": holds no train.json"),
                      str("it is a line for each example: {\"", f.source_field_name, "\": \"…\", \"",
                          f.target_field_name, "\": \"…\"}"));
+  if (f.do_eval && f.task != "pretrain" && !exists(data_file(f, "val")))
+    throw UsageError(str("--do_eval: ", data_file(f, "val"), " is not there"),
+                     "write the examples to evaluate on there, or leave --do_eval out");
   if (f.do_test && !exists(data_file(f, "test")))
     throw UsageError(str("--do_test: ", data_file(f, "test"), " is not there"),
                      "write the examples to test on there, or leave --do_test out");
@@ -74,14 +77,16 @@ void check_flags(const TttFlags& f) {
   if (!f.do_train && !f.do_eval && !f.do_test)
     throw UsageError("ttt: nothing to do", "give --do_train, --do_eval or --do_test");
   const bool acc_or_loss = f.eval_on == "acc" || f.eval_on == "loss";
-  if (!acc_or_loss && !(f.eval_on == "bleu" && f.task == "translation"))
+  const bool answers = f.task == "translation" || f.task == "t2t";
+  if (!acc_or_loss && !(f.eval_on == "bleu" && answers))
     throw UsageError(str("--eval_on ", f.eval_on, " with --task ", f.task),
-                     "give acc or loss, or bleu of a translation");
+                     "give acc or loss, or bleu for t2t and translation");
   if (f.log_steps == 0)
     throw UsageError("--log_steps 0: no steps between evaluations",
                      "give a number of steps, or -1 for an evaluation an epoch");
-  if (f.ck_index_select > 0)
-    throw UsageError(str("--ck_index_select ", f.ck_index_select, ": 0 is the best, -1 the latest"),
+  if (f.ck_index_select != 0 && f.ck_index_select != -1)
+    throw UsageError(str("--ck_index_select ", f.ck_index_select,
+                         ": must be 0 (the best checkpoint) or -1 (the newest)"),
                      "give 0 or -1");
 }
 
@@ -127,7 +132,10 @@ FieldValues pretraining_fields(const TttFlags& f) {
 
 FieldValues data_fields(const TttFlags& f) {
   FieldValues out{{"data.train", data_file(f, "train")}, {"data.format", "jsonl"}};
-  if (exists(data_file(f, "val"))) out["data.validation"] = data_file(f, "val");
+  if (exists(data_file(f, "val")))
+    out["data.validation"] = data_file(f, "val");
+  else
+    out["data.validation_share"] = "0";
   if (exists(data_file(f, "test"))) out["data.test"] = data_file(f, "test");
   if (is_classification(f)) {
     out["data.text"] = f.source_field_name;

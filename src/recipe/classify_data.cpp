@@ -145,6 +145,11 @@ bool of_answers(const Recipe& r) { return classify_model(r).problem == Problem::
 WindowRules windows_of(const ClassifyData& data) {
   return {.question_tokens = data.question_tokens, .stride = data.doc_stride};
 }
+AnswerLimits answer_limits(const ClassifyData& data) {
+  return {.question_tokens = data.question_tokens,
+          .doc_stride = data.doc_stride,
+          .answer_tokens = data.answer_tokens};
+}
 
 std::vector<std::string> known_labels(const Recipe& r) {
   if (!Labels{.problem = classify_model(r).problem}.has_classes()) return {};
@@ -157,6 +162,13 @@ std::vector<std::string> known_labels(const Recipe& r) {
   const auto begun = begun_state(r);
   return begun ? begun->state.value("labels", std::vector<std::string>())
                : std::vector<std::string>();
+}
+
+std::vector<std::string> labels_to_come(const Recipe& r) {
+  const auto known = known_labels(r);
+  const bool is_printed =
+      !is_row_command(r.data.value("train", "")) || exists(row_input(r, "train"));
+  return known.empty() && is_printed && r.ready.records.empty() ? labels_for(r).names : known;
 }
 
 std::vector<std::string> labelled_row_files(const Recipe& r) {

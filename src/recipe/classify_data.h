@@ -18,6 +18,10 @@ std::vector<std::string> labelled_row_files(const Recipe& recipe);
 // begun; nothing where none is known.
 std::vector<std::string> known_labels(const Recipe& recipe);
 
+// The same, or the labels of data.train, which is read; nothing while a command has yet to print
+// it.
+std::vector<std::string> labels_to_come(const Recipe& recipe);
+
 // Writes the set's records (examples/labelled_examples.h, examples/question_examples.h); how many
 // there are.
 std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);

@@ -42,7 +42,8 @@ struct ClassifyData {
   std::int64_t seq_length = 128;
   std::string lengths = "auto";
   bool no_answer = false;
-  std::int64_t question_tokens = 64, doc_stride = 128, answer_tokens = 30;
+  std::int64_t question_tokens = AnswerLimits().question_tokens,
+               doc_stride = AnswerLimits().doc_stride, answer_tokens = AnswerLimits().answer_tokens;
   double validation_share = 0.1;
   std::int64_t seed = 12345;
   double max_bad = 0.01;
@@ -112,5 +113,6 @@ ClassifyModel classify_model(const Recipe& recipe);
 ClassifyData classify_data(const Recipe& recipe);
 bool of_answers(const Recipe& recipe);  // whether its problem is answer_spans
 WindowRules windows_of(const ClassifyData& data);
+AnswerLimits answer_limits(const ClassifyData& data);
 
 }  // namespace smelt

@@ -251,6 +251,7 @@ ClassifyJob classify_job(const ClassifyTask& task) {
   ClassifyJob job;
   job.probabilities = [task](std::int64_t S) { return class_probabilities(task, S); };
   job.labels = task.labels;
+  job.answers = task.answers;
   job.most_tokens = task.seq_length;
   job.model = encoder_config_json(task.encoder);
   return job;
@@ -258,9 +259,12 @@ ClassifyJob classify_job(const ClassifyTask& task) {
 
 ClassifyTask stored_classifier(const StoredModel& m) {
   const ClassifierHead head = stored_head(m);
-  ClassifyTask task{.encoder = encoder_of(m), .labels = head.labels, .dropout = head.dropout};
+  ClassifyTask task{.encoder = encoder_of(m),
+                    .labels = head.labels,
+                    .dropout = head.dropout,
+                    .answers = head.answers};
   const std::int64_t most = encoder_sizes(task.encoder).max_position_embeddings;
-  task.seq_length = m.settings.is_object() ? m.settings.value("seq_length", most) : most;
+  task.seq_length = head.seq_length > 0 ? std::min(head.seq_length, most) : most;
   return task;
 }
 

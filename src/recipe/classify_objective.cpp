@@ -82,14 +82,16 @@ std::vector<std::int64_t> lengths_of(const Recipe& r) {
 
 ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
   const ClassifyModel model = classify_model(r);
+  const ClassifyData data = classify_data(r);
   return {.encoder = resolved_encoder(r),
-          .seq_length = classify_data(r).seq_length,
+          .seq_length = data.seq_length,
           .lengths = lengths_of(r),
           .labels = {.problem = model.problem,
                      .names = std::move(labels),
-                     .no_answer = of_answers(r) && classify_data(r).no_answer},
+                     .no_answer = of_answers(r) && data.no_answer},
           .dropout = model.dropout,
-          .label_center = mean_label_of(r)};
+          .label_center = mean_label_of(r),
+          .answers = answer_limits(data)};
 }
 
 ClassifyTask finished_classifier(const Recipe& r) {
@@ -128,7 +130,7 @@ void check_classify(const Recipe& r) {
   const RecipeChecks checks(r);
   const ClassifyData data = classify_data(r);
   checks.at_least("data.seq_length", 5);
-  checks.within("data.validation_share", 0, 1, RecipeChecks::Ends::without);
+  check_validation_share(r);
   checks.within("data.max_bad", 0, 1);
   checks.within("model.dropout", 0, 0.99);
   checks.one_of("data.format",
@@ -164,17 +166,14 @@ void check_classify(const Recipe& r) {
   check_program(r, task);
 }
 
-ClassifyJob job_of_run(const Recipe& r) {
-  ClassifyJob job = classify_job(finished_classifier(r));
-  const ClassifyData data = classify_data(r);
-  job.answers = {.windows = windows_of(data), .answer_tokens = data.answer_tokens};
-  return job;
-}
-
-// Against the class that is most frequent in training.
+// Against the class that is most frequent in training; nothing if only some of the held-out rows
+// were scored, whose classes are not known.
 std::vector<MeasuredValue> majority_class(const Recipe& r, const Evaluation& e) {
   const Problem problem = classify_model(r).problem;
   if (problem != Problem::single_label && problem != Problem::token_labels) return {};
+  const auto scored = find_description(record_files(RecipePaths(r).scored));
+  if (scored && scored->examples && e.examples < static_cast<std::int64_t>(*scored->examples))
+    return {};
   const auto counts = [](const std::string& records) {
     const auto described = find_description(record_files(records));
     return described ? described->all.value("of_class", std::vector<double>())
@@ -240,6 +239,8 @@ void export_classifier(const Recipe& r, const std::string& folder) {
                         .checkpoint);
   HuggingFaceClassifier model{.encoder = task.encoder, .labels = task.labels, .folder = {}};
   model.dropout = task.dropout;
+  model.seq_length = task.seq_length;
+  model.answers = task.answers;
   model.folder.vocab_txt = read_file(paths.vocab, kSmallFileBytes);
   model.folder.tokenizer =
       tokenizer_options(paths.vocab, tokenizer_flags(r));
@@ -263,6 +264,7 @@ ObjectiveType classify_objective() {
   type.reads = Reads::rows;
   type.rows = labelled_row_files;
   type.example_fields = {"problem"};
+  type.beside_examples = {"answer_tokens"};
   type.check = check_classify;
   type.make_examples = make_labelled;
   type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };
@@ -275,11 +277,13 @@ ObjectiveType classify_objective() {
   };
   type.metric = usual_metric;
   type.write_rows = write_rows_of;
+  type.classes = labels_to_come;
   type.sample_prediction = sample_of;
   type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
   type.export_folder = export_classifier;
-  type.questions = {QuestionFor<ClassifyJob>(of_model(
-      job_of_run, [](const StoredModel& m) { return classify_job(stored_classifier(m)); }))};
+  type.questions = {QuestionFor<ClassifyJob>(
+      of_model([](const Recipe& r) { return classify_job(finished_classifier(r)); },
+               [](const StoredModel& m) { return classify_job(stored_classifier(m)); }))};
   return type;
 }
 

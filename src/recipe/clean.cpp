@@ -79,7 +79,7 @@ class Finder {
   // `smelt eval` reads the held-out examples, and of some types those of training, too.
   void finished(const std::string& folder) {
     if (folder.empty() || !exists(folder)) return;
-    const bool data = parent_path(paths_.heldout_records) == folder;
+    const bool data = parent_path(paths_.heldout_output) == folder;
     if (data && recipe_.type->more_measures) return abandoned(folder);
     const std::string kept = data ? "heldout." : "";
     if (kept.empty()) return add(folder, kAgain);

@@ -258,7 +258,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   if (r.type->has_vocabulary()) place("vocabulary", p.vocab);
   if (r.ready.records.empty()) {
     place("examples", p.train_records);
-    place("examples held out", p.heldout_records);
+    if (!p.heldout_records.empty()) place("examples held out", p.heldout_records);
   }
   place("checkpoints", p.model_dir,
         str(", every ", counted(r.train.save_every, "step"), ", ", bytes_text(state),

@@ -31,8 +31,12 @@ namespace {
 EvaluateJob recipe_evaluation(const Recipe& r) {
   const RecipePaths paths(r);
   if (paths.scored.empty())
-    throw UsageError("eval: no held-out examples: data.records are given without data.heldout",
-                     "name some with --set data.heldout=…");
+    throw UsageError(
+        str("eval: no held-out examples: ", holds_nothing_out(r)
+                                                ? "data.validation_share is 0"
+                                                : "data.records are given without data.heldout"),
+        holds_nothing_out(r) ? "name labelled rows with --set data.test=… --set eval.split=test"
+                             : "name some with --set data.heldout=…");
   if (r.eval.split == "test") make_test_examples(r);
   EvaluateJob job;
   job.task = shrinking_task(r, r.type->task(r));

@@ -87,6 +87,11 @@ void make_vocabulary(const Recipe& r) {
 }
 
 void make_examples(const Recipe& r) {
+  if (holds_nothing_out(r)) {
+    const std::uint64_t all = r.type->make_examples(r, ExampleSet::train);
+    log_info("data: {} to train on, none held out", counted(all, "example"));
+    return;
+  }
   const std::uint64_t heldout = r.type->make_examples(r, ExampleSet::heldout);
   if (heldout == 0)
     throw UsageError("data: no held-out examples", "raise text.heldout, or give more text");

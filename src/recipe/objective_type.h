@@ -60,7 +60,8 @@ struct ObjectiveType {
   Reads reads = Reads::text;
   bool reads_text() const { return reads == Reads::text; }
   bool has_vocabulary() const { return reads != Reads::nothing; }
-  std::vector<std::string> example_fields = {};  // those under model: that its examples depend on
+  std::vector<std::string> example_fields = {};   // those under model: that its examples depend on
+  std::vector<std::string> beside_examples = {};  // those under data: that they do not depend on
   // Of Reads::rows: the files, as data: names them.
   std::function<std::vector<std::string>(const Recipe&)> rows = {};
   // Writes the rows of a part as JSONL of text, label and, where there is a second text, pair; how
@@ -93,6 +94,9 @@ struct ObjectiveType {
   // Returns the metric that compares runs by default (metrics/named.h); empty if it depends on
   // labels that are known once the examples are made.
   std::function<std::string(const Recipe&)> metric = [](const Recipe&) { return "accuracy"; };
+  // The names of the classes that a prediction may be; empty if they are not known, or any text may
+  // be predicted.
+  std::function<std::vector<std::string>(const Recipe&)> classes = {};
   // A prediction, and what is so, in the form that write_predictions gives them.
   std::function<SamplePrediction(const Recipe&)> sample_prediction = [](const Recipe&) {
     return SamplePrediction();

@@ -63,6 +63,27 @@ void RecipeChecks::one_of(const std::string& field, const std::vector<std::strin
           did_you_mean(found, known));
 }
 
+void RecipeChecks::is_not_replaced(const std::string& steps, const std::string& counted) const {
+  const double replaces = value(counted);
+  require(replaces == 0 || !recipe_.is_set(steps) || recipe_.origins.at(steps) != "--set",
+          {steps, counted},
+          str(steps, " is ignored, because ", counted, " is ", replaces, " and replaces it"),
+          str("also give --set ", counted, "=0, or change ", counted, " instead"));
+}
+
+bool holds_nothing_out(const Recipe& r) {
+  return r.type->reads == Reads::rows && r.ready.records.empty() &&
+         r.data.value("validation", "").empty() && r.data.value("validation_share", 1.0) == 0;
+}
+
+void check_validation_share(const Recipe& r) {
+  const double share = r.data.value("validation_share", 0.0);
+  RecipeChecks(r).require(
+      share >= 0 && share < 1, {"data.validation_share"},
+      str("data.validation_share is ", share, ", must be at least 0 and below 1"),
+      "0.1 holds out a tenth of the rows; 0 trains on all of them");
+}
+
 void RecipeChecks::accepts(std::initializer_list<std::string> fields,
                            const std::function<void()>& check) const {
   try {
@@ -133,6 +154,9 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.at_least("train.keep_every", 0);
   for (const char* field : {"train.epochs", "eval.every_epochs"}) checks.within(field, 0);
   checks.within("train.warmup_ratio", 0, 1);
+  checks.is_not_replaced("train.warmup_steps", "train.warmup_ratio");
+  checks.is_not_replaced("train.decay_steps", "train.decay_ratio");
+  checks.is_not_replaced("eval.every", "eval.every_epochs");
   checks.at_least("train.patience", 0);
   checks.require(
       train.patience == 0 || !train.keep_best.empty(), {"train.patience", "train.keep_best"},
@@ -191,6 +215,11 @@ static void check_ready(const RecipeChecks& checks, const Recipe& r) {
 }
 
 static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
+  checks.require(!holds_nothing_out(r) || (r.eval.every == 0 && r.eval.every_epochs == 0),
+                 {"data.validation_share", "eval.every", "eval.every_epochs"},
+                 "data.validation_share is 0, so there are no examples for the evaluations that "
+                 "eval.every or eval.every_epochs asks for",
+                 "name examples with data.validation, or set both to 0");
   checks.one_of("eval.split", {"validation", "test"});
   checks.require(r.eval.split != "test" || !r.data.value("test", std::string()).empty(),
                  {"eval.split"}, "eval.split is test, but the recipe's data have no test",

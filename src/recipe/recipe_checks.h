@@ -26,6 +26,8 @@ class RecipeChecks {
   void within(const std::string& field, double low,
               double high = std::numeric_limits<double>::infinity(), Ends ends = Ends::with) const;
   void one_of(const std::string& field, const std::vector<std::string>& known) const;
+  // `steps` is not set by --set alone while `counted`, which replaces it, is above 0.
+  void is_not_replaced(const std::string& steps, const std::string& counted) const;
   // What training itself would refuse, later.
   void accepts(std::initializer_list<std::string> fields, const std::function<void()>& check) const;
   // The number of the field's rows can be shared by train.devices, each taking its own in `parts`.
@@ -42,6 +44,12 @@ RunOn run_on(const TrainSection& train);
 
 // Whether the vocabulary is a SentencePiece model, made or given.
 bool is_sentencepiece(const VocabSection& vocab);
+
+// Whether rows are all trained on: no data.validation, and data.validation_share is 0.
+bool holds_nothing_out(const Recipe& recipe);
+
+// data.validation_share, from 0 to less than 1.
+void check_validation_share(const Recipe& recipe);
 
 // Of the sections that every recipe has.
 void check_sections(const Recipe& recipe);

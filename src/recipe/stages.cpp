@@ -126,9 +126,10 @@ std::vector<std::string> row_inputs(const Recipe& r, std::initializer_list<const
 // What examples depend on beside files.
 Json example_settings(const Recipe& r) {
   const char* beside = r.type->has_vocabulary() ? "vocab" : "model";
-  Json settings{{"data", without_paths(r, "data")},
-                {beside, without_paths(r, beside)},
-                {"model.type", r.type->name}};
+  Json data = without_paths(r, "data");
+  for (const std::string& field : r.type->beside_examples) data.erase(field);
+  Json settings{
+      {"data", std::move(data)}, {beside, without_paths(r, beside)}, {"model.type", r.type->name}};
   for (const std::string& field : r.type->example_fields)
     settings["model"][field] = r.sections.at("model").at(field);
   return settings;

@@ -32,7 +32,7 @@ Recipe taught_recipe(const std::string& run, const std::string& student, const s
                              "tune_epochs=0", "int8=false"})
       all.push_back(str("compress.", none));
   for (const char* none :
-       {"sparsity=0", "nm=", "prune_by=magnitude"})  // what the model learned with
+       {"sparsity=0", "nm=", "prune_by=magnitude", "fake_quant=false"})  // what it learned with
     all.push_back(str("train.", none));
   if (of_teacher.type->name == "bert")
     add_sizes(encoder_config_json(encoder_in(student, kTeaching)), of_teacher, all);

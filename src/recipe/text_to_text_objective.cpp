@@ -119,7 +119,7 @@ void check_answers(const Recipe& r) {
   const RecipeChecks checks(r);
   const AnswerData data = answer_data(r);
   for (const char* field : {"data.inputs_length", "data.targets_length"}) checks.at_least(field, 2);
-  checks.within("data.validation_share", 0, 1, RecipeChecks::Ends::without);
+  check_validation_share(r);
   checks.within("data.max_bad", 0, 1);
   checks.within("model.dropout", 0, 0.99);
   checks.one_of("data.format", {"auto", "jsonl", "tsv", "tsv-quoted", "csv", "parquet"});

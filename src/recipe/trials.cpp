@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/nearest_name.h"
 #include "base/words.h"
 #include "format/crc32c.h"
 #include "metrics/named.h"
@@ -127,6 +128,18 @@ void check_metric(const Recipe& r, const std::string& metric) {
                    str("give one of ", join(known, ", ")));
 }
 
+// A label that no example has would be told only once the first run is trained.
+void check_label(const Recipe& r, const std::string& metric) {
+  const auto colon = metric.find(':');
+  if (colon == std::string::npos || !r.type->classes) return;
+  const std::string label = metric.substr(colon + 1);
+  const auto classes = r.type->classes(r);
+  if (classes.empty() || std::ranges::find(classes, label) != classes.end()) return;
+  throw UsageError(str("--metric: ", metric, ": '", label, "' is none of the ",
+                       counted(classes.size(), "class", "classes"), " of data.train"),
+                   did_you_mean(label, classes));
+}
+
 // The same encoder and vocabulary without the weights.
 std::vector<std::string> fresh_settings(const Recipe& r) {
   if (r.train.init.empty())
@@ -169,6 +182,10 @@ class Trials {
                        "take a recipe of model.type classify");
     metric_ = job.metric.empty() ? base_.type->metric(base_) : job.metric;
     check_metric(base_, metric_);
+    check_label(base_, metric_);
+    if (RecipePaths(base_).heldout_records.empty())
+      throw UsageError("finetune: no held-out examples to compare runs by",
+                       "name some with --set data.validation=…");
   }
 
   TrialsSummary run() {
@@ -301,6 +318,7 @@ class Trials {
 };
 
 std::string number(double value) {
+  if (std::isnan(value)) return "undefined";
   std::ostringstream out;
   out << std::fixed << std::setprecision(4) << value;
   return out.str();
@@ -374,7 +392,11 @@ std::string trials_text(const TrialsSummary& s) {
         << ", " << number(margin.difference.high) << "], p " << margin.p_value
         << (s.lower_is_better ? "; below 0 is better" : "; above 0 is better") << "\n";
   }
-  if (const auto folder = best_folder(s)) out << "the best run: " << *folder << "\n";
+  if (const auto folder = best_folder(s))
+    out << "the best run: " << *folder << "\n";
+  else
+    out << "no best run: " << s.metric
+        << " is undefined for these examples, as if a class is missing from them\n";
   return out.str();
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* kSchedule = "schedule";
 constexpr const char* kSpikes = "spikes";
+// How answers are found; the windows that were trained on are in the data's fingerprint.
+constexpr const char* kAnswers = "answers";
 
 std::optional<std::uint32_t> vocabulary_of_data(const ExampleSource& source) {
   const auto description = source.description();
@@ -130,7 +132,7 @@ void check_same_run(const Json& saved, const Json& now, const std::string& where
                      str("set ", fields("distill.teacher"),
                          " as it was, or choose another output folder for a new run"));
   Json held = now;
-  for (const char* free : {kSchedule, kSpikes}) held.erase(free);
+  for (const char* free : {kSchedule, kSpikes, kAnswers}) held.erase(free);
   refuse_differences(differences(saved, held), where,
                      "use the same settings, or choose another output folder for a new run",
                      fields);

@@ -192,7 +192,7 @@ Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
     const double decay = c.optimizer.weight_decay ? c.optimizer.weight_decay(p) : 0;
     if (gradient != gradients.end()) {
       updated = c.optimizer.update(c.rules.of(p, step, decay), p, own, gradient->second);
-      updated.value = renewed(step, p.tensor, updated.value);
+      updated.value = renewed(step, p.tensor, c.rules.keep_frozen(p, updated.value));
     }
     out.values.push_back(updated.value);
     out.slots.insert(out.slots.end(), updated.slots.begin(), updated.slots.end());

@@ -17,7 +17,7 @@ void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tenso
   const Tensor ids = reshape(in["masked_lm_ids"], {rows});
   const Tensor weights = reshape(in["masked_lm_weights"], {rows});
   if (told) {
-    told->scores = {word_scores(head)};
+    told->words = head;
     told->weights = weights;
   }
   const LabelScores found = score_labels(root, head, ids);
@@ -108,14 +108,13 @@ Task bert_task(const BertTask& c) {
 
 Teacher bert_teacher(const BertConfig& c, HeldModel model) {
   model.dim_names = [c](std::string_view parameter) { return bert_dim_names(c, parameter); };
-  return {
-      .model = std::move(model),
-      .sizes = told_sizes(c),
-      .settings = config_json(c),
-      .tell = [c](const Scope& root, const Inputs& in, Told& told) {
-        const Tensor sequence = bert_sequence(root, c, encoder_inputs(in, &told));
-        told.scores = {word_scores(masked_lm_head(root, c, sequence, in["masked_lm_positions"]))};
-      }};
+  return {.model = std::move(model),
+          .sizes = told_sizes(c),
+          .settings = config_json(c),
+          .tell = [c](const Scope& root, const Inputs& in, Told& told) {
+            const Tensor sequence = bert_sequence(root, c, encoder_inputs(in, &told));
+            told.words = masked_lm_head(root, c, sequence, in["masked_lm_positions"]);
+          }};
 }
 
 Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,

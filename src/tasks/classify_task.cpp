@@ -200,6 +200,7 @@ Task classify_task(const ClassifyTask& c) {
                    {"seq_length", c.seq_length},
                    {"dropout", c.dropout}};
   if (c.labels.no_answer) task.settings["no_answer"] = true;
+  if (c.labels.problem == Problem::answer_spans) task.settings["answers"] = config_json(c.answers);
   task.described = {{"seq_length", c.seq_length},
                     {"problem", field_json(c.labels.problem)},
                     {"labels", c.labels.names}};

@@ -16,8 +16,9 @@ struct ClassifyTask {
   std::int64_t seq_length = 128;
   std::vector<std::int64_t> lengths = {};  // as Task has them
   Labels labels = {};
-  double dropout = 0.1;     // of what the head is given
-  double label_center = 0;  // of a regression: about the mean of its labels, for pearson's sums
+  double dropout = 0.1;       // of what the head is given
+  double label_center = 0;    // of a regression: about the mean of its labels, for pearson's sums
+  AnswerLimits answers = {};  // of answer_spans
 };
 
 // Losses and metrics, over rows whose is_real_example is 1:

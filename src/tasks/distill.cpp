@@ -128,23 +128,30 @@ Tensor divergence(Scores kind, Tensor student, Tensor teacher, double temperatur
     const Tensor both = sigmoid_cross_entropy(s, wanted) - sigmoid_cross_entropy(t, wanted);
     return reshape(mean(both, {1}), {I}) * factor;
   }
-  const auto log_sums = [&](Tensor x) { return reshape(log_sum_exp(x), {I, 1}); };
-  const Tensor log_ratio = (t - log_sums(t)) - (s - log_sums(s));
-  return reduce_sum(softmax(t) * log_ratio, {1}) * factor;
+  return divergence_of_scores(s, t) * factor;
 }
 
-// Of answers, over what the first of the task's own losses is.
-Measure kd_loss(const Distillation& d, Scores kind, const Told& student, const Told& teacher,
-                const Measure& own) {
-  Tensor rows;
+// [I]: the divergences of what both models score, each weighted alike.
+Tensor divergences(const Scope& root, const Distillation& d, Scores kind, const Told& student,
+                   const Told& teacher) {
+  if (student.words)
+    return word_divergence(root, *student.words, *teacher.words, d.temperature) *
+           (d.temperature * d.temperature);
+  Tensor sum;
   for (std::size_t i = 0; i < student.scores.size(); ++i) {
     const Tensor one =
         divergence(kind, student.scores[i], stop_gradient(teacher.scores[i]), d.temperature);
-    rows = rows ? rows + one : one;
+    sum = sum ? sum + one : one;
   }
-  const double share = 1 / static_cast<double>(student.scores.size());
+  return sum * (1 / static_cast<double>(student.scores.size()));
+}
+
+// Of answers, over what the first of the task's own losses is.
+Measure kd_loss(const Scope& root, const Distillation& d, Scores kind, const Told& student,
+                const Told& teacher, const Measure& own) {
+  const Tensor rows = divergences(root, d, kind, student, teacher);
   return {.name = "kd_loss",
-          .sum = reduce_sum(rows * share * student.weights, {0}),
+          .sum = reduce_sum(rows * student.weights, {0}),
           .weight = own.weight,
           .norm = own.norm,
           .factor = d.kd};
@@ -250,7 +257,8 @@ Objective distilled_objective(const Task& own, const Teacher& t, const Distillat
     pairs.push_back(
         layer_pairs(d.layers, own.tells->sizes.stacks[i].layers, t.sizes.stacks[i].layers));
   std::vector<Measure> more;
-  if (d.kd > 0) more.push_back(kd_loss(d, t.sizes.scores, student, teacher, out.losses.front()));
+  if (d.kd > 0)
+    more.push_back(kd_loss(root, d, t.sizes.scores, student, teacher, out.losses.front()));
   if (d.hidden > 0) more.push_back(hidden_loss(root, d, student, teacher, pairs));
   if (d.attention > 0) more.push_back(attention_loss(d, student, teacher, pairs));
   if (d.cosine > 0) more.push_back(cosine_loss(d, student, teacher));

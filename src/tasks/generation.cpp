@@ -194,16 +194,8 @@ class BeamSearch {
           return std::vector{goes_on(body, Beams::of(in))};
         },
         [&](Graph& body, std::span<const Tensor> in) { return step(body, Beams::of(in)).list(); }));
-    // Where no beam has ended the running ones are the answers.
-    const Tensor any = reduce_max(done.is_ended, {1}, KeepDims::yes);
-    const Tensor running = done.scores / powered(done.position, done.scores);
-    const Tensor ids =
-        select(broadcast_to(compare(reshape(any, {B_, 1, 1}),
-                                    constant(graph, 0, DType::f32, {B_, 1, 1}), Compare::gt),
-                            done.ids.dims()),
-               done.ended_ids, done.ids);
-    const Tensor scores = where(broadcast_to(any, running.dims()), done.ended_scores, running);
-    return {slice_axis(ids, 1, 0, search_.answers), slice_axis(scores, 1, 0, search_.answers)};
+    return {slice_axis(done.ended_ids, 1, 0, search_.answers),
+            slice_axis(done.ended_scores, 1, 0, search_.answers)};
   }
 
  private:
@@ -271,8 +263,13 @@ class BeamSearch {
     const Tensor words = full_like(best[1], static_cast<double>(logs.dim(1) / K_));
     const Tensor from = best[1] / words, word = remainder(best[1], words);
     const Tensor ids = with_token(gather_items(in.ids, from), word, in.position);
-    const Tensor ends =
+    const Tensor length = in.position + whole(graph, 1);
+    // At the last position every beam counts as ended, and so competes with those that said the
+    // end.
+    const Tensor is_last = flags(compare(length, whole(graph, T_), Compare::ge));
+    const Tensor says_end =
         flags(compare(word, full_like(word, static_cast<double>(next_.end)), Compare::eq));
+    const Tensor ends = maximum(says_end, broadcast_to(is_last, says_end.dims()));
 
     const auto running = top_k(best[0] + ends * kNever, K_);
     const Tensor rows = reshape(gather_items(from, running[1]), {B_, K_});
@@ -282,7 +279,6 @@ class BeamSearch {
                                             full_like(word, static_cast<double>(K_)), Compare::lt));
     const Tensor just = ends * among_best;
     const Tensor refused = 1.0 - just * broadcast_to(in.open, just.dims());
-    const Tensor length = in.position + whole(graph, 1);
     const Tensor ended = best[0] / powered(length, best[0]) + refused * kNever;
     const Tensor all_scores = concatenate({in.ended_scores, ended}, 1);
     const Tensor kept = top_k(all_scores, K_)[1];

@@ -40,7 +40,7 @@ WordHead words_scored(const Scope& root, const T5Config& c, Tensor inputs, Tenso
   };
   encoder->mask = given(inputs);
   decoder->mask = given(targets);
-  told->scores = {word_scores(head)};
+  told->words = head;
   told->weights = convert(reshape(decoder->mask, {rows}), DType::f32);
   return head;
 }

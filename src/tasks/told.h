@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "format/lazy_tensor.h"
 #include "models/layer_states.h"
 #include "nn/scope.h"
+#include "nn/word_head.h"
 
 namespace smelt {
 
@@ -21,7 +23,8 @@ enum class Scores {
 };
 
 struct Told {
-  std::vector<Tensor> scores = {};       // f32 [I,C] each, which count alike
+  std::vector<Tensor> scores = {};       // f32 [I,C] each, which count alike; empty of words
+  std::optional<WordHead> words = {};    // the head whose scores of all words count
   Tensor weights = {};                   // f32 [I]: 0 of rows that do not count
   std::vector<LayerStates> stacks = {};  // as StackSizes has them; with_heads says what is wanted
 };

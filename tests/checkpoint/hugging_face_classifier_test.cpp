@@ -57,7 +57,8 @@ TEST_P(ClassifierFolder, IsReadBackWithItsClasses) {
   EXPECT_EQ(model_type_of(model.tensors), "classify");
   EXPECT_EQ(model.objective.dump(),
             golden.of_answers()
-                ? R"({"dropout":0.0,"labels":[],"no_answer":true,"problem":"answer_spans"})"
+                ? R"({"answers":{"answer_tokens":30,"doc_stride":128,"question_tokens":64},)"
+                  R"("dropout":0.0,"labels":[],"no_answer":true,"problem":"answer_spans"})"
                 : str(R"({"dropout":0.0,"labels":["a","b","c"],"problem":")",
                       golden.of_tokens() ? "token_labels" : "single_label", R"("})"));
   EXPECT_TRUE(model.skipped.empty());
@@ -93,6 +94,12 @@ TEST(ClassifierHead, IsReadAsTransformersWritesIt) {
   const auto answers = head(R"({"architectures": ["BertForQuestionAnswering"]})");
   EXPECT_EQ(answers->labels.problem, Problem::answer_spans);
   EXPECT_FALSE(answers->labels.no_answer);
+  EXPECT_EQ(answers->answers, AnswerLimits());
+  EXPECT_EQ(answers->seq_length, 0);
+  const auto trained = head(R"({"architectures": ["BertForQuestionAnswering"], "seq_length": 48,
+      "answers": {"question_tokens": 12, "doc_stride": 16, "answer_tokens": 5}})");
+  EXPECT_EQ(trained->seq_length, 48);
+  EXPECT_EQ(trained->answers, (AnswerLimits{12, 16, 5}));
   const auto refused = [&](const char* json) { return error_of<UsageError>([&] { head(json); }); };
   EXPECT_THAT(refused(R"({"architectures": ["BertForSequenceClassification"],
                           "id2label": {"0": "a", "2": "b"}})"),
@@ -100,6 +107,11 @@ TEST(ClassifierHead, IsReadAsTransformersWritesIt) {
   EXPECT_THAT(refused(R"({"architectures": ["BertForSequenceClassification"],
                           "problem_type": "ranking"})"),
               HasSubstr("config.json: problem_type 'ranking' is unknown"));
+  EXPECT_THAT(refused(R"({"architectures": ["BertForQuestionAnswering"], "seq_length": "long"})"),
+              HasSubstr("config.json: seq_length is \"long\", must be a positive integer"));
+  EXPECT_THAT(refused(R"({"architectures": ["BertForQuestionAnswering"],
+                          "answers": {"doc_stride": 0}})"),
+              HasSubstr("config.json: answers.doc_stride is 0, must be a positive integer"));
 }
 
 }  // namespace

@@ -39,6 +39,27 @@ TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
                  HasSubstr("predict: --header without --input\n  hint: it is of a file"));
   expect_refusal(str(predict, "--input ", dir.file("rows.tsv"), " --header non"),
                  HasSubstr("--header 'non' is unknown\n  hint: did you mean 'none'?"));
+  expect_refusal(predict + "--text cat --no-answer-threshold 2",
+                 HasSubstr("--no-answer-threshold: this model was not trained with questions that "
+                           "have no answer\n  hint: leave --no-answer-threshold out"));
+}
+
+TEST(Predict, AThresholdDecidesWhetherThereIsAnAnswer) {
+  REQUIRE_PLUGIN("cpu");
+  const TempDir dir;
+  GoldenClassify("bert-spans").write_folder(dir.file("model"));
+  const auto said = [&](const char* threshold) {
+    const CommandOutput out = run_smelt(str("predict ", dir.file("model"),
+                                            " --text 'cat w9' --pair 'dog w10 bird' --json ",
+                                            "--no-answer-threshold ", threshold, " 2>/dev/null"));
+    EXPECT_EQ(out.status, 0) << out.text;
+    return Json::parse(out.text);
+  };
+  const Json never = said("-1e6"), always = said("1e6");
+  EXPECT_EQ(never["prediction"], "");
+  EXPECT_NE(always["prediction"], "");
+  EXPECT_EQ(never["best"], always["prediction"]);
+  EXPECT_EQ(never["begin"], always["begin"]);
 }
 
 }  // namespace

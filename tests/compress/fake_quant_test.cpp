@@ -10,6 +10,7 @@
 #include "checkpoint/int8_weights.h"
 #include "compress/folder_scores.h"
 #include "compress/quantize.h"
+#include "recipe/taught_recipe.h"
 #include "runs/golden_classify.h"
 #include "runs/probe.h"
 #include "store/file.h"
@@ -104,6 +105,10 @@ TEST_F(FakeQuantCommand, TrainsWithWhatItQuantizesThen) {
   EXPECT_THAT(read_file(dir_.file("taught/recipe.yaml")), HasSubstr("fake_quant: true"));
   EXPECT_THAT(smelt(str("predict ", dir_.file("int8"), " --text 'cat w9'")),
               AnyOf(HasSubstr("cats"), HasSubstr("dogs")));
+  // What is taught next does not learn in codes unless it is asked to.
+  const Recipe again =
+      taught_recipe(dir_.file("taught"), dir_.file("taught/huggingface"), dir_.file("again"), {});
+  EXPECT_FALSE(again.train.fake_quant);
   // A run is held to how it learns.
   fails(str("run ", dir_.file("taught"), " --set train.fake_quant=false --set train.steps=5"),
         "fake_quant true, this run has false");

@@ -243,7 +243,9 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   write_file(dir_.file("r.yaml"),
              str("out: ", dir_.file("large"), "\ndata: {train: ", dir_.file("train.tsv"),
                  ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init: ",
-                 dir_.file("hf"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
+                 dir_.file("hf"),
+                 ", batch_size: 4, steps: 2, keep_best: accuracy, patience: 5}\n"
+                 "eval: {batch_size: 4, every: 1, best: true}\n"));  // which pruning goes without
   const auto smelt = [](const std::string& words) {
     const CommandOutput said = run_smelt(words);
     EXPECT_EQ(said.status, 0) << said.text;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "grad/grad.h"
@@ -126,6 +127,92 @@ TEST(WordHead, InBlocksHoldsNoScoresOfAllWordsAtOnce) {
   EXPECT_EQ(text(at_a_time(V)), text({}));
   EXPECT_THAT(text(at_a_time(5)), Not(HasSubstr("tensor<6x10xf32>")));
   EXPECT_THAT(text(at_a_time(5)), HasSubstr("tensor<6x5xf32>"));
+}
+
+TEST(WordHead, ScaleMultipliesTheProductsInF32) {
+  const auto in = head_values();
+  for (const std::int64_t words : {0, 4}) {
+    Program program;
+    std::vector<Tensor> of;
+    for (const Value& v : in) of.push_back(program.graph.argument(v.shape));
+    const Tensor labels = program.graph.argument(labels_value().shape);
+    Parameters parameters;
+    const Scope scope(program.graph, parameters, {}, at_a_time(words));
+    auto arguments = in;
+    arguments.push_back(labels_value());
+    const auto loss = [&](const WordHead& head) {
+      return interpret(program.graph, {score_labels(scope, head, labels).loss}, arguments)[0].real;
+    };
+    const auto scaled = loss({of[0], of[1], of[2], 0.3}), rows = loss({of[0] * 0.3, of[1], of[2]});
+    EXPECT_THAT(scaled, ::testing::Pointwise(::testing::DoubleNear(1e-6), rows)) << words;
+  }
+}
+
+// Gradients of the student's rows, words and bias of a sum of divergences with unequal weights, the
+// divergences, and the gradient of the teacher's rows.
+struct Diverged {
+  explicit Diverged(const Compute& compute) {
+    Graph& graph = program.graph;
+    std::vector<Tensor> in;
+    for (const Value& v : arguments()) in.push_back(graph.argument(v.shape));
+    Parameters parameters;
+    const Tensor kl = word_divergence(Scope(graph, parameters, {}, compute), {in[0], in[1], in[2]},
+                                      {in[3], in[4], in[5], 0.5}, 2);
+    const Tensor weights = convert(iota(graph, {DType::s32, {I}}, 0), DType::f32) + 1.0;
+    program.results = grad(reduce_sum(kl * weights, {0}), std::array{in[0], in[1], in[2]});
+    program.results.push_back(kl);
+  }
+  // The teacher is wider.
+  static std::vector<Value> arguments() {
+    auto out = head_values();
+    for (const Dims& dims : {Dims{I, E + 2}, Dims{V, E + 2}, Dims{V}})
+      out.push_back(random_value({.shape = floats(dims), .low = -2, .high = 2}, 40 + out.size()));
+    return out;
+  }
+  std::vector<Value> values() const {
+    return interpret(program.graph, program.results, arguments());
+  }
+
+  Program program;
+};
+
+TEST(WordDivergence, IsTheSumOverAllWordsWithItsGradientsInBlocksToo) {
+  const auto in = Diverged::arguments();
+  const auto probabilities = [&](std::size_t first, std::size_t width, double scale,
+                                 std::size_t i) {
+    std::vector<double> out;
+    double all = 0;
+    for (std::size_t v = 0; v < V; ++v) {
+      double sum = 0;
+      for (std::size_t e = 0; e < width; ++e)
+        sum += in[first].real[i * width + e] * in[first + 1].real[v * width + e];
+      out.push_back(std::exp((scale * sum + in[first + 2].real[v]) / 2));
+      all += out.back();
+    }
+    for (double& p : out) p /= all;
+    return out;
+  };
+  const auto whole = Diverged({}).values();
+  for (std::size_t i = 0; i < I; ++i) {
+    const auto s = probabilities(0, E, 1, i), t = probabilities(3, E + 2, 0.5, i);
+    double kl = 0;
+    for (std::size_t v = 0; v < V; ++v) kl += t[v] * std::log(t[v] / s[v]);
+    EXPECT_NEAR(whole[3].real[i], kl, 1e-6) << i;
+  }
+  for (const std::int64_t words : {2, 4, 6, 14}) {
+    SCOPED_TRACE(words);
+    expect_equal(Diverged(at_a_time(words)).values(), whole, 1e-6);
+  }
+}
+
+TEST(WordDivergence, InBlocksHoldsNoScoresOfAllWordsAtOnce) {
+  const auto text = [](std::int64_t words) {
+    return emit_module(Diverged(at_a_time(words)).program, "a");
+  };
+  EXPECT_THAT(text(0), HasSubstr("tensor<6x10xf32>"));
+  EXPECT_EQ(text(2 * V), text(0));
+  EXPECT_THAT(text(10), Not(HasSubstr("tensor<6x10xf32>")));
+  EXPECT_THAT(text(10), HasSubstr("tensor<6x5xf32>"));
 }
 
 TEST(WordHead, AMeshMakesThePartOfADeviceSmallerAndMaySplitTheVocabulary) {

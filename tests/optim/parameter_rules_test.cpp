@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "ops/ops.h"
+#include "optim/adafactor.h"
+#include "optim/amos.h"
 #include "optim/lamb.h"
 #include "reference/evaluate.h"
 #include "support/error_of.h"
@@ -22,26 +24,32 @@ using ::testing::Pointwise;
 
 const std::vector<double> kValues{3, 4, 0.3, 0.4}, kGradients{0.5, -0.25, 2, 1};
 
-// What [2] or, for layers of a stack, [2, 2] numbers become in the first step of rate 0.1.
+// What a parameter of `one` numbers, or a stack of such layers, becomes in the first step of rate
+// 0.1.
 std::vector<double> updated(const Optimizer& optimizer, const ParameterRules& rules,
                             const std::string& name, std::int64_t layers,
-                            std::vector<double> values, std::vector<double> gradients) {
-  const Shape shape{DType::f64, stacked_dims(layers, {2})};
+                            std::vector<double> values, std::vector<double> gradients,
+                            const Dims& one = {2}, DType dtype = DType::f64) {
+  const Shape shape{dtype, stacked_dims(layers, one)};
   Graph graph;
   const Tensor value = graph.argument(shape), gradient = graph.argument(shape);
-  const Tensor step = graph.argument({DType::s32, {}}), rate = graph.argument({DType::f64, {}});
+  const Tensor step = graph.argument({DType::s32, {}}), rate = graph.argument({dtype, {}});
   const Parameter p{.name = name, .tensor = value, .init = {}, .layers = layers};
-  const std::array slots{zeros_like(value), zeros_like(value)};
-  const UpdatedParameter next =
-      optimizer.update(rules.of(p, {.rate = rate, .step = step}, optimizer.weight_decay(p)), p,
-                       slots, rules.mask_frozen(p, gradient));
-  return evaluate(next.value,
+  std::vector<Tensor> slots;
+  for (const Slot& slot : optimizer.slots(p))
+    slots.push_back(constant(graph, slot.start, dtype, stacked_dims(layers, slot.dims)));
+  const double decay = optimizer.weight_decay ? optimizer.weight_decay(p) : 0;
+  const UpdatedParameter next = optimizer.update(rules.of(p, {.rate = rate, .step = step}, decay),
+                                                 p, slots, rules.mask_frozen(p, gradient));
+  return evaluate(rules.keep_frozen(p, next.value),
                   {real_value(shape, std::move(values)), real_value(shape, std::move(gradients)),
-                   integer_value({DType::s32, {}}, {0}), real_value({DType::f64, {}}, {0.1})});
+                   integer_value({DType::s32, {}}, {0}), real_value({dtype, {}}, {0.1})});
 }
 
-std::vector<double> part(const std::vector<double>& of, std::ptrdiff_t layer) {
-  return {of.begin() + 2 * layer, of.begin() + 2 * layer + 2};
+// The numbers of one layer, `size` of them.
+std::vector<double> part(const std::vector<double>& of, std::ptrdiff_t layer,
+                         std::ptrdiff_t size = 2) {
+  return {of.begin() + size * layer, of.begin() + size * (layer + 1)};
 }
 
 // Without bias correction Adam's first direction is 0.1 g / (sqrt(0.001) |g| + epsilon).
@@ -98,6 +106,42 @@ TEST(ParameterRules, ALayerOfAStackIsAsItIsAlone) {
   EXPECT_NEAR(alone[0], 0.3 - 0.05 * (size + 0.2 * 0.3), 1e-9);
   EXPECT_EQ(updated(adamw(plain()), rules, "other/kernel", 0, {1, 2}, {3, 4}),
             updated(adamw(plain()), {}, "other/kernel", 0, {1, 2}, {3, 4}));
+}
+
+// Each optimizer that a recipe can name, with weight decay where it has some.
+std::vector<std::pair<std::string, Optimizer>> all_optimizers() {
+  const NameRules eta = rules_for("eta", ".* = 1"), slots = rules_for("slots", ".* = ()");
+  using A = Adafactor;
+  return {{"adamw", adamw({.weight_decay = 0.1, .bias_correction = BiasCorrection::on})},
+          {"lamb", lamb({.adam = {.weight_decay = 0.1}})},
+          {"amos", amos({.eta = eta, .slot_shape = slots, .extra_l2 = 0.1})},
+          {"adafactor", adafactor({.weight_decay = 0.1, .least_factored = 2})},
+          {"adafactor with momentum", adafactor({.momentum = 0.9, .weight_decay = 0.1})},
+          {"hf_adafactor",
+           adafactor(
+               {.weight_decay = 0.1, .decay = A::Decay::by_rate, .factored = A::Factored::last})}};
+}
+
+// Layer 0 is frozen, with and without a decay of its own; layer 1 has half the rate.
+TEST(ParameterRules, AFrozenLayerOfAStackStaysAndTheOthersAreAsAloneWithEveryOptimizer) {
+  const std::vector<double> values{3, 4, 0.3, 0.4, -1, 2, 1, -2, 0.5, 0.25, 3, -0.5};
+  const std::vector<double> gradients{0.5, -0.25, 2, 1, 0.1, 0.2, -1, 0.75, 0.3, 0.6, 2, -3};
+  const Dims one{2, 3};
+  for (const char* decay : {"layer_1/ = 0.2", "layer_0/ = 0.3; layer_1/ = 0.2", ""})
+    for (const auto& [name, optimizer] : all_optimizers()) {
+      SCOPED_TRACE(str(name, ", decay_rules: ", decay));
+      const ParameterRules rules(rules_for("rate", "layer_0/ = 0; layer_1/ = 0.5"),
+                                 rules_for("decay", decay));
+      const auto stack =
+          updated(optimizer, rules, "layer_*/kernel", 2, values, gradients, one, DType::f32);
+      const auto kept = part(values, 0, 6);
+      for (std::size_t i = 0; i < 6; ++i)
+        EXPECT_EQ(static_cast<float>(stack[i]), static_cast<float>(kept[i])) << i;
+      const auto alone = updated(optimizer, rules, "layer_1/kernel", 0, part(values, 1, 6),
+                                 part(gradients, 1, 6), one, DType::f32);
+      EXPECT_THAT(part(stack, 1, 6), Pointwise(DoubleNear(1e-6), alone));
+      EXPECT_NE(alone, part(values, 1, 6));
+    }
 }
 
 TEST(ParameterRules, FreezeWhereAllLayersHaveNoRate) {

@@ -127,12 +127,19 @@ TEST(AmosPresets, OfBertGiveTheSameToTheOriginalsNames) {
            {"bert/pooler/dense/kernel", {48, 48}, by_hidden, {1, 48}},
            {"cls/predictions/output_bias", {99}, 0.5, {}},
            {"cls/seq_relationship/output_weights", {2, 48}, by_hidden, {2, 1}},
+           {"output_weights", {3, 48}, by_hidden, {3, 1}},
+           {"output_bias", {3}, 0.5, {}},
+           {"cls/squad/output_weights", {2, 48}, by_hidden, {2, 1}},
+           {"classifier/out_proj/kernel", {48, 3}, by_hidden, {1, 3}},
+           {"qa_outputs/kernel", {48, 2}, by_hidden, {1, 2}},
            {"generator/embeddings_project/kernel", {16, 48}, 0.25, {1, 48}}}) {
     SCOPED_TRACE(name);
     expect_value(eta.of(name, dims), scale);
     expect_value(slots.of(name, dims), Json(slot));
   }
   EXPECT_EQ(amos_preset_for("electra").name, "bert");
+  EXPECT_EQ(amos_preset_for("classify").name, "bert");
+  EXPECT_EQ(amos_preset_for("text_to_text").name, "t5");
   EXPECT_TRUE(amos_preset_for("toy").eta.empty());
 }
 

@@ -114,6 +114,32 @@ TEST_F(Ttt, TrainsEvaluatesAndTests) {
   EXPECT_THAT(read_file(dir_.file("run/test_report.txt")), HasSubstr("         6"));
 }
 
+TEST_F(Ttt, WithoutAValJsonAllRowsAreTrainedOn) {
+  remove(dir_.file("data/covid/val.json").c_str());
+  TttFlags f = flags();
+  const auto r = ttt_recipe(f, "cpu", 1);
+  EXPECT_EQ(r.at("data.validation_share"), "0");
+  EXPECT_FALSE(r.contains("data.validation"));
+  const CommandOutput trained = run_smelt(command("--do_train"));
+  ASSERT_EQ(trained.status, 0) << trained.text;
+  EXPECT_THAT(trained.text, HasSubstr("24 examples to train on, none held out"));
+  EXPECT_THAT(trained.text, testing::Not(HasSubstr("val_eval_report")));
+  f.do_eval = true;
+  EXPECT_THAT(refusal(f), AllOf(HasSubstr("--do_eval: "), HasSubstr("val.json is not there")));
+}
+
+TEST_F(Ttt, TestsALaterTestJsonWithTheFieldsThatAreSet) {
+  const std::string rows = read_file(dir_.file("data/covid/test.json"));
+  remove(dir_.file("data/covid/test.json").c_str());
+  const CommandOutput trained = run_smelt(command("--do_train"));
+  ASSERT_EQ(trained.status, 0) << trained.text;
+  write_file(dir_.file("data/covid/test.json"), rows);
+  const CommandOutput tested = run_smelt(command("--do_test --set eval.batch_size=3"));
+  ASSERT_EQ(tested.status, 0) << tested.text;
+  EXPECT_THAT(tested.text, AllOf(HasSubstr("in 2 batches of 3"), HasSubstr("test_eval_acc: ")));
+  expect_refusal(command("--do_test --set no.such.field=3"), HasSubstr("unknown field"));
+}
+
 TEST_F(Ttt, WhatDoesNotFitIsSaid) {
   TttFlags f = flags();
   f.do_train = false;
@@ -142,6 +168,9 @@ TEST_F(Ttt, WhatDoesNotFitIsSaid) {
   f = flags();
   f.eval_on = "bleu";
   EXPECT_THAT(refusal(f), HasSubstr("--eval_on bleu with --task single-label-cls"));
+  f = flags();
+  f.ck_index_select = -2;
+  EXPECT_THAT(refusal(f), HasSubstr("--ck_index_select -2: must be 0 (the best checkpoint) or -1"));
   expect_refusal(command("--do_train --use_tpu"),
                  HasSubstr("--use_tpu: no TPU is on this machine"));
 }

@@ -18,6 +18,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 #include "text/lines.h"
+#include "tokenize/answer_windows.h"
 
 namespace smelt {
 namespace {
@@ -89,14 +90,60 @@ TEST_F(AnswerRun, EveryHeldOutQuestionIsAnsweredAndScored) {
     f1 += score.f1;
     none += row["label"].empty() ? 1 : 0;
     EXPECT_TRUE(row.contains("id") && row.contains("no_answer"));
-    if (said.empty()) continue;
+    const std::string best = row["best"];
     const std::size_t begin = row["begin"], end = row["end"];
-    EXPECT_EQ(context.substr(begin, end - begin), said);
+    EXPECT_EQ(context.substr(begin, end - begin), best);
+    EXPECT_EQ(said, row["no_answer"].get<double>() > 0 ? "" : best);
+    EXPECT_NE(best, "");
   }
   EXPECT_EQ(rows, 6);
   EXPECT_EQ(none, 3);
   EXPECT_NEAR(e.measure("exact_match").value, exact / rows, 1e-6);
   EXPECT_NEAR(e.measure("f1").value, f1 / rows, 1e-6);
+}
+
+TEST_F(AnswerRun, AThresholdSaysFromWhereOnThereIsNoAnswer) {
+  run("m");
+  const std::vector<TextQuestion> questions{{.question = "w20", .context = "cat w10 dog w11"}};
+  const auto found = [&](double threshold) {
+    auto classifier = classifier_of(recipe("m"), {.no_answer_threshold = threshold});
+    return find_answers(classifier, questions)[0];
+  };
+  const FoundAnswer always = found(1e9), never = found(-1e9), usual = found(0);
+  EXPECT_NE(always.text, "");
+  EXPECT_EQ(always.text, always.best);
+  EXPECT_EQ(never.text, "");
+  EXPECT_EQ(never.best, always.best);
+  EXPECT_NEAR(always.no_answer, never.no_answer, 1e-6);
+  EXPECT_EQ(usual.text, usual.no_answer > 0 ? "" : usual.best);
+}
+
+// Windows of other lengths would see other tokens.
+TEST_F(AnswerRun, ItsFoldersAndCheckpointsAreAskedInTheWindowsOfTraining) {
+  const std::vector<std::string> settings{"data.answer_tokens=3"};
+  run("m", settings);
+  const std::vector<TextQuestion> questions{
+      {.question = "w21 w22 w23", .context = "w9 w10 w11 w12 dog w13 cat w15 w16"}};
+  auto of_run = classifier_of(recipe("m", settings), {});
+  const FoundAnswer want = find_answers(of_run, questions)[0];
+  for (const char* place : {"m/huggingface", "m/model", "m/model/checkpoint-4"}) {
+    SCOPED_TRACE(place);
+    auto stored = StoredAnswers("predict", dir_.file(place), {}).classifier({});
+    EXPECT_EQ(stored.job().most_tokens, 8);
+    EXPECT_EQ(stored.job().answers, (AnswerLimits{2, 2, 3}));
+    const FoundAnswer got = find_answers(stored, questions)[0];
+    EXPECT_EQ(got.best, want.best);
+    EXPECT_NEAR(got.no_answer, want.no_answer, 1e-5);
+  }
+}
+
+TEST_F(AnswerRun, AFinishedRunTakesAnotherLengthOfAnswers) {
+  run("m");
+  const std::string before = weights("m");
+  EXPECT_EQ(run("m", {"data.answer_tokens=1"}).measure("exact_match").weight, 6);
+  EXPECT_EQ(weights("m"), before);
+  EXPECT_THAT(error_of<UsageError>([&] { run("m", {"data.doc_stride=1"}); }),
+              HasSubstr("holds a model of other data: data.doc_stride"));
 }
 
 TEST_F(AnswerRun, LearnsWhereTheAnswerStands) {

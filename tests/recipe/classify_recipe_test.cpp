@@ -96,6 +96,25 @@ TEST_F(ClassifyRun, EveryHeldOutRowCountsOnceAndIsPredicted) {
   EXPECT_NEAR(e.measure("accuracy").value, right / rows, 1e-6);
 }
 
+TEST_F(ClassifyRun, TrainsOnAllRowsWhereNoneAreHeldOut) {
+  const std::vector<std::string> none{"data.validation_share=0"};
+  run("m", none);
+  EXPECT_THAT(log_.text(), HasSubstr("22 examples to train on, none held out"));
+  EXPECT_FALSE(exists(dir_.file("m/data/heldout.tfrecord")));
+  EXPECT_FALSE(exists(dir_.file("m/model/predictions.jsonl")));
+  EXPECT_TRUE(exists(dir_.file("m/huggingface/model.safetensors")));
+  EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", none)); }),
+              HasSubstr("no held-out examples: data.validation_share is 0"));
+  EXPECT_EQ(evaluate_model(
+                recipe("m", {none[0], "data.test=" + dir_.file("train.tsv"), "eval.split=test"}))
+                .examples,
+            22);
+  EXPECT_THAT(refusal({none[0], "eval.every=1"}),
+              HasSubstr("data.validation_share is 0, so there "));
+  EXPECT_THAT(refusal({"data.validation_share=1"}),
+              HasSubstr("data.validation_share is 1, must be at least 0 and below 1"));
+}
+
 TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
   run("whole");
   run("cut", {"train.steps=2"});

@@ -62,6 +62,23 @@ TEST_F(OptimizerRecipe, RefusesNumbersOutOfRange) {
   EXPECT_THAT(refusal({"train.decay_to_step=-1"}), HasSubstr("train.decay_to_step is -1"));
 }
 
+TEST_F(OptimizerRecipe, RefusesStepsThatAShareOfTheStepsReplaces) {
+  const std::string text =
+      "train: {warmup_ratio: 0.1, warmup_steps: 7, decay_ratio: 0.2, schedule: wsd}\n"
+      "eval: {every_epochs: 2}\n";
+  const auto refused = [&](const std::vector<std::string>& settings) {
+    return error_of<UsageError>([&] { loaded(text, settings); });
+  };
+  EXPECT_EQ(refused({}), "no error");
+  EXPECT_EQ(
+      refused({"train.warmup_steps=20"}),
+      "--set: train.warmup_steps is ignored, because train.warmup_ratio is 0.1 and replaces "
+      "it\n  hint: also give --set train.warmup_ratio=0, or change train.warmup_ratio instead");
+  EXPECT_THAT(refused({"train.decay_steps=20"}), HasSubstr("because train.decay_ratio is 0.2"));
+  EXPECT_THAT(refused({"eval.every=0"}), HasSubstr("because eval.every_epochs is 2"));
+  EXPECT_EQ(refused({"eval.every=10", "eval.every_epochs=0"}), "no error");
+}
+
 TEST_F(OptimizerRecipe, RulesAreReadAndTriedBeforeAnyWork) {
   const auto with_amos = [&](const std::string& setting) {
     return refusal({"train.optimizer=amos", setting});

@@ -152,6 +152,12 @@ TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
     unfit.metric = "matthews";
     EXPECT_THAT(refusal(unfit), HasSubstr("--metric: matthews does not fit")) << problem;
   }
+  auto label = job();
+  label.metric = "f1:cats";
+  EXPECT_THAT(refusal(label), HasSubstr("--metric: f1:cats: 'cats' is none of the 2 classes of "
+                                        "data.train"));
+  EXPECT_THAT(refusal(job({"data.validation_share=0"})),
+              HasSubstr("finetune: no held-out examples to compare runs by"));
   EXPECT_FALSE(exists(dir_.file("t")));
   EXPECT_EQ(run_trials(job({"model.problem=regression"})).metric, "pearson");
 }
@@ -194,6 +200,17 @@ TEST_F(TrialsTest, SettingsThatDoNotFitAreRefusedBeforeAnythingRuns) {
 
 TEST_F(TrialsTest, SeveralLabelsAreRightWhereAllAre) {
   EXPECT_EQ(run_trials(job({"model.problem=multi_label"})).metric, "accuracy");
+}
+
+TEST(TrialsText, TellsAnUndefinedMetricFromANumber) {
+  TrialsSummary s;
+  s.metric = "auc-macro";
+  s.trials.emplace_back();
+  s.trials.back().scores = {std::nan("")};
+  s.trials.back().mean = {.value = std::nan(""), .low = std::nan(""), .high = std::nan("")};
+  const std::string text = trials_text(s);
+  EXPECT_THAT(text, HasSubstr("undefined ± 0.0000   [undefined, undefined]"));
+  EXPECT_THAT(text, HasSubstr("no best run: auc-macro is undefined for these examples"));
 }
 
 TEST(BestTrial, IsTheLowestOfErrorsAndNeverNoNumber) {

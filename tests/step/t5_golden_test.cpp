@@ -1,6 +1,9 @@
 // T5 and its gradients against transformers (tools/golden_t5.py), and in all forms of its layers.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
+
 #include "models/t5.h"
 #include "ops/ops.h"
 #include "optim/adafactor.h"
@@ -8,6 +11,7 @@
 #include "runs/golden_t5.h"
 #include "runs/mesh_bert.h"
 #include "runs/probe.h"
+#include "state/initialize.h"
 #include "store/file.h"
 #include "support/paths.h"
 #include "support/plugins.h"
@@ -94,6 +98,90 @@ TEST_P(T5Golden, InATpusFormEveryGradientMatchesTheReference) {
                     .attention_rows = 4,
                     .logits_bytes = rows * 7 * static_cast<std::int64_t>(sizeof(float))};
   expect_golden_gradients(client, golden, config);
+}
+
+// The standard deviations of T5X (variance_scaling and normal initializers) and of transformers'
+// T5PreTrainedModel._init_weights, by the end of a parameter's name.
+double original_deviation(const T5Config& c, std::string_view name) {
+  const auto over_root = [](std::int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); };
+  for (const auto& [end, deviation] : std::vector<std::pair<std::string_view, double>>{
+           {"shared/embedding", 1},
+           {"Attention/q", over_root(c.d_model * c.d_kv)},
+           {"Attention/k", over_root(c.d_model)},
+           {"Attention/v", over_root(c.d_model)},
+           {"Attention/o", over_root(c.num_heads * c.d_kv)},
+           {"/wi/kernel", over_root(c.d_model)},
+           {"/wi_0/kernel", over_root(c.d_model)},
+           {"/wi_1/kernel", over_root(c.d_model)},
+           {"/wo/kernel", over_root(c.d_ff)},
+           {"logits/kernel", over_root(c.d_model)},
+           {"relative_attention_bias", over_root(c.d_model)}})
+    if (name.ends_with(end)) return deviation;
+  return 0;
+}
+
+TEST(T5, FreshWeightsHaveTheOriginalsStandardDeviations) {
+  for (const bool gated : {false, true}) {
+    T5Task task{.inputs_length = 4, .targets_length = 4};
+    task.model.vocab_size = 256;
+    task.model.d_model = 64;
+    task.model.d_kv = 16;
+    task.model.d_ff = 128;
+    task.model.num_layers = 1;
+    task.model.num_heads = 8;
+    task.model.feed_forward_proj = gated ? "gated-gelu" : "relu";
+    task.model.tie_word_embeddings = !gated;
+    TrainingConfig config;
+    config.batch_size = 4;
+    config.optimizer = adamw({});
+    const StepProgram program = train_program(t5_task(task), config, placement_for("cpu", 1, {}));
+    std::int64_t drawn = 0;
+    for (const StateTensor& t : program.state.tensors) {
+      if (t.init.kind == Init::constant) continue;
+      ++drawn;
+      std::vector<float> values(static_cast<std::size_t>(t.shape.elements()));
+      draw_initial(t, 7, values);
+      double squares = 0;
+      for (const float value : values) squares += double{value} * value;
+      const auto n = static_cast<double>(values.size());
+      const double want = original_deviation(task.model, t.name);
+      ASSERT_GT(want, 0) << t.name;
+      // A sample's standard deviation is within 4 / sqrt(2 n) of its own.
+      EXPECT_NEAR(std::sqrt(squares / n) / want, 1, 4 / std::sqrt(2 * n)) << t.name;
+    }
+    EXPECT_EQ(drawn, gated ? 22 : 19);
+  }
+}
+
+// Narrow rows and words that hold the scale exactly would hide a factor that bf16 cannot hold: a
+// width of 48 makes it 0.1443, which is 0.14453 in bf16.
+TEST(T5, ScoresOfATiedHeadInBf16AreScaledInF32) {
+  SMELT_OPEN_CPU(client, 1);
+  T5Config c;
+  c.vocab_size = 64;
+  c.d_model = 48;
+  const auto scores = [&](DType dtype) {
+    const auto outputs = [&](const Scope& root, const Inputs& in) {
+      const Tensor rows = convert(t5_embed(root, c, in["ids"]), dtype);
+      return std::vector{
+          word_scores(t5_word_head(root, c, reshape(rows, {rows.dim(0), c.d_model})))};
+    };
+    const Features features{{.name = "ids", .row = {1}, .limit = c.vocab_size}};
+    Batch batch = empty_batch(features, 64);
+    const auto ids = batch.arrays[0].values<std::int32_t>();
+    std::iota(ids.begin(), ids.end(), 0);
+    std::vector<float> words(static_cast<std::size_t>(c.vocab_size * c.d_model));
+    for (std::size_t i = 0; i < words.size(); ++i)  // small integers, which bf16 holds
+      words[i] = static_cast<float>(static_cast<int>(i * 7919 % 17) - 8);
+    const TensorMap state{
+        {"shared/embedding",
+         {{DType::f32, {c.vocab_size, c.d_model}}, std::as_bytes(std::span(words))}}};
+    return probe(client, {.features = features, .outputs = outputs}, batch, state).results[0];
+  };
+  const auto wide = scores(DType::f32), narrow = scores(DType::bf16);
+  ASSERT_EQ(wide.size(), narrow.size());
+  for (std::size_t i = 0; i < wide.size(); ++i)
+    EXPECT_NEAR(narrow[i], wide[i], 1e-6 * std::abs(wide[i]) + 1e-6) << i;
 }
 
 // Of all parameters together: scores that are not over sqrt(D) make single ones noisy.

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "nn/layers.h"
+#include "ops/ops.h"
 #include "runs/mesh_bert.h"
 #include "runs/state_values.h"
+#include "state/compiled_step.h"
 #include "support/plugins.h"
 
 namespace smelt {
@@ -53,6 +56,60 @@ TEST(AdafactorTraining, IsTheSameInALoopOfLayersInPartsAndOverAMesh) {
     expect_same_run(run_adafactor(client, adafactor_config(8, Layers::scan),
                                   mesh_placement("data=2,fsdp=2,tensor=2", true)),
                     want);
+  }
+}
+
+// Three dense layers of four numbers, compiled at once.
+Task dense_layers() {
+  Task task;
+  task.name = "dense_layers";
+  task.settings = Json::object();
+  task.features = {{.name = "x", .dtype = DType::f32, .row = {4}}};
+  task.objective = [](const Scope& root, const Inputs& in) -> Objective {
+    const Init weights{.kind = Init::truncated_normal, .stddev = 0.5};
+    const Tensor y = layer_stack(root, "layer", 3, in["x"], [&](const Scope& s, Tensor x) {
+      return tanh(dense(s / "dense", x, 4, weights));
+    });
+    const Tensor sum = reduce_sum(square(y - 1.0), {0, 1});
+    return {.losses = {{.name = "error", .sum = sum, .weight = full_like(sum, 32)}}, .metrics = {}};
+  };
+  return task;
+}
+
+// The parameters of these layers after four steps, the middle one frozen.
+StateValues trained_layers(const std::shared_ptr<const Client>& client, Layers layers,
+                           bool trains = true) {
+  const Task task = dense_layers();
+  TrainingConfig c = adafactor_config(1, layers);
+  c.optimizer = adafactor({.weight_decay = 0.1, .least_factored = 4});
+  c.rules = ParameterRules({"train.rate_rules", parse_rules("rate", "layer_1/ = 0")},
+                           {"train.decay_rules", parse_rules("decay", ".*/kernel = 0.2")});
+  const StepProgram program = train_program(task, c, placement_for("cpu", 1, Reduction::global));
+  const CompiledStep step(client, program);
+  ModelState state = ModelState::fresh(*client, program.placement, program.state, c.seed);
+  Batch batch = empty_batch(task.features, c.batch_size);
+  std::ranges::fill(batch.arrays[0].values<float>(), 0.5F);
+  for (int i = 0; trains && i < 4; ++i) {
+    Execution execution = step.run(batch, state, i);
+    state.replace(execution.results);
+  }
+  StateValues out = values_of(state);
+  std::erase_if(out,
+                [](const auto& item) { return item.first.find("adafactor") != item.first.npos; });
+  return out;
+}
+
+TEST(AdafactorTraining, LeavesAFrozenLayerInALoopAsItDoesUnrolled) {
+  SMELT_OPEN_CPU(client, 1);
+  const auto fresh = trained_layers(client, Layers::unrolled, false);
+  const auto unrolled = trained_layers(client, Layers::unrolled),
+             loop = trained_layers(client, Layers::scan);
+  ASSERT_EQ(unrolled.size(), 6u);
+  expect_same_state(loop, unrolled, kAdafactorState);
+  for (const auto& [name, values] : fresh) {
+    const bool frozen = name.starts_with("layer_1/");
+    EXPECT_EQ(unrolled.at(name) == values, frozen) << name;
+    EXPECT_EQ(loop.at(name) == values, frozen) << name;
   }
 }
 
