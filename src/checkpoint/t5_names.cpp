@@ -4,6 +4,8 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/str.h"
+#include "base/words.h"
 
 namespace smelt {
 namespace {

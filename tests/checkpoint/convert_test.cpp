@@ -467,7 +467,9 @@ TEST(ConvertElectra, AllFormsHoldTheSameBits) {
   const Json derived = open_stored_model(dir.file("tf/model.ckpt-5"), "t").config;
   for (const char* name : {"vocab_size", "embedding_size", "hidden_size", "num_hidden_layers",
                            "intermediate_size", "generator_hidden_size"})
-    if (config.contains(name)) EXPECT_EQ(derived[name], config[name]) << name;
+    if (config.contains(name)) {
+      EXPECT_EQ(derived[name], config[name]) << name;
+    }
   EXPECT_TRUE(derived.contains("generator_layers"));
   EXPECT_TRUE(fs::exists(dir.file("hf/generator/config.json")));
   convert("hf", "back", ModelForm::smelt);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "console/pod_flags.h"
 #include "support/command.h"
 #include "support/environment.h"
 #include "support/http_server.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/str.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
