@@ -77,15 +77,14 @@ void take_files(const ConvertJob& job, StoredModel& model) {
 }
 
 // Where nothing says it, as the vocabulary's pieces are.
-TokenizerOptions tokenizer_of(const StoredModel& model) {
+TokenizerOptions tokenizer_of(const StoredModel& model, ControlCharacters control) {
   if (model.tokenizer) return *model.tokenizer;
-  const TokenizerOptions options = options_of(
-      case_of(Vocabulary(vocabulary_lines(model.vocab_txt), model.where + ": vocab.txt"), {}));
-  log_info(
-      "convert: do_lower_case {}{}, as the vocabulary's pieces are; --lower-case and --cased set "
-      "it",
-      options.lower_case,
-      options.lower_case && !options.strips_accents() ? ", strip_accents false" : "");
+  const TokenizerOptions options =
+      options_of(case_of(Vocabulary(vocabulary_lines(model.vocab_txt), model.where + ": vocab.txt"),
+                         {.control = control}));
+  log_info("convert: do_lower_case {}{}, as the vocabulary's pieces are; --lower-case says else",
+           options.lower_case,
+           options.lower_case && !options.strips_accents() ? ", strip_accents false" : "");
   return options;
 }
 
@@ -220,7 +219,9 @@ void to_classifier_folder(const ConvertJob& job, const StoredModel& model, const
       .answers = head.answers,
       .folder = {}};
   out.folder.vocab_txt = model.vocab_txt;
-  out.folder.tokenizer = tokenizer_of(model);
+  out.folder.tokenizer =
+      tokenizer_of(model, stored_encoder_name(model) == "electra" ? ControlCharacters::electra
+                                                                  : ControlCharacters::bert);
   export_hugging_face(job.to, std::move(out), model.tensors, form);
 }
 
@@ -244,13 +245,13 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
   } else if (type == "electra") {
     ModelFolder folder;
     folder.vocab_txt = model.vocab_txt;
-    folder.tokenizer = tokenizer_of(model);
+    folder.tokenizer = tokenizer_of(model, ControlCharacters::electra);
     to_electra_folders(job, model, folder, form);
   } else {
     HuggingFaceBert bert;
     bert.config = config_json(parse_bert_config(known_config(model).dump(), model.where));
     bert.vocab_txt = model.vocab_txt;
-    bert.tokenizer = tokenizer_of(model);
+    bert.tokenizer = tokenizer_of(model, ControlCharacters::bert);
     export_hugging_face(job.to, bert, model.tensors, form);
   }
   return job.to;

@@ -46,7 +46,10 @@ Json whole_config(const ModelFolder& model) {
     throw UsageError(str("vocab.txt: ", vocabulary.rows(),
                          " tokens are more than the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
-  vocabulary.check_special_tokens();
+  for (const std::string_view token : kSpecialTokens)
+    if (token != "[PAD]" && !vocabulary.find(token))
+      throw UsageError(str("vocab.txt: no ", token),
+                       "use the vocabulary that the model was trained with");
   Json config = {{kEpsilon, kLayerNormEpsilon},
                  {"pad_token_id", vocabulary.find("[PAD]").value_or(0)},
                  {kPositions, kAbsolute},

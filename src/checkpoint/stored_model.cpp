@@ -133,8 +133,7 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
 void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string& vocabulary = {}) {
   out.tensors.insert(folder.parameters.begin(), folder.parameters.end());
   out.vocab_txt = folder.model.vocab_txt;
-  if (!out.vocab_txt.empty())
-    out.vocab = vocabulary.empty() ? folder.vocabulary : vocabulary;
+  if (!out.vocab_txt.empty()) out.vocab = vocabulary.empty() ? folder.vocabulary : vocabulary;
   out.tokenizer = folder.model.tokenizer;
   out.skipped.insert(out.skipped.end(), folder.unused.begin(), folder.unused.end());
 }

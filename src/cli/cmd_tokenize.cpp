@@ -267,7 +267,7 @@ void run(const TokenizeJob& job) {
   const Statistics statistics = measure(job, *tokenizer);
   std::cout << (job.json ? statistics_json(statistics) : statistics_text(statistics)) << "\n";
   UnknownCount{.unknown = statistics.unknown, .tokens = statistics.pieces}.warn(text_of(job),
-                                                                               vocabulary_of(job));
+                                                                                vocabulary_of(job));
 }
 
 }  // namespace

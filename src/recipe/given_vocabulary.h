@@ -9,9 +9,9 @@
 
 namespace smelt {
 
-// The vocab.txt, tokenizer.json, or a T5's spiece.model, that lies beside weights as train.init names them: in
-// their folder, or, where a checkpoint of smelt's tells its vocabulary's checksum, in the recipe's
-// folder around it. nullopt: none, or another than the checksum's.
+// The vocab.txt, tokenizer.json, or a T5's spiece.model, that lies beside weights as train.init
+// names them: in their folder, or, where a checkpoint of smelt's tells its vocabulary's checksum,
+// in the recipe's folder around it. nullopt: none, or another than the checksum's.
 std::optional<std::string> vocabulary_beside(const std::string& weights);
 
 // The newest state of the run in the recipe's model folder, which goes on with its model; none

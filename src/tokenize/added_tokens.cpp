@@ -137,17 +137,17 @@ std::vector<AddedTokens::Part> AddedTokens::split(std::string_view utf8) const {
       return parts.push_back({.id = token->id, .text = {}, .sources = {{begin, end}}});
     const Part whole = normalise(utf8, begin, end);
     const auto& sources = whole.sources;
-    find_all(normalized_, whole.text, [&](const AddedToken* inner, std::size_t from,
-                                          std::size_t to) {
-      if (inner != nullptr)
-        parts.push_back({.id = inner->id,
-                         .text = {},
-                         .sources = {{sources[from].first, sources[to - 1].second}}});
-      else
-        parts.push_back({.text = whole.text.substr(from, to - from),
-                         .sources = {sources.begin() + static_cast<std::ptrdiff_t>(from),
-                                     sources.begin() + static_cast<std::ptrdiff_t>(to)}});
-    });
+    find_all(normalized_, whole.text,
+             [&](const AddedToken* inner, std::size_t from, std::size_t to) {
+               if (inner != nullptr)
+                 parts.push_back({.id = inner->id,
+                                  .text = {},
+                                  .sources = {{sources[from].first, sources[to - 1].second}}});
+               else
+                 parts.push_back({.text = whole.text.substr(from, to - from),
+                                  .sources = {sources.begin() + static_cast<std::ptrdiff_t>(from),
+                                              sources.begin() + static_cast<std::ptrdiff_t>(to)}});
+             });
   });
   return parts;
 }

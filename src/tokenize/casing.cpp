@@ -1,36 +1,35 @@
 #include "tokenize/casing.h"
 
+#include <unicode/uchar.h>
+#include <unicode/unorm2.h>
+
 #include <algorithm>
 
 #include "base/figures.h"
 #include "base/log.h"
-#include "tokenize/basic_tokenizer.h"
+#include "text/unicode.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
 
-bool gives(const BasicTokenizer& tokenizer, std::string_view word) {
-  std::vector<std::string> words;
-  tokenizer.tokenize(word, words);
-  return words.size() == 1 && words.front() == word;
+// Whether the normalisation changes the character, so that no normalised text has it.
+bool is_changed(char32_t character, const TokenizerOptions& options) {
+  const auto c = static_cast<UChar32>(character);
+  return (options.lower_case && u_tolower(c) != c) ||
+         (options.strips_accents() &&
+          (u_charType(c) == U_NON_SPACING_MARK ||
+           u_getIntPropertyValue(c, UCHAR_NFD_QUICK_CHECK) == UNORM_NO));
 }
 
 }  // namespace
 
 std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& options) {
-  TokenizerOptions plain = options;
-  plain.lower_case = plain.strip_accents.emplace(false);
-  const BasicTokenizer normalised(options);
-  std::optional<BasicTokenizer> as_it_is;  // made if it is needed: its table takes time
-  const std::string& prefix = vocabulary.continuing_prefix();
   return static_cast<std::size_t>(
       std::ranges::count_if(vocabulary.pieces(), [&](const std::string& piece) {
-        std::string_view word = piece;
-        if (!prefix.empty() && word.starts_with(prefix)) word.remove_prefix(prefix.size());
-        if (word.empty() || word.starts_with('[') || gives(normalised, word)) return false;
-        if (!as_it_is) as_it_is.emplace(plain);
-        return gives(*as_it_is, word);
+        return !piece.starts_with('[') &&
+               std::ranges::any_of(to_code_points(piece),
+                                   [&](char32_t c) { return is_changed(c, options); });
       }));
 }
 
@@ -43,7 +42,8 @@ TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags) {
   TokenizerOptions options = options_of(flags);
   options.lower_case = true;
   flags.lower_case = !is_lost(vocabulary, options);
-  if (*flags.lower_case || flags.strip_accents) return flags;
+  if (*flags.lower_case || flags.strip_accents || flags.control != ControlCharacters::electra)
+    return flags;
   options.strip_accents = false;
   if (lost_pieces(vocabulary, options) > 0) return flags;
   flags.lower_case = true;
@@ -65,7 +65,8 @@ void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
       "{}: {} of its {} pieces have capital letters or accents, but {} {}, so that no text gives "
       "them: a cased model takes the text as it is (--do_lower_case=false, --cased)",
       vocabulary.origin(), lost_pieces(vocabulary, options), vocabulary.size(), who,
-      options.strips_accents() ? "lower-cases the text and strips accents" : "lower-cases the text");
+      options.strips_accents() ? "lower-cases the text and strips accents"
+                               : "lower-cases the text");
 }
 
 void UnknownCount::add(std::span<const std::int32_t> ids, std::int32_t unknown_id) {

@@ -13,16 +13,16 @@
 
 namespace smelt {
 
-// The number of pieces that the normalisation of these options can never produce, but the text as
-// it is can: those with capital letters, and if accents are stripped, with accents, voiced kana or
-// Hangul syllables.
+// The number of pieces that the normalisation of these options can never produce: those with
+// capital letters, and if accents are stripped, with accents, voiced kana or Hangul syllables.
 std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
 // Whether that is more than one piece in a hundred.
 bool is_lost(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
 // Fills in the flags that are not set, for a vocabulary whose options are not stored: lower case
-// unless it loses pieces; if stripped accents alone lose them, lower case that keeps accents.
+// unless it loses pieces. Lower case that keeps accents if only that loses none, for an ELECTRA
+// (flags.control), whose original can do so; BERT's strips the accents of what it lower-cases.
 TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags);
 
 // The flags for a vocabulary: unset ones are filled in by case_of(), and `control`, unless options

@@ -57,8 +57,7 @@ Json object_in(const std::string& path, const std::string& hint) {
 
 // The content of a token that is stored as text or as an object; empty for null.
 std::string content_of(const JsonField& token) {
-  return token.value().is_object() ? token["content"].as<std::string>()
-                                   : token.as<std::string>("");
+  return token.value().is_object() ? token["content"].as<std::string>() : token.as<std::string>("");
 }
 
 ControlCharacters control_of(const JsonField& config, std::string_view tokenizer_class) {
@@ -161,7 +160,8 @@ void add_named_tokens(const Json& config, const std::vector<std::string>& lines,
 std::vector<AddedToken> tokens_in_decoder(const TokenizerFiles& files) {
   std::vector<AddedToken> tokens;
   if (!files.config) return tokens;
-  const JsonField decoder = JsonField(*files.config, files.path, files.hint)["added_tokens_decoder"];
+  const JsonField decoder =
+      JsonField(*files.config, files.path, files.hint)["added_tokens_decoder"];
   if (decoder.is_null()) return tokens;
   if (!decoder.value().is_object()) decoder.throw_unexpected(", not an object by ids");
   for (const auto& [key, value] : decoder.value().items()) {
@@ -335,8 +335,7 @@ void apply_tokenizer_config(const std::string& tokenizer_json,
   if (path_name(tokenizer_json) != "tokenizer.json") return;
   const std::string folder = parent_path(tokenizer_json);
   const auto beside = [&](const char* name) { return join_path(folder, name); };
-  const TokenizerFiles files =
-      files_of(beside("tokenizer_config.json"), beside("config.json"));
+  const TokenizerFiles files = files_of(beside("tokenizer_config.json"), beside("config.json"));
   check_class(files, true);
   if (files.config) {
     const bool lower_case = options.lower_case;

@@ -96,11 +96,9 @@ OrderedJson template_of(const Vocabulary& vocabulary) {
 OrderedJson added_tokens_json(const Vocabulary& vocabulary, std::vector<AddedToken> added) {
   for (const std::string_view special : kSpecialTokens)
     if (const auto id = vocabulary.find(special))
-      merge_added_tokens({{.id = *id,
-                           .content = std::string(special),
-                           .normalized = false,
-                           .special = true}},
-                         added);
+      merge_added_tokens(
+          {{.id = *id, .content = std::string(special), .normalized = false, .special = true}},
+          added);
   OrderedJson out = OrderedJson::array();
   for (const AddedToken& token : added) {
     OrderedJson one{{"id", token.id}};

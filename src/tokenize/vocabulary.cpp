@@ -73,8 +73,9 @@ Vocabulary Vocabulary::load(const std::string& path) {
     throw UsageError(str(path, ": the vocabulary is empty"), "make one with `smelt vocab train`");
   if (is_sentencepiece_vocab(tokens))
     throw UsageError(
-        str(path, ": is a SentencePiece .vocab (pieces and scores), not a vocabulary of word "
-                  "pieces"),
+        str(path,
+            ": is a SentencePiece .vocab (pieces and scores), not a vocabulary of word "
+            "pieces"),
         "give the vocab.txt of a BERT or ELECTRA; a T5 takes the .model file beside the .vocab");
   const auto stored = load_tokenizer_config(path);
   return Vocabulary(std::move(tokens), path, kContinuingPrefix,

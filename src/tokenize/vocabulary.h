@@ -66,7 +66,7 @@ class Vocabulary {
  private:
   struct Data {
     std::vector<std::string> tokens;
-    std::vector<bool> is_piece;  // by id
+    std::vector<bool> is_piece;                              // by id
     std::unordered_map<std::string_view, std::int32_t> ids;  // views into tokens
     std::string origin, continuing_prefix;
   };

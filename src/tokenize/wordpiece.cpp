@@ -95,9 +95,9 @@ BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags&
   const TokenizerOptions options = tokenizer_options(path, flags);
   Vocabulary vocabulary = Vocabulary::load(path);
   if (options.lower_case && !is_tokenizer_json(path))
-    warn_of_case(vocabulary, options,
-                 exists(tokenizer_config_path(path)) ? tokenizer_config_path(path)
-                                                     : flags.lower_case_name);
+    warn_of_case(
+        vocabulary, options,
+        exists(tokenizer_config_path(path)) ? tokenizer_config_path(path) : flags.lower_case_name);
   return {std::move(vocabulary), options};
 }
 
@@ -169,8 +169,7 @@ std::vector<TokenSpan> BertTokenizer::encode_with_offsets(std::string_view utf8)
       continue;
     }
     for (const TokenSpan& span : spans_of(part.text))
-      spans.push_back(
-          {span.id, part.sources[span.begin].first, part.sources[span.end - 1].second});
+      spans.push_back({span.id, part.sources[span.begin].first, part.sources[span.end - 1].second});
   }
   return spans;
 }

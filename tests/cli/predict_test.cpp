@@ -21,9 +21,12 @@ TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
   GoldenClassify("bert").write_folder(dir.file("model"));
   write_file(dir.file("rows.tsv"), "gj04\t1\t*\tcat w9\ngj04\t0\t\tdog \"w10\n");
   const std::string predict = "predict " + dir.file("model") + " --json ";
-  const CommandOutput rows = run_smelt(str(predict, "--input ", dir.file("rows.tsv"),
-                                           " --header none --field 4 --label-field 2 2>/dev/null"));
-  const CommandOutput texts = run_smelt(predict + "--text 'cat w9' --text 'dog \"w10' 2>/dev/null");
+  const auto printed = [&](const std::string& flags) {
+    return run_command(str("(", smelt_program(), " ", predict, flags, " 2>/dev/null)"));
+  };
+  const CommandOutput rows =
+      printed(str("--input ", dir.file("rows.tsv"), " --header none --field 4 --label-field 2"));
+  const CommandOutput texts = printed("--text 'cat w9' --text 'dog \"w10'");
   ASSERT_EQ(rows.status, 0) << rows.text;
   ASSERT_EQ(texts.status, 0) << texts.text;
   const auto got = split(trim(rows.text), '\n'), want = split(trim(texts.text), '\n');

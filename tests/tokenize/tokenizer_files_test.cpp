@@ -13,6 +13,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "support/captured_log.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "text/unicode.h"
@@ -114,18 +115,21 @@ TEST_F(TokenizerFile, WhatNobodySaysIsAsTheVocabularyIs) {
 }
 
 TEST_F(TokenizerFile, TheCaseIsOneThatCanGiveThePieces) {
-  const auto flags = [&](const std::string& pieces) {
-    return as_vocabulary_is({}, file("case.txt", "[UNK]\n[CLS]\n" + pieces), {});
+  const auto flags = [&](const std::string& pieces, std::optional<ControlCharacters> of = {}) {
+    return as_vocabulary_is({}, file("case.txt", "[UNK]\n[CLS]\n" + pieces), of);
   };
-  const TokenizerFlags lower{.lower_case = true}, cased{.lower_case = false},
-      accents{.lower_case = true, .strip_accents = false};
+  const TokenizerFlags lower{.lower_case = true}, cased{.lower_case = false};
   EXPECT_EQ(flags("a\n##b\ne\n\u0438\n\u4e2d\n-\n"), lower);
   EXPECT_EQ(flags("a\nB\n"), cased);
   EXPECT_EQ(flags("\u043c\n\u041c\n"), cased) << "a Cyrillic capital";
   EXPECT_EQ(flags("\u00e9\nE\n"), cased);
-  EXPECT_EQ(flags("\ud55c\n##\uad6d\na\n"), accents) << "Hangul, which NFD takes apart";
-  EXPECT_EQ(flags("\u304c\n"), accents) << "voiced kana";
-  EXPECT_EQ(flags("\u0439\n"), accents);
+  EXPECT_EQ(flags("\ud55c\n##\uad6d\na\n"), cased) << "Hangul, which NFD takes apart";
+  EXPECT_EQ(flags("\u304c\n"), cased) << "voiced kana";
+  EXPECT_EQ(flags("\u0439\n"), cased);
+  EXPECT_EQ(
+      flags("\u0439\n", ControlCharacters::electra),
+      (TokenizerFlags{
+          .lower_case = true, .strip_accents = false, .control = ControlCharacters::electra}));
   const BertTokenizer korean =
       BertTokenizer::load(file("ko.txt", "[UNK]\n\ud55c\n##\uad6d\nA\n"), {});
   EXPECT_EQ(korean.tokenize("\ud55c\uad6d A"), (Words{"\ud55c", "##\uad6d", "A"}));
@@ -133,9 +137,9 @@ TEST_F(TokenizerFile, TheCaseIsOneThatCanGiveThePieces) {
 
 TEST_F(TokenizerFile, WarnsIfMoreThanOneTokenInTwentyIsUnknown) {
   const auto log_of = [](const UnknownCount& count) {
-    testing::internal::CaptureStderr();
+    const CapturedLog log;
     count.warn("x.txt", "vocab.txt");
-    return testing::internal::GetCapturedStderr();
+    return log.text();
   };
   UnknownCount count;
   count.add(Ids{0, 1, 2, 1}, 1);
@@ -151,9 +155,10 @@ TEST_F(TokenizerFile, OtherTokenizersAreRefusedByName) {
     file("tokenizer_config.json", config);
     return usage_error([&] { BertTokenizer::load(vocab(), {}); });
   };
-  EXPECT_THAT(refusal(R"({"tokenizer_class": "BertJapaneseTokenizer"})"),
-              AllOf(HasSubstr("tokenizer_config.json: tokenizer_class is \"BertJapaneseTokenizer\""),
-                    HasSubstr("hint: use a model whose tokenizer")));
+  EXPECT_THAT(
+      refusal(R"({"tokenizer_class": "BertJapaneseTokenizer"})"),
+      AllOf(HasSubstr("tokenizer_config.json: tokenizer_class is \"BertJapaneseTokenizer\""),
+            HasSubstr("hint: use a model whose tokenizer")));
   EXPECT_THAT(refusal(R"({"tokenizer_class": "KoBertTokenizer"})"), HasSubstr("KoBertTokenizer"));
   EXPECT_THAT(refusal(R"({"tokenizer_class": "PreTrainedTokenizerFast"})"),
               HasSubstr("PreTrainedTokenizerFast"))
@@ -163,8 +168,10 @@ TEST_F(TokenizerFile, OtherTokenizersAreRefusedByName) {
         R"("do_basic_tokenize": false)", R"("never_split": ["aB"])", R"("unk_token": "<unk>")",
         R"("mask_token": {"content": "<mask>"})", R"("auto_map": {"AutoTokenizer": ["x"]})",
         R"("split_special_tokens": true)"}) {
-    const std::string name(std::string_view(field).substr(1, std::string_view(field).find(':') - 2));
-    EXPECT_THAT(refusal(str("{", field, "}")), HasSubstr("tokenizer_config.json: " + name + " is "));
+    const std::string name(
+        std::string_view(field).substr(1, std::string_view(field).find(':') - 2));
+    EXPECT_THAT(refusal(str("{", field, "}")),
+                HasSubstr("tokenizer_config.json: " + name + " is "));
   }
   EXPECT_EQ(refusal(R"({"word_tokenizer_type": "basic", "subword_tokenizer_type": "wordpiece",
                         "do_basic_tokenize": true, "never_split": null, "mask_token": "[MASK]",
@@ -202,7 +209,8 @@ TEST_F(TokenizerFile, AddedTokensComeBackAsTheyWereWritten) {
       {.id = 4, .content = "<ent>", .normalized = false, .special = true},
       {.id = 5, .content = "Zz", .single_word = true, .lstrip = true, .rstrip = true}};
   const TokenizerOptions options{.max_characters_per_word = 50, .added = added};
-  const BertTokenizer made(Vocabulary({"[UNK]", "[CLS]", "[SEP]", "the"}, "x", "##", added), options);
+  const BertTokenizer made(Vocabulary({"[UNK]", "[CLS]", "[SEP]", "the"}, "x", "##", added),
+                           options);
   for (const char* name : {"vocab.txt", "other.json"}) {
     made.save(dir_.file(name));
     const BertTokenizer read = BertTokenizer::load(dir_.file(name), {});
@@ -217,13 +225,15 @@ TEST_F(TokenizerFile, AddedTokensComeBackAsTheyWereWritten) {
 
 TEST_F(TokenizerFile, TheConfigBesideATokenizerJsonCountsAsInTransformers) {
   const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a", "A"});
-  const std::string path = file("tokenizer.json", tokenizer_json(vocabulary, {.lower_case = false}));
+  const std::string path =
+      file("tokenizer.json", tokenizer_json(vocabulary, {.lower_case = false}));
   EXPECT_EQ(BertTokenizer::load(path, {}).encode("A"), (Ids{4}));
   file("tokenizer_config.json", R"({"do_lower_case": true, "tokenizer_class": "BertTokenizer",
                                     "additional_special_tokens": ["<x>"]})");
   EXPECT_EQ(BertTokenizer::load(path, {}).encode("A<x>"), (Ids{3, 5}));
   EXPECT_EQ(wordpiece_file_in(parent_path(path)), path);
-  file("tokenizer_config.json", R"({"do_lower_case": true, "tokenizer_class": "TokenizersBackend"})");
+  file("tokenizer_config.json",
+       R"({"do_lower_case": true, "tokenizer_class": "TokenizersBackend"})");
   EXPECT_EQ(BertTokenizer::load(path, {}).encode("A"), (Ids{4}));
   file("tokenizer_config.json", R"({"tokenizer_class": "T5Tokenizer"})");
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {}); }), HasSubstr("T5Tokenizer"));
@@ -243,9 +253,8 @@ TEST_F(TokenizerFile, ATokenizerJsonBesideVocabTxtGivesItsAddedTokensAndIsChecke
 
 TEST_F(TokenizerFile, TransformersGivesTheSameIdsWithOddVocabularies) {
   REQUIRE_ORACLE();
-  const CommandOutput output =
-      run_command(str(oracle_python(), " ", source_path("tests/tokenize/odd_vocabularies.py"), " ",
-                      dir_.path()));
+  const CommandOutput output = run_command(str(
+      oracle_python(), " ", source_path("tests/tokenize/odd_vocabularies.py"), " ", dir_.path()));
   ASSERT_EQ(output.status, 0) << output.text;
   std::ifstream in(dir_.file("expected.jsonl"));
   std::map<std::string, std::unique_ptr<BertTokenizer>> tokenizers;
@@ -256,7 +265,8 @@ TEST_F(TokenizerFile, TransformersGivesTheSameIdsWithOddVocabularies) {
         str(expected["case"].get<std::string>(), "/", expected["vocab"].get<std::string>()));
     auto& tokenizer = tokenizers[path];
     if (!tokenizer) tokenizer = std::make_unique<BertTokenizer>(BertTokenizer::load(path, {}));
-    EXPECT_EQ(Json(tokenizer->encode(expected["text"].get<std::string>())), expected["ids"]) << line;
+    EXPECT_EQ(Json(tokenizer->encode(expected["text"].get<std::string>())), expected["ids"])
+        << line;
   }
   EXPECT_GT(cases, 300u);
 }

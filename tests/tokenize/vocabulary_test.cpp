@@ -57,8 +57,7 @@ TEST(Vocabulary, EveryLineIsAnIdWhateverItContains) {
   EXPECT_EQ(v.tokens(), (Words{"[UNK]", "a", "", "##", "", "b", ""}));
   EXPECT_EQ(v.rows(), 6) << "the last line gives no id of a text";
   EXPECT_EQ(v.find(""), std::nullopt);
-  EXPECT_EQ(BertTokenizer(v, {}).encode("a\u2028b ##"),
-            (std::vector<std::int32_t>{1, 5, 0, 0}));
+  EXPECT_EQ(BertTokenizer(v, {}).encode("a\u2028b ##"), (std::vector<std::int32_t>{1, 5, 0, 0}));
   v.save(dir.file("saved.txt"));
   EXPECT_EQ(Vocabulary::load(dir.file("saved.txt")).tokens(), v.tokens());
 }
@@ -66,10 +65,10 @@ TEST(Vocabulary, EveryLineIsAnIdWhateverItContains) {
 TEST(Vocabulary, TheLaterOfEqualLinesCountsWithAWarning) {
   const TempDir dir;
   write_file(dir.file("v.txt"), "[UNK]\na\nb\na\n##a\n##a\n");
-  testing::internal::CaptureStderr();
+  const CapturedLog captured;
   const Vocabulary v = Vocabulary::load(dir.file("v.txt"));
   const BertTokenizer tokenizer(Vocabulary::load(dir.file("v.txt")), {});
-  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string log = captured.text();
   EXPECT_EQ(v.id("a"), 3);
   EXPECT_EQ(v.size(), 6);
   EXPECT_EQ(v.token(1), "a");
