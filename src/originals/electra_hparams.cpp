@@ -198,7 +198,7 @@ std::string saved_hparams_path(const std::string& model_dir) {
 Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) {
   if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
   Vocabulary vocabulary = Vocabulary::load(h.vocab_file);
-  const std::int64_t lines = vocabulary.size();
+  const std::int64_t lines = vocabulary.rows();
   if (vocab_size < lines)
     throw UsageError(str(kHparams, ": vocab_size is ", vocab_size, ", but ", h.vocab_file, " has ",
                          lines, " lines"),

@@ -51,6 +51,7 @@ void refuse_generator(const StoredModel& m) {
 }
 
 void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
+  check_vocabulary_rows(m, kField);
   const std::string made = RecipePaths(r).vocab;
   const std::string vocab = exists(made) ? made : given_vocabulary(r);
   if (vocab.empty() || !exists(vocab)) return;
