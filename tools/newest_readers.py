@@ -1,6 +1,6 @@
 """Reads what smelt writes with the readers that are installed, and holds them to smelt's own answers.
 
-python tools/newest_readers.py SMELT
+python tools/newest_readers.py SMELT [FOLDER]
 
 scripts/test --newest runs it in an environment of the newest versions. It makes tiny models with transformers, converts and
 compresses them with SMELT (build/check/smelt), loads each folder or file with the program that it is for, and compares
@@ -30,7 +30,7 @@ PACKAGES = ("transformers", "torch", "tokenizers", "compressed-tensors", "onnxru
 WORDS = [a + b for a in "bcdfghlmnprst" for b in ("an", "el", "ip", "or", "un")]
 TEXTS = [" ".join(WORDS[(7 * i + 3 * j) % len(WORDS)] for j in range(3 + i % 9)) for i in range(19)]
 SIZES = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, max_position_embeddings=64,
-             hidden_act="gelu_new", initializer_range=0.3)
+             hidden_act="gelu_new", initializer_range=0.1)
 NAMES = ["bad", "fair", "good"]
 
 
@@ -128,6 +128,11 @@ def expect_near(got, wanted, most):
     return f"{apart:.1g} apart"
 
 
+def has_vnni():
+    with open("/proc/cpuinfo") as file:
+        return "vnni" in file.read()
+
+
 def refused(load):
     try:
         load()
@@ -166,6 +171,8 @@ def check_classifier(checks, kind):
     checks.check(f"{kind}: tokenizers reads tokenizer.json", tokens)
 
     def onnx(source, name, most):
+        if "activations" in name and not has_vnni():
+            return "not compared: onnxruntime's sums of int8 products saturate on this CPU, which has no VNNI"
         path = checks.path(name + ".onnx")
         checks.smelt("convert", source, path)
         return expect_near(by_onnxruntime(path, folder), predicted(checks, source), most)
@@ -176,13 +183,15 @@ def check_classifier(checks, kind):
 
         def compress(arguments=arguments, made=made):
             checks.smelt("compress", arguments[0], folder, "--out", made, *arguments[1:])
-            apart = expect_near(by_transformers(made), predicted(checks, made), 2e-3)
-            other = float(np.abs(predicted(checks, made) - own).max())
-            return f"{apart}; {other:.1g} from the model's"
+            answers = predicted(checks, made)
+            other = float(np.abs(answers - own).max())
+            # compressed-tensors scales a row of activations by max / 127.5, smelt by max / 127.
+            most = 1.5 * other if "dynamic" in name else 1e-4
+            return f"{expect_near(by_transformers(made), answers, most)}; {other:.1g} from the model's"
 
         checks.check(f"{kind}: transformers reads {name}", compress)
         if name.startswith("int8"):
-            checks.check(f"{kind}: onnxruntime reads {name}", lambda: onnx(made, f"{kind}-{number}", 2e-3))
+            checks.check(f"{kind}: onnxruntime reads {name}", lambda: onnx(made, f"{kind} {name}", 1e-4))
 
     def sparse():
         made = checks.path(kind + "-sparse")
@@ -208,7 +217,7 @@ def make_t5(checks):
         unk_id=2, bos_id=-1, hard_vocab_limit=False, minloglevel=2)
     os.remove(os.path.join(folder, "spiece.vocab"))
     torch.manual_seed(7)
-    config = transformers.T5Config(vocab_size=192, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4,
+    config = transformers.T5Config(vocab_size=160, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4,
                                    feed_forward_proj="gated-gelu", tie_word_embeddings=False, decoder_start_token_id=0,
                                    initializer_factor=1.5)
     transformers.T5ForConditionalGeneration(config).save_pretrained(folder)
@@ -238,13 +247,13 @@ def check_t5(checks):
     folder = checks.path("t5-hf")
     checks.smelt("convert", checks.path("t5-run"), folder, "--to", "hf")
 
-    def same_answers(of):
+    def same_answers(of, others=1):
         flags = [flag for text in TEXTS for flag in ("--text", text)]
         own = checks.smelt("generate", of, "--max-length", "8", *flags).splitlines()
         theirs = t5_answers(of)
         strip = lambda text: " ".join(w for w in text.split() if not w.startswith("<extra_id_"))
         same = sum(strip(a) == strip(b) for a, b in zip(own, theirs))
-        if len(own) != len(TEXTS) or same < len(TEXTS) - 1:  # two words may be as likely
+        if len(own) != len(TEXTS) or same < len(TEXTS) - others:  # two words may be as likely
             raise AssertionError(f"{same} of {len(TEXTS)} answers are the same: {own[:3]} {theirs[:3]}")
         return f"{same} of {len(TEXTS)} answers are the same"
 
@@ -259,11 +268,12 @@ def check_t5(checks):
     checks.check("t5: sentencepiece reads spiece.model", tokens)
     checks.check("t5: transformers reads a folder of convert", lambda: same_answers(folder))
     for name, arguments in {"int8": [], "int8 --embeddings": ["--embeddings"],
+                            "int8 --activations dynamic": ["--activations", "dynamic"],
                             "int4": ["--weights", "int4", "--group", "32"]}.items():
         def compress(name=name, arguments=arguments):
-            made = checks.path("t5-" + name.replace(" ", ""))
+            made = checks.path("t5-" + name.replace(" ", "") + str(len(arguments)))
             checks.smelt("compress", "quantize", folder, "--out", made, *arguments)
-            return same_answers(made)
+            return same_answers(made, others=5 if "dynamic" in name else 1)
 
         checks.check(f"t5: transformers reads {name}", compress)
 
@@ -282,7 +292,8 @@ def main():
     print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES), flush=True)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = sys.argv[2] if len(sys.argv) > 2 else temporary
         checks = Checks(os.path.abspath(sys.argv[1]), folder)
         for kind in ("bert", "electra"):
             checks.check(f"{kind}: convert", lambda: check_classifier(checks, kind) or "done")

@@ -95,13 +95,18 @@ Json quantization_config(const QuantizePlan& plan, CompressKind kind, const Quan
   if (!plan.products.empty())
     groups["group_0"] = group({"Linear"}, job, said_activations(job.activations));
   if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables, job, nullptr);
-  return {{"quant_method", kQuantMethod},
-          {"format", format_of(job)},
-          {"quantization_status", "compressed"},
-          {"config_groups", groups},
-          {"ignore", ignore},
-          {"kv_cache_scheme", nullptr},
-          {"global_compression_ratio", nullptr}};
+  Json out{{"quant_method", kQuantMethod},
+           {"format", format_of(job)},
+           {"quantization_status", "compressed"},
+           {"config_groups", groups},
+           {"ignore", ignore},
+           {"kv_cache_scheme", nullptr},
+           {"global_compression_ratio", nullptr}};
+  // transformers decodes weights at the first forward pass of the whole model, and generate() of a
+  // T5 begins with the encoder alone. These make it decode them as it loads: in version 5 the
+  // first, in version 4 the second.
+  if (kind == CompressKind::t5) out.update(Json{{"dequantize", true}, {"run_compressed", false}});
+  return out;
 }
 
 }  // namespace smelt
