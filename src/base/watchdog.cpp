@@ -133,17 +133,16 @@ void Watchdog::watch() {
   const auto turn = std::min<std::chrono::steady_clock::duration>(ticks(limit_ / 8), kTurn);
   std::unique_lock lock(mutex_);
   while (!over_) {
-    if (under_way_.empty()) {
-      changed_.wait(lock);
-      continue;
-    }
-    Work& first = std::ranges::min_element(under_way_, {}, due)->second;
     const auto now = std::chrono::steady_clock::now();
-    if (now >= first.due) {
-      overdue(first);
-      continue;
+    auto until = now + turn;
+    if (const auto first = std::ranges::min_element(under_way_, {}, due);
+        first != under_way_.end()) {
+      if (now >= first->second.due) {
+        overdue(first->second);
+        continue;
+      }
+      until = std::min(until, first->second.due);
     }
-    const auto until = std::min(first.due, now + turn);  // the work may be gone when the wait ends
     changed_.wait_until(lock, until);
     const auto late = std::chrono::steady_clock::now() - until;
     if (late > turn) postpone(late);

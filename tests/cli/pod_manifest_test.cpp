@@ -60,9 +60,10 @@ class PodManifest : public testing::Test {
 constexpr const char *kOut = "<out=gs://b/jes>", *kText = "<text.input=gs://b/it's $HOME/*>";
 
 TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterALossOrACrash) {
-  fake("gcloud",
-       "echo gcloud \"${@:1:5}\"\nfor word; do case $word in --command=*) bash -c "
-       "\"${word#--command=}\";; esac; done");
+  fake(
+      "gcloud",
+      "exec 2>/dev/null; echo gcloud \"${@:1:5}\"\nfor word; do case $word in --command=*) bash -c "
+      "\"${word#--command=}\";; esac; done");
   const std::string path = manifest(on_tpu_ + " --kind tpu-vm --zone us-central1-a");
   EXPECT_THAT(read_file(path), HasSubstr("smelt cloud up jes --type v2-32 --zone us-central1-a"));
   fake("sleep", "");
@@ -71,7 +72,7 @@ TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterALossOrACrash) {
   for (const int status : {76, 134, 135, 137, 139, 75, 1}) {
     SCOPED_TRACE(status);
     ends_with(status);
-    const CommandOutput out = run_with_fakes(str("sh ", path, " 2>/dev/null"));
+    const CommandOutput out = run_with_fakes("sh " + path);
     const bool again = status > 75;
     EXPECT_EQ(out.status, again ? 0 : status);
     EXPECT_EQ(out.text, str("gcloud compute tpus tpu-vm scp ", recipe_,
@@ -106,7 +107,8 @@ TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
 TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
   // Two tasks, and the highest of their statuses.
   fake("srun",
-       "shift; SLURM_PROCID=0 \"$@\" & SLURM_PROCID=1 \"$@\"; b=$?; wait $!; a=$?\n"
+       "exec 2>/dev/null; shift; SLURM_PROCID=0 \"$@\" & SLURM_PROCID=1 \"$@\"; b=$?; wait $!; "
+       "a=$?\n"
        "exit $((a > b ? a : b))");
   fake("scontrol", "echo scontrol \"$@\"");
   const std::string path =
@@ -122,7 +124,7 @@ TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
   const auto ended = [&](int first, int second) {
     ends_with(first, 0);
     ends_with(second, 1);
-    return run_with_fakes(str("SLURM_JOB_ID=7 bash ", path, " 2>/dev/null"));
+    return run_with_fakes(str("SLURM_JOB_ID=7 bash ", path));
   };
   const std::string run = str("smelt\n<run>\n<", recipe_,
                               ">\n<--set>\n<out=/net/jes>\n<--set>\n<train.device=gpu>\n<--set>\n"

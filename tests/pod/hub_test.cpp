@@ -77,7 +77,7 @@ TEST(Hub, AGatherThatIsNotCompleteNamesWhoIsMissingOnAll) {
                                                  milliseconds(rank == 0 ? 1000 : 20'000));
   });
   const auto names =
-      AllOf(HasSubstr("gather 'save/7/begin': after 1 s these have not come: host 2 ("),
+      AllOf(HasSubstr("gather 'save/7/begin': after 1.0 s these have not come: host 2 ("),
             HasSubstr(str("pid ", ::getpid())), HasSubstr("at input of step 7"));
   EXPECT_THAT(errors, ElementsAre(names, names, ""));
   // The one who comes late learns the same, and the run may go on.
