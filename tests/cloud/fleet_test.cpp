@@ -116,8 +116,8 @@ TEST_F(FleetTest, ASignalReachesAll) {
   const StopSignal signal("");
   std::vector<FleetProgram> programs;
   for (int i = 0; i < 3; ++i)
-    programs.push_back(shell(i, "echo begun; " + guarded_command("trap 'echo caught; exit 5' TERM; "
-                                                                 "sleep 600 & wait")));
+    programs.push_back(
+        shell(i, guarded_command("trap 'echo caught; exit 5' TERM; echo begun; sleep 600 & wait")));
   const auto count = [&] { return std::ranges::count(out_, '\n'); };
   rules_.grace = std::chrono::minutes(1);
   const auto out = rules_.out;
