@@ -43,37 +43,37 @@ auto with_hint(const std::string& what, const std::string& hint, const Work& wor
   }
 }
 
-// A question that is asked again and again while something is waited for. A server that does not
-// answer is no answer.
-class PatientQuestion {
+// A call of the API that is repeated while something is waited for. It has no result if the server
+// does not answer, which is reported once.
+class PolledCall {
  public:
-  explicit PatientQuestion(const Patience& patience) : patience_(patience) {}
-  // Returns the answer of `ask`, or nullopt if there is none, which is told once.
-  template <class Ask>
-  auto answer(const Ask& ask) -> std::optional<decltype(ask())> {
+  explicit PolledCall(const Patience& patience) : patience_(patience) {}
+  template <class Call>
+  auto result(const Call& call) -> std::optional<decltype(call())> {
     try {
-      auto answer = ask();
-      is_told_ = false;
-      return answer;
+      auto result = call();
+      is_reported_ = false;
+      return result;
     } catch (const SystemError& error) {
-      if (!std::exchange(is_told_, true))
-        patience_.tell(str("no answer, which is waited for: ", first_line(error.what())));
+      if (!std::exchange(is_reported_, true))
+        patience_.tell(
+            str("the server does not answer; waiting for it: ", first_line(error.what())));
       return std::nullopt;
     }
   }
 
  private:
   const Patience& patience_;
-  bool is_told_ = false;
+  bool is_reported_ = false;
 };
 
 // Waits for the end of an operation; nullopt if it does not end in patience.at_most.
 std::optional<TpuApi::Progress> wait_for_operation(TpuApi& tpu, const std::string& operation,
                                                    const Patience& patience) {
-  PatientQuestion question(patience);
+  PolledCall call(patience);
   std::optional<TpuApi::Progress> progress;
   const bool ended = poll_until(patience, [&] {
-    progress = question.answer([&] { return tpu.progress(operation); });
+    progress = call.result([&] { return tpu.progress(operation); });
     return progress && progress->done;
   });
   return ended ? progress : std::nullopt;
@@ -95,13 +95,13 @@ bool may_be_elsewhere(const ApiFault& refusal) {
 // Looks a few times for what was asked for without an answer. A server that does not answer is
 // waited for.
 bool is_seen(const std::function<bool()>& look, const Patience& patience) {
-  PatientQuestion question(patience);
+  PolledCall call(patience);
   int looks = 0;
   bool seen = false;
   poll_until(
       patience,
       [&] {
-        const auto answer = question.answer(look);
+        const auto answer = call.result(look);
         seen = answer.value_or(false);
         return seen || (answer && ++looks >= kLooks);
       },
@@ -174,11 +174,11 @@ class ZoneTry {
   }
 
   TpuNode ready_node() {
-    PatientQuestion question(patience_);
+    PolledCall call(patience_);
     std::optional<TpuNode> node;
     int unseen = 0;  // a new node may show a little later
     const bool ended = poll_until(patience_, [&] {
-      const auto answer = question.answer([&] { return tpu_.node(zone_, request_.name); });
+      const auto answer = call.result([&] { return tpu_.node(zone_, request_.name); });
       if (!answer) return false;
       node = *answer;
       if (!node) return ++unseen >= kLooks;
@@ -281,15 +281,15 @@ void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& requ
 TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string& name,
                          const Patience& patience) {
   const std::string what = str(name, " in ", zone);
-  PatientQuestion question(patience);
+  PolledCall call(patience);
   std::string told;
   Found found;
   const bool ended = with_hint(what, queue_hint(zone, name), [&] {
     return poll_until(
         patience,
         [&] {
-          const auto answer = question.answer(
-              [&] { return Found{tpu.node(zone, name), tpu.queued_one(zone, name)}; });
+          const auto answer =
+              call.result([&] { return Found{tpu.node(zone, name), tpu.queued_one(zone, name)}; });
           if (!answer) return false;
           found = *answer;
           const bool by_queue = found.queued && (found.queued->state != "ACTIVE" || !found.node);

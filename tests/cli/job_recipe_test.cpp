@@ -49,7 +49,7 @@ TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
   EXPECT_THAT(out.text, HasSubstr("file: \"gs://b/job/input/vocab.file/vocab.txt\"\n"));
 }
 
-TEST_F(JobRecipe, ATypeHasTheDevicesThatItShowsToARun) {
+TEST_F(JobRecipe, RequiresTheDevicesThatARunSees) {
   write("a.txt");
   const Accelerator type = made_by_tpu_api("--type", "v4-8");
   write_file(dir_.file("r.yaml"), "text: {input: a.txt}\n");

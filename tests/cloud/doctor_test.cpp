@@ -141,7 +141,7 @@ TEST_F(DoctorTest, WithoutCredentialsTheRestIsLookedAt) {
   EXPECT_THAT(said(checks, "package"), HasSubstr("there is no package gone.tar.zst"));
 }
 
-TEST_F(DoctorTest, AKeyWithAPassphraseIsSaidBeforeAnythingIsPaid) {
+TEST_F(DoctorTest, ReportsAKeyWithAPassphrase) {
   const ScopedVariable no_agent("SSH_AUTH_SOCK");
   EXPECT_EQ(said(ask({"p", "", {}, "", ""}), "OpenSSH"), "ok: ssh, scp and ssh-keygen are here | ");
   const std::string key = home_.dir.file(".ssh/google_compute_engine");
@@ -155,7 +155,7 @@ TEST_F(DoctorTest, AKeyWithAPassphraseIsSaidBeforeAnythingIsPaid) {
   EXPECT_THAT(make(""), HasSubstr("ok: ssh, scp and ssh-keygen are here, and the key " + key));
 }
 
-TEST_F(DoctorTest, AUserWithoutAQuotaProjectIsTold) {
+TEST_F(DoctorTest, ReportsAMissingQuotaProject) {
   EXPECT_EQ(said(ask({"p", "", {}, "", ""}), "quota project"), "not looked at");
   Json user = google_.user();
   user.erase("quota_project_id");

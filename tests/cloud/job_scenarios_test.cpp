@@ -73,7 +73,7 @@ TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
               << " outages\n";
 }
 
-TEST_F(JobScenarios, HabitsOfRealServersEndNoJob) {
+TEST_F(JobScenarios, SurvivesTheHabitsOfRealServers) {
   const auto done = [&](const auto& set) {
     JobScenario scenario(7, google_);
     set(scenario);

@@ -93,7 +93,7 @@ TEST_F(JobMachinesTest, ThatOneIsLeftOfSeveralOfItsName) {
   EXPECT_EQ(places().size(), 1u);
 }
 
-TEST_F(JobMachinesTest, AStrayInAnotherZoneIsDeletedWhileItTrains) {
+TEST_F(JobMachinesTest, DeletesAStrayInAnotherZoneWhileTraining) {
   ASSERT_TRUE(seek(5));
   make("us-central1-b");
   machines_.drop_strays();

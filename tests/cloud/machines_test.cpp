@@ -83,14 +83,14 @@ TEST_F(MachinesTest, OneThatMayComeLaterIsNotForgotten) {
   }
 }
 
-TEST_F(MachinesTest, WhatAllZonesRefuseIsSaid) {
+TEST_F(MachinesTest, ReportsWhatAllZonesRefuse) {
   fake_.zones[kZone].types = fake_.zones["us-central1-b"].types = {"v2-8"};
   EXPECT_THAT(error_of<UsageError>([&] { up(); }),
               HasSubstr("cloud: bert in us-central1-a: Accelerator type v3-8 is not found"));
   EXPECT_EQ(nodes(), 0u);
 }
 
-TEST_F(MachinesTest, AZoneWithoutTheTypeIsPassedOver) {
+TEST_F(MachinesTest, SkipsAZoneWithoutTheType) {
   fake_.zones[kZone].types = {"v2-8"};
   EXPECT_EQ(up().zone, "us-central1-b");
   fake_.vanish("bert");
@@ -100,7 +100,7 @@ TEST_F(MachinesTest, AZoneWithoutTheTypeIsPassedOver) {
                         "in us-central1-a; us-central1-b: no capacity"));
 }
 
-TEST_F(MachinesTest, AnOperationThatFailsForGooglesOwnReasonsLeavesTheNextZones) {
+TEST_F(MachinesTest, TriesTheNextZoneAfterAnUnknownFault) {
   const Json unknown{{"code", 2}, {"message", "An unknown error happened. Please try again."}};
   const Json cancelled{{"code", 1}, {"message", "The operation was cancelled."}};
   fake_.operation_errors = {unknown};
@@ -113,7 +113,7 @@ TEST_F(MachinesTest, AnOperationThatFailsForGooglesOwnReasonsLeavesTheNextZones)
 }
 
 // The machine is being made meanwhile, and is paid for.
-TEST_F(MachinesTest, AServerThatIsNotReachedIsWaitedFor) {
+TEST_F(MachinesTest, WaitsForAnUnreachableServer) {
   patience_.wait = [&](std::chrono::milliseconds time) {
     fake_.seconds += std::chrono::duration<double>(time).count();
   };
@@ -124,7 +124,7 @@ TEST_F(MachinesTest, AServerThatIsNotReachedIsWaitedFor) {
   fake_.addresses_after = 60;
   EXPECT_EQ(up().state, "READY");
   EXPECT_THAT(told_, ElementsAre("us-central1-a: bert is being made",
-                                 HasSubstr("no answer, which is waited for: ")));
+                                 HasSubstr("the server does not answer; waiting for it: ")));
   fake_.polls = 3;
   const TpuNode node = *tpu_.node(kZone, "bert");
   const auto is_told_once = [&](const auto& work) {
@@ -135,13 +135,13 @@ TEST_F(MachinesTest, AServerThatIsNotReachedIsWaitedFor) {
       fake_.seconds += std::chrono::duration<double>(time).count();
     };
     work();
-    EXPECT_THAT(told_, ElementsAre(HasSubstr("no answer, which is waited for: ")));
+    EXPECT_THAT(told_, ElementsAre(HasSubstr("the server does not answer; waiting for it: ")));
   };
   is_told_once([&] { finish_switch(tpu_, "p", node, "stop", patience_); });
   is_told_once([&] { EXPECT_TRUE(take_down(tpu_, "p", kZone, "bert", patience_)); });
 }
 
-TEST_F(MachinesTest, AnyOtherEndNamesTheMachineAndWhatDeletesIt) {
+TEST_F(MachinesTest, AnyOtherErrorNamesTheCommandThatDeletesTheMachine) {
   const std::string deletes =
       "it may be coming up: smelt cloud list shows it, smelt cloud down bert --zone us-central1-a "
       "deletes it";
@@ -159,13 +159,13 @@ TEST_F(MachinesTest, AnyOtherEndNamesTheMachineAndWhatDeletesIt) {
   EXPECT_THAT(error_of<UsageError>([&] { up(); }), testing::EndsWith("; " + deletes));
 }
 
-TEST_F(MachinesTest, ANewNodeMayShowLate) {
+TEST_F(MachinesTest, WaitsForANewNodeToAppear) {
   fake_.hidden_looks = 3;
   fake_.polls = 1;
   EXPECT_EQ(up().state, "READY");
 }
 
-TEST_F(MachinesTest, AQueuedNodeOfAnotherNameIsDeletedWithItsRequest) {
+TEST_F(MachinesTest, DeletesTheQueuedResourceOfANodeWithAnotherName) {
   tpu_.enqueue(kZone, "request", request().spec, {});
   for (int look = 0; look < 3; ++look) tpu_.queued_one(kZone, "request");
   ASSERT_EQ(fake_.states().size(), 1u);

@@ -89,7 +89,7 @@ TEST_F(QueueTest, WhatDoesNotComeStaysThere) {
 }
 
 // For hours or days; a laptop's network goes and comes.
-TEST_F(QueueTest, AServerThatIsNotReachedIsWaitedFor) {
+TEST_F(QueueTest, WaitsForAnUnreachableServer) {
   fake_.queue_looks = 4;
   put_in_queue();
   patience_.wait = [&, is_first = true](std::chrono::milliseconds time) mutable {
@@ -97,10 +97,11 @@ TEST_F(QueueTest, AServerThatIsNotReachedIsWaitedFor) {
     fake_.seconds += std::chrono::duration<double>(time).count();
   };
   EXPECT_EQ(wait_for_it().state, "READY");
-  EXPECT_THAT(told_, testing::Contains(HasSubstr("no answer, which is waited for: ")).Times(1));
+  EXPECT_THAT(
+      told_, testing::Contains(HasSubstr("the server does not answer; waiting for it: ")).Times(1));
 }
 
-TEST_F(QueueTest, AnyOtherEndOfTheWaitNamesWhatTakesItOut) {
+TEST_F(QueueTest, AnyOtherErrorNamesTheCommandThatCancelsTheRequest) {
   put_in_queue();
   patience_.wait = [&](std::chrono::milliseconds) {
     fake_.faults = {

@@ -270,7 +270,7 @@ class SshKeyTest : public TpuTest {
   Patience patience_{[this](std::chrono::milliseconds) { ++waits_; }, [](const std::string&) {}};
 };
 
-TEST_F(SshKeyTest, AnotherOperationOnTheNodeIsWaitedFor) {
+TEST_F(SshKeyTest, RetriesWhileAnotherOperationIsInProgress) {
   fake_.change_faults = {refusal("FAILED_PRECONDITION"), refusal("ABORTED")};
   waits_ = 0;
   EXPECT_TRUE(push());
@@ -279,7 +279,7 @@ TEST_F(SshKeyTest, AnotherOperationOnTheNodeIsWaitedFor) {
   EXPECT_FALSE(push());
 }
 
-TEST_F(SshKeyTest, OneThatDoesNotEndIsNoFaultOfTheUsers) {
+TEST_F(SshKeyTest, AnOperationThatNeverEndsIsASystemError) {
   fake_.change_faults.assign(100, refusal("FAILED_PRECONDITION"));
   EXPECT_THAT(error_of<SystemError>([&] { push(); }),
               HasSubstr("the key for pod in us-central1-a: another operation is in progress"));
@@ -287,7 +287,7 @@ TEST_F(SshKeyTest, OneThatDoesNotEndIsNoFaultOfTheUsers) {
   EXPECT_THROW(push(), OtherRefusal);
 }
 
-TEST_F(SshKeyTest, OneWithAPassphraseIsTakenOfAnAgentAlone) {
+TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
   const std::string file = ssh_key_file();
   EXPECT_EQ(file, home_.dir.file(".ssh/google_compute_engine"));
   make_folders(parent_path(file));

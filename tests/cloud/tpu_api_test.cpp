@@ -131,7 +131,7 @@ TEST_F(TpuApiTest, ANodeIsAskedForOnce) {
   EXPECT_EQ(tpu_.nodes(kZone).items.size(), 0u);  // reading goes on
 }
 
-TEST_F(TpuApiTest, FaultsOfGooglesOwnAreToldFromOthers) {
+TEST_F(TpuApiTest, ClassifiesFaultsOfOperations) {
   for (const auto& [code, kind] : {std::pair{1, TpuFault::passing},
                                    {2, TpuFault::passing},
                                    {9, TpuFault::other},
@@ -166,7 +166,9 @@ TEST_F(TpuApiTest, RefusalsSayWhatMendsThem) {
   EXPECT_NO_THROW(require_name(std::string(63, 'a')));
 }
 
-TEST(Zones, AreNamedOnceEach) { EXPECT_THAT(split_zones("b, a,b,,a"), ElementsAre("b", "a", "")); }
+TEST(Zones, SplitRemovesDuplicates) {
+  EXPECT_THAT(split_zones("b, a,b,,a"), ElementsAre("b", "a", ""));
+}
 
 TEST_F(TpuApiTest, CommandsShowWhatIsThere) {
   make("bert-1");

@@ -33,7 +33,7 @@ TEST_F(WhoamiTest, AUserIsNamedAsGoogleNamesHim) {
   EXPECT_THAT(said.text, HasSubstr("token:   given, for 359"));
 }
 
-TEST_F(WhoamiTest, AUserWithoutAQuotaProjectIsTold) {
+TEST_F(WhoamiTest, ReportsAMissingQuotaProject) {
   Json user = google_.user();
   user.erase("quota_project_id");
   home_.name_file(user);

@@ -91,7 +91,7 @@ TEST_F(HttpTest, WhatMayPassIsTriedAgain) {
   }
 }
 
-TEST_F(HttpTest, ALongWaitIsToldOnce) {
+TEST_F(HttpTest, LogsALongWaitOnce) {
   const HttpServer server(in_turn({{503}}));
   const CapturedLog log;
   HttpOptions few = options();
