@@ -36,7 +36,7 @@ void check_model(const TttFlags& f) {
     if (name == f.model_select)
       throw UsageError(
           str("--model_select ", name, ": no such folder is here, and nothing is downloaded"),
-          str("`huggingface-cli download ", source, " --local-dir ", name,
+          str("`hf download ", source, " --local-dir ", name,
               "` fetches it once; or give another model's folder"));
   throw UsageError(str("--model_select ", f.model_select, ": no such folder"),
                    "give the folder of a BERT, an ELECTRA or a T5");

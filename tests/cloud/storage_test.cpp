@@ -11,6 +11,7 @@
 #include "cloud/storage_api.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/gcs_emulator.h"

@@ -149,7 +149,7 @@ TEST_F(Ttt, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal(f), HasSubstr("test.json is not there"));
   f = flags();
   f.model_select = "t5-small";
-  EXPECT_THAT(refusal(f), HasSubstr("nothing is downloaded\n  hint: `huggingface-cli download "
+  EXPECT_THAT(refusal(f), HasSubstr("nothing is downloaded\n  hint: `hf download "
                                     "google-t5/t5-small --local-dir t5-small`"));
   f.model_select = "roberta-base";
   EXPECT_THAT(refusal(f), HasSubstr("only BERT, ELECTRA and T5 are here"));
