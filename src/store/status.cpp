@@ -44,9 +44,9 @@ arrow::Status listing_of(const Place& place) {
 // secrets: a token server may repeat what it was sent.
 std::string sentence(const arrow::Status& status, const Identity& identity) {
   std::string text = status.message();
-  constexpr std::string_view kBefore = "last message of ";
-  if (const std::size_t at = text.find(kBefore); at != std::string::npos)
-    text.erase(0, at + kBefore.size());
+  for (const std::string_view before : {"last message of ", "The underlying error message was: "})
+    if (const std::size_t at = text.find(before); at != std::string::npos)
+      text.erase(0, at + before.size());
   if (const std::size_t at = text.find(" error_info="); at != std::string::npos) text.resize(at);
   return fit_for_message(text, identity.secrets);
 }

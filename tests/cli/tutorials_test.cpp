@@ -1,5 +1,6 @@
-// The commands of docs/tutorials, as they stand there, against stand-ins of Google's servers: with
-// small text, and recipes of small models under the names that the pages use.
+// The commands of docs/tutorials, as they stand there, against stand-ins of Google's servers, in a
+// folder without data: each page makes its own text. The pretrained weights are stand-ins, and the
+// recipes are those of small models under the names that the pages use.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -126,8 +127,9 @@ class Tutorials : public CloudJob {
     variables_.emplace_back("NSS_WRAPPER_GROUP", "/etc/group");
     variables_.emplace_back("LD_PRELOAD", kOtherUsers);
   }
+  // Writes the recipes, and text ("given") for the models that stand in for pretrained weights.
   void write_inputs() const {
-    std::string text, rows;
+    std::string text;
     for (int document = 0; document < 40; ++document) {
       for (int i = 0; i < 8; ++i) {
         // No two are the same, or they would be left out.
@@ -135,17 +137,11 @@ class Tutorials : public CloudJob {
             str("The ", document % 3 == 0 ? "cat" : "dog", " ", document * 8 + i, " sees the ",
                 i % 2 == 0 ? "tree" : "house", " of ", (document * i) % 7, " animals.");
         text += sentence + "\n";
-        if (i == 0)
-          rows += str(R"({"text": ")", sentence, R"(", "label": ")",
-                      document % 2 == 0 ? "INFORMATIVE" : "UNINFORMATIVE", "\"}\n");
       }
       text += "\n";
     }
-    for (const char* folder : {"bin", "text", "recipes", "data/covid_info"})
-      make_folders(file(folder));
-    write_file(file("text/a.txt"), text);
-    write_file(file("data/covid_info/train.json"), rows);
-    write_file(file("data/covid_info/val.json"), rows);
+    for (const char* folder : {"bin", "given", "recipes"}) make_folders(file(folder));
+    write_file(file("given/a.txt"), text);
     for (const char* name : {"bert-continue", "bert-from-scratch", "bert-from-scratch-small",
                              "electra-small", "ttt-covid", "jestimator-bert-base", "t5-demo"})
       write_file(file(str("recipes/", name, ".yaml")),
@@ -172,7 +168,7 @@ TEST_F(Tutorials, WhatComesBefore) {
 
 TEST_F(Tutorials, BertIsContinued) {
   make(
-      "smelt run recipes/bert-from-scratch-small.yaml --set text.input='text/*.txt' --set out=m "
+      "smelt run recipes/bert-from-scratch-small.yaml --set text.input='given/*.txt' --set out=m "
       "--set vocab.lower_case=false && smelt convert m "
       "multi_cased_L-12_H-768_A-12/bert_model.ckpt && cp m/vocab.txt m/tokenizer_config.json "
       "multi_cased_L-12_H-768_A-12");
@@ -187,7 +183,7 @@ TEST_F(Tutorials, Electra) { EXPECT_THAT(follow("electra.md"), testing::HasSubst
 
 TEST_F(Tutorials, T5IsFineTuned) {
   make(
-      "smelt run recipes/t5-demo.yaml --set text.input='text/*.txt' --set out=t5 && "
+      "smelt run recipes/t5-demo.yaml --set text.input='given/*.txt' --set out=t5 && "
       "cp -r t5/huggingface t5-small");
   EXPECT_THAT(follow("t5-finetuned.md"), testing::HasSubstr(kDeleted));
 }

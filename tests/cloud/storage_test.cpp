@@ -146,7 +146,7 @@ TEST_F(StorageTest, NamesOfObjectsMayHoldWhatAPathReadsInAnotherWay) {
   says("cp " + dir_.file("good") + " 'gs://bucket/twice/index.html?lang=en'");
   EXPECT_THAT(emulator_->client("list"), HasSubstr("twice/index.html?lang=en 4\n"));
   says("rm 'gs://bucket/twice/index.html?lang=en' 'gs://bucket/twice/a&token=1.txt?='");
-  EXPECT_EQ(says("rm -r gs://bucket/twice gs://bucket/other"), "removed 7 files, 68 B\n");
+  EXPECT_EQ(says("rm -r gs://bucket/twice gs://bucket/other"), "removed 7 files, 91 B\n");
   EXPECT_EQ(objects(), all);
 }
 

@@ -83,25 +83,25 @@ TEST_F(GcsTest, WhatTheOfficialClientWritesIsRead) {
 
 // gsutil cp -Z makes such an object. A large one is read in ranges, which the store ignores.
 TEST_F(GcsTest, AnObjectThatTheStoreDecompressesIsRefusedByName) {
-  for (const std::size_t lines : {10u, 300'000u}) {
-    std::string text;
-    for (std::size_t i = 0; i < lines; ++i) text += str("line ", i * 7919 % 1'000'003, "\n");
-    write_file(dir_.file("text"), text);
-    client(str("put-gzip zipped.txt ", dir_.file("text")));
-    const std::string refused =
-        "open: gs://bucket/zipped.txt: it is stored with Content-Encoding: gzip";
-    EXPECT_THAT(message_of([&] { read_file(at("zipped.txt")); }),
+  std::string text;
+  for (std::size_t i = 0; i < 200'000; ++i) text += str("line ", i * 7919 % 1'000'003, "\n");
+  write_file(dir_.file("small"), "line 1\n");
+  write_file(dir_.file("large"), text);
+  client(str("put-gzip small ", dir_.file("small"), " large ", dir_.file("large")));
+  for (const std::string name : {"small", "large"}) {
+    const std::string refused = str("open: gs://bucket/", name, ": it is stored with Content-");
+    EXPECT_THAT(message_of([&] { read_file(at(name)); }),
                 testing::AllOf(HasSubstr(refused), HasSubstr("--clear-content-encoding")));
-    EXPECT_THAT(message_of([&] { RandomAccessFile file(at("zipped.txt")); }), HasSubstr(refused));
-    client(str("get zipped.txt ", dir_.file("got")));
-    EXPECT_TRUE(read_file(dir_.file("got")) == text);
+    EXPECT_THAT(message_of([&] { RandomAccessFile file(at(name)); }), HasSubstr(refused));
   }
 }
 
 TEST_F(GcsTest, ListedNamesAreReadWhateverTheyHold) {
   write_file(dir_.file("put"), "put");
-  for (const char* name : {"'d/a?lang=en'", "'d/a&token=1'", "'d/w [1],'", "'d/b?scheme=https'"})
-    client(str("put ", name, " ", dir_.file("put")));
+  std::string pairs;
+  for (const char* name : {"a?lang=en", "a&token=1", "w [1],", "b?scheme=https"})
+    pairs += str(" 'd/", name, "' ", dir_.file("put"));
+  client("put" + pairs);
   const auto found = expand_patterns(at("d/*"), "input");
   EXPECT_EQ(found.size(), 4u);
   for (const std::string& path : found) {

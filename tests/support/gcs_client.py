@@ -2,8 +2,8 @@
 
 gcs_client.py ENDPOINT BUCKET list                 names and sizes, one object a line
 gcs_client.py ENDPOINT BUCKET get NAME FILE        the object's bytes into a file
-gcs_client.py ENDPOINT BUCKET put NAME FILE        a file's bytes into the object
-gcs_client.py ENDPOINT BUCKET put-gzip NAME FILE   the same compressed, with Content-Encoding gzip (gsutil cp -Z)
+gcs_client.py ENDPOINT BUCKET put NAME FILE …      a file's bytes into the object, for each pair
+gcs_client.py ENDPOINT BUCKET put-gzip NAME FILE … the same compressed, with Content-Encoding gzip (gsutil cp -Z)
 """
 import gzip
 import sys
@@ -23,13 +23,15 @@ def main():
             print(blob.name, blob.size)
     elif action == "get":
         bucket.blob(rest[0]).download_to_filename(rest[1])
-    elif action == "put-gzip":
-        blob = bucket.blob(rest[0])
-        blob.content_encoding = "gzip"
-        with open(rest[1], "rb") as file:
-            blob.upload_from_string(gzip.compress(file.read()), content_type="text/plain")
     else:
-        bucket.blob(rest[0]).upload_from_filename(rest[1])
+        for name, path in zip(rest[::2], rest[1::2]):
+            blob = bucket.blob(name)
+            if action == "put":
+                blob.upload_from_filename(path)
+                continue
+            blob.content_encoding = "gzip"
+            with open(path, "rb") as file:
+                blob.upload_from_string(gzip.compress(file.read()), content_type="text/plain")
 
 
 main()
