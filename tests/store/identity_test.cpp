@@ -163,17 +163,19 @@ TEST_F(IdentityTest, CredentialsThatEveryoneCanReadAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("every user of this machine can read it"));
 }
 
-// Starts with "PLANTED" what must not be shown.
+// Google's client, which does not know CLOUDSDK_CONFIG, takes the file that was checked. What
+// begins with PLANTED must not be shown.
 TEST_F(IdentityTest, AnExpiredSignInIsSaidWithoutSecrets) {
   HttpServer server([](const ServedRequest& request) -> ServedAnswer {
     return {.status = 400,
             .body = R"({"error": "invalid_grant", "error_description": "Bad Request: )" +
                     request.body + "\"}"};
   });
-  write_key(key_, R"({"type": "authorized_user", "client_id": "c", "client_secret": "PLANTED-a",
+  write_key(dir_.file("config/application_default_credentials.json"),
+            R"({"type": "authorized_user", "client_id": "c", "client_secret": "PLANTED-a",
     "refresh_token": "PLANTED-b", "token_uri": ")" +
-                      server.url("/token") + "\"}");
-  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
+                server.url("/token") + "\"}");
+  const ScopedVariable config("CLOUDSDK_CONFIG", dir_.file("config"));
   const std::string message = error_of<UsageError>(
       [&] { read_file("gs://bucket/x?scheme=http&endpoint_override=" + server.host()); });
   EXPECT_THAT(message, HasSubstr("invalid_grant"));
