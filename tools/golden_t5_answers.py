@@ -77,6 +77,7 @@ def generate(model, inputs, search):
     ids = out.sequences.numpy()[:, 1:]
     whole = np.zeros([len(inputs) * answers, TOKENS], np.int32)
     whole[:, :ids.shape[1]] = ids
+    whole[np.cumsum(whole == 1, axis=1) - (whole == 1) > 0] = 0  # its beams are filled up with the end's id
     scores = out.sequences_scores.numpy().reshape(-1, answers) if beams > 1 else None
     return whole.reshape(-1, answers, TOKENS), scores
 
