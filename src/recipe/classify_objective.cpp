@@ -242,8 +242,7 @@ void export_classifier(const Recipe& r, const std::string& folder) {
   model.seq_length = task.seq_length;
   model.answers = task.answers;
   model.folder.vocab_txt = read_file(paths.vocab, kSmallFileBytes);
-  model.folder.tokenizer =
-      tokenizer_options(paths.vocab, tokenizer_flags(r));
+  model.folder.tokenizer = tokenizer_options(paths.vocab, tokenizer_flags(r));
   export_hugging_face(
       folder, std::move(model), lazy_tensors(checkpoint.tensors),
       {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
