@@ -30,7 +30,7 @@ TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
   ASSERT_EQ(rows.status, 0) << rows.text;
   ASSERT_EQ(texts.status, 0) << texts.text;
   const auto got = split(trim(rows.text), '\n'), want = split(trim(texts.text), '\n');
-  ASSERT_EQ(got.size(), 2u);
+  ASSERT_EQ(got.size(), 2u) << rows.text;
   ASSERT_EQ(want.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     auto row = Json::parse(got[i]);
@@ -51,6 +51,9 @@ TEST(Predict, AThresholdDecidesWhetherThereIsAnAnswer) {
   REQUIRE_PLUGIN("cpu");
   const TempDir dir;
   GoldenClassify("bert-spans").write_folder(dir.file("model"));
+  Json config = Json::parse(read_file(dir.file("model/config.json")));
+  config["answers"] = {{"question_tokens", 2}, {"doc_stride", 2}, {"answer_tokens", 3}};
+  write_file(dir.file("model/config.json"), config.dump());
   const auto said = [&](const char* threshold) {
     const CommandOutput out = run_smelt(str("predict ", dir.file("model"),
                                             " --text 'cat w9' --pair 'dog w10 bird' --json ",
