@@ -75,7 +75,7 @@ void UnknownCount::add(std::span<const std::int32_t> ids, std::int32_t unknown_i
 }
 
 void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
-  if (unknown * 20 <= tokens) return;
+  if (unknown < 2 || unknown * 20 <= tokens) return;
   log_warning(
       "{}: {} % of the tokens are unknown ([UNK]): {} does not have their pieces\n  hint: check "
       "that the vocabulary is of the text's language and case (--cased, --lower-case)",

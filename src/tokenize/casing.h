@@ -39,8 +39,8 @@ struct UnknownCount {
   std::uint64_t unknown = 0, tokens = 0;
 
   void add(std::span<const std::int32_t> ids, std::int32_t unknown_id);
-  // Logs a warning if more than one token in twenty is unknown: the vocabulary does not fit the
-  // text, or its case. `what` names the text.
+  // Logs a warning if more than one token in twenty, and more than one in all, is unknown: the
+  // vocabulary does not fit the text, or its case. `what` names the text.
   void warn(std::string_view what, std::string_view vocab) const;
 };
 

@@ -147,6 +147,7 @@ TEST_F(TokenizerFile, WarnsIfMoreThanOneTokenInTwentyIsUnknown) {
   EXPECT_THAT(log_of(count), HasSubstr("x.txt: 50.0 % of the tokens are unknown ([UNK]): vocab.txt "
                                        "does not have their pieces"));
   EXPECT_EQ(log_of({.unknown = 5, .tokens = 100}), "");
+  EXPECT_EQ(log_of({.unknown = 1, .tokens = 9}), "");
   EXPECT_EQ(log_of({}), "");
 }
 
