@@ -65,9 +65,10 @@ TEST(BertExamples, WarnIfEveryNextSentenceIsRandom) {
   job.pairs.seq_length = 8;
   job.pairs.max_predictions = 2;
   job.text.input = dir.file("text.txt");
-  job.output = dir.file("out.tfrecord");
+  job.output = dir.file("out");
   const auto logged = [&](const char* text) {
     write_file(dir.file("text.txt"), text);
+    job.output += "x";
     const CapturedLog log;
     build_bert_examples(job);
     return log.text();
