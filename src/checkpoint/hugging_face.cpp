@@ -1,9 +1,11 @@
 #include "checkpoint/hugging_face.h"
 
+#include <mutex>
 #include <set>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "checkpoint/bert_names.h"
 #include "checkpoint/cut_heads.h"
 #include "checkpoint/hugging_face_classifier.h"
@@ -24,6 +26,18 @@ std::vector<std::string> shared_fields() {
   return names;
 }
 
+// Warns once for each model: a command may read its config several times.
+void warn_of_gelu(const std::string& name, const std::string& where) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  if (warned.insert(str(where, ": ", name)).second)
+    log_warning(
+        "{}: hidden_act {} (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
+        "0.0005",
+        where, name);
+}
+
 // transformers' class of a BERT with these heads.
 const char* class_with(const LazyTensors& parameters) {
   const bool words = parameters.contains("cls/predictions/output_bias");
@@ -35,11 +49,7 @@ const char* class_with(const LazyTensors& parameters) {
 // gelu by erf is taken as that, with a warning.
 std::string original_activation(const std::string& name, const std::string& where) {
   const bool by_erf = name == "gelu" || name == "gelu_python";
-  if (by_erf)
-    log_warning(
-        "{}: hidden_act {} (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
-        "0.0005",
-        where, name);
+  if (by_erf) warn_of_gelu(name, where);
   const std::set<std::string> by_tanh{"gelu_new", "gelu_fast", "gelu_pytorch_tanh",
                                       "gelu_accurate"};
   const std::string original = by_erf || by_tanh.contains(name) ? "gelu" : name;

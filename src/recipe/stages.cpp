@@ -127,11 +127,13 @@ std::vector<std::string> row_inputs(const Recipe& r, std::initializer_list<const
 Json example_settings(const Recipe& r) {
   const char* beside = r.type->has_vocabulary() ? "vocab" : "model";
   Json data = without_paths(r, "data");
-  for (const std::string& field : r.type->beside_examples) data.erase(field);
   Json settings{
       {"data", std::move(data)}, {beside, without_paths(r, beside)}, {"model.type", r.type->name}};
   for (const std::string& field : r.type->example_fields)
     settings["model"][field] = r.sections.at("model").at(field);
+  for (const ConfigField& field : r.type->data)
+    if (std::ranges::find(r.type->beside_examples, field.name) != r.type->beside_examples.end())
+      settings["data"][field.name] = field.default_value;
   return settings;
 }
 

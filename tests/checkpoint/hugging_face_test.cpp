@@ -162,6 +162,11 @@ TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
   const CapturedLog log;
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
   EXPECT_THAT(log.text(), HasSubstr("gelu (by erf) is taken as BERT's own gelu (by tanh)"));
+  {
+    const CapturedLog again;
+    (void)import_hugging_face(dir_.file("hf"));
+    EXPECT_EQ(again.text(), "");
+  }
   config["hidden_act"] = "gelu_python";
   write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");

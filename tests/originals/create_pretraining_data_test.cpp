@@ -67,12 +67,14 @@ TEST(CreatePretrainingData, TakesTheLastOfSeveralAndFilesOfFlags) {
 // As absl takes them; an integer with a leading zero is decimal.
 TEST(CreatePretrainingData, TakesOneDashAndFlagsOfLoggingAndDecimalNumbers) {
   const TempDir dir;
-  write_file(dir.file("flags"), str("-vocab_file=", golden("vocab_cased.txt"), "\n-nodo_lower_case\n"));
-  EXPECT_EQ(hash_with(str("-flagfile=", dir.file("flags"),
-                          " -random_seed=012345 --logtostderr -v=1 --verbosity 0 --noalsologtostderr "
-                          "-stderrthreshold=info --log_dir ",
-                          dir.path())),
-            recorded_hash("english_cased_12345"));
+  write_file(dir.file("flags"),
+             str("-vocab_file=", golden("vocab_cased.txt"), "\n-nodo_lower_case\n"));
+  EXPECT_EQ(
+      hash_with(str("-flagfile=", dir.file("flags"),
+                    " -random_seed=012345 --logtostderr -v=1 --verbosity 0 --noalsologtostderr "
+                    "-stderrthreshold=info --log_dir ",
+                    dir.path())),
+      recorded_hash("english_cased_12345"));
   EXPECT_THAT(hash_with("--vocab_file=" + golden("vocab_cased.txt") + " --logtostder"),
               HasSubstr("unknown flag --logtostder"));
 }

@@ -100,6 +100,8 @@ TEST_F(AnswerRun, EveryHeldOutQuestionIsAnsweredAndScored) {
   EXPECT_EQ(none, 3);
   EXPECT_NEAR(e.measure("exact_match").value, exact / rows, 1e-6);
   EXPECT_NEAR(e.measure("f1").value, f1 / rows, 1e-6);
+  // Neither is of the data.
+  run("m", {"data.answer_tokens=1", "data.lengths=one"});
 }
 
 TEST_F(AnswerRun, AThresholdSaysFromWhereOnThereIsNoAnswer) {

@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "examples/labelled_rows.h"
 #include "metrics/entities.h"
+#include "recipe/asked_rows.h"
 #include "recipe/classify_model.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
@@ -209,6 +210,24 @@ TEST_F(ClassifyRun, LearnsNumbersAndSeveralLabels) {
   EXPECT_THAT(
       StoredAnswers("predict", dir_.file("s/huggingface"), {}).classifier({}).job().labels.names,
       ElementsAre("big", "red"));
+}
+
+TEST(ClassPredictions, NamesThatHoldCommasStayWhole) {
+  const Labels labels{.problem = Problem::multi_label, .names = {"lions, tigers", "bears", "x,y"}};
+  const std::vector<float> numbers{0.9F, 0.1F, 0.5F};
+  EXPECT_EQ(said_json(labels, numbers).dump(), R"(["lions, tigers","x,y"])");
+  EXPECT_EQ(said_json(labels, std::vector<float>{0, 0, 0}).dump(), "[]");
+  EXPECT_EQ(said_label(labels, numbers), R"(["lions, tigers","x,y"])");
+  const auto label = [&](const Labels& of, const std::string& text) {
+    LabelledRow row{.text = "a", .pair = {}, .label = text};
+    return asked_row_json(row, true, of, numbers)["label"].dump();
+  };
+  EXPECT_EQ(label(labels, "x,y,bears"), R"(["x,y","bears"])");
+  EXPECT_EQ(label(labels, R"(["x,y"])"), R"(["x,y"])");
+  const Labels number{.problem = Problem::regression};
+  EXPECT_EQ(label(number, "+1.5"), "1.5");
+  EXPECT_EQ(label(number, ".5"), "0.5");
+  EXPECT_EQ(label(number, "3"), "3");
 }
 
 TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {

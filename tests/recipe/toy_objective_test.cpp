@@ -118,6 +118,7 @@ class ToyObjective : public testing::Test {
 TEST_F(ToyObjective, IsDescribedInARecipe) {
   EXPECT_EQ(recipe("a").model, Json({{"type", "line"}, {"width", 3}}));
   EXPECT_EQ(recipe("a").data["examples"], 256);
+  EXPECT_EQ(recipe("a", {"model.width=010"}).model["width"], 10);  // not octal
   EXPECT_THAT(error_of([&] { recipe("a", {"model.widht=2"}); }),
               HasSubstr("did you mean 'model.width'?"));
   EXPECT_THAT(error_of([&] { recipe("a", {"model.width=many"}); }),
