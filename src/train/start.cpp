@@ -201,7 +201,7 @@ void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
 void check_finished_run(const TrainJob& job, const SavedState& saved, const Json& settings) {
   const std::int64_t last = job.config.schedule.total_steps;
   const bool is_early = saved.step < last;
-  if (saved.step > last || (is_early && !is_out_of_patience(job, saved.state)) ||
+  if (saved.step == 0 || saved.step > last || (is_early && !is_out_of_patience(job, saved.state)) ||
       saved.state.contains(kUnchecked))
     return;
   const std::string changes = changed_freely(saved.state, settings, job.fields);

@@ -46,8 +46,9 @@ InitialValues initial_values(const std::string& init, const Task& task, const St
                              const std::string& vocab);
 
 // Checks that a run that has made its last step, or is out of patience, was trained with the
-// schedule and spike settings of this job, as none of its steps would be made with others. Throws a
-// UsageError that names what differs. `settings` are the job's.
+// schedule and spike settings of this job, as none of its steps would be made with others. Accepts
+// all for a checkpoint of step 0. Throws a UsageError that names what differs. `settings` are the
+// job's.
 void check_finished_run(const TrainJob& job, const SavedState& saved, const Json& settings);
 
 // UsageError where the model folder holds a checkpoint and a fresh run is wanted, or none and one

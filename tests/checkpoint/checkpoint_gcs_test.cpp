@@ -92,7 +92,7 @@ TEST_F(CheckpointGcsTest, WhileAStepIsSavedAgainAWholeOneIsThereAtEveryInstant) 
     }
     expect_whole(*load_latest_checkpoint(model_));
   }
-  EXPECT_EQ(cuts, 5);
+  EXPECT_EQ(cuts, 4);
   EXPECT_EQ(load_checkpoint(model_, 5).state.at("note"), "second");
   EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-5"));
 }
