@@ -126,8 +126,8 @@ GivenWeights of_tensorflow(const std::string& prefix) {
   out.parameters = held->tensors;
   out.owners.push_back(std::move(held));
   const std::string folder = parent_path(prefix);
-  const std::string vocab = model_type_of(all) == "t5" ? join_path(folder, kT5VocabularyFile)
-                                                       : wordpiece_file_in(folder);
+  const std::string vocab =
+      model_type_of(all) == "t5" ? join_path(folder, kT5VocabularyFile) : wordpiece_file_in(folder);
   if (!vocab.empty() && exists(vocab)) out.vocab_txt = vocabulary_bytes(vocab);
   return out;
 }

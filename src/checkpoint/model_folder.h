@@ -68,8 +68,8 @@ struct OpenedFolder {
 // The rest of it, of one file of weights or of several with an index. Of `parts`, which begin
 // originals' names ("cls/predictions/"), those that are wholly missing are left out; a folder of
 // the encoder alone may leave out `base` ("bert.") of Hugging Face's names. `vocabulary` is the
-// name of its file; empty: vocab.txt, else tokenizer.json. UsageError when a tensor is missing or has
-// another shape.
+// name of its file; empty: vocab.txt, else tokenizer.json. UsageError when a tensor is missing or
+// has another shape.
 OpenedFolder open_model_folder(const std::string& folder, Json config,
                                std::span<const ParameterName> names,
                                std::span<const std::string_view> parts, std::string_view base,

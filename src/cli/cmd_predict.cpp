@@ -184,6 +184,15 @@ void predict(const ModelOption& model, const PredictFlags& f) {
   predictions.finish();
 }
 
+void add_row_fields(CLI::App& command, PredictFlags& f) {
+  command.add_option("--field", f.columns.text,
+                     "of rows: the text, or the question; text or question where it is not given");
+  command.add_option("--pair-field", f.columns.pair,
+                     "of rows: a second text; of questions the one that is asked, or context");
+  command.add_option("--label-field", f.columns.label,
+                     "of rows: what is so, given back as 'label' for `smelt metrics`");
+}
+
 }  // namespace
 
 void add_predict_command(CLI::App& app) {
@@ -205,12 +214,7 @@ void add_predict_command(CLI::App& app) {
                    "first line of a TSV or CSV: names; none or skipped: columns are numbers from "
                    "1, or from the last, -1")
       ->capture_default_str();
-  command->add_option("--field", f->columns.text,
-                      "of rows: the text, or the question; text or question where it is not given");
-  command->add_option("--pair-field", f->columns.pair,
-                      "of rows: a second text; of questions the one that is asked, or context");
-  command->add_option("--label-field", f->columns.label,
-                      "of rows: what is so, given back as 'label' for `smelt metrics`");
+  add_row_fields(*command, *f);
   command->add_option("--out", f->out, "a file of JSON lines instead of standard output");
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command->add_option(name, value, help)->check(number_from(least))->capture_default_str();

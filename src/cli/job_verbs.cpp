@@ -306,6 +306,13 @@ JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accele
   return judged;
 }
 
+// Refuses a local folder whose run is newer than the results that the job would write over it.
+void require_older_results(const JobSpec& spec, const std::string& out) {
+  require_no_newer(
+      spec, out,
+      str("--set out=FOLDER --name ", path_name(spec.folder), " fetches its results elsewhere"));
+}
+
 }  // namespace
 
 void run_job(const JobOptions& o) {
@@ -329,9 +336,7 @@ void run_job(const JobOptions& o) {
   const JobJournal planned = journal(kept);
   if (!kept) require_no_input(api, spec.folder);
   require_own_folder(api, recipe.out, planned, "--set out=FOLDER");
-  require_no_newer(planned.spec, recipe.out,
-                   str("--set out=FOLDER --name ", path_name(planned.spec.folder),
-                       " fetches its results elsewhere"));
+  require_older_results(planned.spec, recipe.out);
   if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
   require_enough(o, planned);
   show(o, planned, type, judged.planned);

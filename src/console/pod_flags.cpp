@@ -58,8 +58,8 @@ struct Ending {
   std::string text;
 };
 
-// Whether a device reports that it no longer reaches those of other hosts, which another start mends:
-// gRPC's codes CANCELLED, DEADLINE_EXCEEDED, ABORTED and UNAVAILABLE.
+// Whether a device reports that it no longer reaches those of other hosts, which another start
+// mends: gRPC's codes CANCELLED, DEADLINE_EXCEEDED, ABORTED and UNAVAILABLE.
 bool is_lost_peer(const PjrtError& error) {
   constexpr std::array kCodes{1, 4, 10, 14};
   return std::ranges::find(kCodes, static_cast<int>(error.code())) != kCodes.end();

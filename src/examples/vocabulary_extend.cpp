@@ -97,9 +97,9 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   auto place = tokens.begin();
   for (const auto& [word, saved] : out.added)
     *(place = std::find_if(place, tokens.end(), is_unused)) = word;
-  const BertTokenizer after(Vocabulary(tokens, job.out, before.vocabulary().continuing_prefix(),
-                                       before.options().added),
-                            before.options());
+  const BertTokenizer after(
+      Vocabulary(tokens, job.out, before.vocabulary().continuing_prefix(), before.options().added),
+      before.options());
   const Cost old_cost = cost_of(words, before), new_cost = cost_of(words, after);
   out.pieces_before = old_cost.pieces;
   out.pieces_after = new_cost.pieces;

@@ -45,9 +45,8 @@ std::string stored_type(const StoredModel& model) {
 
 bool is_vocabulary_of(const StoredModel& model, const std::string& path) {
   const std::string bytes = vocabulary_bytes(path);
-  return is_sentencepiece_file(path)
-             ? first_other_piece(bytes, model.vocab_txt) < 0
-             : vocabulary_lines(bytes) == vocabulary_lines(model.vocab_txt);
+  return is_sentencepiece_file(path) ? first_other_piece(bytes, model.vocab_txt) < 0
+                                     : vocabulary_lines(bytes) == vocabulary_lines(model.vocab_txt);
 }
 
 }  // namespace
