@@ -22,10 +22,10 @@ struct TextQuestion {
 
 struct FoundAnswer {
   std::string text;                // empty: none
-  std::string best;                // the best answer, also if none is said; empty: no text
+  std::string best;                // the best span, even if `text` is empty; empty: no tokens
   std::size_t begin = 0, end = 0;  // its bytes in the context
-  double probability = 0;          // of `text`, among the 20 best, and none where there may be none
-  double no_answer = 0;            // logit of none, less that of the best answer
+  double probability = 0;          // of `text`: softmax over the 20 best and, if allowed, no answer
+  double no_answer = 0;            // logit of "no answer" minus that of the best span
 };
 
 // In the order of the questions. The classifier is one of answers; where its labels say no_answer a

@@ -26,7 +26,7 @@ namespace smelt {
 struct ClassifyOptions {
   std::int64_t batch_size = 32;  // texts at a time
   std::int64_t devices = 1;
-  // Of answers: a question has none if the logit of none exceeds that of the best answer by more.
+  // For answer_spans: predict no answer if its logit exceeds the best answer's by more than this.
   double no_answer_threshold = 0;
 };
 

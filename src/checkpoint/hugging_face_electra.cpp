@@ -134,8 +134,8 @@ void take_size(Json& config, const char* name, std::int64_t size, const std::str
                      str("correct it, or remove it: then the parameters' size is taken"));
 }
 
-// Sets a share of the discriminator's size that is missing. Throws UsageError if it means another
-// size of the generator, `is`, than the parameters have, `size`.
+// Sets a missing field that gives a generator size as a fraction of the discriminator's, `whole`.
+// Throws UsageError if the size that the field gives, `is`, differs from the parameters', `size`.
 void take_share(Json& config, const char* name, std::int64_t is, std::int64_t size,
                 std::int64_t whole, const std::string& where) {
   const double part = static_cast<double>(size) / static_cast<double>(whole);

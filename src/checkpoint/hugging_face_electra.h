@@ -31,9 +31,9 @@ ElectraPart electra_discriminator(const ElectraConfig& config);
 ElectraPart electra_generator_part(const ElectraConfig& config);
 
 std::vector<ParameterName> electra_names(const ElectraPart& part);
-// Returns the fields of an electra_config.json with those that are missing (null: all) and that the
-// shapes of an ELECTRA's parameters show. Heads are not shown: they are 64 wide by default.
-// Throws UsageError beginning with `where` that names a field that differs from the parameters.
+// Returns `config`, the fields of an electra_config.json or null, with missing sizes inferred from
+// the shapes of the parameters. The shapes do not determine the width of a head: it is 64 by
+// default. Throws UsageError beginning with `where` if a field differs from the parameters.
 Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::string& where);
 // The config.json of a class of transformers'.
 Json electra_part_config(const ElectraPart& part, std::string_view class_name);

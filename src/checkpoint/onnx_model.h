@@ -11,11 +11,10 @@ struct OnnxModel {
   std::uint64_t bytes = 0;
 };
 
-// Takes what a run has exported, or what open_stored_model() opens. Moving averages take the place
-// of their weights. Codes of eight bits stay codes, and products of integers are those that smelt
-// computes; codes of four bits become floats, with a warning. Reads one tensor at a time.
-// UsageError for what is no fine-tuned encoder, for a model that one file cannot hold, and where
-// `to` is there already.
+// Converts what a run has exported, or any model that open_stored_model() opens. Moving averages
+// replace their weights. int8 weights stay int8, with the integer matmuls that smelt computes; int4
+// weights become floats, with a warning. Reads one tensor at a time. UsageError if the model is not
+// a fine-tuned encoder or is too large for one file, or if `to` exists already.
 OnnxModel write_onnx_model(const std::string& from, const std::string& to);
 
 }  // namespace smelt

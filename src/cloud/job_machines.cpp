@@ -175,7 +175,8 @@ void JobMachines::ask() {
       "", std::chrono::seconds(spec.zones.size() > 1 ? static_cast<long long>(spec.turn) : 0)};
   NodeSpec node = spec.node;
   node.labels[kRunLabel] = spec.run;
-  // The leader is first heard once the machine is READY, however short its silence is to be.
+  // The supervisor can reach the machine only once it is READY, so the machine's self-deletion
+  // timer starts with at least kComesUpIn, even if --silence is shorter.
   node.metadata["startup-script"] =
       startup_(machine.zone, seconds_left(journal_, tools_.now(), kComesUpIn));
   TpuApi::Begun begun;

@@ -38,8 +38,8 @@ class JobMachines {
   std::optional<TpuNode> current();
   // The one that is there is of no use.
   void remove();
-  // Deletes what is in other zones of the job than that of its machine: a process that slept while
-  // another took over may have asked for it.
+  // Deletes this job's nodes and queued resources in its zones other than that of its current
+  // machine. A supervisor that was suspended while another one took over may have requested them.
   void drop_strays();
   // A step towards none; true once it is certain that none is there or will come. SystemError for
   // what is left elsewhere in the project.

@@ -92,8 +92,8 @@ bool may_be_elsewhere(const ApiFault& refusal) {
   return kind == TpuFault::not_found || kind == TpuFault::passing || kind == TpuFault::other;
 }
 
-// Looks a few times for what was asked for without an answer. A server that does not answer is
-// waited for.
+// Returns whether a resource exists whose creation request got no response. Looks kLooks times, as
+// it may appear late. Keeps waiting while the server does not respond.
 bool is_seen(const std::function<bool()>& look, const Patience& patience) {
   PolledCall call(patience);
   int looks = 0;

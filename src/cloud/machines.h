@@ -17,12 +17,12 @@ struct MachineRequest {
   NodeSpec spec;
 };
 
-// Returns the node, READY, in the first zone that has its type, capacity and quota for it. One that
-// was not answered for is looked for by its name, and never asked for twice. While it is waited
-// for, a server that does not answer is waited for as well. Throws UsageError if one of this name
-// is in any of the zones, and if every zone refuses the request; SystemError "cloud: …" if no zone
-// has it, with the reason of each. Any error while a node may be coming up names the command that
-// deletes it.
+// Creates the node in the first zone that has its type, capacity and quota for it, waits until it
+// is READY and returns it. A request that gets no response is not sent again; the node is looked up
+// by its name instead. Keeps waiting while the server does not respond. Throws UsageError if a node
+// of this name exists in any of the zones, or if every zone refuses the request; SystemError
+// "cloud: …" with each zone's reason if no zone has it. Any error while a node may be coming up
+// names the command that deletes it.
 TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& request,
                  const Patience& patience);
 
@@ -30,10 +30,10 @@ TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& 
 void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& request,
              const QueueSpec& queue, const Patience& patience);
 
-// Waits until the node that is being made or stands in the queue is READY, at most
-// patience.at_most, and returns it. A server that does not answer is waited for. Throws SystemError
-// "cloud: …" if nothing comes of it; UsageError if there is no such node and none in the queue. Any
-// other error names the commands that wait again and that delete it.
+// Waits until the node that is being created or queued is READY, at most patience.at_most, and
+// returns it. Keeps waiting while the server does not respond. Throws SystemError "cloud: …" if the
+// node does not become READY; UsageError if there is neither a node nor a queued resource of this
+// name. Any other error names the commands that wait again and that delete it.
 TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string& name,
                          const Patience& patience);
 
@@ -52,13 +52,13 @@ Everywhere find_everywhere(TpuApi& tpu, const std::string& name);
 // `zone` may be kAllZones. UsageError when there is none of this name, and when there are several.
 Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name);
 
-// Starts or stops a node (`verb` is "start" or "stop") and waits for the end of that, also for a
-// server that does not answer.
+// Starts or stops a node (`verb` is "start" or "stop") and waits until the operation has ended.
+// Keeps waiting while the server does not respond.
 void finish_switch(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const std::string& verb, const Patience& patience);
 
-// Deletes the node or queued resource of this name and waits until it is gone, also for a server
-// that does not answer. Returns false if there was none. Its errors name the command to repeat.
+// Deletes the node or queued resource of this name and waits until it is gone. Keeps waiting while
+// the server does not respond. Returns false if there was none. Errors name the command to repeat.
 bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
                const std::string& name, const Patience& patience);
 

@@ -18,7 +18,7 @@ std::string start_job(const std::string& command);
 // is the job's where it has ended, 0 while it runs, 1 where there is none.
 std::string show_job(int lines, bool follow);
 
-// Seconds in which a step under way ends and a large state is saved to a bucket.
+// Seconds to wait until the current step has ended and a large state is saved to a bucket.
 inline constexpr int kSaveSeconds = 600;
 
 // Sends TERM to all that it started, waits for its end and prints that it waits, and sends KILL

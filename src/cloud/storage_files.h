@@ -31,8 +31,8 @@ struct GsPath {
 // all. Anything else that looks like options is part of the object's name.
 GsPath parse_gs(const std::string& path);
 
-// Returns a local path as it is. Returns a path on gs:// without a '/' at its end, and so that
-// names can be joined to it whatever characters it holds.
+// Returns a local path unchanged. Returns a path on gs:// without a trailing '/', and escaped (see
+// kLiteralName) if it needs to be, so that names can be appended to it.
 std::string storage_place(const std::string& path);
 
 struct StoredFile {

@@ -16,7 +16,7 @@ enum class TpuFault {
   denied,     // a permission is missing
   not_found,  // the resource, the zone or the type
   exists,     // another of this name
-  passing,    // a fault on Google's side, or a machine that was taken away while it was made: later
+  passing,    // a fault on Google's side, or a node preempted while it is created: retry later
   other
 };
 

@@ -17,8 +17,8 @@ struct PairOptions {
   std::int64_t max_predictions = 20;
   std::int64_t dupe_factor = 10;  // passes over the corpus, each with other masks
   double masked_lm_prob = 0.15;
-  // Share of the documents, or without next_sentence of the examples, that have a shorter length,
-  // drawn from 2 tokens on.
+  // Fraction of the documents (without next_sentence: of the examples) whose length is drawn at
+  // random, from 2 tokens to the full length.
   double short_seq_prob = 0.1;
   bool whole_word_mask = false;
   // Without it an example is one run of a document's tokens, [CLS] a [SEP], and no token of a

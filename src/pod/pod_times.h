@@ -10,8 +10,8 @@ struct PodTimes {
 
   // The hub's own.
   Span connect = std::chrono::seconds(300);  // from a process's start until all have come
-  // How long a process asks for its place while another has it: longer than `silence`, as the place
-  // of a dead process becomes free only then.
+  // How long a process retries joining while another process has its rank: longer than `silence`,
+  // because a dead process's rank becomes free only then.
   Span taken = std::chrono::seconds(70);
   Span hello = std::chrono::seconds(10);    // from a connection to its first frame
   Span say = std::chrono::seconds(60);      // waiting is told this often

@@ -116,7 +116,8 @@ void RecipeRun::begin() {
   }
 }
 
-// Not the newest one, which another process may have written. Empty without a best one.
+// Returns the checkpoint that this training ended with, or its best one with eval.best; empty if
+// there is no best one. The newest checkpoint in the folder may be another process's.
 std::string RecipeRun::trained_checkpoint(const TrainSummary& summary) const {
   const std::string model_dir = RecipePaths(recipe_).model_dir;
   if (!recipe_.eval.best) return committed_path(model_dir, summary.last_step);

@@ -1,7 +1,7 @@
-// What a process of several wishes, told to all by a training step or a batch of an evaluation:
-// each device is given its process's wishes, and the report says for how many devices each was
-// wished. All read the same report of the same step, so all do the same, without a message between
-// them.
+// Requests to stop or save that any process of a multi-host run can make. They travel in the
+// compiled training step or evaluation batch: each device gets its process's requests as an
+// argument, and the report counts the devices of each request. All processes read the same report
+// of the same step, so all act alike, without a message between them.
 #pragma once
 
 #include <string>

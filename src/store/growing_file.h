@@ -35,8 +35,8 @@ class GrowingFile {
   // The bytes of an object so far, which are held in memory and written anew each time; 0 for a
   // local file.
   std::uint64_t object_bytes() const { return object_ ? object_->bytes() : 0; }
-  // What is added from now on goes into a new object at `path`. The object so far is completed by
-  // another thread, for which the next call and the destructor wait.
+  // Starts a new object at `path` for everything that is added from now on. Another thread finishes
+  // writing the previous object; the next call and the destructor wait for it.
   void continue_in(std::string path);
   const std::string& path() const { return path_; }
 

@@ -97,8 +97,9 @@ class ConllRows : public RowReader {
     if (held_.size() == kMostHeld) held_.pop_front();
     held_.push_back({lines_.number(), std::string(line)});
   }
-  // Of the lines before a sentence, takes those that are words of it: the last ones that have the
-  // form of the line behind them or, at the end of the sentence, of the sentence before.
+  // Adds to the sentence the last held lines that are words and not comments (is_word_line()), by
+  // the form of the next line or, before an empty line or the end of the file, of the previous
+  // sentence.
   void take_held(std::vector<std::string>& values) {
     std::size_t comments = held_.size();
     while (comments > 0 && is_word_line(held_[comments - 1].text, form_)) --comments;

@@ -17,12 +17,12 @@ namespace smelt {
 // capital letters, and if accents are stripped, with accents, voiced kana or Hangul syllables.
 std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
-// Whether that is more than one piece in a hundred.
+// Returns whether lost_pieces() is more than 1 % of the vocabulary.
 bool is_lost(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
-// Fills in the flags that are not set, for a vocabulary whose options are not stored: lower case
-// unless it loses pieces. Lower case that keeps accents if only that loses none, for an ELECTRA
-// (flags.control), whose original can do so; BERT's strips the accents of what it lower-cases.
+// Fills in flags that are not set, for a vocabulary whose options are not stored. Sets lower_case
+// unless is_lost() with it. In that case an ELECTRA (flags.control) still gets lower_case, but with
+// strip_accents false, if that loses no piece; a BERT always strips accents when it lower-cases.
 TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags);
 
 // The flags for a vocabulary: unset ones are filled in by case_of(), and `control`, unless options

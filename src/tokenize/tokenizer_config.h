@@ -32,9 +32,9 @@ std::string tokenizer_config_path(const std::string& vocab);
 // vocab.txt in a folder, else tokenizer.json of a WordPiece model; empty if neither is there.
 std::string wordpiece_file_in(const std::string& folder);
 
-// Reads the options stored beside vocab.txt, or in and beside tokenizer.json; nullopt if nothing is
-// stored, and for a SentencePiece model. UsageError for a file in another form, and for a tokenizer
-// of another kind.
+// Reads the options stored beside vocab.txt, or in and beside tokenizer.json. Returns nullopt if
+// none are stored, or for a SentencePiece model. UsageError if a file is malformed, or if the
+// tokenizer is not a WordPiece tokenizer with BERT's rules.
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab);
 // Applies the files beside a tokenizer.json of these tokens to its options, as transformers does.
 // UsageError as load_tokenizer_config().

@@ -143,8 +143,9 @@ std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions&
   OrderedJson vocab;
   std::vector<std::string> pieces = vocabulary.pieces();
   while (!pieces.empty() && pieces.back().empty()) pieces.pop_back();
-  // Hugging Face's library takes the number of tokens for the id of the first added one, so that
-  // an id without a piece gets a token that no text gives: so and so many spaces.
+  // Hugging Face's library uses the number of tokens as the id of the first added token, so every
+  // id must have a token. An id without a piece gets one that no text produces: a run of spaces of
+  // a length that no other id has.
   std::string blank;
   for (std::size_t id = 0; id < pieces.size(); ++id) {
     vocab[pieces[id].empty() ? blank : pieces[id]] = id;

@@ -70,8 +70,9 @@ class Characters {
     for (std::int64_t i = 0; i < count; ++i) out.insert(order_[static_cast<std::size_t>(i)].first);
     return out;
   }
-  // Returns how many characters can be kept if those kept so far get `more` more places, each
-  // character one at a word's beginning and one within words, if it occurs so.
+  // Returns how many characters can be kept if the vocabulary has room for `more` pieces beyond
+  // those of the `kept` characters. A character needs one piece if it occurs at the beginning of a
+  // word and another one if it occurs within words.
   std::int64_t kept_with(std::int64_t kept, std::int64_t more) const {
     const auto forms = std::ranges::upper_bound(needs_, kept) - needs_.begin() + more;
     if (forms >= std::ssize(needs_)) return size();
@@ -110,8 +111,8 @@ class Characters {
   }
 
   std::vector<std::pair<char32_t, std::int64_t>> order_;
-  // For each character at a word's beginning or within one: how many characters must be kept until
-  // a word that holds it so has no others. Ascending.
+  // For each single-character piece (at the beginning of words or within them): the smallest number
+  // of kept characters with which some word that contains the piece can be spelled. Ascending.
   std::vector<std::int64_t> needs_;
 };
 

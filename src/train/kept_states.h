@@ -29,13 +29,13 @@ struct BestState {
 std::optional<BestState> recorded_best(const Json& settings, std::int64_t step,
                                        const std::string& metric);
 
-// The step of the checkpoint that a spike after `step` rolls back to, which must stay although
-// later ones are saved: the newest multiple of save_every, or `first_step`, that of the run's first
-// checkpoint. nullopt if spikes roll nothing back.
+// Returns the step of the checkpoint that a loss spike after `step` rolls back to. It must be kept
+// even when later ones are saved. It is the latest multiple of save_every up to `step`, but at
+// least `first_step`, the step of the run's first checkpoint. nullopt if spikes do not roll back.
 std::optional<std::int64_t> rollback_step(const TrainJob& job, std::int64_t step,
                                           std::int64_t first_step);
-// That step and the step of the best state as of its checkpoint; nullopt if there is no such
-// checkpoint.
+// Returns rollback_step() and the step of the best state that its checkpoint records, or nullopt if
+// that checkpoint does not exist or is the one of `step` itself.
 std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(
     const TrainJob& job, std::int64_t step, std::int64_t first_step);
 

@@ -116,7 +116,8 @@ class Saver {
   std::int64_t saved_, newest_;
   BestScore best_;
   std::optional<std::int64_t> best_step_, best_step_before_;
-  // By the step of a checkpoint to go on from: the newest, and the one to roll back to.
+  // The step of the best state as of each checkpoint that the run may continue from, by that
+  // checkpoint's step: the newest one, and the one that a spike rolls back to.
   std::map<std::int64_t, std::optional<std::int64_t>> best_steps_;
   std::map<std::string_view, Failure> failures_;  // by place: of its newest save
   Clock::time_point begun_ = Clock::now();
