@@ -18,8 +18,9 @@ namespace {
 constexpr int kParts = 8;
 constexpr int kSilent = 3;  // log level
 
-// Bytes of a text that the library takes. It drops longer ones without an error.
-constexpr std::size_t kMostTextBytes = 1 << 20;
+// Bytes of a text that the library is told to take; longer ones are given to it in parts, as it
+// drops them without an error. Much longer ones that repeat themselves would take it hours.
+constexpr std::size_t kMostTextBytes = 1 << 12;
 // The library drops every text that holds this, the character that it prints for unknown pieces.
 constexpr std::string_view kUnknownSign = "\xE2\x96\x85";
 

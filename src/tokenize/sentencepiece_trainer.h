@@ -25,7 +25,7 @@ struct SentencePieceOptions {
 // Sets its argument to the next text; false at the end.
 using NextText = std::function<bool(std::string&)>;
 
-// The serialized model. The texts are all in memory meanwhile; those of more than 1 MiB are cut at
+// The serialized model. The texts are all in memory meanwhile; those of more than 4 KiB are cut at
 // white space. UsageError for too little text, or a
 // size that the alphabet does not fit in.
 std::string train_sentencepiece(const NextText& next, const SentencePieceOptions& options);
