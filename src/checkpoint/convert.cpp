@@ -82,9 +82,10 @@ TokenizerOptions tokenizer_of(const StoredModel& model, ControlCharacters contro
   const TokenizerOptions options =
       options_of(case_of(Vocabulary(vocabulary_lines(model.vocab_txt), model.where + ": vocab.txt"),
                          {.control = control}));
-  log_info("convert: do_lower_case {}{}, as the vocabulary's pieces are; --lower-case says else",
-           options.lower_case,
-           options.lower_case && !options.strips_accents() ? ", strip_accents false" : "");
+  log_info(
+      "convert: do_lower_case {}{}, inferred from the vocabulary; use --lower-case to override",
+      options.lower_case,
+      options.lower_case && !options.strips_accents() ? ", strip_accents false" : "");
   return options;
 }
 

@@ -33,8 +33,8 @@ void warn_of_gelu(const std::string& name, const std::string& where) {
   const std::lock_guard lock(mutex);
   if (warned.insert(str(where, ": ", name)).second)
     log_warning(
-        "{}: hidden_act {} (by erf) is taken as BERT's own gelu (by tanh); they differ by up to "
-        "0.0005",
+        "{}: hidden_act {} (erf) is replaced by BERT's tanh approximation of gelu; they differ by "
+        "up to 0.0005",
         where, name);
 }
 

@@ -131,7 +131,7 @@ void take_size(Json& config, const char* name, std::int64_t size, const std::str
   if (said == 0) config[name] = size;
   if (said != 0 && said != size)
     throw UsageError(str(where, ": ", name, " is ", said.dump(), ", the parameters have ", size),
-                     str("correct it, or remove it: then the parameters' size is taken"));
+                     str("correct it, or remove it to use the parameters' size"));
 }
 
 // Sets a missing field that gives a generator size as a fraction of the discriminator's, `whole`.
@@ -144,7 +144,7 @@ void take_share(Json& config, const char* name, std::int64_t is, std::int64_t si
   } else if (is != size) {
     throw UsageError(str(where, ": ", name, " is ", config[name].dump(), ", the parameters have ",
                          part, " (", size, " of ", whole, ")"),
-                     str("correct it, or remove it: then the parameters' size is taken"));
+                     str("correct it, or remove it to use the parameters' size"));
   }
 }
 
@@ -162,7 +162,7 @@ Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::s
   if (own.layers == 0 || words[0] == 0) return config;
   if (config.is_null()) {
     config = Json::object();
-    log_info("{} is missing: sizes are those of the parameters, and heads {} wide", where,
+    log_info("{} is missing: inferring sizes from the parameters, with a head size of {}", where,
              kElectraHeadWidth);
   }
   take_size(config, "vocab_size", words[0], where);

@@ -34,7 +34,7 @@ StoredModel open_classifier(const std::string& from) {
                               : "fine-tune it first (docs/finetune.md)");
   require_sizes(model, "convert");
   if (put_averages_in_place(model.tensors))
-    log_info("{}: the moving averages of the weights are taken", model.where);
+    log_info("{}: exporting the moving averages of the weights", model.where);
   if (model.form == ModelForm::hugging_face && is_packed(read_model_config(model.where)))
     log_warning("{}: weights in four bits are written to the ONNX file as floats", model.where);
   return model;

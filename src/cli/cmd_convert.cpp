@@ -87,7 +87,7 @@ void add_convert_command(CLI::App& app) {
   command->add_option("--vocab", f->job.vocab, "vocab.txt; default: beside the checkpoint");
   command->add_option("--lower-case", f->job.lower_case,
                       "true or false: of the vocabulary, where no tokenizer_config.json says it; "
-                      "default: as its pieces are");
+                      "default: inferred from its pieces");
   command->add_option("--shard-mb", f->shard_mb, "megabytes of a Hugging Face folder's files")
       ->check(number_from(0.001, 1e9))
       ->capture_default_str();

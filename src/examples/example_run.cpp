@@ -209,10 +209,10 @@ ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& bui
 void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text) {
   if (kept >= text.tokens / 2) return;
   log_warning(
-      "{} of the text's {} tokens are in no example: lines longer than one are cut off\n"
+      "{} of the text's {} tokens are not in any example: lines longer than an example are "
+      "truncated\n"
       "  hint: put a sentence on a line, or cut paragraphs with --sentences prose (text.sentences "
-      "in "
-      "a recipe)",
+      "in a recipe)",
       text.tokens - kept, text.tokens);
 }
 

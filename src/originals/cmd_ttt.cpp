@@ -107,7 +107,8 @@ void add_training_flags(OriginalFlags& add, TttFlags& f) {
   add("log_steps", f.log_steps, "steps between evaluations; -1: one an epoch")
       ->check(number_from(-1));
   add("keep_ck_num", f.keep_ck_num, "newest checkpoints kept, beside the best")->check(positive);
-  add("eval_on", f.eval_on, "what is best: acc, loss, or bleu for t2t and translation");
+  add("eval_on", f.eval_on,
+      "metric that selects the best checkpoint: acc, loss, or bleu (t2t and translation)");
 }
 
 void add_ttt_flags(CLI::App& command, TttJob& job) {

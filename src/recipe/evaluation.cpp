@@ -261,7 +261,7 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
   const auto numbers = str(percent(p), " to ", percent(b));
   if (p > b && p - b <= 3 * error)
     return str("verdict: above its baseline, ", numbers,
-               ", but by no more than chance may be: evaluate more examples, or train longer");
+               ", but within 3 standard errors: evaluate more examples, or train longer");
   return str("verdict: ", p + 3 * error < b ? "below" : "not clearly above", " its baseline, ",
              numbers, ": train longer (train.steps), or give more text");
 }

@@ -34,7 +34,7 @@ std::shared_ptr<const StoredTensors> hold_weights(const StoredModel& model, bool
   for (auto& [name, tensor] : weights) tensor = as_dtype(std::move(tensor), DType::f32);
   auto held = std::make_shared<StoredTensors>(hold_as_stored(weights));
   if (put_averages_in_place(held->tensors))
-    log_info("{}: the moving averages of the weights are taken", model.where);
+    log_info("{}: using the moving averages of the weights", model.where);
   return held;
 }
 

@@ -187,7 +187,7 @@ TrainedModel load_trained_model(std::string_view command, const std::string& mod
     refuse_differences(differences(checkpoint->state["model"], without_training(model), "model"),
                        where, "use the settings that it was trained with", fields);
   if (averaged && put_averages_in_place(checkpoint->tensors))
-    log_info("{}: the moving averages of the weights are taken", where);
+    log_info("{}: using the moving averages of the weights", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};
 }
 

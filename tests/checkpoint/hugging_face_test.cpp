@@ -161,7 +161,7 @@ TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
   write_file(dir_.file("hf/config.json"), config.dump());
   const CapturedLog log;
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
-  EXPECT_THAT(log.text(), HasSubstr("gelu (by erf) is taken as BERT's own gelu (by tanh)"));
+  EXPECT_THAT(log.text(), HasSubstr("gelu (erf) is replaced by BERT's tanh approximation of gelu"));
   {
     const CapturedLog again;
     (void)import_hugging_face(dir_.file("hf"));
@@ -170,7 +170,8 @@ TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
   config["hidden_act"] = "gelu_python";
   write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
-  EXPECT_THAT(log.text(), HasSubstr("gelu_python (by erf) is taken as BERT's own gelu (by tanh)"));
+  EXPECT_THAT(log.text(),
+              HasSubstr("gelu_python (erf) is replaced by BERT's tanh approximation of gelu"));
 }
 
 TEST_F(HuggingFace, AnotherActivationAndACausalModelAreRefused) {
@@ -197,8 +198,8 @@ TEST_F(HuggingFace, WeightsOfOtherFormsAreNamedWithHowToConvertThem) {
   write_file(dir_.file("hf/pytorch_model.bin"), "PK");
   EXPECT_THAT(
       import_refusal(dir_.file("hf")),
-      HasSubstr(str("hf: its weights are pytorch_model.bin (pickled PyTorch weights); "
-                    "model.safetensors is read, or flax_model.msgpack\n  hint: convert them "
+      HasSubstr(str("hf: cannot read pytorch_model.bin (pickled PyTorch weights): "
+                    "expected model.safetensors or flax_model.msgpack\n  hint: convert them "
                     "with transformers: BertForPreTraining.from_pretrained('",
                     dir_.file("hf"), "').save_pretrained('NEW')")));
   std::filesystem::rename(dir_.file("hf/pytorch_model.bin"), dir_.file("hf/tf_model.h5"));

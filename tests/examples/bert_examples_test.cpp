@@ -191,9 +191,11 @@ TEST_F(BertExamplesTest, WarnsOfLinesThatAreLongerThanAnExample) {
     paragraphs.overwrite = true;
     const CapturedLog log;
     build_bert_examples(paragraphs);
-    EXPECT_THAT(log.text(), HasSubstr("of the text's 1800 tokens are in no example: lines longer "
-                                      "than one are cut off\n  hint: put a sentence on a line, or "
-                                      "cut paragraphs with --sentences prose"));
+    EXPECT_THAT(
+        log.text(),
+        HasSubstr("of the text's 1800 tokens are not in any example: lines "
+                  "longer than an example are truncated\n  hint: put a sentence on a line, or "
+                  "cut paragraphs with --sentences prose"));
   }
   BertExamplesJob runs = job(text);
   runs.pairs.next_sentence = false;

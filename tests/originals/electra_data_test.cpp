@@ -129,8 +129,8 @@ TEST_F(ElectraData, OneLongLineIsSaidToBeCutOff) {
   for (int i = 0; i < 1000; ++i) line += "the ";
   write_file(dir_.file("corpus/line.txt"), line);
   EXPECT_THAT(build(uncased_).text,
-              AllOf(HasSubstr("of the text's 1000 tokens are in no example: lines longer than one "
-                              "are cut off"),
+              AllOf(HasSubstr("of the text's 1000 tokens are not in any example: lines longer than "
+                              "an example are truncated"),
                     HasSubstr("some files are empty: 1 example in 1000 files")));
 }
 

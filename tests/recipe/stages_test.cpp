@@ -205,7 +205,7 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
                 AllOf(HasSubstr("verdict: not clearly above its baseline, "),
                       HasSubstr(": train longer (train.steps), or give more text")));
   EXPECT_EQ(sentence(0.22, 0.2),
-            "verdict: above its baseline, 22.0 % to 20.0 %, but by no more than chance may be: "
+            "verdict: above its baseline, 22.0 % to 20.0 %, but within 3 standard errors: "
             "evaluate more examples, or train longer");
   EXPECT_THAT(sentence(0.05, 0.2), HasSubstr("verdict: below its baseline, 5.0 % to 20.0 %"));
   EXPECT_EQ(verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");

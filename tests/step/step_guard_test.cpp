@@ -191,7 +191,7 @@ TEST_F(StepGuardTest, AveragesFollowTheWeightsAndAreEvaluated) {
   EvaluateJob averaged = evaluation_of(run), plain = averaged;
   plain.averaged = false;
   EXPECT_NE(evaluate(averaged).loss, evaluate(plain).loss);
-  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-4: the moving averages of the weights are taken"));
+  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-4: using the moving averages of the weights"));
 }
 
 TEST_F(StepGuardTest, AveragesAreScoredWhileTrainingAsTheyAreAfterIt) {
