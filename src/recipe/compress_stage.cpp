@@ -243,6 +243,10 @@ void check_compress(const Recipe& r) {
   checks.require(!is_remote(r.out), {"out", "compress.layers", "compress.ffn", "compress.int8"},
                  str("compress: ", r.out, " is not on this machine, where its folders are made"),
                  "leave the section out, copy what is exported here and use `smelt compress`");
+  checks.require(!holds_nothing_out(r),
+                 {"data.validation_share", "compress.int8", "compress.layers", "compress.ffn"},
+                 "compress: data.validation_share is 0: no held-out rows to choose and score by",
+                 "name rows with data.validation, or raise data.validation_share");
   check_cuts(checks, r);
   const Activations activations = activations_of(r);
   checks.require(activations == Activations::floats || c.int8, {"compress.activations"},

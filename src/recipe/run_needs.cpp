@@ -24,7 +24,9 @@ double checkpoints_at_most(const Recipe& r) {
   const std::int64_t saved = t.save_minutes > 0 ? t.keep : t.steps / t.save_every + 1;
   const std::int64_t for_ever = t.keep_every > 0 ? t.steps / t.keep_every : 0;
   return static_cast<double>(std::min(t.keep, saved)) + 1 + static_cast<double>(for_ever) +
-         (t.keep_best.empty() ? 0 : 2);
+         (t.keep_best.empty()          ? 0
+          : t.spike_action == "rewind" ? 3
+                                       : 2);
 }
 
 // Those of a run that goes on.

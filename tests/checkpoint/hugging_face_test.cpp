@@ -280,7 +280,7 @@ TEST_F(HuggingFace, AVocabularyThatDoesNotFitIsRefused) {
   EXPECT_THAT(refusal(dir_.file("hf")),
               HasSubstr("vocab.txt: 100 tokens are more than the config's vocab_size 99"));
   bert_.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nhello\n";
-  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("vocab.txt: has no token [MASK]"));
+  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("vocab.txt: no [MASK]"));
 }
 
 TEST_F(HuggingFace, AWrongConfigIsRefused) {

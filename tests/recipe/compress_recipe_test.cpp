@@ -137,6 +137,10 @@ TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
               HasSubstr("compress.activations is of compress.int8, which is false"));
   EXPECT_THAT(refusal({"compress.max_drop=1"}),
               HasSubstr("compress.max_drop is of compress.int8, which is false"));
+  EXPECT_THAT(refusal({"compress.int8=true", "data.validation_share=0", "eval.every=0",
+                       "eval.every_epochs=0"}),
+              HasSubstr("compress: data.validation_share is 0: no held-out rows to choose and "
+                        "score by"));
   EXPECT_THAT(refusal({"compress.batches=1,x"}), HasSubstr("'1,x' is no list of numbers"));
   EXPECT_THAT(refusal({"model.problem=answer_spans"}),
               HasSubstr("a recipe of answer_spans has no such stage"));

@@ -258,6 +258,17 @@ TEST_F(SaverTest, WhatKilledSavesLeaveInBestAndSaveIsClearedThoughNoStepIsLeft) 
   EXPECT_EQ(outputs("model"), before);
 }
 
+TEST_F(SaverTest, CopiesOfADamagedCheckpointThatIsPassedOverStay) {
+  TrainJob run = best_job("model", 6);
+  run.keep_every = 6;
+  train(run);
+  ASSERT_THAT(steps("model/save"), ElementsAre(6));
+  remove_file(dir_.file("model/checkpoint-6/manifest.json"));
+  run.config.schedule.total_steps = 3;
+  train(run);
+  EXPECT_THAT(steps("model/save"), ElementsAre(6));
+}
+
 TEST_F(SaverTest, ABestThatIsGoneIsTakenFromTheModelFolderAndElseTheNextCounts) {
   TrainJob run = best_job("model", 3);
   run.config.schedule.learning_rate = 0;  // no later one is better
