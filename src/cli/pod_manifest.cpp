@@ -23,13 +23,28 @@ constexpr std::array kStoppedStatuses{kStoppedExit, 129, 143};
 // ... and of those that lost a process of their pod, crashed (SIGABRT, SIGBUS, SIGSEGV) or were
 // killed, as by the kernel when memory ran out.
 constexpr std::array kLostStatuses{kPodExit, 134, 135, 137, 139};
-constexpr int kMostRestarts = 1000;
+// A run that comes to nothing is not started again and again: after so many starts in a row that
+// lasted less than these seconds, ...
+constexpr int kShortStarts = 5, kShortSeconds = 600;
+// ... and where starts cannot be timed, after so many in all.
+constexpr int kMostOfJobSet = 50, kMostOfSlurm = 200;
+// A task's statuses for a stop, a loss and an error: none is srun's own, which returns the highest.
+constexpr int kTaskStopped = 75, kTaskLost = 76, kTaskError = 99;
 
 std::vector<int> restart_statuses() {
   std::vector<int> out(kStoppedStatuses.begin(), kStoppedStatuses.end());
   out.insert(out.end(), kLostStatuses.begin(), kLostStatuses.end());
   std::ranges::sort(out);  // as Kubernetes wants them
   return out;
+}
+
+// Shell commands that run `command`, and again while it ends with one of kLostStatuses.
+std::string run_again(const std::string& command) {
+  return str("n=0; while :; do t=$(date +%s); ", command, "; code=$?; case $code in ",
+             join(kLostStatuses, "|"), ") ;; *) exit $code ;; esac; if [ $(($(date +%s) - t)) -lt ",
+             kShortSeconds, " ]; then n=$((n + 1)); else n=0; fi; if [ $n -ge ", kShortStarts,
+             " ]; then echo '", kShortStarts, " starts in a row lasted less than ",
+             kShortSeconds / 60, " minutes: given up' >&2; exit $code; fi; sleep 5; done");
 }
 
 // A text as YAML has it: what JSON writes.
@@ -116,10 +131,7 @@ std::string run_name(const std::string& out) {
 
 std::string tpu_vm_manifest(const PodPlan& plan) {
   const std::string there = plan.name + ".yaml";
-  const std::string command =
-      str("n=0; while [ $n -lt ", kMostRestarts, " ]; do ", run_command(plan, there),
-          "; code=$?; case $code in ", join(kLostStatuses, "|"),
-          ") ;; *) exit $code ;; esac; n=$((n + 1)); sleep 5; done; exit $code");
+  const std::string command = run_again(run_command(plan, there));
   const std::string tpu = "gcloud compute tpus tpu-vm ",
                     where = str(" --zone=", quoted(plan.zone), " --worker=all");
   return str("#!/bin/sh\n# ", plan.recipe, " on ", what(plan), ". The machine: smelt cloud up ",
@@ -144,7 +156,7 @@ std::string jobset_manifest(const PodPlan& plan) {
       "    alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-nodepool\n"
       "spec:\n  network:  # the headless service by which the hosts know each other\n"
       "    enableDNSHostnames: true\n    subdomain: ",
-      plan.name, "\n  failurePolicy:\n    maxRestarts: ", kMostRestarts,
+      plan.name, "\n  failurePolicy:\n    maxRestarts: ", kMostOfJobSet,
       "\n    rules:\n"
       "      - name: nothing-to-restart-for\n        action: FailJobSet\n"
       "        onJobFailureReasons: [PodFailurePolicy]\n"
@@ -163,7 +175,8 @@ std::string jobset_manifest(const PodPlan& plan) {
 }
 
 std::string slurm_manifest(const PodPlan& plan) {
-  const std::string again = join(restart_statuses(), "|");
+  const std::string stopped = join(kStoppedStatuses, "|"), lost = join(kLostStatuses, "|");
+  const std::string requeue = "scontrol requeue \"$SLURM_JOB_ID\"";
   return str("#!/bin/bash\n# ", plan.recipe, " on ", what(plan), ": sbatch this file\n",
              "#SBATCH --job-name=", plan.name, "\n#SBATCH --nodes=", plan.hosts,
              "\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=", plan.machine.chips,
@@ -172,12 +185,16 @@ std::string slurm_manifest(const PodPlan& plan) {
              ": the time is nearly up, or a preemption),\n# killed or left by another task (",
              kPodExit,
              "), the job is queued again and goes on. srun returns the highest status of all "
-             "tasks,\n# so each task maps its own: 0 done, 1 to be started again, 2 an error. The "
-             "traps keep its shell until smelt has saved.\n"
+             "tasks,\n# so each task maps its own: 0 done, ",
+             kTaskStopped, " stopped, ", kTaskLost, " killed or left, ", kTaskError,
+             " an error; 1 is srun's own. The traps keep its shell until smelt has saved.\n"
              "srun --kill-on-bad-exit=0 bash -c 'trap : TERM INT HUP; \"$@\"; case $? in 0) ;; ",
-             again, ") exit 1 ;; *) exit 2 ;; esac' task ", run_command(plan, quoted(plan.recipe)),
-             "\ncode=$?\ncase $code in 1|", again,
-             ") scontrol requeue \"$SLURM_JOB_ID\" ;; esac\nexit $code\n");
+             stopped, ") exit ", kTaskStopped, " ;; ", lost, ") exit ", kTaskLost, " ;; *) exit ",
+             kTaskError, " ;; esac' task ", run_command(plan, quoted(plan.recipe)),
+             "\ncode=$?\ncase $code in\n", stopped, ") ", requeue, " ;;\n", lost,
+             ") if [ \"${SLURM_RESTART_COUNT:-0}\" -lt ", kMostOfSlurm, " ]; then ", requeue,
+             "\n  else echo 'not queued again after ", kMostOfSlurm,
+             " starts: sbatch this file again to go on' >&2; fi ;;\nesac\nexit $code\n");
 }
 
 std::string skypilot_manifest(const PodPlan& plan) {
@@ -188,18 +205,19 @@ std::string skypilot_manifest(const PodPlan& plan) {
                                                   "\"$SKYPILOT_NODE_RANK\" --hub "
                                                   "\"$(echo \"$SKYPILOT_NODE_IPS\" | head -n 1)\""
                                                 : "";
-  return str(
-      "# ", plan.recipe, " on ", what(plan), ": sky jobs launch this file\nname: ", plan.name,
-      "\nnum_nodes: ", gpu ? plan.hosts : 1, "\nresources:\n",
-      plan.zone.empty() ? "" : str("  infra: gcp/*/", plan.zone, "\n"),
-      "  accelerators: ", yaml(skypilot_accelerator(plan.machine)), "\n",
-      gpu ? "" : str("  accelerator_args:\n    runtime_version: ", plan.machine.image, "\n"),
-      "  use_spot: ", plan.spot ? "true" : "false",
-      "\n  job_recovery:  # stopped, killed, crashed, or left by a host: the same command goes "
-      "on\n    recover_on_exit_codes: [",
-      join(restart_statuses(), ", "), "]\nfile_mounts:\n  ", there, ": ", yaml(plan.recipe),
-      "\nsetup: command -v smelt  # docs/pod.md says how it comes there\nrun: ",
-      yaml(run_command(plan, there) + who), "\n");
+  // SkyPilot starts again for an exit code as often as it comes, so crashes are counted here.
+  return str("# ", plan.recipe, " on ", what(plan),
+             ": sky jobs launch this file\nname: ", plan.name,
+             "\nnum_nodes: ", gpu ? plan.hosts : 1, "\nresources:\n",
+             plan.zone.empty() ? "" : str("  infra: gcp/*/", plan.zone, "\n"),
+             "  accelerators: ", yaml(skypilot_accelerator(plan.machine)), "\n",
+             gpu ? "" : str("  accelerator_args:\n    runtime_version: ", plan.machine.image, "\n"),
+             "  use_spot: ", plan.spot ? "true" : "false",
+             "\n  job_recovery:  # stopped: the same command goes on\n"
+             "    recover_on_exit_codes: [",
+             join(kStoppedStatuses, ", "), "]\nfile_mounts:\n  ", there, ": ", yaml(plan.recipe),
+             "\nsetup: command -v smelt  # docs/pod.md says how it comes there\nrun: ",
+             yaml(run_again(run_command(plan, there) + who)), "\n");
 }
 
 }  // namespace smelt

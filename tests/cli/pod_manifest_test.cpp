@@ -80,6 +80,23 @@ TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterALossOrACrash) {
   }
 }
 
+TEST_F(PodManifest, OfTpuVmsGivesUpWhatCrashesAtOnceEachTime) {
+  fake("gcloud",
+       "for word; do case $word in --command=*) bash -c \"${word#--command=}\";; esac; done");
+  const std::string path = manifest(on_tpu_ + " --kind tpu-vm --zone us-central1-a");
+  fake("sleep", "");
+  // Seven crashes, then a good end.
+  const std::string count = file("count"), time = file("time");
+  fake("smelt", str("echo >> ", count, "; [ $(wc -l < ", count, ") -lt 8 ] && exit 139; exit 0"));
+  const CommandOutput given_up = run_with_fakes("sh " + path);
+  EXPECT_EQ(given_up.status, 139);
+  EXPECT_EQ(given_up.text, "5 starts in a row lasted less than 10 minutes: given up\n");
+  EXPECT_EQ(read_file(count), "\n\n\n\n\n");
+  write_file(count, "");
+  fake("date", str("echo >> ", time, "; echo $((1000 * $(wc -l < ", time, ")))"));
+  EXPECT_EQ(run_with_fakes("sh " + path).status, 0);
+}
+
 TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
   REQUIRE_ORACLE();
   const Json found =
@@ -89,6 +106,7 @@ TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
   ASSERT_EQ(found.size(), 2u) << found;
   EXPECT_EQ(found[0]["data"]["recipe.yaml"], read_file(recipe_));
   EXPECT_EQ(found[1]["metadata"]["name"], "jes-1");
+  EXPECT_EQ(found[1]["spec"]["failurePolicy"]["maxRestarts"], 50);
   const Json job = found[1]["spec"]["replicatedJobs"][0]["template"]["spec"];
   EXPECT_EQ(job["parallelism"], 4);
   EXPECT_EQ(job["podFailurePolicy"]["rules"][1]["onExitCodes"]["values"],
@@ -139,6 +157,26 @@ TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
   EXPECT_NE(ended(76, 1).status, 0);
 }
 
+// 1 is srun's own, as where no step can be made.
+TEST_F(PodManifest, OfSlurmIsNotQueuedAgainForAnErrorOfSrunNorForever) {
+  fake("scontrol", "echo scontrol \"$@\"");
+  const std::string path =
+      manifest(str(recipe_, " --kind slurm --on h100x8 --hosts 2 --set out=/net/jes"));
+  const auto ended = [&](int status, int restarts) {
+    fake("srun", str("exit ", status));
+    return run_with_fakes(str("SLURM_JOB_ID=7 SLURM_RESTART_COUNT=", restarts, " bash ", path));
+  };
+  const std::string queued = "scontrol requeue 7\n";
+  EXPECT_EQ(ended(1, 0).text, "");
+  EXPECT_EQ(ended(1, 0).status, 1);
+  EXPECT_EQ(ended(99, 0).text, "");
+  EXPECT_EQ(ended(76, 199).text, queued);
+  EXPECT_EQ(ended(75, 200).text, queued);
+  for (const int status : {76, 139})
+    EXPECT_EQ(ended(status, 200).text,
+              "not queued again after 200 starts: sbatch this file again to go on\n");
+}
+
 // As SLURM signals a step: the task's shell, too.
 TEST_F(PodManifest, OfSlurmItsTasksOutliveTheSignalAtWhichSmeltSaves) {
   fake("srun", str("shift; set -m; \"$@\" & until [ -e ", file("begun"),
@@ -156,8 +194,7 @@ TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
   REQUIRE_ORACLE();
   const Json tpu = documents("skypilot", manifest(on_tpu_ + " --kind skypilot --spot"))[0];
   EXPECT_EQ(tpu["resources"]["accelerators"], "tpu-v2-32:1");
-  EXPECT_EQ(tpu["resources"]["job_recovery"]["recover_on_exit_codes"],
-            (Json{75, 76, 129, 134, 135, 137, 139, 143}));
+  EXPECT_EQ(tpu["resources"]["job_recovery"]["recover_on_exit_codes"], (Json{75, 129, 143}));
   EXPECT_EQ(tpu["num_nodes"], 1);
   EXPECT_EQ(tpu["file_mounts"], (Json{{"~/jes.yaml", recipe_}}));
   const Json gpu = documents("skypilot", manifest(str(recipe_,
@@ -166,6 +203,7 @@ TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
   EXPECT_EQ(gpu["resources"]["accelerators"], "A100-80GB:8");
   EXPECT_EQ(gpu["num_nodes"], 2);
   write_file(file("run"), gpu["run"].get<std::string>());
+  EXPECT_THAT(gpu["run"], HasSubstr("5 starts in a row"));
   EXPECT_EQ(run_with_fakes("HOME=/home/me SKYPILOT_NUM_NODES=2 SKYPILOT_NODE_RANK=1 "
                            "SKYPILOT_NODE_IPS=\"$(printf '10.0.0.1\\n10.0.0.2')\" bash run")
                 .text,
