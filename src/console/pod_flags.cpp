@@ -58,13 +58,6 @@ struct Ending {
   std::string text;
 };
 
-// Whether a device reports that it no longer reaches those of other hosts, which another start
-// mends: gRPC's codes CANCELLED, DEADLINE_EXCEEDED, ABORTED and UNAVAILABLE.
-bool is_lost_peer(const PjrtError& error) {
-  constexpr std::array kCodes{1, 4, 10, 14};
-  return std::ranges::find(kCodes, static_cast<int>(error.code())) != kCodes.end();
-}
-
 // How a command ends by this, as cli/commands has it.
 Ending ending_of(const std::exception_ptr& fault) try {
   std::rethrow_exception(fault);
@@ -117,6 +110,14 @@ class Member {
 };
 
 }  // namespace
+
+bool is_lost_peer(const PjrtError& error) {
+  constexpr std::array kCodes{1, 4, 10, 14};
+  const std::string_view text = error.what();
+  const auto says = [&](std::string_view words) { return text.find(words) != text.npos; };
+  if (says("already in use") || says("lockfile")) return false;
+  return std::ranges::find(kCodes, static_cast<int>(error.code())) != kCodes.end();
+}
 
 void add_pod_flags(CLI::App& command, PodWords& words) {
   command

@@ -10,6 +10,13 @@
 
 namespace smelt {
 
+class PjrtError;
+
+// Whether a device reports that it no longer reaches those of other hosts, which another start
+// mends: gRPC's codes CANCELLED, DEADLINE_EXCEEDED, ABORTED and UNAVAILABLE. libtpu's ABORTED for a
+// TPU that another process uses, and for its lockfile, is none: another start finds it again.
+bool is_lost_peer(const PjrtError& error);
+
 // --processes, --process and --hub.
 void add_pod_flags(CLI::App& command, PodWords& words);
 
