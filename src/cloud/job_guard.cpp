@@ -13,11 +13,6 @@ namespace {
 
 constexpr int kMostLog = 1 << 20;  // bytes of output at a look
 
-// A second TERM would end smelt at once, without a checkpoint.
-constexpr const char* kEnd =
-    "end_job() { if runs && [ ! -e \"$j/told\" ]; then : > \"$j/told\"; "
-    "kill -s TERM -- \"-$(cat \"$j/pid\")\"; fi; }\n";
-
 // A worker's number is said by the metadata (by TPU_WORKER_ID where that is set).
 constexpr const char* kDeletes =
     "number() { n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}\n"
@@ -43,7 +38,7 @@ std::string whole(double seconds) {
 std::string guard_script(const JobSpec& spec, const std::string& zone, double seconds,
                          const GuardPlace& place) {
   return str("d=\"", place.home, "/.smelt-guard\"; j=\"", place.home, "/.smelt-job\"\n", kJobRuns,
-             kEnd, "poll=${SMELT_GUARD_POLL:-5}; first=$(( $(date +%s) + ", whole(seconds),
+             kEndJob, "poll=${SMELT_GUARD_POLL:-5}; first=$(( $(date +%s) + ", whole(seconds),
              " ))\n"
              "due() { t=$(cat \"$d/deadline\" 2>/dev/null); case $t in ''|*[!0-9]*) t=$first;; "
              "esac; [ \"$(date +%s)\" -ge \"$t\" ]; }\n",
@@ -84,7 +79,7 @@ std::string guard_command(const std::string& script) {
 }
 
 std::string look_command(double seconds, std::uint64_t log_from) {
-  return str("d=$HOME/.smelt-guard; j=$HOME/.smelt-job\n", kJobRuns, kEnd,
+  return str("d=$HOME/.smelt-guard; j=$HOME/.smelt-job\n", kJobRuns,
              "mkdir -p -m 700 \"$d\"; echo $(( $(date +%s) + ", whole(seconds),
              " )) > \"$d/deadline.new\" && mv \"$d/deadline.new\" \"$d/deadline\" || exit 1\n"
              "if [ ! -f \"$j/pid\" ]; then echo 'none 0'; exit 0; fi\n"
@@ -95,6 +90,6 @@ std::string look_command(double seconds, std::uint64_t log_from) {
              log_from + 1, " \"$j/log\" | head -c ", kMostLog, "\n");
 }
 
-std::string end_command() { return str("j=$HOME/.smelt-job\n", kJobRuns, kEnd, "end_job\n"); }
+std::string end_command() { return str("j=$HOME/.smelt-job\n", kJobRuns, kEndJob, "end_job\n"); }
 
 }  // namespace smelt

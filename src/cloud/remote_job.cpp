@@ -39,9 +39,9 @@ std::string show_job(int lines, bool follow) {
 }
 
 std::string stop_job(int seconds) {
-  return str(kHere, kJobRuns,
+  return str(kHere, kJobRuns, kEndJob,
              "runs || { echo \"no command runs here\"; exit 0; }\n"
-             "p=$(cat \"$j/pid\"); kill -s TERM -- \"-$p\"; i=0\n"
+             "p=$(cat \"$j/pid\"); end_job; i=0\n"
              "while runs && [ $i -lt ",
              10 * seconds,
              " ]; do\n"

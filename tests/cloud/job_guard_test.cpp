@@ -6,6 +6,7 @@
 
 #include "base/run_program.h"
 #include "base/str.h"
+#include "cloud/remote_job.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/command.h"
@@ -102,6 +103,28 @@ TEST_F(JobGuardTest, OneThatMayNotAsksSeldom) {
   const auto asked = calls(20);
   ASSERT_EQ(asked.size(), 4u) << join(asked, "\n");
   EXPECT_GE(std::stoi(asked[3]) - std::stoi(asked[1]), 60);
+}
+
+// The stand-in for sleep makes the waits short; each stop waits until it has told so.
+TEST_F(JobGuardTest, TwoThatStopACommandLetItSave) {
+  stand_in("sleep", "exec /bin/sleep 0.002");
+  const std::string home = str("export HOME=", at("home"), " PATH=", at("bin"), ":$PATH\n"),
+                    go = at("go"), log = at("home/.smelt-job/log");
+  const std::string saves =
+      str("trap 'trap \"echo again; exit 1\" TERM; echo saving; until [ -e ", go,
+          " ]; do sleep 1; done; echo saved; exit 75' TERM; echo begun; while :; do sleep 1; done");
+  write_file(at("start"), home + start_job(saves));
+  write_file(at("stop"), home + stop_job());
+  const auto until = [](const std::string& words, const std::string& file) {
+    return str("until grep -q '", words, "' ", file, "; do /bin/sleep 0.01; done\n");
+  };
+  const CommandOutput ran = run_command(str(
+      "cd ", dir_.path(), "; sh start; ", until("begun", log), "sh stop >first & ",
+      until("saving", log), "sh stop >second & ", until("waiting", "second"), "touch go; wait"));
+  EXPECT_EQ(ran.text, "started\n");
+  EXPECT_EQ(read_file(log), "begun\nsaving\nsaved\n");
+  for (const char* name : {"first", "second"})
+    EXPECT_THAT(read_file(at(name)), testing::EndsWith("stopped\n"));
 }
 
 }  // namespace
