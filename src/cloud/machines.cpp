@@ -17,29 +17,45 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenLooks(3000);
-constexpr int kLooks = 5;
+constexpr int kLooks = 12;  // kBetweenLooks apart they last half a minute
 
-std::string take_down_hint(const MachineRequest& request, const std::string& zone) {
-  return str("it may be coming up: smelt cloud list shows it, smelt cloud down ", request.name,
-             " --zone ", zone, " deletes it");
+std::string down_command(const std::string& name, const std::string& zone) {
+  return str("smelt cloud down ", name, " --zone ", zone);
 }
 
-// Runs `work`, and adds `hint` to the hint of an error that ends it. The Stopped of a signal says
-// `what` instead of its own text.
+std::string take_down_hint(const MachineRequest& request, const std::string& zone) {
+  return str("it may be coming up: smelt cloud list shows it, ", down_command(request.name, zone),
+             " deletes it");
+}
+
+// How it is in the queue, from there on.
+std::string queue_hint(const std::string& name, const std::string& zone) {
+  return str("it stays in the queue: smelt cloud status ", name, " --zone ", zone,
+             " --wait waits for it, ", down_command(name, zone), " takes it out");
+}
+
+// Runs `work`, and adds `hint` to the hint of an error that ends it, unless that names `command`
+// already. The error's type stays. The Stopped of a signal says `what` instead of its own text.
 template <class Work>
-auto with_hint(const std::string& what, const std::string& hint, const Work& work) {
-  const auto more = [&](const Error& error) {
-    const std::string own = error_parts(error.what()).hint;
-    return own.find(hint) != std::string::npos ? own : own.empty() ? hint : str(own, "; ", hint);
+auto with_hint(const std::string& what, const std::string& hint, const std::string& command,
+               const Work& work) {
+  const auto more = [&]<class E>(const E& error) {
+    const auto [text, own] = error_parts(error.what());
+    if (own.find(command) != std::string::npos) return error;
+    return E(text, own.empty() ? hint : str(own, "; ", hint));
   };
   try {
     return work();
   } catch (const Stopped&) {
     throw Stopped("cloud: " + what, hint);
+  } catch (const CredentialsRefused& error) {
+    throw more(error);
+  } catch (const OtherRefusal& error) {
+    throw more(error);
   } catch (const UsageError& error) {
-    throw UsageError(error_parts(error.what()).what, more(error));
+    throw more(error);
   } catch (const SystemError& error) {
-    throw SystemError(error_parts(error.what()).what, more(error));
+    throw more(error);
   }
 }
 
@@ -116,17 +132,19 @@ class ZoneTry {
       : tpu_(tpu), project_(project), request_(request), zone_(zone), patience_(patience) {}
 
   Tried run() {
-    return with_hint(what(), take_down_hint(request_, zone_), [this]() -> Tried {
-      const auto operation = begin();
-      if (!why_not_.empty()) return {std::nullopt, why_not_, refusal_};
-      patience_.tell(str(zone_, ": ", request_.name, " is being made"));
-      if (operation) finish(*operation);
-      if (!why_not_.empty()) return {std::nullopt, why_not_, refusal_};
-      return {ready_node(), "", {}};
-    });
+    return with_hint(what(), take_down_hint(request_, zone_), down_command(request_.name, zone_),
+                     [this] { return try_it(); });
   }
 
  private:
+  Tried try_it() {
+    const auto operation = begin();
+    if (!why_not_.empty()) return {std::nullopt, why_not_, refusal_};
+    patience_.tell(str(zone_, ": ", request_.name, " is being made"));
+    if (operation) finish(*operation);
+    if (!why_not_.empty()) return {std::nullopt, why_not_, refusal_};
+    return {ready_node(), "", {}};
+  }
   std::string what() const { return str(request_.name, " in ", zone_); }
 
   // Notes why the zone does not make the machine.
@@ -160,7 +178,7 @@ class ZoneTry {
   // After a request that was not answered: it may have arrived, and show a little later.
   std::optional<std::string> look_for_it(std::string_view why) {
     if (!is_seen([this] { return tpu_.node(zone_, request_.name).has_value(); }, patience_))
-      throw SystemError(str("cloud: ", what(), ": the request was not answered: ", why));
+      throw SystemError(str("cloud: ", what(), ": no response to the request: ", why));
     return std::nullopt;
   }
 
@@ -188,13 +206,13 @@ class ZoneTry {
     if (!node) throw SystemError(str("cloud: ", what(), ": it was made, and is there no more"));
     if (node->is_lost())
       throw SystemError(str("cloud: ", what(), ": it is ", node->state, " already"),
-                        str("smelt cloud down ", request_.name, " --zone ", zone_));
+                        down_command(request_.name, zone_));
     return *node;
   }
 
   [[noreturn]] void throw_late() const {
     throw SystemError(str(
-        "cloud: ", what(), ": it is not there after ",
+        "cloud: ", what(), ": not found after ",
         std::chrono::duration_cast<std::chrono::minutes>(patience_.at_most).count(), " minutes"));
   }
 
@@ -210,16 +228,10 @@ class ZoneTry {
 void require_none(TpuApi& tpu, const std::string& zone, const std::string& name) {
   const auto refuse = [&](const std::string& where, const std::string& state) {
     throw UsageError(str("cloud: ", name, " is in ", where, " already, ", state),
-                     str("take another name, or: smelt cloud down ", name, " --zone ", zone));
+                     str("take another name, or: ", down_command(name, zone)));
   };
   if (const auto there = tpu.node(zone, name)) refuse(zone, there->state);
   if (const auto there = tpu.queued_one(zone, name)) refuse(zone + "'s queue", there->state);
-}
-
-// How it is in the queue, from there on.
-std::string queue_hint(const std::string& zone, const std::string& name) {
-  return str("it stays in the queue: smelt cloud status ", name, " --zone ", zone,
-             " --wait waits for it, smelt cloud down ", name, " --zone ", zone, " takes it out");
 }
 
 }  // namespace
@@ -262,7 +274,7 @@ void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& requ
   require_none(tpu, zone, request.name);
   const std::string what = str(request.name, " in ", zone);
   TpuApi::Begun begun;
-  with_hint(what, take_down_hint(request, zone), [&] {
+  with_hint(what, take_down_hint(request, zone), down_command(request.name, zone), [&] {
     std::string why;
     try {
       begun = tpu.enqueue(zone, request.name, request.spec, queue);
@@ -272,7 +284,7 @@ void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& requ
       why = first_line(error.what());
     }
     if (!is_seen([&] { return tpu.queued_one(zone, request.name).has_value(); }, patience))
-      throw SystemError(str("cloud: ", what, ": the request was not answered: ", why));
+      throw SystemError(str("cloud: ", what, ": no response to the request: ", why));
     begun.fault.reset();
   });
   if (begun.fault) throw_fault(*begun.fault, what, project);
@@ -284,7 +296,7 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
   PolledCall call(patience);
   std::string told;
   Found found;
-  const bool ended = with_hint(what, queue_hint(zone, name), [&] {
+  const bool ended = with_hint(what, queue_hint(name, zone), down_command(name, zone), [&] {
     return poll_until(
         patience,
         [&] {
@@ -305,13 +317,13 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
         std::chrono::seconds(30));
   });
   if (!ended)
-    throw SystemError(str("cloud: ", what, ": it is ", told, " still"), queue_hint(zone, name));
+    throw SystemError(str("cloud: ", what, ": it is ", told, " still"), queue_hint(name, zone));
   const bool is_going = found.queued && found.queued->is_lost();
   if (found.node && found.node->state == "READY" && !is_going) return *found.node;
   if (told.empty()) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
   const std::string fault = found.queued ? found.queued->fault : "";
   throw SystemError(str("cloud: ", what, ": it is ", told, fault.empty() ? "" : ": ", fault),
-                    str("smelt cloud down ", name, " --zone ", zone, " deletes what is left"));
+                    str(down_command(name, zone), " deletes what is left"));
 }
 
 Everywhere find_everywhere(TpuApi& tpu, const std::string& name) {
@@ -350,23 +362,22 @@ Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name
 void finish_switch(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const std::string& verb, const Patience& patience) {
   const std::string what = str(node.name, " in ", node.zone),
-                    where = str(node.name, " --zone ", node.zone);
+                    where = str(node.name, " --zone ", node.zone),
+                    down = down_command(node.name, node.zone);
   const auto operation = tpu.begin_on(node.zone, node.name, verb.c_str());
   if (!operation) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
-  with_hint(what,
-            str("smelt cloud status ", where, " shows it, smelt cloud down ", where, " deletes it"),
-            [&] {
-              const auto progress = wait_for_operation(tpu, *operation, patience);
-              if (!progress)
-                throw SystemError(str("cloud: ", what, ": it did not ", verb, " in time"));
-              if (progress->fault) throw_fault(*progress->fault, what, project);
-            });
+  with_hint(what, str("smelt cloud status ", where, " shows it, ", down, " deletes it"), down, [&] {
+    const auto progress = wait_for_operation(tpu, *operation, patience);
+    if (!progress) throw SystemError(str("cloud: ", what, ": it did not ", verb, " in time"));
+    if (progress->fault) throw_fault(*progress->fault, what, project);
+  });
 }
 
 bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
                const std::string& name, const Patience& patience) {
   const std::string what = str(name, " in ", zone);
-  return with_hint(what, str("smelt cloud down ", name, " --zone ", zone, " deletes it"), [&] {
+  const std::string down = down_command(name, zone);
+  return with_hint(what, down + " deletes it", down, [&] {
     // What makes a node in its turn is deleted with it: a node alone would leave it behind.
     std::optional<std::string> operation = tpu.dequeue(zone, name);
     // gcloud may have given the queued resource another name than the node.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cloud/tpu_fault.h"
 #include "cloud/tpu_test.h"
 #include "support/command.h"
 #include "support/error_of.h"
@@ -76,9 +77,12 @@ TEST_F(MachinesTest, OneThatMayComeLaterIsNotForgotten) {
   for (const ServedAnswer& lost : {ServedAnswer{.hangs_up = true}, ServedAnswer{.status = 503}}) {
     fake_.lost_answers = {lost};
     fake_.obeys_lost = false;
+    std::chrono::milliseconds waited{0};
+    patience_.wait = [&](std::chrono::milliseconds time) { waited += time; };
     EXPECT_THAT(error_of<SystemError>([&] { up(); }),
-                AllOf(StartsWith("cloud: bert in us-central1-a: the request was not answered: "),
+                AllOf(StartsWith("cloud: bert in us-central1-a: no response to the request: "),
                       HasSubstr("hint: it may be coming up: smelt cloud list shows it")));
+    EXPECT_GE(waited, std::chrono::seconds(30));
     EXPECT_EQ(nodes(), 0u);
   }
 }
@@ -151,12 +155,36 @@ TEST_F(MachinesTest, AnyOtherErrorNamesTheCommandThatDeletesTheMachine) {
   patience_.tell = [&](const std::string&) { fake_.faults = faults; };
   faults = {refused, refused};
   EXPECT_THAT(
-      error_of<UsageError>([&] { up(); }),
+      error_of<CredentialsRefused>([&] { up(); }),
       AllOf(HasSubstr("not accepted by"), HasSubstr("gcloud auth application-default login"),
             testing::EndsWith("; " + deletes)));
   fake_.vanish("bert");
   faults = {denied};
   EXPECT_THAT(error_of<UsageError>([&] { up(); }), testing::EndsWith("; " + deletes));
+  fake_.vanish("bert");
+  faults = {{400, R"({"error": {"status": "OUT_OF_RANGE", "message": "no"}})"}};
+  EXPECT_THAT(error_of<OtherRefusal>([&] { up(); }), testing::EndsWith("hint: " + deletes));
+}
+
+TEST_F(MachinesTest, NamesTheCommandThatDeletesTheMachineOnce) {
+  fake_.polls = fake_.hidden_looks = 1;
+  patience_.wait = [&](std::chrono::milliseconds) { fake_.preempt("bert"); };
+  EXPECT_EQ(error_of<SystemError>([&] { up(); }),
+            "cloud: bert in us-central1-a: it is PREEMPTED already\n"
+            "  hint: smelt cloud down bert --zone us-central1-a");
+}
+
+// A request may be repeated for minutes before it fails.
+TEST_F(MachinesTest, CountsTheTimeOfRequestsThatGetNoResponse) {
+  Clock::time_point now;
+  int looks = 0;
+  patience_.now = [&] { return now; };
+  const auto ended = [&] {
+    now += std::chrono::minutes(10);
+    return ++looks == 100;
+  };
+  EXPECT_FALSE(poll_until(patience_, ended));
+  EXPECT_EQ(looks, 3);
 }
 
 TEST_F(MachinesTest, WaitsForANewNodeToAppear) {
@@ -178,7 +206,7 @@ TEST_F(MachinesTest, DeletesTheQueuedResourceOfANodeWithAnotherName) {
 TEST_F(MachinesTest, OneThatDoesNotComeSaysHowItIsDeleted) {
   fake_.polls = 1'000'000;
   EXPECT_EQ(error_of<SystemError>([&] { up(); }),
-            "cloud: bert in us-central1-a: it is not there after 30 minutes\n"
+            "cloud: bert in us-central1-a: not found after 30 minutes\n"
             "  hint: it may be coming up: smelt cloud list shows it, smelt cloud down bert --zone "
             "us-central1-a deletes it");
   patience_.wait = [](std::chrono::milliseconds) { throw Stopped("x"); };

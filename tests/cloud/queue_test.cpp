@@ -60,7 +60,7 @@ TEST_F(QueueTest, NoneIsQueuedTwice) {
   fake_.lost_answers = {{.status = 503}};
   fake_.obeys_lost = false;
   EXPECT_THAT(error_of<SystemError>([&] { put_in_queue(); }),
-              HasSubstr("bert in us-central1-a: the request was not answered: "));
+              HasSubstr("bert in us-central1-a: no response to the request: "));
 }
 
 TEST_F(QueueTest, WhatFailsThereSaysWhy) {
