@@ -14,7 +14,7 @@
 
 namespace smelt {
 
-// By Google; who signs in again mends it.
+// By Google, or an ssh key that is locked: a person signs in again, or unlocks it.
 class CredentialsRefused : public UsageError {
   using UsageError::UsageError;
 };

@@ -57,10 +57,10 @@ void Job::judge_switch(const TpuNode& node) {
         "the machine's account may not delete it (roles/tpu.admin): with nobody to lead its job "
         "it ends that alone, and is paid for until somebody comes");
   if (!may)
-    tell(
-        str("whether the machine's account may delete it is not known (gcloud services enable "
-            "cloudresourcemanager.googleapis.com --project=",
-            journal_.spec.project, " lets it be asked)"));
+    tell(str(
+        "cannot check whether the machine's service account may delete it (to enable the check: "
+        "gcloud services enable cloudresourcemanager.googleapis.com --project=",
+        journal_.spec.project, ")"));
 }
 
 void Job::install() {
@@ -78,6 +78,8 @@ void Job::install() {
   } catch (const SystemError& error) {
     return useless(error.what());
   } catch (const CredentialsRefused&) {
+    // A person is waited for; a machine that goes meanwhile counts as a try.
+    if (useless_since_ == 0) useless_since_ = world_.now();
     throw;
   } catch (const OtherRefusal& error) {
     return useless(error.what());

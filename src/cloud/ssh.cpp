@@ -201,15 +201,19 @@ void require_usable_key(const std::string& file) {
       run_shell(str("ssh-keygen -y -P '' -f ", shell_word(file), " 2>&1 >/dev/null"), "");
   if (read.status == 0) return;
   const std::string said(trim(read.text));
+  if (read.status != 1 && read.status != 255)  // none of ssh-keygen's own
+    throw SystemError(str(file, ": ssh-keygen, which checks the key, did not run: ", said),
+                      "apt-get install openssh-client");
   if (said.find("incorrect passphrase") == std::string::npos)
     throw UsageError(str(file, ": ssh cannot use this key: ", said.substr(said.rfind('\n') + 1)),
                      str("chmod 600 ", file, ", or look at: ssh-keygen -y -f ", file));
   const std::string held = run_shell("ssh-add -L 2>/dev/null", "").text;
   if (exists(file + ".pub") && held.find(public_key(file)) != std::string::npos) return;
-  throw UsageError(str(file,
-                       ": this key has a passphrase, and no ssh agent holds it; ssh is "
-                       "started without questions and cannot use it"),
-                   str("ssh-add ", file, " (after eval \"$(ssh-agent)\" if no agent runs)"));
+  throw CredentialsRefused(
+      str(file,
+          ": this key has a passphrase, and no ssh agent holds it; ssh is started without "
+          "questions and cannot use it"),
+      str("ssh-add ", file, " (after eval \"$(ssh-agent)\" if no agent runs)"));
 }
 
 bool push_key(TpuApi& tpu, const std::string& project, const TpuNode& node, const std::string& user,

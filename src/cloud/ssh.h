@@ -50,8 +50,9 @@ struct SshAccess {
 // The private key that ssh signs in with, in `folder`, or in ~/.ssh if that is "". It may not exist
 // yet.
 std::string ssh_key_file(const std::string& folder = {});
-// Throws UsageError if ssh cannot use the key without a question: it has a passphrase and no ssh
-// agent holds it, or others may read it.
+// Throws CredentialsRefused if the key has a passphrase and no ssh agent holds it, which one may do
+// later; UsageError if ssh cannot use the key for another reason, as when others may read it;
+// SystemError if ssh-keygen did not run.
 void require_usable_key(const std::string& file);
 
 // Adds the user's public key to the node's metadata unless it is there, and waits until that is

@@ -223,6 +223,8 @@ JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   pass(1);
   if (rules.locked_out_at > 0 && now_ >= kBegin + rules.locked_out_at)
     throw UsageError("its public key is missing");
+  if (now_ < kBegin + rules.locked_until)
+    throw CredentialsRefused("this key has a passphrase", "ssh-add");
   if (is_out()) throw SystemError("ssh: connect to host: Network is unreachable");
   if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
   const auto found = workers_.find(str(node.zone, "/", node.name));

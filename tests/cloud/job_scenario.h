@@ -25,6 +25,7 @@ struct ScenarioRules {
   bool powerless = false;  // the machine's account may not delete it
   bool uninstallable = false, unstartable = false;
   double locked_out_at = 0;   // seconds from the begin: no key opens the worker then; 0 = never
+  double locked_until = 0;    // seconds from the begin: the user's key is locked; 0 = never
   double install_takes = 60;  // seconds, each of its two parts
   // Of real servers and networks.
   double outages =

@@ -176,6 +176,22 @@ TEST_F(JobScenarios, AMachineThatLetsNobodyInIsDeletedAllTheSame) {
       << scenario.told;
 }
 
+// Somebody unlocks it, or machines are made for nothing: they are counted.
+TEST_F(JobScenarios, AKeyThatIsLockedIsWaitedFor) {
+  JobScenario scenario(7, google_);
+  scenario.rules.locked_until = 2000;
+  scenario.run();
+  EXPECT_EQ(scenario.outcome, "done");
+  EXPECT_EQ(scenario.machines, 1);
+  EXPECT_NE(scenario.told.find("this key has a passphrase\n  hint: ssh-add"), std::string::npos)
+      << scenario.told;
+  JobScenario locked(7, google_);
+  locked.rules.locked_until = 1e9;
+  locked.run();
+  EXPECT_EQ(locked.outcome, "failed");
+  EXPECT_EQ(locked.machines, locked.spec.attempts);
+}
+
 // An installation that hangs is paid for, too.
 TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
   JobScenario scenario(7, google_);

@@ -295,8 +295,9 @@ TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
       run_program({"ssh-keygen", "-q", "-t", "ed25519", "-a", "1", "-N", "words", "-f", file}), 0);
   const ScopedVariable no_agent("SSH_AUTH_SOCK");
   const auto refusal = [&] { return error_of<UsageError>([&] { require_usable_key(file); }); };
-  EXPECT_THAT(refusal(), AllOf(HasSubstr(file + ": this key has a passphrase, and no ssh agent"),
-                               HasSubstr("hint: ssh-add " + file)));
+  EXPECT_THAT(error_of<CredentialsRefused>([&] { require_usable_key(file); }),
+              AllOf(HasSubstr(file + ": this key has a passphrase, and no ssh agent"),
+                    HasSubstr("hint: ssh-add " + file)));
   expect_refusal("cloud ssh me@pod --project p --command true", HasSubstr("hint: ssh-add " + file));
   // What an agent says of the keys that it holds.
   make_folders(home_.dir.file("bin"));
@@ -306,6 +307,11 @@ TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
   EXPECT_EQ(refusal(), "no error");
   ::chmod(file.c_str(), 0644);
   EXPECT_THAT(refusal(), AllOf(HasSubstr(": ssh cannot use this key: "), HasSubstr("chmod 600")));
+  // Nothing is said of a key that was not read.
+  const ScopedVariable no_programs("PATH", home_.dir.path());
+  EXPECT_THAT(error_of<SystemError>([&] { require_usable_key(file); }),
+              AllOf(HasSubstr(": ssh-keygen, which checks the key, did not run: "),
+                    HasSubstr("hint: apt-get install openssh-client")));
 }
 
 TEST(Ssh, WorkersAreNamedAsGcloudNamesThem) {
