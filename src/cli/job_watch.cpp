@@ -91,6 +91,11 @@ void judge_end(const JobJournal& end, bool json, bool is_told) {
   if (end.outcome != "done") throw ExitStatus(1);
 }
 
+// A key that is not there yet is made later.
+void require_key() {
+  if (const std::string key = ssh_key_file(); exists(key)) require_usable_key(key);
+}
+
 }  // namespace
 
 GoogleApi job_api() {
@@ -133,7 +138,7 @@ double parse_until(const std::string& text) {
 }
 
 void lead_job(GoogleApi& api, const JobLead& lead) {
-  if (const std::string key = ssh_key_file(); !lead.end && exists(key)) require_usable_key(key);
+  if (!lead.end) require_key();
   const StopSignal signal(kNotice);
   const auto tell = [&](const std::string& line) {
     (lead.json ? std::cerr : std::cout) << line << std::endl;

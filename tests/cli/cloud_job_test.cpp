@@ -99,6 +99,11 @@ TEST_F(CloudJob, OneThatIsLeftWithoutAMachineSaysSo) {
   EXPECT_THAT(said, AllOf(HasSubstr("cloud: nobody leads the job now; it has no machine"),
                           HasSubstr("smelt cloud watch " + folder() + " goes on"),
                           testing::Not(HasSubstr("deletes itself"))));
+  // What ends it needs no key.
+  const ScopedVariable no_home("HOME");
+  testing::internal::CaptureStdout();
+  EXPECT_THROW(watch_job({.place = out(), .end = true, .poll = 0.2}), ExitStatus);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("asked: it was told to end"));
 }
 
 // The worker's own curl deletes the node that it is on, with the token of its service account, and
