@@ -46,9 +46,8 @@ void print(const Whoami& found, bool json) {
     std::cout << project.name << " (" << project.source << ")\n";
   if (!who.quota_project.empty()) std::cout << "billed:  " << who.quota_project << "\n";
   if (who.lacks_quota_project())
-    std::cout << "billed:  gcloud's own project, where some APIs are off; "
-              << quota_project_command(project.name.empty() ? "PROJECT" : project.name)
-              << " names yours\n";
+    std::cout << "billed:  gcloud's own project, where some APIs are disabled; to use yours: "
+              << quota_project_command(project.name.empty() ? "PROJECT" : project.name) << "\n";
   std::cout << "token:   given, for " << found.token_lasts.count() << " seconds\n";
 }
 

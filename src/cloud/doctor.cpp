@@ -152,9 +152,9 @@ std::string rights_text(GoogleApi& api, const std::string& project, const std::s
     return unseen();
   }
   if (policy.fault && policy.fault->reason == "SERVICE_DISABLED")
-    return str("what ", account,
-               " may do cannot be asked, neither here nor on the machine: gcloud "
-               "services enable cloudresourcemanager.googleapis.com --project=",
+    return str("cannot check the roles of ", account,
+               " because the Cloud Resource Manager API is disabled: gcloud services enable "
+               "cloudresourcemanager.googleapis.com --project=",
                project);
   if (policy.fault) return unseen();
   for (const Json& binding : array_in(policy.body, "bindings")) {
@@ -229,7 +229,7 @@ void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& 
   if (!project.empty() && api.who().lacks_quota_project())
     out.push_back({"quota project", true,
                    "the credentials name none: calls are counted on gcloud's own project, where "
-                   "some APIs are off",
+                   "some APIs are disabled",
                    quota_project_command(project)});
   if (project.empty()) return add_forms(ask, out);
   TpuApi tpu(api, project);

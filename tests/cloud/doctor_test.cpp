@@ -103,8 +103,9 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
                    "reason": "SERVICE_DISABLED"}]}})"});
   EXPECT_THAT(
       rights("writes@x"),
-      HasSubstr("ok: what writes@x may do cannot be asked, neither here nor on the machine: "
-                "gcloud services enable cloudresourcemanager.googleapis.com --project=p"));
+      HasSubstr(
+          "ok: cannot check the roles of writes@x because the Cloud Resource Manager API is "
+          "disabled: gcloud services enable cloudresourcemanager.googleapis.com --project=p"));
   google_.answer("/v1/projects/p:getIamPolicy", {200, R"({"bindings": [
       {"role": "roles/tpu.viewer", "members": ["serviceAccount:writes@x"]},
       {"role": "roles/tpu.admin", "members": ["user:me", "serviceAccount:goes@x"]}]})"});
@@ -166,7 +167,7 @@ TEST_F(DoctorTest, ReportsAMissingQuotaProject) {
   });
   EXPECT_THAT(said(checks, "quota project"),
               HasSubstr("ok: the credentials name none: calls are counted on gcloud's own project, "
-                        "where some APIs are off | gcloud auth application-default "
+                        "where some APIs are disabled | gcloud auth application-default "
                         "set-quota-project p"));
   EXPECT_THAT(said(checks, "TPU API"),
               AllOf(HasSubstr("wrong: cloud: the zones of TPUs: Cloud TPU API has not been used"),

@@ -39,8 +39,8 @@ TEST_F(WhoamiTest, ReportsAMissingQuotaProject) {
   home_.name_file(user);
   const ScopedVariable project("GOOGLE_CLOUD_PROJECT", "mine");
   EXPECT_THAT(run_smelt("cloud whoami").text,
-              HasSubstr("billed:  gcloud's own project, where some APIs are off; gcloud auth "
-                        "application-default set-quota-project mine names yours\n"));
+              HasSubstr("billed:  gcloud's own project, where some APIs are disabled; to use "
+                        "yours: gcloud auth application-default set-quota-project mine\n"));
 }
 
 TEST_F(WhoamiTest, JsonHasTheSame) {
