@@ -56,7 +56,7 @@ class Predictions {
   Predictions(Classifier classifier, const PredictFlags& flags)
       : classifier_(std::move(classifier)), flags_(flags), out_(flags) {}
 
-  Problem problem() const { return classifier_.job().labels.problem; }
+  const Labels& labels() const { return classifier_.job().labels; }
   void add(LabelledRow row) {
     waiting_.push_back(std::move(row));
     if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
@@ -97,7 +97,7 @@ class Predictions {
 };
 
 // Each row has its prediction: none is passed over.
-void each_row(const PredictFlags& f, Problem problem,
+void each_row(const PredictFlags& f, const Labels& labels,
               const std::function<void(LabelledRow)>& give) {
   if (format_of(f.input, parse_file_format(f.format)) == FileFormat::text) {
     LineReader lines(f.input);
@@ -109,8 +109,9 @@ void each_row(const PredictFlags& f, Problem problem,
   if (files.text.empty()) files.text = "text";
   files.input = f.input;
   files.format = parse_file_format(f.format);
-  files.words = problem == Problem::token_labels;
-  files.lists = problem == Problem::multi_label;
+  files.words = labels.problem == Problem::token_labels;
+  files.lists = labels.problem == Problem::multi_label;
+  files.known = labels.names;
   files.limits = {.strict = true};
   LabelledRows rows(files, "--input");
   for (LabelledRow row; rows.next(row);) give(row);
@@ -178,7 +179,7 @@ void predict(const ModelOption& model, const PredictFlags& f) {
   }
   const StopSignal stop("predict: stopping after these texts\n");
   if (!f.input.empty())
-    each_row(f, predictions.problem(), [&](LabelledRow row) { predictions.add(std::move(row)); });
+    each_row(f, predictions.labels(), [&](LabelledRow row) { predictions.add(std::move(row)); });
   for (std::size_t i = 0; i < f.texts.size(); ++i)
     predictions.add({.text = f.texts[i], .pair = f.pairs.empty() ? "" : f.pairs[i], .label = {}});
   predictions.finish();

@@ -1,8 +1,10 @@
 #include "examples/labelled_rows.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -16,7 +18,10 @@ namespace {
 constexpr std::uint64_t kFewRows = 20;  // of which each may well have its own label
 constexpr double kMostLabelsOfRows = 0.75;
 
-bool is_missing(std::string_view label) { return label == "nan" || label == "NaN"; }
+// Whether the label is written as Python and pandas write a missing value, and is no known class.
+bool is_missing(const std::string& label, const std::vector<std::string>& known) {
+  return (label == "nan" || label == "NaN") && std::ranges::find(known, label) == known.end();
+}
 
 void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint64_t rows,
                    const LabelledFiles& files, const std::string& what) {
@@ -89,8 +94,8 @@ bool LabelledRows::next(LabelledRow& row) {
     std::size_t at = 1;
     if (!files_.pair.empty()) row.pair = std::move(values_[at++]);
     if (!files_.label.empty()) row.label = trim(values_[at++]);
-    const bool is_nan = (files_.needs_label || files_.lists) && is_missing(row.label);
-    if (is_nan) row.label.clear();
+    const bool is_nan = (files_.needs_label || files_.lists) && is_missing(row.label, files_.known);
+    const std::string name = is_nan ? std::exchange(row.label, "") : "";
     if (!files_.id.empty()) row.id = std::move(values_[at]);
     const bool has_text = files_.takes_empty || !trim(row.text).empty();
     if (has_text && !(files_.needs_label && row.label.empty())) break;
@@ -98,7 +103,9 @@ bool LabelledRows::next(LabelledRow& row) {
         {.line = reader_->line(),
          .what = str(has_text ? "the label in '" : "the text in '",
                      has_text ? files_.label : files_.text, is_nan ? "' is NaN" : "' is empty"),
-         .hint = "remove the row, or name another column"},
+         .hint = is_nan
+                     ? str("remove the row, or if '", name, "' is a class, list it in data.labels")
+                     : "remove the row, or name another column"},
         paths_[next_ - 1]);
   }
   faults_.add_good_row();

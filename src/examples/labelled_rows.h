@@ -27,13 +27,14 @@ struct LabelledFiles {
   bool answers = false;      // labels are answers, as examples/questions.h reads them; a file named
                              // .json is SQuAD's
   bool needs_label = false;  // a row with an empty one is bad
-  bool takes_empty = false;  // a row without text is a row
+  std::vector<std::string> known = {};  // names of classes; empty: they are not known yet
+  bool takes_empty = false;             // a row without text is a row
   TextLimits limits = {};
 };
 
 struct LabelledRow {
   // The label as it is written. "nan" and "NaN", which Python and pandas write for a missing value,
-  // are an empty one if labels are classes or numbers.
+  // are an empty one if labels are classes or numbers, unless they are names of known classes.
   std::string text, pair, label;
   std::string id = {};
 };

@@ -65,8 +65,13 @@ struct Numbers {
 
 class SplitOverview {
  public:
-  SplitOverview(const RowOverviewJob& job, const Tokenizer* tokenizer)
-      : job_(job), tokenizer_(tokenizer), reader_({.problem = job.problem, .names = {}}) {}
+  // `known`: names of classes, as LabelledFiles has them.
+  SplitOverview(const RowOverviewJob& job, const std::vector<std::string>& known,
+                const Tokenizer* tokenizer)
+      : job_(job),
+        known_(known),
+        tokenizer_(tokenizer),
+        reader_({.problem = job.problem, .names = {}}) {}
 
   void add(const LabelledRow& row, const std::string& place) {
     ++rows_;
@@ -74,7 +79,7 @@ class SplitOverview {
     lengths_.add(text + length_of(row.pair) + special_tokens(row));
     if (!job_.are_classes) return label_lengths_.add(length_of(row.label) + (tokenizer_ ? 1 : 0));
     if (job_.problem == Problem::regression) return numbers_.add(reader_.number(row.label, place));
-    for (const std::string& name : label_names(job_.problem, row.label)) {
+    for (const std::string& name : label_names(job_.problem, row.label, known_)) {
       different_.insert(std::hash<std::string>()(name));
       if (labels_.size() < kMostLabels || labels_.contains(name)) ++labels_[name];
     }
@@ -112,6 +117,7 @@ class SplitOverview {
   }
 
   const RowOverviewJob& job_;
+  const std::vector<std::string>& known_;
   const Tokenizer* tokenizer_;
   LabelReader reader_;
   std::uint64_t rows_ = 0, tokens_ = 0, unknown_ = 0;
@@ -234,7 +240,7 @@ OrderedJson row_overview(const RowOverviewJob& job) {
   OrderedJson out{{"problem", job.are_classes ? word_of(job.problem, kProblems) : "text_to_text"},
                   {"splits", OrderedJson::array()}};
   for (const auto& [name, files] : job.splits) {
-    SplitOverview split(job, tokenizer.get());
+    SplitOverview split(job, files.known, tokenizer.get());
     LabelledRows rows(all_of(files), name);
     texts.begin_split();
     for (LabelledRow row; rows.next(row);) {

@@ -8,7 +8,8 @@
 namespace smelt {
 namespace {
 
-// The names of a JSON list; nullopt if the text is something else.
+// Returns the names of a JSON list without white space around them, and without those that are
+// empty; nullopt if the text is something else.
 std::optional<std::vector<std::string>> names_of_json(std::string_view text) {
   if (!text.starts_with('[')) return std::nullopt;
   const Json list = Json::parse_or_discard(text);
@@ -16,7 +17,8 @@ std::optional<std::vector<std::string>> names_of_json(std::string_view text) {
   std::vector<std::string> out;
   for (const Json& name : list) {
     if (name.is_structured() || name.is_null()) return std::nullopt;
-    out.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+    const std::string text = name.is_string() ? name.get<std::string>() : name.dump();
+    if (!trim(text).empty()) out.emplace_back(trim(text));
   }
   return out;
 }

@@ -145,6 +145,7 @@ std::vector<OrderedJson> AskedModel::say(const AskedRows& rows) {
     files.words = labels().problem == Problem::token_labels;
     files.lists = labels().problem == Problem::multi_label;
     files.needs_label = needs_label(labels().problem);
+    files.known = labels().names;
     out = say_classes(files, rows.what);
   }
   if (out.empty())

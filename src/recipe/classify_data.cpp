@@ -18,6 +18,7 @@
 #include "recipe/row_commands.h"
 #include "recipe/row_source.h"
 #include "store/file.h"
+#include "store/folder.h"
 #include "store/path.h"
 #include "track/predictions_page.h"
 
@@ -46,6 +47,7 @@ LabelledFiles files_of(const Recipe& r, const std::string& input) {
           .lists = classify_model(r).problem == Problem::multi_label,
           .answers = answers,
           .needs_label = needs_label(classify_model(r).problem),
+          .known = class_names_in(data.labels),
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
 

@@ -189,6 +189,22 @@ TEST_F(LabelledExamples, ARowWithoutALabelIsLeftOutWhereThereMustBeOne) {
   EXPECT_EQ(write_labelled_examples(rows).examples, 2u);
 }
 
+// Min Nan Chinese, by ISO 639-3.
+TEST_F(LabelledExamples, AListedClassMayBeNamedNan) {
+  auto rows = job(file("l.tsv", "text\tlabel\na\tnan\nb\thak\nc\tNaN\n"));
+  rows.rows.needs_label = true;
+  rows.rows.limits.strict = true;
+  rows.labels.names = {"nan", "hak"};
+  EXPECT_THAT(error_of<UsageError>([&] { write_labelled_examples(rows); }),
+              HasSubstr("l.tsv:2: the label in 'label' is NaN\n  hint: remove the row, or if 'nan' "
+                        "is a class, list it in data.labels"));
+  rows.rows.known = rows.labels.names;
+  EXPECT_THAT(error_of<UsageError>([&] { write_labelled_examples(rows); }),
+              HasSubstr("l.tsv:4: the label in 'label' is NaN"));
+  rows.rows.limits.strict = false;
+  EXPECT_THAT(write_labelled_examples(rows).of_class, ElementsAre(1, 1));
+}
+
 TEST_F(LabelledExamples, NumbersHaveAnySignAndPoint) {
   for (const auto& [text, number] : std::map<std::string, double>{
            {"+1.5", 1.5}, {"-1", -1}, {" .5 ", 0.5}, {"3.", 3}, {"1e-3", 1e-3}})
@@ -204,13 +220,14 @@ TEST_F(LabelledExamples, NamesOfSeveralLabelsMayHoldCommas) {
   EXPECT_THAT(names(" a, b ,,c"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(names(R"(["lions, tigers", "bears", 3])"),
               ElementsAre("lions, tigers", "bears", "3"));
+  EXPECT_THAT(names(R"([" a ", "", " "])"), ElementsAre("a"));
   EXPECT_THAT(names("[]"), ElementsAre());
   EXPECT_THAT(names("[a], b"), ElementsAre("[a]", "b"));
   EXPECT_THAT(names("lions, tigers,bears,x,y", {"lions, tigers", "bears", "x,y", "y"}),
               ElementsAre("lions, tigers", "bears", "x,y"));
   EXPECT_THAT(names("y, x", {"x,y", "x", "y"}), ElementsAre("y", "x"));
-  for (const std::vector<std::string>& list : std::vector<std::vector<std::string>>{
-           {}, {"a", "b"}, {"x,y", "a"}, {" a"}, {"[1]"}, {"[a"}, {""}})
+  for (const std::vector<std::string>& list :
+       std::vector<std::vector<std::string>>{{}, {"a", "b"}, {"x,y", "a"}, {"[1]"}, {"[a"}})
     EXPECT_EQ(class_names_in(class_names_text(list)), list) << class_names_text(list);
   EXPECT_EQ(class_names_text({"a", "b"}), "a,b");
   EXPECT_EQ(class_names_text({"x,y", "a"}), R"(["x,y","a"])");

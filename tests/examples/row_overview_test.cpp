@@ -91,6 +91,14 @@ TEST_F(RowOverview, FindsTheSameTextWithinAndAcrossSplits) {
                                               "  * test: 2 rows (50.0 %) stand in train too"));
 }
 
+TEST_F(RowOverview, NamesOfKnownClassesMayHoldCommas) {
+  RowOverviewJob job{.splits = {split("train", "text\tlabel\na\tlions, tigers,bears\nb\tbears\n")},
+                     .problem = Problem::multi_label};
+  job.splits[0].files.known = {"lions, tigers", "bears"};
+  EXPECT_EQ(row_overview(job)["splits"][0]["labels"],
+            OrderedJson({{"bears", 2}, {"lions, tigers", 1}}));
+}
+
 TEST_F(RowOverview, APairsTextsStayApart) {
   RowOverviewJob job{.splits = {split("train", "text\tpair\tlabel\na b\tc\tx\na\tb c\tx\n")}};
   job.splits[0].files.pair = "pair";
