@@ -3,6 +3,7 @@
 #include <charconv>
 #include <deque>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -13,7 +14,8 @@ namespace smelt {
 namespace {
 
 constexpr std::int64_t kMostWords = 100000;
-constexpr std::size_t kMostHeld = 1000;  // lines before a sentence that may be comments
+constexpr std::size_t kMostHeld = 1000;     // lines before a sentence that may be comments
+constexpr std::size_t kMostLabels = 10000;  // that are remembered
 
 std::optional<std::size_t> column_number(const std::string& name) {
   std::size_t number = 0;
@@ -41,11 +43,17 @@ Form form_of(std::string_view line) {
   return {.columns = columns_of(line).size(), .has_tabs = line.find('\t') != line.npos};
 }
 
-// Whether a line that begins with "# " is a word and its labels, as lines of this form are, and no
-// comment such as "# text = a b" or "# id 7 domain=en".
-bool is_word_line(std::string_view line, const Form& form) {
+// Whether a line that begins with "# " has the form of lines of words, and not that of a comment
+// such as "# text = a b" or "# id 7 domain=en".
+bool has_form(std::string_view line, const Form& form) {
   return !form.has_tabs && columns_of(line).size() == form.columns &&
          line.find('=') == std::string_view::npos;
+}
+
+// "O", "B-PER" and others of BIO and BIOES.
+bool is_bio(std::string_view label) {
+  return label == "O" || (label.size() > 2 && label[1] == '-' &&
+                          std::string_view("BIES").find(label[0]) != std::string_view::npos);
 }
 
 class ConllRows : public RowReader {
@@ -85,6 +93,7 @@ class ConllRows : public RowReader {
         continue;
       }
       if (!text.empty() && words_ == 0) form_ = form_of(text);
+      if (!text.empty()) remember_label(text);
       if (words_ == 0) take_held(values);
       if (text.empty() && words_ > 0) return true;
       if (!text.empty()) take_line(text, lines_.number(), values);
@@ -97,15 +106,32 @@ class ConllRows : public RowReader {
     if (held_.size() == kMostHeld) held_.pop_front();
     held_.push_back({lines_.number(), std::string(line)});
   }
-  // Adds to the sentence the last held lines that are words and not comments (is_word_line()), by
-  // the form of the next line or, before an empty line or the end of the file, of the previous
-  // sentence.
+  // Adds to the sentence the last held lines that are words and not comments: that have the form of
+  // the next line (before an empty line or the end of the file: of the previous sentence), and a
+  // label of BIO or that another word of the file has, as far as it is read.
   void take_held(std::vector<std::string>& values) {
     std::size_t comments = held_.size();
-    while (comments > 0 && is_word_line(held_[comments - 1].text, form_)) --comments;
+    while (comments > 0 && is_word(held_[comments - 1].text)) --comments;
     for (std::size_t i = comments; i < held_.size(); ++i)
       take_line(held_[i].text, held_[i].number, values);
     held_.clear();
+  }
+
+  bool is_word(std::string_view line) const {
+    if (!has_form(line, form_)) return false;
+    const std::string_view label = label_of(columns_of(line));
+    return is_bio(label) || labels_.contains(label);
+  }
+  // "" if the line lacks the column.
+  std::string_view label_of(const std::vector<std::string_view>& cells) const {
+    const std::size_t column =
+        columns_.size() > 1 ? columns_[1].value_or(cells.size()) : cells.size();
+    return column > cells.size() ? std::string_view() : cells[column - 1];
+  }
+  void remember_label(std::string_view line) {
+    const std::string_view label = label_of(columns_of(line));
+    if (!label.empty() && labels_.size() < kMostLabels && !labels_.contains(label))
+      labels_.emplace(label);
   }
 
   void take_line(std::string_view line, std::int64_t number, std::vector<std::string>& values) {
@@ -145,7 +171,8 @@ class ConllRows : public RowReader {
   };
   std::deque<HeldLine> held_;  // lines that begin with "# ", before a sentence's first word
   Form form_;                  // of the sentence's first other line
-  std::int64_t words_ = 0;     // of the sentence so far
+  std::set<std::string, std::less<>> labels_;  // of words so far
+  std::int64_t words_ = 0;                     // of the sentence so far
   std::int64_t first_line_ = 0;
   std::string fault_;
   FaultSink faults_;

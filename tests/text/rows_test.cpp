@@ -411,6 +411,12 @@ TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
   EXPECT_THAT(read(write("u.conll", "# id = 3\n1\ta\tX\n\n# x y\n1\tb\tY\n"),
                    {{.name = "2"}, {.name = "3"}}),
               ElementsAre(Row{"a", "X"}, Row{"b", "Y"}));
+  // Its label is one of BIO, or that of another word.
+  EXPECT_THAT(read(write("doc.conll", "# newdoc\nJohn B-PER\n\n# newdoc\n# O\nx O\n"), words),
+              ElementsAre(Row{"John", "B-PER"}, Row{"# x", "O O"}));
+  EXPECT_THAT(
+      read(write("pos.conll", "# newpar\na DET\n# SYM\n\n# SYM\n\n# 1\n# NUM\n1 NUM\n"), words),
+      ElementsAre(Row{"a #", "DET SYM"}, Row{"#", "SYM"}, Row{"# 1", "NUM NUM"}));
   const std::string bad = write("bad.bio", "a O\nb\nc O\n\nd O\n");
   faults_ = TextFaults();
   EXPECT_THAT(read(bad, words), ElementsAre(Row{"d", "O"}));
