@@ -117,15 +117,17 @@ PrecisionRecall sample_average(const ClassCounts& counts) {
 }
 
 double matthews(const ClassCounts& counts) {
-  double both = 0, predicted = 0, wanted = 0;
+  double both = 0, predicted = 0, wanted = 0, with_class = 0;
   for (std::size_t c = 0; c < counts.classes(); ++c) {
     const auto p = static_cast<double>(counts.predicted(c));
     const auto w = static_cast<double>(counts.wanted(c));
     both += p * w;
     predicted += p * p;
+    with_class += p;
     wanted += w * w;
   }
   const auto total = static_cast<double>(counts.total());
+  predicted += (total - with_class) * (total - with_class);
   const double covariance = total * static_cast<double>(counts.right()) - both;
   return share(covariance, std::sqrt((total * total - predicted) * (total * total - wanted)));
 }

@@ -53,6 +53,7 @@ std::vector<PrecisionRecall> by_class(const ClassCounts& counts);
 PrecisionRecall micro_average(const ClassCounts& counts);
 PrecisionRecall sample_average(const ClassCounts& counts);
 // Matthews' correlation, of any number of classes (Gorodkin 2004); 0 where one side has one class.
+// Examples without a predicted class count as predicted to be of one more.
 double matthews(const ClassCounts& counts);
 
 // What the examples of a report have: one class each, or any number of them.

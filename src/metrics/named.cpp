@@ -30,6 +30,11 @@ struct Side {
                    "choose another metric or another field");
 }
 
+[[noreturn]] void refuse_metric(std::string_view metric) {
+  throw UsageError(str("--metric: '", metric, "' is unknown"),
+                   str("give one of ", join(metric_names(), ", ")));
+}
+
 std::string label_at(const Side& side, std::size_t i) {
   const Json& value = side.values[i];
   if (value.is_string()) return value.get<std::string>();
@@ -75,26 +80,36 @@ double of_counts(std::string_view metric, const ClassCounts& c) {
   return metric.starts_with("recall") ? score.recall : score.f1;
 }
 
+constexpr std::size_t kNoClass = static_cast<std::size_t>(-1);
+
 struct Classes {
   Texts names;
-  std::vector<std::size_t> predicted, wanted;
+  std::vector<std::size_t> predicted, wanted;  // numbers of `names`; predicted may be kNoClass
 };
 
+// The prediction "" is no class if no reference is "".
 Classes classes_of(const Side& predicted, const Side& wanted) {
   std::map<std::string, std::size_t> numbers;
-  for (const Side* side : {&predicted, &wanted})
-    for (std::size_t i = 0; i < side->values.size(); ++i) numbers[label_at(*side, i)] = 0;
+  for (std::size_t i = 0; i < wanted.values.size(); ++i) numbers[label_at(wanted, i)] = 0;
+  const bool has_empty = numbers.contains("");
+  for (std::size_t i = 0; i < predicted.values.size(); ++i)
+    if (const std::string label = label_at(predicted, i); has_empty || !label.empty())
+      numbers[label] = 0;
   Classes out;
   for (auto& [name, number] : numbers) {
     number = out.names.size();
     out.names.push_back(name);
   }
   for (std::size_t i = 0; i < wanted.values.size(); ++i) {
-    out.predicted.push_back(numbers[label_at(predicted, i)]);
+    const auto found = numbers.find(label_at(predicted, i));
+    out.predicted.push_back(found == numbers.end() ? kNoClass : found->second);
     out.wanted.push_back(numbers[label_at(wanted, i)]);
   }
   return out;
 }
+
+// The class as a set; none of kNoClass.
+Examples set_of(const std::size_t& number) { return {&number, number == kNoClass ? 0u : 1u}; }
 
 // The numbers of an example's classes, ascending.
 using ClassSets = std::vector<std::vector<std::size_t>>;
@@ -149,18 +164,33 @@ ScoreOf class_metric(std::string_view metric, const Side& predicted, const Side&
   if (are_lists(wanted)) return set_metric(metric, predicted, wanted);
   return [metric = std::string(metric), c = classes_of(predicted, wanted)](Examples examples) {
     ClassCounts counts(c.names.size());
-    for (const std::size_t e : examples) counts.add(c.predicted[e], c.wanted[e]);
+    for (const std::size_t e : examples) counts.add(set_of(c.predicted[e]), set_of(c.wanted[e]));
     return of_counts(metric, counts);
   };
 }
 
-// Each example has one class.
+// Each example has one class, and one predicted or none.
 SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
   const Classes all = classes_of(predicted, wanted);
   SetsOfClasses out{.names = all.names, .predicted = {}, .wanted = {}};
-  for (const std::size_t c : all.predicted) out.predicted.push_back({c});
-  for (const std::size_t c : all.wanted) out.wanted.push_back({c});
+  const auto add = [](const std::size_t& number, ClassSets& to) {
+    const Examples set = set_of(number);
+    to.emplace_back(set.begin(), set.end());
+  };
+  for (const std::size_t& c : all.predicted) add(c, out.predicted);
+  for (const std::size_t& c : all.wanted) add(c, out.wanted);
   return out;
+}
+
+// Names what cannot be: a misspelt metric behind the label ("f1:yes,acuracy", which metric_list()
+// keeps whole) if the label before a comma is known, else the label.
+[[noreturn]] void refuse_label(std::string_view metric, const std::string& label,
+                               const Texts& known) {
+  for (auto comma = label.find(','); comma != std::string::npos; comma = label.find(',', comma + 1))
+    if (std::ranges::find(known, trim(label.substr(0, comma))) != known.end())
+      refuse_metric(trim(std::string_view(label).substr(comma + 1)));
+  throw UsageError(str("--metric ", metric, ": no example has the label '", label, "'"),
+                   did_you_mean(label, known));
 }
 
 // "f1:yes": of the class "yes" against the rest.
@@ -170,9 +200,7 @@ ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const S
   const SetsOfClasses all =
       are_lists(wanted) ? sets_of_classes(predicted, wanted) : single_sets(predicted, wanted);
   const auto found = std::ranges::find(all.names, label);
-  if (found == all.names.end())
-    throw UsageError(str("--metric ", metric, ": no example has the label '", label, "'"),
-                     did_you_mean(label, all.names));
+  if (found == all.names.end()) refuse_label(metric, label, all.names);
   // For each example whether it was predicted to be of the class, and whether it is.
   std::vector<bool> predicted_so, wanted_so;
   const auto c = static_cast<std::size_t>(found - all.names.begin());
@@ -381,8 +409,7 @@ ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const Js
   for (const Named& named : kMetrics)
     if (is_named(metric, named.name))
       return named.make(metric, {"prediction", predicted}, {"reference", wanted});
-  throw UsageError(str("--metric: '", metric, "' is unknown"),
-                   str("give one of ", join(metric_names(), ", ")));
+  refuse_metric(metric);
 }
 
 WordLabels labels_of_words(const JsonValues& predicted, const JsonValues& wanted) {

@@ -17,7 +17,8 @@ using JsonValues = std::vector<Json>;
 std::vector<std::string> metric_names();
 
 // accuracy, matthews, {precision,recall,f1}-{macro,micro,weighted}: labels are texts, whole numbers
-//   or booleans; averages are over the classes that the examples have. {precision,recall,f1}:LABEL:
+//   or booleans; averages are over the classes that the examples have. The prediction "" is no
+//   class, and wrong, if no reference is "". {precision,recall,f1}:LABEL:
 //   of the class of that name, which the examples must have.
 //   Lists of different labels will do, too, of examples that have any number of classes: accuracy
 //   is the share of those of which all is right, matthews is not defined, and
@@ -33,7 +34,7 @@ std::vector<std::string> metric_names();
 ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted);
 
 // Examples that are lists of labels of words, as one example per word. A word without a prediction
-// (the list is shorter, or has null) has the prediction "", which is wrong.
+// (the list is shorter, or has null) has the prediction "", which is wrong and no class.
 struct WordLabels {
   JsonValues predicted, wanted;
   std::vector<std::size_t> begin;  // of each example's words; one more entry than examples

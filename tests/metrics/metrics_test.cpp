@@ -51,6 +51,31 @@ TEST(WordLabels, AreScoredOverTheWordsOfTheChosenExamples) {
       testing::HasSubstr("example 1: the reference is \"N\", not a list of labels of words"));
 }
 
+// Else one truncated word would take a class's share of the macro averages.
+TEST(WordLabels, AWordWithoutAPredictionIsWrongAndNoClass) {
+  const JsonValues said{Json{"N", "V", "V"}, Json{"V", "N"}},
+      is{Json{"N", "V", "V"}, Json{"V", "N", "N"}};
+  const auto of = [&](const char* metric) {
+    return score_of_all(metric_of_words(metric, said, is), 2);
+  };
+  EXPECT_DOUBLE_EQ(of("accuracy"), 5.0 / 6);
+  EXPECT_DOUBLE_EQ(of("recall-macro"), (1 + 2.0 / 3) / 2);
+  EXPECT_DOUBLE_EQ(of("f1-macro"), (1 + 0.8) / 2);
+  EXPECT_DOUBLE_EQ(of("precision-micro"), 1);
+  EXPECT_DOUBLE_EQ(of("recall:N"), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(of("matthews"), (6 * 5 - 15) / std::sqrt((36.0 - 14) * (36 - 18)));
+  const NamedCounts c = counts_of_words(said, is);
+  EXPECT_THAT(c.names, testing::ElementsAre("N", "V"));
+  EXPECT_EQ(c.counts.wanted(0), 3);
+  EXPECT_EQ(c.counts.total(), 6);
+}
+
+TEST(Metrics, AnEmptyLabelIsAClassIfAReferenceIsEmpty) {
+  const JsonValues said{"", "a", ""};
+  EXPECT_THAT(counts_of(said, {"", "a", "a"}).names, testing::ElementsAre("", "a"));
+  EXPECT_THAT(counts_of(said, {"b", "a", "a"}).names, testing::ElementsAre("a", "b"));
+}
+
 // 75 of 100 right: the normal interval is 0.75 ± 0.085.
 TEST(Bootstrap, AnIntervalHoldsTheScoreAndIsTheSameForASeed) {
   const ScoreOf right = [](std::span<const std::size_t> examples) {
@@ -135,6 +160,16 @@ TEST(Metrics, AListOfThemIsNotCutWithinALabel) {
   EXPECT_THAT(metric_list("f1:naïve, x,accuracy,recall:a,b"),
               ElementsAre("f1:naïve, x", "accuracy", "recall:a,b"));
   EXPECT_THAT(metric_list("acuracy,f1"), ElementsAre("acuracy", "f1"));
+}
+
+TEST(Metrics, AMisspeltOneBehindALabelIsNamed) {
+  const auto refusal = [](const char* metric) {
+    return error_of<UsageError>(
+        [&] { score_of(metric, R"(["yes", "x,y"])", R"(["yes", "x,y"])"); });
+  };
+  EXPECT_THAT(refusal("f1:yes,acuracy"), testing::HasSubstr("--metric: 'acuracy' is unknown"));
+  EXPECT_THAT(refusal("f1:x,y, acuracy"), testing::HasSubstr("--metric: 'acuracy' is unknown"));
+  EXPECT_THAT(refusal("f1:x,z"), testing::HasSubstr("no example has the label 'x,z'"));
 }
 
 // As answers are: memory grows with the classes, not with their square.
