@@ -1,7 +1,9 @@
+#include "auth/credential_file.h"
 #include "cli/commands.h"
 #include "runtime/client.h"
 
 int main(int argc, char** argv) {
+  smelt::lead_google_client_to_gcloud();  // before any thread: it sets a variable
   const smelt::KeptClients clients;
   return smelt::run_command_line(argc, argv);
 }

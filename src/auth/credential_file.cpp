@@ -1,6 +1,7 @@
 #include "auth/credential_file.h"
 
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +13,7 @@ namespace smelt {
 namespace {
 
 constexpr const char* kVariable = "GOOGLE_APPLICATION_CREDENTIALS";
+constexpr const char* kClientsPath = "GOOGLE_GCLOUD_ADC_PATH_OVERRIDE";  // of Google's client
 constexpr std::size_t kMostCredentials = 1 << 20;
 
 bool is_regular(const std::string& path, struct ::stat& facts) {
@@ -20,6 +22,12 @@ bool is_regular(const std::string& path, struct ::stat& facts) {
 
 // A file of an external account only says how its secret is come by.
 bool holds_secret(const Json& file) { return file.value("type", "") != "external_account"; }
+
+// As a secret that Kubernetes mounts is, whose mode cannot be changed there.
+bool is_on_read_only_mount(const std::string& path) {
+  struct ::statvfs facts{};
+  return ::statvfs(path.c_str(), &facts) == 0 && (facts.f_flag & ST_RDONLY) != 0;
+}
 
 CredentialFields open_file(const std::string& path, const std::string& source) {
   const std::string where = str(path, " (", source, ")");
@@ -31,9 +39,10 @@ CredentialFields open_file(const std::string& path, const std::string& source) {
   const CredentialFields fields(json, where);
   if (!json.is_object()) fields.refuse("not a JSON object");
   if (fields.text("type").empty()) fields.refuse("it names no type of credentials");
-  if (holds_secret(json) && (facts.st_mode & S_IROTH) != 0)
+  if (holds_secret(json) && (facts.st_mode & S_IROTH) != 0 && !is_on_read_only_mount(path))
     throw UsageError(str("credentials: ", where, ": every user of this machine can read it"),
-                     str("chmod 600 '", path, "'"));
+                     str("chmod 600 '", path,
+                         "'; of a Kubernetes secret set defaultMode: 0400, or mount it readOnly"));
   return fields;
 }
 
@@ -64,7 +73,13 @@ std::string gcloud_folder() {
 }
 
 std::string gcloud_credentials_path() {
+  if (std::string path = environment(kClientsPath); !path.empty()) return path;
   return gcloud_folder() + "/application_default_credentials.json";
+}
+
+void lead_google_client_to_gcloud() {
+  if (!environment("CLOUDSDK_CONFIG").empty() && environment(kClientsPath).empty())
+    ::setenv(kClientsPath, gcloud_credentials_path().c_str(), 1);
 }
 
 void CredentialFields::refuse(std::string_view what) const {

@@ -29,8 +29,14 @@ std::string read_credential_file(const std::string& path, const std::string& whe
 // Where gcloud keeps its files: CLOUDSDK_CONFIG, else ~/.config/gcloud.
 std::string gcloud_folder();
 
-// The path of gcloud's application default credentials in that folder, present or not.
+// The path of gcloud's application default credentials, present or not: what
+// GOOGLE_GCLOUD_ADC_PATH_OVERRIDE says, as for Google's client, else the file in that folder.
 std::string gcloud_credentials_path();
+
+// Google's client for gs:// searches for credentials by itself and does not know CLOUDSDK_CONFIG.
+// Sets GOOGLE_GCLOUD_ADC_PATH_OVERRIDE, if that is not set, so that it reads the file which smelt
+// checks. Call it before the program starts a thread: others may read the environment.
+void lead_google_client_to_gcloud();
 
 // How to replace credentials that cannot be used.
 inline constexpr const char* kMakeNewCredentials =

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <set>
 
-#include "auth/credential_file.h"
 #include "base/error.h"
 #include "store/endpoint.h"
 #include "store/s3_patience.h"
@@ -40,9 +39,10 @@ Connections& connections() {
   return all;
 }
 
-FileSystem google_filesystem(const arrow::fs::GcsOptions& options, const Identity& identity) {
+FileSystem google_filesystem(const arrow::fs::GcsOptions& options, const RemotePath& path,
+                             const Identity& identity) {
   auto made = arrow::fs::GcsFileSystem::Make(options);
-  if (!made.ok()) throw_unanswered("gs://", identity, made.status());
+  if (!made.ok()) throw_unanswered("gs://", path, identity, made.status());
   return *made;
 }
 
@@ -50,15 +50,8 @@ FileSystem google_filesystem(const arrow::fs::GcsOptions& options, const Identit
 void require_answer(arrow::fs::FileSystem& system, const RemotePath& path,
                     const Identity& identity) {
   const auto first = system.GetFileInfo(path.bucket).status();
-  if (!is_answer(first)) throw_unanswered(str(path.scheme, "://", path.bucket), identity, first);
-}
-
-// Google's client searches for credentials by itself. Makes it find those that google_identity()
-// has checked: it does not know CLOUDSDK_CONFIG. Called with the connections' mutex held.
-void lead_to_checked_credentials() {
-  constexpr const char* kClientsFile = "GOOGLE_GCLOUD_ADC_PATH_OVERRIDE";
-  if (!environment("CLOUDSDK_CONFIG").empty() || !environment(kClientsFile).empty())
-    ::setenv(kClientsFile, gcloud_credentials_path().c_str(), 1);
+  if (!is_answer(first))
+    throw_unanswered(str(path.scheme, "://", path.bucket), path, identity, first);
 }
 
 Connection connect_google(const RemotePath& path) {
@@ -70,15 +63,14 @@ Connection connect_google(const RemotePath& path) {
     identity = chosen_anonymous(endpoint.no_secrets, endpoint.remedy);
   else
     identity = google_identity();
-  if (!identity.anonymous) lead_to_checked_credentials();
   auto options =
       identity.anonymous ? arrow::fs::GcsOptions::Anonymous() : arrow::fs::GcsOptions::Defaults();
   if (!endpoint.scheme.empty()) options.scheme = endpoint.scheme;
   options.endpoint_override = endpoint.host;
   options.retry_limit_seconds = kFirstRetrySeconds;
-  require_answer(*google_filesystem(options, identity), path, identity);
+  require_answer(*google_filesystem(options, path, identity), path, identity);
   options.retry_limit_seconds = kRetrySeconds;
-  return {google_filesystem(options, identity), identity};
+  return {google_filesystem(options, path, identity), identity};
 }
 
 // AWS's client lives in a library of its own beside Arrow's, which the first s3:// loads.

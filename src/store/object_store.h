@@ -38,10 +38,10 @@ enum class Access { read, list, write, remove };
 [[noreturn]] void throw_status(std::string_view action, const Place& place, Access access,
                                const arrow::Status& status);
 
-// Throws UsageError if the credentials were not accepted, and otherwise SystemError: the store did
-// not respond as it should.
-[[noreturn]] void throw_unanswered(const std::string& where, const Identity& identity,
-                                   const arrow::Status& status);
+// Throws UsageError if Google refused the credentials, and otherwise SystemError: the store did not
+// respond as it should, or no token for it could be fetched.
+[[noreturn]] void throw_unanswered(const std::string& where, const RemotePath& path,
+                                   const Identity& identity, const arrow::Status& status);
 
 template <class Value>
 Value value_of(arrow::Result<Value> result, std::string_view action, const Place& place,

@@ -8,6 +8,7 @@
 #include "auth/redact.h"
 #include "auth/refusal.h"
 #include "base/error.h"
+#include "net/url.h"
 #include "store/object_store.h"
 
 namespace smelt {
@@ -19,15 +20,28 @@ bool says_any(const arrow::Status& status, std::initializer_list<std::string_vie
   });
 }
 
+void erase_all(std::string& text, const std::string& part) {
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos;)
+    text.erase(at, part.size());
+}
+
 bool is_other_region(const arrow::Status& status) {
   return says_any(status, {"configured region is", "PERMANENT_REDIRECT",
                            "AUTHORIZATION_HEADER_MALFORMED", "(HTTP status 301)"});
 }
 
-// Whether Google took no token for the credentials, or not the token: an expired sign-in.
-bool is_signed_out(const arrow::Status& status) {
-  return says_any(status,
-                  {"invalid_grant", "invalid_client", "OAuth2", "oauth2", "UNAUTHENTICATED"});
+// Whether Google refused the credentials or the token made from them, such as an expired sign-in. A
+// token that cannot be fetched for another reason (no network, a server's failure) is not that.
+bool is_signed_out(const RemotePath& path, const Identity& identity, const arrow::Status& status) {
+  if (path.scheme != "gs" || identity.anonymous || is_not_found(status)) return false;
+  if (says_any(status, {"google::cloud::Status(UNAUTHENTICATED"})) return true;
+  // The token server's words. The names of bucket and object may stand before or behind them.
+  std::string text = status.message();
+  for (const std::string& name : {path.key, percent_encoded(path.key), path.bucket})
+    if (name.find("invalid_") != std::string::npos) erase_all(text, name);
+  return text.find("OAuth2 access token") != std::string::npos &&
+         (text.find("invalid_grant") != std::string::npos ||
+          text.find("invalid_client") != std::string::npos);
 }
 
 bool bucket_is_missing(const arrow::Status& listing) {
@@ -40,15 +54,28 @@ arrow::Status listing_of(const Place& place) {
   return place.system->GetFileInfo(selector).status();
 }
 
-// Returns the store's own sentence without what Google's client wraps around it, and without
-// secrets: a token server may repeat what it was sent.
+// Returns the end of an S3 error's text, "(HTTP status 403)", or "" if it has none.
+std::string_view http_status_of(std::string_view text) {
+  const std::size_t at = text.rfind("(HTTP status ");
+  const std::size_t end = text.find(')', at);
+  if (at == std::string_view::npos || end == std::string_view::npos) return {};
+  return text.substr(at, end + 1 - at);
+}
+
+// Returns the store's own sentence without what Google's or Arrow's client wraps around it (the
+// names of bucket and object, which the message has), and without secrets: a token server may
+// repeat what it was sent. A long one is shortened, but keeps its HTTP status.
 std::string sentence(const arrow::Status& status, const Identity& identity) {
   std::string text = status.message();
   for (const std::string_view before : {"last message of ", "The underlying error message was: "})
     if (const std::size_t at = text.find(before); at != std::string::npos)
       text.erase(0, at + before.size());
+  if (const std::size_t at = text.find("AWS Error "); at != std::string::npos) text.erase(0, at);
   if (const std::size_t at = text.find(" error_info="); at != std::string::npos) text.resize(at);
-  return fit_for_message(text, identity.secrets);
+  const std::string said = fit_for_message(text, identity.secrets);
+  const std::string_view http_status = http_status_of(text);
+  const bool is_cut_off = said.find(http_status) == std::string::npos;
+  return is_cut_off ? str(said, " ", http_status) : said;
 }
 
 std::string permission(bool s3, Access access) {
@@ -135,9 +162,9 @@ void require_bucket(std::string_view action, const Place& place) {
     throw_missing_bucket(location(action, place.path), place.path);
 }
 
-void throw_unanswered(const std::string& where, const Identity& identity,
+void throw_unanswered(const std::string& where, const RemotePath& path, const Identity& identity,
                       const arrow::Status& status) {
-  if (is_signed_out(status) && !identity.anonymous) throw_signed_out(where, identity, status);
+  if (is_signed_out(path, identity, status)) throw_signed_out(where, identity, status);
   throw SystemError(str(where, ": ", sentence(status, identity), ", asked as ", identity.words),
                     "check the network and the store's endpoint, then run the command again");
 }
@@ -154,12 +181,12 @@ void throw_status(std::string_view action, const Place& place, Access access,
   const RemotePath& path = place.path;
   const std::string where = location(action, path);
   const Identity identity = identity_of(path);
-  if (is_signed_out(status) && !identity.anonymous) throw_signed_out(where, identity, status);
-  if (is_denied(status)) throw_denied(where, path, access, status);
   if (is_not_found(status)) {
     require_bucket(action, place);
     throw_missing_object(action, place);
   }
+  if (is_signed_out(path, identity, status)) throw_signed_out(where, identity, status);
+  if (is_denied(status)) throw_denied(where, path, access, status);
   if (is_other_region(status))
     throw UsageError(str(where, ": bucket '", path.bucket,
                          "' is in another region: ", sentence(status, identity)),
@@ -169,7 +196,7 @@ void throw_status(std::string_view action, const Place& place, Access access,
     throw UsageError(str(where, ": ", sentence(status, identity)),
                      refusal_hint(status.message(), "storage")
                          .value_or("check the names of the bucket and the object"));
-  throw_unanswered(where, identity, status);
+  throw_unanswered(where, path, identity, status);
 }
 
 }  // namespace smelt

@@ -181,7 +181,8 @@ TEST_F(CredentialsTest, AFileThatIsNamedIsTakenOrRefused) {
   home_.name_file(google_.user());
   ::chmod(home_.file().c_str(), 0644);
   EXPECT_EQ(said(), str(where(), "every user of this machine can read it\n  hint: chmod 600 '",
-                        home_.file(), "'"));
+                        home_.file(),
+                        "'; of a Kubernetes secret set defaultMode: 0400, or mount it readOnly"));
 }
 
 TEST_F(CredentialsTest, WhatAFileLacksIsNamed) {

@@ -11,10 +11,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "auth/credential_file.h"
 #include "base/error.h"
 #include "store/descriptor.h"
 #include "store/file.h"
 #include "store/metadata_server.h"
+#include "support/command.h"
 #include "support/environment.h"
 #include "support/error_of.h"
 #include "support/http_server.h"
@@ -106,10 +108,17 @@ class IdentityTest : public testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms(0600));
   }
 
+  static std::string user_with(const std::string& token_server) {
+    return str(R"({"type": "authorized_user", "client_id": "c", "client_secret": "SECRET",
+      "refresh_token": "SECRET", "token_uri": ")",
+               token_server, "\"}");
+  }
+
   const TempDir dir_;
   const std::string key_ = dir_.file("key.json");
   const ScopedVariable home_{"HOME", dir_.path()}, config_{"CLOUDSDK_CONFIG"};
   const ScopedVariable credentials_{"GOOGLE_APPLICATION_CREDENTIALS"};
+  const ScopedVariable clients_path_{"GOOGLE_GCLOUD_ADC_PATH_OVERRIDE"};
   const ScopedVariable metadata_{"GCE_METADATA_ROOT", "127.0.0.1:1"};
 };
 
@@ -163,6 +172,21 @@ TEST_F(IdentityTest, CredentialsThatEveryoneCanReadAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("every user of this machine can read it"));
 }
 
+// As Kubernetes mounts secrets: no chmod can help there.
+TEST_F(IdentityTest, OnAReadOnlyMountTheModeOfAFileIsNoReasonToRefuseIt) {
+  write_key(key_, user_with("http://127.0.0.1:1/token"));
+  std::filesystem::permissions(key_, std::filesystem::perms(0644));
+  const std::string name = str("GOOGLE_APPLICATION_CREDENTIALS=", key_),
+                    mount = str("mount --bind ", key_, " ", key_, " && mount -o remount,bind,ro ",
+                                key_, " && ");
+  if (run_command(str("unshare -rm sh -c '", mount, "true'")).status != 0)
+    GTEST_SKIP() << "this machine allows no mounts";
+  const std::string smelt = str(smelt_program(), " cloud whoami");
+  EXPECT_THAT(run_command(str(name, " ", smelt)).text, HasSubstr("every user of this machine"));
+  EXPECT_THAT(run_command(str("unshare -rm sh -c '", mount, name, " ", smelt, "'")).text,
+              testing::Not(HasSubstr("every user of this machine")));
+}
+
 // Google's client, which does not know CLOUDSDK_CONFIG, takes the file that was checked. What
 // begins with PLANTED must not be shown.
 TEST_F(IdentityTest, AnExpiredSignInIsSaidWithoutSecrets) {
@@ -176,12 +200,41 @@ TEST_F(IdentityTest, AnExpiredSignInIsSaidWithoutSecrets) {
     "refresh_token": "PLANTED-b", "token_uri": ")" +
                 server.url("/token") + "\"}");
   const ScopedVariable config("CLOUDSDK_CONFIG", dir_.file("config"));
+  lead_google_client_to_gcloud();
   const std::string message = error_of<UsageError>(
       [&] { read_file("gs://bucket/x?scheme=http&endpoint_override=" + server.host()); });
   EXPECT_THAT(message, HasSubstr("invalid_grant"));
   EXPECT_THAT(message, HasSubstr("hint: gcloud auth application-default login"));
   EXPECT_THAT(message, testing::Not(HasSubstr("PLANTED")));
   EXPECT_THAT(server.requests().at(0).body, HasSubstr("PLANTED-b"));
+}
+
+TEST_F(IdentityTest, TheFileThatGooglesClientIsToldToReadIsTheOneThatIsChecked) {
+  const ScopedVariable path("GOOGLE_GCLOUD_ADC_PATH_OVERRIDE", dir_.file("other.json")),
+      config("CLOUDSDK_CONFIG", dir_.file("config"));
+  lead_google_client_to_gcloud();
+  write_key(dir_.file("other.json"), kUser);
+  EXPECT_THAT(google_identity().words, HasSubstr("(" + dir_.file("other.json") + ")"));
+}
+
+// The names hold the words by which a refusal is known.
+TEST_F(IdentityTest, ATokenServerThatFailsDoesNotEndTheSignIn) {
+  HttpServer server(
+      [](const ServedRequest& /*request*/) -> ServedAnswer { return {.status = 503}; });
+  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
+  write_key(key_, user_with(server.url("/token")));
+  const std::string message = error_of<SystemError>([&] {
+    read_file("gs://oauth2/invalid_grant?scheme=http&endpoint_override=" + server.host());
+  });
+  EXPECT_THAT(message, HasSubstr("hint: check the network"));
+}
+
+TEST_F(IdentityTest, ATokenServerThatCannotBeReachedDoesNotEndTheSignIn) {
+  const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
+  write_key(key_, user_with("http://127.0.0.1:1/token"));
+  const std::string message = error_of<SystemError>(
+      [&] { read_file("gs://oauth2/invalid_grant?scheme=http&endpoint_override=127.0.0.1:1"); });
+  EXPECT_THAT(message, HasSubstr("hint: check the network"));
 }
 
 TEST_F(IdentityTest, AGoogleMachineHasAnAccount) {

@@ -132,6 +132,12 @@ TEST_F(S3RefusalTest, NamesThePermission) {
   EXPECT_THAT(message_of([&] { read_file(path); }), testing::Not(HasSubstr("SECRET")));
 }
 
+TEST_F(S3RefusalTest, TheStatusOfAnErrorWithALongNameIsSaid) {
+  refused(403);
+  EXPECT_THAT(message_of([&] { read_file(at(std::string(400, 'k'))); }),
+              testing::AllOf(HasSubstr("AWS Error ACCESS_DENIED"), HasSubstr("(HTTP status 403)")));
+}
+
 // 0.0.0.0 leads to this machine, too, but nobody says so.
 TEST_F(S3RefusalTest, AServerThatAPathNamesGetsNoCredentialsUnlessItIsTrusted) {
   refused(403);
