@@ -119,7 +119,7 @@ TEST_F(GcsTest, ARefusalThatIsNoMissingPermissionHasItsOwnHint) {
   for (const auto& [form, hint] :
        {std::pair{"refuse permission", "add-iam-policy-binding gs://bucket"},
         {"refuse billing", "hint: gcloud billing projects link"},
-        {"refuse api", "hint: gcloud services enable storage.googleapis.com"},
+        {"refuse api", "hint: gcloud services enable storage.googleapis.com --project=42"},
         {"refuse policy", "hint: ask your organization's administrator"},
         {"requester pays", "hint: smelt does not pay for reading such a bucket"}}) {
     emulator_->fault(str(R"([{"match": ".", "times": 1000, "do": ")", form, "\"}]"));
