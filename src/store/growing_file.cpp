@@ -47,12 +47,10 @@ void GrowingFile::add(std::string_view bytes) {
 
 void GrowingFile::continue_in(std::string path) {
   CHECK(object_ != nullptr);
-  if (completing_.valid()) completing_.get();
   auto next = std::make_unique<GrowingObject>(path, "");
   next->write_every(object_->every());
-  completing_ =
-      std::async(std::launch::async,
-                 [done = std::exchange(object_, std::move(next))]() mutable { done.reset(); });
+  completing_ = std::exchange(object_, std::move(next));
+  completing_->complete();
   path_ = std::move(path);
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,15 +27,17 @@ class GrowingFile {
   // SystemError on a full disk; the file may then end with a part of it. Nobody waits for an object
   // store, or hears of its failures but in the log.
   void add(std::string_view bytes);
-  // What an object lacks is written now; throws why it cannot be.
+  // What the object and the one before it lack is written now; throws why it cannot be.
   void flush() {
+    if (completing_) completing_->flush();
     if (object_) object_->flush();
   }
   // The bytes of an object so far, which are held in memory and written anew each time; 0 for a
   // local file.
   std::uint64_t object_bytes() const { return object_ ? object_->bytes() : 0; }
   // Starts a new object at `path` for everything that is added from now on. Another thread finishes
-  // writing the previous object; the next call and the destructor wait for it.
+  // writing the previous object, again and again where the store refuses; the next call and the
+  // destructor wait for one last attempt.
   void continue_in(std::string path);
   const std::string& path() const { return path_; }
 
@@ -45,8 +46,8 @@ class GrowingFile {
 
   std::string path_;
   Descriptor file_;
-  std::unique_ptr<GrowingObject> object_;  // instead of file_
-  std::future<void> completing_;           // the object before it
+  std::unique_ptr<GrowingObject> object_;      // instead of file_
+  std::unique_ptr<GrowingObject> completing_;  // the object before it
 };
 
 }  // namespace smelt

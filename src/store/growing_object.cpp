@@ -54,6 +54,15 @@ void GrowingObject::add(std::string_view bytes) {
   changed_.notify_all();
 }
 
+void GrowingObject::complete() {
+  {
+    const std::lock_guard lock(mutex_);
+    complete_ = true;
+    asked_ = begun_ + 1;
+  }
+  changed_.notify_all();
+}
+
 void GrowingObject::flush() {
   std::unique_lock lock(mutex_);
   const std::size_t wanted = whole_.size();
@@ -64,21 +73,23 @@ void GrowingObject::flush() {
 }
 
 Clock::time_point GrowingObject::due() const {
-  const double pause = std::max({every_, kShareOfTime * took_, failure_ ? kLeastPause : 0.0});
+  const double every = complete_ ? 0 : every_;
+  const double pause = std::max({every, kShareOfTime * took_, failure_ ? kLeastPause : 0.0});
   return last_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(pause));
 }
 
 void GrowingObject::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return ended_ || written_ < whole_.size(); });
-    if (written_ == whole_.size()) return;
+    changed_.wait(lock, [&] { return ended_ || complete_ || written_ < whole_.size(); });
+    if (written_ == whole_.size()) break;
     if (last_ != Clock::time_point())
       changed_.wait_until(lock, due(), [&] { return ended_ || asked_ > begun_; });
     const bool is_last = ended_;
     write(lock);
     if (is_last) return;
   }
+  whole_ = std::string();  // frees its memory
 }
 
 void GrowingObject::write(std::unique_lock<std::mutex>& lock) {

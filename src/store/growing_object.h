@@ -32,6 +32,10 @@ class GrowingObject {
   std::size_t bytes() const;
   // What cannot be written is told once and tried again.
   void add(std::string_view bytes);
+  // Nothing more is added: what the object lacks is written at once, and after a failure again,
+  // until it is written or the destructor's last attempt. Returns at once; the bytes held in memory
+  // go when all is written.
+  void complete();
   // Returns when all that was added is in the object; throws why that could not be written.
   void flush();
 
@@ -50,7 +54,7 @@ class GrowingObject {
   Clock::time_point last_;               // when the last writing ended; at first long ago
   std::exception_ptr failure_;           // of the last writing
   std::uint64_t begun_ = 0, asked_ = 0;  // writings: the newest; the newest that flush() waits for
-  bool told_ = false, ended_ = false;
+  bool told_ = false, complete_ = false, ended_ = false;
   std::jthread writing_;  // last: it uses the others
 };
 

@@ -73,6 +73,24 @@ TEST(GrowingFile, AStoreThatRefusesStopsNobodyAndIsTriedAgain) {
                                 HasSubstr(path + " is written again later")));
 }
 
+TEST(GrowingFile, TheObjectBeforeTheNewestIsWrittenAgainAfterARefusal) {
+  REQUIRE_ORACLE();
+  const GcsEmulator emulator;
+  const CapturedLog log;
+  const std::string first = emulator.path("log"), second = emulator.path("log2");
+  GrowingFile file(first, "one");
+  file.write_objects_every(1000);
+  emulator.fault(R"([{"match": "POST /upload", "do": "status 403", "times": 99}])");
+  file.add(" two");
+  file.continue_in(second);
+  EXPECT_THAT(error_of([&] { file.flush(); }), HasSubstr("permission storage.objects.create"));
+  emulator.fault("[]");
+  file.add("three");
+  file.flush();
+  EXPECT_EQ(read_file(first), "one two");
+  EXPECT_EQ(read_file(second), "three");
+}
+
 TEST(GrowingFile, WhatAStoreNeverTookIsMissedAtTheEndWithTheReason) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
