@@ -82,9 +82,10 @@ void require_surplus(const SyncPlan& plan, const std::string& from) {
                          "leave out -d, or put the folder itself there");
 }
 
-// Whether a path names all that its bucket holds.
+// Whether a path names, or could be taken to name, all that its bucket holds.
 bool is_whole_bucket(const GsPath& path) {
-  return !path.is_literal && path.key.find_first_not_of("*/") == std::string::npos;
+  return path.key.find_first_not_of('/') == std::string::npos ||
+         (!path.is_literal && path.key.find_first_not_of("*/") == std::string::npos);
 }
 
 std::vector<StoredFile> doomed(StorageApi& api, const StorageOptions& o, const std::string& path) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "store/file.h"
@@ -36,20 +37,23 @@ std::string without_slash(std::string key) {
 
 // What a path of objects names.
 struct Wanted {
-  std::string pattern;  // without a '/' at its end
+  std::string pattern;  // without a '/' at its end, unless it is one object's name
   bool has_wildcard = false;
-  bool only_below = false;  // not an object of that name itself
+  bool only_below = false;     // not an object of that name itself
+  bool is_one_object = false;  // a literal name
 };
 
 Wanted wanted_of(const GsPath& path) {
-  Wanted out{without_slash(path.key), false, path.key.ends_with('/')};
-  out.has_wildcard = !path.is_literal && out.pattern.find_first_of(kWild) != std::string::npos;
+  if (path.is_literal) return {.pattern = path.key, .is_one_object = true};
+  Wanted out{.pattern = without_slash(path.key), .only_below = path.key.ends_with('/')};
+  out.has_wildcard = out.pattern.find_first_of(kWild) != std::string::npos;
   return out;
 }
 
 // Returns the part of an object's name that the path names, or nullopt if it does not name it.
 std::optional<std::string> root_of(const std::string& object, const Wanted& wanted) {
-  const auto& [pattern, has_wildcard, only_below] = wanted;
+  const auto& [pattern, has_wildcard, only_below, is_one_object] = wanted;
+  if (is_one_object) return object == pattern ? std::optional(object) : std::nullopt;
   if (has_wildcard && pattern.find("**") != std::string::npos) {
     const std::string whole = only_below ? pattern + "/*" : pattern;
     return ::fnmatch(whole.c_str(), object.c_str(), 0) == 0 ? std::optional(object) : std::nullopt;
@@ -138,16 +142,36 @@ std::string GsPath::folder_key() const {
   return name.empty() ? "" : name + "/";
 }
 
+namespace {
+
+// UsageError if the path has an option that Arrow's stores or smelt know, at any place of the list.
+// Other text that looks like options ("index.html?lang=en") belongs to the object's name, unless
+// that ends before it (kLiteralName).
+void require_no_options(const RemotePath& parts) {
+  static const std::set<std::string_view> known{"scheme",   "endpoint_override",   "region",
+                                                "location", "retry_limit_seconds", "project_id"};
+  if (parts.options.empty()) return;
+  for (const std::string_view item : split(std::string_view(parts.options).substr(1), '&'))
+    if (parts.is_literal || known.contains(item.substr(0, item.find('='))))
+      throw UsageError(str("storage: ", parts.with_key(parts.key), ": one server is asked for all"),
+                       str("leave out ", parts.options, "; ", kStorageEmulator,
+                           "=http://HOST:PORT names another. An object of this name has ",
+                           kLiteralName, " behind it"));
+}
+
+}  // namespace
+
 GsPath parse_gs(const std::string& path) {
   if (!is_remote(path) || parse_remote(path).scheme != "gs")
     throw UsageError(str("storage: ", path, " is not on Google's storage"), "gs://BUCKET/NAME");
   const RemotePath parts = parse_remote(path);
-  for (const char* option : {"?scheme=", "?endpoint_override=", "?region="})
-    if (parts.options.starts_with(option))
-      throw UsageError(str("storage: ", parts.with_key(parts.key), ": one server is asked for all"),
-                       str("leave out ", parts.options, "; ", kStorageEmulator,
-                           "=http://HOST:PORT names another"));
-  if (parts.is_literal) return {parts.user, parts.bucket, parts.key, true};
+  require_no_options(parts);
+  if (parts.is_literal) {
+    if (parts.key.empty())
+      throw UsageError(str("storage: ", path, " names no object: nothing stands before ?="),
+                       str("write gs://", parts.bucket, " for the bucket"));
+    return {parts.user, parts.bucket, parts.key, true};
+  }
   std::string key =
       path.substr(str("gs://", parts.user, parts.user.empty() ? "" : "@", parts.bucket).size());
   if (key.starts_with('/')) key.erase(0, 1);

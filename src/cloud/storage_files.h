@@ -27,8 +27,9 @@ struct GsPath {
   std::string folder_key() const;  // with one '/' behind it; "" for the bucket itself
 };
 
-// UsageError for what is not on gs://, and for a path that names a server: one server is asked for
-// all. Anything else that looks like options is part of the object's name.
+// UsageError for what is not on gs://, for a path with options such as a server's name (one server
+// is asked for all), and for "gs://bucket/?=", which names nothing. Text that looks like options
+// but has no known name is part of the object's name.
 GsPath parse_gs(const std::string& path);
 
 // Returns a local path unchanged. Returns a path on gs:// without a trailing '/', and escaped (see
@@ -55,7 +56,8 @@ struct FileSource {
 };
 
 // Those that a path or a pattern names, if any; '*' and '?' match no '/', '**' does. A path that
-// ends with '/' names only what is below it, not the object of that name.
+// ends with '/' names only what is below it, not the object of that name; a literal one
+// (kLiteralName) only the object of exactly that name.
 std::vector<FileSource> find_sources(StorageApi& api, const std::string& path);
 
 // UsageError: that there are none.

@@ -163,6 +163,17 @@ TEST_F(StorageTest, ASlashAtTheEndNamesOnlyWhatIsBelow) {
   EXPECT_EQ(says("rm -r gs://bucket/logs"), "removed 1 file, 3 B\n");
 }
 
+TEST_F(StorageTest, ALiteralNameIsThatOfOneObject) {
+  for (const char* name : {"/", "f/", "f/x"})
+    emulator_->client(str("put ", name, " ", dir_.file("data/a.txt")));
+  refused("rm -r 'gs://bucket//?='", HasSubstr("hint: --all deletes all"));
+  refused("rm -r 'gs://bucket/?='", HasSubstr("names no object"));
+  refused("rm -r 'gs://bucket?='", HasSubstr("names no object"));
+  EXPECT_EQ(says("rm 'gs://bucket/f/?='"), "removed 1 file, 3 B\n");
+  EXPECT_EQ(says("rm -r --all 'gs://bucket//?='"), "removed 1 file, 3 B\n");
+  EXPECT_EQ(objects(), "f/x ");
+}
+
 TEST_F(StorageTest, AnObjectThatTheStoreDecompressesIsNotCopied) {
   emulator_->client("put-gzip t.txt " + dir_.file("data/a.txt"));
   refused("cp gs://bucket/t.txt " + dir_.file("here"),
@@ -261,6 +272,11 @@ TEST(StorageNames, ANameThatIsTakenOrNotAllowedIsSaid) {
   expect_refusal("storage mb -b maybe gs://bert", HasSubstr("-b is on or off, got 'maybe'"));
   expect_refusal("storage ls s3://b", HasSubstr("s3://b is not on Google's storage"));
   expect_refusal("storage ls 'gs://b/x?scheme=http'", HasSubstr("one server is asked for all"));
+  for (const char* options :
+       {"?retry_limit_seconds=5", "?a=b&scheme=http", "?project_id=p", "?=&a=b"})
+    expect_refusal(str("storage ls 'gs://b/x", options, "'"),
+                   HasSubstr("one server is asked for all"));
+  expect_refusal("storage rm -r 'gs://b/?='", HasSubstr("gs://b/?= names no object"));
   expect_refusal("storage ls gs://bert",
                  AllOf(HasSubstr("gs://bert/: no"), HasSubstr("--role=roles/storage.admin")));
 }
