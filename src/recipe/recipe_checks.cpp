@@ -292,9 +292,10 @@ void check_sections(const Recipe& r) {
   const RecipeChecks checks(r);
   check_evaluation(checks, r);
   checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
-  checks.require(r.out.find_first_of(",*?[") == std::string::npos, {"out"},
-                 str("out is '", r.out, "', of which a comma, *, ? or [ would name several files"),
-                 "name a folder without them");
+  checks.require(
+      r.out.find_first_of(",*?[") == std::string::npos, {"out"},
+      str("out is '", r.out, "': must not contain a comma, *, ? or [, which form a file pattern"),
+      "name a folder without them");
   checks.require(r.text.max_bad >= 0 && r.text.max_bad <= 1, {"text.max_bad"},
                  str("text.max_bad is ", r.text.max_bad, ", must be from 0 to 1"),
                  "0.01 leaves out one row in a hundred");

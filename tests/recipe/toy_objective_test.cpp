@@ -166,7 +166,7 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
               AllOf(HasSubstr("  examples held out "), Not(HasSubstr("  vocabulary  "))));
   run_recipe(few);
   EXPECT_THAT(error_of([&] { recipe("a,b"); }),
-              HasSubstr("a,b', of which a comma, * or ? would name several files"));
+              HasSubstr("a,b': must not contain a comma, *, ? or [, which form a file pattern"));
   EXPECT_THAT(list_folder(few.out),
               testing::ElementsAre(".stages", "data", "model", "recipe.yaml"));
   EXPECT_THAT(dry_run_text(few, {}), HasSubstr("   step 3\n"));
