@@ -150,8 +150,13 @@ class Stager {
                           !parts.key.starts_with(' ') && !parts.key.ends_with(' ');
     return is_plain ? path : parts.literal();
   }
+  // UsageError if another file goes there already: staged_name() may make two names one.
   std::string put(const std::string& file, const std::string& to) {
     (void)file_size(file);  // it is there
+    const auto [other, is_new] = sources_.emplace(to, file);
+    if (!is_new && other->second != file)
+      throw UsageError(str(other->second, " and ", file, " would both become ", to),
+                       "give one of them another name");
     out_.files.push_back({file, to});
     return to;
   }
@@ -199,6 +204,7 @@ class Stager {
 
   std::string folder_;
   StagedRecipe& out_;
+  std::map<std::string, std::string> sources_;  // the file that goes to each place
 };
 
 }  // namespace

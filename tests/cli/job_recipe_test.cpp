@@ -84,10 +84,19 @@ TEST_F(JobRecipe, NamesThatAListReadsInAnotherWayAreChanged) {
                                                "gs://b/job/input/text.input/index.html_lang=en"));
 }
 
+TEST_F(JobRecipe, TwoFilesThatWouldBecomeOneAreRefused) {
+  write("a.txt");
+  write("glue/a,b.tsv");
+  write("glue/a_b.tsv");
+  EXPECT_THAT(error_of<UsageError>([&] { staged({"data.glue_folder=" + dir_.file("glue")}); }),
+              HasSubstr("glue/a_b.tsv would both become gs://b/job/input/data.glue_folder/a_b.tsv\n"
+                        "  hint: give one of them another name"));
+}
+
 TEST_F(JobRecipe, AFolderThatIsAPatternIsRefused) {
   write("a.txt");
   EXPECT_THAT(error_of<UsageError>([&] { staged({"out=" + dir_.file("exp[1]")}); }),
-              HasSubstr("a comma, *, ? or [ would name several files"));
+              HasSubstr("exp[1]': must not contain a comma, *, ? or [, which form a file pattern"));
 }
 
 // What else lies there is none of the job's business.
