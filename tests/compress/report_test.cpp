@@ -76,8 +76,9 @@ TEST_F(CompressReport, SaysOfEachModelWhatItsFolderAndItsAnswersSay) {
     const Report& model = report["models"][i];
     const std::string folder = dir_.file(model["name"].get<std::string>());
     EXPECT_EQ(model["bytes"], bytes_in(folder));
-    const CommandOutput said = run_smelt(str("predict ", folder, " --input ", dir_.file("test.tsv"),
-                                             " --label-field label --json 2>/dev/null"));
+    const CommandOutput said =
+        run_command(str("(", smelt_program(), " predict ", folder, " --input ",
+                        dir_.file("test.tsv"), " --label-field label --json 2>/dev/null)"));
     int right = 0, rows = 0;
     for (const std::string_view line : split(trim(said.text), '\n')) {
       const Json row = Json::parse(line);
