@@ -55,9 +55,10 @@ TEST(Predict, AThresholdDecidesWhetherThereIsAnAnswer) {
   config["answers"] = {{"question_tokens", 2}, {"doc_stride", 2}, {"answer_tokens", 3}};
   write_file(dir.file("model/config.json"), config.dump());
   const auto said = [&](const char* threshold) {
-    const CommandOutput out = run_smelt(str("predict ", dir.file("model"),
-                                            " --text 'cat w9' --pair 'dog w10 bird' --json ",
-                                            "--no-answer-threshold ", threshold, " 2>/dev/null"));
+    const CommandOutput out =
+        run_command(str("(", smelt_program(), " predict ", dir.file("model"),
+                        " --text 'cat w9' --pair 'dog w10 bird' --json --no-answer-threshold ",
+                        threshold, " 2>/dev/null)"));
     EXPECT_EQ(out.status, 0) << out.text;
     return Json::parse(out.text);
   };
