@@ -19,6 +19,8 @@
 namespace smelt {
 namespace {
 
+constexpr const char *kDecoder = "added_tokens_decoder", *kAdditional = "additional_special_tokens";
+
 bool is_token_id(const Json& value) {
   constexpr std::int64_t kMostTokens = 10'000'000;
   if (!value.is_number_integer()) return false;
@@ -28,8 +30,10 @@ bool is_token_id(const Json& value) {
 
 // What lies beside a vocabulary.
 struct TokenizerFiles {
-  std::string path;                           // of tokenizer_config.json
-  std::optional<Json> config;                 // its content
+  std::string path;            // of tokenizer_config.json
+  std::optional<Json> config;  // its content
+  Json special =
+      Json::object();  // the fields of config and special_tokens_map.json that name special tokens
   std::string tokenizer_class, class_origin;  // of it or of config.json; empty: not stated
   std::optional<WordPieceModel> json;         // tokenizer.json beside vocab.txt
   std::string hint;
@@ -69,6 +73,17 @@ ControlCharacters control_of(const JsonField& config, std::string_view tokenizer
                                                 : ControlCharacters::bert;
 }
 
+// Refuses other special tokens than BERT's in the fields that name them.
+void check_roles(const JsonField& file) {
+  for (const auto& [field, ours] : {std::pair{"pad_token", "[PAD]"},
+                                    {"unk_token", "[UNK]"},
+                                    {"cls_token", "[CLS]"},
+                                    {"sep_token", "[SEP]"},
+                                    {"mask_token", "[MASK]"}})
+    if (!file[field].is_null() && content_of(file[field]) != ours)
+      file[field].throw_unexpected(str(", not \"", ours, "\""));
+}
+
 // Refuses the settings of other tokenizers: each of them gives other ids.
 void check_rules(const JsonField& config) {
   for (const auto& [field, ours] :
@@ -82,13 +97,7 @@ void check_rules(const JsonField& config) {
     config["auto_map"].throw_unexpected(": a tokenizer with code of its own cannot be used");
   for (const std::string& word : config["never_split"].as_texts())
     if (!is_special_token(word)) config["never_split"].throw_unexpected(", not empty");
-  for (const auto& [field, ours] : {std::pair{"pad_token", "[PAD]"},
-                                    {"unk_token", "[UNK]"},
-                                    {"cls_token", "[CLS]"},
-                                    {"sep_token", "[SEP]"},
-                                    {"mask_token", "[MASK]"}})
-    if (!config[field].is_null() && content_of(config[field]) != ours)
-      config[field].throw_unexpected(str(", not \"", ours, "\""));
+  check_roles(config);
 }
 
 void check_class(const TokenizerFiles& files, bool has_json) {
@@ -98,6 +107,41 @@ void check_class(const TokenizerFiles& files, bool has_json) {
                        "\", whose rules are not those of BertTokenizer or ElectraTokenizer"),
                    "use a model whose tokenizer is one of these two: with other rules the weights "
                    "get other ids");
+}
+
+// Special tokens that are no part of every BERT, in the order in which transformers gives those
+// without an id the next ones.
+constexpr std::array<const char*, 4> kNamedTokens{"bos_token", "eos_token", kAdditional,
+                                                  "extra_special_tokens"};
+
+// Whether tokenizer_config.json lists all added tokens, so that transformers reads no
+// special_tokens_map.json.
+bool has_decoder(const TokenizerFiles& files) {
+  return files.config && files.config->contains(kDecoder);
+}
+
+// Sets the fields of special_tokens_map.json, at `path`, in `out.special` as transformers does.
+void take_special_tokens_map(const std::string& path, TokenizerFiles& out) {
+  Json map = object_in(path, out.hint);
+  if (!is_json_class(out.tokenizer_class)) check_roles(JsonField(map, path, out.hint));
+  const auto mark = [&](Json& token) {
+    if (!token.is_object()) return;
+    token["special"] = true;
+    parse_added_token(JsonField(token, path, out.hint), 0);
+  };
+  for (auto&& [field, value] : map.items()) {
+    if (field != kAdditional || !value.is_array()) {
+      if (field != "extra_special_tokens") mark(value);
+      out.special[field] = value;
+      continue;
+    }
+    Json& list = out.special[kAdditional];
+    if (!list.is_array()) list = Json::array();
+    for (Json& token : value) {
+      mark(token);
+      if (std::ranges::find(list, token) == list.end()) list.push_back(token);
+    }
+  }
 }
 
 // `model` is the path of config.json, whose tokenizer_class counts if tokenizer_config.json has
@@ -119,40 +163,57 @@ TokenizerFiles files_of(const std::string& config, const std::string& model) {
       out.tokenizer_class = said["tokenizer_class"].get<std::string>();
     out.class_origin = model;
   }
+  if (out.config)
+    for (const auto& [field, value] : out.config->items())
+      if (field.ends_with("_token") || field.ends_with("_special_tokens"))
+        out.special[field] = value;
+  const std::string map = join_path(parent_path(config), "special_tokens_map.json");
+  if (!model.empty() && !has_decoder(out) && exists(map)) take_special_tokens_map(map, out);
   return out;
 }
 
-// Appends the texts of the tokens in a field: one token, a list, or an object of roles.
-void append_names(const Json& value, std::vector<std::string>& names) {
-  if (value.is_string()) names.push_back(value.get<std::string>());
-  if (value.is_object() && value.contains("content")) return append_names(value["content"], names);
+// Appends the tokens in a field, each a text or an object with its flags: one token, a list, or an
+// object of roles.
+void append_tokens(const Json& value, std::vector<Json>& tokens) {
+  if (value.is_string() || (value.is_object() && value.contains("content")))
+    return tokens.push_back(value);
   if (!value.is_structured()) return;
-  for (const auto& [role, item] : value.items()) append_names(item, names);
+  for (const auto& [role, item] : value.items()) append_tokens(item, tokens);
 }
 
-// Adds the special tokens that are stored by their text alone: those of the vocabulary have its
-// ids, others get the next ones.
-void add_named_tokens(const Json& config, const std::vector<std::string>& lines,
+// A special token that is stored as a text or as an object with its flags; `id` is not set.
+AddedToken named_token(const Json& value, const TokenizerFiles& files) {
+  if (value.is_string())
+    return {.content = value.get<std::string>(), .normalized = false, .special = true};
+  AddedToken token = parse_added_token(JsonField(value, files.path, files.hint), 0);
+  token.special = true;
+  return token;
+}
+
+// Adds the special tokens that are stored without an id: those of the vocabulary have its ids,
+// others get the next ones. Of a token that is there already, an object sets the flags unless
+// added_tokens_decoder does.
+void add_named_tokens(const TokenizerFiles& files, const std::vector<std::string>& lines,
                       std::vector<AddedToken>& tokens) {
-  std::vector<std::string> names;
-  for (const char* field :
-       {"additional_special_tokens", "extra_special_tokens", "bos_token", "eos_token"})
-    append_names(config.value(field, Json()), names);
+  std::vector<Json> named;
+  for (const char* field : kNamedTokens) append_tokens(files.special.value(field, Json()), named);
   std::size_t next = lines.size();
   for (const AddedToken& token : tokens)
     next = std::max(next, static_cast<std::size_t>(token.id) + 1);
-  for (const std::string& name : names) {
-    if (name.empty() || is_special_token(name) ||
-        std::ranges::find(tokens, name, &AddedToken::content) != tokens.end())
+  for (const Json& value : named) {
+    AddedToken token = named_token(value, files);
+    if (token.content.empty() || is_special_token(token.content)) continue;
+    const auto known = std::ranges::find(tokens, token.content, &AddedToken::content);
+    if (known != tokens.end()) {
+      token.id = known->id;
+      if (value.is_object() && !has_decoder(files)) *known = std::move(token);
       continue;
-    const auto line = std::find(lines.rbegin(), lines.rend(), name);
+    }
+    const auto line = std::find(lines.rbegin(), lines.rend(), token.content);
     const std::size_t id =
         line != lines.rend() ? static_cast<std::size_t>(lines.rend() - line) - 1 : next++;
-    merge_added_tokens({{.id = static_cast<std::int32_t>(id),
-                         .content = name,
-                         .normalized = false,
-                         .special = true}},
-                       tokens);
+    token.id = static_cast<std::int32_t>(id);
+    merge_added_tokens({std::move(token)}, tokens);
   }
 }
 
@@ -160,8 +221,7 @@ void add_named_tokens(const Json& config, const std::vector<std::string>& lines,
 std::vector<AddedToken> tokens_in_decoder(const TokenizerFiles& files) {
   std::vector<AddedToken> tokens;
   if (!files.config) return tokens;
-  const JsonField decoder =
-      JsonField(*files.config, files.path, files.hint)["added_tokens_decoder"];
+  const JsonField decoder = JsonField(*files.config, files.path, files.hint)[kDecoder];
   if (decoder.is_null()) return tokens;
   if (!decoder.value().is_object()) decoder.throw_unexpected(", not an object by ids");
   for (const auto& [key, value] : decoder.value().items()) {
@@ -172,14 +232,27 @@ std::vector<AddedToken> tokens_in_decoder(const TokenizerFiles& files) {
   return tokens;
 }
 
-// The tokens in added_tokens.json, which stores no flags.
-std::vector<AddedToken> tokens_in_list(const std::string& path, const std::string& hint) {
+// The tokens in added_tokens.json, at `path`, which stores no flags: those that `files` name as
+// special tokens are special.
+std::vector<AddedToken> tokens_in_list(const std::string& path, const TokenizerFiles& files) {
   std::vector<AddedToken> tokens;
   if (path.empty() || !exists(path)) return tokens;
-  const Json file = object_in(path, hint);
-  const JsonField root(file, path, hint);
-  for (const auto& [content, id] : file.items())
-    tokens.push_back({.id = token_id_of(root[content]), .content = content});
+  const Json file = object_in(path, files.hint);
+  const JsonField root(file, path, files.hint);
+  std::vector<Json> named;
+  append_tokens(files.special, named);
+  const auto is_named = [&](const std::string& content) {
+    return std::ranges::any_of(named, [&](const Json& token) {
+      return token == content || (token.is_object() && token["content"] == content);
+    });
+  };
+  for (const auto& [content, id] : file.items()) {
+    const bool special = is_named(content);
+    tokens.push_back({.id = token_id_of(root[content]),
+                      .content = content,
+                      .normalized = !special,
+                      .special = special});
+  }
   return tokens;
 }
 
@@ -190,12 +263,12 @@ std::vector<AddedToken> added_tokens(const TokenizerFiles& files, const std::str
                                      const std::vector<std::string>& lines) {
   std::vector<AddedToken> tokens = tokens_in_decoder(files);
   merge_added_tokens(std::move(known), tokens);
-  merge_added_tokens(tokens_in_list(list, files.hint), tokens);
+  merge_added_tokens(tokens_in_list(list, files), tokens);
   std::erase_if(tokens, [&](const AddedToken& token) {
     return is_special_token(token.content) &&
            std::ranges::find(lines, token.content) != lines.end();
   });
-  if (files.config) add_named_tokens(*files.config, lines, tokens);
+  add_named_tokens(files, lines, tokens);
   return tokens;
 }
 
@@ -306,7 +379,9 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
   check_class(files, has_json);
   if (has_json) files.json = parse_tokenizer_json(read_file(json, kSmallFileBytes), json);
   const bool has_added = of_folder && exists(beside("added_tokens.json"));
-  if (!files.config && !files.json && !has_added) return std::nullopt;
+  const bool has_named = std::ranges::any_of(
+      kNamedTokens, [&](const char* field) { return files.special.contains(field); });
+  if (!files.config && !files.json && !has_added && !has_named) return std::nullopt;
   const auto lines = vocabulary_lines(exists(vocab) ? read_file(vocab, kSmallFileBytes) : "");
   TokenizerOptions options;
   if (files.json) {
@@ -362,8 +437,7 @@ Json tokenizer_config_json(const TokenizerOptions& options) {
   if (options.max_characters_per_word != kMaxCharactersPerWord)
     config["max_input_chars_per_word"] = options.max_characters_per_word;
   for (const AddedToken& token : options.added)
-    config["added_tokens_decoder"][std::to_string(token.id)] =
-        Json::parse(added_token_json(token).dump());
+    config[kDecoder][std::to_string(token.id)] = Json::parse(added_token_json(token).dump());
   return config;
 }
 

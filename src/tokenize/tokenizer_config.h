@@ -1,6 +1,7 @@
 // The options of a WordPiece tokenizer in Hugging Face's files beside its vocabulary:
-// tokenizer_config.json, added_tokens.json, tokenizer.json and config.json's tokenizer_class. All
-// of it that changes ids is read or refused by name (docs/formats/tokenizer.md).
+// tokenizer_config.json, special_tokens_map.json, added_tokens.json, tokenizer.json and
+// config.json's tokenizer_class. All of it that changes ids is read or refused by name
+// (docs/formats/tokenizer.md).
 #pragma once
 
 #include <optional>

@@ -23,16 +23,21 @@ TEXTS = ["the cat sat on mats.", "a,b - the-cat", "The CAT", "", "unknown words"
 class Case:
     """A folder of a tokenizer and its texts."""
 
-    def __init__(self, lines, texts=(), config=None, raw=None, added=(), json_only=False, slow=True):
+    def __init__(self, lines, texts=(), config=None, raw=None, added=(), json_only=False, slow=True,
+                 special=None, added_json=None):
         self.lines, self.texts, self.raw, self.added = lines, TEXTS + list(texts), raw, list(added)
         self.config = {"do_lower_case": True, **(config or {})}
         self.json_only, self.slow = json_only, slow
+        self.files = {"special_tokens_map.json": special, "added_tokens.json": added_json}
 
     def write(self, folder):
         os.makedirs(folder)
         with open(f"{folder}/vocab.txt", "wb") as file:
             file.write(self.raw if self.raw is not None else ("\n".join(self.lines) + "\n").encode())
         self.put(folder, "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", **self.config})
+        for name, value in self.files.items():
+            if value is not None:
+                self.put(folder, name, value)
         if self.added or self.json_only:
             tokenizer = BertTokenizerFast.from_pretrained(folder)
             tokenizer.add_tokens([t for t in self.added if not t.special])
@@ -72,6 +77,12 @@ def cases():
     marked = ["the covid <ent> .", "covids COVID", "COVID-19", "COVID-19s aCOVID-19 (COVID-19)", "a\u5317\u4eacb \u5317 \u4eac",
               "\u00e9t\u00e9 ete ETE_ ete\u5317 aete", "a zz b zz", "azzb zzz", "New  York NEW YORK<ent><ent>",
               "<ENT> < ent >", "the<ent>cat"]
+    names = {"additional_special_tokens": ["[unused1]", "<e1>"]}
+    objects = {"additional_special_tokens": [{"content": "cat", "single_word": True}, {"content": "<e1>", "rstrip": True}],
+               "bos_token": {"content": "the", "lstrip": True, "normalized": True}}
+    object_in_config = {"__type": "AddedToken", "content": "cat", "single_word": True}
+    named = ["the <e1> cat", "[unused1] a<e1>b", "<s> <e1></s> <x>", "<e2> a <e1>  b", "a the acat cats cat-cat"]
+    unused = plain + ["[unused1]"]
     return {
         "line_separator": Case(plain[:10] + ["\u2028", "##\u2028"] + plain[10:]),
         "blank_lines": Case(plain[:8] + [""] + plain[8:12] + ["", ""] + plain[12:]),
@@ -97,6 +108,16 @@ def cases():
         "added_behind_blanks": Case(plain[:8] + [""] + plain[8:], marked, added=markers, slow=False),
         "added_known": Case(plain, ["cats acat the"], added=[token("cat"), token("the", special=True)], slow=False),
         "added_simple": Case(plain, ["the <ent> <ent>cat"], added=[token("<ent>", special=True)]),
+        "special_map": Case(unused, named, special=names),
+        "special_map_and_config": Case(unused, named, {"additional_special_tokens": ["<e2>"]}, special=names),
+        "special_map_beside_decoder": Case(unused, named, {"added_tokens_decoder": {}}, special=names),
+        "special_map_and_added": Case(unused, named + ["<E2>"], special=names, added_json={"<E2>": 21, "<e1>": 22}, slow=False),
+        "special_order": Case(plain, named, {"additional_special_tokens": ["<e1>"], "extra_special_tokens": {"x_token": "<x>"},
+                                             "bos_token": "<s>", "eos_token": "</s>"}),
+        "special_objects": Case(plain, named, special=objects),
+        "special_objects_added": Case(plain, named, special=objects, added_json={"<e1>": 20}),
+        "special_object_in_config": Case(plain, named + ["CAT Cat"], {"additional_special_tokens": [object_in_config]},
+                                         slow=False),
         "json_alone": Case(plain, json_only=True),
         "json_duplicates": Case(plain + ["cat", "x"], ["x cats"], json_only=True),
         "json_line_separator": Case(plain[:10] + ["\u2028"] + plain[10:], json_only=True),

@@ -286,6 +286,19 @@ TEST_F(TokenizerFile, AFlagThatContradictsWhatIsStoredIsRefused) {
       AllOf(HasSubstr("--control-characters: electra, but "), HasSubstr("says bert")));
 }
 
+TEST_F(TokenizerFile, ASpecialTokensMapOfUsualTokensSaysNothingOfTheCase) {
+  file("special_tokens_map.json", R"({"mask_token": {"content": "[MASK]", "lstrip": true}})");
+  EXPECT_EQ(load_tokenizer_config(vocab()), std::nullopt);
+  const auto refusal = [&](const std::string& map) {
+    file("special_tokens_map.json", map);
+    return usage_error([&] { load_tokenizer_config(vocab()); });
+  };
+  EXPECT_THAT(refusal(R"({"mask_token": "<mask>"})"),
+              HasSubstr("special_tokens_map.json: mask_token is \"<mask>\", not \"[MASK]\""));
+  EXPECT_THAT(refusal(R"({"bos_token": {"content": ""}})"),
+              HasSubstr("special_tokens_map.json: content is empty"));
+}
+
 TEST_F(TokenizerFile, AConfigInAnotherFormIsRefused) {
   const auto refusal = [&](const std::string& config) {
     file("tokenizer_config.json", config);
