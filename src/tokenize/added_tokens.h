@@ -21,7 +21,7 @@ class AddedTokens {
   struct Part {
     std::int32_t id = -1;  // of the token; -1: text
     std::string text;      // normalised; of a token empty
-    // By byte of the text, and one more for its end: where it is from in the source, [begin, end).
+    // By byte of the text: where it is from in the source, [begin, end).
     // Of a token: its one source.
     std::vector<std::pair<std::size_t, std::size_t>> sources;
   };
