@@ -46,7 +46,7 @@ struct PairCodec {
   IdCodec ids, positions;
 
   PairCodec(const MaskVocabulary& vocabulary, const PairOptions& pairs)
-      : ids(std::ssize(vocabulary.words)), positions(pairs.seq_length) {}
+      : ids(std::ssize(vocabulary.continues)), positions(pairs.seq_length) {}
 };
 
 class BertDrawer final : public ExampleDrawer {

@@ -23,7 +23,7 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   const bool original = job.order == ExampleOrder::original;
   if (original) check_original(job);
   const CheckedJob checked(job);
-  const CorpusReader reader(job.vocab, job.tokenizer);
+  const CorpusReader reader(job.vocab, job.tokenizer, original);
   const BertBuilder builder(reader, job.pairs);
   if (job.pairs.max_predictions > job.pairs.seq_length)
     log_warning("max_predictions {} is more than seq_length {}: each example is padded with masks",

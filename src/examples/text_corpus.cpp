@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "text/faults.h"
 #include "text/lines.h"
 #include "text/unicode.h"
@@ -17,7 +18,7 @@ BertTokenizer load_checked(const std::string& vocab, const TokenizerFlags& flags
   return tokenizer;
 }
 
-MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer) {
+MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer, bool blank_words) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
   MaskVocabulary mask{.cls = vocabulary.id("[CLS]"),
                       .sep = vocabulary.id("[SEP]"),
@@ -34,13 +35,22 @@ MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer) {
       mask.words[key->second] = id;
     mask.continues.push_back(tokenizer.continues_word(id));
   }
+  if (vocabulary.rows() == vocabulary.size()) return mask;
+  if (!blank_words)
+    std::erase_if(mask.words, [&](std::int32_t id) { return id >= vocabulary.rows(); });
+  else
+    log_warning(
+        "{}: ends with a blank line, whose id {} may replace a masked word, as in the original "
+        "program: the model needs a vocab_size of {} or more, though the text needs {}",
+        vocabulary.origin(), vocabulary.size() - 1, vocabulary.size(), vocabulary.rows());
   return mask;
 }
 
 }  // namespace
 
-CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags)
-    : tokenizer_(load_checked(vocab, flags)), mask_vocabulary_(make_mask_vocabulary(tokenizer_)) {}
+CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags, bool blank_words)
+    : tokenizer_(load_checked(vocab, flags)),
+      mask_vocabulary_(make_mask_vocabulary(tokenizer_, blank_words)) {}
 
 TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,
                                CorpusCounts& counts) const {

@@ -14,8 +14,10 @@ namespace smelt {
 
 class CorpusReader {
  public:
-  // UsageError when the vocabulary lacks a special token.
-  CorpusReader(const std::string& vocab, const TokenizerFlags& flags);
+  // With `blank_words`, the blank lines at the vocabulary's end are a word that masks may draw, as
+  // in the original program, which is logged as a warning. UsageError when the vocabulary lacks a
+  // special token.
+  CorpusReader(const std::string& vocab, const TokenizerFlags& flags, bool blank_words = false);
 
   // UsageError when the files hold no token; with `strict` also when a line is not UTF-8.
   TokenCorpus read(const std::vector<std::string>& files, bool strict, CorpusCounts& counts) const;

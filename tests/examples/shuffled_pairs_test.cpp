@@ -235,6 +235,19 @@ TEST_F(ShuffledPairs, WholeWordsAreKnownByTheVocabularysOwnPrefix) {
   EXPECT_THAT(mask.continues, testing::Contains(true));
 }
 
+TEST_F(ShuffledPairs, ABlankLastLineOfTheVocabularyIsDrawnInTheOriginalOrderAlone) {
+  const std::string vocab = dir_.file("blank.txt");
+  write_file(vocab, "[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n\n");
+  const CapturedLog log;
+  EXPECT_EQ(CorpusReader(vocab, {}).mask_vocabulary().words,
+            (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
+  EXPECT_THAT(log.text(), Not(HasSubstr("vocab_size")));
+  EXPECT_EQ(CorpusReader(vocab, {}, true).mask_vocabulary().words,
+            (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_THAT(log.text(), HasSubstr("blank.txt: ends with a blank line, whose id 5 may"));
+  EXPECT_THAT(log.text(), HasSubstr("vocab_size of 6 or more, though the text needs 5"));
+}
+
 TEST_F(ShuffledPairs, WholeWordsNeedAVocabularyThatMarksThem) {
   BertExamplesJob words = job("out", 3);
   words.pairs.whole_word_mask = true;
