@@ -133,8 +133,11 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
                    .tokens = text.value("tokens", std::uint64_t{0})}
           .warn(description->origin, "the vocabulary of the data");
   if (vocab.empty() || !exists(vocab) || !description) return;
-  if (description->all.value("lower_case", Json()) == true)
-    warn_of_case(Vocabulary::load(vocab), {}, description->origin);
+  if (description->all.value("lower_case", Json()) != true) return;
+  TokenizerOptions options;
+  if (const Json strips = description->all.value("strip_accents", Json()); strips.is_boolean())
+    options.strip_accents = strips.get<bool>();
+  warn_of_case(Vocabulary::load(vocab), options, description->origin);
 }
 
 TrainSection training_of(const BertRunFlags& f) {
