@@ -37,14 +37,15 @@ constexpr OtherWeights kOtherWeights[] = {
 void refuse_other_weights(const std::string& folder) {
   for (const auto& [file, form, argument] : kOtherWeights) {
     if (!exists(join_path(folder, file))) continue;
-    const Json config = Json::parse_or_discard(read_file(join_path(folder, "config.json")));
+    const std::string path = join_path(folder, "config.json");
+    const Json config = exists(path) ? Json::parse_or_discard(read_file(path)) : Json();
     const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
     const bool named = classes.is_array() && classes.size() == 1 && classes[0].is_string();
     throw UsageError(str(folder, ": cannot read ", file, " (", form,
                          "): expected model.safetensors or flax_model.msgpack"),
                      str("convert them with transformers", *argument == 0 ? "" : " 4", ": ",
-                         named ? classes[0].get<std::string>() : "AutoModel", ".from_pretrained('",
-                         folder, "'", argument, ").save_pretrained('NEW')"));
+                         named ? classes[0].get<std::string>() : "AutoModelForPreTraining",
+                         ".from_pretrained('", folder, "'", argument, ").save_pretrained('NEW')"));
   }
 }
 

@@ -60,10 +60,11 @@ std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone, con
 
 void add_hugging_face(const std::string& folder, GivenWeights& out) {
   const Json config = read_model_config(folder);
-  if (const auto head = classifier_head(config, join_path(folder, "config.json")))
+  const std::string where = join_path(folder, "config.json");
+  if (const auto head = classifier_head(config, where))
     out.head = {{"problem", word_of(head->labels.problem, kProblems)},
                 {"labels", head->labels.names}};
-  if (text_field(config, "model_type", "") == "electra") {
+  if (text_field(config, "model_type", "", where) == "electra") {
     HuggingFaceElectra electra = import_hugging_face_electra(folder);
     ModelFolder model = std::move(electra.model);
     out.other_model = [part = electra.part, other = out.other_model](const auto& settings) {

@@ -58,7 +58,7 @@ std::string original_activation(const std::string& name, const std::string& wher
 }
 
 Json original_config(const Json& config, const std::string& where) {
-  const std::string type = config.is_object() ? text_field(config, "model_type", "") : "";
+  const std::string type = config.is_object() ? text_field(config, "model_type", "", where) : "";
   if (type != "bert")
     throw UsageError(str(where, ": not the config of a BERT model: model_type is '", type, "'"),
                      "smelt reads bert, electra, t5 and mt5");
@@ -68,7 +68,8 @@ Json original_config(const Json& config, const std::string& where) {
   for (const std::string& name : shared_fields())
     if (left.contains(name)) original[name] = left.at(name);
   if (left.contains(kHeadWidth)) original[kHeadWidth] = left[kHeadWidth];
-  original["hidden_act"] = original_activation(text_field(config, "hidden_act", "gelu"), where);
+  original["hidden_act"] =
+      original_activation(text_field(config, "hidden_act", "gelu", where), where);
   const auto head = classifier_head(config, where);
   if (head && head->labels.problem != Problem::answer_spans)
     original[kNumLabels] = head->labels.outputs();
@@ -82,7 +83,7 @@ Json hugging_face_config(const Json& bert, std::string_view class_name) {
   for (const std::string& name : shared_fields())
     if (bert.contains(name)) config[name] = bert.at(name);
   // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
-  const std::string act = text_field(bert, "hidden_act", "gelu");
+  const std::string act = text_field(bert, "hidden_act", "gelu", "BERT config");
   config["hidden_act"] = act == "gelu" ? "gelu_new" : act;
   if (bert.contains(kHeadWidth)) config[kHeadWidth] = bert[kHeadWidth];
   return with_heads_listed(std::move(config));

@@ -19,6 +19,7 @@ std::vector<std::string> output_names(const Labels& labels) {
   return labels.problem == Problem::regression ? std::vector<std::string>{"LABEL_0"} : labels.names;
 }
 
+constexpr std::int64_t kMostLabels = 1'000'000;
 constexpr const char *kNoAnswer = "no_answer", *kSeqLength = "seq_length", *kAnswers = "answers";
 
 // What transformers does not know, and smelt asks the model by.
@@ -85,19 +86,23 @@ std::string label_name(const Json& names, std::size_t i, const std::string& wher
 }
 
 // Returns "id2label". If the config has none, names as transformers makes them: "LABEL_0" to
-// num_labels, which is 2 by default.
-Json label_names_in(const Json& config) {
+// num_labels, which is 2 by default. UsageError beginning with `where` for a num_labels that is not
+// from 1 to kMostLabels.
+Json label_names_in(const Json& config, const std::string& where) {
   if (const Json names = config.value("id2label", Json()); !names.is_null()) return names;
   const Json count = config.value("num_labels", Json(2));
+  const std::int64_t labels = count.is_number_integer() ? count.get<std::int64_t>() : 0;
+  if (labels < 1 || labels > kMostLabels)
+    throw UsageError(str(where, ": num_labels is ", count.dump(), ", must be an integer from 1 to ",
+                         kMostLabels),
+                     "correct it, or name the classes in id2label");
   Json out = Json::object();
-  if (!count.is_number_integer()) return out;
-  for (std::int64_t i = 0; i < count.get<std::int64_t>(); ++i)
-    out[std::to_string(i)] = str("LABEL_", i);
+  for (std::int64_t i = 0; i < labels; ++i) out[std::to_string(i)] = str("LABEL_", i);
   return out;
 }
 
 Problem problem_in(const Json& config, std::size_t outputs, const std::string& where) {
-  const std::string said = text_field(config, "problem_type", "");
+  const std::string said = text_field(config, "problem_type", "", where);
   if (!said.empty()) return choose_of(str(where, ": problem_type"), said, kProblemTypes);
   return outputs == 1 ? Problem::regression : Problem::single_label;
 }
@@ -161,7 +166,7 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   }
   const bool of_tokens = is(kBertTagger) || is(kElectraTagger);
   if (!of_tokens && !is(kBertClassifier) && !is(kElectraClassifier)) return std::nullopt;
-  const Json names = label_names_in(config);
+  const Json names = label_names_in(config, where);
   if (!names.is_object() || names.empty())
     throw UsageError(str(where, ": id2label names no class"), "give it a name for each number");
   ClassifierHead out;

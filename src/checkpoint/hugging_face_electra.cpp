@@ -42,8 +42,8 @@ ElectraPart part_of(const Json& config, const std::string& where) {
                      str("architectures must be ", kDiscriminatorClass, ", ", kGeneratorClass,
                          " or ", kElectraClassifier));
   check_encoder_form(config, where);
-  check_activation(text_field(config, "hidden_act", "gelu"), "hidden_act", activation_names(),
-                   where);
+  check_activation(text_field(config, "hidden_act", "gelu", where), "hidden_act",
+                   activation_names(), where);
   part.encoder = parse_config<BertConfig>(with_heads_left(config, where), where);
   part.encoder.gelu = Gelu::erf;
   check_bert_config(part.encoder, where);

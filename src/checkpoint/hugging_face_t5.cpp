@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "checkpoint/lazy_files.h"
 #include "checkpoint/t5_names.h"
 #include "format/config.h"
+#include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/sentinels.h"
 #include "tokenize/tokenizer.h"
@@ -16,10 +18,6 @@ namespace {
 constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>",
                      *kTokenizerFile = "tokenizer.json";
 constexpr std::int64_t kModelLength = 512;  // of the original's windows; T5 itself has no limit
-
-std::string type_of(const Json& config) {
-  return config.is_object() ? text_field(config, "model_type", "") : "";
-}
 
 // Who generates begins with the padding and stops at the end.
 Json generation_config(std::int32_t end) {
@@ -80,7 +78,10 @@ void export_hugging_face_t5(const std::string& folder, const T5Config& config,
 }
 
 bool is_t5_folder(const std::string& folder) {
-  const std::string type = type_of(read_model_config(folder));
+  const Json config = read_model_config(folder);
+  const std::string type =
+      config.is_object() ? text_field(config, "model_type", "", join_path(folder, "config.json"))
+                         : "";
   return type == "t5" || type == "mt5";
 }
 
@@ -89,6 +90,7 @@ static void take_vocabulary(const std::string& folder, OpenedT5& out) {
   out.vocabulary = join_path(folder, kT5VocabularyFile);
   if (!out.folder.model.vocab_txt.empty()) return;
   const std::string path = join_path(folder, kTokenizerFile);
+  if (exists(path)) refuse_lfs_pointer(path);
   if (!is_sentencepiece_file(path)) return;
   UnigramJson read = parse_unigram_json(read_file(path, kSmallFileBytes), path);
   out.vocabulary = path;
@@ -103,7 +105,7 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
   for (const ConfigField& field : config_fields<T5Config>())
     if (config.contains(field.name) && !config[field.name].is_null())
       fields[field.name] = config[field.name];
-  check_activation(text_field(config, "feed_forward_proj", "relu"), "feed_forward_proj",
+  check_activation(text_field(config, "feed_forward_proj", "relu", where), "feed_forward_proj",
                    {"relu", "gated-gelu"}, where);
   const Json start = config.value("decoder_start_token_id", Json());
   if (!start.is_null() && start != 0)

@@ -13,6 +13,7 @@
 #include "models/encoder.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/casing.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/unigram_json.h"
@@ -155,11 +156,12 @@ LazyTensors exported(const LazyTensors& parameters, std::span<const ParameterNam
 
 }  // namespace
 
-std::string text_field(const Json& config, const char* name, const char* fallback) {
-  if (!config.contains(name)) return fallback;
-  const Json& value = config.at(name);
+std::string text_field(const Json& config, const char* name, const char* fallback,
+                       const std::string& where) {
+  const Json value = config.value(name, Json());
+  if (value.is_null()) return fallback;
   if (!value.is_string())
-    throw UsageError(str("BERT config: ", name, " is ", value.dump(), ", not a text"),
+    throw UsageError(str(where, ": ", name, " is ", value.dump(), ", not a text"),
                      "correct the value");
   return value.get<std::string>();
 }
@@ -209,7 +211,7 @@ void check_activation(const std::string& name, const char* field,
 }
 
 void check_encoder_form(const Json& config, const std::string& where) {
-  const std::string positions = text_field(config, kPositions, kAbsolute);
+  const std::string positions = text_field(config, kPositions, kAbsolute, where);
   if (positions != kAbsolute)
     throw UsageError(str(where, ": ", kPositions, " is '", positions, "', not '", kAbsolute, "'"),
                      "take a model whose positions are absolute");
@@ -240,14 +242,25 @@ OpenedFolder open_model_folder(const std::string& folder, Json config,
                                std::span<const std::string_view> parts, std::string_view base,
                                const std::string& vocabulary) {
   OpenedFolder out;
+  const Json stored = read_model_config(folder);
+  const auto control =
+      text_field(stored, "model_type", "", join_path(folder, "config.json")) == "electra"
+          ? std::optional(ControlCharacters::electra)
+          : std::nullopt;
   out.model.config = std::move(config);
   out.vocabulary = vocabulary.empty() ? wordpiece_file_in(folder) : join_path(folder, vocabulary);
   if (!out.vocabulary.empty() && exists(out.vocabulary)) {
+    refuse_lfs_pointer(out.vocabulary);
+    if (const std::string json = join_path(folder, "tokenizer.json");
+        vocabulary.empty() && exists(json))
+      refuse_lfs_pointer(json);
     out.model.vocab_txt = vocabulary_bytes(out.vocabulary);
-    if (vocabulary.empty()) out.model.tokenizer = tokenizer_options(out.vocabulary, {});
+    if (vocabulary.empty())
+      out.model.tokenizer =
+          tokenizer_options(out.vocabulary, as_vocabulary_is({}, out.vocabulary, control));
   }
   const LazyTensors weights = folder_weights(folder, base);
-  refuse_untied_scores(read_model_config(folder), weights, folder);
+  refuse_untied_scores(stored, weights, folder);
   const auto is_there = [&](const ParameterName& name) {
     return weights.contains(name.hugging_face);
   };

@@ -77,7 +77,9 @@ OpenedFolder open_model_folder(const std::string& folder, Json config,
 // With all parameters in memory.
 ModelFolder held_folder(OpenedFolder opened);
 
-// A text of a config; UsageError for a value of another kind.
-std::string text_field(const Json& config, const char* name, const char* fallback);
+// A text of the config that `where` names in messages; `fallback` if it is missing or null.
+// UsageError for a value of another kind.
+std::string text_field(const Json& config, const char* name, const char* fallback,
+                       const std::string& where);
 
 }  // namespace smelt

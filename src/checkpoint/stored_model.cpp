@@ -227,9 +227,9 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
       continue;
     }
     const Json config = read_model_config(folder);
-    if (const auto head = classifier_head(config, join_path(folder, "config.json")))
-      out.objective = head_settings(*head);
-    if (text_field(config, "model_type", "") != "electra") {
+    const std::string where = join_path(folder, "config.json");
+    if (const auto head = classifier_head(config, where)) out.objective = head_settings(*head);
+    if (text_field(config, "model_type", "", where) != "electra") {
       const OpenedFolder bert = open_hugging_face_bert(folder);
       take_folder(bert, out);
       out.config = bert.model.config;

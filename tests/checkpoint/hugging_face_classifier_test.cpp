@@ -76,6 +76,12 @@ TEST(ClassifierHead, HasAsManyClassesAsNumLabelsWithoutNames) {
             (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
   config.erase("num_labels");
   EXPECT_EQ(classifier_head(config, "c")->labels.names.size(), 2u);
+  for (const Json& wrong : {Json(4'000'000'000), Json(0), Json("3")}) {
+    config["num_labels"] = wrong;
+    EXPECT_THAT(error_of<UsageError>([&] { classifier_head(config, "c"); }),
+                HasSubstr(str("c: num_labels is ", wrong.dump(),
+                              ", must be an integer from 1 to 1000000\n  hint: correct it")));
+  }
 }
 
 TEST(ClassifierHead, IsReadAsTransformersWritesIt) {

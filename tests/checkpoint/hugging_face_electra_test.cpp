@@ -188,6 +188,20 @@ TEST_F(ElectraFolder, ImportGivesBackWhatWasExported) {
             model_.parameters.size() + shared);
 }
 
+TEST_F(ElectraFolder, AVocabularyAloneHasTheCaseOfAnElectra) {
+  model_.vocab_txt.replace(model_.vocab_txt.find("word5\n"), 6, "\u0439\n");
+  export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
+  for (const char* file : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"})
+    std::filesystem::remove(dir_.file(str("d/", file)));
+  Json config = Json::parse(read_file(dir_.file("d/config.json")));
+  config["hidden_act"] = nullptr;
+  write_file(dir_.file("d/config.json"), config.dump());
+  EXPECT_EQ(
+      import_hugging_face_electra(dir_.file("d")).model.tokenizer,
+      (TokenizerOptions{
+          .lower_case = true, .strip_accents = false, .control = ControlCharacters::electra}));
+}
+
 TEST_F(ElectraFolder, WhatDoesNotFitIsRefused) {
   ElectraPart part = electra_discriminator(config_);
   part.encoder.intermediate_size = 128;

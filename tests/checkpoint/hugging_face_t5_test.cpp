@@ -246,6 +246,21 @@ TEST_P(T5Folder, NamesWhatDoesNotFit) {
   EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
               HasSubstr("config.json: feed_forward_proj is 'gated-silu', smelt computes relu, "
                         "gated-gelu\n  hint: take a model with"));
+  other["feed_forward_proj"] = 3;
+  write_file(dir_.file("hf/config.json"), other.dump());
+  EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
+              HasSubstr("hf/config.json: feed_forward_proj is 3, not a text"));
+  other["feed_forward_proj"] = nullptr;
+  write_file(dir_.file("hf/config.json"), other.dump());
+  if (GetParam() == "small") load_weights(dir_.file("hf"));
+  for (const char* file : {"hf/spiece.model", "hf/tokenizer.json"}) {
+    std::filesystem::remove(dir_.file("hf/spiece.model"));
+    write_file(dir_.file(file), "version https://git-lfs.github.com/spec/v1\noid sha256:01\n");
+    if (GetParam() == "small") {
+      EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
+                  HasSubstr(str(file, ": is a Git LFS pointer")));
+    }
+  }
 }
 
 // As newer Mesh TensorFlow writes it: scopes have names, not numbers.

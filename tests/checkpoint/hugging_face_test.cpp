@@ -5,8 +5,10 @@
 
 #include <filesystem>
 
+#include "checkpoint/folder_weights.h"
 #include "store/file.h"
 #include "support/captured_log.h"
+#include "support/error_of.h"
 #include "support/largest_difference.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -207,11 +209,23 @@ TEST_F(HuggingFace, WeightsOfOtherFormsAreNamedWithHowToConvertThem) {
       import_refusal(dir_.file("hf")),
       AllOf(HasSubstr("tf_model.h5 (TensorFlow weights)"),
             HasSubstr("with transformers 4: BertForPreTraining"), HasSubstr("from_tf=True")));
-  write_file(weights, "version https://git-lfs.github.com/spec/v1\noid sha256:01\nsize 9\n");
+  const std::string config = read_file(dir_.file("hf/config.json"));
+  std::filesystem::remove(dir_.file("hf/config.json"));
+  EXPECT_THAT(error_of<UsageError>([&] { weights_path(dir_.file("hf")); }),
+              HasSubstr("with transformers 4: AutoModelForPreTraining.from_pretrained('"));
+  write_file(dir_.file("hf/config.json"), config);
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:01\nsize 9\n";
+  write_file(weights, pointer);
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("model.safetensors: is a Git LFS pointer, not the file itself"));
+  std::filesystem::remove(weights);
+  write_file(dir_.file("hf/flax_model.msgpack"), pointer);
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("flax_model.msgpack: is a Git LFS pointer, not the file itself"));
   write_file(weights, bytes);
   import_hugging_face(dir_.file("hf"));
+  write_file(dir_.file("hf/tokenizer.json"), pointer);
+  EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr("tokenizer.json: is a Git LFS pointer"));
 }
 
 // As transformers does: a smaller model may have been saved over one in several files.
