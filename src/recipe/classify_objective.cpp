@@ -263,7 +263,7 @@ ObjectiveType classify_objective() {
   type.reads = Reads::rows;
   type.rows = labelled_row_files;
   type.example_fields = {"problem"};
-  type.beside_examples = {"answer_tokens", "lengths"};
+  type.beside_examples = {"answer_tokens"};
   type.check = check_classify;
   type.make_examples = make_labelled;
   type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };

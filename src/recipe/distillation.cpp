@@ -51,7 +51,7 @@ void refuse_generator(const StoredModel& m) {
 }
 
 void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
-  check_vocabulary_rows(m, kField);
+  if (exists(m.vocab)) check_vocabulary_rows(m, kField);  // else it was checked when it was opened
   const std::string made = RecipePaths(r).vocab;
   const std::string vocab = exists(made) ? made : given_vocabulary(r);
   if (vocab.empty() || !exists(vocab)) return;
