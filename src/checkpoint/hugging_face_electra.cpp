@@ -162,8 +162,8 @@ Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::s
   if (own.layers == 0 || words[0] == 0) return config;
   if (config.is_null()) {
     config = Json::object();
-    log_info("{} is missing: inferring sizes from the parameters, with a head size of {}", where,
-             kElectraHeadWidth);
+    log_warning("{} is missing: inferring sizes from the parameters, with a head size of {}", where,
+                kElectraHeadWidth);
   }
   take_size(config, "vocab_size", words[0], where);
   take_size(config, "embedding_size", words[1], where);
