@@ -13,6 +13,7 @@
 namespace smelt {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
@@ -86,11 +87,12 @@ TEST_F(JobRecipe, NamesThatAListReadsInAnotherWayAreChanged) {
 
 TEST_F(JobRecipe, TwoFilesThatWouldBecomeOneAreRefused) {
   write("a.txt");
-  write("glue/a,b.tsv");
-  write("glue/a_b.tsv");
-  EXPECT_THAT(error_of<UsageError>([&] { staged({"data.glue_folder=" + dir_.file("glue")}); }),
-              HasSubstr("glue/a_b.tsv would both become gs://b/job/input/data.glue_folder/a_b.tsv\n"
-                        "  hint: give one of them another name"));
+  for (const char* name :
+       {"m.ckpt.index", "m.ckpt.data-00000-of-00001", "x,config.json", "x_config.json"})
+    write(str("tf/", name));
+  EXPECT_THAT(error_of<UsageError>([&] { staged({"train.init=" + dir_.file("tf/m.ckpt")}); }),
+              AllOf(HasSubstr("tf/x_config.json would both become gs://b/job/input/train.init/"),
+                    HasSubstr("x_config.json\n  hint: give one of them another name")));
 }
 
 TEST_F(JobRecipe, AFolderThatIsAPatternIsRefused) {
