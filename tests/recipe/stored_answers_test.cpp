@@ -127,7 +127,7 @@ TEST_F(StoredAnswersTest, OfAVocabularyWithMoreTokensThanRowsAreRefused) {
 }
 
 TEST_F(StoredAnswersTest, AreWarnedOfIfTheTextIsUnknown) {
-  (void)open("bert/model", "fill").fill({"Word7 Word8 what [MASK]"}, 1);
+  (void)open("bert/model", "fill").fill({"word7 what who [MASK]"}, 1);
   EXPECT_THAT(log_.text(), HasSubstr("fill: "));
   EXPECT_THAT(log_.text(), HasSubstr("% of the tokens are unknown ([UNK])"));
 }
