@@ -310,7 +310,7 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
               HasSubstr("train.nm 4:2: where 4 of 2 stay nothing becomes 0"));
   EXPECT_THAT(refusal("--set train.sparsity=0 --set train.prune_by=movement"),
               HasSubstr("train.prune_by is movement, and no train.sparsity is given"));
-  EXPECT_THAT(refusal("--set train.keep_best=accuracy --set eval.every=1 --set train.patience=2"),
+  EXPECT_THAT(refusal("--set eval.best=false --set train.patience=2"),
               HasSubstr("train.sparsity with train.patience: scores fall"));
 }
 
