@@ -84,8 +84,7 @@ struct Rows {
   bool of_words = false;
 
   ScoreOf score_of(const std::string& metric, PredictedFields& fields) const {
-    const JsonValues& said = fields.of_metric(metric);
-    return of_words ? metric_of_words(metric, said, wanted) : metric_of(metric, said, wanted);
+    return metric_of(metric, fields.of_metric(metric), wanted, of_words);
   }
 };
 

@@ -42,6 +42,10 @@ struct Counts {
 
 }  // namespace
 
+bool is_entity_label(std::string_view label) {
+  return label.starts_with("B-") || label.starts_with("I-");
+}
+
 std::vector<Entity> entities_of(std::span<const std::string> labels) {
   std::vector<Entity> out;
   Label before;

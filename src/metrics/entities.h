@@ -7,11 +7,15 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/classification.h"
 
 namespace smelt {
+
+// Whether a BIO label is of a word in an entity: "B-PER" or "I-PER".
+bool is_entity_label(std::string_view label);
 
 struct Entity {
   std::string type;

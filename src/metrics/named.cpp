@@ -445,6 +445,12 @@ ScoreOf metric_of_words(std::string_view metric, const JsonValues& predicted,
   };
 }
 
+ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted,
+                  bool of_words) {
+  return of_words ? metric_of_words(metric, predicted, wanted)
+                  : metric_of(metric, predicted, wanted);
+}
+
 std::string predicted_field(std::string_view metric) {
   return metric == "auc-macro" || metric == "auc-weighted" ? "probabilities" : "prediction";
 }

@@ -50,6 +50,10 @@ bool is_over_words(std::string_view metric);
 ScoreOf metric_of_words(std::string_view metric, const JsonValues& predicted,
                         const JsonValues& wanted);
 
+// metric_of_words() if the values are lists of labels of words, else metric_of().
+ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted,
+                  bool of_words);
+
 // Splits a list of metrics at its commas, but not within the LABEL of "f1:LABEL": what follows one
 // and is no metric's name belongs to the label.
 std::vector<std::string> metric_list(std::string_view list);

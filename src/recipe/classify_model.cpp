@@ -19,8 +19,6 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = OrderedJson;
-
 constexpr std::int64_t kExamplesAtOnce = 4096;
 
 // The features of a task, in its order.
@@ -194,9 +192,7 @@ std::vector<std::string> said_labels(const Labels& labels, std::span<const float
 }
 
 bool has_entities(const Labels& labels) {
-  return std::ranges::any_of(labels.names, [](const std::string& name) {
-    return name.starts_with("B-") || name.starts_with("I-");
-  });
+  return std::ranges::any_of(labels.names, is_entity_label);
 }
 
 OrderedJson words_json(const Labels& labels, std::vector<std::string> words,

@@ -90,12 +90,6 @@ std::string name_of(const std::vector<std::string>& settings) {
 // A score that is best where it is lowest.
 bool is_error(const std::string& metric) { return metric == "mse"; }
 
-// The score of predictions, of lists of labels of words over the words.
-ScoreOf score_of(const std::string& metric, const JsonValues& said, const JsonValues& is,
-                 bool of_words) {
-  return of_words ? metric_of_words(metric, said, is) : metric_of(metric, said, is);
-}
-
 bool fits(const Recipe& r, const std::string& metric) {
   SamplePrediction sample = r.type->sample_prediction(r);
   const bool of_probabilities = predicted_field(metric) == "probabilities";
@@ -107,7 +101,7 @@ bool fits(const Recipe& r, const std::string& metric) {
     if (sample.is.is_string()) sample.said = sample.is = label;
   }
   try {
-    (void)score_of(metric, {sample.said}, {sample.is}, sample.of_words);
+    (void)metric_of(metric, {sample.said}, {sample.is}, sample.of_words);
     return true;
   } catch (const UsageError&) {
     return false;
@@ -306,7 +300,7 @@ class Trials {
     if (predicted.is != labels_)
       throw UsageError(str(path, ": not the examples of the other runs"),
                        "leave data: out of --grid and --against, or remove the folder");
-    return score_of(metric_, predicted.said, predicted.is, predicted.of_words);
+    return metric_of(metric_, predicted.said, predicted.is, predicted.of_words);
   }
 
   const TrialsJob& job_;

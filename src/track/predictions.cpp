@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "metrics/entities.h"
 #include "store/folder.h"
 #include "text/lines.h"
 
@@ -27,8 +28,7 @@ RowKind kind_of(const Json& row) {
 bool names_entities(const JsonValues& wanted) {
   return std::ranges::any_of(wanted, [](const Json& labels) {
     return std::ranges::any_of(labels, [](const Json& label) {
-      return label.is_string() &&
-             (label.string().starts_with("B-") || label.string().starts_with("I-"));
+      return label.is_string() && is_entity_label(label.string());
     });
   });
 }
@@ -82,7 +82,9 @@ class FigureReader {
     PredictionFigures& out = out_;
     out.examples = std::ssize(predicted_);
     for (const std::string& metric : metrics_for(kind_, wanted_))
-      out.scores.push_back({metric, bootstrap(predicted_.size(), score_of(metric))});
+      out.scores.push_back(
+          {metric, bootstrap(predicted_.size(),
+                             metric_of(metric, predicted_, wanted_, kind_ == RowKind::words))});
     put_table();
     for (CalibrationBin& bin : out.calibration) {
       const auto count = static_cast<double>(std::max<std::int64_t>(bin.examples, 1));
@@ -144,11 +146,6 @@ class FigureReader {
   }
 
   RowKind kind_ = RowKind::classes;
-  ScoreOf score_of(const std::string& metric) const {
-    return kind_ == RowKind::words ? metric_of_words(metric, predicted_, wanted_)
-                                   : metric_of(metric, predicted_, wanted_);
-  }
-
   JsonValues predicted_, wanted_;
   std::map<std::pair<std::string, std::string>, std::int64_t> pairs_;  // right, said
   PredictionFigures out_;
