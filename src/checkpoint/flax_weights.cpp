@@ -171,8 +171,8 @@ std::vector<std::byte> turned(const std::vector<std::byte>& values, const Shape&
 }  // namespace
 
 LazyTensors open_flax_weights(const std::string& path) {
-  refuse_lfs_pointer(path);
   const auto file = std::make_shared<const RandomAccessFile>(path);
+  refuse_lfs_pointer(*file);
   LazyTensors out;
   for (const auto& [own, array] : FlaxTree(*file).read()) {
     const auto slash = own.rfind('/');

@@ -58,18 +58,20 @@ std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t 
   return bytes;
 }
 
-void refuse_lfs_pointer(const std::string& path) {
+void refuse_lfs_pointer(const RandomAccessFile& file) {
   constexpr std::string_view kPointer = "version https://git-lfs.github.com/spec/";
   std::array<char, kPointer.size()> begin{};
-  const std::size_t got = RandomAccessFile(path).read_at(0, begin);
+  const std::size_t got = file.read_at(0, begin);
   if (std::string_view(begin.data(), got) == kPointer)
-    throw UsageError(str(path, ": is a Git LFS pointer, not the file itself"),
+    throw UsageError(str(file.path(), ": is a Git LFS pointer, not the file itself"),
                      str("download it: git lfs pull, in the repository's folder"));
 }
 
+void refuse_lfs_pointer(const std::string& path) { refuse_lfs_pointer(RandomAccessFile(path)); }
+
 LazyTensors open_safetensors(const std::string& path) {
-  refuse_lfs_pointer(path);
   const auto file = std::make_shared<const RandomAccessFile>(path);
+  refuse_lfs_pointer(*file);
   const auto beginning = [&](std::uint64_t size) {
     const auto bytes = read_exactly(*file, 0, std::min<std::uint64_t>(size, file->size()));
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());

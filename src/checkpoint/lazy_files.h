@@ -17,6 +17,7 @@ LazyTensors open_safetensors(const std::string& path);
 
 // Throws UsageError if the file is a Git LFS pointer: a clone without its large files has a few
 // lines of text in their place.
+void refuse_lfs_pointer(const RandomAccessFile& file);
 void refuse_lfs_pointer(const std::string& path);
 
 // Exactly the bytes from `offset` on. UsageError when the file has fewer.

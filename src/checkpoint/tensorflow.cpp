@@ -126,8 +126,8 @@ TensorflowCheckpoint::TensorflowCheckpoint(std::string prefix) : prefix_(std::mo
       throw UsageError(str(path, ": is missing, file ", i + 1, " of ", index_.shards,
                            " of the checkpoint's data"),
                        "copy all files of the checkpoint");
-    refuse_lfs_pointer(path);
     shards_.push_back(std::make_shared<const RandomAccessFile>(path));
+    refuse_lfs_pointer(*shards_.back());
   }
   for (const BundleEntries* entries : {&index_.tensors, &index_.parts})
     for (const auto& [name, entry] : *entries) {
