@@ -81,12 +81,12 @@ bool is_passed_over(const TrainJob& job, std::int64_t step) {
   return latest_checkpoint(job.model_dir).value_or(step) > step;
 }
 
-// Removes what killed saves left in the folder, and the states of later steps than that of the
-// resumed checkpoint unless is_passed_over().
-void remove_later(const TrainJob& job, const std::string& folder, std::int64_t step) {
+// Removes what killed saves left in the folder, and unless `keep_later` the states of later steps
+// than that of the resumed checkpoint.
+void remove_later(const std::string& folder, std::int64_t step, bool keep_later) {
   if (!is_folder(folder)) return;
   remove_remains(folder);
-  if (is_passed_over(job, step)) return;
+  if (keep_later) return;
   for (const std::int64_t removed : remove_later_checkpoints(folder, step))
     log_info("{} is removed: the run goes on from step {}", checkpoint_path(folder, removed), step);
 }
@@ -96,17 +96,18 @@ std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint&
   SaveOptions options{.max_to_keep = 0, .names = job.names};
   if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
   options.require_held();
-  if (job.keep_every > 0) remove_later(job, join_path(job.model_dir, "save"), from.step);
+  const bool passed_over = is_passed_over(job, from.step);
+  if (job.keep_every > 0) remove_later(join_path(job.model_dir, "save"), from.step, passed_over);
   if (job.keep_best.empty()) return std::nullopt;
   const std::string folder = join_path(job.model_dir, "best");
-  remove_later(job, folder, from.step);
+  remove_later(folder, from.step, passed_over);
   auto best = from.best;
   if (!best) best = best_in_folder(folder, job.keep_best);
   if (!best || !restore_best(job, folder, *best, options)) return std::nullopt;
   std::set<std::int64_t> kept{best->step};
   if (const auto rollback = rollback_best(job, from.step, from.first_step))
     if (rollback->second) kept.insert(*rollback->second);
-  if (!is_passed_over(job, from.step)) keep_only(folder, kept);
+  if (!passed_over) keep_only(folder, kept);
   return best;
 }
 
