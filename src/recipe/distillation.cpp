@@ -51,7 +51,6 @@ void refuse_generator(const StoredModel& m) {
 }
 
 void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
-  if (exists(m.vocab)) check_vocabulary_rows(m, kField);  // else it was checked when it was opened
   const std::string made = RecipePaths(r).vocab;
   const std::string vocab = exists(made) ? made : given_vocabulary(r);
   if (vocab.empty() || !exists(vocab)) return;
@@ -72,6 +71,7 @@ const OpenedTeacher& open_teacher(const Recipe& r) {
   const auto model = std::make_shared<const StoredModel>(
       open_stored_model(exported_of(r.distill.teacher), kField));
   refuse_generator(*model);
+  check_vocabulary_rows(*model, kField);
   opened.crc32c = teachers_fingerprint(model->tensors);
   opened.model = model;
   return opened;
