@@ -15,8 +15,6 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = OrderedJson;
-
 constexpr std::size_t kAskedAtOnce = 2048;
 
 // As predictions of such a problem are.

@@ -9,8 +9,6 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = OrderedJson;
-
 constexpr double kBusy = 1.5;  // load above which times say little
 
 bool is_lower_better(const std::string& metric) { return metric == "mse"; }

@@ -18,8 +18,6 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = OrderedJson;
-
 constexpr std::size_t kChangedRows = 20;
 constexpr int kLoads = 3;
 

@@ -7,8 +7,6 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = OrderedJson;
-
 double number_of_json(const OrderedJson& value) {
   return value.is_number() ? value.get<double>() : std::nan("");
 }

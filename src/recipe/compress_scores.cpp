@@ -10,8 +10,6 @@
 namespace smelt {
 namespace {
 
-using OrderedJson = OrderedJson;
-
 struct Scored {
   JsonValues said, is;
 };
