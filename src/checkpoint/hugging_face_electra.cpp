@@ -42,9 +42,11 @@ ElectraPart part_of(const Json& config, const std::string& where) {
                      str("architectures must be ", kDiscriminatorClass, ", ", kGeneratorClass,
                          " or ", kElectraClassifier));
   check_encoder_form(config, where);
-  check_activation(text_field(config, "hidden_act", "gelu", where), "hidden_act",
-                   activation_names(), where);
-  part.encoder = parse_config<BertConfig>(with_heads_left(config, where), where);
+  const std::string activation = text_field(config, "hidden_act", "gelu", where);
+  check_activation(activation, "hidden_act", activation_names(), where);
+  Json encoder = with_heads_left(config, where);
+  encoder["hidden_act"] = activation;
+  part.encoder = parse_config<BertConfig>(encoder, where);
   part.encoder.gelu = Gelu::erf;
   check_bert_config(part.encoder, where);
   part.embedding_size = config.value("embedding_size", Json()).is_number_integer()

@@ -26,6 +26,25 @@ LazyTensor turned(const LazyTensor& codes) {
           }};
 }
 
+constexpr std::byte kZeroCode{128};
+
+// Codes s8 as u8 whose zero is 128. Both sides of an integer product are u8, since onnxruntime's
+// products of u8 or s8 by s8 saturate in sums of two terms on x86 processors without VNNI; those of
+// u8 by u8 are exact on all.
+LazyTensor unsigned_codes(const LazyTensor& codes) {
+  return {{DType::u8, codes.shape.dims}, [codes] {
+            std::vector<std::byte> out = codes.read();
+            for (std::byte& code : out) code ^= kZeroCode;
+            return out;
+          }};
+}
+
+// u8 [count], or a scalar: the code that stands for zero.
+LazyTensor zero_codes(const std::vector<std::int64_t>& dims) {
+  const auto count = static_cast<std::size_t>(dims.empty() ? 1 : dims[0]);
+  return {{DType::u8, dims}, [count] { return std::vector<std::byte>(count, kZeroCode); }};
+}
+
 LazyTensor scalar_of(const LazyTensor& one) { return {{DType::f32, {}}, one.read}; }
 
 }  // namespace
@@ -83,9 +102,12 @@ std::string OnnxEncoder::integer_product(const std::string& kernel, const LazyCo
   const std::string scale = graph_.node(
       "Max", {graph_.node("Div", {most, graph_.constant(127.0F)}), graph_.constant(0x1p-23F)});
   const std::string rounded = graph_.node("Round", {graph_.node("Div", {x, scale})});
-  const std::string sums =
-      graph_.node("MatMulInteger", {graph_.node("Cast", {rounded}, {{"to", 3}}),
-                                    graph_.constant(kernel + "/codes", turned(codes.codes))});
+  const std::string shifted = graph_.node("Add", {rounded, graph_.constant(128.0F)});
+  const std::string zero = graph_.constant("constant/zero_code", zero_codes({}));
+  const std::string sums = graph_.node(
+      "MatMulInteger",
+      {graph_.node("Cast", {shifted}, {{"to", 2}}),
+       graph_.constant(kernel + "/codes", unsigned_codes(turned(codes.codes))), zero, zero});
   const std::string scaled = graph_.node("Mul", {graph_.node("Cast", {sums}, {{"to", 1}}), scale});
   return graph_.node("Mul", {scaled, graph_.constant(kernel + "/scales", codes.scales)});
 }
@@ -94,20 +116,23 @@ std::string OnnxEncoder::product(const std::string& kernel, const std::string& x
   const LazyTensor& of = tensor(kernel);
   if (!of.codes) return graph_.node("MatMul", {x, floats(kernel)});
   if (of.codes->of_rows && !of.codes->input_scale) return integer_product(kernel, *of.codes, x);
-  std::string rows = x;
-  if (of.codes->input_scale) {
-    const std::string scale =
-        graph_.constant(kernel + "/input_scale", scalar_of(*of.codes->input_scale));
-    const std::string zero = graph_.constant(
-        "constant/zero", {{DType::s8, {}}, [] { return std::vector<std::byte>(1); }});
-    rows = graph_.node("DequantizeLinear",
-                       {graph_.node("QuantizeLinear", {x, scale, zero}), scale, zero});
-  }
-  const std::string weights =
-      graph_.node("DequantizeLinear",
-                  {graph_.constant(kernel + "/codes", turned(of.codes->codes)),
-                   graph_.constant(kernel + "/scales", of.codes->scales)},
-                  {{"axis", 1}});
+  const LazyTensor codes = turned(of.codes->codes);
+  const std::string scales = graph_.constant(kernel + "/scales", of.codes->scales);
+  if (!of.codes->input_scale)
+    return graph_.node(
+        "MatMul",
+        {x, graph_.node("DequantizeLinear", {graph_.constant(kernel + "/codes", codes), scales},
+                        {{"axis", 1}})});
+  const std::string scale =
+      graph_.constant(kernel + "/input_scale", scalar_of(*of.codes->input_scale));
+  const std::string zero = graph_.constant("constant/zero_code", zero_codes({}));
+  const std::string rows = graph_.node(
+      "DequantizeLinear", {graph_.node("QuantizeLinear", {x, scale, zero}), scale, zero});
+  const std::string weights = graph_.node(
+      "DequantizeLinear",
+      {graph_.constant(kernel + "/codes", unsigned_codes(codes)), scales,
+       graph_.constant(kernel + "/zero_codes", zero_codes({of.codes->codes.shape.dims[0]}))},
+      {{"axis", 1}});
   return graph_.node("MatMul", {rows, weights});
 }
 

@@ -30,6 +30,8 @@ std::int64_t type_number(DType type) {
   switch (type) {
     case DType::f32:
       return 1;
+    case DType::u8:
+      return 2;
     case DType::s8:
       return 3;
     case DType::s32:

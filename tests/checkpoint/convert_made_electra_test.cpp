@@ -21,9 +21,8 @@ using testing::HasSubstr;
 class MadeElectra : public testing::Test {
  protected:
   void make(const std::string& flags) const {
-    const CommandOutput made =
-        run_command(str(oracle_python(), " ", source_path("tools/make_hf_electra.py"), " ",
-                        dir_.file("made"), " ", flags));
+    const CommandOutput made = run_oracle(
+        str(source_path("tools/make_hf_electra.py"), " ", dir_.file("made"), " ", flags));
     ASSERT_EQ(made.status, 0) << made.text;
   }
   void convert(const std::string& from, const std::string& to, ModelForm form) const {
@@ -45,10 +44,10 @@ TEST_F(MadeElectra, ComesBackWithTheSameLogits) {
   const SafetensorsFile want(read_file(dir_.file("made/out.safetensors")), "out");
   for (const auto& [part, logits] :
        {std::pair{"discriminator", "disc_logits"}, {"generator", "mlm_logits"}}) {
-    const auto result = run_command(
-        str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ",
-            dir_.file(str("back/", part)), " --inputs ", dir_.file("made/in.safetensors"),
-            " --outputs ", dir_.file("out"), " --text 'word7 word9 [MASK]'"));
+    const auto result =
+        run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file(str("back/", part)),
+                       " --inputs ", dir_.file("made/in.safetensors"), " --outputs ",
+                       dir_.file("out"), " --text 'word7 word9 [MASK]'"));
     ASSERT_EQ(result.status, 0) << result.text;
     EXPECT_THAT(result.text, HasSubstr("ids 2 7 9 4 3\n"));
     const SafetensorsFile out(read_file(dir_.file("out")), "out");

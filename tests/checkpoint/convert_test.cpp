@@ -308,9 +308,9 @@ TEST_F(Convert, TransformersComputesTheSameLogitsFromATensorflowCheckpoint) {
   for (const char* name : {"input_ids", "input_mask", "segment_ids", "masked_lm_positions"})
     inputs.emplace(name, golden_.at(str("input/0/", name)));
   write_file(dir_.file("in"), safetensors_bytes(inputs));
-  const auto result = run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"),
-                                      " ", dir_.file("hf"), " --inputs ", dir_.file("in"),
-                                      " --outputs ", dir_.file("out")));
+  const auto result =
+      run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"), " --inputs ",
+                     dir_.file("in"), " --outputs ", dir_.file("out")));
   ASSERT_EQ(result.status, 0) << result.text;
   const SafetensorsFile out(read_file(dir_.file("out")), "out");
   for (const char* name : {"mlm_logits", "nsp_logits"})

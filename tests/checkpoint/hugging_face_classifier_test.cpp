@@ -40,9 +40,9 @@ TEST_P(ClassifierFolder, TransformersComputesTheSameScores) {
     inputs[name] = {batch.arrays[static_cast<std::size_t>(i)].shape,
                     batch.arrays[static_cast<std::size_t>(i)].bytes};
   write_file(dir_.file("in"), safetensors_bytes(inputs));
-  const auto result = run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"),
-                                      " ", dir_.file("hf"), " --inputs ", dir_.file("in"),
-                                      " --outputs ", dir_.file("out")));
+  const auto result =
+      run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"), " --inputs ",
+                     dir_.file("in"), " --outputs ", dir_.file("out")));
   ASSERT_EQ(result.status, 0) << result.text;
   const SafetensorsFile out(read_file(dir_.file("out")), "out");
   const auto got = tensor_values<float>(out.at("class_logits")), want = golden.values("scores");

@@ -85,9 +85,9 @@ class ElectraFolder : public testing::Test {
     inputs.emplace("input_ids",
                    TensorView{golden("input/0/input_ids").shape, std::as_bytes(std::span(ids))});
     write_file(dir_.file("in"), safetensors_bytes(inputs));
-    const auto result = run_command(str(
-        oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ", folder, " --inputs ",
-        dir_.file("in"), " --outputs ", dir_.file("out"), " --text 'word7 word9 [MASK]'"));
+    const auto result = run_oracle(str(source_path("tools/check_hf_folder.py"), " ", folder,
+                                       " --inputs ", dir_.file("in"), " --outputs ",
+                                       dir_.file("out"), " --text 'word7 word9 [MASK]'"));
     EXPECT_EQ(result.status, 0) << result.text;
     EXPECT_THAT(result.text, HasSubstr("ids 2 7 9 4 3\n"));
     return SafetensorsFile(read_file(dir_.file("out")), "out");

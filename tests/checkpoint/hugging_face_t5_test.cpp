@@ -108,9 +108,9 @@ TEST_P(T5Folder, TransformersComputesTheSameScoresAndTokens) {
   TensorMap inputs;
   for (const char* name : {"inputs", "targets"}) inputs.emplace(name, golden(name));
   write_file(dir_.file("in"), safetensors_bytes(inputs));
-  const auto result = run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"),
-                                      " ", dir_.file("hf"), " --inputs ", dir_.file("in"),
-                                      " --outputs ", dir_.file("out"), " --text 'a bad cab'"));
+  const auto result =
+      run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"), " --inputs ",
+                     dir_.file("in"), " --outputs ", dir_.file("out"), " --text 'a bad cab'"));
   ASSERT_EQ(result.status, 0) << result.text;
   const SafetensorsFile out(read_file(dir_.file("out")), "out");
   EXPECT_LT(largest_difference(tensor_values<float>(out.at("logits")),
@@ -130,9 +130,8 @@ TEST_P(T5Folder, ATokenizerJsonStandsForSpieceModel) {
   REQUIRE_ORACLE();
   save();
   convert("run/model", "hf", ModelForm::hugging_face);
-  const auto result =
-      run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ",
-                      dir_.file("hf"), " --save-tokenizer ", dir_.file("fast")));
+  const auto result = run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"),
+                                     " --save-tokenizer ", dir_.file("fast")));
   ASSERT_EQ(result.status, 0) << result.text;
   std::filesystem::rename(dir_.file("fast/tokenizer.json"), dir_.file("hf/tokenizer.json"));
   const auto own = load_tokenizer(dir_.file("hf/spiece.model"), {});

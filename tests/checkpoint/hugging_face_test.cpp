@@ -112,10 +112,9 @@ TEST_F(HuggingFace, TransformersLoadsItAndComputesTheSameLogits) {
   for (const char* name : {"input_ids", "input_mask", "segment_ids", "masked_lm_positions"})
     inputs.emplace(name, golden_.at(str("input/0/", name)));
   write_file(dir_.file("in"), safetensors_bytes(inputs));
-  const auto result =
-      run_command(str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ",
-                      dir_.file("hf"), " --inputs ", dir_.file("in"), " --outputs ",
-                      dir_.file("out"), " --text 'Hello, H\u00c9LLO unable [MASK] word9'"));
+  const auto result = run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"),
+                                     " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out"),
+                                     " --text 'Hello, H\u00c9LLO unable [MASK] word9'"));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("all weights loaded: 46\n"));
   EXPECT_THAT(result.text, HasSubstr("tokens hello [UNK] hello un ##able [MASK] word9\n"));

@@ -186,8 +186,7 @@ TEST(Tensorflow, ReadsOursAndWritesTheSameBytes) {
     write_tensorflow_checkpoint(prefix, *what);
     note_tensorflow_checkpoint(prefix);
     const CommandOutput out =
-        run_command(str(oracle_python(), " ", source_path("tools/check_tf_checkpoint.py"), " ",
-                        prefix, " ", again));
+        run_oracle(str(source_path("tools/check_tf_checkpoint.py"), " ", prefix, " ", again));
     ASSERT_EQ(out.status, 0) << out.text;
     EXPECT_THAT(out.text, HasSubstr("latest model.ckpt-5\n"));
     for (const char* suffix : {".index", ".data-00000-of-00001"})

@@ -13,9 +13,8 @@ namespace {
 TEST(KillRuns, EightKillsChangeNothing) {
   REQUIRE_PLUGIN("cpu");
   REQUIRE_ORACLE();
-  const CommandOutput output =
-      run_command(str(oracle_python(), " ", source_path("tools/kill_runs.py"), " --smelt ",
-                      smelt_program(), " --kills 8 --set train.steps=40"));
+  const CommandOutput output = run_oracle(str(source_path("tools/kill_runs.py"), " --smelt ",
+                                              smelt_program(), " --kills 8 --set train.steps=40"));
   EXPECT_EQ(output.status, 0) << output.text;
   for (const char* place : {"/one: killed 2 times", "/eight: killed 2 times",
                             "/mesh: killed 2 times", "run: killed 2 times"})

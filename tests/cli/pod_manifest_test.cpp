@@ -45,8 +45,8 @@ class PodManifest : public testing::Test {
     return run_command(str("cd ", dir_.path(), " && PATH=", dir_.path(), ":$PATH ", command));
   }
   Json documents(const std::string& kind, const std::string& path) const {
-    const CommandOutput out = run_command(
-        str(oracle_python(), " ", source_path("tests/cli/check_manifest.py "), kind, " ", path));
+    const CommandOutput out =
+        run_oracle(str(source_path("tests/cli/check_manifest.py "), kind, " ", path));
     EXPECT_EQ(out.status, 0) << out.text;
     return Json::parse_or_discard(out.text);
   }

@@ -162,9 +162,8 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   EXPECT_EQ(read_run(dir_.file("m")).evaluations.size(), 2u);
 
   REQUIRE_ORACLE();
-  const CommandOutput tensorboard =
-      run_command(str(oracle_python(), " ", source_path("tests/format/read_tensorboard.py"), " ",
-                      dir_.file("m/model/train")));
+  const CommandOutput tensorboard = run_oracle(
+      str(source_path("tests/format/read_tensorboard.py"), " ", dir_.file("m/model/train")));
   EXPECT_THAT(tensorboard.text,
               AllOf(HasSubstr("'train.steps': 20.0"), HasSubstr("step 20 text filled/0: the"),
                     HasSubstr("step 20 scalars run/loss"), HasSubstr("step 10 scalars run/loss"),

@@ -79,9 +79,8 @@ TEST_F(CredentialsTest, AServiceAccountsAssertionIsWhatGooglesLibraryVerifies) {
       "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
   ASSERT_THAT(body, StartsWith(grant));
   write_file(home_.dir.file("assertion"), body.substr(grant.size()));
-  const CommandOutput checked =
-      run_command(str(oracle_python(), " ", source_path("tests/cloud/check_assertion.py"), " ",
-                      home_.file(), " < ", home_.dir.file("assertion")));
+  const CommandOutput checked = run_oracle(str(source_path("tests/cloud/check_assertion.py"), " ",
+                                               home_.file(), " < ", home_.dir.file("assertion")));
   ASSERT_EQ(checked.status, 0) << checked.text;
   const Json said = Json::parse(checked.text);
   EXPECT_EQ(said["header"], Json({{"alg", "RS256"}, {"typ", "JWT"}, {"kid", "7"}}));

@@ -63,9 +63,8 @@ std::vector<float> logits_by(const std::string& tool, const GoldenClassify& gold
                     batch.arrays[static_cast<std::size_t>(i)].bytes};
   const TempDir dir;
   write_file(dir.file("in"), safetensors_bytes(inputs));
-  const auto result =
-      run_command(str(oracle_python(), " ", source_path("tools/"), tool, " ", folder, " --inputs ",
-                      dir.file("in"), " --outputs ", dir.file("out")));
+  const auto result = run_oracle(str(source_path("tools/"), tool, " ", folder, " --inputs ",
+                                     dir.file("in"), " --outputs ", dir.file("out")));
   EXPECT_EQ(result.status, 0) << result.text;
   const SafetensorsFile out(read_file(dir.file("out")), "out");
   return tensor_values<float>(out.at("class_logits"));

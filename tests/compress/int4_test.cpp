@@ -73,9 +73,8 @@ TEST(Gptq, GivesTheCodesOfItsRuleByNumpy) {
   given["sums"] = {{DType::f64, {Product::C, Product::C}}, std::as_bytes(std::span(p.sums))};
   write_file(dir.file("in"), safetensors_bytes(given));
   for (const std::size_t group : {std::size_t{128}, std::size_t{32}}) {
-    const auto result =
-        run_command(str(oracle_python(), " ", source_path("tools/gptq_twin.py"), " ",
-                        dir.file("in"), " ", dir.file("out"), " --group ", group));
+    const auto result = run_oracle(str(source_path("tools/gptq_twin.py"), " ", dir.file("in"), " ",
+                                       dir.file("out"), " --group ", group));
     ASSERT_EQ(result.status, 0) << result.text;
     const SafetensorsFile out(read_file(dir.file("out")), "out");
     const Int4Groups is = p.by_gptq(group);
@@ -109,9 +108,8 @@ class Int4Folder : public testing::TestWithParam<const char*> {
     return out;
   }
   void check_by_numpy(const std::string& folder, const std::string& arguments) const {
-    const auto result =
-        run_command(str(oracle_python(), " ", source_path("tools/check_int4_folder.py"), " ",
-                        dir_.file(folder), " --group 8 ", arguments));
+    const auto result = run_oracle(str(source_path("tools/check_int4_folder.py"), " ",
+                                       dir_.file(folder), " --group 8 ", arguments));
     EXPECT_EQ(result.status, 0) << result.text;
   }
   TempDir dir_;

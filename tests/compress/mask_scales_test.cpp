@@ -127,9 +127,9 @@ TEST_P(RescaledUnits, AreThoseOfNumpysLeastSquaresOnWhatTransformersComputes) {
   REQUIRE_ORACLE();
   prune_model(
       {.from = dir_.file("hf"), .to = dir_.file("cut"), .ffn = 0.5, .heads = 0.5, .data = rows()});
-  const auto result = run_command(str(oracle_python(), " ", source_path("tools/check_rescale.py"),
-                                      " ", dir_.file("hf"), " ", dir_.file("cut"), " --rows ",
-                                      dir_.file("rows.tsv"), " --length 10"));
+  const auto result =
+      run_oracle(str(source_path("tools/check_rescale.py"), " ", dir_.file("hf"), " ",
+                     dir_.file("cut"), " --rows ", dir_.file("rows.tsv"), " --length 10"));
   EXPECT_EQ(result.status, 0) << result.text;
 }
 

@@ -108,8 +108,8 @@ TEST_P(PrunedT5, AnswersAsBeforeWithoutLayersThatAddNothing) {
 TEST_P(PrunedT5, IsLoadedByTransformersWithAllItsWeights) {
   REQUIRE_ORACLE();
   prune_model({.from = dir_.file("hf"), .to = dir_.file("cut"), .decoder_layers = {.count = 1}});
-  const auto result = run_command(
-      str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ", dir_.file("cut")));
+  const auto result =
+      run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("cut")));
   EXPECT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("all weights loaded"));
   const Json config = Json::parse(read_file(dir_.file("cut/config.json")));

@@ -50,8 +50,8 @@ class QuantizedFolder : public testing::TestWithParam<const char*> {
   }
   void check_by_numpy(const std::string& arguments = "") const {
     const auto result =
-        run_command(str(oracle_python(), " ", source_path("tools/check_int8_folder.py"), " ",
-                        dir_.file("int8"), " --source ", dir_.file("hf"), " ", arguments));
+        run_oracle(str(source_path("tools/check_int8_folder.py"), " ", dir_.file("int8"),
+                       " --source ", dir_.file("hf"), " ", arguments));
     EXPECT_EQ(result.status, 0) << result.text;
   }
   TempDir dir_;

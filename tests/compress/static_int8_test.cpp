@@ -64,9 +64,8 @@ TEST_F(StaticInt8, HasTheScoresOfItsRuleByNumpy) {
     EXPECT_LE(largest_difference(scores, logits_by(tool, golden, dir_.file(to))), 2e-5);
     EXPECT_GE(largest_difference(scores, logits_by(tool + " --floats", golden, dir_.file(to))),
               1e-3);
-    const auto read =
-        run_command(str(oracle_python(), " ", source_path("tools/check_int8_folder.py"), " ",
-                        dir_.file(to), " --source ", dir_.file("hf")));
+    const auto read = run_oracle(str(source_path("tools/check_int8_folder.py"), " ", dir_.file(to),
+                                     " --source ", dir_.file("hf")));
     EXPECT_EQ(read.status, 0) << read.text;
   }
 }

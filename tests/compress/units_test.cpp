@@ -86,9 +86,9 @@ class CutUnits : public testing::TestWithParam<const char*> {
     for (const char* name : {"inputs", "targets"})
       inputs[name] = golden.at(str(GetParam(), "/", name));
     write_file(dir_.file("in"), safetensors_bytes(inputs));
-    const auto result = run_command(
-        str(oracle_python(), " ", source_path("tools/check_hf_folder.py"), " ", dir_.file(folder),
-            " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out")));
+    const auto result =
+        run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file(folder),
+                       " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out")));
     EXPECT_EQ(result.status, 0) << result.text;
     return tensor_values<float>(SafetensorsFile(read_file(dir_.file("out")), "out").at("logits"));
   }
@@ -230,7 +230,8 @@ TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
   job.data.seq_length = 0;  // what the model takes
   EXPECT_THAT(refusal(job), HasSubstr("rows.tsv:3"));
   EXPECT_THAT(refusal(job, "none.tsv"), HasSubstr("none.tsv"));
-  std::filesystem::remove(dir_.file("hf/vocab.txt"));
+  for (const char* file : {"hf/vocab.txt", "hf/tokenizer.json"})
+    std::filesystem::remove(dir_.file(file));
   EXPECT_THAT(refusal(job),
               HasSubstr("hf: its vocabulary is not beside it\n  hint: put its vocab"));
   std::filesystem::remove_all(dir_.file("hf"));

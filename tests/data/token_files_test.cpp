@@ -279,8 +279,8 @@ TEST_F(TokenFilesTest, PathsAndPatternsOfFoldersAndFilesAreFound) {
 // one shard, dealt out over three, and by a save that was checkpointed on its way.
 TEST_F(TokenFilesTest, WhatTensorFlowSavesIsReadAsTensorFlowLoadsIt) {
   REQUIRE_ORACLE();
-  const CommandOutput out = run_command(
-      str(oracle_python(), " ", source_path("tests/data/save_snapshots.py"), " ", dir_.path()));
+  const CommandOutput out =
+      run_oracle(str(source_path("tests/data/save_snapshots.py"), " ", dir_.path()));
   ASSERT_EQ(out.status, 0) << out.text;
   int folders = 0;
   for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {

@@ -39,8 +39,7 @@ TEST(EventFile, IsReadByTensorFlow) {
   REQUIRE_ORACLE();
   const TempDir dir;
   write_file(dir.file("events.out.tfevents.1600000000.smelt.4"), small_file());
-  const auto result = run_command(
-      str(oracle_python(), " ", source_path("tests/format/read_events.py"), " ", dir.path()));
+  const auto result = run_oracle(str(source_path("tests/format/read_events.py"), " ", dir.path()));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(
       result.text,
@@ -61,8 +60,8 @@ TEST(EventFile, HistogramsTextsAndSettingsAreReadByTensorBoard) {
   append_scalars(out, 1600000001, 3, std::vector<Scalar>{{"run/loss", 2.5F}});
   const TempDir dir;
   write_file(dir.file("events.out.tfevents.1600000000.smelt.0"), out);
-  const auto result = run_command(
-      str(oracle_python(), " ", source_path("tests/format/read_tensorboard.py"), " ", dir.path()));
+  const auto result =
+      run_oracle(str(source_path("tests/format/read_tensorboard.py"), " ", dir.path()));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text,
               testing::EndsWith("step 0 hparams {'lower': True, 'out': 'a', 'train.steps': 100.0}\n"

@@ -39,9 +39,8 @@ TEST(Int8Rows, AreThoseOfCompressedTensorsRuleInNumpy) {
                         {"many", {{DType::f32, {257, 31}}, std::as_bytes(std::span(many))}}};
   const TempDir dir;
   write_file(dir.file("in"), safetensors_bytes(given));
-  const auto result =
-      run_command(str(oracle_python(), " ", source_path("tests/format/int8_rows.py"), " ",
-                      dir.file("in"), " ", dir.file("out")));
+  const auto result = run_oracle(
+      str(source_path("tests/format/int8_rows.py"), " ", dir.file("in"), " ", dir.file("out")));
   ASSERT_EQ(result.status, 0) << result.text;
   const SafetensorsFile want(read_file(dir.file("out")), "out");
   for (const auto& [name, view] : given) {

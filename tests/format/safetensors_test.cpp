@@ -99,9 +99,8 @@ TEST(Safetensors, TheOfficialReaderSeesEveryDtypeAsWeWroteIt) {
   const TempDir dir;
   const std::string bytes = safetensors_bytes(tensors, {{"format", "pt"}});
   write_file(dir.file("ours"), bytes);
-  const auto result =
-      run_command(str(oracle_python(), " ", source_path("tests/format/safetensors_roundtrip.py"),
-                      " ", dir.file("ours"), " ", dir.file("theirs")));
+  const auto result = run_oracle(str(source_path("tests/format/safetensors_roundtrip.py"), " ",
+                                     dir.file("ours"), " ", dir.file("theirs")));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("b bfloat16 [1, 2] sum 3\n"));
   EXPECT_THAT(result.text, HasSubstr("codes int8 [2, 2] sum -2\n"));

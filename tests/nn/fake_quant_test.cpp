@@ -80,8 +80,8 @@ TEST(FakeQuant, HasTheValueAndTheGradientsOfItsRuleByJaxAndTensorFlow) {
       {"kernel", {{DType::f32, {kIn, kOut}}, std::as_bytes(std::span(kernel))}},
       {"cotangent", {{DType::f32, {kTokens, kOut}}, std::as_bytes(std::span(cotangent))}}};
   write_file(dir.file("in"), safetensors_bytes(in));
-  const auto said = run_command(str(oracle_python(), " ", source_path("tools/fake_quant_twin.py"),
-                                    " ", dir.file("in"), " ", dir.file("out"), " 2>&1"));
+  const auto said = run_oracle(str(source_path("tools/fake_quant_twin.py"), " ", dir.file("in"),
+                                   " ", dir.file("out"), " 2>&1"));
   ASSERT_EQ(said.status, 0) << said.text;
   const SafetensorsFile out(read_file(dir.file("out")), "out");
   for (const bool joined : {false, true}) {

@@ -294,7 +294,8 @@ TEST_F(BertRun, ACasedVocabularyWithLowerCasingIsTold) {
         .text;
   };
   EXPECT_THAT(make("--do_lower_case=True"),
-              HasSubstr("pieces have capital letters, but --do_lower_case lower-cases the text"));
+              HasSubstr("pieces have capital letters or accents, but --do_lower_case lower-cases "
+                        "the text"));
   EXPECT_THAT(make("--do_lower_case=False"), Not(HasSubstr("capital letters")));
 }
 

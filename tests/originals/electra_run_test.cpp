@@ -87,7 +87,8 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
               HasSubstr("checkpoint-6 is of step 6, beyond num_train_steps 2: no step is left"));
   EXPECT_THAT(pretrain({{"learning_rate", 1}}).text,
-              HasSubstr("is the end of this run, num_train_steps 6: "));
+              HasSubstr("is the end of this run, num_train_steps 6, and was trained with other "
+                        "settings: learning_rate was 0.0005, is 1.0\n"));
   EXPECT_EQ(read_file(data("models/m/hparams.json")), hparams);
 
   const CommandOutput further =

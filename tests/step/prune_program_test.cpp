@@ -108,10 +108,9 @@ TEST_F(PruneProgram, KeepsWhatTensorFlowsRuleKeepsByNumpyInEveryForm) {
   const std::uint64_t kept = kept_of(weights, 0.7);
   const TempDir dir;
   write_file(dir.file("in"), safetensors_bytes(matrices));
-  const auto said =
-      run_command(str(oracle_python(), " ", source_path("tools/pruning_twin.py"), " ",
-                      dir.file("in"), " ", dir.file("out"), " --kept ", kept,
-                      " --begin 30 --end 830 --every 50 --steps 1000 --sparsity 0.7"));
+  const auto said = run_oracle(str(source_path("tools/pruning_twin.py"), " ", dir.file("in"), " ",
+                                   dir.file("out"), " --kept ", kept,
+                                   " --begin 30 --end 830 --every 50 --steps 1000 --sparsity 0.7"));
   ASSERT_EQ(said.status, 0) << said.text;
   const SafetensorsFile twin(read_file(dir.file("out")), "out");
   const auto schedule = tensor_values<double>(twin.at("schedule"));

@@ -58,8 +58,8 @@ TEST_F(RefusalTest, EachActionNamesItsPermission) {
 
 TEST_F(RefusalTest, AServiceAccountIsNamedAndTheHintGrantsIt) {
   const std::string key = dir_.file("key.json");
-  const CommandOutput made = run_command(
-      str(oracle_python(), " ", source_path("tests/store/make_account_key.py"), " ", key));
+  const CommandOutput made =
+      run_oracle(str(source_path("tests/store/make_account_key.py"), " ", key));
   ASSERT_EQ(made.status, 0) << made.text;
   const ScopedVariable credentials("GOOGLE_APPLICATION_CREDENTIALS", key);
   const std::string message = message_of([&] { read_file(refused("gs://bucket/x", 403)); });

@@ -38,8 +38,8 @@ class S3Test : public testing::Test {
   // What Amazon's client answers.
   std::string client(const std::string& arguments) const {
     const CommandOutput output =
-        run_command(str(oracle_python(), " ", source_path("tests/store/s3_client.py"),
-                        " http://127.0.0.1:", port_, " bucket ", arguments));
+        run_oracle(str(source_path("tests/store/s3_client.py"), " http://127.0.0.1:", port_,
+                       " bucket ", arguments));
     EXPECT_EQ(output.status, 0) << output.text;
     return output.text;
   }

@@ -21,9 +21,8 @@ std::string GcsEmulator::path(std::string_view key, std::string_view bucket) con
 }
 
 std::string GcsEmulator::client(const std::string& arguments) const {
-  const CommandOutput output =
-      run_command(str(oracle_python(), " ", source_path("tests/support/gcs_client.py"), " http://",
-                      endpoint(), " bucket ", arguments));
+  const CommandOutput output = run_oracle(str(source_path("tests/support/gcs_client.py"),
+                                              " http://", endpoint(), " bucket ", arguments));
   CHECK(output.status == 0, output.text);
   return output.text;
 }

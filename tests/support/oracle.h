@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/error.h"
 #include "support/command.h"
 #include "support/missing.h"
 #include "support/paths.h"
@@ -11,6 +12,13 @@
 namespace smelt {
 
 inline std::string oracle_python() { return source_path(".venv-oracle/bin/python"); }
+
+// Runs a Python script: `command` is its path and its arguments, for the shell. Under ctest a
+// server that has imported TensorFlow already runs it, in a process of its own.
+inline CommandOutput run_oracle(const std::string& command) {
+  return run_command(
+      str(oracle_python(), " ", source_path("tests/support/oracle_server.py"), " run ", command));
+}
 
 }  // namespace smelt
 

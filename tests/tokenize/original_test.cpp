@@ -85,8 +85,8 @@ TEST(OriginalTokenizer, GivesTheSameIdsWhenRunNow) {
   for (const std::string& text : texts) lines += Json(text).dump() + "\n";
   write_file(dir.file("texts.jsonl"), lines);
   const CommandOutput output =
-      run_command(str(oracle_python(), " ", source_path("tests/tokenize/original_ids.py"), " ",
-                      dir.file("vocab.txt"), " ", dir.file("texts.jsonl"), " ", dir.file("ids")));
+      run_oracle(str(source_path("tests/tokenize/original_ids.py"), " ", dir.file("vocab.txt"), " ",
+                     dir.file("texts.jsonl"), " ", dir.file("ids")));
   ASSERT_EQ(output.status, 0) << output.text;
   for (const auto& [variant, options] : variants()) {
     const BertTokenizer tokenizer(vocabulary, options);

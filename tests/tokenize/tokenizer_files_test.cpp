@@ -61,8 +61,8 @@ class TokenizerFile : public testing::Test {
     std::string lines;
     for (const std::string& text : texts) lines += Json(text).dump() + "\n";
     const CommandOutput output =
-        run_command(str(oracle_python(), " ", source_path("tests/tokenize/" + script), " ",
-                        argument, " ", file("texts.jsonl", lines), " ", dir_.file("out")));
+        run_oracle(str(source_path("tests/tokenize/" + script), " ", argument, " ",
+                       file("texts.jsonl", lines), " ", dir_.file("out")));
     EXPECT_EQ(output.status, 0) << output.text;
     std::vector<Json> results;
     std::ifstream in(dir_.file("out"));
@@ -254,8 +254,8 @@ TEST_F(TokenizerFile, ATokenizerJsonBesideVocabTxtGivesItsAddedTokensAndIsChecke
 
 TEST_F(TokenizerFile, TransformersGivesTheSameIdsWithOddVocabularies) {
   REQUIRE_ORACLE();
-  const CommandOutput output = run_command(str(
-      oracle_python(), " ", source_path("tests/tokenize/odd_vocabularies.py"), " ", dir_.path()));
+  const CommandOutput output =
+      run_oracle(str(source_path("tests/tokenize/odd_vocabularies.py"), " ", dir_.path()));
   ASSERT_EQ(output.status, 0) << output.text;
   std::ifstream in(dir_.file("expected.jsonl"));
   std::map<std::string, std::unique_ptr<BertTokenizer>> tokenizers;
