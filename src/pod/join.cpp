@@ -59,9 +59,11 @@ std::optional<Handshake> handle(const Frame& frame, Connection& connection, Hell
   }
 }
 
-// Until the hub has answered, or nothing has come for as long as a dead one says nothing.
+// Returns once the hub has welcomed or refused this process, or has sent nothing for `silence`. A
+// process that waits for others sends beats, so that the hub does not take it for dead.
 Handshake shake_hands(Connection& connection, Hello own, const PodOptions& options) {
   auto heard = Clock::now();
+  auto next_beat = heard;
   bool accepted = false;
   const auto closed = [&](const std::string& why) {
     return Handshake{.kind = Handshake::Kind::closed, .text = why, .accepted = accepted};
@@ -74,7 +76,14 @@ Handshake shake_hands(Connection& connection, Hello own, const PodOptions& optio
     if (!frames.empty()) heard = Clock::now();
     for (const Frame& frame : frames) {
       accepted = accepted || frame.kind == FrameKind::beat;
-      if (auto done = handle(frame, connection, own, options)) return std::move(*done);
+      if (auto done = handle(frame, connection, own, options)) {
+        done->accepted = accepted;
+        return std::move(*done);
+      }
+    }
+    if (accepted && Clock::now() >= next_beat) {
+      next_beat = Clock::now() + options.times.beat;
+      connection.queue({FrameKind::beat, 0, PayloadWriter().text("the start").number(0, 8).take()});
     }
     if (!is_open || !connection.flush()) return closed(connection.why());
   }
@@ -103,7 +112,9 @@ class Attempts {
     Handshake hands = shake_hands(*connection, own_, options_);
     if (hands.kind == Handshake::Kind::welcome)
       return Joined{std::move(connection), std::move(hands.members)};
-    if (hands.kind == Handshake::Kind::end) end_before(hands, options_);
+    const bool of_its_run =
+        hands.accepted || hands.exit_code != kPodExit;  // else of the run before
+    if (hands.kind == Handshake::Kind::end && of_its_run) end_before(hands, options_);
     if (hands.kind == Handshake::Kind::closed && hands.accepted)
       end_before({.text = str("pod: host 0 at ", text_of(hub_), " is gone: ", hands.text),
                   .exit_code = kPodExit},

@@ -84,6 +84,27 @@ TEST(Join, APlaceIsTakenOnce) {
       AllOf(HasSubstr("comes to the place of host 1 ("), HasSubstr("give each process a rank")));
 }
 
+// A process that has joined and does nothing more.
+class StoppedMember {
+ public:
+  StoppedMember(PodOfThreads& pod, int rank) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    const auto hub = Hub::connect(pod.place(rank), {}, pod.options(rank));
+    ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  ~StoppedMember() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  StoppedMember(const StoppedMember&) = delete;
+  // Returns once it has stopped.
+  void wait() const { EXPECT_EQ(::waitpid(pid_, nullptr, WUNTRACED), pid_); }
+
+ private:
+  const ::pid_t pid_;
+};
+
 // A host that was started again comes before the hub has found its process before dead, and joins
 // the hub that is started after that one.
 TEST(Join, APlaceThatBecomesFreeIsTakenInTheNextRun) {
@@ -92,15 +113,9 @@ TEST(Join, APlaceThatBecomesFreeIsTakenInTheNextRun) {
   times.silence = milliseconds(600);
   times.taken = milliseconds(20'000);
   PodOfThreads pod(2, times);
-  const ::pid_t stopped = ::fork();
-  if (stopped == 0) {
-    const auto hub = Hub::connect(pod.place(1), {}, pod.options(1));
-    ::raise(SIGSTOP);
-    ::_exit(0);
-  }
+  const StoppedMember stopped(pod, 1);
   auto hub = Hub::connect(pod.place(0), {}, pod.options(0));
-  int status = 0;
-  ASSERT_EQ(::waitpid(stopped, &status, WUNTRACED), stopped);
+  stopped.wait();
   auto again = std::async(std::launch::async,
                           [&] { return Hub::connect(pod.place(1), {}, pod.options(1)); });
   EXPECT_THAT(error_of<SystemError>([&] { hub->barrier("never", seconds(60)); }),
@@ -109,8 +124,18 @@ TEST(Join, APlaceThatBecomesFreeIsTakenInTheNextRun) {
   hub.reset();
   hub = Hub::connect(pod.place(0), {}, pod.options(0));
   EXPECT_TRUE(again.get());
-  ::kill(stopped, SIGKILL);
-  ::waitpid(stopped, nullptr, 0);
+}
+
+TEST(Join, AHostMayComeLongerAfterTheOthersThanADeadOneIsSilent) {
+  const CapturedLog log;
+  PodTimes times = quick_times();
+  times.silence = milliseconds(200);
+  PodOfThreads pod(2, times);
+  auto first = std::async(std::launch::async,
+                          [&] { return Hub::connect(pod.place(0), {}, pod.options(0)); });
+  std::this_thread::sleep_for(4 * times.silence);
+  const auto second = Hub::connect(pod.place(1), {}, pod.options(1));
+  EXPECT_TRUE(first.get());
 }
 
 TEST(Join, WhoHasNotComeIsNamed) {
