@@ -146,6 +146,19 @@ TEST_P(SmoothedT5, ComputesWhatItDidWithChannelsAsTheFormulaSays) {
                       1e-5);
 }
 
+// Returns the log-probabilities of the likeliest first tokens of several answers. Unlike the scores
+// of whole answers they change continuously with the weights.
+std::vector<double> first_token_scores(const std::string& folder) {
+  GenerateOptions with;
+  with.search.most_tokens = 1;
+  const std::vector<std::string> texts{"a bad cab", "a bed, a dab", "dab", "a cab",
+                                       "bad ebb",   "a bad ebb",    "bed", "a dab bed"};
+  std::vector<double> out;
+  for (const auto& found : StoredAnswers("generate", folder, {}).generator(with).answer(texts))
+    out.push_back(found.at(0).score);
+  return out;
+}
+
 // A channel of a norm is 300 times the others, and its weights are as much smaller.
 TEST_P(SmoothedT5, LosesLessWhereOneChannelIsLarge) {
   REQUIRE_PLUGIN("cpu");
@@ -167,11 +180,11 @@ TEST_P(SmoothedT5, LosesLessWhereOneChannelIsLarge) {
   smoothed.smooth = 0.5;
   quantize_weights(plain);
   quantize_weights(smoothed);
-  const auto was = answers_of_folder(dir_.file("outlier"));
+  const auto was = first_token_scores(dir_.file("outlier"));
   const auto lost = [&](const std::string& folder) {
-    const auto is = answers_of_folder(dir_.file(folder));
+    const auto is = first_token_scores(dir_.file(folder));
     double out = 0;
-    for (std::size_t i = 0; i < is.size(); ++i) out += std::abs(is[i].second - was[i].second);
+    for (std::size_t i = 0; i < is.size(); ++i) out += std::abs(is[i] - was[i]);
     return out;
   };
   EXPECT_LT(lost("smoothed"), lost("plain"));
