@@ -31,8 +31,8 @@ class OnnxGraph {
   // Of a dimension its name, which stands for any size.
   std::string input(const std::string& name, DType type, const std::vector<std::string>& dims);
   void output(const std::string& value, DType type, const std::vector<std::string>& dims);
-  // f32, u8, s8, s32 or s64, read when the graph is written; one that is there already by this name is
-  // that one.
+  // f32, u8, s8, s32 or s64, read when the graph is written; one that is there already by this name
+  // is that one.
   std::string constant(const std::string& name, LazyTensor tensor);
   std::string constant(float value);                              // a scalar
   std::string scalar(std::int64_t value);                         // s64
