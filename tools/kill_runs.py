@@ -80,12 +80,10 @@ class Folder:
         self.out = path
 
     def files(self):
-        """Name and content of all files, but for what a kill leaves of a single file that was being written."""
+        """Name and content of all files."""
         found = {}
         for folder, _, names in os.walk(self.out):
             for name in names:
-                if ".partial-" in name:
-                    continue
                 path = os.path.join(folder, name)
                 with open(path, "rb") as file:
                     found[os.path.relpath(path, self.out)] = file.read()

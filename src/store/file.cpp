@@ -241,6 +241,15 @@ void remove_abandoned(const std::vector<std::string>& paths) {
     }
 }
 
+void remove_abandoned_in(const std::string& folder) {
+  if (is_remote(folder) || !is_folder(folder)) return;
+  std::vector<std::string> paths;
+  for (const std::string& name : list_folder(folder))
+    if (const auto place = place_of_partial(name))
+      paths.push_back(join_path(folder, std::string(*place)));
+  if (!paths.empty()) remove_abandoned(paths);
+}
+
 void write_file(const std::string& path, std::string_view bytes) {
   OutputFile file(path);
   file.write(bytes);

@@ -95,6 +95,8 @@ std::optional<std::string_view> place_of_partial(std::string_view name);
 // holds a lock (flock) on what it is writing, which is left alone; so is everything where the file
 // system has no locks. Nothing is done for objects.
 void remove_abandoned(const std::vector<std::string>& paths);
+// The same for all OutputFiles that were to be in this folder.
+void remove_abandoned_in(const std::string& folder);
 
 // write + commit in one call.
 void write_file(const std::string& path, std::string_view bytes);

@@ -123,6 +123,7 @@ void FolderLock::lock_local(const std::string& where) {
   if (!text.empty())
     log_info("{}: {} was in use by {}, which has ended", where, folder_, owner.words);
   write_owner(file_, path_);
+  if (has_locks_) remove_abandoned_in(folder_);  // what a killed process was writing
 }
 
 FolderLock::~FolderLock() {

@@ -39,7 +39,8 @@ class FolderLock {
  public:
   // Makes the folder when it is not there. UsageError beginning with `where` when another process
   // holds it, naming that, and when the folder may not be written to; SystemError for a lock that
-  // is a link. Where the file system has no locks, a warning.
+  // is a link. Where the file system has no locks, a warning. Removes partial files in the folder
+  // that killed processes left.
   FolderLock(std::string folder, const std::string& where, LockTimes times = {});
   // A folder that was made for the lock and is empty goes, too.
   ~FolderLock();

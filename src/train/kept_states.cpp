@@ -102,7 +102,7 @@ std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint&
   const std::string folder = join_path(job.model_dir, "best");
   remove_later(folder, from.step, passed_over);
   auto best = from.best;
-  if (!best) best = best_in_folder(folder, job.keep_best);
+  if (!best && !from.records_best) best = best_in_folder(folder, job.keep_best);
   if (!best || !restore_best(job, folder, *best, options)) return std::nullopt;
   std::set<std::int64_t> kept{best->step};
   if (const auto rollback = rollback_best(job, from.step, from.first_step))
@@ -115,12 +115,16 @@ std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint&
 
 std::optional<BestState> recorded_best(const Json& settings, std::int64_t step,
                                        const std::string& metric) {
-  if (metric.empty() || !settings.contains(kScore)) return std::nullopt;
+  if (metric.empty() || !records_best(settings, metric)) return std::nullopt;
   const Json& score = settings.at(kScore);
-  if (!score.is_object() || score.value("name", Json()) != metric) return std::nullopt;
   const Json value = score.value("value", Json());
   if (!value.is_number()) return std::nullopt;
   return BestState{.value = value.get<double>(), .step = score.value("step", step)};
+}
+
+bool records_best(const Json& settings, const std::string& metric) {
+  return settings.contains(kScore) && settings.at(kScore).is_object() &&
+         settings.at(kScore).value("name", Json()) == metric;
 }
 
 void keep_only(const std::string& folder, const std::set<std::int64_t>& steps) {
@@ -136,7 +140,9 @@ std::optional<std::int64_t> rollback_step(const TrainJob& job, std::int64_t step
 
 std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(
     const TrainJob& job, std::int64_t step, std::int64_t first_step) {
-  const auto target = rollback_step(job, step, first_step);
+  if (job.config.spikes.action != SpikeAction::rewind) return std::nullopt;
+  const auto target =
+      rewind_target(checkpoint_steps(job.model_dir), step + 1, job.save_every, first_step);
   if (!target || *target == step || !has(job.model_dir, *target)) return std::nullopt;
   const auto best = recorded_best(checkpoint_state(committed_path(job.model_dir, *target)), *target,
                                   job.keep_best);

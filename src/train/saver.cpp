@@ -1,5 +1,6 @@
 #include "train/saver.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -79,24 +80,43 @@ void Saver::save(std::int64_t step, StateCopy state, const Kinds& kinds, Json se
     newest_ = step;
     begun_ = Clock::now();
   }
+  Plan plan{.step = step,
+            .kinds = kinds,
+            .settings = std::move(settings),
+            .scores = {},
+            .keep = {},
+            .spare = rollback_target(step)};
+  plan.scores.without = best_state();
   if (kinds.best) {
     best_.keep(*kinds.best);
     best_step_before_ = std::exchange(best_step_, step);
   }
-  if (best_step_)
-    settings[kScore] = {{"name", job_.keep_best}, {"value", *best_.value()}, {"step", *best_step_}};
+  plan.scores.with_save = best_state();
+  plan.keep = bests_to_keep(step);
   under_way_ =
-      run_async([this, step, state = std::move(state), kinds, settings = std::move(settings),
-                 keep = bests_to_keep(step), best_step = best_step_, &watchdog]() mutable {
+      run_async([this, state = std::move(state), plan = std::move(plan), &watchdog]() mutable {
         StateCopy copy = std::move(state);  // which ends with the save, not when that is asked for
         std::optional<Watchdog::Watch> watch(std::in_place, &watchdog,
-                                             str("copying the state of step ", step));
+                                             str("copying the state of step ", plan.step));
         const HostState& host = copy.host();
         watch.reset();
-        Outcome outcome = write(step, host, kinds, settings, keep);
-        outcome.best_step = best_step;
-        return outcome;
+        return write(plan, host);
       });
+}
+
+std::optional<BestState> Saver::best_state() const {
+  if (!best_step_) return std::nullopt;
+  return BestState{.value = *best_.value(), .step = *best_step_};
+}
+
+Json Saver::with_score(Json settings, const std::optional<BestState>& best) const {
+  if (job_.keep_best.empty()) return settings;
+  settings[kScore] = {{"name", job_.keep_best}};
+  if (best) {
+    settings[kScore]["value"] = best->value;
+    settings[kScore]["step"] = best->step;
+  }
+  return settings;
 }
 
 void Saver::went_back(std::int64_t step, const std::optional<BestState>& best) {
@@ -108,12 +128,19 @@ void Saver::went_back(std::int64_t step, const std::optional<BestState>& best) {
   best_steps_[step] = best_step_;
 }
 
+std::optional<std::int64_t> Saver::rollback_target(std::int64_t step) const {
+  const auto planned = rollback_step(job_, step, first_step_);
+  if (!planned || *planned == step) return planned;
+  const auto after = best_steps_.upper_bound(*planned);  // the save of `planned` may have failed
+  return after == best_steps_.begin() ? planned : std::prev(after)->first;
+}
+
 Saver::Bests Saver::bests_to_keep(std::int64_t step) const {
   Bests out;
   const auto add = [](std::set<std::int64_t>& to, const std::optional<std::int64_t>& best) {
     if (best) to.insert(*best);
   };
-  const auto rollback = rollback_step(job_, step, first_step_);
+  const auto rollback = rollback_target(step);
   for (const auto& [saved, best] : best_steps_) {
     add(out.before_regular, best);
     if (saved == rollback) add(out.after_regular, best);
@@ -124,19 +151,27 @@ Saver::Bests Saver::bests_to_keep(std::int64_t step) const {
 
 // A checkpoint that was saved: what the run may go on from now.
 void Saver::know_checkpoint(std::int64_t step, const std::optional<std::int64_t>& best) {
-  const auto rollback = rollback_step(job_, step, first_step_);
+  const auto rollback = rollback_target(step);
   std::erase_if(best_steps_, [&](const auto& item) { return item.first != rollback; });
   best_steps_[step] = best;
 }
 
 // What the device has to say of the state ends the run, and so does a mistake of ours.
-Saver::Outcome Saver::write(std::int64_t step, const HostState& host, const Kinds& kinds,
-                            const Json& settings, const Bests& keep) const {
-  Outcome outcome{.step = step, .not_finite = not_finite_anywhere(host, key("finite"))};
+Saver::Outcome Saver::write(const Plan& plan, const HostState& host) const {
+  Outcome outcome{.step = plan.step, .not_finite = not_finite_anywhere(host, key("finite"))};
   if (outcome.not_finite) return outcome;
-  outcome.attempts = write_kinds(step, host, kinds, settings);
-  clear_best(outcome.attempts, kinds, keep);
+  outcome.attempts = write_kinds(plan, host);
+  const auto& best =
+      has_failed(outcome.attempts, kBest) ? plan.scores.without : plan.scores.with_save;
+  if (best) outcome.best_step = best->step;
+  clear_best(outcome.attempts, plan.kinds, plan.keep);
   return outcome;
+}
+
+bool Saver::has_failed(const std::vector<Attempt>& attempts, std::string_view place) {
+  return std::ranges::any_of(attempts, [&](const Attempt& attempt) {
+    return attempt.place == place && !attempt.failure.empty();
+  });
 }
 
 // A part that another process holds counts as well.
@@ -168,8 +203,9 @@ void Saver::publish(const std::string& place, const std::string& copy_of, std::i
 // The model folder is last: what a run goes on from needs no other place to be mended, wherever a
 // kill has come. The other way round the best of its step, or the copy of it, would be lost. A
 // fault of one place costs the others nothing.
-std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostState& host,
-                                               const Kinds& kinds, const Json& settings) const {
+std::vector<Saver::Attempt> Saver::write_kinds(const Plan& plan, const HostState& host) const {
+  const std::int64_t step = plan.step;
+  Json settings = with_score(plan.settings, plan.scores.with_save);
   std::string first;  // whose files the other places share
   std::vector<Attempt> out;
   const auto publish_at = [&](std::string_view name, const std::string& place,
@@ -186,14 +222,14 @@ std::vector<Saver::Attempt> Saver::write_kinds(std::int64_t step, const HostStat
       out.back().failure = error.what();
     }
   };
-  if (kinds.best) publish_at(kBest, folder("best"), {.max_to_keep = 0, .names = job_.names});
-  if (!kinds.regular) return out;
+  if (plan.kinds.best) publish_at(kBest, folder("best"), {.max_to_keep = 0, .names = job_.names});
+  if (has_failed(out, kBest)) settings = with_score(plan.settings, plan.scores.without);
+  if (!plan.kinds.regular) return out;
   if (is_kept_for_ever(step))
     publish_at(kForEver, folder("save"), {.max_to_keep = 0, .names = job_.names});
-  publish_at(kModel, job_.model_dir,
-             {.max_to_keep = static_cast<int>(job_.keep),
-              .names = job_.names,
-              .spare = rollback_step(job_, step, first_step_)});
+  publish_at(
+      kModel, job_.model_dir,
+      {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names, .spare = plan.spare});
   return out;
 }
 

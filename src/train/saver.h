@@ -79,20 +79,36 @@ class Saver {
     std::int64_t step = 0;
     std::optional<std::string> not_finite = {};  // a tensor
     std::vector<Attempt> attempts = {};
-    std::optional<std::int64_t> best_step = {};  // as of this step
+    std::optional<std::int64_t> best_step = {};  // that the checkpoint records
   };
   // The steps whose states best/ must keep once a save has ended: the best one, and the best ones
   // as of the checkpoints that the run may be resumed from or roll back to.
   struct Bests {
     std::set<std::int64_t> before_regular, after_regular;  // until, and once, model/ has its state
   };
+  // The evaluation that a checkpoint records as the best so far.
+  struct Scores {
+    std::optional<BestState> with_save;  // if the save in best/ succeeds, or none is made
+    std::optional<BestState> without;    // if it fails
+  };
   [[noreturn]] void throw_not_finite(std::int64_t step, const std::string& tensor);
   std::string where_to_go_on();
   void note(const Outcome& outcome);
-  Outcome write(std::int64_t step, const HostState& host, const Kinds& kinds, const Json& settings,
-                const Bests& keep) const;
-  std::vector<Attempt> write_kinds(std::int64_t step, const HostState& host, const Kinds& kinds,
-                                   const Json& settings) const;
+  struct Plan {  // of one save
+    std::int64_t step = 0;
+    Kinds kinds;
+    Json settings;
+    Scores scores;
+    Bests keep;
+    std::optional<std::int64_t> spare;  // a checkpoint that stays however old it is
+  };
+  static bool has_failed(const std::vector<Attempt>& attempts, std::string_view place);
+  Outcome write(const Plan& plan, const HostState& host) const;
+  std::vector<Attempt> write_kinds(const Plan& plan, const HostState& host) const;
+  std::optional<BestState> best_state() const;
+  Json with_score(Json settings, const std::optional<BestState>& best) const;
+  // Returns the known checkpoint that a loss spike after `step` rolls back to, or nullopt.
+  std::optional<std::int64_t> rollback_target(std::int64_t step) const;
   Bests bests_to_keep(std::int64_t step) const;
   void clear_best(const std::vector<Attempt>& attempts, const Kinds& kinds,
                   const Bests& keep) const;

@@ -75,7 +75,8 @@ Start restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job, const Ste
           .spikes = SpikeRecord(state),
           .unchecked = state.contains(kUnchecked),
           .since_best = state.value(kSinceBest, std::int64_t{0}),
-          .best = recorded_best(state, checkpoint.step, job.keep_best)};
+          .best = recorded_best(state, checkpoint.step, job.keep_best),
+          .records_best = records_best(state, job.keep_best)};
 }
 
 std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {

@@ -28,6 +28,7 @@ struct Start {
   bool unchecked = false;              // its check was due, and cut off by a signal
   std::int64_t since_best = 0;         // validations of a checkpoint's run since its best one
   std::optional<BestState> best = {};  // by job.keep_best, as of the checkpoint
+  bool records_best = false;  // whether the checkpoint records `best`, or that there is none
   // Whether there is a step or a check to make.
   bool has_work(const TrainJob& job) const {
     const bool ended = job.patience > 0 && since_best >= job.patience;

@@ -214,7 +214,8 @@ void Trainer::rewind() {
       restore_kept_states(job_,
                           {.step = to,
                            .first_step = numbers_.steps_before,
-                           .best = recorded_best(checkpoint.state, to, job_.keep_best)},
+                           .best = recorded_best(checkpoint.state, to, job_.keep_best),
+                           .records_best = records_best(checkpoint.state, job_.keep_best)},
                           run_.lock ? &*run_.lock : nullptr, str("rewind/", rewinds_, "/best"));
   saver_.went_back(to, best);
   note_since_best(checkpoint.state.value(kSinceBest, std::int64_t{0}));

@@ -163,9 +163,12 @@ Saver OpenedRun::saver(const Start& start) const {
 Compute OpenedRun::compute() const { return compute_of(job, client->platform_name()); }
 
 void restore_kept_states(OpenedRun& run, Start& start) {
-  start.best = restore_kept_states(
-      run.job, {.step = start.step, .first_step = start.steps_before, .best = start.best},
-      run.lock ? &*run.lock : nullptr, "kept");
+  start.best = restore_kept_states(run.job,
+                                   {.step = start.step,
+                                    .first_step = start.steps_before,
+                                    .best = start.best,
+                                    .records_best = start.records_best},
+                                   run.lock ? &*run.lock : nullptr, "kept");
 }
 
 void accept(OpenedRun& run, Start& start) {

@@ -48,6 +48,20 @@ TEST_F(FolderLockTest, IsHeldByOneWhoIsNamed) {
   EXPECT_EQ(refusal(), "no error");
 }
 
+TEST_F(FolderLockTest, RemovesPartialFilesOfKilledProcesses) {
+  const std::string killed = path_ + "/config.json.partial-0123456789abcdef";
+  write_file(killed, "{");
+  write_file(path_ + "/notes.partial-1", "of somebody else");
+  OutputFile live(path_ + "/vocab.txt");
+  {
+    const FolderLock lock(path_, "train");
+    EXPECT_FALSE(fs::exists(killed));
+    EXPECT_TRUE(fs::exists(path_ + "/notes.partial-1"));
+  }
+  live.commit();
+  EXPECT_TRUE(fs::exists(path_ + "/vocab.txt"));
+}
+
 TEST_F(FolderLockTest, AFolderMadeForItStaysOnlyWithSomethingInIt) {
   {
     const FolderLock first(path_, "train");

@@ -207,6 +207,50 @@ TEST_F(SaverTest, ABestThatAFullDiskCutsOffIsNoBest) {
   EXPECT_THAT(steps("model/best"), ElementsAre(6));
 }
 
+// So that a resumed run does not look for a state that best/ does not have.
+TEST_F(SaverTest, ACheckpointDoesNotRecordABestThatWasNotSaved) {
+  TrainJob run = best_job("model", 3);
+  write_file(dir_.file("model/best"), "not a folder");
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("the checkpoint of step 3 is good"));
+  EXPECT_EQ(settings("model", 3)["score"], Json({{"name", "masked_lm_loss"}}));
+}
+
+// A run that was killed before its first evaluation does not take the best of a run before it.
+TEST_F(SaverTest, TheBestOfAnEarlierRunInTheFolderDoesNotCount) {
+  TrainJob run = best_job("model", 3);
+  train(run);
+  remove_tree(dir_.file("model/checkpoint-3"));
+  run.save_every = 1;
+  run.checked = [&](const TrainCheck&) { copy_model("model", "killed"); };
+  train(run);
+  for (const std::int64_t later : steps("killed"))
+    if (later > 2) remove_tree(committed_path(dir_.file("killed"), later));
+  const Checkpoint best = load_checkpoint(dir_.file("killed/best"), 3);
+  Json state = best.state;
+  state["score"] = {{"name", "masked_lm_loss"}, {"value", 0}, {"step", 1}};
+  save_checkpoint(dir_.file("killed/best"), 1, best.tensors, state);
+  run.model_dir = dir_.file("killed");
+  run.checked = {};
+  EXPECT_EQ(train(run).best_step, 3);
+  EXPECT_THAT(steps("killed/best"), ElementsAre(3));
+}
+
+TEST_F(SaverTest, TheBestOfTheCheckpointBeforeStaysIfTheSaveThatASpikeRollsBackToFails) {
+  TrainJob run = best_job("model", 8);
+  run.check_every = 1;
+  run.keep = 1;
+  run.config.spikes.action = SpikeAction::rewind;
+  write_file(dir_.file("model/checkpoint-6/notes.txt"), "of somebody else");
+  train(run);
+  EXPECT_THAT(log_.text(), HasSubstr("the state of step 6 is not saved"));
+  EXPECT_THAT(steps("model"), ElementsAre(3, 8));
+  EXPECT_THAT(steps("model/best"), ElementsAre(3, 8));
+  run.model_dir = dir_.file("resumed");
+  copy_model("model", "resumed");
+  train(run);
+  EXPECT_THAT(steps("resumed/best"), ElementsAre(3, 8));
+}
+
 // Wherever it is killed: in a check no save is under way, so that a copy is what a kill leaves.
 TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUndisturbedOne) {
   TrainJob run = best_job("whole", 14);
