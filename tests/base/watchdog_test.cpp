@@ -43,12 +43,12 @@ TEST(WatchdogDeathTest, OtherWorkThatHangsEndsTheProcessToo) {
 // Ctrl-Z, `docker pause`, a suspended job.
 TEST(WatchdogDeathTest, TimeInWhichTheProcessWasStoppedDoesNotCount) {
   const auto pause = [] {
-    Watchdog watchdog(milliseconds(1000));
+    Watchdog watchdog(milliseconds(2000));
     watchdog.at(7);
     const ::pid_t other = ::fork();
     if (other == 0) {
       ::kill(::getppid(), SIGSTOP);
-      std::this_thread::sleep_for(milliseconds(1500));
+      std::this_thread::sleep_for(milliseconds(2500));
       ::kill(::getppid(), SIGCONT);
       std::_Exit(0);
     }

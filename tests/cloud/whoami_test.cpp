@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "cloud/google_stand_in.h"
 #include "store/file.h"
@@ -54,6 +56,21 @@ TEST_F(WhoamiTest, JsonHasTheSame) {
                         {"project", "p"},
                         {"project_source", "the credentials"},
                         {"quota_project", nullptr}}));
+}
+
+// As Kubernetes mounts secrets: no chmod can help there.
+TEST_F(WhoamiTest, OnAReadOnlyMountTheModeOfAFileIsNoReasonToRefuseIt) {
+  home_.name_file(google_.user());
+  const std::string key = home_.file();
+  std::filesystem::permissions(key, std::filesystem::perms(0644));
+  const std::string mount =
+      str("mount --bind ", key, " ", key, " && mount -o remount,bind,ro ", key, " && ");
+  if (run_command(str("unshare -rm sh -c '", mount, "true'")).status != 0)
+    GTEST_SKIP() << "this machine allows no mounts";
+  const std::string whoami = smelt_program() + " cloud whoami";
+  EXPECT_THAT(run_command(whoami).text, HasSubstr("every user of this machine"));
+  EXPECT_THAT(run_command(str("unshare -rm sh -c '", mount, whoami, "'")).text,
+              Not(HasSubstr("every user of this machine")));
 }
 
 TEST_F(WhoamiTest, TheProjectIsTheFirstThatIsSaid) {

@@ -172,21 +172,6 @@ TEST_F(IdentityTest, CredentialsThatEveryoneCanReadAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("every user of this machine can read it"));
 }
 
-// As Kubernetes mounts secrets: no chmod can help there.
-TEST_F(IdentityTest, OnAReadOnlyMountTheModeOfAFileIsNoReasonToRefuseIt) {
-  write_key(key_, user_with("http://127.0.0.1:1/token"));
-  std::filesystem::permissions(key_, std::filesystem::perms(0644));
-  const std::string name = str("GOOGLE_APPLICATION_CREDENTIALS=", key_),
-                    mount = str("mount --bind ", key_, " ", key_, " && mount -o remount,bind,ro ",
-                                key_, " && ");
-  if (run_command(str("unshare -rm sh -c '", mount, "true'")).status != 0)
-    GTEST_SKIP() << "this machine allows no mounts";
-  const std::string smelt = str(smelt_program(), " cloud whoami");
-  EXPECT_THAT(run_command(str(name, " ", smelt)).text, HasSubstr("every user of this machine"));
-  EXPECT_THAT(run_command(str("unshare -rm sh -c '", mount, name, " ", smelt, "'")).text,
-              testing::Not(HasSubstr("every user of this machine")));
-}
-
 // Google's client, which does not know CLOUDSDK_CONFIG, takes the file that was checked. What
 // begins with PLANTED must not be shown.
 TEST_F(IdentityTest, AnExpiredSignInIsSaidWithoutSecrets) {
