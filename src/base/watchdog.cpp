@@ -132,9 +132,11 @@ void Watchdog::watch() {
   const auto due = [](const auto& numbered) { return numbered.second.due; };
   const auto turn = std::min<std::chrono::steady_clock::duration>(ticks(limit_ / 8), kTurn);
   std::unique_lock lock(mutex_);
+  auto until = created_;
   while (!over_) {
     const auto now = std::chrono::steady_clock::now();
-    auto until = now + turn;
+    if (now - until > turn) postpone(now - until);
+    until = now + turn;
     if (const auto first = std::ranges::min_element(under_way_, {}, due);
         first != under_way_.end()) {
       if (now >= first->second.due) {
@@ -144,8 +146,6 @@ void Watchdog::watch() {
       until = std::min(until, first->second.due);
     }
     changed_.wait_until(lock, until);
-    const auto late = std::chrono::steady_clock::now() - until;
-    if (late > turn) postpone(late);
   }
 }
 

@@ -68,6 +68,7 @@ class Watchdog {
   void postpone(std::chrono::steady_clock::duration time);
 
   std::chrono::duration<double> limit_;  // 0: none
+  const std::chrono::steady_clock::time_point created_ = std::chrono::steady_clock::now();
   std::string field_;
   Leave leave_;
   std::mutex mutex_;
