@@ -9,11 +9,12 @@ namespace smelt {
 namespace {
 
 constexpr std::size_t kMostCharacters = 300;
-constexpr const char* kHidden = "[secret]";
+constexpr std::string_view kHidden = "[secret]";
+constexpr std::size_t kFewestCharacters = 6;  // of a secret; Google's are longer than 20
 
 void hide(std::string& text, const std::string& secret) {
-  if (secret.empty()) return;
-  for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos;)
+  if (secret.size() < kFewestCharacters) return;  // part of too many words
+  for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos; at += kHidden.size())
     text.replace(at, secret.size(), kHidden);
 }
 
@@ -24,11 +25,12 @@ std::string fit_for_message(const std::string& text, const std::vector<Secret>& 
   static const std::regex tokens(R"(ya29\.[\w.-]+|1//[\w-]+|eyJ[\w-]{8,}(\.[\w-]*){0,2})");
   std::string out = text;
   for (const Secret& secret : secrets) {
-    hide(out, secret.reveal());
-    hide(out, percent_encoded(secret.reveal()));
+    const std::string plain = secret.reveal(), encoded = percent_encoded(plain);
+    hide(out, plain);
+    if (encoded != plain) hide(out, encoded);
   }
   out = shortened(out, 4 * kMostCharacters);  // for the expression, which recurses
-  out = std::regex_replace(out, tokens, kHidden);
+  out = std::regex_replace(out, tokens, std::string(kHidden));
   for (char& c : out)
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
   return shortened(trim(out), kMostCharacters);
