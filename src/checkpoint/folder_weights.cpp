@@ -66,6 +66,9 @@ std::vector<std::string> indexed_files(const std::string& folder, const std::str
       throw UsageError(str(path, ": names ", file, ", which is not in its folder"),
                        "download the folder again");
     file = join_path(folder, file);
+    if (!exists(file))
+      throw UsageError(str(file, ": missing, though ", kWeightsIndex, " names it"),
+                       "download or copy all files of the folder");
   }
   return files;
 }

@@ -154,6 +154,25 @@ LazyTensors exported(const LazyTensors& parameters, std::span<const ParameterNam
   return tensors;
 }
 
+// Returns the model type of a config without model_type, which the configs of 2018 and 2019 do not
+// have, or "" if nothing in it says the type. Later models than BERT and T5 always have the field.
+std::string inferred_model_type(const Json& config) {
+  const Json classes = config.value("architectures", Json());
+  if (classes.is_array() && !classes.empty() && classes[0].is_string()) {
+    const std::string name = classes[0].get<std::string>();
+    const bool is_bert = name.starts_with("BertFor") || name == "BertModel";
+    return is_bert ? "bert" : name.starts_with("T5") ? "t5" : "";
+  }
+  const auto has_all = [&](std::initializer_list<const char*> fields) {
+    return std::ranges::all_of(fields, [&](const char* name) { return config.contains(name); });
+  };
+  if (has_all({"d_model", "d_kv", "d_ff"})) return "t5";
+  return has_all({"hidden_size", "intermediate_size", "type_vocab_size"}) &&
+                 !config.contains("embedding_size")
+             ? "bert"
+             : "";
+}
+
 }  // namespace
 
 std::string text_field(const Json& config, const char* name, const char* fallback,
@@ -197,9 +216,13 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
 }
 
 Json read_model_config(const std::string& folder) {
-  const Json config =
+  Json config =
       Json::parse_or_discard(read_file(join_path(folder, "config.json"), kSmallFileBytes));
-  return config.is_object() ? config : Json();
+  if (!config.is_object()) return {};
+  if (config.value("model_type", Json()).is_null())
+    if (const std::string type = inferred_model_type(config); !type.empty())
+      config["model_type"] = type;
+  return config;
 }
 
 void check_activation(const std::string& name, const char* field,

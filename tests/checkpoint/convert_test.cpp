@@ -226,7 +226,8 @@ TEST_F(Convert, LargeFoldersAreCutIntoFilesThatAnIndexNames) {
   EXPECT_THAT(first, testing::MatchesRegex("model-00001-of-0000[2-9].safetensors"));
   EXPECT_EQ(bytes_of(open("hf").tensors), bytes_of(parameters()));
   fs::remove(dir_.file("hf/" + first));
-  EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr(first + ": No such file"));
+  EXPECT_THAT(refusal_of("hf", "x.ckpt"),
+              HasSubstr(first + ": missing, though model.safetensors.index.json names it"));
   write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"a": "../b"}})");
   EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr("names ../b, which is not in its folder"));
   write_file(dir_.file("hf/model.safetensors.index.json"), "{}");

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "checkpoint/folder_weights.h"
+#include "checkpoint/hugging_face_t5.h"
+#include "checkpoint/model_folder.h"
 #include "store/file.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
@@ -320,10 +322,29 @@ TEST_F(HuggingFace, AFolderThatIsNoBertIsRefused) {
   config["model_type"] = "gpt2";
   write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("config.json: not the config of a BERT model: model_type is '"));
+              HasSubstr("config.json: not the config of a BERT model: model_type is 'gpt2'"));
   write_file(dir_.file("hf/config.json"), "{");
   EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("config.json: not the config of a BERT model: model_type is '"));
+              HasSubstr("config.json: not the config of a BERT model: model_type is missing"));
+}
+
+TEST_F(HuggingFace, AConfigWithoutModelTypeIsReadByItsClassOrItsFields) {
+  export_hugging_face(dir_.file("hf"), bert_);
+  const auto type_without = [&](const char* classes, const char* left_out) {
+    Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+    config.erase("model_type");
+    config.erase("architectures");
+    if (*classes != 0) config["architectures"] = Json::array({classes});
+    config.erase(left_out);
+    write_file(dir_.file("old/config.json"), config.dump());
+    return read_model_config(dir_.file("old")).value("model_type", "");
+  };
+  EXPECT_EQ(type_without("BertForMaskedLM", ""), "bert");
+  EXPECT_EQ(type_without("", ""), "bert");
+  EXPECT_EQ(type_without("", "type_vocab_size"), "");
+  EXPECT_EQ(type_without("RobertaForMaskedLM", ""), "");
+  write_file(dir_.file("t5/config.json"), R"({"d_model": 8, "d_kv": 4, "d_ff": 16})");
+  EXPECT_TRUE(is_t5_folder(dir_.file("t5")));
 }
 
 TEST_F(HuggingFace, AModelWithoutPretrainingHeadsIsRefused) {
