@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kMostWords = 100000;
 constexpr std::size_t kMostHeld = 1000;     // lines before a sentence that may be comments
 constexpr std::size_t kMostLabels = 10000;  // that are remembered
+constexpr std::int64_t kNumbered = 3;       // a column with 1, 2 and 3 is taken for numbers
 
 std::optional<std::size_t> column_number(const std::string& name) {
   std::size_t number = 0;
@@ -48,6 +49,17 @@ Form form_of(std::string_view line) {
 bool has_form(std::string_view line, const Form& form) {
   return !form.has_tabs && columns_of(line).size() == form.columns &&
          line.find('=') == std::string_view::npos;
+}
+
+// Whether a cell counts words, as the first column of CoNLL-U does: "3"; "3-4" is a token that
+// stands for several words, "3.1" a word that is not in the text.
+bool is_count(std::string_view cell) {
+  return !cell.empty() && cell.find_first_not_of("0123456789") == cell.npos;
+}
+bool is_no_word(std::string_view cell) {
+  const std::size_t between = cell.find_first_of("-.");
+  return between != cell.npos && is_count(cell.substr(0, between)) &&
+         is_count(cell.substr(between + 1));
 }
 
 // "O", "B-PER" and others of BIO and BIOES.
@@ -142,8 +154,20 @@ class ConllRows : public RowReader {
       add_word(line, number, values);
   }
 
+  // Throws UsageError if the words are the first column and this column numbers them 1, 2, 3.
+  void refuse_numbers(std::string_view cell, std::int64_t line) {
+    if (words_ == 1) counted_ = 0;
+    if (counted_ < 0 || is_no_word(cell)) return;
+    counted_ = cell == std::to_string(counted_ + 1) ? counted_ + 1 : -1;
+    if (counted_ == kNumbered)
+      throw UsageError(str(lines_.path(), ":", line, ": column 1 numbers the words: 1, 2, 3"),
+                       "name the column of the words: --field 2, or data.text: 2 in a recipe");
+  }
+
   void add_word(std::string_view line, std::int64_t number, std::vector<std::string>& values) {
     const std::vector<std::string_view> cells = columns_of(line);
+    if (columns_[0].value_or(1) > 1 && is_no_word(cells[0])) return void(--words_);
+    if (!columns_[0] && cells.size() > 2) refuse_numbers(cells[0], number);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::size_t column = columns_[i].value_or(i == 0 ? 1 : cells.size());
       if (column > cells.size() || (i == 1 && column == 1))
@@ -173,6 +197,7 @@ class ConllRows : public RowReader {
   Form form_;                  // of the sentence's first other line
   std::set<std::string, std::less<>> labels_;  // of words so far
   std::int64_t words_ = 0;                     // of the sentence so far
+  std::int64_t counted_ = 0;  // to which column 1 counts in the sentence, -1 if it does not
   std::int64_t first_line_ = 0;
   std::string fault_;
   FaultSink faults_;

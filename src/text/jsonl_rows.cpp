@@ -142,12 +142,13 @@ class JsonlRows : public RowReader {
   bool take_words(const Json& words, const Field& field, std::string& value) {
     value.clear();
     for (const auto& one : words) {
-      if (!one.is_string() || one.string().empty())
+      const bool is_number = !field.is_text && (one.is_number() || one.is_boolean());
+      if (!is_number && (!one.is_string() || one.string().empty()))
         return refuse(
             str("field '", field.name, "' holds ", shortened(one.dump(), 60), " among its words"),
-            "an array of words, and one of labels, holds strings alone");
+            "an array of words holds strings, one of labels strings or numbers");
       if (!value.empty()) value += ' ';
-      for (const char c : one.string()) {
+      for (const char c : is_number ? one.dump() : one.string()) {
         if (std::string_view(" \t\n\r").find(c) != std::string_view::npos)
           value += kNoBreakSpace;
         else

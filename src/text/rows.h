@@ -31,7 +31,7 @@ struct Field {
   std::string name;
   bool is_text = true;  // false: a number or a boolean will do, as its text: "3", "0.5", "true"
   // An array of JSON's strings will do, too, as they are with spaces between; a space within one
-  // becomes U+00A0.
+  // becomes U+00A0. If is_text is false, its numbers and booleans are taken as their texts.
   bool is_words = false;
   // An array of JSON's strings, numbers and booleans will do, too, as a JSON list of strings.
   bool is_list = false;

@@ -424,5 +424,26 @@ TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
               HasSubstr("bad.bio:2: 'b' has 1 column\n  hint: a line is a word and its label"));
 }
 
+TEST_F(Rows, ANumberColumnOfConllIsNotTakenForWords) {
+  const std::string numbered = write("n.conll",
+                                     "1\tHe\tPRON\n2\tis\tAUX\n\n1-2\tcan't\t_\n1\tca\tAUX\n"
+                                     "2\tn't\tPART\n2.1\tgo\tVERB\n3\tgo\tVERB\n");
+  EXPECT_THAT(refusal(numbered, {{.name = "text"}, {.name = "label"}}),
+              HasSubstr("n.conll:8: column 1 numbers the words: 1, 2, 3\n  hint: name the column "
+                        "of the words: --field 2, or data.text: 2 in a recipe"));
+  EXPECT_THAT(read(numbered, {{.name = "2"}, {.name = "3"}}),
+              ElementsAre(Row{"He is", "PRON AUX"}, Row{"ca n't go", "AUX PART VERB"}));
+  const std::string counts = write("c.conll", "1 O\n2 O\n3 O\n\n1 CD O\n3 CD O\n3 CD O\n");
+  EXPECT_THAT(read(counts, {{.name = "text"}, {.name = "label"}}),
+              ElementsAre(Row{"1 2 3", "O O O"}, Row{"1 3 3", "O O O"}));
+}
+
+TEST_F(Rows, LabelsOfWordsMayBeNumbers) {
+  EXPECT_THAT(read(write("ids.jsonl", "{\"tokens\": [\"EU\", \"is\"], \"ner_tags\": [3, 0]}\n"),
+                   {{.name = "tokens", .is_words = true},
+                    {.name = "ner_tags", .is_text = false, .is_words = true}}),
+              ElementsAre(Row{"EU is", "3 0"}));
+}
+
 }  // namespace
 }  // namespace smelt
