@@ -1,6 +1,7 @@
 // The commands of docs/tutorials, as they stand there, against stand-ins of Google's servers, in a
-// folder without data: each page makes its own text. The pretrained weights are stand-ins, and the
-// recipes are those of small models under the names that the pages use.
+// folder without data: each page makes its own text. The pretrained weights are stand-ins, the
+// recipes are those of small models under the names that the pages use, and each test replaces the
+// sizes in its page's commands.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -33,6 +34,20 @@ std::string commands_of(const std::string& page) {
       out += line + "\n";
   }
   return out;
+}
+
+// Texts of a page and what a test runs in their place.
+using Replacements = std::vector<std::pair<std::string, std::string>>;
+
+// Replaces each text wherever it stands. A text that the commands do not have is a failure.
+std::string replaced(std::string commands, const Replacements& replacements) {
+  for (const auto& [from, to] : replacements) {
+    std::size_t at = commands.find(from);
+    EXPECT_NE(at, std::string::npos) << "the page has no " << from;
+    for (; at != std::string::npos; at = commands.find(from, at + to.size()))
+      commands.replace(at, from.size(), to);
+  }
+  return commands;
 }
 
 // A recipe of a TPU's model made one of a few thousand parameters for a CPU.
@@ -100,9 +115,9 @@ class Tutorials : public CloudJob {
   std::string file(const std::string& name) const { return home_.dir.file(name); }
 
   // The page's commands end well, each of them, in one shell; what they said.
-  std::string follow(const std::string& page) {
+  std::string follow(const std::string& page, const Replacements& sizes = {}) {
     if (page != "README.md") make("smelt storage mb gs://my-models");
-    write_file(file("page.sh"), "set -ex\n" + commands_of(page));
+    write_file(file("page.sh"), "set -ex\n" + replaced(commands_of(page), sizes));
     const CommandOutput out = in_home("bash page.sh < /dev/null");
     EXPECT_EQ(out.status, 0) << out.text;
     EXPECT_TRUE(fake_.states().empty()) << "of machines that are left";
@@ -172,20 +187,36 @@ TEST_F(Tutorials, BertIsContinued) {
       "--set vocab.lower_case=false && smelt convert m "
       "multi_cased_L-12_H-768_A-12/bert_model.ckpt && cp m/vocab.txt m/tokenizer_config.json "
       "multi_cased_L-12_H-768_A-12");
-  EXPECT_THAT(follow("bert-continued.md"), testing::HasSubstr(kDeleted));
+  EXPECT_THAT(follow("bert-continued.md",
+                     {{"--max_seq_length=128", "--max_seq_length=32"},
+                      {"--max_predictions_per_seq=20", "--max_predictions_per_seq=5"}}),
+              testing::HasSubstr(kDeleted));
 }
 
 TEST_F(Tutorials, BertFromScratch) {
-  EXPECT_THAT(follow("bert-from-scratch.md"), testing::HasSubstr(kDeleted));
+  EXPECT_THAT(follow("bert-from-scratch.md", {{"--size 32000", "--size 200"}}),
+              testing::HasSubstr(kDeleted));
 }
 
-TEST_F(Tutorials, Electra) { EXPECT_THAT(follow("electra.md"), testing::HasSubstr(kDeleted)); }
+TEST_F(Tutorials, Electra) {
+  const std::string small =
+      R"("vocab_size": 200, "num_train_steps": 2, "num_warmup_steps": 1, "train_batch_size": 8, )"
+      R"("max_seq_length": 32, "embedding_size": 16, "model_hparam_overrides": )"
+      R"({"num_hidden_layers": 1, "hidden_size": 64, "intermediate_size": 64}})";
+  EXPECT_THAT(
+      follow("electra.md", {{"--size 30522", "--size 200"},
+                            {"--max-seq-length 128", "--max-seq-length 32"},
+                            {R"("vocab_size": 30522, "num_train_steps": 1000000})", small}}),
+      testing::HasSubstr(kDeleted));
+}
 
 TEST_F(Tutorials, T5IsFineTuned) {
   make(
       "smelt run recipes/t5-demo.yaml --set text.input='given/*.txt' --set out=t5 && "
       "cp -r t5/huggingface t5-small");
-  EXPECT_THAT(follow("t5-finetuned.md"), testing::HasSubstr(kDeleted));
+  EXPECT_THAT(follow("t5-finetuned.md", {{"--max_src_length 256", "--max_src_length 32"},
+                                         {"--num_epochs_train 6", "--num_epochs_train 1"}}),
+              testing::HasSubstr(kDeleted));
 }
 
 // On four hosts, whose processes are a pod of the stand-in.
