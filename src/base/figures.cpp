@@ -44,4 +44,18 @@ double to_f32_digits(double value) {
   return std::strtod(significant(value, 7).c_str(), nullptr);
 }
 
+std::string table_text(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths.at(i) = std::max(widths.at(i), row[i].size());
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += padded(row[i], widths[i] + 2);
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
 }  // namespace smelt

@@ -4,7 +4,9 @@
 
 #include <iostream>
 
+#include "base/decimal.h"
 #include "base/error.h"
+#include "base/figures.h"
 #include "base/log.h"
 #include "base/nearest_name.h"
 #include "base/philox.h"
@@ -36,8 +38,26 @@ TEST(NearestName, FindsTheLikelyOneOrNone) {
   const std::vector<std::string> commands{"run", "fill"};
   EXPECT_EQ(nearest_name("rm", commands), std::nullopt);
   EXPECT_EQ(nearest_name("un", commands), "run");
+  EXPECT_EQ(nearest_name("rnu", commands), "run");  // a swap of neighbours is one edit
   EXPECT_EQ(did_you_mean("--vocb", known), "did you mean '--vocab'?");
   EXPECT_EQ(did_you_mean("--learning-rate", known), "known: --input, --output, --vocab");
+}
+
+TEST(WholeNumbers, AreReadInTheFormsThatPeopleWrite) {
+  EXPECT_EQ(parse_whole_number("1000"), 1000);
+  EXPECT_EQ(parse_whole_number("010"), 10);
+  EXPECT_EQ(parse_whole_number("-7"), -7);
+  EXPECT_EQ(parse_whole_number("1_000_000"), 1000000);
+  EXPECT_EQ(parse_whole_number("1e6"), 1000000);
+  EXPECT_EQ(parse_whole_number("2.5E3"), 2500);
+  EXPECT_EQ(parse_whole_number("9223372036854775807"), 9223372036854775807);
+  for (const char* other : {"", "1.5", "1.0", "1e-3", "1.23e1", "1e400", "1__0", "_1", "1_", "ten",
+                            "1e6x", "1e17", "nan", "+", "++1"})
+    EXPECT_EQ(parse_whole_number(other), std::nullopt) << other;
+}
+
+TEST(Figures, ATableHasColumnsOfTheirWidestCell) {
+  EXPECT_EQ(table_text({{"a", "b"}, {"long", ""}, {"x", "y"}}), "a     b\nlong\nx     y\n");
 }
 
 TEST(Words, ANounAgreesWithItsNumber) {
