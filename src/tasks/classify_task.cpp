@@ -30,15 +30,41 @@ void tell(Told* told, std::vector<Tensor> scores, const Tensor& weights) {
   told->weights = weights;
 }
 
-Objective single_label(const Scored& s, std::int64_t C) {
+// The loss that training follows and its weight; see classify_task().
+Measure training_loss(const ClassifyTask& c, const Scored& s, std::int64_t C) {
+  const Tensor of_label = one_hot(s.labels, C, DType::f32);
+  std::vector<double> weights = c.class_weights;
+  if (weights.empty()) weights.assign(static_cast<std::size_t>(C), 1.0);
+  const Tensor of_class =
+      broadcast_to(reshape(constant(s.logits.graph(), weights, {DType::f32, {C}}), {1, C}),
+                   {s.labels.dim(0), C});
+  const Tensor of_row = reduce_sum(of_label * of_class, {1});
+  const double e = c.label_smoothing;
+  Tensor loss = of_row * cross_entropy(s.logits, s.labels) * (1 - e);
+  if (e > 0) {
+    const Tensor all =
+        reduce_sum(of_class, {1}) * log_sum_exp(s.logits) - reduce_sum(of_class * s.logits, {1});
+    loss = loss + all * (e / static_cast<double>(C));
+  }
+  return {.name = "classification_loss",
+          .sum = reduce_sum(loss * s.weights, {0}),
+          .weight = reduce_sum(of_row * s.weights, {0})};
+}
+
+Measure plain_loss(const Scored& s, const Tensor& weight) {
+  return {.name = "classification_loss",
+          .sum = reduce_sum(cross_entropy(s.logits, s.labels) * s.weights, {0}),
+          .weight = weight};
+}
+
+Objective single_label(const ClassifyTask& c, const Scope& root, const Scored& s, std::int64_t C) {
   const Tensor weight = reduce_sum(s.weights, {0});
   const Tensor best = argmax(s.logits, -1);
   const Tensor counts =
       class_counts(one_hot(best, C, DType::f32), one_hot(s.labels, C, DType::f32), s.weights);
   Objective out;
-  out.losses.push_back({.name = "classification_loss",
-                        .sum = reduce_sum(cross_entropy(s.logits, s.labels) * s.weights, {0}),
-                        .weight = weight});
+  const bool is_plain = !root.training() || (c.class_weights.empty() && c.label_smoothing == 0);
+  out.losses.push_back(is_plain ? plain_loss(s, weight) : training_loss(c, s, C));
   out.metrics.push_back(
       {.name = "accuracy", .sum = count_hits(best, s.labels, s.weights), .weight = weight});
   if (C == 2)
@@ -96,7 +122,7 @@ Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& i
                       .labels = reshape(maximum(labels - 1, none), {B * S}),
                       .weights = reshape(counts, {B * S})};
   tell(told, {scored.logits}, scored.weights);
-  return single_label(scored, C);
+  return single_label(c, root, scored, C);
 }
 
 // Which tokens of a window a score is of: those beyond its end are padding.
@@ -140,7 +166,7 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in, 
   tell(told, {scored.logits}, scored.weights);
   switch (c.labels.problem) {
     case Problem::single_label:
-      return single_label(scored, C);
+      return single_label(c, root, scored, C);
     case Problem::multi_label:
       return multi_label(scored, C);
     case Problem::regression:
@@ -186,21 +212,29 @@ Features label_features(const Labels& labels, std::int64_t S) {
   }
 }
 
+Json settings_of_classifier(const ClassifyTask& c) {
+  Json out{{"encoder", encoder_name(c.encoder)},
+           {"model", encoder_config_json(c.encoder)},
+           {"problem", field_json(c.labels.problem)},
+           {"labels", c.labels.names},
+           {"seq_length", c.seq_length},
+           {"dropout", c.dropout},
+           {"class_weights", c.class_weights},
+           {"label_smoothing", c.label_smoothing}};
+  if (c.labels.no_answer) out["no_answer"] = true;
+  if (c.labels.problem == Problem::answer_spans) out["answers"] = config_json(c.answers);
+  return out;
+}
+
 }  // namespace
 
 Task classify_task(const ClassifyTask& c) {
   const BertConfig sizes = encoder_sizes(c.encoder);
   check_positions("classify", sizes, c.seq_length);
+  CHECK(c.class_weights.empty() || std::ssize(c.class_weights) == c.labels.outputs());
   Task task;
   task.name = "classify";
-  task.settings = {{"encoder", encoder_name(c.encoder)},
-                   {"model", encoder_config_json(c.encoder)},
-                   {"problem", field_json(c.labels.problem)},
-                   {"labels", c.labels.names},
-                   {"seq_length", c.seq_length},
-                   {"dropout", c.dropout}};
-  if (c.labels.no_answer) task.settings["no_answer"] = true;
-  if (c.labels.problem == Problem::answer_spans) task.settings["answers"] = config_json(c.answers);
+  task.settings = settings_of_classifier(c);
   task.described = {{"seq_length", c.seq_length},
                     {"problem", field_json(c.labels.problem)},
                     {"labels", c.labels.names}};

@@ -19,6 +19,10 @@ struct ClassifyTask {
   double dropout = 0.1;       // of what the head is given
   double label_center = 0;    // of a regression: about the mean of its labels, for pearson's sums
   AnswerLimits answers = {};  // of answer_spans
+  // What the loss of a row or word of each class counts in training; empty: all the same. Of
+  // single_label and token_labels.
+  std::vector<double> class_weights = {};
+  double label_smoothing = 0;  // likewise: the share of the label that all classes have alike
 };
 
 // Losses and metrics, over rows whose is_real_example is 1:
@@ -30,6 +34,9 @@ struct ClassifyTask {
 //   token_labels  as single_label, over the words of all texts
 //   answer_spans  loss "answer_loss", the mean of the first and the last token's cross entropy over
 //                 the window's tokens (run_squad.py); span_accuracy (both right)
+// With class weights w and smoothing e a training loss is that of torch's CrossEntropyLoss: the sum
+// of (1 - e) w_y nll_y + e / C sum_c w_c nll_c over rows, by the sum of their w_y. In evaluation
+// the loss is the plain cross entropy, so that runs can be compared.
 // UsageError when seq_length exceeds the model's positions.
 Task classify_task(const ClassifyTask& config);
 

@@ -2,6 +2,8 @@
 // over meshes; rows that only fill a batch up.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ops/ops.h"
 #include "runs/golden_classify.h"
 #include "runs/mesh_bert.h"
@@ -158,6 +160,95 @@ TEST_P(ClassifyGolden, RowsThatFillABatchUpDoNotCount) {
       EXPECT_LE(difference, kGradientTolerance * size + 1e-7) << i;
     }
   }
+}
+
+// The slow twin of a weighted and smoothed loss: in doubles, row by row, with its gradient by the
+// head's bias, which every row's scores share.
+struct SlowLoss {
+  double loss = 0;
+  std::vector<double> bias;
+};
+SlowLoss slow_loss(const std::vector<float>& scores, std::span<const std::int32_t> labels,
+                   const std::vector<double>& w, double smoothing) {
+  const std::size_t C = w.size();
+  double sum = 0, weight = 0;
+  std::vector<double> bias(C, 0);
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto label = static_cast<std::size_t>(labels[row]);
+    double all = 0;
+    for (std::size_t c = 0; c < C; ++c) all += std::exp(scores[row * C + c]);
+    weight += w[label];
+    for (std::size_t c = 0; c < C; ++c) {
+      const double share = (c == label ? 1 - smoothing : 0) + smoothing / static_cast<double>(C);
+      sum += share * w[c] * (std::log(all) - scores[row * C + c]);
+      for (std::size_t k = 0; k < C; ++k)
+        bias[k] += share * w[c] * (std::exp(scores[row * C + k]) / all - (k == c ? 1 : 0));
+    }
+  }
+  for (double& each : bias) each /= weight;
+  return {sum / weight, bias};
+}
+
+void expect_slow_loss(const std::shared_ptr<const Client>& client, const GoldenClassify& golden,
+                      const ClassifyTask& task, const TrainingConfig& config,
+                      const Placement& placement) {
+  const Batch batch = golden.batch();
+  const SlowLoss want = slow_loss(golden.values("scores"), batch.arrays[3].values<std::int32_t>(),
+                                  task.class_weights, task.label_smoothing);
+  const auto [loss, gradients] =
+      step_gradients(client, classify_task(task), config, batch, golden.state(), placement);
+  EXPECT_NEAR(loss, want.loss, kLossTolerance * want.loss);
+  int biases = 0;
+  for (const auto& [name, gradient] : gradients) {
+    if (!is_class_head(name) || gradient.size() != want.bias.size()) continue;
+    ++biases;
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      EXPECT_NEAR(gradient[i], want.bias[i], 1e-5) << name;
+  }
+  EXPECT_EQ(biases, 1);
+}
+
+TEST_P(ClassifyGolden, ClassWeightsAndSmoothingMatchASlowTwinInEveryForm) {
+  SMELT_OPEN_CPU(client, 2);
+  const GoldenClassify golden(GetParam());
+  ClassifyTask task = golden.settings();
+  TrainingConfig config;
+  config.batch_size = 4;
+  const Placement one = placement_for("cpu", 1, Reduction::global),
+                  two = placement_for("cpu", 2, Reduction::global,
+                                      partition_for({.mesh = "fsdp=2"}, 2));
+  for (const double smoothing : {0.0, 0.1}) {
+    task.class_weights = {0.5, 3, 1};
+    task.label_smoothing = smoothing;
+    expect_slow_loss(client, golden, task, config, one);
+    TrainingConfig looped = config;  // as on a TPU
+    looped.compute = {.layers = Layers::scan, .save = Save::products};
+    looped.micro_batches = 2;
+    expect_slow_loss(client, golden, task, looped, one);
+    looped.micro_batches = 1;
+    looped.devices = 2;
+    expect_slow_loss(client, golden, task, looped, two);
+  }
+}
+
+// So that models trained with different weights can be compared.
+TEST_P(ClassifyGolden, AnEvaluationsLossIsPlainWhateverTheClassWeights) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenClassify golden(GetParam());
+  ClassifyTask task = golden.settings();
+  task.class_weights = {0.5, 3, 1};
+  task.label_smoothing = 0.1;
+  const Task made = classify_task(task);
+  const Probe got =
+      probe(client,
+            {.features = made.features,
+             .outputs = [&](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
+               const Measure loss = made.objective(root, in).losses.front();
+               return {loss.sum / loss.weight};
+             }},
+            golden.batch(), golden.state());
+  const double want = golden.facts()["losses"]["single_label"];
+  EXPECT_NEAR(got.results[0][0], want, kLossTolerance * want);
 }
 
 }  // namespace

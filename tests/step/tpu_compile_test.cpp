@@ -95,7 +95,9 @@ TEST_P(TpuCompileOnEach, AClassifierCompiles) {
   const Task bert = short_task();
   ClassifyTask c{.encoder = parse_encoder("bert", bert.settings["model"], "test"),
                  .seq_length = kFewTokens,
-                 .labels = {.problem = Problem::single_label, .names = {"a", "b", "c"}}};
+                 .labels = {.problem = Problem::single_label, .names = {"a", "b", "c"}},
+                 .class_weights = {1, 2, 3},
+                 .label_smoothing = 0.1};
   TrainingConfig of = config(Reduction::global);
   of.compute.dtype = DType::bf16;
   for (const Problem problem :
