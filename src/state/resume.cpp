@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "base/log.h"
 #include "checkpoint/layout.h"
 #include "data/fingerprint.h"
@@ -17,6 +18,7 @@ namespace smelt {
 namespace {
 
 constexpr const char* kSchedule = "schedule";
+constexpr const char* kTotalSteps = "total_steps";  // of the schedule; a run may go on to more
 constexpr const char* kSpikes = "spikes";
 // How answers are found; the windows that were trained on are in the data's fingerprint.
 constexpr const char* kAnswers = "answers";
@@ -106,7 +108,8 @@ Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource
   out[kSchedule] = {
       {"learning_rate", c.schedule.learning_rate}, {"warmup_steps", c.schedule.warmup_steps},
       {"lr_decay_power", c.schedule.power},        {"decay_to_step", c.schedule.decay_to_step},
-      {"decay_steps", c.schedule.decay_steps},     {"end_factor", c.schedule.end}};
+      {"decay_steps", c.schedule.decay_steps},     {"end_factor", c.schedule.end},
+      {kTotalSteps, c.schedule.total_steps}};
   if (!c.schedule.name.empty()) out[kSchedule]["schedule"] = c.schedule.name;
   out["optimizer"] = c.optimizer.settings;
   out["optimizer"]["clip_norm"] = c.clip_norm;
@@ -163,7 +166,8 @@ std::string changed_freely(const Json& saved, const Json& now, const Fields& fie
     if (was != is) changes.push_back(str(fields(name), " was ", was, ", is ", is));
   };
   for (const auto& [name, is] : now.at(kSchedule).items())
-    compare(name, saved.value(kSchedule, now[kSchedule]).value(name, is), is);
+    if (name != kTotalSteps)
+      compare(name, saved.value(kSchedule, now[kSchedule]).value(name, is), is);
   const Json none{{"action", "none"}};
   const Json was = saved.value(kSpikes, none), is = now.value(kSpikes, none);
   compare("spike_action", was["action"], is["action"]);
@@ -173,6 +177,26 @@ std::string changed_freely(const Json& saved, const Json& now, const Fields& fie
                                       {"rewind_skip", "rewind_skip"}})
       compare(field, was.value(name, Json()), is.value(name, Json()));
   return join(changes, "; ");
+}
+
+std::optional<RateChange> rate_goes_on(const Json& saved, const Schedule& now, std::int64_t step,
+                                       const Fields& fields) {
+  const Json was = saved.value(kSchedule, Json::object());
+  const std::int64_t total = was.value(kTotalSteps, std::int64_t{0});
+  if (total == 0 || total == now.total_steps || step == 0) return std::nullopt;
+  Schedule before = now;  // whose other settings are logged if they differ
+  before.total_steps = total;
+  before.learning_rate = was.value("learning_rate", now.learning_rate);
+  before.warmup_steps = was.value("warmup_steps", now.warmup_steps);
+  const float last = learning_rate(before, step - 1), next = learning_rate(now, step);
+  const std::string text = str(fields("steps"), " was ", total, ", is ", now.total_steps,
+                               ": the learning rate goes on at ", scientific(next, 2), ", it was ",
+                               scientific(last, 2), " at step ", step);
+  if (next <= 2 * last) return RateChange{text, false};
+  return RateChange{
+      str(text, "; a rate that rises again can undo what was learned: a lower ",
+          fields("learning_rate"), " or ", fields("schedule"), " constant avoids the rise"),
+      true};
 }
 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,

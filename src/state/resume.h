@@ -1,12 +1,14 @@
 // What makes a run the same run, and whether a checkpoint is of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
 #include "checkpoint/checkpoint.h"
 #include "data/example_source.h"
+#include "optim/schedule.h"
 #include "step/placement.h"
 #include "step/program.h"
 
@@ -34,6 +36,17 @@ void check_data_vocabulary(const Json& saved, const ExampleSource& source,
 // What the schedule and the settings of spikes, which a resumed run is not held to, were and are,
 // where they differ: "train.learning_rate was 0.001, is 0.01"; else empty.
 std::string changed_freely(const Json& saved, const Json& now, const Fields& fields);
+
+// What a longer run does with the learning rate of the run that it continues.
+struct RateChange {
+  std::string
+      text;  // "train.steps was 200, is 400: the learning rate goes on at 5.0e-04, it was …"
+  bool rises = false;  // to more than twice the last rate
+};
+// Compares the rates before and after `step`. Returns nullopt if the number of steps is the same or
+// was not recorded.
+std::optional<RateChange> rate_goes_on(const Json& saved, const Schedule& now, std::int64_t step,
+                                       const Fields& fields);
 
 struct TrainedModel {
   SlicedCheckpoint checkpoint;

@@ -56,6 +56,10 @@ void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Js
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
     log_warning("{}: {}", where, changes);
+  const auto rate =
+      rate_goes_on(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
+  if (rate && rate->rises) log_warning("{}", rate->text);
+  if (rate && !rate->rises) log_info("{}", rate->text);
 }
 
 Start restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job, const StepProgram& program,
