@@ -19,7 +19,10 @@ std::string start_job(const std::string& command) {
              "printf %s ",
              shell_word(command),
              " > \"$j/command\" || exit 1\n"
-             "setsid sh -c 'trap \"\" HUP; \"${SHELL:-/bin/sh}\" \"$0/command\" >\"$0/log\" 2>&1; "
+             // A trap, unlike an ignored signal, is not inherited: TERM ends the command, and its
+             // status is stored.
+             "setsid sh -c 'trap \"\" HUP; trap : TERM; \"${SHELL:-/bin/sh}\" \"$0/command\" "
+             ">\"$0/log\" 2>&1; "
              "echo $? >\"$0/exit.new\"; mv \"$0/exit.new\" \"$0/exit\"' \"$j\" "
              "</dev/null >/dev/null 2>&1 3<&- &\n"
              "echo $! > \"$j/pid\"\n"

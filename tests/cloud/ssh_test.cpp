@@ -204,6 +204,7 @@ TEST_F(SshTest, AJobThatIsStoppedHasTheTimeToSaveAndIsWaitedFor) {
   EXPECT_THAT(out_, HasSubstr("stopped\n"));
   EXPECT_THAT(read_file(home_.dir.file(log)),
               AllOf(testing::StartsWith("begun\n"), testing::EndsWith("saved\n")));
+  EXPECT_EQ(read_file(home_.dir.file(".smelt-job/exit")), "75\n");
   EXPECT_EQ(status(start_job("trap '' TERM; echo begun; sleep 600")), 0);
   EXPECT_EQ(status(begun + stop_job(1)), 0);
   EXPECT_THAT(out_, HasSubstr("killed: it did not end within 1 s\n"));
