@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/error.h"
 #include "format/crc32c.h"
@@ -41,6 +42,15 @@ bool is_text(std::string_view head) {
   fail(place, str("cut short: ", wanted, " bytes of ", part, " wanted, ", available, " left"));
 }
 
+// Returns the program that unpacks a file which begins with these bytes, or "" if it is not packed.
+std::string_view unpacker_of(std::string_view head) {
+  constexpr std::pair<std::string_view, std::string_view> kPacked[] = {
+      {"\x1f\x8b\x08", "gunzip"}, {"\x28\xb5\x2f\xfd", "unzstd"}, {"BZh", "bunzip2"}};
+  for (const auto& [magic, program] : kPacked)
+    if (head.starts_with(magic)) return program;
+  return {};
+}
+
 }  // namespace
 
 void append_record(std::string& out, std::string_view data) {
@@ -63,6 +73,10 @@ std::uint64_t parse_record_header(std::string_view header, std::uint64_t availab
     throw UsageError(str(place.file, ": is text, not TFRecord"),
                      "`smelt data` and `smelt electra build_…` make records of text; give those");
   if (header.size() < kRecordHeaderBytes) fail_cut(place, "header", kRecordHeaderBytes, available);
+  if (place.offset == 0 && !begins_record(header))
+    if (const std::string_view program = unpacker_of(header); !program.empty())
+      throw UsageError(str(place.file, ": is packed, records are read unpacked"),
+                       str("unpack it: `", program, " ", place.file, "`"));
   check_crc("length", header.substr(0, 8), header.substr(8, 4), place);
   const auto length = from_little_endian<std::uint64_t>(header);
   const std::uint64_t left = available - kRecordHeaderBytes;

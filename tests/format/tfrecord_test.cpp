@@ -89,6 +89,16 @@ TEST(TfRecord, TextIsNamed) {
         "make records of text; give those");
 }
 
+TEST(TfRecord, APackedFileIsNamedWithWhatUnpacksIt) {
+  const std::string rest(20, '\x01');
+  EXPECT_EQ(record_error("\x1f\x8b\x08" + rest),
+            "train.tfrecord: is packed, records are read unpacked\n  hint: unpack it: `gunzip "
+            "train.tfrecord`");
+  EXPECT_THAT(record_error("\x28\xb5\x2f\xfd" + rest), HasSubstr("`unzstd train.tfrecord`"));
+  EXPECT_THAT(record_error("BZh9" + rest), HasSubstr("`bunzip2 train.tfrecord`"));
+  EXPECT_THAT(record_error("\x1f\x8b\x09" + rest), HasSubstr("length checksum"));
+}
+
 TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
   std::string file(8, '\xFF');
   const std::uint32_t crc = mask_crc(crc32c(file));
