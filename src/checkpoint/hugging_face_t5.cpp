@@ -1,8 +1,12 @@
 #include "checkpoint/hugging_face_t5.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/words.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/t5_names.h"
 #include "format/config.h"
@@ -85,6 +89,58 @@ bool is_t5_folder(const std::string& folder) {
   return type == "t5" || type == "mt5";
 }
 
+// Throws UsageError if tokenizer_config.json names a tokenizer that is not T5's, as T5s with a
+// vocab.txt, bytes or Pegasus' pieces have.
+static void check_tokenizer_class(const Json& config, const std::string& where) {
+  static const std::set<std::string> kRead{"",
+                                           "T5Tokenizer",
+                                           "T5TokenizerFast",
+                                           "MT5Tokenizer",
+                                           "MT5TokenizerFast",
+                                           "PreTrainedTokenizerFast",
+                                           "TokenizersBackend"};
+  const std::string name = text_field(config, "tokenizer_class", "", where);
+  if (!kRead.contains(name))
+    throw UsageError(str(where, ": tokenizer_class is \"", name, "\", not \"T5Tokenizer\""),
+                     "use a T5 with the SentencePiece model of T5 or mT5: with other rules the "
+                     "weights get other ids");
+}
+
+// Returns the tokens that a user added to T5's own: they are no pieces of the SentencePiece model.
+static std::set<std::string> added_tokens(const Json& config, const Json& added) {
+  std::set<std::string> names;
+  if (added.is_object())
+    for (const auto& [name, id] : added.items()) names.insert(name);
+  const Json decoder = config.is_object() ? config.value("added_tokens_decoder", Json()) : Json();
+  if (decoder.is_object())
+    for (const auto& [id, token] : decoder.items())
+      if (token.is_object() && token.value("content", Json()).is_string())
+        names.insert(token["content"].get<std::string>());
+  std::erase_if(names, [](const std::string& name) {
+    return name == kPad || name == kEnd || name == kUnknown || name.starts_with("<extra_id_");
+  });
+  return names;
+}
+
+// Checks the tokenizer's files beside the SentencePiece model, which are not read otherwise.
+static void check_tokenizer(const std::string& folder) {
+  const auto object_in = [&](const char* file) {
+    const std::string path = join_path(folder, file);
+    const Json read =
+        exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
+    return read.is_object() ? read : Json::object();
+  };
+  const Json config = object_in("tokenizer_config.json");
+  check_tokenizer_class(config, join_path(folder, "tokenizer_config.json"));
+  const std::set<std::string> added = added_tokens(config, object_in("added_tokens.json"));
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  if (added.empty() || !warned.insert(folder).second) return;
+  log_warning("{}: added tokens are not read, a text with one of them is split into pieces: {}",
+              folder, shortened(join(added, ", "), 80));
+}
+
 // Where there is no spiece.model, what the other form of the tokenizer says.
 static void take_vocabulary(const std::string& folder, OpenedT5& out) {
   out.vocabulary = join_path(folder, kT5VocabularyFile);
@@ -121,6 +177,7 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
     out.prefix = said->get<std::string>();
   if (out.config.num_decoder_layers == out.config.num_layers) out.config.num_decoder_layers = 0;
   check_t5_config(out.config, [&](const std::string&) { return where; });
+  check_tokenizer(folder);
   out.folder = open_model_folder(folder, config_json(out.config), t5_names(out.config), {}, "",
                                  kT5VocabularyFile);
   take_vocabulary(folder, out);
