@@ -40,6 +40,11 @@ class Stopped : public Error {
   using Error::Error;
 };
 
+// A metric is below a threshold that the user gave. Exit 3.
+class BelowThreshold : public Error {
+  using Error::Error;
+};
+
 // A CHECK failed: ours to mend. Exit 70.
 class BugError : public Error {
   using Error::Error;

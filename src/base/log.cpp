@@ -3,13 +3,17 @@
 #include <fmt/args.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <memory>
 #include <utility>
 
+#include "base/error.h"
+#include "base/nowhere.h"
 #include "base/progress_line.h"
 #include "base/str.h"
 
@@ -54,12 +58,6 @@ class LogSink : public spdlog::sinks::ansicolor_stderr_sink_mt {
   }
 };
 
-// Takes all and keeps nothing.
-class Nowhere : public std::streambuf {
- protected:
-  int overflow(int character) override { return traits_type::not_eof(character); }
-};
-
 constexpr std::array<std::pair<LogLevel, spdlog::level::level_enum>, 5> kLevels = {
     {{LogLevel::debug, spdlog::level::debug},
      {LogLevel::info, spdlog::level::info},
@@ -70,6 +68,35 @@ constexpr std::array<std::pair<LogLevel, spdlog::level::level_enum>, 5> kLevels 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
   return kLevels[static_cast<std::size_t>(level)].second;
 }
+
+// Where messages go. The objects outlive static ones, as messages may.
+struct Sinks {
+  std::shared_ptr<LogSink> terminal;
+  std::shared_ptr<spdlog::sinks::sink> file;  // null: there is none
+};
+Sinks& sinks() {
+  static auto* all = new Sinks;
+  return *all;
+}
+
+std::shared_ptr<spdlog::sinks::sink> open_log_file(const std::string& path) try {
+  auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+  auto pattern = std::make_unique<spdlog::pattern_formatter>();
+  pattern->add_flag<Speaker>('&').set_pattern("%Y-%m-%dT%H:%M:%S%z %l: %&%v");
+  file->set_formatter(std::move(pattern));
+  return file;
+} catch (const spdlog::spdlog_ex& error) {
+  throw UsageError(str("--log-file ", path, ": cannot be opened: ", error.what()),
+                   "name a file in a folder that you may write to");
+}
+
+LogLevel level_of(spdlog::level::level_enum level) {
+  for (const auto& [ours, theirs] : kLevels)
+    if (theirs >= level) return ours;
+  return LogLevel::off;
+}
+
+LogLevel logger_level() { return level_of(spdlog::default_logger_raw()->level()); }
 
 }  // namespace
 
@@ -89,27 +116,40 @@ void internal::log(LogLevel level, std::string_view format,
 }
 
 LogLevel log_level() {
-  const auto level = spdlog::default_logger_raw()->level();
-  for (const auto& [ours, theirs] : kLevels)
-    if (theirs >= level) return ours;
-  return LogLevel::off;
+  const auto& terminal = sinks().terminal;
+  return terminal ? std::max(logger_level(), level_of(terminal->level())) : logger_level();
 }
 
 void set_log_level(LogLevel least) { spdlog::set_level(spdlog_level(least)); }
 
 void flush_log() { spdlog::default_logger()->flush(); }
 
-void set_up_log() {
-  auto sink = std::make_shared<LogSink>();
+void log_to_file(LogLevel level, std::string_view text) {
+  const auto& file = sinks().file;
+  const spdlog::details::log_msg message("smelt", spdlog_level(level), text);
+  if (!file || level < logger_level()) return;
+  file->log(message);
+  file->flush();
+}
+
+void set_up_log(const LogOptions& options) {
+  auto terminal = std::make_shared<LogSink>();
   auto pattern = std::make_unique<spdlog::pattern_formatter>();
   pattern->add_flag<LevelWord>('*').add_flag<Speaker>('&');
-  pattern->set_pattern(sink->should_color() ? "%H:%M:%S %^%&%v%$" : "%H:%M:%S %*%&%v");
-  auto logger = std::make_shared<spdlog::logger>("smelt", std::move(sink));
-  logger->set_formatter(std::move(pattern));
+  pattern->set_pattern(terminal->should_color() ? "%H:%M:%S %^%&%v%$" : "%H:%M:%S %*%&%v");
+  terminal->set_formatter(std::move(pattern));
+  if (options.quiet) terminal->set_level(spdlog::level::warn);
+  sinks() = {terminal, options.file.empty() ? nullptr : open_log_file(options.file)};
+  auto logger = std::make_shared<spdlog::logger>("smelt", std::move(terminal));
+  if (sinks().file) logger->sinks().push_back(sinks().file);
+  logger->set_level(spdlog_level(options.level));
+  logger->flush_on(spdlog::level::debug);  // a signal may end the process at any time
   spdlog::set_default_logger(std::move(logger));
 }
 
-OnlyErrors::OnlyErrors(const std::string& who) : level_(log_level()), out_(std::cout.rdbuf()) {
+bool is_one_of_many() { return !speaker().empty(); }
+
+OnlyErrors::OnlyErrors(const std::string& who) : level_(logger_level()), out_(std::cout.rdbuf()) {
   static Nowhere nowhere;
   speaker() = str(who, ": ");
   set_log_level(LogLevel::error);

@@ -71,13 +71,26 @@ void log_error(internal::LogFormat<sizeof...(Args)> format, const Args&... args)
   internal::log(LogLevel::error, format.text, {internal::log_argument(args)...});
 }
 
-// Makes the program's logger the current one. Warnings and errors are red or yellow on a terminal
-// that has colours, and begin with "warning:" and "error:" elsewhere.
-void set_up_log();
+struct LogOptions {
+  LogLevel level = LogLevel::info;  // messages below it are dropped
+  bool quiet = false;               // standard error gets warnings and errors only
+  std::string file = {};            // also gets every message, with date and time zone; "": none
+};
 
-LogLevel log_level();
+// Makes the program's logger the current one. Warnings and errors are red or yellow on a terminal
+// that has colours, and begin with "warning:" and "error:" elsewhere. Messages are appended to the
+// file, if there is one. Throws UsageError if it cannot be opened.
+void set_up_log(const LogOptions& options = {});
+
+// Appends a message to the log file, if there is one: "2026-11-27T17:40:03+0100 info: text".
+void log_to_file(LogLevel level, std::string_view text);
+
+LogLevel log_level();                // of what standard error gets
 void set_log_level(LogLevel least);  // messages below it are dropped
 void flush_log();
+
+// Whether an OnlyErrors lives: another process reports what this one does.
+bool is_one_of_many();
 
 // Only errors are logged while an object of this class lives, each preceded by `who`, and what is
 // written to std::cout is dropped. Used by all but one of several processes that do the same work.
@@ -89,7 +102,7 @@ class OnlyErrors {
   OnlyErrors& operator=(const OnlyErrors&) = delete;
 
  private:
-  LogLevel level_;
+  LogLevel level_;  // of the logger, before
   std::streambuf* out_;
 };
 

@@ -6,28 +6,42 @@
 #include <string_view>
 
 #include "base/closed_pipe.h"
+#include "base/temporary_path.h"
 
 namespace smelt {
 namespace {
 
 constexpr std::array kEnding{SIGTERM, SIGINT, SIGHUP};
-constexpr std::string_view kNotice =
+constexpr std::string_view kResumes =
     "\nstopped: the same command goes on, what is finished is kept\n";
+constexpr std::string_view kBeginsAnew = "\nstopped\n";
 
-// Only what a signal's handler may do.
-void say_and_end(int) {
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kNotice.data(), kNotice.size());
+// Both do only what a signal handler may do.
+[[noreturn]] void say_and_end(std::string_view resumes) {
+  const std::string_view notice = remove_temporary_paths() ? kBeginsAnew : resumes;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, notice.data(), notice.size());
   ::_exit(kStoppedExit);
+}
+void end_job(int) { say_and_end(kResumes); }
+void end_command(int) { say_and_end(kBeginsAnew); }
+
+void set_unless_ignored(int signal, void (*handler)(int), void (*&old)(int)) {
+  old = std::signal(signal, handler);
+  if (old == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup wants it
 }
 
 }  // namespace
 
+void end_at_signals() {
+  for (const int signal : kEnding) {
+    void (*old)(int) = nullptr;
+    set_unless_ignored(signal, end_command, old);
+  }
+}
+
 StopNotice::StopNotice() {
   outlive_output_reader();
-  for (std::size_t i = 0; i < kEnding.size(); ++i) {
-    old_[i] = std::signal(kEnding[i], say_and_end);
-    if (old_[i] == SIG_IGN) std::signal(kEnding[i], SIG_IGN);  // as nohup wants it
-  }
+  for (std::size_t i = 0; i < kEnding.size(); ++i) set_unless_ignored(kEnding[i], end_job, old_[i]);
 }
 
 void StopNotice::let_finish() {

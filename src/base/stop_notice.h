@@ -3,10 +3,13 @@
 
 #include <array>
 
+#include "base/exit_codes.h"
+
 namespace smelt {
 
-// A command's exit code when a signal has ended it and the same command goes on.
-inline constexpr int kStoppedExit = 75;
+// From now on SIGTERM, SIGINT and SIGHUP end this process with exit code 75, after its temporary
+// folders (base/temporary_path.h) are removed. For commands without a handler of their own.
+void end_at_signals();
 
 // While it lasts, these signals say that the same command goes on, and end the process at once with
 // exit code 75: what is under way has no name yet, and the same command clears it away. From its

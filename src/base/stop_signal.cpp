@@ -8,6 +8,8 @@
 #include <ctime>
 #include <string_view>
 
+#include "base/temporary_path.h"
+
 namespace smelt {
 namespace {
 
@@ -38,6 +40,7 @@ bool asks_again(int signal) {
 // At a second request the signal's default action ends the process, without a save.
 void note_or_end(int signal) {
   if (asks_again(signal)) {
+    remove_temporary_paths();
     std::signal(signal, SIG_DFL);
     std::raise(signal);
     return;

@@ -19,6 +19,11 @@ std::string counted(Number number, std::string_view one) {
   return counted(number, one, str(one, "s"));
 }
 
+// "abc" -> " (abc)", "" -> "".
+inline std::string in_brackets(std::string_view text) {
+  return text.empty() ? std::string() : str(" (", text, ")");
+}
+
 // Of UTF-8.
 std::size_t characters(std::string_view text);
 

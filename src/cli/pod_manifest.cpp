@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/exit_codes.h"
 #include "base/json.h"
 #include "base/run_program.h"
 #include "base/stop_notice.h"
@@ -29,7 +30,7 @@ constexpr int kShortStarts = 5, kShortSeconds = 600;
 // ... and where starts cannot be timed, after so many in all.
 constexpr int kMostOfJobSet = 50, kMostOfSlurm = 200;
 // A task's statuses for a stop, a loss and an error: none is srun's own, which returns the highest.
-constexpr int kTaskStopped = 75, kTaskLost = 76, kTaskError = 99;
+constexpr int kTaskStopped = kStoppedExit, kTaskLost = kPodExit, kTaskError = kTaskErrorExit;
 
 std::vector<int> restart_statuses() {
   std::vector<int> out(kStoppedStatuses.begin(), kStoppedStatuses.end());

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/exit_codes.h"
 #include "base/stop_signal.h"
 #include "store/descriptor.h"
 
@@ -24,7 +25,7 @@ namespace {
 constexpr int kLookEvery = 50;        // milliseconds
 constexpr int kMostPieces = 1 << 12;  // of what an ended program has left in its pipes
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;
-constexpr int kTimedOut = 124, kUnreached = 255;
+constexpr int kTimedOut = kTimeLimitExit, kUnreached = kUnreachedExit;
 
 struct Pipe {
   Descriptor read, write;

@@ -10,6 +10,7 @@
 #include "auth/credential_file.h"
 #include "auth/json_text.h"
 #include "base/error.h"
+#include "base/exit_codes.h"
 #include "base/run_program.h"
 #include "cloud/file_hash.h"
 #include "cloud/machine_calls.h"
@@ -21,7 +22,7 @@ namespace smelt {
 namespace {
 
 constexpr std::chrono::minutes kToBring(30);
-constexpr int kNotReached = 255, kNoAnswer = 124;
+constexpr int kNotReached = kUnreachedExit, kNoAnswer = kTimeLimitExit;
 constexpr const char* kPackage = "package.tar.zst";
 
 std::string last_line(const std::string& text) {

@@ -233,6 +233,7 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
   const std::string name = str(source.where, " ", ::getpid(), " scores");
   WorkFolder work(temporary_work_folder("compress", name));
   work.begin({{"compress", name}});
+  work.remove_at_signal();
   out.before = limit.score(source.folder);
   std::map<std::size_t, FolderScore> tried;
   const auto holds = [&](std::size_t count) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/temporary_path.h"
 
 namespace smelt {
 
@@ -31,6 +32,8 @@ class WorkFolder {
   void begin(const OrderedJson& job);
   // Whether the folder stays, for the next run to go on: at first when an earlier job is in it.
   void keep(bool keep) { keep_ = keep; }
+  // A signal that ends the process removes the folder, too: no other process would go on with it.
+  void remove_at_signal() { temporary_.emplace(path_); }
 
  private:
   int open_folder();
@@ -44,6 +47,7 @@ class WorkFolder {
   std::string made_parent_;  // which was not there before
   int descriptor_ = -1;      // of the lock
   bool keep_ = false;
+  std::optional<TemporaryPath> temporary_;
 };
 
 // In the system's folder for temporary files: the folder whose job has this value of this field, or

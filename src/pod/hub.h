@@ -12,13 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/exit_codes.h"
 #include "pod/pod_times.h"
 
 namespace smelt {
-
-// The exit code of a process whose pod has lost a process: the same command, started again on all,
-// goes on.
-inline constexpr int kPodExit = 76;
 
 // Which process of a pod this is.
 struct PodPlace {

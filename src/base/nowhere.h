@@ -1,0 +1,13 @@
+// A stream buffer that takes everything and keeps nothing.
+#pragma once
+
+#include <streambuf>
+
+namespace smelt {
+
+class Nowhere : public std::streambuf {
+ protected:
+  int overflow(int character) override { return traits_type::not_eof(character); }
+};
+
+}  // namespace smelt
