@@ -8,6 +8,8 @@
 namespace smelt {
 namespace {
 
+constexpr const char* kSet = "--set";
+
 struct CompletedCommand {
   std::string path;  // "smelt data bert"
   std::vector<const CLI::App*> commands;
@@ -64,7 +66,7 @@ std::string free_flags(const std::vector<CompletedCommand>& commands) {
   std::vector<std::string> out;
   for (const CompletedCommand& command : commands)
     for (const auto& [flag, choices] : command.values)
-      if (choices.empty()) out.push_back(str(command.path, " ", flag));
+      if (choices.empty() && flag != kSet) out.push_back(str(command.path, " ", flag));
   return alternatives(out);
 }
 
@@ -78,6 +80,23 @@ std::string choice_cases(const std::vector<CompletedCommand>& commands, auto&& l
   return out;
 }
 
+// "train.steps= train.device= …"
+std::string names_of_fields(const std::vector<CompletedField>& fields) {
+  std::string out;
+  for (const CompletedField& field : fields) out += str(out.empty() ? "" : " ", field.path, "=");
+  return out;
+}
+
+// A case for each field of few values; `line` makes what is done from them.
+std::string field_cases(const std::vector<CompletedField>& fields, const char* before,
+                        const char* after, auto&& line) {
+  std::string out;
+  for (const CompletedField& field : fields)
+    if (!field.choices.empty())
+      out += str("    ", before, field.path, after, ") ", line(field), " ;;\n");
+  return out;
+}
+
 // As a word of zsh's _describe, in single quotes.
 std::string described(const CLI::App& command) {
   std::string text;
@@ -88,9 +107,33 @@ std::string described(const CLI::App& command) {
   return str("'", command.get_name(), ":", text, "'");
 }
 
+// Paths of all commands, each in quotes.
+std::string join_quoted(const std::vector<CompletedCommand>& commands) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 1; i < commands.size(); ++i)
+    paths.push_back(str("\"", commands[i].path, "\""));
+  return join(paths, " ");
+}
+
+// A text in single quotes, as fish reads it.
+std::string fish_text(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '\'' || c == '\\' ? str("\\", std::string(1, c)) : std::string(1, c);
+  return str("'", out, "'");
+}
+
+// What fish completes behind a flag: nothing of a switch, its choices, fields, or files.
+std::string fish_values(const CompletedCommand& command, const std::string& flag) {
+  if (flag == kSet) return " -x -a \"$__smelt_fields\"";
+  for (const auto& [name, choices] : command.values)
+    if (name == flag) return choices.empty() ? " -r" : str(" -x -a '", choices, "'");
+  return "";
+}
+
 }  // namespace
 
-std::string bash_completion(const CLI::App& root) {
+std::string bash_completion(const CLI::App& root, const std::vector<CompletedField>& fields) {
   const auto commands = all_commands(root);
   std::string words;
   for (const CompletedCommand& command : commands) {
@@ -112,14 +155,17 @@ std::string bash_completion(const CLI::App& root) {
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n    case \"$at ${COMP_WORDS[i]}\" in\n      ",
       all_paths(commands),
       ") at=\"$at ${COMP_WORDS[i]}\" ;;\n    esac\n  done\n  case \"$at $prev\" in\n",
-      choice_cases(commands, choose), "    ", free_flags(commands),
-      ") return ;;\n  esac\n  case \"$at\" in\n", words,
+      choice_cases(commands, choose),
+      field_cases(fields, "*\" ", "\"",
+                  [&](const CompletedField& field) { return choose(join(field.choices, " ")); }),
+      "    *\" --set\") compopt -o nospace 2>/dev/null; ", choose(names_of_fields(fields)),
+      " ;;\n    ", free_flags(commands), ") return ;;\n  esac\n  case \"$at\" in\n", words,
       "  esac\n  if [[ $cur == -* ]]; then commands=$flags; fi\n"
       "  COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n}\n"
       "complete -o default -F _smelt smelt\n");
 }
 
-std::string zsh_completion(const CLI::App& root) {
+std::string zsh_completion(const CLI::App& root, const std::vector<CompletedField>& fields) {
   const auto commands = all_commands(root);
   std::string words;
   for (const CompletedCommand& command : commands) {
@@ -139,11 +185,45 @@ std::string zsh_completion(const CLI::App& root) {
       "    case \"$at ${words[i]}\" in\n      ",
       all_paths(commands),
       ") at=\"$at ${words[i]}\" ;;\n    esac\n  done\n  case \"$at $prev\" in\n",
-      choice_cases(commands, choose), "    ", free_flags(commands),
-      ") _files; return ;;\n  esac\n  case \"$at\" in\n", words,
+      choice_cases(commands, choose), "    *\" --set\") case \"$cur\" in\n",
+      field_cases(fields, "\"", "=\"*",
+                  [&](const CompletedField& field) {
+                    return str("compadd -P ", field.path, "= -- ", join(field.choices, " "),
+                               "; return");
+                  }),
+      "    esac; compadd -S '' -- ", names_of_fields(fields), "; return ;;\n    ",
+      free_flags(commands), ") _files; return ;;\n  esac\n  case \"$at\" in\n", words,
       "  esac\n  if [[ $cur == -* ]]; then compadd -- $flags\n"
       "  elif (( $#commands )); then _describe command commands\n  else _files; fi\n}\n"
       "if [[ ${funcstack[1]} == _smelt ]]; then _smelt \"$@\"; else compdef _smelt smelt; fi\n");
+}
+
+std::string fish_completion(const CLI::App& root, const std::vector<CompletedField>& fields) {
+  const auto commands = all_commands(root);
+  std::vector<std::string> values;
+  for (const CompletedField& field : fields) {
+    values.push_back(field.path + "=");
+    for (const std::string& choice : field.choices) values.push_back(str(field.path, "=", choice));
+  }
+  std::string out =
+      str("# Completion of smelt for fish: smelt completion fish | source\n"
+          "function __smelt_at\n  set -l at smelt\n"
+          "  for word in (commandline -opc)[2..-1]\n"
+          "    if contains -- \"$at $word\" ",
+          join_quoted(commands),
+          "\n"
+          "      set at \"$at $word\"\n    end\n  end\n  test \"$at\" = \"$argv[1]\"\nend\n"
+          "set -g __smelt_fields ",
+          join(values, " "), "\n");
+  for (const CompletedCommand& command : commands) {
+    const std::string line = str("complete -c smelt -n '__smelt_at \"", command.path, "\"' ");
+    for (const CLI::App* sub : command.commands)
+      out += str(line, "-f -a ", sub->get_name(), " -d ", fish_text(sub->get_description()), "\n");
+    if (!command.words.empty()) out += str(line, "-f -a '", command.words, "'\n");
+    for (const std::string& flag : command.flags)
+      out += str(line, "-l ", flag.substr(2), fish_values(command, flag), "\n");
+  }
+  return out;
 }
 
 }  // namespace smelt

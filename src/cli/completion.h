@@ -2,6 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "cli/field_help.h"
 
 namespace CLI {
 class App;
@@ -9,8 +12,9 @@ class App;
 
 namespace smelt {
 
-// `root` with all of its commands.
-std::string bash_completion(const CLI::App& root);
-std::string zsh_completion(const CLI::App& root);
+// A shell's script for `root` with all of its commands. After --set it completes `fields`.
+std::string bash_completion(const CLI::App& root, const std::vector<CompletedField>& fields);
+std::string zsh_completion(const CLI::App& root, const std::vector<CompletedField>& fields);
+std::string fish_completion(const CLI::App& root, const std::vector<CompletedField>& fields);
 
 }  // namespace smelt

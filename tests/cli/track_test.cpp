@@ -293,6 +293,8 @@ TEST(Completion, BashOffersCommandsFlagsAndChoices) {
   EXPECT_EQ(completed("smelt bench --device g"), "gpu\n");
   EXPECT_EQ(completed("smelt completion z"), "zsh\n");
   EXPECT_EQ(completed("smelt report a --out p"), "\n");  // files, by readline
+  EXPECT_THAT(completed("smelt run r.yaml --set train.learn"), HasSubstr("train.learning_rate="));
+  EXPECT_EQ(completed("smelt run r.yaml --set train.device = g"), "gpu\n");
   EXPECT_THAT(completed("smelt \"\""), AllOf(HasSubstr("run"), HasSubstr("completion")));
 }
 
@@ -308,6 +310,50 @@ TEST(Completion, ZshTakesItsScript) {
   EXPECT_EQ(found.status, 0) << found.text;
   EXPECT_THAT(found.text,
               AllOf(HasSubstr("-- auto cpu gpu tpu\n"), HasSubstr("status:what a run does")));
+}
+
+TEST(Completion, ZshOffersFieldsAndTheirChoices) {
+  if (!std::filesystem::exists("/usr/bin/zsh"))
+    SKIP_OR_FAIL_WITHOUT("browser", "zsh is missing; scripts/test installs it");
+  const CommandOutput found = run_command(
+      str("zsh -f -c 'compdef() {}; compadd() { print -r -- \"$@\" }; source <(", smelt_program(),
+          " completion zsh); words=(smelt run r.yaml --set train.l); CURRENT=5; _smelt; "
+          "words=(smelt run r.yaml --set train.device=g); CURRENT=5; _smelt'"));
+  EXPECT_THAT(found.text, AllOf(HasSubstr(" train.learning_rate= "),
+                                HasSubstr("-P train.device= -- auto cpu gpu tpu\n")));
+}
+
+TEST(Completion, FishGetsCommandsFlagsFieldsAndChoices) {
+  const CommandOutput script = program("completion fish");
+  EXPECT_EQ(script.status, 0);
+  EXPECT_THAT(
+      script.text,
+      AllOf(HasSubstr("complete -c smelt -n '__smelt_at \"smelt\"' -f -a status -d 'what a run"),
+            HasSubstr("-n '__smelt_at \"smelt bench\"' -l device -x -a 'auto cpu gpu tpu'\n"),
+            HasSubstr("-n '__smelt_at \"smelt run\"' -l set -x -a \"$__smelt_fields\"\n"),
+            HasSubstr(" train.device= train.device=auto "), HasSubstr("-l quiet\n")));
+}
+
+TEST(Help, ExplainsARecipeField) {
+  EXPECT_EQ(program("help train.device").text,
+            "train.device\n  cpu, gpu or tpu; auto: the TPU or GPU that is there, else the CPU\n\n"
+            "  section    train\n  default    \"cpu\"\n  choices    auto, cpu, gpu, tpu\n"
+            "  example    smelt run recipe.yaml --set train.device=auto\n");
+  EXPECT_THAT(program("help recipe data.dupe_factor").text, HasSubstr("  of types   bert"));
+  EXPECT_THAT(program("help train.stepps").text,
+              HasSubstr("no recipe field 'train.stepps'\n  hint: did you mean 'train.steps'?"));
+  const std::string train = program("help recipe train").text;
+  EXPECT_THAT(train, AllOf(HasSubstr("train.steps "), Not(HasSubstr("eval.steps"))));
+  EXPECT_THAT(program("help recipe trian").text, HasSubstr("a recipe has no section 'trian'"));
+  EXPECT_THAT(program("help recipe --type t5").text, HasSubstr("model.d_model"));
+}
+
+TEST(Help, HasTheWordsThatPeopleSearchFor) {
+  const std::string all = program("help").text + program("help recipe").text +
+                          program("help run").text + program("help compress").text;
+  for (const char* word :
+       {"inference", "quantize", "checkpoint", "learning rate", "resume", "pretrain"})
+    EXPECT_THAT(all, HasSubstr(word));
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// What `smelt help` prints about recipe fields.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+// The fields of a model.type, a line each; of one section, "train", if it is named. Throws
+// UsageError for an unknown type or section.
+std::string recipe_help(const std::string& type, const std::string& section = "");
+
+// Whether a word of `smelt help` names a recipe field: "train.steps" or "out".
+bool names_recipe_field(const std::string& word);
+
+// A field with its section, default and choices. Throws UsageError for an unknown field.
+std::string field_help(const std::string& path);
+
+// Returns the field of this name in any section, "train.steps" of "steps"; "" if there is none.
+std::string field_named(const std::string& name);
+
+// A field that some types of model have, for completion.
+struct CompletedField {
+  std::string path;
+  std::vector<std::string> choices;
+};
+std::vector<CompletedField> completed_fields();
+
+}  // namespace smelt

@@ -1,0 +1,13 @@
+// The words that recipe fields take, for help and completion.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+// Returns the words that a field takes, "true" and "false" of a switch; empty for a field with any
+// value.
+std::vector<std::string> field_choices(const std::string& path, const std::string& default_value);
+
+}  // namespace smelt
