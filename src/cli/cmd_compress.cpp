@@ -282,7 +282,7 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   if (!f.tuned.empty()) check_distill(tune, is_cut);
   if (is_cut) {
     std::cout << f.job.to << " is cut so already\n" << std::flush;
-    return distill(tune);
+    return void(distill(tune));
   }
   const Pruned done = prune_model(f.job);
   if (f.json) {

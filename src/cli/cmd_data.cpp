@@ -11,6 +11,7 @@
 #include "cli/cmd_overview.h"
 #include "cli/cmd_records.h"
 #include "cli/cmd_tokens.h"
+#include "console/json_output.h"
 #include "console/text_flags.h"
 #include "examples/bert_examples.h"
 #include "examples/electra_examples.h"
@@ -34,6 +35,14 @@ void print_summary(const ElectraExamplesJob& job, const ExampleSummary& summary)
             << "written:  " << job.output;
   if (job.shards > 1) std::cout << ", in " << job.shards << " files";
   std::cout << "\n";
+}
+
+OrderedJson examples_json(const ExampleJob& job, const CorpusCounts& text, std::uint64_t examples,
+                          std::int64_t seq_length) {
+  return {{"path", job.output},
+          {"examples", examples},
+          {"seq_length", seq_length},
+          {"text", to_json(text)}};
 }
 
 void add_pair_options(CLI::App& command, PairOptions& o) {
@@ -88,7 +97,17 @@ void add_bert(CLI::App& data) {
   add_pair_options(*command, job->pairs);
   command->add_option("--seed", job->seed, "of all random draws")->capture_default_str();
   add_tokenizer_flags(*command, job->tokenizer);
-  command->callback([job] { print_summary(*job, build_bert_examples(*job)); });
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([job, json] {
+    print_result(*json, [&] {
+      const BuildSummary made = build_bert_examples(*job);
+      print_summary(*job, made);
+      OrderedJson out = examples_json(*job, made.text, made.examples, job->pairs.seq_length);
+      out["masked_tokens"] = made.masked_tokens;
+      return out;
+    });
+  });
 }
 
 void add_electra(CLI::App& data) {
@@ -110,11 +129,17 @@ void add_electra(CLI::App& data) {
   command->add_option("--seed,--random-seed", job->seed, "of all random draws")
       ->capture_default_str();
   add_tokenizer_flags(*command, job->tokenizer);
-  command->callback([job, shards] {
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([job, shards, json] {
     const bool original = job->order == ExampleOrder::original;
     job->shards = shards->value_or(original ? kOriginalFiles : 1);
     job->shard_names = original ? ShardNames::original : ShardNames::sortable;
-    print_summary(*job, build_electra_examples(*job));
+    print_result(*json, [&] {
+      const ExampleSummary made = build_electra_examples(*job);
+      print_summary(*job, made);
+      return examples_json(*job, made.text, made.examples, job->options.seq_length);
+    });
   });
 }
 

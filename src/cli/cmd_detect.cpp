@@ -10,7 +10,7 @@ namespace smelt {
 
 void add_detect_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "detect", "which tokens a trained model's discriminator holds for replaced");
+      "detect", "inference with an ELECTRA discriminator: which tokens of a text are replaced");
   const auto model = add_model_option(*command);
   const auto options = add_detect_options(*command);
   command->callback([model, options] {

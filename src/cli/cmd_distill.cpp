@@ -5,11 +5,13 @@
 
 #include "base/error.h"
 #include "checkpoint/given_weights.h"
+#include "cli/cmd_run.h"
 #include "cli/recipe_option.h"
+#include "console/json_output.h"
 #include "recipe/begun.h"
-#include "recipe/evaluation.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/pipeline.h"
+#include "recipe/run_result.h"
 #include "recipe/taught_recipe.h"
 #include "store/folder.h"
 
@@ -48,9 +50,7 @@ void check_distill(const DistillFlags& f, bool may_go_on) {
 
 void teach(const DistillFlags& f) {
   const Recipe recipe = recipe_for(f);
-  run_recipe(recipe, {}, [&](const Evaluation& evaluation) {
-    std::cout << evaluation_report(recipe, evaluation) << std::flush;
-  });
+  run_and_report(recipe);
 }
 
 void require_apart(const std::string& out, const char* flag, const std::string& run) {
@@ -68,11 +68,12 @@ void teach_itself(const std::string& model, const std::string& run,
   teach(flags);
 }
 
-void distill(const DistillFlags& f) {
+OrderedJson distill(const DistillFlags& f) {
   teach(f);
   const Recipe recipe = recipe_for(f);
   std::cout << "next:\n  smelt compress quantize " << quoted(recipe.out) << " --out FOLDER\n  "
             << RecipePaths(recipe).hugging_face << "      # is for Hugging Face transformers\n";
+  return run_result_json(recipe);
 }
 
 void add_distill(CLI::App& compress) {
@@ -89,7 +90,8 @@ void add_distill(CLI::App& compress) {
       ->required();
   command->add_option("--out", f->out, "the run's folder; what is there goes on")->required();
   add_set_option(*command, f->settings);
-  command->callback([f] { distill(*f); });
+  add_json_flag(*command, f->json);
+  command->callback([f] { print_events(f->json, [&] { return distill(*f); }); });
 }
 
 }  // namespace smelt

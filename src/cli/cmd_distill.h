@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+
 namespace smelt {
 
 struct DistillFlags {
   std::string teacher, student, out;
   std::vector<std::string> settings;  // of the recipe
+  bool json = false;
 };
 
 // Before there is a student: UsageError where the teacher is no run's folder, for settings that
@@ -25,8 +28,8 @@ void require_apart(const std::string& out, const char* flag, const std::string& 
 // recipe: what `settings` say is learned with.
 void teach_itself(const std::string& model, const std::string& run,
                   const std::vector<std::string>& settings);
-// Trains, and prints what may come next.
-void distill(const DistillFlags& flags);
+// Trains, and prints what may come next. Returns the run's result (recipe/run_result.h).
+OrderedJson distill(const DistillFlags& flags);
 
 void add_distill(CLI::App& compress);
 

@@ -12,16 +12,14 @@
 #include "base/figures.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/progress.h"
 #include "base/stop_signal.h"
 #include "base/words.h"
 #include "cli/model_option.h"
 #include "console/number_check.h"
+#include "console/text_source.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
 #include "store/folder.h"
-#include "text/lines.h"
-#include "text/rows.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -33,31 +31,6 @@ struct GenerateFlags {
   std::string prefix, input, field = "text", format = "auto", out, early_stopping = "no";
   bool json = false;
 };
-
-// Text and where it stands, to begin a message with: "questions.txt:3".
-using Give = std::function<void(const std::string& text, const std::string& where)>;
-
-// The texts of a file, a line or a row each.
-void each_text(const GenerateFlags& f, const Give& give) {
-  const FileFormat format = format_of(f.input, parse_file_format(f.format));
-  Progress progress("generate", static_cast<std::int64_t>(file_size(f.input)), Progress::kBytes);
-  std::int64_t line = 0;
-  const auto told = [&](const std::string& text, std::uint64_t read) {
-    give(text, str(f.input, ":", ++line));
-    progress.update(static_cast<std::int64_t>(read));
-  };
-  if (format == FileFormat::text) {
-    LineReader lines(f.input);
-    for (std::string line; lines.next(line);) told(line, lines.bytes_read());
-    return;
-  }
-  const auto rows = open_rows(f.input, format, {{.name = f.field}}, [&](const TextFault& fault) {
-    if (fault.kind != TextFault::Kind::bad_row) return;  // mended
-    throw UsageError(str(f.input, ":", fault.line, ": a row that cannot be read: ", fault.what),
-                     "mend it: each row is to have its answer");
-  });
-  for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
-}
 
 std::string in_one_line(const std::string& text) {
   std::string out;
@@ -178,8 +151,9 @@ void generate(const ModelOption& model, GenerateFlags& f) {
   }
   const StopSignal stop("generate: stopping after these texts\n");
   if (!f.input.empty())
-    each_text(f,
-              [&](const std::string& text, const std::string& where) { session.add(text, where); });
+    each_text_of(
+        {.path = f.input, .format = f.format, .field = f.field}, "generate",
+        [&](const std::string& text, const std::string& where) { session.add(text, where); });
   for (const std::string& text : f.texts) session.add(text, "--text");
   session.finish();
 }
@@ -214,7 +188,8 @@ void add_search_flags(CLI::App& command, GenerateFlags& f) {
 
 void add_generate_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "generate", "a trained T5 answers texts: --text, --input, or lines of standard input");
+      "generate",
+      "inference with a T5: generate text for --text, --input or lines of standard input");
   const auto model = add_model_option(*command);
   auto f = std::make_shared<GenerateFlags>();
   command->add_option("--text", f->texts, "a text; may be given several times");

@@ -7,6 +7,7 @@
 #include "cli/machine_verbs.h"
 #include "cli/project_flag.h"
 #include "cloud/tpu_api.h"
+#include "console/json_output.h"
 
 namespace smelt {
 namespace {
@@ -36,7 +37,8 @@ void add_up(CLI::App& cloud) {
   command->add_flag("--internal-ips", o->internal, "no address that the internet reaches");
   command->add_flag("--dry-run", o->dry_run, "show price and request, and make nothing");
   command->add_flag("--yes", o->yes, "make it without asking");
-  command->callback([o] { bring_machine_up(*o); });
+  add_json_flag(*command, o->json);
+  command->callback([o] { print_result(o->json, [&] { return bring_machine_up(*o); }); });
 }
 
 void add_down(CLI::App& cloud) {
@@ -47,7 +49,8 @@ void add_down(CLI::App& cloud) {
   command->add_option("--zone", o->zone, "where it is")->required();
   add_project_flag(*command, o->project);
   command->add_flag("--yes", o->yes, "delete it without asking");
-  command->callback([o] { take_machine_down(*o); });
+  add_json_flag(*command, o->json);
+  command->callback([o] { print_result(o->json, [&] { return take_machine_down(*o); }); });
 }
 
 void add_status(CLI::App& cloud) {
@@ -69,7 +72,8 @@ void add_switch(CLI::App& cloud, const std::string& verb, const std::string& hel
   command->add_option("name", o->name, "as smelt cloud list shows it")->required();
   command->add_option("--zone", o->zone, "where it is")->required();
   add_project_flag(*command, o->project);
-  command->callback([o, verb] { switch_machine(*o, verb); });
+  add_json_flag(*command, o->json);
+  command->callback([o, verb] { print_result(o->json, [&] { return switch_machine(*o, verb); }); });
 }
 
 }  // namespace

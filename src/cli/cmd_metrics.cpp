@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/nearest_name.h"
+#include "console/json_output.h"
+#include "console/number_check.h"
 #include "metrics/command.h"
 #include "metrics/named.h"
 #include "text/lines.h"
@@ -17,13 +20,29 @@
 namespace smelt {
 namespace {
 
+// A bound of --at-least: "accuracy=0.8".
+struct Threshold {
+  std::string metric;
+  double least = 0;
+};
+
 struct MetricsJob {
   std::string predictions, references, against, metrics = "accuracy", command;
   std::string prediction = "prediction", reference = "label";
   ResampleOptions resample;
   bool samples_given = false, prediction_given = false;
+  std::vector<Threshold> thresholds;
   bool json = false, report = false;
 };
+
+Threshold threshold_of(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const auto number = equals == word.npos ? std::nullopt : number_in(word.substr(equals + 1));
+  if (!number)
+    throw UsageError(str("--at-least: '", word, "' is not METRIC=NUMBER"),
+                     "write it as --at-least accuracy=0.8");
+  return {word.substr(0, equals), *number};
+}
 
 JsonValues read_field(const std::string& path, const std::string& field, const char* flag) {
   JsonValues out;
@@ -102,7 +121,7 @@ std::string as_text(const Interval& i, std::int64_t samples) {
 }
 
 struct Scored {
-  OrderedJson json = OrderedJson::object();
+  OrderedJson json = OrderedJson::object();  // by the metric's name
   std::string text;
 };
 
@@ -176,7 +195,34 @@ void score_by_command(MetricsJob job, Rows& rows, Scored& out) {
   }
 }
 
-void run(const MetricsJob& job) {
+// Adds the metrics that thresholds name to those that are asked for.
+void add_metrics_of_thresholds(MetricsJob& job) {
+  auto wanted = job.metrics.empty() ? std::vector<std::string>() : metric_list(job.metrics);
+  const auto known = metric_names();
+  for (const Threshold& threshold : job.thresholds)
+    if (std::ranges::find(known, threshold.metric) != known.end() &&
+        std::ranges::find(wanted, threshold.metric) == wanted.end())
+      wanted.push_back(threshold.metric);
+  job.metrics = join(wanted, ",");
+}
+
+// Returns what is below its threshold: "accuracy is 0.5, below 0.8".
+std::vector<std::string> failures(const MetricsJob& job, const Scored& scored) {
+  std::vector<std::string> out;
+  for (const Threshold& threshold : job.thresholds) {
+    if (!scored.json.contains(threshold.metric))
+      throw UsageError(str("--at-least: no metric '", threshold.metric, "' was computed"),
+                       did_you_mean(threshold.metric, metric_names()));
+    const OrderedJson& value = scored.json.at(threshold.metric).at("value");
+    const double found = value.is_number() ? value.get<double>() : std::nan("");
+    if (!(found >= threshold.least))
+      out.push_back(str(threshold.metric, " is ", rounded(found, 4), ", below ", threshold.least));
+  }
+  return out;
+}
+
+void run(MetricsJob job) {
+  add_metrics_of_thresholds(job);
   if (job.resample.samples < 0)
     throw UsageError(str("--samples: ", job.resample.samples, " is below 0"),
                      "0 leaves intervals out");
@@ -198,12 +244,14 @@ void run(const MetricsJob& job) {
     out.json["report"] = report;
     out.text += str("\n", report);
   }
-  if (job.json)
-    std::cout << OrderedJson{{"examples", rows.wanted.size()}, {"metrics", out.json}}.dump(
-                     -1, ' ', false, JsonInvalidUtf8::replace)
-              << "\n";
-  else
-    std::cout << out.text;
+  const auto failed = failures(job, out);
+  OrderedJson result{{"examples", rows.wanted.size()}, {"metrics", out.json}};
+  if (!job.thresholds.empty()) result["passed"] = failed.empty();
+  print_result(job.json, [&] {
+    if (!job.json) std::cout << out.text;
+    return result;
+  });
+  if (!failed.empty()) throw BelowThreshold(str("metrics: ", join(failed, "; ")));
 }
 
 }  // namespace
@@ -211,7 +259,8 @@ void run(const MetricsJob& job) {
 void add_metrics_command(CLI::App& app) {
   auto job = std::make_shared<MetricsJob>();
   auto* command = app.add_subcommand(
-      "metrics", "scores of predictions against references, with 95 % intervals; two compared");
+      "metrics",
+      "metrics of predictions against references, with 95 % intervals; compare two models");
   command->add_option("predictions", job->predictions, "JSONL, one example a line")->required();
   command->add_option("references", job->references,
                       "JSONL in the same order; else beside the predictions");
@@ -228,11 +277,19 @@ void add_metrics_command(CLI::App& app) {
   command->add_option("--samples", job->resample.samples, "resampled sets of examples");
   command->add_option("--seed", job->resample.seed, "of the samples");
   command->add_flag("--report", job->report, "and each class, as scikit-learn prints them");
-  command->add_flag("--json", job->json, "one JSON object");
+  command->add_option_function<std::vector<std::string>>(
+      "--at-least",
+      [job](const std::vector<std::string>& words) {
+        for (const std::string& word : words) job->thresholds.push_back(threshold_of(word));
+      },
+      "a threshold, as accuracy=0.8: exit status 3 if the metric is below it; may be given several "
+      "times");
+  add_json_flag(*command, job->json);
   command->callback([job, command] {
     job->samples_given = command->count("--samples") > 0;
     job->prediction_given = command->count("--prediction") > 0;
-    if (!job->command.empty() && command->count("--metric") == 0) job->metrics.clear();
+    const bool others = !job->command.empty() || !job->thresholds.empty();
+    if (others && command->count("--metric") == 0) job->metrics.clear();
     run(*job);
   });
 }

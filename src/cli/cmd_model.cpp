@@ -9,14 +9,27 @@
 #include "cli/model_option.h"
 #include "cli/recipe_option.h"
 #include "console/answers.h"
+#include "console/json_output.h"
 #include "console/number_check.h"
 #include "console/text_flags.h"
 #include "recipe/evaluation.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/pipeline.h"
+#include "recipe/run_result.h"
 
 namespace smelt {
 namespace {
+
+OrderedJson gradient_json(const GradientReport& report) {
+  OrderedJson out{{"loss", report.loss},
+                  {"norm", report.norm},
+                  {"not_finite", report.not_finite()},
+                  {"first_not_finite", report.first_not_finite()},
+                  {"gradients", OrderedJson::array()}};
+  for (const GradientNorm& gradient : report.of)
+    out["gradients"].push_back({{"parameter", gradient.parameter}, {"norm", gradient.norm}});
+  return out;
+}
 
 struct EvalFlags {
   bool json = false, follow = false;
@@ -62,13 +75,21 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
 }  // namespace
 
 void add_pretrain_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("pretrain", "train a recipe's model on its examples, or go on");
+  auto* command = app.add_subcommand(
+      "pretrain", "pretrain or fine-tune a recipe's model on its examples; resume training");
   const auto recipe = add_recipe_options(*command);
   const auto begin = add_begin_flags(*command);
-  command->callback([recipe, begin] {
-    begin->load_and_run(*recipe,
-                        [&](const Recipe& loaded) { train_model(loaded, begin->beginning()); });
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([recipe, begin, json] {
+    print_events(*json, [&] {
+      OrderedJson result;
+      begin->load_and_run(*recipe, [&](const Recipe& loaded) {
+        train_model(loaded, begin->beginning());
+        result = model_result_json(loaded);
+      });
+      return result;
+    });
   });
 }
 
@@ -79,7 +100,15 @@ void add_replay_command(CLI::App& app) {
   auto folder = std::make_shared<std::string>();
   command->add_option("--batch", *folder,
                       "the bad-batch folder; else the newest of the recipe's model");
-  command->callback([recipe, folder] { print_report(replay_model(recipe->load(), *folder)); });
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([recipe, folder, json] {
+    print_result(*json, [&] {
+      const GradientReport report = replay_model(recipe->load(), *folder);
+      print_report(report);
+      return gradient_json(report);
+    });
+  });
 }
 
 void add_eval_command(CLI::App& app) {
@@ -113,15 +142,21 @@ void add_eval_command(CLI::App& app) {
 }
 
 void add_fill_command(CLI::App& app) {
-  auto* command = app.add_subcommand("fill", "a trained model fills [MASK] in texts");
+  auto* command = app.add_subcommand(
+      "fill",
+      "inference with a masked language model: fill [MASK] in --text, --input or standard input");
   const auto model = add_model_option(*command);
   const auto options = add_fill_options(*command);
   command->callback([model, options] {
-    print_filled(model->is_stored() ? StoredAnswers("fill", model->recipe.path, model->stored)
-                                          .fill(options->texts, options->top)
-                                    : fill_with_model(model->recipe.load_asked("fill"),
-                                                      options->texts, options->top),
-                 *options);
+    using Texts = std::vector<std::string>;
+    if (model->is_stored()) {
+      const StoredAnswers stored("fill", model->recipe.path, model->stored);
+      return print_filled(*options,
+                          [&](const Texts& texts) { return stored.fill(texts, options->top); });
+    }
+    const Recipe loaded = model->recipe.load_asked("fill");
+    print_filled(*options,
+                 [&](const Texts& texts) { return fill_with_model(loaded, texts, options->top); });
   });
 }
 
@@ -130,7 +165,15 @@ void add_export_command(CLI::App& app) {
   const auto recipe = add_recipe_options(*command);
   auto out = std::make_shared<std::string>();
   command->add_option("--out", *out, "the folder to make")->required();
-  command->callback([recipe, out] { export_model(recipe->load_trained("export"), *out); });
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([recipe, out, json] {
+    print_result(*json, [&] {
+      const Recipe loaded = recipe->load_trained("export");
+      export_model(loaded, *out);
+      return OrderedJson{{"path", *out}, {"type", loaded.type->name}};
+    });
+  });
 }
 
 }  // namespace smelt

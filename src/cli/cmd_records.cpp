@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/words.h"
+#include "console/json_output.h"
 #include "console/number_check.h"
 #include "data/data_paths.h"
 #include "data/example_source.h"
@@ -98,10 +99,19 @@ void add_data_index_command(CLI::App& data) {
       ->required();
   command->add_option("--mask", *mask,
                       "feature whose ones count an example's tokens; default: input_mask, if any");
-  command->callback([input, mask] {
-    for (const std::string& file : record_files(*input, "index"))
-      std::cout << record_index_path(file) << ": " << counted(index_records(file, *mask), "record")
-                << "\n";
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([input, mask, json] {
+    print_result(*json, [&] {
+      OrderedJson out{{"indexes", OrderedJson::array()}};
+      for (const std::string& file : record_files(*input, "index")) {
+        const auto records = index_records(file, *mask);
+        std::cout << record_index_path(file) << ": " << counted(records, "record") << "\n";
+        out["indexes"].push_back(
+            {{"input", file}, {"path", record_index_path(file)}, {"records", records}});
+      }
+      return out;
+    });
   });
 }
 

@@ -6,13 +6,16 @@
 #include <memory>
 #include <string>
 
+#include "base/events.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/begin_flags.h"
 #include "cli/recipe_option.h"
+#include "console/json_output.h"
 #include "recipe/dry_run.h"
 #include "recipe/evaluation.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
+#include "recipe/run_result.h"
 
 namespace smelt {
 namespace {
@@ -44,26 +47,44 @@ void print_next_commands(const Recipe& recipe) {
               << "smelt export " << out << " --out FOLDER makes another\n";
 }
 
+struct RunCommandFlags {
+  bool dry_run = false, json = false;
+};
+
 }  // namespace
 
+void run_and_report(const Recipe& recipe, const Beginning& beginning) {
+  run_recipe(recipe, beginning, [&](const Evaluation& evaluation) {
+    std::cout << evaluation_report(recipe, evaluation) << std::flush;
+    send_event("evaluation", {{"step", evaluation.global_step},
+                              {"split", recipe.eval.split},
+                              {"metrics", evaluation_json(evaluation)}});
+  });
+}
+
 void add_run_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("run", "every stage of a recipe, from text to a finished model");
+  auto* command = app.add_subcommand(
+      "run", "run every stage of a recipe, from text to a finished model; resume an earlier run");
   const auto recipe = add_recipe_options(*command);
   const auto begin = add_begin_flags(*command);
-  auto dry_run = std::make_shared<bool>(false);
-  command->add_flag("--dry-run", *dry_run,
-                    "only check what the run needs and print what it would do");
-  command->callback([recipe, begin, dry_run] {
-    if (*dry_run) {
+  auto flags = std::make_shared<RunCommandFlags>();
+  auto* dry_run = command->add_flag("--dry-run", flags->dry_run,
+                                    "only check what the run needs and print what it would do");
+  add_json_flag(*command, flags->json);
+  dry_run->excludes(command->get_option("--json"));
+  command->callback([recipe, begin, flags] {
+    if (flags->dry_run) {
       std::cout << dry_run_text(begin->load(*recipe), begin->beginning());
       return;
     }
-    begin->load_and_run(*recipe, [&](const Recipe& loaded) {
-      run_recipe(loaded, begin->beginning(), [&](const Evaluation& evaluation) {
-        std::cout << evaluation_report(loaded, evaluation) << std::flush;
+    print_events(flags->json, [&] {
+      OrderedJson result;
+      begin->load_and_run(*recipe, [&](const Recipe& loaded) {
+        run_and_report(loaded, begin->beginning());
+        print_next_commands(loaded);
+        result = run_result_json(loaded);
       });
-      print_next_commands(loaded);
+      return result;
     });
   });
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/words.h"
+#include "console/json_output.h"
 #include "console/number_check.h"
 #include "console/text_flags.h"
 #include "data/inspect_tokens.h"
@@ -56,6 +57,21 @@ std::string text_of(const TokenStatistics& s, const Tokenizer* tokenizer) {
   return out;
 }
 
+OrderedJson convert_and_print(const SnapshotTokensJob& job) {
+  OrderedJson out{{"stores", OrderedJson::array()}};
+  convert_snapshots(job, [&](const ConvertedSnapshot& one) {
+    std::cout << one.output << ": " << counted(one.tokens, "token") << ", "
+              << bytes_text(static_cast<double>(one.bytes)) << "\n"
+              << std::flush;
+    out["stores"].push_back({{"input", one.input},
+                             {"path", one.output},
+                             {"tokens", one.tokens},
+                             {"documents", one.documents},
+                             {"bytes", one.bytes}});
+  });
+  return out;
+}
+
 }  // namespace
 
 void print_token_statistics(const InspectOptions& options, bool json) {
@@ -96,10 +112,16 @@ void add_data_tokens_command(CLI::App& data) {
       ->capture_default_str();
   command->add_flag("--overwrite", job->overwrite, "replace an existing store");
   add_tokenizer_flags(*command, job->tokenizer);
-  command->callback([job] {
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([job, json] {
     outlive_output_reader();
-    print_text_counts(write_text_tokens(*job));
-    std::cout << "written:  " << job->output << "\n";
+    print_result(*json, [&] {
+      const CorpusCounts text = write_text_tokens(*job);
+      print_text_counts(text);
+      std::cout << "written:  " << job->output << "\n";
+      return OrderedJson{{"path", job->output}, {"text", to_json(text)}};
+    });
   });
 }
 
@@ -120,14 +142,12 @@ void add_data_convert_command(CLI::App& data) {
   auto* overwrite = command->add_flag("--overwrite", job->overwrite, "replace existing stores");
   command->add_flag("--skip-existing", job->skip_existing, "leave existing stores, which are whole")
       ->excludes(overwrite);
-  command->callback([job, inputs] {
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([job, inputs, json] {
     outlive_output_reader();
     job->input = join(*inputs, ",");
-    convert_snapshots(*job, [](const ConvertedSnapshot& one) {
-      std::cout << one.output << ": " << counted(one.tokens, "token") << ", "
-                << bytes_text(static_cast<double>(one.bytes)) << "\n"
-                << std::flush;
-    });
+    print_result(*json, [&] { return convert_and_print(*job); });
   });
 }
 

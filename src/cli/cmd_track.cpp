@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/recipe_option.h"
+#include "console/json_output.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/plan_text.h"
 #include "recipe/stage.h"
@@ -108,7 +109,8 @@ std::string planned_html(const std::string& plan) {
                      Json::parse_or_discard(read_file(plan, kSmallFileBytes)));
 }
 
-void write_report(const TrackOptions& options) {
+// Returns the page.
+std::string write_report(const TrackOptions& options) {
   const auto runs = run_folders(options, "report");
   if (options.out.empty() && options.runs.size() > 1)
     throw UsageError(str("report: a page about ", runs.size(), " runs is in no run's folder"),
@@ -122,6 +124,7 @@ void write_report(const TrackOptions& options) {
   const bool is_new = !folder.empty() && !is_remote(out) && !exists(folder);
   write_file(out, page);
   log_info("report: {}{}", out, is_new ? str(" (", folder, " is a new folder)") : "");
+  return out;
 }
 
 }  // namespace
@@ -157,7 +160,10 @@ void add_report_command(CLI::App& app) {
                       "the HTML file to write; default: report.html in the run's folder");
   command->add_option("--plan", options->plan,
                       "a plan that `smelt plan --json` printed, whose hours and dollars are drawn");
-  command->callback([options] { write_report(*options); });
+  add_json_flag(*command, options->json);
+  command->callback([options] {
+    print_result(options->json, [&] { return OrderedJson{{"path", write_report(*options)}}; });
+  });
 }
 
 }  // namespace smelt

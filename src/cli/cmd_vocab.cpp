@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/str.h"
 #include "base/words.h"
+#include "console/json_output.h"
 #include "console/text_flags.h"
 #include "examples/vocabulary_extend.h"
 #include "examples/vocabulary_job.h"
@@ -49,6 +50,21 @@ void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
   std::cout << "\n";
 }
 
+OrderedJson trained_json(const VocabularyJob& job, const VocabularySummary& s) {
+  return {{"path", job.out},       {"size", s.size},   {"unused", s.unused},
+          {"lines", s.text.lines}, {"words", s.words}, {"distinct_words", s.distinct_words},
+          {"seconds", s.seconds}};
+}
+
+void run_train(const VocabularyJob& job, bool json) {
+  outlive_output_reader();
+  print_result(json, [&] {
+    const VocabularySummary made = train_vocabulary(job);
+    print_trained(job, made);
+    return trained_json(job, made);
+  });
+}
+
 void add_train(CLI::App& vocab) {
   auto* command = vocab.add_subcommand("train", "a vocabulary from text");
   auto job = std::make_shared<VocabularyJob>();
@@ -82,10 +98,11 @@ void add_train(CLI::App& vocab) {
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
   add_tokenizer_flags(*command, *flags);
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
-  command->callback([job, flags] {
-    outlive_output_reader();
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([job, flags, json] {
     job->tokenizer = options_of(*flags);
-    print_trained(*job, train_vocabulary(*job));
+    run_train(*job, *json);
   });
 }
 
@@ -99,6 +116,19 @@ void print_extended(const ExtendJob& job, const ExtendSummary& s) {
             << " words\nwritten: " << job.out;
   if (!is_tokenizer_json(job.out)) std::cout << ", " << tokenizer_config_path(job.out);
   std::cout << "\n";
+}
+
+OrderedJson extended_json(const ExtendJob& job, const ExtendSummary& s) {
+  OrderedJson out{{"path", job.out},
+                  {"unused_before", s.unused},
+                  {"added", OrderedJson::array()},
+                  {"pieces_before", s.pieces_before},
+                  {"pieces_after", s.pieces_after},
+                  {"unknown_before", s.unknown_before},
+                  {"unknown_after", s.unknown_after}};
+  for (const auto& [word, saved] : s.added)
+    out["added"].push_back({{"word", word}, {"pieces_saved", saved}});
+  return out;
 }
 
 void add_extend(CLI::App& vocab) {
@@ -115,9 +145,15 @@ void add_extend(CLI::App& vocab) {
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
   add_tokenizer_flags(*command, job->tokenizer);
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
-  command->callback([job] {
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([job, json] {
     outlive_output_reader();
-    print_extended(*job, extend_vocabulary(*job));
+    print_result(*json, [&] {
+      const ExtendSummary made = extend_vocabulary(*job);
+      print_extended(*job, made);
+      return extended_json(*job, made);
+    });
   });
 }
 

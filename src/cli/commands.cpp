@@ -2,11 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <iostream>
+#include <memory>
 
 #include "base/closed_pipe.h"
 #include "base/error.h"
+#include "base/exit_codes.h"
 #include "base/exit_status.h"
 #include "base/log.h"
 #include "base/stop_notice.h"
@@ -34,6 +37,8 @@
 #include "cli/cmd_tpu_vm.h"
 #include "cli/cmd_track.h"
 #include "cli/cmd_vocab.h"
+#include "cli/field_help.h"
+#include "console/ending.h"
 #include "console/parse_arguments.h"
 #include "originals/bert_run.h"
 #include "originals/cmd_electra.h"
@@ -57,6 +62,55 @@ void settle_options(CLI::App& app) {
     if (!option->get_positional()) option->allow_extra_args(false);
   }
   for (CLI::App* command : app.get_subcommands(nullptr)) settle_options(*command);
+}
+
+constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogLevels{
+    {{"debug", LogLevel::debug},
+     {"info", LogLevel::info},
+     {"warning", LogLevel::warning},
+     {"error", LogLevel::error}}};
+
+// Adds --quiet, --log-file and --log-level. They take effect before the command begins.
+void add_log_options(CLI::App& command, const std::shared_ptr<LogOptions>& log) {
+  std::vector<CLI::Option*> added;
+  added.push_back(command.add_flag_callback(
+      "--quiet",
+      [log] {
+        log->quiet = true;
+        set_up_log(*log);
+      },
+      "log only warnings and errors and show no progress; results are still printed"));
+  added.push_back(command.add_option_function<std::string>(
+      "--log-file",
+      [log](const std::string& path) {
+        log->file = path;
+        set_up_log(*log);
+      },
+      "append every log message to this file, with date and time zone, also with --quiet"));
+  std::vector<std::string> names;
+  for (const auto& [name, level] : kLogLevels) names.emplace_back(name);
+  added.push_back(command
+                      .add_option_function<std::string>(
+                          "--log-level",
+                          [log](const std::string& word) {
+                            for (const auto& [name, level] : kLogLevels)
+                              if (word == name) log->level = level;
+                            set_up_log(*log);
+                          },
+                          "least level of log messages to keep")
+                      ->check(CLI::IsMember(names))
+                      ->default_str("info"));
+  for (CLI::Option* option : added) option->group("Log");
+}
+
+// Adds them to the program and to every command that has no subcommands, except the originals'
+// programs and groups with a --quiet of their own.
+void add_log_options_everywhere(CLI::App& app, const std::shared_ptr<LogOptions>& log) {
+  const auto below = app.get_subcommands(nullptr);
+  if (app.get_option_no_throw("--quiet") != nullptr) return;
+  if (below.empty() || app.get_parent() == nullptr) add_log_options(app, log);
+  for (CLI::App* command : below)
+    if (command->get_group() != kOriginals) add_log_options_everywhere(*command, log);
 }
 
 using AddCommand = void (*)(CLI::App&);
@@ -85,7 +139,6 @@ const std::vector<CommandGroup> kCommands{
     {"Help", {add_help_command, add_completion_command}}};
 
 void add_commands(CLI::App& app) {
-  app.require_subcommand(1);
   app.formatter(help_formatter());
   app.footer("`smelt help recipe` lists the fields of a recipe.");
   app.set_version_flag("--version", SMELT_VERSION);
@@ -96,6 +149,7 @@ void add_commands(CLI::App& app) {
       const auto all = app.get_subcommands(nullptr);
       for (std::size_t i = before; i < all.size(); ++i) all[i]->group(group.title);
     }
+  add_log_options_everywhere(app, std::make_shared<LogOptions>());
   settle_options(app);
 }
 
@@ -105,40 +159,46 @@ constexpr const char* kNoOutput = "standard output: cannot be written to";
 // lost the reader of its output.
 bool output_is_settled() { return std::cout.flush() || has_outlived_output_reader(); }
 
+// Reports an error on standard error and in the log file. Returns the exit code.
+int end_by(const Ending& ending) {
+  const bool is_error = ending.code != kStoppedExit;
+  std::cerr << (!is_error                 ? "stopped: "
+                : ending.code == kBugExit ? "bug: "
+                                          : "error: ")
+            << ending.text << "\n";
+  log_to_file(is_error ? LogLevel::error : LogLevel::warning, ending.text);
+  return ending.code;
+}
+
+int run_command(CLI::App& app, int argc, char** argv) {
+  add_commands(app);
+  const auto arguments = arguments_of(app, argc, argv);
+  if (arguments.empty()) {
+    print_first_screen();
+  } else {
+    app.require_subcommand(1);
+    parse(app, arguments, field_named);
+  }
+  if (!output_is_settled()) throw SystemError(kNoOutput);
+  return kSuccessExit;
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
   set_up_log();
+  end_at_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error with a message
   CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
   try {
-    add_commands(app);
-    parse(app, arguments_of(app, argc, argv));
-    if (!output_is_settled()) throw SystemError(kNoOutput);
-    return 0;
+    return run_command(app, argc, argv);
   } catch (const CLI::Success& wanted) {
     const int status = app.exit(wanted);
-    if (std::cout.flush()) return status;
-    std::cerr << "error: " << kNoOutput << "\n";
-    return 1;
+    return std::cout.flush() ? status : end_by({kSystemExit, kNoOutput});
   } catch (const ExitStatus& end) {
     return end.status();
-  } catch (const UsageError& error) {
-    std::cerr << "error: " << error.what() << "\n";
-    return 2;
-  } catch (const Stopped& stopped) {
-    std::cerr << "stopped: " << stopped.what() << "\n";
-    return kStoppedExit;
-  } catch (const BugError& error) {
-    std::cerr << "bug: " << error.what() << "\n";
-    return 70;
-  } catch (const std::bad_alloc&) {
-    std::cerr << "error: this machine has not the memory for what was asked\n"
-                 "hint: lower the largest size that was given, such as the batch\n";
-    return 1;
-  } catch (const std::exception& error) {
-    std::cerr << "error: " << error.what() << "\n";
-    return 1;
+  } catch (...) {
+    return end_by(ending_of(std::current_exception()));
   }
 }
 

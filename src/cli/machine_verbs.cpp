@@ -113,17 +113,26 @@ TpuNode make_machine(TpuApi& tpu, const std::string& project, const MachineOptio
   return wait_for_machine(tpu, request.zones.front(), request.name, long_patience());
 }
 
-void tell_ready(const TpuNode& node) {
+OrderedJson machine_state(const std::string& name, const std::string& zone,
+                          const std::string& state) {
+  return {{"name", name}, {"zone", zone}, {"state", state}};
+}
+
+OrderedJson tell_ready(const TpuNode& node) {
   std::cout << node.zone << ": " << node.name << " is " << node.state << "\n";
   for (std::size_t i = 0; i < node.addresses.size(); ++i)
     std::cout << "  worker " << i << ": " << node.addresses[i] << " " << node.external_addresses[i]
               << "\n";
   std::cout << "when done: smelt cloud down " << node.name << " --zone " << node.zone << "\n";
+  OrderedJson out = machine_state(node.name, node.zone, node.state);
+  out["addresses"] = node.addresses;
+  out["external_addresses"] = node.external_addresses;
+  return out;
 }
 
 }  // namespace
 
-void bring_machine_up(const MachineOptions& o) {
+OrderedJson bring_machine_up(const MachineOptions& o) {
   const Accelerator type = made_by_tpu_api("--type", o.type);
   const MachineRequest request = request_of(o, type);
   (void)queue_of(o);
@@ -132,13 +141,14 @@ void bring_machine_up(const MachineOptions& o) {
   TpuApi tpu(api, project);
   tpu.require_zones(request.zones);
   show_request(o, type, request, project);
-  if (o.dry_run) return;
+  if (o.dry_run) return machine_state(request.name, request.zones.front(), "NOT_MADE");
   require_agreement(o.yes, "make it?", "nothing was made; --yes makes it");
   const StopSignal signal("\nstopping: a second signal ends at once\n");
   if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
   enqueue(tpu, project, request, queue_of(o), told_patience());
   std::cout << "it is in the queue: smelt cloud status " << request.name << " --zone "
             << request.zones.front() << " --wait waits for it\n";
+  return machine_state(request.name, request.zones.front(), "QUEUED");
 }
 
 // What is deleted already is good news; what runs on in another zone, or may do so, is not.
@@ -154,7 +164,7 @@ void refuse_elsewhere(TpuApi& tpu, const MachineOptions& o) {
                       "give the same command again");
 }
 
-void take_machine_down(const MachineOptions& o) {
+OrderedJson take_machine_down(const MachineOptions& o) {
   require_zone(o.zone);
   GoogleApi api{TokenSource(google_credentials())};
   const std::string project = project_of(o.project, api);
@@ -164,7 +174,7 @@ void take_machine_down(const MachineOptions& o) {
     tpu.require_zones({o.zone});
     refuse_elsewhere(tpu, o);
     std::cout << "there is no " << o.name << " in " << o.zone << ", nor in any other zone\n";
-    return;
+    return machine_state(o.name, o.zone, "NOT_FOUND");
   }
   std::cout << o.name << ": "
             << (found.node ? found.node->accelerator_type : found.queued->accelerator_type)
@@ -174,9 +184,10 @@ void take_machine_down(const MachineOptions& o) {
   const StopSignal signal("\nstopping: it is being deleted all the same\n");
   take_down(tpu, project, o.zone, o.name, told_patience());
   std::cout << "deleted\n";
+  return machine_state(o.name, o.zone, "DELETED");
 }
 
-void switch_machine(const MachineOptions& o, const std::string& verb) {
+OrderedJson switch_machine(const MachineOptions& o, const std::string& verb) {
   require_zone(o.zone);
   GoogleApi api{TokenSource(google_credentials())};
   const std::string project = project_of(o.project, api);
@@ -193,6 +204,7 @@ void switch_machine(const MachineOptions& o, const std::string& verb) {
   finish_switch(tpu, project, *node, verb, told_patience());
   std::cout << o.name << " in " << o.zone << ": " << verb << (verb == "stop" ? "ped" : "ed")
             << "\n";
+  return machine_state(o.name, o.zone, verb == "stop" ? "STOPPED" : "READY");
 }
 
 }  // namespace smelt

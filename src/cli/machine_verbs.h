@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+
 namespace smelt {
 
 struct MachineOptions {
@@ -16,12 +18,12 @@ struct MachineOptions {
   bool dry_run = false, yes = false, no_wait = false, json = false, wait = false;
 };
 
-// Each prints what it did. Errors as cloud/machines.h has them.
-void bring_machine_up(const MachineOptions& o);
-void take_machine_down(const MachineOptions& o);
+// Each prints what it did, and returns it. Errors as cloud/machines.h has them.
+OrderedJson bring_machine_up(const MachineOptions& o);
+OrderedJson take_machine_down(const MachineOptions& o);
 void show_machine(const MachineOptions& o);
 void list_machines(const MachineOptions& o);
 // "start" or "stop" of one that is there.
-void switch_machine(const MachineOptions& o, const std::string& verb);
+OrderedJson switch_machine(const MachineOptions& o, const std::string& verb);
 
 }  // namespace smelt

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <iomanip>
 #include <sstream>
 
@@ -57,10 +59,11 @@ class AnswerLines {
   std::uint64_t done_ = 0;
 };
 
-void each_question(const PredictFlags& f, AnswerLines& lines) {
+void each_question(const PredictFlags& f, const std::string& input, const std::string& format,
+                   AnswerLines& lines) {
   LabelledFiles files = f.columns;
-  files.input = f.input;
-  files.format = parse_file_format(f.format);
+  files.input = input;
+  files.format = parse_file_format(format);
   if (files.text.empty()) files.text = "question";
   if (files.pair.empty()) files.pair = "context";
   files.id = "id";
@@ -81,12 +84,16 @@ void each_question(const PredictFlags& f, AnswerLines& lines) {
 }  // namespace
 
 void predict_answers(Classifier classifier, const PredictFlags& f) {
-  if (f.input.empty() && (f.texts.empty() || f.pairs.empty()))
-    throw UsageError("predict: this model finds answers, and there is no text to find them in",
-                     "give --text QUESTION --pair TEXT, or --input with questions");
+  const bool reads_lines = f.input.empty() && f.texts.empty() && ::isatty(STDIN_FILENO) == 0;
+  if (f.input.empty() && !reads_lines && (f.texts.empty() || f.pairs.empty()))
+    throw UsageError(
+        "predict: this model finds answers, and there is no text to find them in",
+        "give --text QUESTION --pair TEXT, --input with questions, or lines of JSON with "
+        "question and context on standard input");
   const StopSignal stop("predict: stopping after these questions\n");
   AnswerLines lines(std::move(classifier), f);
-  if (!f.input.empty()) each_question(f, lines);
+  if (!f.input.empty()) each_question(f, f.input, f.format, lines);
+  if (reads_lines) each_question(f, "/dev/stdin", "jsonl", lines);
   for (std::size_t i = 0; i < f.texts.size(); ++i)
     lines.add({.id = {}, .question = f.texts[i], .context = f.pairs[i]});
   lines.finish();

@@ -41,7 +41,8 @@ class PredictionOutput {
 // What is asked of a file in batches: how many rows are taken at once.
 inline constexpr std::int64_t kBatchesAtOnce = 64;
 
-// Answers to --text in --pair, or of the questions of --input. UsageError where neither is given.
+// Answers to --text in --pair, or of the questions of --input, or of standard input as lines of
+// JSON. Throws UsageError if there is none of them.
 void predict_answers(Classifier classifier, const PredictFlags& flags);
 
 }  // namespace smelt

@@ -79,19 +79,21 @@ void print_judged(const std::string& text, const std::vector<JudgedToken>& token
 
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command) {
   auto options = std::make_shared<FillOptions>();
-  command.add_option("--text", options->texts, "a text with [MASK]; may be given several times")
-      ->required();
+  add_text_source(command, options->source, "a text with [MASK]; may be given several times");
   command.add_option("--top", options->top, "guesses for each [MASK]")->capture_default_str();
   command.add_flag("--json", options->json, "one JSON object a text, with all guesses");
   return options;
 }
 
-void print_filled(const std::vector<FilledText>& texts, const FillOptions& options) {
-  for (const FilledText& text : texts)
-    if (options.json)
-      std::cout << filled_json(text).dump() << "\n";
-    else
-      print_guesses(text);
+void print_filled(const FillOptions& options, const Filler& filler) {
+  each_batch(options.source, "fill", [&](const std::vector<std::string>& texts) {
+    for (const FilledText& text : filler(texts))
+      if (options.json)
+        std::cout << filled_json(text).dump() << "\n";
+      else
+        print_guesses(text);
+    std::cout << std::flush;
+  });
 }
 
 void print_report(const GradientReport& report) {
@@ -103,10 +105,8 @@ void print_report(const GradientReport& report) {
 
 std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command) {
   auto options = std::make_shared<DetectOptions>();
-  command
-      .add_option("--text", options->texts,
-                  "a text, in which [MASK] is no token; may be given several times")
-      ->required();
+  add_text_source(command, options->source,
+                  "a text, in which [MASK] is no token; may be given several times");
   command.add_option("--threshold", options->threshold, "probability from which a token is marked")
       ->check(number_from(0, 1))
       ->capture_default_str();
@@ -114,18 +114,21 @@ std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command) {
   return options;
 }
 
-void print_detected(DetectOptions options, const Detector& detector) {
-  for (std::string& text : options.texts) {
-    text = decode_utf8_ignore(text, nullptr);
-    if (text.find("[MASK]") != std::string::npos)
-      log_warning("--text: [MASK] is ordinary text here; `fill` takes it for a token");
-  }
-  const auto judged = detector(options.texts);
-  for (std::size_t i = 0; i < judged.size(); ++i)
-    if (options.json)
-      std::cout << judged_json(options.texts[i], judged[i], options).dump() << "\n";
-    else
-      print_judged(options.texts[i], judged[i], options);
+void print_detected(const DetectOptions& options, const Detector& detector) {
+  each_batch(options.source, "detect", [&](std::vector<std::string> texts) {
+    for (std::string& text : texts) {
+      text = decode_utf8_ignore(text, nullptr);
+      if (text.find("[MASK]") != std::string::npos)
+        log_warning("--text: [MASK] is ordinary text here; `fill` takes it for a token");
+    }
+    const auto judged = detector(texts);
+    for (std::size_t i = 0; i < judged.size(); ++i)
+      if (options.json)
+        std::cout << judged_json(texts[i], judged[i], options).dump() << "\n";
+      else
+        print_judged(texts[i], judged[i], options);
+    std::cout << std::flush;
+  });
 }
 
 std::string marked_text(const std::string& text, const std::vector<JudgedToken>& tokens,

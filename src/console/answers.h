@@ -10,31 +10,33 @@
 
 #include "ask/detect.h"
 #include "ask/fill_mask.h"
+#include "console/text_source.h"
 #include "train/bad_batch.h"
 
 namespace smelt {
 
 // What is asked of a model that fills masks, whichever it is.
 struct FillOptions {
-  std::vector<std::string> texts;
+  TextSource source;
   std::int64_t top = 5;
   bool json = false;
 };
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
-void print_filled(const std::vector<FilledText>& texts, const FillOptions& options);
+using Filler = std::function<std::vector<FilledText>(const std::vector<std::string>& texts)>;
+void print_filled(const FillOptions& options, const Filler& filler);
 // Each parameter's gradient of a batch that was not finite.
 void print_report(const GradientReport& report);
 
 // What is asked of a model that finds replaced tokens.
 struct DetectOptions {
-  std::vector<std::string> texts;
+  TextSource source;
   double threshold = 0.5;
   bool json = false;
 };
 std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command);
 using Detector =
     std::function<std::vector<std::vector<JudgedToken>>(const std::vector<std::string>& texts)>;
-void print_detected(DetectOptions options, const Detector& detector);
+void print_detected(const DetectOptions& options, const Detector& detector);
 
 // The text with the tokens from `threshold` on between brackets, or red for a terminal.
 std::string marked_text(const std::string& text, const std::vector<JudgedToken>& tokens,

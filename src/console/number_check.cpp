@@ -9,9 +9,6 @@
 
 namespace smelt {
 
-namespace {
-
-// The number; nullopt for a word that is none.
 std::optional<double> number_in(const std::string& word) {
   double number = 0;
   const char* const end = word.data() + word.size();
@@ -19,6 +16,8 @@ std::optional<double> number_in(const std::string& word) {
   if (error != std::errc() || read != end || !std::isfinite(number)) return std::nullopt;
   return number;
 }
+
+namespace {
 
 // What is wrong with a number, or "".
 using Problem = std::function<std::string(double)>;

@@ -4,8 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <optional>
+#include <string>
 
 namespace smelt {
+
+// Returns the finite number that the whole word is, or nullopt.
+std::optional<double> number_in(const std::string& word);
 
 // A finite number from `least` to `most`. What is none is said by CLI11 after the flag's name:
 // "--devices: 0 is less than 1".

@@ -99,8 +99,20 @@ std::string original_meant(const CLI::App* command, const std::string& word) {
   return at_top && found != kMeant.end() ? str("`smelt run recipes/", found->second) : "";
 }
 
+// The form of --set that an unknown flag such as "--steps 10" stands for.
+std::string field_meant(const CLI::App* command, const std::string& flag, const std::string& value,
+                        const FieldNamed& field_named) {
+  if (!flag.starts_with("--") || command->get_option_no_throw("--set") == nullptr) return {};
+  std::string name = flag.substr(2);
+  std::ranges::replace(name, '-', '_');
+  const std::string field = field_named ? field_named(name) : "";
+  if (field.empty()) return {};
+  return str("recipe fields go behind --set: --set ", field, "=",
+             value.empty() || value.starts_with("-") ? "VALUE" : value);
+}
+
 // A word that the command does not know.
-[[noreturn]] void throw_unknown(const CLI::App* command) {
+[[noreturn]] void throw_unknown(const CLI::App* command, const FieldNamed& field_named) {
   const auto unknown = command->remaining();
   const std::string word = unknown.empty() ? "" : unknown.front();
   const std::string next = unknown.size() > 1 ? unknown[1] : "";
@@ -109,9 +121,16 @@ std::string original_meant(const CLI::App* command, const std::string& word) {
   std::string hint = setting_meant(command, word, next);
   if (hint.empty()) hint = recipe_meant(command, word);
   if (hint.empty()) hint = original_meant(command, word);
+  if (hint.empty()) {
+    const bool has_value = word.size() > flag.size();
+    hint = field_meant(command, flag, has_value ? word.substr(flag.size() + 1) : next, field_named);
+  }
+  if (hint.empty()) hint = what_was_meant(command, flag);
+  if (command->get_parent() == nullptr && !flag.starts_with("-"))
+    throw UsageError(str("smelt: no command '", flag, "'"), hint);
   throw UsageError(
       str(full_name(command), ": unknown ", flag.starts_with("-") ? "flag " : "argument ", flag),
-      hint.empty() ? what_was_meant(command, flag) : hint);
+      hint);
 }
 
 // CLI11 says numbers and no more of an option that was given more often than it takes values.
@@ -233,7 +252,7 @@ std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv
   return arguments;
 }
 
-void parse(CLI::App& app, std::vector<std::string> arguments) try {
+void parse(CLI::App& app, std::vector<std::string> arguments, const FieldNamed& field_named) try {
   read_integers_as_decimal(app);
   // Before its callback is run, which is the innermost command's.
   app.parse_complete_callback([&app] { check_values(innermost(&app)); });
@@ -244,7 +263,7 @@ void parse(CLI::App& app, std::vector<std::string> arguments) try {
 } catch (const CLI::ParseError& error) {
   // A misspelt flag is said before the required one that is missing because of it.
   const CLI::App* command = innermost(&app);
-  if (!command->remaining().empty()) throw_unknown(command);
+  if (!command->remaining().empty()) throw_unknown(command, field_named);
   check_given_once(command);
   const bool conversion = dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
   throw UsageError(str(full_name(command), ": ", error.what()),

@@ -1,6 +1,7 @@
 // A command line as CLI11 parses it, with its faults in our words.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,13 @@ inline constexpr const char* kOriginals = "The originals' programs";
 // the originals' programs takes it for an empty text.
 std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv);
 
-// Runs the command's callback. UsageError for what the command does not know or cannot take;
-// CLI::Success is thrown on, as for --help.
-void parse(CLI::App& app, std::vector<std::string> arguments);
+// Returns the recipe field that a flag's name stands for, "steps" -> "train.steps"; "" if none.
+using FieldNamed = std::function<std::string(const std::string& name)>;
+
+// Runs the command's callback. Throws UsageError for what the command does not know or cannot take.
+// CLI::Success is thrown on, as for --help. The hint about an unknown flag names the recipe field
+// that `field_named` returns, if the command takes --set.
+void parse(CLI::App& app, std::vector<std::string> arguments, const FieldNamed& field_named = {});
 
 // A check of an option's value: "" or what is wrong with it.
 inline std::string is_not_empty(const std::string& value) {

@@ -12,6 +12,7 @@
 #include "base/exit_status.h"
 #include "base/log.h"
 #include "base/stop_notice.h"
+#include "console/ending.h"
 #include "console/number_check.h"
 #include "format/crc32c.h"
 #include "runtime/hardware.h"
@@ -51,26 +52,6 @@ std::string checksum_of_program() try {
   return hex_text(crc);
 } catch (const Error&) {
   return "";  // nothing to compare
-}
-
-struct Ending {
-  int code;
-  std::string text;
-};
-
-// How a command ends by this, as cli/commands has it.
-Ending ending_of(const std::exception_ptr& fault) try {
-  std::rethrow_exception(fault);
-} catch (const UsageError& error) {
-  return {2, error.what()};
-} catch (const Stopped& stopped) {
-  return {kStoppedExit, stopped.what()};
-} catch (const BugError& error) {
-  return {70, error.what()};
-} catch (const PjrtError& error) {
-  return {is_lost_peer(error) ? kPodExit : 1, error.what()};
-} catch (const std::exception& error) {
-  return {1, error.what()};
 }
 
 class Member {

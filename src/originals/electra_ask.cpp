@@ -129,7 +129,9 @@ void add_electra_ask(CLI::App& electra) {
     const AskedModel model(*fill_flags, "fill");
     FillMaskJob job = model.on_device(electra_fill_job(model.task()));
     job.top = filled->top;
-    print_filled(fill_masks(job, model.tokenizer(), filled->texts), *filled);
+    print_filled(*filled, [&](const std::vector<std::string>& texts) {
+      return fill_masks(job, model.tokenizer(), texts);
+    });
   });
 
   auto* to_folders = electra.add_subcommand(

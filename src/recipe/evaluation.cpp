@@ -231,6 +231,18 @@ OrderedJson evaluation_json(const Evaluation& e) {
   return out;
 }
 
+Evaluation evaluation_of_json(const OrderedJson& json) {
+  Evaluation out;
+  out.global_step = json.value("global_step", out.global_step);
+  out.examples = json.value("examples", out.examples);
+  out.loss = json.value("loss", out.loss);
+  if (!json.contains("weights")) return out;
+  for (const auto& [name, weight] : json.at("weights").items())
+    out.measures.push_back(
+        {.name = name, .value = json.value(name, 0.0), .weight = weight.get<double>()});
+  return out;
+}
+
 std::string evaluation_text(const Evaluation& e) {
   std::ostringstream out;
   out << "global_step = " << e.global_step << "\nloss = " << e.loss << "\n";
@@ -246,17 +258,28 @@ std::string evaluation_report(const Recipe& r, const Evaluation& e) {
              judged.empty() ? "" : "\n");
 }
 
+static std::optional<MeasuredValue> measure_of(const Evaluation& e, const std::string& name) {
+  const auto found = std::ranges::find(e.measures, name, &MeasuredValue::name);
+  return found == e.measures.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<bool> is_clearly_better(const BaselineMeasures& baseline, const Evaluation& e) {
+  const auto model = measure_of(e, baseline.measure), base = measure_of(e, baseline.of);
+  if (!model || !base || model->weight <= 0) return std::nullopt;
+  const double p = model->value, b = base->value;
+  if (baseline.is_loss) return p < 0.95 * b;
+  const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
+  return p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b));
+}
+
 std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
-  const auto value = [&](const std::string& name) -> std::optional<MeasuredValue> {
-    const auto found = std::ranges::find(e.measures, name, &MeasuredValue::name);
-    return found == e.measures.end() ? std::nullopt : std::optional(*found);
-  };
+  const auto value = [&](const std::string& name) { return measure_of(e, name); };
   const auto model = value(baseline.measure), base = value(baseline.of);
   if (!model || !base || model->weight <= 0) return "";
   const double p = model->value, b = base->value;
   if (baseline.is_loss) return loss_verdict(p, b);
   const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
-  if (p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b)))
+  if (*is_clearly_better(baseline, e))
     return str("verdict: clearly above its baseline, ", percent(p), " to ", percent(b));
   const auto numbers = str(percent(p), " to ", percent(b));
   if (p > b && p - b <= 3 * error)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ask/evaluate.h"
@@ -24,6 +25,8 @@ void warn_of_few(const Recipe& recipe, std::int64_t held_out);
 
 // {"global_step": …, "examples": …, "loss": …, every measure, "weights": {…}}
 OrderedJson evaluation_json(const Evaluation& evaluation);
+// Reads what evaluation_json() returned.
+Evaluation evaluation_of_json(const OrderedJson& json);
 // The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.
 std::string evaluation_text(const Evaluation& evaluation);
 // These lines under a title, what the type of model has to remark, and the verdict.
@@ -33,6 +36,10 @@ std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation
 // standard errors and a tenth of what the baseline gets right or wrong, whichever is less, or of
 // losses by a twentieth; empty where it has none.
 std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation);
+// Whether the model is clearly better than its type's baseline, by the rule of verdict(). nullopt
+// if it has none.
+std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
+                                      const Evaluation& evaluation);
 
 // Writes eval_results.txt in the original's form, eval_results.json, and a line of
 // evaluations.jsonl (docs/formats/metrics.md) into the model's folder; of eval.split test

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/events.h"
 #include "base/log.h"
 #include "base/stop_notice.h"
 #include "base/words.h"
@@ -257,6 +258,12 @@ std::optional<std::string> why_again(const std::string& out, const Stage& stage,
   return other_outputs(out, stage, was, now);
 }
 
+void send_stage(const Stage& stage, const char* state, const std::string& why = {}) {
+  OrderedJson event{{"stage", stage.name}, {"state", state}};
+  if (!why.empty()) event["why"] = why;
+  send_event("stage", event);
+}
+
 }  // namespace
 
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage) {
@@ -316,6 +323,7 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
     if (!outlives_its_inputs(out, stage)) throw_missing(stage.name, missing);
     log_warning("{}: {} is not there; the run goes on with what was made of it", stage.name,
                 missing);
+    send_stage(stage, "skipped");
     return std::nullopt;
   }
   Json now = fingerprint(out, stage);
@@ -323,12 +331,15 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
     const auto why = why_again(out, stage, was, now);
     if (!why) {
       log_info("{}: finished before", stage.name);
+      send_stage(stage, "skipped");
       if (now != was) write_file(record, now.dump(1) + "\n");  // the times of a copy
       return std::nullopt;
     }
     log_info("{}: started again: {}", stage.name, *why);
+    send_stage(stage, "started", *why);
   } else {
     log_info("{}: started", stage.name);
+    send_stage(stage, "started");
   }
   remove_file(record);
   return now;
@@ -336,6 +347,7 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
 
 void end_stage(const std::string& out, const Stage& stage, Json made_from) {
   write_record(out, stage, std::move(made_from));
+  send_stage(stage, "finished");
 }
 
 bool run_stage(const std::string& out, const Stage& stage) {

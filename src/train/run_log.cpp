@@ -4,8 +4,10 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/events.h"
 #include "base/figures.h"
 #include "base/log.h"
+#include "checkpoint/checkpoint.h"
 #include "runtime/peak_flops.h"
 #include "step/model_flops.h"
 #include "store/path.h"
@@ -254,6 +256,9 @@ void RunLog::check(const TrainCheck& check) {
     fields["examples"] = check.validation->examples;
   }
   record("check", check.step, fields);
+  OrderedJson event{{"step", check.step}};
+  event.update(fields);
+  send_event("training_evaluation", event);
   std::vector<Scalar> scalars;
   for (const ParameterScale& p : check.parameters)
     scalars.push_back({str("params/", p.name, " ", tuple_text(p.dims)), static_cast<float>(p.rms)});
@@ -264,7 +269,10 @@ void RunLog::check(const TrainCheck& check) {
   add_events([&](EventLog& events) { events.add(check.step, scalars); });
 }
 
-void RunLog::saved(std::int64_t step) { record("save", step, Record::object()); }
+void RunLog::saved(std::int64_t step) {
+  record("save", step, Record::object());
+  send_event("checkpoint", {{"step", step}, {"path", committed_path(facts_.folder, step)}});
+}
 
 void RunLog::sampled(std::int64_t step, const std::string& kind,
                      const std::vector<TextSample>& samples) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <regex>
 
 #include "base/str.h"
 #include "store/file.h"
@@ -32,7 +34,7 @@ TEST(CommandLine, ATextBetweenBracketsIsThatText) {
 }
 
 TEST(CommandLine, ProgramsOfTheOriginalsThatARecipeReplacesAreNamed) {
-  expect_refusal("run_squad", AllOf(HasSubstr("unknown argument run_squad"),
+  expect_refusal("run_squad", AllOf(HasSubstr("no command 'run_squad'"),
                                     HasSubstr("hint: `smelt run recipes/squad.yaml`")));
   expect_refusal("run_classifier.py", HasSubstr("hint: `smelt run recipes/classify-glue.yaml`"));
   expect_refusal("electra run_finetuning", HasSubstr("hint: `smelt run recipes/classify-glue"));
@@ -55,6 +57,15 @@ TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
   expect_refusal("rm mine", testing::HasSubstr("hint: `smelt --help` lists what it knows"));
   expect_refusal("bench recipes/demo.yaml",
                  testing::HasSubstr("smelt bench takes no recipe; `smelt run recipes/demo.yaml"));
+}
+
+TEST(CommandLine, AFlagThatIsARecipeFieldIsSetBehindSet) {
+  for (const auto& [typed, hint] :
+       {std::pair{"--steps 10", "recipe fields go behind --set: --set train.steps=10\n"},
+        {"--learning-rate=1e-4", "--set train.learning_rate=1e-4\n"},
+        {"--hidden_size", "--set model.hidden_size=VALUE\n"}})
+    expect_refusal(str("run r.yaml ", typed), HasSubstr(hint));
+  expect_refusal("bench --hidden_size 10", testing::Not(HasSubstr("--set")));
 }
 
 TEST(CommandLine, AFlagIsNotShownWithItsWordsOfTrueAndFalse) {
@@ -89,6 +100,60 @@ TEST(CommandLine, AFlagHasOneValueAndNoEmptyOne) {
   expect_refusal("export r.yaml --out ''", HasSubstr("smelt export: --out: is empty\n"));
   expect_refusal("electra run_pretraining --data-dir d --model-name ''",
                  HasSubstr("--model-name: is empty\n"));
+}
+
+// The commands without subcommands and their flags, as `smelt completion bash` lists them.
+std::map<std::string, std::string> commands_and_flags() {
+  std::map<std::string, std::string> out;
+  static const std::regex kCase(
+      R"re(^    "smelt ([^"]+)"\) flags="([^"]*)"; commands="([^"]*)" ;;$)re");
+  for (const std::string_view view : split(run_smelt("completion bash").text, '\n')) {
+    const std::string line(view);
+    std::smatch found;
+    if (std::regex_match(line, found, kCase) && found[3].str().empty()) out[found[1]] = found[2];
+  }
+  return out;
+}
+
+TEST(CommandLine, EveryCommandThatMakesOrReportsSomethingHasDocumentedJson) {
+  // Programs of others, and commands that print a script, a file or a remote command's output.
+  const std::regex without(
+      "(create_pretraining_data|run_pretraining|electra|jestimator|ttt|ctpu|tpu-vm|storage|help|"
+      "completion|pod manifest|cloud (ssh|logs|cp)|bench|data bench)\\b.*");
+  const std::string page = read_file(source_path("docs/json.md"));
+  const auto all = commands_and_flags();
+  EXPECT_GT(all.size(), 60U);
+  for (const auto& [command, flags] : all) {
+    const bool has_json = flags.find("--json") != flags.npos;
+    EXPECT_TRUE(has_json || std::regex_match(command, without)) << command;
+    const bool is_listed =
+        page.find(str("`smelt ", command, "`")) != page.npos || command.starts_with("electra");
+    EXPECT_TRUE(!has_json || is_listed) << command;
+  }
+}
+
+TEST(CommandLine, ACommandTakesTheFlagsOfTheLogUnlessItIsAnOriginalsProgram) {
+  const auto all = commands_and_flags();
+  for (const char* command : {"run", "data bert", "cloud up"})
+    EXPECT_THAT(all.at(command),
+                AllOf(HasSubstr("--quiet"), HasSubstr("--log-file"), HasSubstr("--log-level")))
+        << command;
+  EXPECT_THAT(all.at("run_pretraining"), testing::Not(HasSubstr("--log-file")));
+}
+
+TEST(CommandLine, AFailureIsInTheLogFile) {
+  const TempDir dir;
+  const std::string log = dir.file("a.log");
+  EXPECT_EQ(run_smelt(str("run none.yaml --quiet --log-file ", log)).status, 2);
+  EXPECT_THAT(read_file(log), testing::ContainsRegex("^....-..-..T..:..:..[+-]..:?.. error: "
+                                                     "none.yaml"));
+}
+
+TEST(CommandLine, WithoutACommandTheFirstScreenOfHelpIsPrinted) {
+  const CommandOutput none = run_smelt("");
+  EXPECT_EQ(none.status, 0);
+  EXPECT_THAT(none.text, AllOf(HasSubstr("Usage: smelt COMMAND"), HasSubstr("smelt help recipe")));
+  EXPECT_LE(std::ranges::count(none.text, '\n'), 24);
 }
 
 }  // namespace

@@ -172,5 +172,24 @@ TEST_F(Metrics, AMetricCommandThatFailsOrSaysNothingOfUseIsRefused) {
               HasSubstr("says 'f' is null, which is no number"));
 }
 
+TEST_F(Metrics, AThresholdDecidesTheExitStatus) {
+  const std::string good = labels("good.jsonl", 20);  // an accuracy of 0.95
+  EXPECT_EQ(run_smelt(str("metrics ", good, " --samples 0 --at-least accuracy=0.95")).status, 0);
+  const CommandOutput low = run_smelt(
+      str("metrics ", good, " --samples 0 --at-least f1-macro=0.5 --at-least accuracy=0.96"));
+  EXPECT_EQ(low.status, 3);
+  EXPECT_THAT(low.text, HasSubstr("f1-macro "));
+  EXPECT_THAT(low.text, HasSubstr("error: metrics: accuracy is 0.9500, below 0.96\n"));
+  const CommandOutput json =
+      run_command(str("(", smelt_program(), " metrics ", good,
+                      " --samples 0 --json --at-least accuracy=1 2>/dev/null)"));
+  EXPECT_EQ(json.status, 3);
+  EXPECT_EQ(Json::parse(json.text).at("passed"), false);
+  expect_refusal(str("metrics ", good, " --at-least accuracy"),
+                 HasSubstr("--at-least: 'accuracy' is not METRIC=NUMBER\n  hint: write it as "));
+  expect_refusal(str("metrics ", good, " --at-least acuracy=0.5"),
+                 HasSubstr("no metric 'acuracy' was computed\n  hint: did you mean 'accuracy'?"));
+}
+
 }  // namespace
 }  // namespace smelt

@@ -67,6 +67,10 @@ TEST(Predict, AThresholdDecidesWhetherThereIsAnAnswer) {
   EXPECT_NE(always["prediction"], "");
   EXPECT_EQ(never["best"], always["prediction"]);
   EXPECT_EQ(never["begin"], always["begin"]);
+  const CommandOutput piped = run_command(
+      str(R"((echo '{"question": "cat w9", "context": "dog w10 bird"}' | )", smelt_program(),
+          " predict ", dir.file("model"), " --json --no-answer-threshold 1e6 2>/dev/null)"));
+  EXPECT_EQ(Json::parse(piped.text)["prediction"], always["prediction"]);
 }
 
 }  // namespace

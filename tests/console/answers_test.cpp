@@ -18,7 +18,7 @@ TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
 
 TEST(Detected, NothingFoundIsSaid) {
   testing::internal::CaptureStdout();
-  print_detected({.texts = {"The cat"}, .threshold = 0.9}, [](const auto&) {
+  print_detected({.source = {.texts = {"The cat"}, .file = {}}, .threshold = 0.9}, [](const auto&) {
     return std::vector<std::vector<JudgedToken>>{{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.25F}}};
   });
   EXPECT_EQ(testing::internal::GetCapturedStdout(),

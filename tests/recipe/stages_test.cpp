@@ -211,5 +211,23 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
   EXPECT_EQ(verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
 }
 
+TEST_F(Stages, AnEvaluationReadFromItsFileHasTheSameVerdict) {
+  const Recipe r = recipe();
+  const Evaluation measured{
+      .global_step = 7,
+      .examples = 40,
+      .loss = 2.5,
+      .measures = {{"masked_lm_accuracy", 0.5, 1000}, {"majority_token_accuracy", 0.2, 1000}}};
+  Evaluation read = evaluation_of_json(evaluation_json(measured));
+  EXPECT_EQ(read.global_step, 7);
+  EXPECT_EQ(read.examples, 40);
+  EXPECT_EQ(verdict(r.type->baseline, read), verdict(r.type->baseline, measured));
+  EXPECT_EQ(is_clearly_better(r.type->baseline, read), true);
+  read.measures[0].value = read.measures[1].value = 0.2;
+  EXPECT_EQ(is_clearly_better(r.type->baseline, read), false);
+  read.measures.pop_back();
+  EXPECT_EQ(is_clearly_better(r.type->baseline, read), std::nullopt);
+}
+
 }  // namespace
 }  // namespace smelt

@@ -1,0 +1,106 @@
+#include "console/text_source.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <iostream>
+#include <utility>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "store/file.h"
+#include "store/folder.h"
+#include "text/lines.h"
+#include "text/rows.h"
+
+namespace smelt {
+namespace {
+
+// Texts of one batch are padded to the longest and go through the model at once.
+constexpr std::size_t kTextsAtOnce = 256;
+
+class TextBatches {
+ public:
+  using Take = std::function<void(const std::vector<std::string>&)>;
+  explicit TextBatches(const Take& take) : take_(take) {}
+
+  void add(std::string text) {
+    waiting_.push_back(std::move(text));
+    if (waiting_.size() == kTextsAtOnce) flush();
+  }
+  void flush() {
+    if (!waiting_.empty()) take_(std::exchange(waiting_, {}));
+  }
+
+ private:
+  const Take& take_;
+  std::vector<std::string> waiting_;
+};
+
+void add_standard_input(TextBatches& batches) {
+  const bool asks = ::isatty(STDIN_FILENO) == 1;
+  const auto prompt = [&] {
+    if (asks) std::cerr << "> " << std::flush;
+  };
+  prompt();
+  for (std::string line; std::getline(std::cin, line); prompt()) {
+    if (line.ends_with('\r')) line.pop_back();
+    batches.add(std::move(line));
+    if (asks) batches.flush();
+  }
+}
+
+}  // namespace
+
+void each_text_of(
+    const TextFile& file, const std::string& command,
+    const std::function<void(const std::string& text, const std::string& where)>& take) {
+  const FileFormat format = format_of(file.path, parse_file_format(file.format));
+  Progress progress(command, static_cast<std::int64_t>(file_size(file.path)), Progress::kBytes);
+  std::int64_t line = 0;
+  const auto told = [&](const std::string& text, std::uint64_t read) {
+    take(text, str(file.path, ":", ++line));
+    progress.update(static_cast<std::int64_t>(read));
+  };
+  if (format == FileFormat::text) {
+    LineReader lines(file.path);
+    for (std::string text; lines.next(text);) told(text, lines.bytes_read());
+    return;
+  }
+  const auto refuse = [&](const TextFault& fault) {
+    if (fault.kind != TextFault::Kind::bad_row) return;  // mended
+    throw UsageError(str(file.path, ":", fault.line, ": a row that cannot be read: ", fault.what),
+                     "mend it: each row is to have its answer");
+  };
+  const auto rows = open_rows(file.path, format, {{.name = file.field}}, refuse);
+  for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
+}
+
+void add_text_source(CLI::App& command, TextSource& source, const std::string& help_of_text) {
+  command.add_option("--text", source.texts, help_of_text);
+  command.add_option(
+      "--input", source.file.path,
+      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet); without --text and "
+      "--input texts are read from standard input, one a line");
+  command
+      .add_option("--format", source.file.format, "format of --input if its name does not say it")
+      ->capture_default_str();
+  command.add_option("--field", source.file.field, "field of a row that has the text")
+      ->capture_default_str();
+}
+
+void each_batch(const TextSource& source, const std::string& command,
+                const std::function<void(const std::vector<std::string>& texts)>& take) {
+  if (!source.texts.empty() && !source.file.path.empty())
+    throw UsageError(str(command, ": --text with --input"), "give one of the two");
+  if (!source.texts.empty()) return take(source.texts);
+  TextBatches batches(take);
+  if (source.file.path.empty())
+    add_standard_input(batches);
+  else
+    each_text_of(source.file, command,
+                 [&](const std::string& text, const std::string&) { batches.add(text); });
+  batches.flush();
+}
+
+}  // namespace smelt

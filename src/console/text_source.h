@@ -1,0 +1,34 @@
+// Where an inference command takes its texts from: --text, --input FILE or standard input.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+// A file of texts, one a line or a row.
+struct TextFile {
+  std::string path, format = "auto", field = "text";
+};
+// Calls `take` with each text of the file and its place, "questions.txt:3". `command` begins
+// messages and names the progress line. Throws UsageError for a row that cannot be read.
+void each_text_of(
+    const TextFile& file, const std::string& command,
+    const std::function<void(const std::string& text, const std::string& where)>& take);
+
+struct TextSource {
+  std::vector<std::string> texts;  // of --text
+  TextFile file;                   // of --input; no path: standard input if there is no --text
+};
+// Adds --text, --input, --format and --field.
+void add_text_source(CLI::App& command, TextSource& source, const std::string& help_of_text);
+
+// Calls `take` with the texts in their order: those of --text together, those of a file or of
+// standard input in batches, and those of a terminal one by one. Throws UsageError if both --text
+// and --input are given.
+void each_batch(const TextSource& source, const std::string& command,
+                const std::function<void(const std::vector<std::string>& texts)>& take);
+
+}  // namespace smelt
