@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "checkpoint/bert_names.h"
 #include "checkpoint/cut_heads.h"
 #include "checkpoint/hugging_face_classifier.h"
@@ -61,7 +62,8 @@ Json original_config(const Json& config, const std::string& where) {
   const std::string type = config.is_object() ? text_field(config, "model_type", "", where) : "";
   if (type != "bert")
     throw UsageError(str(where, ": not the config of a BERT model: model_type is ",
-                         type.empty() ? "missing" : "'" + type + "'"),
+                         type.empty() ? "missing" : "'" + type + "'",
+                         in_brackets(architecture_of(config))),
                      "smelt reads bert, electra, t5 and mt5");
   check_encoder_form(config, where);
   const Json left = with_heads_left(config, where);

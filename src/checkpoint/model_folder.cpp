@@ -225,6 +225,12 @@ Json read_model_config(const std::string& folder) {
   return config;
 }
 
+std::string architecture_of(const Json& config) {
+  const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
+  const bool is_named = classes.is_array() && !classes.empty() && classes[0].is_string();
+  return is_named ? classes[0].get<std::string>() : "";
+}
+
 void check_activation(const std::string& name, const char* field,
                       const std::vector<std::string>& known, const std::string& where) {
   if (std::ranges::find(known, name) == known.end())

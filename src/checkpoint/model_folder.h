@@ -53,6 +53,9 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
 
 // config.json; null when it is not JSON. SystemError when it is not there.
 Json read_model_config(const std::string& folder);
+// Returns the class of transformers that a config.json names, "BertForMaskedLM"; "" if it names
+// none.
+std::string architecture_of(const Json& config);
 // Throws UsageError if an activation of a folder's config is none of `known`.
 void check_activation(const std::string& name, const char* field,
                       const std::vector<std::string>& known, const std::string& where);

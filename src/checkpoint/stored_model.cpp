@@ -217,6 +217,7 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
   out.where = folders.size() == 1 ? folders.front() : parent_path(folders.front());
   std::optional<ElectraPart> discriminator, generator;
   for (const std::string& folder : folders) {
+    out.architecture = architecture_of(read_model_config(folder));
     if (is_t5_folder(folder)) {
       const OpenedT5 t5 = open_hugging_face_t5(folder);
       take_folder(t5.folder, out, t5.vocabulary);
@@ -366,6 +367,11 @@ std::string model_type_of(const LazyTensors& tensors) {
   if (begins("shared/embedding") && begins("decoder/")) return "t5";
   if (begins("electra/") || begins("generator/")) return "electra";
   return begins("encoder/embedder_block/") ? "jestimator_bert" : "";
+}
+
+bool has_averages(const LazyTensors& tensors) {
+  const auto first = tensors.lower_bound(kAveragePrefix);
+  return first != tensors.end() && first->first.starts_with(kAveragePrefix);
 }
 
 std::size_t count_slots(const LazyTensors& tensors) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/words.h"
 #include "format/lazy_tensor.h"
 #include "tokenize/tokenizer_options.h"
 
@@ -24,9 +25,10 @@ struct T5Words {
 
 struct StoredModel {
   ModelForm form = ModelForm::smelt;
-  std::string where;      // the checkpoint itself, of a folder's the newest
-  std::int64_t step = 0;  // 0 where none is known
-  LazyTensors tensors;    // by the original checkpoint's names; without global_step
+  std::string where;              // the checkpoint itself, of a folder's the newest
+  std::string architecture = {};  // transformers' class, "BertForMaskedLM"; "" if not known
+  std::int64_t step = 0;          // 0 where none is known
+  LazyTensors tensors;            // by the original checkpoint's names; without global_step
   std::map<std::string, std::vector<std::string>> slices;  // "[0:4,0:8]", of what lies in several
   Json settings;                                           // a smelt checkpoint's state; null
   Json config;  // the model's, in smelt's words; null where it is not known
@@ -38,6 +40,9 @@ struct StoredModel {
   T5Words t5;
   std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
   std::vector<std::shared_ptr<const void>> owners;
+
+  // "where (BertForMaskedLM)", to begin a message with.
+  std::string named() const { return where + in_brackets(architecture); }
 };
 
 // Takes "objective" out of what a bert_config.json or electra_config.json holds; null where it says
@@ -76,6 +81,8 @@ void require_sizes(const StoredModel& model, const std::string& where,
 // T5 if `config` is null, and any other config as it is. `where` is the config's file.
 Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::string& where);
 
+// Whether there are moving averages of weights (train.ema_decay).
+bool has_averages(const LazyTensors& tensors);
 // How many of the tensors are slots and averages.
 std::size_t count_slots(const LazyTensors& tensors);
 

@@ -23,6 +23,9 @@ namespace {
 
 constexpr std::int64_t kMaskedLmShare = 15;  // per cent of a scored text's tokens, as in training
 
+constexpr const char* kMaskedLmHint =
+    "take a pretrained model: of Hugging Face's classes BertForPreTraining or BertForMaskedLM";
+
 // The fields of data: that make BERT's examples.
 struct BertData {
   std::int64_t seq_length = 128;
@@ -157,16 +160,14 @@ FillMaskJob bert_fill_job(const BertConfig& model) {
 
 FillMaskJob fill_stored_bert(const StoredModel& m) {
   if (!m.tensors.contains("cls/predictions/output_bias"))
-    throw UsageError(str("fill: ", m.where, " has no head that tells masked words"),
-                     "take a model as it was pre-trained");
+    throw UsageError(str("fill: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
   return bert_fill_job(parse_bert_config(m.config.dump(), m.where));
 }
 
 // Without next sentences: a text has no pairs of its own.
 ScoreTextJob score_stored_bert(const StoredModel& m) {
   if (!m.tensors.contains("cls/predictions/output_bias"))
-    throw UsageError(str("eval: ", m.where, " has no head that tells masked words"),
-                     "take a model as it was pre-trained");
+    throw UsageError(str("eval: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
   const BertConfig model = parse_bert_config(m.config.dump(), m.where);
   const auto masks = [](std::int64_t S) { return (kMaskedLmShare * S + 99) / 100; };
   ScoreTextJob job{.max_tokens = model.max_position_embeddings, .make_examples = {}, .task = {}};
@@ -188,6 +189,7 @@ ScoreTextJob score_stored_bert(const StoredModel& m) {
                       .seq_length = S,
                       .max_predictions = masks(S),
                       .next_sentence = false,
+                      .has_pooler = false,
                       .majority_token = majority_token({records}, words)});
   };
   return job;

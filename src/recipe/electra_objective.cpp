@@ -137,7 +137,7 @@ DetectJob detect_stored_electra(const StoredModel& m) {
 FillMaskJob fill_stored_electra(const StoredModel& m) {
   const ElectraTask c = stored_task(m);
   if (!c.has_two_towers() && !m.tensors.contains("generator_predictions/output_bias"))
-    throw UsageError(str("fill: ", m.where, " has no generator"),
+    throw UsageError(str("fill: ", m.named(), " has no generator"),
                      "name the generator's folder, or the one that holds both");
   return electra_fill_job(c);
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/words.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/int8_weights.h"
 #include "checkpoint/parameter_names.h"
@@ -95,7 +96,7 @@ std::shared_ptr<const StoredTensors> StoredAnswers::floats() const {
 
 template <class Job>
 Job StoredAnswers::asked() const {
-  Job job = job_of<Job>(type_->questions, type_->name, &model_);
+  Job job = job_of<Job>(type_->questions, type_->name + in_brackets(model_.architecture), &model_);
   job.device = flags_.device;
   job.exact_products = flags_.precision == "f32_exact";
   return job;
@@ -135,9 +136,11 @@ static std::int64_t batch_for(std::int64_t count, std::int64_t most) {
 }
 
 ScoredText StoredAnswers::score(const TextToScore& t) const {
-  const auto job = job_of<ScoreTextJob>(type_->questions, type_->name, &model_);
+  const auto job = job_of<ScoreTextJob>(type_->questions,
+                                        type_->name + in_brackets(model_.architecture), &model_);
   const std::int64_t S = std::min(t.seq_length, job.max_tokens);
   WorkFolder work(temporary_work_folder("score", model_.where));
+  work.remove_at_signal();
   work.begin({{"score", str(model_.where, " ", ::getpid())}});
   ExampleJob examples;
   examples.text = t.text;

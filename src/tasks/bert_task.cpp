@@ -1,5 +1,6 @@
 #include "tasks/bert_task.h"
 
+#include "base/error.h"
 #include "format/config.h"
 #include "models/bert.h"
 #include "nn/layers.h"
@@ -49,8 +50,13 @@ void add_next_sentence(const BertTask& c, const Scope& root, const Inputs& in, T
 }
 
 Objective objective(const BertTask& c, const Scope& root, const Inputs& in, Told* told) {
-  const BertEncoded encoded = bert(root, c.model, encoder_inputs(in, told));
   Objective out;
+  if (!c.has_pooler) {
+    CHECK(!c.next_sentence);
+    add_masked_lm(c, root, in, bert_sequence(root, c.model, encoder_inputs(in, told)), out, told);
+    return out;
+  }
+  const BertEncoded encoded = bert(root, c.model, encoder_inputs(in, told));
   add_masked_lm(c, root, in, encoded.sequence, out, told);
   if (c.next_sentence)
     add_next_sentence(c, root, in, encoded.pooled, out);
@@ -123,9 +129,9 @@ Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64
   out.features = token_features(model, S);
   out.features.push_back(masked_positions_feature(S, P));
   out.outputs = [model, top](const Scope& root, const Inputs& in) {
-    const BertEncoded encoded = bert(root, model, encoder_inputs(in));
+    const Tensor sequence = bert_sequence(root, model, encoder_inputs(in));
     const Tensor logits =
-        word_scores(masked_lm_head(root, model, encoded.sequence, in["masked_lm_positions"]));
+        word_scores(masked_lm_head(root, model, sequence, in["masked_lm_positions"]));
     return top_k(softmax(logits), top);
   };
   return out;

@@ -18,6 +18,9 @@ struct BertTask {
   // Whether the model learns to tell next sentences; without it the head and the pooler stay as
   // they were.
   bool next_sentence = true;
+  // Whether the model has a pooler and a next-sentence head. transformers' BertForMaskedLM has
+  // neither; next_sentence must be false then.
+  bool has_pooler = true;
   // The most frequent answer in the training data, if known: the metric majority_token_accuracy
   // says how often it is right.
   std::optional<std::int32_t> majority_token = {};

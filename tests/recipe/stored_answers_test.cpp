@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/convert.h"
 #include "format/crc32c.h"
@@ -42,12 +46,16 @@ class StoredAnswersTest : public testing::Test {
     return Json::parse(read_file(source_path(str("tests/golden/", name, ".json"))));
   }
   void save(const std::string& task, const std::string& golden, const std::string& prefix,
-            const Json& config) const {
+            const Json& config, const std::set<std::string>& without = {}) const {
     const SafetensorsFile file(read_file(source_path(str("tests/golden/", golden, ".safetensors"))),
                                golden);
     TensorMap tensors;
     for (const auto& [key, tensor] : file.tensors())
       if (key.starts_with(prefix)) tensors.emplace(key.substr(prefix.size()), tensor);
+    std::erase_if(tensors, [&](const auto& item) {
+      return std::ranges::any_of(without,
+                                 [&](const auto& part) { return item.first.starts_with(part); });
+    });
     write_file(dir_.file(task + "/vocab.txt"), vocab_);
     save_checkpoint(dir_.file(task + "/model"), 5, tensors,
                     {{"task", task}, {"model", config}, {kVocabularyCrc32c, crc32c(vocab_)}});
@@ -96,7 +104,8 @@ TEST_F(StoredAnswersTest, OfElectraAreTheSameInAnyForm) {
   EXPECT_EQ(found("hf/discriminator"), replaced);
   EXPECT_EQ(guesses("hf/generator"), filled);
   EXPECT_THAT(refusal([&] { guesses("hf/discriminator"); }),
-              AllOf(HasSubstr("fill: "), HasSubstr("hf/discriminator has no generator\n")));
+              AllOf(HasSubstr("fill: "),
+                    HasSubstr("hf/discriminator (ElectraForPreTraining) has no generator\n")));
   EXPECT_THAT(refusal([&] { found("hf/generator"); }),
               HasSubstr("detect: a masked LM has no discriminator"));
 }
@@ -109,6 +118,50 @@ TEST_F(StoredAnswersTest, OfBertAreTheSameInAnyForm) {
   for (const char* name : {"tf", "hf"}) EXPECT_EQ(guesses(name), filled) << name;
   EXPECT_THAT(refusal([&] { found("bert/model"); }),
               HasSubstr("detect: a model of type bert has no discriminator"));
+}
+
+// transformers' BertForMaskedLM and ElectraForMaskedLM.
+TEST_F(StoredAnswersTest, OfAMaskedLmNeedNoPoolerNorAnotherHead) {
+  convert("bert/model", "whole", ModelForm::hugging_face);
+  const std::string filled = guesses("whole");
+  std::filesystem::remove_all(dir_.file("bert/model"));
+  save("bert", "bert_tiny", "param/", facts("bert_tiny")["config"],
+       {"bert/pooler/", "cls/seq_relationship/"});
+  convert("bert/model", "masked", ModelForm::hugging_face);
+  EXPECT_THAT(read_file(dir_.file("masked/config.json")), HasSubstr("\"BertForMaskedLM\""));
+  EXPECT_EQ(guesses("masked"), filled);
+  EXPECT_EQ(guesses("bert/model"), filled);
+  convert("electra/model", "hf", ModelForm::hugging_face);
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "word7 word9 word30 word11 word50 word60 word8\n";
+  write_file(dir_.file("text.txt"), text);
+  for (const char* name : {"whole", "masked", "hf/generator"}) {
+    TextToScore scored;
+    scored.seq_length = 16;
+    scored.text.input = dir_.file("text.txt");
+    EXPECT_GT(open(name, "eval").score(scored).evaluation.measure("masked_lm_accuracy").weight, 0)
+        << name;
+  }
+}
+
+TEST_F(StoredAnswersTest, WithoutTheHeadNameTheArchitecture) {
+  std::filesystem::remove_all(dir_.file("bert/model"));
+  save("bert", "bert_tiny", "param/", facts("bert_tiny")["config"], {"cls/"});
+  convert("bert/model", "hf", ModelForm::hugging_face);
+  EXPECT_THAT(refusal([&] { guesses("hf"); }),
+              AllOf(HasSubstr("hf (BertModel) has no masked-language-model head\n"),
+                    HasSubstr("hint: take a pretrained model: of Hugging Face's classes Bert")));
+  EXPECT_THAT(refusal([&] { found("hf"); }),
+              HasSubstr("detect: a model of type bert (BertModel) has no discriminator"));
+  std::string config = read_file(dir_.file("hf/config.json"));
+  const auto put = [&](const std::string& from, const std::string& to) {
+    config.replace(config.find(from), from.size(), to);
+  };
+  put("\"bert\"", "\"roberta\"");
+  put("BertModel", "RobertaForMaskedLM");
+  write_file(dir_.file("hf/config.json"), config);
+  EXPECT_THAT(refusal([&] { guesses("hf"); }),
+              HasSubstr("model_type is 'roberta' (RobertaForMaskedLM)\n"));
 }
 
 TEST_F(StoredAnswersTest, TakeTheTokenizerJsonOfAFolderWithoutVocabTxt) {
