@@ -45,7 +45,8 @@ def load_model(folder):
     # from_pretrained of 4.57 iterates over a safe_open handle, which no version of safetensors allows;
     # this is the function that it calls, with the same tensors in a dict.
     config = transformers.AutoConfig.from_pretrained(folder)
-    if config.architectures not in (["BertForPreTraining"], ["ElectraForPreTraining"], ["ElectraForMaskedLM"],
+    if config.architectures not in (["BertForPreTraining"], ["BertForMaskedLM"],
+                                    ["ElectraForPreTraining"], ["ElectraForMaskedLM"],
                                     ["T5ForConditionalGeneration"], ["BertForSequenceClassification"],
                                     ["ElectraForSequenceClassification"], ["BertForTokenClassification"],
                                     ["ElectraForTokenClassification"], ["BertForQuestionAnswering"],

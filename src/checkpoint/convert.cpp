@@ -36,7 +36,7 @@ ModelForm form_of(const ConvertJob& job) {
   if (is_checkpoint_path(job.to)) return ModelForm::smelt;
   if (path_name(job.to).find(".ckpt") != std::string::npos) return ModelForm::tensorflow;
   throw UsageError(str("convert: ", job.to, ": its name does not say which form it is to have"),
-                   "give --to smelt, tf or hf");
+                   "give --to smelt, tf, hf or onnx");
 }
 
 [[noreturn]] void throw_there(const std::string& path) {

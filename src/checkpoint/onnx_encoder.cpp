@@ -53,7 +53,7 @@ const LazyTensor& OnnxEncoder::tensor(const std::string& name) const {
   const auto found = tensors_.find(name);
   if (found == tensors_.end())
     throw UsageError(str(where_, ": '", name, "' is not among its tensors"),
-                     "take the folder of a fine-tuned BERT or ELECTRA");
+                     "take the folder of a BERT, an ELECTRA or a T5");
   return found->second;
 }
 
@@ -66,7 +66,7 @@ std::string OnnxEncoder::norm(const std::string& scope, const std::string& x) {
                      {{"axis", -1}, {"epsilon", static_cast<float>(kLayerNormEpsilon)}}, scope);
 }
 
-// Rows of a table by an operator that takes them, as of its codes so of their scales.
+// Of a table in codes: as of its codes so of their scales.
 std::string OnnxEncoder::rows(const std::string& table, const std::string& op,
                               const std::vector<std::string>& which) {
   const auto taken = [&](const std::string& from) {

@@ -23,6 +23,15 @@ class OnnxEncoder {
   // the embeddings, where that is there: [B,S,H].
   std::string encoded(const std::string& scope, const BertConfig& config, const Inputs& inputs);
 
+  // A tensor as f32.
+  std::string floats(const std::string& name);
+  // Rows of a table by an operator that takes them, "Gather" or "Slice".
+  std::string rows(const std::string& table, const std::string& op,
+                   const std::vector<std::string>& which);
+  // x [...,in] times a kernel [in,out].
+  std::string product(const std::string& kernel, const std::string& x);
+  std::string norm(const std::string& scope, const std::string& x);
+
   // x [...,in] times `scope`'s kernel, and its bias.
   std::string dense(const std::string& scope, const std::string& x);
   // x [...,in] times a matrix [C,in], turned, and a bias [C].
@@ -34,14 +43,9 @@ class OnnxEncoder {
 
  private:
   const LazyTensor& tensor(const std::string& name) const;
-  std::string floats(const std::string& name);
   std::string embeddings(const std::string& scope, const Inputs& inputs);
-  std::string rows(const std::string& table, const std::string& op,
-                   const std::vector<std::string>& which);
-  std::string product(const std::string& kernel, const std::string& x);
   std::string integer_product(const std::string& kernel, const LazyCodes& codes,
                               const std::string& x);
-  std::string norm(const std::string& scope, const std::string& x);
   std::string attention(const std::string& scope, const BertConfig& config, const std::string& x,
                         const std::string& mask);
   std::string output_block(const std::string& scope, const std::string& x,

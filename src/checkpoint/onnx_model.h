@@ -1,20 +1,36 @@
-// A fine-tuned BERT or ELECTRA as an ONNX file: docs/formats/onnx.md.
+// BERT, ELECTRA and T5 models as ONNX files: docs/formats/onnx.md.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace smelt {
 
+// What the ONNX file of an encoder computes. `automatic`: the head of a fine-tuned model; else the
+// masked-language-model head of a BERT or of an ELECTRA generator, if there is one; else the last
+// hidden states.
+enum class OnnxTask { automatic, fill_mask, feature_extraction };
+
 struct OnnxModel {
-  std::string from, problem;  // the checkpoint or folder itself; "single_label", …
-  std::uint64_t bytes = 0;
+  std::string from;  // the checkpoint or folder itself
+  std::string task;  // "single_label", "fill-mask", "feature-extraction", "text2text-generation"…
+  std::vector<std::string> files;  // ONNX files, by their names
+  std::uint64_t bytes = 0;         // of all of them
 };
 
-// Converts what a run has exported, or any model that open_stored_model() opens. Moving averages
-// replace their weights. int8 weights stay int8, with the integer matmuls that smelt computes; int4
-// weights become floats, with a warning. Reads one tensor at a time. UsageError if the model is not
-// a fine-tuned encoder or is too large for one file, or if `to` exists already.
-OnnxModel write_onnx_model(const std::string& from, const std::string& to);
+// Writes one file. Converts what a run has exported, or any model that open_stored_model() opens.
+// Moving averages replace their weights. int8 weights stay int8, with the integer matmuls that
+// smelt computes; int4 weights become floats, with a warning. Reads one tensor at a time. Throws
+// UsageError if the model is a T5, which takes several files, if it lacks the part that computes
+// the task, if it is too large for one file, or if `to` exists already.
+OnnxModel write_onnx_model(const std::string& from, const std::string& to,
+                           OnnxTask task = OnnxTask::automatic);
+
+// Writes a new folder: model.onnx, or of a T5 encoder_model.onnx, decoder_model.onnx and
+// decoder_with_past_model.onnx; and beside them config.json and the tokenizer's files. `from` is a
+// Hugging Face folder. Throws UsageError as write_onnx_model() does.
+OnnxModel write_onnx_folder(const std::string& from, const std::string& to,
+                            OnnxTask task = OnnxTask::automatic);
 
 }  // namespace smelt

@@ -48,11 +48,6 @@ bool is_folder_of_transformers(const StoredModel& model, const std::string& path
   return model.form == ModelForm::hugging_face && hugging_face_folders(path) == std::vector{path};
 }
 
-bool has_averages(const StoredModel& model) {
-  return std::ranges::any_of(
-      model.tensors, [](const auto& item) { return item.first.starts_with(kAveragePrefix); });
-}
-
 Json earlier_steps(const std::string& folder) {
   const std::string path = join_path(folder, kCompressedFile);
   if (!exists(path)) return Json::array();
@@ -97,11 +92,12 @@ SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
     const auto work =
         std::make_shared<WorkFolder>(temporary_work_folder("compress", str(path, ::getpid())));
     work->begin({{"compress", str(path, ::getpid())}});
+    work->remove_at_signal();
     out.folder = work->file("hf");
     convert_checkpoint({.from = path,
                         .to = out.folder,
                         .form = ModelForm::hugging_face,
-                        .averages = has_averages(model)});
+                        .averages = has_averages(model.tensors)});
     out.work = work;
   }
   out.config = read_model_config(out.folder);

@@ -22,7 +22,7 @@ constexpr std::uint32_t kAttributeName = 1, kAttributeF = 2, kAttributeI = 3, kA
 constexpr std::int64_t kIsFloat = 1, kIsInt = 2, kIsInts = 7;  // of an attribute
 constexpr std::uint32_t kTensorDims = 1, kTensorType = 2, kTensorName = 8, kTensorRaw = 9;
 constexpr std::uint32_t kValueName = 1, kValueType = 2, kTypeTensor = 1, kTypeElement = 1,
-                        kTypeShape = 2, kShapeDim = 1, kDimParam = 2;
+                        kTypeShape = 2, kShapeDim = 1, kDimValue = 1, kDimParam = 2;
 
 constexpr std::uint32_t kDelimited = static_cast<std::uint32_t>(WireType::bytes);
 
@@ -65,7 +65,10 @@ WireWriter value_message(const std::string& of, DType type, const std::vector<st
   WireWriter all_dims, tensor, type_of, out;
   for (const std::string& size : sizes) {
     WireWriter one;
-    one.bytes(kDimParam, size);
+    if (size.find_first_not_of("0123456789") == size.npos)
+      one.integer(kDimValue, std::stoll(size));
+    else
+      one.bytes(kDimParam, size);
     all_dims.message(kShapeDim, one);
   }
   tensor.integer(kTypeElement, type_number(type));

@@ -28,7 +28,7 @@ class OnnxGraph {
  public:
   explicit OnnxGraph(std::string name) : name_(std::move(name)) {}
 
-  // Of a dimension its name, which stands for any size.
+  // A dimension is a number, "512", or a name, which stands for any size.
   std::string input(const std::string& name, DType type, const std::vector<std::string>& dims);
   void output(const std::string& value, DType type, const std::vector<std::string>& dims);
   // f32, u8, s8, s32 or s64, read when the graph is written; one that is there already by this name

@@ -9,7 +9,6 @@
 #include "compress/quantize.h"
 #include "compress/sparsify.h"
 #include "runs/golden_classify.h"
-#include "runs/golden_t5.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -121,17 +120,13 @@ TEST(OnnxModel, SaysThatFourBitsBecomeFloats) {
   EXPECT_THAT(log.text(), HasSubstr("weights in four bits are written to the ONNX file as floats"));
 }
 
-TEST(OnnxModel, IsOfFineTunedEncoders) {
+TEST(OnnxModel, IsNotWrittenOverAnotherFile) {
   const TempDir dir;
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("a.onnx"), " --dtype bf16"),
                  HasSubstr("--dtype: cannot be used with an ONNX file, which holds the moving"));
   const auto refusal = [&](const char* to) {
     return error_of<UsageError>([&] { write_onnx_model(dir.file("hf"), dir.file(to)); });
   };
-  GoldenT5("gated").write_folder(dir.file("hf"));
-  EXPECT_THAT(refusal("a.onnx"), AllOf(HasSubstr("hf: no ONNX file is made of a model of type t5"),
-                                       HasSubstr("hint: give the Hugging Face folder to")));
-  std::filesystem::remove_all(dir.file("hf"));
   GoldenClassify("bert").write_folder(dir.file("hf"));
   write_file(dir.file("there.onnx"), "");
   EXPECT_THAT(refusal("there.onnx"), HasSubstr("there.onnx is there already\n  hint: remove it"));
