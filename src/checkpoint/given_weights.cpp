@@ -26,13 +26,24 @@
 namespace smelt {
 namespace {
 
+// "bert-base-uncased" or "google-bert/bert-base-uncased", and no path.
+bool reads_as_hub_name(const std::string& name) {
+  return !exists(name) && !is_remote(name) && !name.starts_with('.') && !name.starts_with('/') &&
+         std::ranges::count(name, '/') <= 1 && name.find(".ckpt") == name.npos;
+}
+
 [[noreturn]] void throw_no_weights(const std::string& folder) {
   refuse_renamed_checkpoint(folder, "init");
-  throw UsageError(
-      exists(folder) ? str("init: ", folder, " holds neither a checkpoint nor config.json")
-                     : str("init: there is no ", folder),
-      "name a model folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "
-      "Face folder of a BERT, an ELECTRA or a T5");
+  throw UsageError(exists(folder)
+                       ? str("init: ", folder, " holds neither a checkpoint nor config.json")
+                       : str("init: there is no ", folder),
+                   str("name a model folder of smelt's, a TensorFlow checkpoint "
+                       "(…/bert_model.ckpt), or a Hugging "
+                       "Face folder of a BERT, an ELECTRA or a T5",
+                       reads_as_hub_name(folder) ? str("; smelt downloads none: hf download "
+                                                       "google-bert/bert-base-uncased --local-dir ",
+                                                       folder)
+                                                 : ""));
 }
 
 ElectraConfig config_of_run(const Json& settings) {

@@ -131,6 +131,43 @@ void add_settings(const std::vector<std::string>& over, Settings& out) {
   }
 }
 
+bool is_named_as_yaml(const std::string& path) {
+  return path.ends_with(".yaml") || path.ends_with(".yml");
+}
+
+// A file without fields, such as a text that is given in the place of a recipe.
+[[noreturn]] void throw_no_fields(const std::string& path) {
+  if (is_named_as_yaml(path))
+    throw UsageError(str(path, ": not a recipe: no fields with names at its top"),
+                     "recipes/ holds examples");
+  throw UsageError(str(path, " is neither a recipe nor a model"),
+                   "give a recipe (YAML) or a model's folder first; text goes behind --text, or "
+                   "behind --set text.input=");
+}
+
+// Returns the first line that is indented by a tab, from 1.
+std::optional<std::size_t> line_with_tab(const std::string& text) {
+  std::size_t number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    const std::size_t word = line.find_first_not_of(" \t");
+    if (line.substr(0, std::min(word, line.size())).find('\t') != line.npos) return number;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void throw_not_yaml(const std::string& path, const std::string& text,
+                                 const YAML::Exception& error) {
+  if (!is_named_as_yaml(path)) throw_no_fields(path);
+  if (const auto line = line_with_tab(text))
+    throw UsageError(str(path, ":", *line,
+                         ": a tab at the beginning of the line: YAML is indented "
+                         "by spaces only"),
+                     "replace the tab by two spaces");
+  throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
+                   "correct that line; recipes/ holds examples");
+}
+
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
   Settings out;
   if (is_folder(path) && exists(kept_recipe_path(path)))
@@ -142,16 +179,14 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
   if (is_folder(path))
     throw UsageError(str(path, ": is a folder in which no run has kept its recipe.yaml"),
                      "give a run's folder, or a recipe's file; recipes/ holds examples");
+  const std::string text = read_file(path, kSmallFileBytes);
   try {
-    const YAML::Node root = YAML::Load(read_file(path, kSmallFileBytes));
-    if (!root.IsMap() && !root.IsNull())
-      throw UsageError(str(path, ": not a recipe: no fields with names at its top"),
-                       "recipes/ holds examples");
+    const YAML::Node root = YAML::Load(text);
+    if (!root.IsMap() && !root.IsNull()) throw_no_fields(path);
     std::map<std::string, int> lines;
     flatten(root, "", path, lines, out);
   } catch (const YAML::Exception& error) {
-    throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
-                     "mend that line; recipes/ holds examples");
+    throw_not_yaml(path, text, error);
   }
   add_settings(over, out);
   return out;

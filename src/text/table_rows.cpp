@@ -118,11 +118,20 @@ class TableRows : public RowReader {
       const auto found = std::ranges::find(cells_, field.name);
       if (found == cells_.end() && !field.is_optional)
         throw UsageError(str(lines_.path(), ":1: no column '", field.name, "'"),
-                         std::ranges::find(cells_, str('"', field.name, '"')) != cells_.end()
-                             ? "the columns' names are in quotes: read it with format tsv-quoted"
-                             : did_you_mean(field.name, cells_));
+                         hint_for_column(field.name));
       columns_.push_back(static_cast<std::size_t>(found - cells_.begin()));
     }
+  }
+
+  std::string hint_for_column(const std::string& name) const {
+    if (std::ranges::find(cells_, str('"', name, '"')) != cells_.end())
+      return "the columns' names are in quotes: read it with format tsv-quoted";
+    if (const auto nearest = nearest_name(name, cells_))
+      return str("did you mean '", *nearest, "'?");
+    constexpr std::size_t kShown = 60;
+    return str("its first line has the columns ", shortened(join(cells_, ", "), kShown),
+               "; name one of them, or for a file without names set header none and give columns "
+               "by number, from 1");
   }
 
   bool next_row() {

@@ -37,7 +37,8 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
   expect_refusal("vocab train --type unigramm", HasSubstr("did you mean 'unigram'?"));
   expect_refusal("help tain", HasSubstr("hint: did you mean 'vocab train'?"));
   expect_refusal("help vocab tain", HasSubstr("hint: did you mean 'train'?"));
-  expect_refusal("", HasSubstr("subcommand is required"));
+  expect_refusal("--quiet", HasSubstr("subcommand is required"));
+  expect_refusal("rnu x.yaml", HasSubstr("error: smelt: no command 'rnu'\n"));
 }
 
 TEST(Program, WhatCannotBePrintedIsNotLostInSilence) {
@@ -111,6 +112,12 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
       HasSubstr("data.seq_length 1000 is longer than model.max_position_embeddings 512"));
   expect_refused("model: {hidden_size: 100}", "", HasSubstr("hidden_size 100 is not a multiple"));
   expect_refused("out: x\na: b: c", "", HasSubstr("r.yaml:2: not YAML"));
+  expect_refused("out: x\ntrain:\n\tsteps: 3\n", "",
+                 HasSubstr("r.yaml:3: a tab at the beginning of the line: YAML is indented by "
+                           "spaces only\n  hint: replace the tab by two spaces"));
+  write_file(dir_.file("uk.txt"), "Some text: of a corpus: and more.\nAnother line.\n");
+  expect_refusal(str("run ", dir_.file("uk.txt")),
+                 HasSubstr("uk.txt is neither a recipe nor a model\n  hint: give a recipe (YAML)"));
   expect_refused("out: x", "--set train.steps", HasSubstr("--set train.steps: no '='"));
   expect_refused("out: x", "--set train.step=3", HasSubstr("did you mean 'train.steps'?"));
   expect_refused("out: x", "--set steps=20",

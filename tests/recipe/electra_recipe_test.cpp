@@ -251,6 +251,9 @@ TEST_F(ElectraRecipe, FoldersThatAreNoModelAreRefusedBeforeAnythingIsMade) {
   EXPECT_THAT(
       error_of<UsageError>([&] { run_recipe(recipe({"train.init=" + dir_.file("none")})); }),
       testing::AllOf(HasSubstr("init: there is no "), HasSubstr("none\n")));
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.init=some-model"})); }),
+              HasSubstr("; smelt downloads none: hf download google-bert/bert-base-uncased "
+                        "--local-dir some-model"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/text")));
 }
 

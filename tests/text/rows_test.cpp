@@ -288,6 +288,13 @@ TEST_F(Rows, AreRefusedWithoutTheirFields) {
               HasSubstr("b.jsonl:1: field 'label' is array, not a string or a number"));
   EXPECT_THAT(refusal(write("a.tsv", "text\nx\n")), HasSubstr("a.tsv:1: no column 'label'"));
   EXPECT_THAT(
+      refusal(write("n.tsv",
+                    "A first row of some length, and not the names of columns at "
+                    "all\tnews\n")),
+      HasSubstr("n.tsv:1: no column 'text'\n  hint: its first line has the columns A first "
+                "row of some length, and not the names of columns at…; name one of them, or "
+                "for a file without names set header none and give columns by number"));
+  EXPECT_THAT(
       refusal(write("b.tsv", "text\tlabel\nx\n")),
       HasSubstr("b.tsv:2: 1 columns, the first line has 2\n  hint: give every line as many"));
   EXPECT_THAT(refusal(write("a.txt", "x\n")), HasSubstr("a.txt: plain text has no field 'text'"));
