@@ -11,6 +11,7 @@
 #include "cli/begin_flags.h"
 #include "cli/recipe_option.h"
 #include "console/json_output.h"
+#include "recipe/classify_data.h"
 #include "recipe/dry_run.h"
 #include "recipe/evaluation.h"
 #include "recipe/objective_type.h"
@@ -34,7 +35,7 @@ void print_next_commands(const Recipe& recipe) {
     std::cout << "  smelt generate " << out << " --text 'a text"
               << (recipe.type->reads_text() ? " with an <extra_id_0>" : "") << "'\n";
   if (answers<ClassifyJob>(questions))
-    std::cout << "  smelt predict " << out << " --text 'a text'\n";
+    std::cout << "  smelt predict " << out << " " << example_flags(recipe) << "\n";
   std::cout << "  smelt report " << out
             << "      # a page of curves: " << join_path(recipe.out, "report.html")
             << "\n  smelt run " << out << " --set "

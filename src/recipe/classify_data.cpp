@@ -143,6 +143,11 @@ ClassifyData classify_data(const Recipe& r) {
   data.test = row_input(r, "test");
   return data;
 }
+std::string example_flags(const Recipe& r) {
+  if (of_answers(r)) return "--text 'a question' --pair 'a text with its answer'";
+  return classify_data(r).pair.empty() ? "--text 'a text'" : "--text 'a text' --pair 'another'";
+}
+
 bool of_answers(const Recipe& r) { return classify_model(r).problem == Problem::answer_spans; }
 WindowRules windows_of(const ClassifyData& data) {
   return {.question_tokens = data.question_tokens, .stride = data.doc_stride};

@@ -22,6 +22,10 @@ std::vector<std::string> known_labels(const Recipe& recipe);
 // it.
 std::vector<std::string> labels_to_come(const Recipe& recipe);
 
+// Returns the flags by which `smelt predict` takes a row such as the recipe's: a text, a pair of
+// texts, or a question and the text that is asked.
+std::string example_flags(const Recipe& recipe);
+
 // Writes the set's records (examples/labelled_examples.h, examples/question_examples.h); how many
 // there are.
 std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);

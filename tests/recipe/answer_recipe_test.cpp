@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "metrics/answers.h"
+#include "recipe/classify_data.h"
 #include "recipe/evaluation.h"
 #include "recipe/pipeline.h"
 #include "recipe/stored_answers.h"
@@ -75,6 +76,16 @@ class AnswerRun : public testing::Test {
   CapturedLog log_;
   TempDir dir_;
 };
+
+TEST_F(AnswerRun, TheNextCommandHasAQuestionAndAText) {
+  EXPECT_EQ(example_flags(recipe("m")), "--text 'a question' --pair 'a text with its answer'");
+  write_file(dir_.file("c.yaml"), str("data: {train: ", dir_.file("train.json"),
+                                      ", seq_length: 8}\nmodel: {type: classify}\ntrain: {init: ",
+                                      dir_.file("base"), "}\n"));
+  EXPECT_EQ(example_flags(load_recipe(dir_.file("c.yaml"), {})), "--text 'a text'");
+  EXPECT_EQ(example_flags(load_recipe(dir_.file("c.yaml"), {"data.pair=hypothesis"})),
+            "--text 'a text' --pair 'another'");
+}
 
 TEST_F(AnswerRun, EveryHeldOutQuestionIsAnsweredAndScored) {
   const Evaluation e = run("m");
