@@ -31,9 +31,11 @@ FileFormat format_by_name(const std::string& path) {
   for (const std::string_view packed : {".gz", ".bz2", ".zst"})
     if (name.ends_with(packed)) name.remove_suffix(packed.size());
   if (name.ends_with(".json"))
-    throw UsageError(str(path, ": a JSON file as a whole is not read, only JSONL is"),
-                     "write one object a line, e.g. with `jq -c '.[]'`; one that is so already is "
-                     "read with --format jsonl");
+    throw UsageError(
+        str(path, ": a JSON file as a whole is not read, only JSONL is"),
+        "write one object a line: `jq -c '.[]'` does it for an array, `jq -c '.data[]'` "
+        "for rows under \"data\"; a file with an object a line is read with --format "
+        "jsonl");
   for (const auto& [ending, format] : {std::pair{".jsonl", FileFormat::jsonl},
                                        {".ndjson", FileFormat::jsonl},
                                        {".tsv", FileFormat::tsv},

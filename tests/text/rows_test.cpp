@@ -205,6 +205,9 @@ TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
               HasSubstr("c.csv:2: 'b,1' behind the quote that ends a field"));
   EXPECT_THAT(refusal(write("d.csv", "txt,label\n")),
               HasSubstr("d.csv:1: no column 'text'\n  hint: did you mean 'txt'?"));
+  EXPECT_THAT(refusal(write("e.csv", "text;label\na;b\n")),
+              HasSubstr("e.csv:1: no column 'text'\n  hint: the first line has one column, "
+                        "'text;label': separate columns by commas in a CSV"));
   EXPECT_THAT(refusal(write("e.csv", "")),
               HasSubstr("e.csv: is empty, without even its columns' names"));
   EXPECT_THAT(refusal(write("f.csv", "text,label\nx\n")),
