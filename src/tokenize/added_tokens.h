@@ -14,6 +14,53 @@
 
 namespace smelt {
 
+// Returns where the white space at the text's end begins; the text's size if it ends with none.
+std::size_t white_space_begin(std::string_view text);
+
+// Finds tokens in a text, leftmost and longest first, by their flags.
+class TokenFinder {
+ public:
+  // Looks for `text` as the token; an empty one is never found.
+  void add(std::string text, const AddedToken& token);
+  bool empty() const { return tokens_.empty(); }
+  // Calls emit(token or null, begin, end) for the tokens and what is between them, in order. With
+  // `spaced`, the characters that stand alone in that table have spaces around them, as Chinese
+  // characters have in Hugging Face's normalised text.
+  template <class Emit>
+  void for_each(std::string_view text, const CharacterTable* spaced, const Emit& emit) const;
+
+ private:
+  // The longest token that begins at `at`, and its length; null if there is none.
+  const AddedToken* find(std::string_view text, std::size_t at, std::size_t& length) const;
+  // Sets the range that a token takes; false if its flags forbid it there. `done`: the end of the
+  // token before.
+  static bool widen(const AddedToken& token, std::string_view text, const CharacterTable* spaced,
+                    std::size_t done, std::size_t& begin, std::size_t& end);
+
+  std::unordered_map<std::string, AddedToken> tokens_;
+  std::array<std::vector<std::size_t>, 256> lengths_;  // by first byte, longest first
+};
+
+template <class Emit>
+void TokenFinder::for_each(std::string_view text, const CharacterTable* spaced,
+                           const Emit& emit) const {
+  std::size_t done = 0;
+  for (std::size_t at = 0, length = 0; at < text.size() && !empty();) {
+    const AddedToken* token = find(text, at, length);
+    if (token == nullptr) {
+      ++at;
+      continue;
+    }
+    std::size_t begin = at, end = at + length;
+    at = end;
+    if (!widen(*token, text, spaced, done, begin, end)) continue;
+    if (begin > done) emit(nullptr, done, begin);
+    emit(token, begin, end);
+    done = at = end;
+  }
+  if (done < text.size()) emit(nullptr, done, text.size());
+}
+
 // Immutable: one may serve several threads.
 class AddedTokens {
  public:
@@ -35,25 +82,10 @@ class AddedTokens {
   std::vector<Part> split(std::string_view utf8) const;
 
  private:
-  // Tokens by what is looked for.
-  class Set {
-   public:
-    void add(std::string text, const AddedToken& token);
-    bool empty() const { return tokens_.empty(); }
-    // The longest token that begins at `at`, and its length; null if there is none.
-    const AddedToken* find(std::string_view text, std::size_t at, std::size_t& length) const;
-
-   private:
-    std::unordered_map<std::string, AddedToken> tokens_;
-    std::array<std::vector<std::size_t>, 256> lengths_;  // by first byte, longest first
-  };
-
   Part normalise(std::string_view source, std::size_t begin, std::size_t end) const;
-  template <class Emit>
-  void find_all(const Set& set, std::string_view text, const Emit& emit) const;
 
   const CharacterTable& table_;
-  Set as_written_, normalized_;
+  TokenFinder as_written_, normalized_;
 };
 
 }  // namespace smelt

@@ -1,8 +1,10 @@
 #include "tokenize/script_counts.h"
 
+#include <unicode/uchar.h>
 #include <unicode/uscript.h>
 
 #include <algorithm>
+#include <array>
 
 #include "text/unicode.h"
 
@@ -22,6 +24,21 @@ int script_of(std::string_view text) {
 }
 
 }  // namespace
+
+bool writes_spaces(char32_t code_point) {
+  constexpr std::array kWithout{USCRIPT_HAN,      USCRIPT_HIRAGANA, USCRIPT_KATAKANA,
+                                USCRIPT_BOPOMOFO, USCRIPT_THAI,     USCRIPT_LAO,
+                                USCRIPT_KHMER,    USCRIPT_MYANMAR,  USCRIPT_TIBETAN};
+  return std::ranges::find(kWithout, script_of(code_point)) == kWithout.end();
+}
+
+void count_letters(std::string_view text, std::uint64_t& letters, std::uint64_t& without_spaces) {
+  for (const char32_t c : to_code_points(text)) {
+    if ((U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_L_MASK) == 0) continue;
+    ++letters;
+    if (c >= 0x0E00 && !writes_spaces(c)) ++without_spaces;  // the first such script is Thai
+  }
+}
 
 void ScriptCounts::add(std::string_view text, const std::vector<TokenSpan>& spans,
                        std::int32_t unknown, std::uint64_t times) {

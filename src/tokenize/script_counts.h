@@ -11,6 +11,13 @@
 
 namespace smelt {
 
+// Whether the character's script separates words by spaces, as Chinese, Japanese, Thai, Lao, Khmer,
+// Burmese and Tibetan do not. True for characters of no script.
+bool writes_spaces(char32_t code_point);
+
+// Adds the letters of the text, and those of scripts that do not write spaces.
+void count_letters(std::string_view text, std::uint64_t& letters, std::uint64_t& without_spaces);
+
 struct ScriptCount {
   std::string
       script;  // Unicode's name: Latin, Han ...; Common for what all scripts share, as digits

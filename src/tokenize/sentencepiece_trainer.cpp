@@ -126,6 +126,17 @@ std::string train_sentencepiece(const NextText& next, const SentencePieceOptions
   return model;
 }
 
+std::vector<std::pair<std::string, float>> scored_pieces(const std::string& model) {
+  sentencepiece::SentencePieceProcessor processor;
+  const auto status = processor.LoadFromSerializedProto(model);
+  CHECK(status.ok(), status.message());
+  std::vector<std::pair<std::string, float>> pieces;
+  for (int id = 0; id < processor.GetPieceSize(); ++id)
+    if (!processor.IsUnknown(id) && !processor.IsControl(id))
+      pieces.emplace_back(processor.IdToPiece(id), processor.GetScore(id));
+  return pieces;
+}
+
 std::vector<std::string> as_wordpieces(const std::string& model, std::int64_t limit) {
   constexpr std::string_view kWordBegin = "\xE2\x96\x81";
   sentencepiece::SentencePieceProcessor processor;

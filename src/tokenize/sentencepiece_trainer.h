@@ -30,6 +30,9 @@ using NextText = std::function<bool(std::string&)>;
 // size that the alphabet does not fit in.
 std::string train_sentencepiece(const NextText& next, const SentencePieceOptions& options);
 
+// The pieces of a model with their scores, in its order, without its special pieces.
+std::vector<std::pair<std::string, float>> scored_pieces(const std::string& model);
+
 // "▁x" -> "x", others "##x", without special pieces: first every character of the model, as a
 // word's beginning and as its continuation, so that no word of known characters is unknown; then
 // the model's longer pieces, the best first. At most `limit`; UsageError when it does not hold the

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "tokenize/sentencepiece.h"
+#include "tokenize/subword_file.h"
+#include "tokenize/subword_tokenizer.h"
 #include "tokenize/unigram_json.h"
 #include "tokenize/wordpiece.h"
 
@@ -34,6 +36,13 @@ void check_rows(const std::string& vocab, std::int64_t rows, std::string_view wh
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags) {
+  if (is_subword_file(path)) {
+    (void)tokenizer_options(path, flags);
+    auto tokenizer = std::make_unique<SubwordTokenizer>(path);
+    if (tokenizer->vocabulary().find("[UNK]"))
+      return std::make_unique<BertTokenizer>(std::move(tokenizer));
+    return tokenizer;
+  }
   if (!is_sentencepiece_file(path))
     return std::make_unique<BertTokenizer>(BertTokenizer::load(path, flags));
   if (flags != TokenizerFlags{})

@@ -43,9 +43,9 @@ class Tokenizer {
   void check_ids(std::span<const std::int32_t> ids, std::string_view origin) const;
 };
 
-// vocab.txt, tokenizer.json (BertTokenizer::load), or a SentencePiece model, which is a file
-// *.model or a tokenizer.json of a Unigram model. UsageError for flags that a SentencePiece model
-// has no use for.
+// Reads vocab.txt or tokenizer.json (BertTokenizer::load), vocab.json with merges.txt, or a
+// SentencePiece model, which is a file *.model or a tokenizer.json of a T5. UsageError for flags
+// that a SentencePiece model has no use for.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags);
 
 // UsageError beginning with `where` if the vocabulary has ids beyond the `rows` of a model's

@@ -13,6 +13,8 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/casing.h"
+#include "tokenize/subword_file.h"
+#include "tokenize/subword_tokenizer.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/unigram_json.h"
 
@@ -367,6 +369,7 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
   if (vocab.ends_with(".model")) return std::nullopt;
   if (is_tokenizer_json(vocab)) {
     if (!exists(vocab) || is_sentencepiece_file(vocab)) return std::nullopt;
+    if (is_subword_file(vocab)) return SubwordTokenizer(vocab).options();
     return load_tokenizer_json(vocab).options;
   }
   const bool of_folder = path_name(vocab) == "vocab.txt";
@@ -375,7 +378,8 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
   };
   TokenizerFiles files = files_of(tokenizer_config_path(vocab), beside("config.json"));
   const std::string json = beside("tokenizer.json");
-  const bool has_json = of_folder && exists(json) && !is_sentencepiece_file(json);
+  const bool has_json =
+      of_folder && exists(json) && !is_sentencepiece_file(json) && !is_subword_file(json);
   check_class(files, has_json);
   if (has_json) files.json = parse_tokenizer_json(read_file(json, kSmallFileBytes), json);
   const bool has_added = of_folder && exists(beside("added_tokens.json"));
@@ -400,6 +404,12 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
 TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlags& flags) {
   const auto stored = load_tokenizer_config(vocab);
   if (!stored) return options_of(case_of(Vocabulary::load(vocab), flags));
+  if (is_subword_file(vocab)) {
+    TokenizerFlags without_control = flags;  // which control characters vanish is fixed there
+    without_control.control.reset();
+    check_flags(without_control, *stored, vocab);
+    return *stored;
+  }
   const std::string config = tokenizer_config_path(vocab);
   check_flags(flags, *stored, is_tokenizer_json(vocab) || !exists(config) ? vocab : config);
   return *stored;

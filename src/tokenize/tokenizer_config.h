@@ -30,7 +30,7 @@ struct TokenizerFlags {
 // vocabularies in a folder, folder/x.txt -> folder/x.tokenizer_config.json.
 std::string tokenizer_config_path(const std::string& vocab);
 
-// vocab.txt in a folder, else tokenizer.json of a WordPiece model; empty if neither is there.
+// vocab.txt in a folder, else tokenizer.json of an encoder; empty if neither is there.
 std::string wordpiece_file_in(const std::string& folder);
 
 // Reads the options stored beside vocab.txt, or in and beside tokenizer.json. Returns nullopt if

@@ -14,6 +14,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/subword_file.h"
 #include "tokenize/tokenizer_json.h"
 
 namespace smelt {
@@ -242,7 +243,9 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
 bool is_sentencepiece_file(const std::string& path) {
   if (!is_tokenizer_json(path)) return path_name(path).ends_with(".model");
   if (!exists(path)) return false;
-  const Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  const std::string text = read_file(path, kSmallFileBytes);
+  if (is_subword_json(text)) return false;
+  const Json file = Json::parse_or_discard(text);
   return file.is_object() && file.contains("model") && file["model"].is_object() &&
          file["model"].value("type", Json()) == "Unigram";
 }
@@ -285,6 +288,7 @@ std::uint32_t vocabulary_crc32c(const std::string& path) {
 
 std::string vocabulary_bytes(const std::string& path) {
   if (is_sentencepiece_file(path)) return sentencepiece_model(path);
+  if (is_subword_file(path)) return subword_json(load_subword_file(path));
   if (!is_tokenizer_json(path)) return read_file(path, kSmallFileBytes);
   return load_tokenizer_json(path).vocabulary.text();
 }

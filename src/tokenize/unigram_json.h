@@ -28,7 +28,8 @@ struct UnigramJson {
 // SentencePiece model has not.
 UnigramJson parse_unigram_json(std::string_view text, const std::string& path);
 
-// A SentencePiece model, *.model, or a tokenizer.json of a Unigram model, by its content.
+// Whether the file is a SentencePiece model: *.model, or by its content a tokenizer.json of a
+// Unigram model that is not an encoder's (tokenize/subword_file.h).
 bool is_sentencepiece_file(const std::string& path);
 // The model's bytes, of either form. UsageError where a *.json holds none.
 std::string sentencepiece_model(const std::string& path);
@@ -39,8 +40,8 @@ SpaceSigns space_signs(const std::string& path);
 // stands below a name of its own.
 std::string tokenizer_config_of(const SpaceSigns& signs);
 // The model's bytes of either form; the content of a vocab.txt, and of the vocab.txt with the same
-// tokens for a tokenizer.json of a WordPiece model. And their checksum, of which unusual signs of
-// spaces are a part.
+// tokens for a tokenizer.json of a WordPiece model; of other tokenizer.json files what
+// subword_json() writes. And their checksum, of which unusual signs of spaces are a part.
 std::string vocabulary_bytes(const std::string& path);
 std::uint32_t vocabulary_crc32c(const std::string& path);
 

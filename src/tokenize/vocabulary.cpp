@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "store/file.h"
 #include "text/unicode.h"
+#include "tokenize/subword_file.h"
+#include "tokenize/subword_tokenizer.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
 
@@ -62,7 +64,15 @@ std::vector<std::string> vocabulary_lines(std::string_view text) {
   return lines;
 }
 
+Vocabulary vocabulary_from_bytes(std::string_view bytes, const std::string& origin,
+                                 std::span<const AddedToken> added) {
+  if (is_subword_json(bytes))
+    return SubwordTokenizer(parse_subword_json(bytes, origin), origin).vocabulary();
+  return Vocabulary(vocabulary_lines(bytes), origin, kContinuingPrefix, added);
+}
+
 Vocabulary Vocabulary::load(const std::string& path) {
+  if (is_subword_file(path)) return SubwordTokenizer(path).vocabulary();
   if (is_tokenizer_json(path)) return load_tokenizer_json(path).vocabulary;
   const std::string content = read_file(path, kSmallFileBytes);
   if (content.starts_with('\n') && content.find('\0') != std::string::npos)

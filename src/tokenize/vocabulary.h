@@ -77,4 +77,9 @@ class Vocabulary {
 // no part of the first one. Each line is an id, whatever it contains.
 std::vector<std::string> vocabulary_lines(std::string_view text);
 
+// Returns the vocabulary of what vocabulary_bytes() (tokenize/unigram_json.h) gives for an encoder:
+// lines of a vocab.txt, to which `added` belongs, or a tokenizer.json.
+Vocabulary vocabulary_from_bytes(std::string_view bytes, const std::string& origin,
+                                 std::span<const AddedToken> added = {});
+
 }  // namespace smelt

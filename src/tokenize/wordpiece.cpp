@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
-#include "base/str.h"
+#include "base/error.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "tokenize/added_tokens.h"
 #include "tokenize/casing.h"
+#include "tokenize/subword_file.h"
+#include "tokenize/subword_tokenizer.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/word_scanner.h"
 
@@ -92,6 +94,10 @@ struct BertTokenizer::SpanSink {
 };
 
 BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags& flags) {
+  if (is_subword_file(path)) {
+    (void)tokenizer_options(path, flags);
+    return BertTokenizer(std::make_shared<const SubwordTokenizer>(path));
+  }
   const TokenizerOptions options = tokenizer_options(path, flags);
   Vocabulary vocabulary = Vocabulary::load(path);
   if (options.lower_case && !is_tokenizer_json(path))
@@ -111,7 +117,30 @@ BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& opti
   if (!added->empty()) added_ = added;
 }
 
+BertTokenizer::BertTokenizer(std::shared_ptr<const SubwordTokenizer> subword)
+    : vocabulary_(subword->vocabulary()),
+      options_(subword->options()),
+      table_(&CharacterTable::of(options_)),
+      trie_({}, kContinuingPrefix),
+      subword_(std::move(subword)),
+      unknown_(vocabulary_.id("[UNK]")) {}
+
+bool BertTokenizer::continues_word(std::int32_t id) const {
+  return subword_ ? subword_->continues_word(id) : vocabulary_.continues_word(id);
+}
+
+std::string BertTokenizer::readable_token(std::int32_t id) const {
+  return subword_ ? subword_->readable_token(id) : token(id);
+}
+
 void BertTokenizer::save(const std::string& path) const {
+  if (subword_) {
+    if (!is_tokenizer_json(path))
+      throw UsageError(str(path, ": ", vocabulary_.origin(), " holds a Unigram or BPE vocabulary, ",
+                           "which a vocab.txt cannot hold"),
+                       "write a tokenizer.json");
+    return subword_->save(path);
+  }
   if (is_tokenizer_json(path)) return write_file(path, tokenizer_json(vocabulary_, options_));
   vocabulary_.check_fits_text(path);
   const std::string config = tokenizer_config_path(path),
@@ -131,12 +160,22 @@ void BertTokenizer::save(const std::string& path) const {
 }
 
 void BertTokenizer::encode_word(std::string_view word, std::vector<std::int32_t>& ids) const {
+  if (subword_) return subword_->encode(word, ids);
   IdSink sink(*this, ids);
   sink.append(word, word.size() - std::ranges::count_if(word, continues_character));
   sink.end_word();
 }
 
+void BertTokenizer::encode_part(std::string_view utf8, bool is_first, bool before_mask,
+                                std::vector<std::int32_t>& ids) const {
+  if (!subword_) return encode(utf8, ids);
+  // As Hugging Face's tokenizers do it, [MASK] being an added token with lstrip.
+  if (before_mask) utf8 = utf8.substr(0, white_space_begin(utf8));
+  subword_->encode_part(utf8, is_first, ids);
+}
+
 void BertTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids) const {
+  if (subword_) return subword_->encode(utf8, ids);
   const auto encode_text = [&](std::string_view text) {
     IdSink sink(*this, ids);
     scan_words(*table_, text, sink);
@@ -156,6 +195,7 @@ std::vector<std::int32_t> BertTokenizer::encode(std::string_view utf8) const {
 }
 
 std::vector<TokenSpan> BertTokenizer::encode_with_offsets(std::string_view utf8) const {
+  if (subword_) return subword_->encode_with_offsets(utf8);
   const auto spans_of = [&](std::string_view text) {
     SpanSink sink{.tokenizer = *this, .spans = {}, .word = {}, .sources = {}, .ids = {}};
     scan_words(*table_, text, sink);
@@ -175,6 +215,7 @@ std::vector<TokenSpan> BertTokenizer::encode_with_offsets(std::string_view utf8)
 }
 
 std::string BertTokenizer::decode(std::span<const std::int32_t> ids) const {
+  if (subword_) return subword_->decode(ids);
   check_ids(ids, vocabulary_.origin());
   const std::string& prefix = vocabulary_.continuing_prefix();
   std::string text;

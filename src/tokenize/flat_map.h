@@ -1,0 +1,44 @@
+// A hash map from 64-bit keys to 32-bit values with open addressing, for the inner loops of
+// tokenizers. Entries are never removed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace smelt {
+
+class FlatMap {
+ public:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;  // the value of keys that are not there
+
+  // `entries`: how many will be inserted at most.
+  explicit FlatMap(std::size_t entries = 0) {
+    std::size_t slots = 16;
+    while (slots < 2 * entries) slots *= 2;
+    slots_.resize(slots);
+  }
+
+  // Keeps the earlier value of a key that is there.
+  void insert(std::uint64_t key, std::uint32_t value) {
+    Slot& slot = slots_[place_of(key)];
+    if (slot.value == kNone) slot = {key, value};
+  }
+  std::uint32_t find(std::uint64_t key) const { return slots_[place_of(key)].value; }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::uint32_t value = kNone;
+  };
+
+  std::size_t place_of(std::uint64_t key) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = (key * 0x9E3779B97F4A7C15U) >> 20 & mask;
+    while (slots_[at].value != kNone && slots_[at].key != key) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<Slot> slots_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,36 @@
+// A text that was changed, and where each of its bytes comes from.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace smelt {
+
+struct MappedText {
+  using Source = std::pair<std::size_t, std::size_t>;  // [begin, end) in the original text
+
+  std::string text;
+  std::vector<Source> sources;  // by byte of `text`; empty if they are not kept
+  bool has_sources = true;
+
+  // `utf8` itself without ill-formed bytes; its first byte is byte `offset` of the original text.
+  static MappedText of(std::string_view utf8, std::size_t offset, bool keep_sources);
+
+  // An empty text that keeps sources if this one does.
+  MappedText like() const { return {.text = {}, .sources = {}, .has_sources = has_sources}; }
+  // Where the bytes [begin, end) come from; begin < end. {0, 0} if sources are not kept.
+  Source source(std::size_t begin, std::size_t end) const {
+    return has_sources ? Source{sources[begin].first, sources[end - 1].second} : Source{0, 0};
+  }
+  void append(std::string_view bytes, Source from) {
+    text += bytes;
+    if (has_sources) sources.resize(text.size(), from);
+  }
+  // Appends the bytes [begin, end) of `other`, with their sources.
+  void append(const MappedText& other, std::size_t begin, std::size_t end);
+};
+
+}  // namespace smelt
