@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Times WordPiece encoding by smelt and by Hugging Face's tokenizers in turns, on one thread, and prints the ratio.
+"""Times encoding by smelt and by Hugging Face's tokenizers in turns, on one thread, and prints the ratio.
 
-    python bench/tokenize_text.py FILE...
+    python bench/tokenize_text.py [--type wordpiece|unigram|bpe|byte_bpe] FILE...
 
 Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both get the same lines and the same
 vocabulary, which smelt trains on them; both are timed without reading the text and without starting up, and must
@@ -24,6 +24,8 @@ def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("files", nargs="+", help="text, one sentence or paragraph a line")
     p.add_argument("--megabytes", type=float, default=8, help="from the beginnings of the files, as much of each")
+    p.add_argument("--type", default="wordpiece", choices=["wordpiece", "unigram", "bpe", "byte_bpe"],
+                   help="of the vocabulary")
     p.add_argument("--size", type=int, default=30000, help="pieces of the vocabulary")
     p.add_argument("--rounds", type=int, default=3, help="runs of each side")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
@@ -34,12 +36,15 @@ def parse_flags():
 def hugging_face(text, vocab):
     """Seconds and pieces of each of its two ways to encode."""
     import tokenizers
-    tokenizer = tokenizers.BertWordPieceTokenizer(vocab, lowercase=True)
+    if vocab.endswith(".json"):
+        tokenizer = tokenizers.Tokenizer.from_file(vocab)
+    else:
+        tokenizer = tokenizers.BertWordPieceTokenizer(vocab, lowercase=True)._tokenizer
     with open(text, encoding="utf-8", errors="ignore", newline="\n") as file:
         lines = [line.rstrip("\r\n") for line in file]
     result = {"version": tokenizers.__version__}
     for name in ("encode_batch", "encode_batch_fast"):
-        encode = getattr(tokenizer._tokenizer, name)
+        encode = getattr(tokenizer, name)
         start = time.perf_counter()
         encoded = encode(lines, add_special_tokens=False)
         result[name] = time.perf_counter() - start
@@ -69,10 +74,11 @@ def main():
         return hugging_face(*sys.argv[2:])
     args = parse_flags()
     with tempfile.TemporaryDirectory() as work:
-        text, vocab = f"{work}/text.txt", f"{work}/vocab.txt"
+        text = f"{work}/text.txt"
+        vocab = f"{work}/vocab.txt" if args.type == "wordpiece" else f"{work}/tokenizer.json"
         sample(args.files, int(args.megabytes * 1e6), text)
-        subprocess.run([args.smelt, "vocab", "train", f"--input={text}", f"--out={vocab}", f"--size={args.size}"],
-                       check=True, capture_output=True)
+        subprocess.run([args.smelt, "vocab", "train", f"--input={text}", f"--out={vocab}", f"--size={args.size}",
+                        f"--type={args.type}"], check=True, capture_output=True)
         ours, theirs = [], []
         for _ in range(args.rounds):
             ours.append(run([args.smelt, "tokenize", f"--vocab={vocab}", f"--input={text}", "--stats", "--json"]))
