@@ -25,18 +25,17 @@ TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool fram
   const Vocabulary& vocabulary = tokenizer.vocabulary();
   TokenRow encoded;
   if (framed) encoded.ids.push_back(vocabulary.id("[CLS]"));
-  const auto append = [&](std::string_view part) {
-    const auto ids = tokenizer.encode(part);
-    encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
-  };
   std::string_view rest = text;
+  const auto append = [&](std::string_view part, bool before_mask) {
+    tokenizer.encode_part(part, rest.data() == text.data(), before_mask, encoded.ids);
+  };
   for (auto at = find_mask(rest); at != std::string_view::npos; at = find_mask(rest)) {
-    append(rest.substr(0, at));
+    append(rest.substr(0, at), true);
     encoded.positions.push_back(static_cast<std::int32_t>(encoded.ids.size()));
     encoded.ids.push_back(vocabulary.id(kMask));
     rest.remove_prefix(at + kMask.size());
   }
-  append(rest);
+  append(rest, false);
   if (framed) encoded.ids.push_back(vocabulary.id("[SEP]"));
   if (encoded.positions.empty())
     throw UsageError(str("fill: no [MASK] in '", text, "'"), "put [MASK] where a word is missing");
@@ -88,21 +87,21 @@ Prediction guesses_for(const FillMaskJob& job, const Vocabulary& vocabulary,
 }  // namespace
 
 struct MaskFiller::Asked {
-  Asked(std::shared_ptr<const Client> client, const FillMaskJob& job,
-        const BertTokenizer& tokenizer, std::vector<std::string> of, const Placement& placement)
-      : vocabulary(tokenizer.vocabulary()),
+  Asked(std::shared_ptr<const Client> client, const FillMaskJob& job, const BertTokenizer& by,
+        std::vector<std::string> of, const Placement& placement)
+      : tokenizer(by),
         top(job.top),
-        asked(job.top + spare_guesses(job, vocabulary)),
+        asked(job.top + spare_guesses(job, by.vocabulary())),
         texts(std::move(of)),
-        rows(encode_all(job, tokenizer, texts)),
-        question("fill", std::move(client), guesses_for(job, vocabulary, rows), rows,
+        rows(encode_all(job, by, texts)),
+        question("fill", std::move(client), guesses_for(job, by.vocabulary(), rows), rows,
                  job.exact_products, placement) {
     UnknownCount counted;
-    for (const TokenRow& row : rows) counted.add(row.ids, tokenizer.unknown());
-    counted.warn("fill", vocabulary.origin());
+    for (const TokenRow& row : rows) counted.add(row.ids, by.unknown());
+    counted.warn("fill", by.vocabulary().origin());
   }
 
-  const Vocabulary& vocabulary;
+  const BertTokenizer& tokenizer;
   std::int64_t top, asked;  // guesses: to be told, to be asked for
   std::vector<std::string> texts;
   std::vector<TokenRow> rows;
@@ -131,8 +130,8 @@ std::vector<FilledText> MaskFiller::fill(const SlicedTensors& tensors,
       auto& guesses = text.masks.emplace_back();
       const auto row = static_cast<std::int64_t>(i) * masks + m;
       for (auto k = static_cast<std::size_t>(row * a.asked); std::ssize(guesses) < a.top; ++k)
-        if (ids[k] < a.vocabulary.size())
-          guesses.push_back({a.vocabulary.token(ids[k]), probabilities[k]});
+        if (ids[k] < a.tokenizer.size())
+          guesses.push_back({a.tokenizer.readable_token(ids[k]), probabilities[k]});
     }
   }
   return filled;

@@ -24,6 +24,7 @@
 #include "store/folder_lock.h"
 #include "store/path.h"
 #include "tokenize/casing.h"
+#include "tokenize/subword_file.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/unigram_json.h"
@@ -57,7 +58,8 @@ void take_files(const ConvertJob& job, StoredModel& model) {
   if (Json objective = take_objective(model.config); !objective.is_null())
     model.objective = std::move(objective);
   if (!job.vocab.empty()) {
-    if (is_tokenizer_json(job.vocab) && !is_sentencepiece_file(job.vocab))
+    if (is_tokenizer_json(job.vocab) && !is_sentencepiece_file(job.vocab) &&
+        !is_subword_file(job.vocab))
       load_tokenizer_json(job.vocab).vocabulary.check_fits_text("convert: vocab.txt");
     model.vocab_txt = vocabulary_bytes(job.vocab);
     model.vocab = job.vocab;
@@ -79,9 +81,8 @@ void take_files(const ConvertJob& job, StoredModel& model) {
 // Where nothing says it, as the vocabulary's pieces are.
 TokenizerOptions tokenizer_of(const StoredModel& model, ControlCharacters control) {
   if (model.tokenizer) return *model.tokenizer;
-  const TokenizerOptions options =
-      options_of(case_of(Vocabulary(vocabulary_lines(model.vocab_txt), model.where + ": vocab.txt"),
-                         {.control = control}));
+  const TokenizerOptions options = options_of(case_of(
+      vocabulary_from_bytes(model.vocab_txt, model.where + ": vocab.txt"), {.control = control}));
   log_info(
       "convert: do_lower_case {}{}, inferred from the vocabulary; use --lower-case to override",
       options.lower_case,
@@ -116,14 +117,15 @@ const Json& known_config(const StoredModel& model) {
   return model.config;
 }
 
-const char* vocabulary_name(const std::string& type) {
+const char* vocabulary_name(const StoredModel& model, const std::string& type) {
+  if (is_subword_json(model.vocab_txt)) return "tokenizer.json";
   return type == "t5" ? kT5VocabularyFile : "vocab.txt";
 }
 
 // What lies there is taken for the model's by whoever reads it.
 void check_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
   const std::string config = join_path(folder, files_type(model, type) + "_config.json");
-  const std::string vocab = join_path(folder, vocabulary_name(type));
+  const std::string vocab = join_path(folder, vocabulary_name(model, type));
   constexpr const char* kHint = "choose another folder, or move that file away";
   if (!model.vocab_txt.empty() && exists(vocab) && read_file(vocab) != model.vocab_txt)
     throw UsageError(
@@ -141,7 +143,7 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
                 const std::string& type) {
   if (!job.beside || type.empty()) return;
   const std::string config = join_path(folder, files_type(model, type) + "_config.json");
-  const std::string vocab = join_path(folder, vocabulary_name(type));
+  const std::string vocab = join_path(folder, vocabulary_name(model, type));
   if (!model.config.is_null() && !exists(config)) {
     Json said = model.config;
     if (type == "electra" && !model.objective.is_null()) said["objective"] = model.objective;
@@ -150,7 +152,8 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
   }
   if (model.vocab_txt.empty() || exists(vocab)) return;
   write_file(vocab, model.vocab_txt);
-  if (model.tokenizer && type != "t5") save_tokenizer_config(vocab, *model.tokenizer);
+  if (model.tokenizer && type != "t5" && !is_subword_json(model.vocab_txt))
+    save_tokenizer_config(vocab, *model.tokenizer);
 }
 
 std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std::string& type) {
@@ -234,8 +237,9 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
                      "give --to tf or smelt");
   if (exists(job.to) && !list_folder(job.to).empty()) throw_there(job.to);
   if (model.vocab_txt.empty())
-    throw UsageError(str("convert: ", model.where, ": no ", vocabulary_name(type), " is beside it"),
-                     "give --vocab");
+    throw UsageError(
+        str("convert: ", model.where, ": no ", vocabulary_name(model, type), " is beside it"),
+        "give --vocab");
   const FolderForm form{.dtype = job.dtype, .shard_bytes = job.shard_bytes};
   if (type == "classify") {
     to_classifier_folder(job, model, form);

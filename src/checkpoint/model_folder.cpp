@@ -14,6 +14,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/casing.h"
+#include "tokenize/subword_file.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/unigram_json.h"
@@ -29,10 +30,9 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kRoles{{{"pad_token
                                                                      {"sep_token", "[SEP]"},
                                                                      {"mask_token", "[MASK]"}}};
 
-// Of vocab.txt and the added tokens.
+// Of the vocabulary file and the added tokens.
 Vocabulary vocabulary_of(const ModelFolder& model) {
-  return Vocabulary(vocabulary_lines(model.vocab_txt), "vocab.txt", kContinuingPrefix,
-                    model.tokenizer.added);
+  return vocabulary_from_bytes(model.vocab_txt, "vocabulary", model.tokenizer.added);
 }
 
 const char* torch_dtype(DType dtype) {
@@ -44,12 +44,12 @@ Json whole_config(const ModelFolder& model) {
   const Vocabulary vocabulary = vocabulary_of(model);
   const std::int64_t vocab_size = model.config.at("vocab_size");
   if (vocabulary.rows() > vocab_size)
-    throw UsageError(str("vocab.txt: ", vocabulary.rows(),
+    throw UsageError(str("vocabulary: ", vocabulary.rows(),
                          " tokens are more than the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
   for (const std::string_view token : kSpecialTokens)
     if (token != "[PAD]" && !vocabulary.find(token))
-      throw UsageError(str("vocab.txt: no ", token),
+      throw UsageError(str("vocabulary: no ", token),
                        "use the vocabulary that the model was trained with");
   Json config = {{kEpsilon, kLayerNormEpsilon},
                  {"pad_token_id", vocabulary.find("[PAD]").value_or(0)},
@@ -173,6 +173,26 @@ std::string inferred_model_type(const Json& config) {
              : "";
 }
 
+std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
+  Json special_tokens;
+  for (const auto& [role, token] : kRoles) special_tokens[role] = token;
+  const bool is_subword = is_subword_json(model.vocab_txt);
+  Json config = is_subword
+                    ? subword_config_json(parse_subword_json(model.vocab_txt, "tokenizer.json"))
+                    : tokenizer_config_json(model.tokenizer);
+  config.update(special_tokens);
+  config["model_max_length"] = model.max_tokens;
+  std::vector<FolderFile> files;
+  if (is_subword)
+    files = {{"tokenizer.json", model.vocab_txt}};
+  else
+    files = {{"vocab.txt", model.vocab_txt},
+             {"tokenizer.json", tokenizer_json(vocabulary_of(model), model.tokenizer)}};
+  files.push_back({"tokenizer_config.json", config.dump(2) + "\n"});
+  files.push_back({"special_tokens_map.json", special_tokens.dump(2) + "\n"});
+  return files;
+}
+
 }  // namespace
 
 std::string text_field(const Json& config, const char* name, const char* fallback,
@@ -200,19 +220,7 @@ void write_folder(const std::string& folder, Json config, const LazyTensors& par
 void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form) {
-  Json special_tokens;
-  for (const auto& [role, token] : kRoles) special_tokens[role] = token;
-  Json tokenizer = tokenizer_config_json(model.tokenizer);
-  tokenizer.update(special_tokens);
-  tokenizer["model_max_length"] = model.max_tokens;
-  const Json config = whole_config(model);
-  const Vocabulary vocabulary = vocabulary_of(model);
-  const std::vector<FolderFile> files{
-      {"vocab.txt", model.vocab_txt},
-      {"tokenizer.json", tokenizer_json(vocabulary, model.tokenizer)},
-      {"tokenizer_config.json", tokenizer.dump(2) + "\n"},
-      {"special_tokens_map.json", special_tokens.dump(2) + "\n"}};
-  write_folder(folder, config, parameters, names, files, form);
+  write_folder(folder, whole_config(model), parameters, names, tokenizer_files(model), form);
 }
 
 Json read_model_config(const std::string& folder) {

@@ -16,9 +16,11 @@
 namespace smelt {
 
 struct ModelFolder {
-  Json config;            // of config.json; written are also those fields that all have
-  TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]
-  std::string vocab_txt;  // the content of vocab.txt, or of a T5's spiece.model
+  Json config;           // of config.json; written are also those fields that all have
+  TensorMap parameters;  // f32, by the original checkpoint's names, kernels [in, out]
+  // The content of vocab.txt, of the tokenizer.json of a Unigram or BPE vocabulary, or of a T5's
+  // spiece.model.
+  std::string vocab_txt;
   TokenizerOptions tokenizer;
   std::int64_t max_tokens = 512;
   std::shared_ptr<const void> owner;  // keeps read parameters alive; writing needs none

@@ -108,7 +108,8 @@ std::string other_vocabulary(const GivenWeights& given, const std::string& vocab
     const std::int64_t other = first_other_piece(given.vocab_txt, mine);
     return other < 0 ? "" : str("has another vocabulary than ", vocab, " from id ", other, way);
   }
-  const auto theirs = vocabulary_lines(given.vocab_txt), ours = vocabulary_lines(mine);
+  const auto theirs = vocabulary_from_bytes(given.vocab_txt, given.where).tokens(),
+             ours = vocabulary_from_bytes(mine, vocab).tokens();
   for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
     if (theirs[i] != ours[i])
       return str("has another vocabulary than ", vocab, ": row ", i, " is '", theirs[i],
