@@ -32,7 +32,9 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kRoles{{{"pad_token
 
 // Of the vocabulary file and the added tokens.
 Vocabulary vocabulary_of(const ModelFolder& model) {
-  return vocabulary_from_bytes(model.vocab_txt, "vocabulary", model.tokenizer.added);
+  return vocabulary_from_bytes(model.vocab_txt,
+                               is_subword_json(model.vocab_txt) ? "tokenizer.json" : "vocab.txt",
+                               model.tokenizer.added);
 }
 
 const char* torch_dtype(DType dtype) {
@@ -44,12 +46,12 @@ Json whole_config(const ModelFolder& model) {
   const Vocabulary vocabulary = vocabulary_of(model);
   const std::int64_t vocab_size = model.config.at("vocab_size");
   if (vocabulary.rows() > vocab_size)
-    throw UsageError(str("vocabulary: ", vocabulary.rows(),
+    throw UsageError(str(vocabulary.origin(), ": ", vocabulary.rows(),
                          " tokens are more than the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
   for (const std::string_view token : kSpecialTokens)
     if (token != "[PAD]" && !vocabulary.find(token))
-      throw UsageError(str("vocabulary: no ", token),
+      throw UsageError(str(vocabulary.origin(), ": no ", token),
                        "use the vocabulary that the model was trained with");
   Json config = {{kEpsilon, kLayerNormEpsilon},
                  {"pad_token_id", vocabulary.find("[PAD]").value_or(0)},

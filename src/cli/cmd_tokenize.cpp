@@ -23,6 +23,7 @@
 #include "text/unicode.h"
 #include "tokenize/casing.h"
 #include "tokenize/script_counts.h"
+#include "tokenize/subword_tokenizer.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/wordpiece.h"
@@ -240,12 +241,17 @@ std::string statistics_text(const Statistics& s) {
   return out.str();
 }
 
-void save(const TokenizeJob& job, const BertTokenizer& tokenizer) {
+void save(const TokenizeJob& job, const Tokenizer& tokenizer) {
   const bool json = is_tokenizer_json(job.save);
   for (const std::string& path : {job.save, json ? job.save : tokenizer_config_path(job.save)})
     if (!job.overwrite && exists(path))
       throw UsageError(str("--save: ", path, " exists"), "choose another name or give --overwrite");
-  tokenizer.save(job.save);
+  if (const auto* bert = dynamic_cast<const BertTokenizer*>(&tokenizer))
+    return bert->save(job.save);
+  if (const auto* subword = dynamic_cast<const SubwordTokenizer*>(&tokenizer))
+    return subword->save(job.save);
+  throw UsageError(str("--save: ", vocabulary_of(job), " is a SentencePiece model"),
+                   "copy the file as it is");
 }
 
 void run(const TokenizeJob& job) {
@@ -255,13 +261,7 @@ void run(const TokenizeJob& job) {
             job.vocab.empty() ? "neither --vocab nor --model" : "--vocab and --model"),
         "give one: --vocab for vocab.txt or tokenizer.json, --model for SentencePiece");
   const auto tokenizer = load_tokenizer(vocabulary_of(job), job.flags);
-  if (!job.save.empty()) {
-    const auto* bert = dynamic_cast<const BertTokenizer*>(tokenizer.get());
-    if (bert == nullptr)
-      throw UsageError(str("--save: ", job.model, " is a SentencePiece model"),
-                       "copy the file as it is");
-    return save(job, *bert);
-  }
+  if (!job.save.empty()) return save(job, *tokenizer);
   if (job.decode) return decode_texts(job, *tokenizer);
   if (!job.stats) return encode_texts(job, *tokenizer);
   const Statistics statistics = measure(job, *tokenizer);
@@ -275,7 +275,8 @@ void run(const TokenizeJob& job) {
 void add_tokenize_command(CLI::App& app) {
   auto job = std::make_shared<TokenizeJob>();
   auto* command = app.add_subcommand("tokenize", "text to pieces and back, one text a line");
-  command->add_option("--vocab", job->vocab, "WordPiece: vocab.txt or tokenizer.json");
+  command->add_option("--vocab", job->vocab,
+                      "vocab.txt, tokenizer.json, or vocab.json with merges.txt");
   command->add_option("--model", job->model, "SentencePiece: spiece.model");
   command->add_option("--text", job->texts, "a text; may be given several times")->take_all();
   command->add_option("--input", job->input,
@@ -288,8 +289,10 @@ void add_tokenize_command(CLI::App& app) {
   command->add_flag("--decode", job->decode, "the texts are ids: print what they say");
   command->add_flag("--stats", job->stats, "count pieces and unknown ones by script");
   add_tokenizer_flags(*command, job->flags);
-  command->add_option("--save", job->save,
-                      "write tokenizer.json, or vocab.txt and its tokenizer_config.json");
+  command->add_option(
+      "--save", job->save,
+      "write tokenizer.json, vocab.txt and its tokenizer_config.json, or vocab.json "
+      "and merges.txt");
   command->add_flag("--overwrite", job->overwrite, "of what --save names");
   command->callback([job] { run(*job); });
 }

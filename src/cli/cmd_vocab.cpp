@@ -65,43 +65,56 @@ void run_train(const VocabularyJob& job, bool json) {
   });
 }
 
+void add_trainer_options(CLI::App& command, VocabularyJob& job) {
+  WordPieceTrainerOptions& o = job.trainer;
+  command.add_option("--size", o.vocab_size, "pieces")->capture_default_str();
+  command
+      .add_option("--min-frequency", o.min_frequency,
+                  "wordpiece, byte_bpe: a rarer pair is not merged")
+      ->capture_default_str();
+  command.add_option("--alphabet", o.alphabet_limit, "wordpiece: most frequent characters kept")
+      ->capture_default_str();
+  command.add_option("--coverage", job.coverage, "unigram, bpe: share of the characters to cover")
+      ->capture_default_str();
+  command
+      .add_option("--special", o.reserved,
+                  "more tokens after [MASK], separated by commas; of x.model after <pad>, </s> and "
+                  "<unk>, or with <unk> all control pieces from id 0 on")
+      ->delimiter(',');
+  command.add_option("--unused", job.unused, "so many [unusedN] after the special tokens")
+      ->capture_default_str();
+}
+
 void add_train(CLI::App& vocab) {
   auto* command = vocab.add_subcommand("train", "a vocabulary from text");
   auto job = std::make_shared<VocabularyJob>();
   auto flags = std::make_shared<TokenizerFlags>();
-  WordPieceTrainerOptions& o = job->trainer;
   add_lines_options(*command, job->text);
   command
       ->add_option("--out", job->out,
-                   "vocab.txt or tokenizer.json; or x.model, a SentencePiece model")
+                   "vocab.txt of word pieces, or tokenizer.json of any type; x.model, a "
+                   "SentencePiece model; vocab.json and merges.txt of byte_bpe")
       ->required();
   command
       ->add_option_function<std::string>(
           "--type", [job](const std::string& word) { job->type = parse_vocabulary_type(word); },
-          "wordpiece: merges of pairs; unigram or bpe: by SentencePiece")
+          "wordpiece: merges of pairs; unigram or bpe: by SentencePiece; byte_bpe: byte-level BPE; "
+          "auto: unigram for scripts without spaces between words, else wordpiece")
       ->default_str("wordpiece");
-  command->add_option("--size", o.vocab_size, "pieces")->capture_default_str();
-  command->add_option("--min-frequency", o.min_frequency, "wordpiece: a rarer pair is not merged")
-      ->capture_default_str();
-  command->add_option("--alphabet", o.alphabet_limit, "wordpiece: most frequent characters kept")
-      ->capture_default_str();
-  command->add_option("--coverage", job->coverage, "unigram, bpe: share of the characters to cover")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--special", o.reserved,
-          "more tokens after [MASK], separated by commas; of x.model after <pad>, </s> and "
-          "<unk>, or with <unk> all control pieces from id 0 on")
-      ->delimiter(',');
-  command->add_option("--unused", job->unused, "so many [unusedN] after the special tokens")
-      ->capture_default_str();
+  add_trainer_options(*command, *job);
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
   add_tokenizer_flags(*command, *flags);
+  auto split_chinese = std::make_shared<bool>(true);
+  command
+      ->add_option("--split-chinese", *split_chinese,
+                   "wordpiece: each Chinese character is a word; false if spaces separate words")
+      ->default_str("true");
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
-  command->callback([job, flags, json] {
+  command->callback([job, flags, split_chinese, json] {
     job->tokenizer = options_of(*flags);
+    job->tokenizer.split_chinese = *split_chinese;
     run_train(*job, *json);
   });
 }

@@ -7,8 +7,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "examples/subword_vocabulary.h"
+#include "store/file.h"
 #include "store/folder.h"
+#include "store/path.h"
 #include "tokenize/sentencepiece_trainer.h"
+#include "tokenize/subword_tokenizer.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/wordpiece.h"
@@ -16,9 +20,11 @@
 namespace smelt {
 namespace {
 
-constexpr NamedValues<VocabularyType, 3> kTypes{{{"wordpiece", VocabularyType::wordpiece},
+constexpr NamedValues<VocabularyType, 5> kTypes{{{"wordpiece", VocabularyType::wordpiece},
                                                  {"unigram", VocabularyType::unigram},
-                                                 {"bpe", VocabularyType::bpe}}};
+                                                 {"bpe", VocabularyType::bpe},
+                                                 {"byte_bpe", VocabularyType::byte_bpe},
+                                                 {"auto", VocabularyType::choose}}};
 
 bool is_model(const std::string& path) { return path.ends_with(".model"); }
 
@@ -28,10 +34,14 @@ std::vector<std::string> output_files(const VocabularyJob& job) {
 }
 
 void check(const VocabularyJob& job) {
-  if (is_model(job.out) && job.type == VocabularyType::wordpiece)
-    throw UsageError(
-        str("vocab: --out ", job.out, " is a SentencePiece model, the type is wordpiece"),
-        "say --type unigram or bpe, or name a .txt file");
+  const bool by_library = job.type == VocabularyType::unigram || job.type == VocabularyType::bpe;
+  if (is_model(job.out) && !by_library)
+    throw UsageError(str("vocab: --out ", job.out, " is a SentencePiece model, the type is ",
+                         word_of(job.type, kTypes)),
+                     "say --type unigram or bpe, or name a .txt file or a tokenizer.json");
+  if (job.type == VocabularyType::byte_bpe && !is_tokenizer_json(job.out))
+    throw UsageError(str("vocab: --out ", job.out, " cannot hold a vocabulary of type byte_bpe"),
+                     "name a tokenizer.json, or a vocab.json, beside which merges.txt is written");
   if (job.unused < 0 || job.threads < 0)
     throw UsageError(
         str("vocab: --unused ", job.unused, " or --threads ", job.threads, " is less than 0"),
@@ -93,6 +103,19 @@ void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummar
   summary.size = job.trainer.vocab_size;
 }
 
+void take_size(const Vocabulary& vocabulary, VocabularySummary& summary) {
+  summary.size = vocabulary.size();
+  summary.unused = std::ranges::count_if(
+      vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
+}
+
+// Writes what a tokenizer.json of word pieces cannot say: which control characters vanish.
+void save_control(const VocabularyJob& job) {
+  if (path_name(job.out) != "tokenizer.json") return;
+  write_file(join_path(parent_path(job.out), "tokenizer_config.json"),
+             tokenizer_config_json(job.tokenizer).dump(2) + "\n");
+}
+
 }  // namespace
 
 VocabularyType parse_vocabulary_type(std::string_view word) {
@@ -102,10 +125,19 @@ VocabularyType parse_vocabulary_type(std::string_view word) {
 VocabularySummary train_vocabulary(const VocabularyJob& job) {
   const auto start = Clock::now();
   check(job);
+  if (job.type == VocabularyType::choose) {
+    VocabularyJob chosen = job;
+    chosen.type = choose_vocabulary_type(job.text);
+    return train_vocabulary(chosen);
+  }
   VocabularySummary summary;
   SampledLines lines(job.text);
   if (is_model(job.out)) {
     train_model(job, lines, summary);
+  } else if (job.type != VocabularyType::wordpiece && is_tokenizer_json(job.out)) {
+    const SubwordTokenizer tokenizer(train_subword_vocabulary(job, lines, summary), job.out);
+    tokenizer.save(job.out);
+    take_size(tokenizer.vocabulary(), summary);
   } else {
     const BertTokenizer tokenizer(
         Vocabulary(job.type == VocabularyType::wordpiece ? train_wordpieces(job, lines, summary)
@@ -113,10 +145,8 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
                    job.out),
         job.tokenizer);
     tokenizer.save(job.out);
-    const Vocabulary& vocabulary = tokenizer.vocabulary();
-    summary.size = vocabulary.size();
-    summary.unused = std::ranges::count_if(
-        vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
+    save_control(job);
+    take_size(tokenizer.vocabulary(), summary);
   }
   summary.text = lines.summary();
   summary.seconds = seconds_since(start);

@@ -12,17 +12,19 @@
 namespace smelt {
 
 // wordpiece: merges of pairs within words (tokenize/wordpiece_trainer.h); unigram and bpe: by
-// SentencePiece (tokenize/sentencepiece_trainer.h).
-enum class VocabularyType { wordpiece, unigram, bpe };
+// SentencePiece (tokenize/sentencepiece_trainer.h); byte_bpe: byte-level BPE
+// (tokenize/bpe_trainer.h); choose: "auto", the one that suits the text
+// (examples/subword_vocabulary.h).
+enum class VocabularyType { wordpiece, unigram, bpe, byte_bpe, choose };
 // UsageError for an unknown word.
 VocabularyType parse_vocabulary_type(std::string_view word);
 
 struct VocabularyJob {
   LinesOptions text;
-  // vocab.txt, or tokenizer.json with all in one; or x.model, a SentencePiece model, for types
-  // unigram and bpe.
+  // vocab.txt of word pieces, or tokenizer.json with all in one, of any type; x.model, a
+  // SentencePiece model, for types unigram and bpe; vocab.json and merges.txt for byte_bpe.
   std::string out;
-  // SentencePiece's pieces become WordPieces when `out` is not a model.
+  // Pieces of types unigram and bpe become WordPieces if `out` is a text file.
   VocabularyType type = VocabularyType::wordpiece;
   WordPieceTrainerOptions trainer;  // types unigram and bpe use the size and the reserved tokens
   std::int64_t unused = 0;          // [unused0], … after the special tokens, for words to come

@@ -15,6 +15,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/subword_file.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/unigram_json.h"
 
@@ -90,6 +91,23 @@ std::string given_vocabulary(const Recipe& r) {
           "word"),
       r.type->special_pieces.empty() ? "name the weights' own with --set vocab.file=…/spiece.model"
                                      : "name the weights' own with --set vocab.file=…/vocab.txt");
+}
+
+void take_vocabulary_form(Recipe& r) {
+  if (r.vocab.type != "wordpiece" || r.type->sentencepiece || !r.type->has_vocabulary()) return;
+  const auto is_subword = [&] {
+    if (!r.vocab.file.empty() || r.train.init.empty()) return is_subword_file(r.vocab.file);
+    // A run that has begun has its own copy.
+    if (exists(join_path(r.out, "vocab.txt"))) return false;
+    if (exists(join_path(r.out, "tokenizer.json"))) return true;
+    try {
+      const auto beside = vocabulary_beside(r.train.init);
+      return beside && is_subword_file(*beside);
+    } catch (const UsageError&) {
+      return false;  // of weights that are not there; whoever reads them reports it
+    }
+  };
+  if (is_subword()) r.vocab.type = "auto";
 }
 
 Recipe with_given_size(Recipe r) {

@@ -26,6 +26,10 @@ bool has_begun(const Recipe& recipe);
 // begun are gone.
 std::string given_vocabulary(const Recipe& recipe);
 
+// Sets vocab.type to auto, whose vocabulary is a tokenizer.json, if the given vocabulary is the
+// tokenizer.json of a Unigram or BPE model and the recipe's model is an encoder.
+void take_vocabulary_form(Recipe& recipe);
+
 // With as many word pieces as the vocabulary has that is given, and the program of so many.
 // UsageError if a model that is fine-tuned has fewer embedding rows.
 Recipe with_given_size(Recipe recipe);

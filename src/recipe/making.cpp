@@ -22,7 +22,7 @@ namespace {
 // Where nothing says it, as the vocabulary's pieces are.
 void take_vocabulary(const Recipe& r, const std::string& file) {
   const std::string to = RecipePaths(r).vocab;
-  if (is_sentencepiece(r.vocab)) {
+  if (is_sentencepiece(r)) {
     write_file(to, sentencepiece_model(file));
     // Beside it, as the model file says nothing of it.
     const std::string beside = join_path(parent_path(to), "tokenizer_config.json");
@@ -31,10 +31,25 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
     return remove_file(beside);
   }
   const BertTokenizer given = BertTokenizer::load(file, tokenizer_flags(r));
+  if (r.is_set("vocab.split_chinese") && !given.subword() &&
+      given.options().split_chinese != r.vocab.split_chinese)
+    throw UsageError(
+        str("vocab.split_chinese is ", r.vocab.split_chinese ? "true" : "false", ", but ", file,
+            " was made with ", given.options().split_chinese ? "true" : "false"),
+        "leave vocab.split_chinese out");
   given.save(to);
   warn_of_unread_size(r, file, given.size());
   log_info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
            given.options().lower_case ? "" : "not ");
+}
+
+// Removes the run's vocabulary in the other form, which an earlier vocab.type left: whoever looks
+// for a vocabulary in the folder must find one.
+void remove_other_form(const Recipe& r, const std::string& given) {
+  const std::string made = RecipePaths(r).vocab;
+  for (const char* name : {"vocab.txt", "tokenizer.json"})
+    if (const std::string path = join_path(r.out, name); path != made && path != given)
+      remove_file(path);
 }
 
 }  // namespace
@@ -60,20 +75,23 @@ void make_text(const Recipe& r) {
 }
 
 void make_vocabulary(const Recipe& r) {
-  if (const std::string given = given_vocabulary(r); !given.empty())
-    return take_vocabulary(r, given);
+  const std::string given = given_vocabulary(r);
+  remove_other_form(r, given);
+  if (!given.empty()) return take_vocabulary(r, given);
   const RecipePaths paths(r);
   VocabularyJob job;
   job.text.input = paths.train_text;
   job.out = paths.vocab;
-  job.type = parse_vocabulary_type(r.vocab.type);
+  job.type = is_sentencepiece(r) && r.vocab.type == "auto" ? VocabularyType::unigram
+                                                           : parse_vocabulary_type(r.vocab.type);
   job.trainer = {
       .vocab_size = r.vocab.size,
       .min_frequency = r.vocab.min_frequency,
       .alphabet_limit = r.vocab.alphabet,
-      .reserved = is_sentencepiece(r.vocab) ? r.type->special_pieces : std::vector<std::string>{}};
+      .reserved = is_sentencepiece(r) ? r.type->special_pieces : std::vector<std::string>{}};
   job.unused = r.vocab.unused;
   job.tokenizer = options_of(tokenizer_flags(r));
+  job.tokenizer.split_chinese = r.vocab.split_chinese;
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);
   if (s.words > 0)

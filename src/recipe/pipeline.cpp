@@ -151,7 +151,7 @@ TrainJob train_job(const TrainSection& t, Task task) {
 
 TokenizerFlags tokenizer_flags(const Recipe& r) {
   TokenizerFlags flags{.control = r.type->control};
-  if (is_sentencepiece(r.vocab)) return flags;  // a run's own recipe says every field
+  if (is_sentencepiece(r)) return flags;  // a run's own recipe says every field
   flags.lower_case_name = "vocab.lower_case";
   flags.strip_accents_name = "vocab.strip_accents";
   flags.control_name = "model.type";  // which says them; its values are the same words
@@ -160,10 +160,16 @@ TokenizerFlags tokenizer_flags(const Recipe& r) {
   return flags;
 }
 
+// tokenizer.json holds a vocabulary of any type, vocab.txt one of word pieces alone.
+static const char* vocabulary_name(const Recipe& r) {
+  if (is_sentencepiece(r)) return "vocab.model";
+  return r.vocab.type == "wordpiece" ? "vocab.txt" : "tokenizer.json";
+}
+
 RecipePaths::RecipePaths(const Recipe& r)
     : train_text(join_path(r.out, "text/train.txt")),
       heldout_text(join_path(r.out, "text/heldout.txt")),
-      vocab(join_path(r.out, is_sentencepiece(r.vocab) ? "vocab.model" : "vocab.txt")),
+      vocab(join_path(r.out, vocabulary_name(r))),
       train_output(join_path(r.out, str("data/train.", r.type->records))),
       heldout_output(join_path(r.out, str("data/heldout.", r.type->records))),
       train_records(r.ready.records),
@@ -287,7 +293,7 @@ GradientReport replay_model(const Recipe& r, const std::string& folder) {
 std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::string>& texts,
                                         std::int64_t top) {
   FillMaskJob job = asked_job<FillMaskJob>(r);
-  if (is_sentencepiece(r.vocab))
+  if (is_sentencepiece(r))
     throw UsageError(
         str("fill: ", job.vocab, " is a SentencePiece model, by which no text has [MASK]"),
         "fill takes models of word pieces");

@@ -11,6 +11,7 @@
 #include "base/nearest_name.h"
 #include "recipe/compress_stage.h"
 #include "recipe/epochs.h"
+#include "recipe/given_vocabulary.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
 #include "recipe/recipe_checks.h"
@@ -311,6 +312,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
     recipe.compress = parse_config<CompressSection>(recipe.sections["compress"], path);
   recipe.model = recipe.sections["model"];
   recipe.data = recipe.sections["data"];
+  take_vocabulary_form(recipe);
   check_sections(recipe);
   check_compress(recipe);
   recipe.type->check(recipe);

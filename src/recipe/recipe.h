@@ -39,6 +39,7 @@ struct VocabSection {
   std::int64_t unused = 0;
   bool lower_case = true;
   std::string strip_accents = "auto";
+  bool split_chinese = true;
   std::int64_t min_frequency = 2;
   std::int64_t alphabet = 1000;
 };

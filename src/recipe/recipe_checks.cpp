@@ -25,9 +25,11 @@ RunOn run_on(const TrainSection& t) {
                                    .logits_mb = t.logits_mb}};
 }
 
-bool is_sentencepiece(const VocabSection& vocab) {
-  const bool says_type = vocab.file.empty() || is_tokenizer_json(vocab.file);
-  return says_type ? vocab.type != "wordpiece" : vocab.file.ends_with(".model");
+bool is_sentencepiece(const Recipe& r) {
+  const std::string& file = r.vocab.file;
+  const bool says_type = file.empty() || is_tokenizer_json(file);
+  if (!says_type) return file.ends_with(".model");
+  return r.type->sentencepiece && r.vocab.type != "wordpiece";
 }
 
 const Json& RecipeChecks::value(const std::string& field) const {
@@ -184,12 +186,17 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
           r.vocab.unused, " unused tokens"),
       "raise it; 30000 is usual, a few thousand for small texts");
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
-  checks.one_of("vocab.type", {"wordpiece", "unigram", "bpe"});
-  checks.require(!is_sentencepiece(r.vocab) || r.type->sentencepiece, {"vocab.type", "vocab.file"},
-                 str("a model of type ", r.type->name, " takes no SentencePiece vocabulary"),
-                 str("leave vocab.type at wordpiece; `smelt vocab train --type unigram --out "
-                     "vocab.txt` makes word pieces by SentencePiece for vocab.file"));
-  checks.require(!is_sentencepiece(r.vocab) || r.track.fill.empty() || r.type->sampler,
+  checks.one_of("vocab.type", {"auto", "wordpiece", "unigram", "bpe", "byte_bpe"});
+  checks.require(
+      !is_sentencepiece(r) || r.type->sentencepiece, {"vocab.file"},
+      str("vocab.file is ", r.vocab.file, ", a SentencePiece model, which a model of type ",
+          r.type->name, " cannot use"),
+      "leave it out and set vocab.type to unigram or bpe: the vocabulary is then a "
+      "tokenizer.json with the special tokens of the model");
+  checks.require(!r.type->sentencepiece || r.vocab.type != "byte_bpe", {"vocab.type"},
+                 str("vocab.type is byte_bpe, which a model of type ", r.type->name, " cannot use"),
+                 "set vocab.type to unigram or bpe");
+  checks.require(!is_sentencepiece(r) || r.track.fill.empty() || r.type->sampler,
                  {"track.fill", "vocab.type"},
                  "track.fill: no text has [MASK] for a SentencePiece vocabulary", "leave it out");
 }

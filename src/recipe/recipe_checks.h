@@ -42,8 +42,9 @@ class RecipeChecks {
 // Where and how its programs run. UsageError for a word of precision, layers or save that is none.
 RunOn run_on(const TrainSection& train);
 
-// Whether the vocabulary is a SentencePiece model, made or given.
-bool is_sentencepiece(const VocabSection& vocab);
+// Whether the vocabulary, made or given, is kept as a SentencePiece model. Encoders (BERT, ELECTRA)
+// have a tokenizer.json instead.
+bool is_sentencepiece(const Recipe& recipe);
 
 // Whether rows are all trained on: no data.validation, and data.validation_share is 0.
 bool holds_nothing_out(const Recipe& recipe);

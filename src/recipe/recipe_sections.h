@@ -39,8 +39,11 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("file", c.file,
         "a vocabulary that is there (vocab.txt), instead of one made from the text; empty with "
         "train.init: the one that lies beside the weights");
-  visit("type", c.type,
-        "wordpiece; unigram or bpe: a SentencePiece model, for model.type jestimator_bert and t5");
+  visit(
+      "type", c.type,
+      "wordpiece (vocab.txt); unigram, bpe or byte_bpe (tokenizer.json; a SentencePiece model, "
+      "unigram or bpe, for model.type jestimator_bert and t5); auto: unigram for text in scripts "
+      "without spaces between words, such as Chinese and Thai, else wordpiece, as tokenizer.json");
   visit("size", c.size, "pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("lower_case", c.lower_case,
@@ -48,6 +51,9 @@ void visit_fields(C& c, Visitor&& visit) {
         "made");
   visit("strip_accents", c.strip_accents,
         "of word pieces: true or false; auto: as vocab.lower_case says");
+  visit("split_chinese", c.split_chinese,
+        "of word pieces: each Chinese character is a word (transformers' tokenize_chinese_chars); "
+        "false for text whose words are separated by spaces already, as by MeCab");
   visit("min_frequency", c.min_frequency, "occurrences below which a pair is not merged");
   visit("alphabet", c.alphabet, "most frequent characters kept");
 }

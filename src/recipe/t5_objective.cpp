@@ -185,7 +185,7 @@ Task task_of(const T5Recipe& c) {
 
 void check_t5(const Recipe& r) {
   const RecipeChecks checks(r);
-  checks.require(is_sentencepiece(r.vocab), {"vocab.type", "vocab.file"},
+  checks.require(is_sentencepiece(r), {"vocab.type", "vocab.file"},
                  str("a T5 learns SentencePiece's pieces, ",
                      r.vocab.file.empty() ? std::string("vocab.type is wordpiece")
                                           : str("vocab.file ", r.vocab.file,

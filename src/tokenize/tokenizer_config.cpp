@@ -378,8 +378,7 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
   };
   TokenizerFiles files = files_of(tokenizer_config_path(vocab), beside("config.json"));
   const std::string json = beside("tokenizer.json");
-  const bool has_json =
-      of_folder && exists(json) && !is_sentencepiece_file(json) && !is_subword_file(json);
+  const bool has_json = of_folder && exists(json) && !is_sentencepiece_file(json);
   check_class(files, has_json);
   if (has_json) files.json = parse_tokenizer_json(read_file(json, kSmallFileBytes), json);
   const bool has_added = of_folder && exists(beside("added_tokens.json"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "base/stream_random.h"
@@ -40,6 +41,52 @@ TEST_F(VocabularyJobTest, WritesAVocabularyThatLoads) {
   EXPECT_EQ(s.words, 8);
   EXPECT_EQ(s.distinct_words, 5);
   Vocabulary::load(dir_.file("vocab.txt")).check_special_tokens();
+}
+
+TEST_F(VocabularyJobTest, MakesATokenizerJsonOfEachType) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "The cat sat on the mat. The dog sat, too.\n";
+  for (const auto type : {VocabularyType::unigram, VocabularyType::bpe, VocabularyType::byte_bpe}) {
+    VocabularyJob job = this->job(text);
+    job.out = dir_.file("tokenizer.json");
+    job.type = type;
+    job.overwrite = true;
+    job.unused = 2;
+    job.trainer.vocab_size = 300;
+    const VocabularySummary s = train_vocabulary(job);
+    const std::string bytes = read_file(job.out);
+    train_vocabulary(job);
+    EXPECT_EQ(read_file(job.out), bytes);
+    const BertTokenizer tokenizer = BertTokenizer::load(job.out, {});
+    ASSERT_NE(tokenizer.subword(), nullptr);
+    EXPECT_EQ(tokenizer.size(), 300);
+    EXPECT_EQ(s.size, 300);
+    EXPECT_GT(s.unused, 2);
+    EXPECT_EQ(tokenizer.vocabulary().id("[MASK]"), 4);
+    EXPECT_EQ(tokenizer.vocabulary().id("[unused1]"), 6);
+    const auto ids = tokenizer.encode("the cat sat");
+    EXPECT_EQ(tokenizer.decode(ids), "the cat sat");
+    EXPECT_LE(ids.size(), 8u);
+  }
+}
+
+TEST_F(VocabularyJobTest, AutoTakesUnigramForScriptsWithoutSpacesBetweenWords) {
+  const CapturedLog log;
+  const std::map<std::string, bool> is_unigram{
+      {"The cat sat on the mat.\n", false}, {"Кошка сидела на ковре.\n", false},
+      {"고양이가 앉았다\n", false},         {"猫坐在垫子上。狗也坐着。\n", true},
+      {"ねこはマットにすわった。\n", true}, {"แมวนั่งบนเสื่อ\n", true}};
+  for (const auto& [text, expected] : is_unigram) {
+    VocabularyJob job = this->job(text);
+    job.out = dir_.file("tokenizer.json");
+    job.type = VocabularyType::choose;
+    job.overwrite = true;
+    job.trainer.vocab_size = 60;
+    train_vocabulary(job);
+    EXPECT_EQ(BertTokenizer::load(job.out, {}).subword() != nullptr, expected) << text;
+  }
+  EXPECT_THAT(log.text(), HasSubstr("vocab: type unigram, because 100.0 % of the text's letters "
+                                    "are of scripts without spaces between words"));
 }
 
 TEST_F(VocabularyJobTest, RefusesWrongInput) {

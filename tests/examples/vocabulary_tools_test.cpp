@@ -203,6 +203,12 @@ TEST_F(VocabularyTools, RefuseWhatDoesNotFit) {
               HasSubstr("vocab: --type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.model")); }),
               HasSubstr("a.model is a SentencePiece model, the type is wordpiece"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { train_vocabulary(job("a.model", VocabularyType::byte_bpe)); }),
+      HasSubstr("a.model is a SentencePiece model, the type is byte_bpe"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { train_vocabulary(job("a.txt", VocabularyType::byte_bpe)); }),
+      HasSubstr("a.txt cannot hold a vocabulary of type byte_bpe"));
   VocabularyJob wrong = job("a.txt", VocabularyType::bpe);
   wrong.coverage = 1.5;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),

@@ -3,11 +3,13 @@
 
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
+#include "recipe/making.h"
 #include "recipe/objective_type.h"
 #include "recipe/small_recipe.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/error_of.h"
+#include "tokenize/vocabulary.h"
 
 namespace smelt {
 namespace {
@@ -86,10 +88,10 @@ TEST_F(GivenParts, FieldsThatDoNotGoTogetherAreRefused) {
               HasSubstr("eval.every is 1, but data.heldout names no examples"));
   EXPECT_THAT(refusal({"data.shards=0"}), HasSubstr("data.shards is 0, must be at least 1"));
   EXPECT_THAT(refusal({"vocab.type=unigramm"}), HasSubstr("did you mean 'unigram'?"));
-  EXPECT_THAT(refusal({"vocab.type=unigram"}),
-              AllOf(HasSubstr("a model of type bert takes no SentencePiece vocabulary"),
-                    HasSubstr("hint: leave vocab.type at wordpiece")));
-  EXPECT_THAT(refusal({"vocab.file=x.model"}), HasSubstr("takes no SentencePiece vocabulary"));
+  EXPECT_THAT(refusal({"vocab.file=x.model"}),
+              AllOf(HasSubstr("vocab.file is x.model, a SentencePiece model, which a model of type "
+                              "bert cannot use"),
+                    HasSubstr("hint: leave it out and set vocab.type to unigram or bpe")));
 }
 
 TEST_F(GivenParts, ASettingInAnotherFormIsToldTheRightOne) {
@@ -120,6 +122,57 @@ TEST_F(GivenParts, JestimatorsModelsTakeSentencePieceVocabularies) {
   EXPECT_EQ(r.type->task(r).settings["model"]["vocab_size"], 40);
   EXPECT_THAT(error_of<UsageError>([&] { fill_with_model(r, {"a [MASK]"}, 1); }),
               HasSubstr("m/vocab.model is a SentencePiece model, by which no text has [MASK]"));
+}
+
+TEST_F(GivenParts, JestimatorsModelsRefuseByteLevelVocabularies) {
+  write_file(dir_.file("r.yaml"), "vocab: {type: byte_bpe}\nmodel: {type: jestimator_bert}\n");
+  EXPECT_THAT(
+      error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), {}); }),
+      HasSubstr("vocab.type is byte_bpe, which a model of type jestimator_bert cannot use"));
+}
+
+TEST_F(GivenParts, EncodersKeepOtherVocabulariesThanWordPieceInATokenizerJson) {
+  const std::map<std::string, std::string> names{{"wordpiece", "vocab.txt"},
+                                                 {"auto", "tokenizer.json"},
+                                                 {"unigram", "tokenizer.json"},
+                                                 {"bpe", "tokenizer.json"},
+                                                 {"byte_bpe", "tokenizer.json"}};
+  for (const auto& [type, name] : names)
+    EXPECT_EQ(RecipePaths(recipe({"vocab.type=" + type})).vocab, dir_.file("m/" + name)) << type;
+}
+
+TEST_F(GivenParts, ChineseCharactersAreSplitAsTheVocabularySays) {
+  write_file(dir_.file("text.txt"), "東京 タワー\n東京 大学\n\n東京 駅\n東京 大学\n");
+  write_file(dir_.file("m/text/train.txt"), "東京 大学\n東京 大学\n");
+  for (const bool split : {true, false}) {
+    make_vocabulary(recipe({str("vocab.split_chinese=", split ? "true" : "false")}));
+    EXPECT_EQ(Vocabulary::load(dir_.file("m/vocab.txt")).find("東京").has_value(), !split);
+  }
+  const std::string given = "vocab.file=" + dir_.file("m/vocab.txt");
+  EXPECT_THAT(
+      error_of<UsageError>([&] {
+        make_vocabulary(recipe({given, "out=" + dir_.file("n"), "vocab.split_chinese=true"}));
+      }),
+      HasSubstr("vocab.split_chinese is true, but " + dir_.file("m/vocab.txt") +
+                " was made with false"));
+}
+
+TEST_F(GivenParts, AUnigramVocabularyIsMadeTrainedWithExportedAndGivenToAnotherRun) {
+  const Recipe r = recipe({"vocab.type=unigram"});
+  run_recipe(r);
+  EXPECT_EQ(fill_with_model(r, {"the cat [MASK] a dog"}, 2).at(0).masks.at(0).size(), 2u);
+  const auto exported = files("m/huggingface");
+  EXPECT_EQ(exported.at("tokenizer.json"), read_file(dir_.file("m/tokenizer.json")));
+  EXPECT_FALSE(exported.contains("vocab.txt"));
+  EXPECT_THAT(exported.at("tokenizer_config.json"), HasSubstr("PreTrainedTokenizerFast"));
+  // A run that begins with its weights takes its vocabulary, whatever vocab.type says.
+  const Recipe next = recipe({"out=" + dir_.file("n"), "train.init=" + dir_.file("m/huggingface")});
+  run_recipe(next);
+  EXPECT_EQ(files("n/huggingface").at("tokenizer.json"), exported.at("tokenizer.json"));
+  EXPECT_EQ(recipe({"vocab.file=" + dir_.file("m/tokenizer.json")}).vocab.type, "auto");
+  make_vocabulary(recipe());
+  EXPECT_TRUE(exists(dir_.file("m/vocab.txt")));
+  EXPECT_FALSE(exists(dir_.file("m/tokenizer.json"))) << "the folder holds one vocabulary";
 }
 
 }  // namespace

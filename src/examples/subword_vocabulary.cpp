@@ -1,0 +1,152 @@
+#include "examples/subword_vocabulary.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/figures.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "tokenize/bpe_trainer.h"
+#include "tokenize/byte_level.h"
+#include "tokenize/script_counts.h"
+#include "tokenize/sentencepiece_trainer.h"
+#include "tokenize/text_normalizer.h"
+
+namespace smelt {
+namespace {
+
+SubwordKind kind_of(VocabularyType type) {
+  CHECK(type != VocabularyType::wordpiece && type != VocabularyType::choose, "not a subword type");
+  return type == VocabularyType::unigram ? SubwordKind::unigram
+         : type == VocabularyType::bpe   ? SubwordKind::bpe
+                                         : SubwordKind::byte_bpe;
+}
+
+std::vector<std::string> first_pieces(const VocabularyJob& job) {
+  std::vector<std::string> reserved = job.trainer.reserved;
+  for (std::int64_t i = 0; i < job.unused; ++i) reserved.push_back(str("[unused", i, "]"));
+  return first_tokens(reserved);
+}
+
+// All merges that give the pieces from id `first` on, in the order of the pieces: each way to cut a
+// piece in two others.
+void add_merges(std::size_t first, SubwordFile& file) {
+  std::unordered_map<std::string_view, std::int32_t> ids;
+  for (std::size_t id = first; id < file.pieces.size(); ++id)
+    ids.emplace(file.pieces[id], static_cast<std::int32_t>(id));
+  for (std::size_t id = first; id < file.pieces.size(); ++id) {
+    const std::string_view piece = file.pieces[id];
+    for (std::size_t cut = 1; cut < piece.size(); ++cut) {
+      const auto left = ids.find(piece.substr(0, cut)), right = ids.find(piece.substr(cut));
+      if (left != ids.end() && right != ids.end())
+        file.merges.emplace_back(left->second, right->second);
+    }
+  }
+}
+
+// By the SentencePiece library, of normalised text.
+SubwordFile train_by_library(const VocabularyJob& job, SampledLines& lines) {
+  const SubwordKind kind = kind_of(job.type);
+  const TextNormalizer normalizer(own_normalizer(kind, job.tokenizer));
+  std::vector<std::string> pieces = first_pieces(job);
+  std::vector<double> scores(pieces.size(), 0.0);
+  const std::int64_t room = job.trainer.vocab_size - std::ssize(pieces);
+  std::string line;
+  const NextText next = [&](std::string& text) {
+    if (!lines.next(line)) return false;
+    text = normalizer.apply(MappedText::of(line, 0, false)).text;
+    return true;
+  };
+  const std::string model =
+      train_sentencepiece(next, {.type = kind == SubwordKind::unigram ? "unigram" : "bpe",
+                                 .size = room + 1,
+                                 .coverage = job.coverage,
+                                 .kind = SentencePieceOptions::Kind::for_wordpiece});
+  const std::set<std::string> special(pieces.begin(), pieces.end());
+  const std::size_t first = pieces.size();
+  for (auto& [piece, score] : scored_pieces(model)) {
+    if (special.contains(piece) || std::ssize(pieces) >= job.trainer.vocab_size) continue;
+    pieces.push_back(std::move(piece));
+    scores.push_back(score);
+  }
+  const std::size_t end = pieces.size();
+  fill_with_unused(pieces, job.trainer.vocab_size);
+  scores.resize(pieces.size(), 0.0);
+  SubwordFile file = own_subword_file(kind, std::move(pieces), job.tokenizer);
+  if (kind == SubwordKind::unigram)
+    file.scores = std::move(scores);
+  else
+    add_merges(first, file);
+  CHECK(end <= file.pieces.size(), end);
+  return file;
+}
+
+// The words of a line as the tokenizer splits it.
+WordSplitter byte_level_words(const VocabularyJob& job) {
+  const auto normalizer =
+      std::make_shared<const TextNormalizer>(own_normalizer(SubwordKind::byte_bpe, job.tokenizer));
+  return [normalizer](std::string_view line, const EmitWord& emit) {
+    const MappedText normalised = normalizer->apply(MappedText::of(line, 0, false));
+    if (normalised.text.empty()) return;
+    const std::string text =
+        normalised.text.starts_with(' ') ? normalised.text : " " + normalised.text;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = byte_level_word_end(text, begin);
+      // A dump of digits may be one word of millions, and every merge walks it.
+      constexpr std::size_t kLongestWord = 4096;
+      if (end - begin <= kLongestWord) emit(std::string_view(text).substr(begin, end - begin));
+      begin = end;
+    }
+  };
+}
+
+SubwordFile train_bytes(const VocabularyJob& job, SampledLines& lines, VocabularySummary& summary) {
+  const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
+  const WordCounts counts = count_words(lines, byte_level_words(job), threads, job.text.memory);
+  if (counts.empty())
+    throw UsageError(str("--input: ", job.text.input, " holds no words"), "give files with text");
+  for (const auto& [word, count] : counts) summary.words += count;
+  summary.distinct_words = std::ssize(counts);
+  const std::vector<std::string> first = first_pieces(job);
+  TrainedBpe trained = train_byte_bpe(
+      counts, first,
+      {.vocab_size = job.trainer.vocab_size, .min_frequency = job.trainer.min_frequency});
+  for (std::size_t id = first.size(); id < trained.pieces.size(); ++id)
+    trained.pieces[id] = to_byte_characters(trained.pieces[id]);
+  fill_with_unused(trained.pieces, job.trainer.vocab_size);
+  SubwordFile file =
+      own_subword_file(SubwordKind::byte_bpe, std::move(trained.pieces), job.tokenizer);
+  file.merges = std::move(trained.merges);
+  return file;
+}
+
+}  // namespace
+
+SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lines,
+                                     VocabularySummary& summary) {
+  return job.type == VocabularyType::byte_bpe ? train_bytes(job, lines, summary)
+                                              : train_by_library(job, lines);
+}
+
+VocabularyType choose_vocabulary_type(const LinesOptions& text) {
+  constexpr std::uint64_t kEnoughBytes = std::uint64_t{64} << 20;
+  constexpr double kLeastShare = 0.2;
+  SampledLines lines(text);
+  std::uint64_t bytes = 0, letters = 0, without_spaces = 0;
+  std::string line;
+  while (bytes < kEnoughBytes && lines.next(line)) {
+    bytes += line.size();
+    count_letters(line, letters, without_spaces);
+  }
+  const double part = share(without_spaces, letters);
+  const bool is_unigram = part >= kLeastShare;
+  log_info(
+      "vocab: type {}, because {} of the text's letters are of scripts without spaces between "
+      "words",
+      is_unigram ? "unigram" : "wordpiece", percent(part));
+  return is_unigram ? VocabularyType::unigram : VocabularyType::wordpiece;
+}
+
+}  // namespace smelt

@@ -1,0 +1,23 @@
+// Vocabularies that are a tokenizer.json with a Unigram or BPE model, trained from text.
+#pragma once
+
+#include <string>
+
+#include "examples/vocabulary_job.h"
+#include "tokenize/subword_file.h"
+#include "tokenize/word_counts.h"
+
+namespace smelt {
+
+// Trains job.type, which is unigram, bpe or byte_bpe. The five special tokens come first, then
+// job.trainer.reserved and [unusedN]; what the text does not fill are more [unusedN]. Adds to the
+// summary's words. Throws UsageError for text without words, and for a size without room for the
+// characters.
+SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lines,
+                                     VocabularySummary& summary);
+
+// Returns the type that suits the text: unigram if at least a fifth of its letters are of scripts
+// that do not separate words by spaces, else wordpiece. Logs why. Reads the beginning of the text.
+VocabularyType choose_vocabulary_type(const LinesOptions& text);
+
+}  // namespace smelt
