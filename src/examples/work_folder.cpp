@@ -157,8 +157,7 @@ std::string temporary_work_folder(std::string_view field, const OrderedJson& val
   if (error)
     throw SystemError(
         str("work folder: no folder for temporary files, see TMPDIR: ", error.message()),
-        "set TMPDIR to a folder that exists, or name a work folder with --work if there is that "
-        "flag");
+        "set TMPDIR to a folder that exists");
   for (const std::string& name : list_folder(all)) {
     const std::string folder = all / name;
     if (!name.starts_with(kTemporary) || !is_ours(folder) || !is_marked(folder)) continue;

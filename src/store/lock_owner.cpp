@@ -18,7 +18,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kCommand = 500;  // characters
+constexpr std::size_t kCommand = 80;  // characters
 
 // Of the proc filesystem, whose files have no size; empty where there is none.
 std::string proc_text(const std::string& path) {

@@ -51,9 +51,10 @@ void TextFaults::add(const TextFault& fault, const std::string& path) {
     throw UsageError(str(place, ": ", fault.bytes, " NUL bytes, which no text has"),
                      "leave the file out if it is no text, or leave out --strict");
   if (limits_.strict)
-    throw UsageError(
-        str(place, ": not UTF-8 (", counted(fault.bytes, "byte"), ")"),
-        "convert the file, e.g. with `iconv -f latin1 -t utf-8`, or leave out --strict");
+    throw UsageError(str(place, ": not UTF-8 (", counted(fault.bytes, "byte"), ")"),
+                     str("find its encoding with `file -i`, then convert it: `iconv -f ENCODING -t "
+                         "utf-8`; or leave "
+                         "out --strict"));
   std::string& first = zeros ? first_zero_ : first_dropped_;
   if (first.empty()) first = place;
   (zeros ? zeros_ : dropped_bytes_) += fault.bytes;
@@ -129,10 +130,12 @@ void EncodingCheck::add(const TextFault& fault) {
   const std::uint64_t text = text_bytes_ + ill_formed_ + fault.of;
   ill_formed_ += fault.bytes;
   if (ill_formed_ < kLeastIllFormed || ill_formed_ * kOneIn <= text) return;
-  throw UsageError(str(path_, ":", fault.line, ": the file is not UTF-8: ", ill_formed_, " of ",
-                       text, " bytes so far are none of it"),
-                   "convert it, e.g. with `iconv -f latin1 -t utf-8`; `iconv -c -f utf-8 -t utf-8` "
-                   "leaves such bytes out");
+  throw UsageError(
+      str(path_, ":", fault.line, ": the file is not UTF-8: ", ill_formed_, " of ", text,
+          " bytes so far are none of it"),
+      str("find its encoding with `file -i ", path_,
+          "`, then convert it: `iconv -f ENCODING -t utf-8`; `iconv -c -f utf-8 -t utf-8` "
+          "leaves such bytes out"));
 }
 
 }  // namespace smelt

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 
+#include "base/stop_notice.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/captured_log.h"
@@ -149,10 +151,26 @@ TEST_F(WorkFolderTest, ATemporaryOneHasANameOfItsOwnAndIsFoundAgainByItsJob) {
   kept.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
 }
 
+TEST_F(WorkFolderTest, OfThisProcessAloneIsRemovedWhenASignalEndsIt) {
+  const std::string kept = dir_.file("kept"), removed = dir_.file("removed");
+  const auto interrupted = [&](const std::string& path, bool is_removed) {
+    WorkFolder work(path);
+    work.begin(kJob);
+    if (is_removed) work.remove_at_signal();
+    const StopNotice notice;
+    std::raise(SIGTERM);
+  };
+  EXPECT_EXIT(interrupted(kept, false), testing::ExitedWithCode(kStoppedExit), "goes on");
+  EXPECT_EXIT(interrupted(removed, true), testing::ExitedWithCode(kStoppedExit), "stopped");
+  EXPECT_TRUE(fs::exists(kept));
+  EXPECT_FALSE(fs::exists(removed));
+}
+
 TEST_F(WorkFolderTest, WithoutAFolderForTemporaryFilesAnotherIsToBeNamed) {
   const ScopedVariable folder("TMPDIR", dir_.file("nowhere"));
-  EXPECT_THAT(error_of([] { temporary_work_folder("outputs", kJob["outputs"]); }),
-              AllOf(HasSubstr("TMPDIR: "), EndsWith("\n  hint: name a work folder with --work")));
+  EXPECT_THAT(
+      error_of([] { temporary_work_folder("outputs", kJob["outputs"]); }),
+      AllOf(HasSubstr("TMPDIR: "), EndsWith("\n  hint: set TMPDIR to a folder that exists")));
 }
 
 }  // namespace

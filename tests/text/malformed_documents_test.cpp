@@ -106,7 +106,8 @@ TEST_F(MalformedDocuments, RefuseFilesInAnotherEncoding) {
         "e an alle.\n";
   EXPECT_THAT(refusal(from(write("a.txt", good) + "," + write("b.txt", latin1))),
               AllOf(HasSubstr("b.txt:7: the file is not UTF-8: 21 of 280 bytes so far are none of "
-                              "it\n  hint: convert it, e.g. with `iconv -f latin1 -t utf-8`")));
+                              "it\n  hint: find its encoding with `file -i "),
+                    HasSubstr("b.txt`, then convert it: `iconv -f ENCODING -t utf-8`")));
   EXPECT_EQ(read(from(write("c.txt", good + "Gr\xfc\xdf"
                                             "e\n")))
                 .at(0)
