@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-// What the ONNX file of an encoder computes. `automatic`: the head of a fine-tuned model; else the
+// The task of an encoder's ONNX file. `automatic`: the head of a fine-tuned model; else the
 // masked-language-model head of a BERT or of an ELECTRA generator, if there is one; else the last
 // hidden states.
 enum class OnnxTask { automatic, fill_mask, feature_extraction };

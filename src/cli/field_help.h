@@ -1,4 +1,4 @@
-// What `smelt help` prints about recipe fields.
+// Help texts of recipe fields.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ bool names_recipe_field(const std::string& word);
 // A field with its section, default and choices. Throws UsageError for an unknown field.
 std::string field_help(const std::string& path);
 
-// Returns the field of this name in any section, "train.steps" of "steps"; "" if there is none.
+// Returns the field of this name in any section, "train.steps" for "steps"; else "".
 std::string field_named(const std::string& name);
 
 // A field that some types of model have, for completion.

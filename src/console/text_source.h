@@ -20,7 +20,7 @@ void each_text_of(
 
 struct TextSource {
   std::vector<std::string> texts;  // of --text
-  TextFile file;                   // of --input; no path: standard input if there is no --text
+  TextFile file;  // of --input; if it has no path and there is no --text, standard input is read
 };
 // Adds --text, --input, --format and --field.
 void add_text_source(CLI::App& command, TextSource& source, const std::string& help_of_text);

@@ -1,4 +1,4 @@
-// What a finished run made.
+// The result of a finished run, as JSON.
 #pragma once
 
 #include "base/json.h"
