@@ -9,6 +9,7 @@
 #include "examples/bert_examples.h"
 #include "models/bert_config.h"
 #include "recipe/bert_report.h"
+#include "recipe/encoder_source.h"
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
@@ -147,6 +148,20 @@ std::string remark(const Recipe& r, const Evaluation& e) {
   return out.str();
 }
 
+// Orientation for a person, by the width of the model: figures vary with language and vocabulary.
+std::string typical(const Recipe& r) {
+  const std::int64_t width = model_of(r).hidden_size;
+  const std::string share = width >= 1024  ? "65 to 75 %"
+                            : width >= 768 ? "60 to 70 %"
+                            : width >= 256 ? "40 to 60 %"
+                                           : "20 to 40 %";
+  return str("typical for a hidden size of ", width, ", trained to the end on ",
+             width >= 768   ? "gigabytes"
+             : width >= 256 ? "hundreds of megabytes"
+                            : "some megabytes",
+             " of text: ", share, " of masked tokens right; less on less text");
+}
+
 FillMaskJob bert_fill_job(const BertConfig& model) {
   FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
@@ -229,6 +244,13 @@ ObjectiveType bert_objective() {
   type.model = config_fields<BertConfig>();
   type.data = config_fields<BertData>();
   type.check = check;
+  type.preset = [](const FieldValues& set) {
+    return sizes_of_given_model(set, [](const std::string& init) {
+      const Encoder encoder = encoder_in(init, "train.init");
+      return std::holds_alternative<BertConfig>(encoder) ? encoder_config_json(encoder)
+                                                         : Json::object();
+    });
+  };
   type.make_examples = make_bert_examples;
   type.task = task;
   type.teacher = bert_of_words;
@@ -238,11 +260,14 @@ ObjectiveType bert_objective() {
         {"bert_config.json", config_json(resolved_model(r)).dump(2) + "\n"}};
   };
   type.remark = remark;
+  type.typical = typical;
   type.questions = {
       QuestionFor<FillMaskJob>(of_model(
           [](const Recipe& r) { return bert_fill_job(resolved_model(r)); }, fill_stored_bert)),
       QuestionFor<ScoreTextJob>(of_stored_model(score_stored_bert))};
-  type.baseline = {.measure = "masked_lm_accuracy", .of = "majority_token_accuracy"};
+  type.baseline = {.measure = "masked_lm_accuracy",
+                   .of = "majority_token_accuracy",
+                   .meaning = "always the most frequent token"};
   type.shards = true;
   type.export_folder = export_folder;
   return type;

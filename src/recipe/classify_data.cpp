@@ -1,5 +1,8 @@
 #include "recipe/classify_data.h"
 
+#include <charconv>
+#include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -156,6 +159,35 @@ AnswerLimits answer_limits(const ClassifyData& data) {
   return {.question_tokens = data.question_tokens,
           .doc_stride = data.doc_stride,
           .answer_tokens = data.answer_tokens};
+}
+
+std::vector<double> class_weights_of(const std::string& text, const std::vector<std::string>& names,
+                                     const std::vector<double>& counts) {
+  if (text.empty() || text == "none") return {};
+  std::vector<double> out;
+  if (text == "balanced") {
+    out.assign(names.size(), 1.0);
+    if (counts.size() != names.size()) return out;  // before the data are made
+    const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      out[i] = counts[i] > 0 ? all / (static_cast<double>(counts.size()) * counts[i]) : 1.0;
+    return out;
+  }
+  for (const std::string_view word : split(text, ',')) {
+    const std::string_view number = trim(word);
+    double weight = 0;
+    const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), weight);
+    if (fault != std::errc() || end != number.data() + number.size() || !(weight > 0) ||
+        std::isinf(weight))
+      throw UsageError(str("train.class_weights: '", number, "' is not a number above 0"),
+                       "write balanced, or a number for each class: 1,2.5,1");
+    out.push_back(weight);
+  }
+  if (out.size() != names.size())
+    throw UsageError(str("train.class_weights has ", counted(out.size(), "number"), ", there are ",
+                         counted(names.size(), "class", "classes"), ": ", join(names, ", ")),
+                     "give one number for each class, in this order");
+  return out;
 }
 
 std::vector<std::string> known_labels(const Recipe& r) {

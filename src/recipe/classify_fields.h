@@ -109,6 +109,12 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("max_bad", c.max_bad, "share of the rows that may be left out because they cannot be read");
 }
 
+// The weights of train.class_weights for the classes `names`, whose counts in training are `counts`
+// (empty before the data are made). Empty if all classes weigh the same. Throws a UsageError for
+// text that is neither "balanced" nor one positive number for each class.
+std::vector<double> class_weights_of(const std::string& text, const std::vector<std::string>& names,
+                                     const std::vector<double>& counts);
+
 ClassifyModel classify_model(const Recipe& recipe);
 ClassifyData classify_data(const Recipe& recipe);
 bool of_answers(const Recipe& recipe);  // whether its problem is answer_spans

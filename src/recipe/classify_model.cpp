@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/log.h"
 #include "checkpoint/stored_classifier.h"
 #include "data/example_source.h"
 #include "examples/labelled_rows.h"
@@ -105,6 +107,8 @@ struct ToldExamples {
   std::string lines;
   EntityCounts entities = {};
   std::vector<double> said = {}, is = {};
+  // By class: how often it is predicted, and how often it is the label.
+  std::map<std::string, std::int64_t> predicted = {}, labelled = {};
 
   void add(const OrderedJson& line) {
     lines += line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
@@ -124,6 +128,8 @@ ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch) {
     OrderedJson line{{"text", join(words, " ")}, {"label", wanted}};
     line.update(words_json(labels, words, numbers[i]));
     told.add(line);
+    for (const std::string& label : wanted) ++told.labelled[label];
+    for (const std::string& label : said_labels(labels, numbers[i])) ++told.predicted[label];
     if (has_entities(labels))
       told.entities += entity_counts(said_labels(labels, numbers[i]), wanted);
   }
@@ -144,6 +150,10 @@ ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch) {
     line["prediction"] = said_json(labels, numbers[i]);
     if (!labels.names.empty()) line["probabilities"] = probabilities_json(labels, numbers[i]);
     told.add(line);
+    if (labels.problem == Problem::single_label) {
+      ++told.labelled[line["label"].get<std::string>()];
+      ++told.predicted[line["prediction"].get<std::string>()];
+    }
     if (labels.problem != Problem::regression) continue;
     told.said.push_back(numbers[i].front());
     told.is.push_back(label.front());
@@ -171,6 +181,23 @@ std::vector<MeasuredValue> measures_of(const ToldExamples& told, const Labels& l
 }
 
 }  // namespace
+
+std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,
+                            const std::map<std::string, std::int64_t>& predicted) {
+  std::int64_t all = 0;
+  for (const auto& [label, count] : labelled) all += count;
+  std::vector<std::string> classes;
+  for (const auto& [label, count] : labelled)
+    if (const auto found = predicted.find(label); found == predicted.end() || found->second == 0)
+      classes.push_back(str("'", label, "' (the label of ", count, " of ", all, ")"));
+  if (classes.empty() || all == 0) return "";
+  constexpr std::size_t kMost = 5;
+  const std::size_t more = classes.size() > kMost ? classes.size() - kMost : 0;
+  classes.resize(classes.size() - more);
+  return str("never predicted: ", join(classes, ", "), more > 0 ? str(" and ", more, " more") : "",
+             "\n  hint: --set train.class_weights=balanced makes rare classes count more; more "
+             "epochs or more examples of them help, too");
+}
 
 OrderedJson said_json(const Labels& labels, std::span<const float> numbers) {
   CHECK(labels.problem != Problem::answer_spans);
@@ -238,8 +265,12 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
     all.entities += told.entities;
     all.said.insert(all.said.end(), told.said.begin(), told.said.end());
     all.is.insert(all.is.end(), told.is.begin(), told.is.end());
+    for (const auto& [label, count] : told.labelled) all.labelled[label] += count;
+    for (const auto& [label, count] : told.predicted) all.predicted[label] += count;
   }
   file.commit();
+  if (const std::string never = never_predicted(all.labelled, all.predicted); !never.empty())
+    log_warning("eval: {}", never);
   return measures_of(all, task.labels);
 }
 

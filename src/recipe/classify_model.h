@@ -1,6 +1,8 @@
 // What a classifier answers, by its task or in a folder.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "ask/classify.h"
@@ -17,6 +19,11 @@ ClassifyJob classify_job(const ClassifyTask& task);
 // entities; into RecipePaths's `predictions`. Of entities precision, recall and F1
 // (metrics/entities.h), of numbers Spearman's correlation.
 std::vector<MeasuredValue> write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
+
+// Names the classes that are labels of held-out examples but are never predicted, with what helps;
+// empty if there are none. Both maps count by class.
+std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,
+                            const std::map<std::string, std::int64_t>& predicted);
 
 // As JSON holds them: a class, a list of classes, or a number; not of token_labels.
 OrderedJson said_json(const Labels& labels, std::span<const float> numbers);

@@ -53,6 +53,14 @@ double mean_label_of(const Recipe& r) {
   return described ? described->all.value("mean_label", 0.0) : 0.0;
 }
 
+// How often each class is in the training examples; empty before these are made.
+std::vector<double> training_counts(const Recipe& r) {
+  const auto files = record_files(RecipePaths(r).train_records);
+  const auto described = files.empty() ? std::nullopt : find_description(files);
+  return described ? described->all.value("of_class", std::vector<double>())
+                   : std::vector<double>();
+}
+
 // The lengths of batches; one alone where the examples do not say theirs yet.
 std::vector<std::int64_t> lengths_of(const Recipe& r) {
   const ClassifyData data = classify_data(r);
@@ -83,6 +91,7 @@ std::vector<std::int64_t> lengths_of(const Recipe& r) {
 ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
   const ClassifyModel model = classify_model(r);
   const ClassifyData data = classify_data(r);
+  const auto weights = class_weights_of(r.train.class_weights, labels, training_counts(r));
   return {.encoder = resolved_encoder(r),
           .seq_length = data.seq_length,
           .lengths = lengths_of(r),
@@ -91,7 +100,9 @@ ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
                      .no_answer = of_answers(r) && data.no_answer},
           .dropout = model.dropout,
           .label_center = mean_label_of(r),
-          .answers = answer_limits(data)};
+          .answers = answer_limits(data),
+          .class_weights = weights,
+          .label_smoothing = r.train.label_smoothing};
 }
 
 ClassifyTask finished_classifier(const Recipe& r) {
@@ -126,8 +137,54 @@ void check_answers(const RecipeChecks& checks, const ClassifyData& data) {
                  "answers have no classes: leave it empty");
 }
 
+// Only losses of one class of several have weights and smoothing.
+void check_labels_of_loss(const RecipeChecks& checks, const Recipe& r) {
+  checks.require(
+      r.train.label_smoothing >= 0 && r.train.label_smoothing < 1, {"train.label_smoothing"},
+      str("train.label_smoothing is ", r.train.label_smoothing, ", must be at least 0 and below 1"),
+      "0.1 is usual");
+  const Problem problem = classify_model(r).problem;
+  const bool one_of_several = problem == Problem::single_label || problem == Problem::token_labels;
+  const bool given = !r.train.class_weights.empty() || r.train.label_smoothing > 0;
+  checks.require(one_of_several || !given,
+                 {"train.class_weights", "train.label_smoothing", "model.problem"},
+                 "train.class_weights and train.label_smoothing are for model.problem "
+                 "single_label and token_labels",
+                 "leave them out");
+}
+
+// The classes, or as many as there may be if these are not known before the data are made.
+std::vector<std::string> labels_to_check(const Recipe& r) {
+  auto labels = known_labels(r);
+  const Problem problem = classify_model(r).problem;
+  if (!labels.empty() || !Labels{.problem = problem}.has_classes()) return labels;
+  if (!r.distill.teacher.empty())  // which the data must have, too
+    return teacher_of(r).asked.at("labels").get<std::vector<std::string>>();
+  std::size_t count = problem == Problem::token_labels ? 3 : 2;  // of two there is an f1
+  if (const auto weights = split(r.train.class_weights, ','); weights.size() > 1)
+    count = weights.size();
+  while (labels.size() < count) labels.push_back(str(labels.size()));
+  return labels;
+}
+
+// Defaults of fine-tuning for what is not set: those of the BERT paper for models of base size.
+FieldValues classify_preset(const FieldValues& set) {
+  FieldValues out = glue_preset(set);
+  const auto add = [&](const char* field, const char* value,
+                       std::initializer_list<const char*> or_) {
+    for (const char* other : or_)
+      if (set.contains(other)) return;
+    out.emplace(field, value);
+  };
+  add("train.epochs", "3", {"train.epochs", "train.steps", "train.tokens", "train.budget.usd"});
+  add("train.warmup_ratio", "0.1", {"train.warmup_ratio", "train.warmup_steps"});
+  add("train.learning_rate", "3e-5", {"train.learning_rate"});
+  return out;
+}
+
 void check_classify(const Recipe& r) {
   const RecipeChecks checks(r);
+  check_labels_of_loss(checks, r);
   const ClassifyData data = classify_data(r);
   checks.at_least("data.seq_length", 5);
   check_validation_share(r);
@@ -153,16 +210,11 @@ void check_classify(const Recipe& r) {
   checks.require(data.labels.empty() || given.size() > 1, {"data.labels"},
                  "data.labels names one class alone", "name all, with commas between");
   check_kept_measure(r);
-  auto labels = known_labels(r);
-  const bool unknown = labels.empty() && Labels{.problem = classify_model(r).problem}.has_classes();
-  if (unknown && !r.distill.teacher.empty())  // which the data must have, too
-    labels = teacher_of(r).asked.at("labels").get<std::vector<std::string>>();
-  else if (unknown)
-    labels = classify_model(r).problem == Problem::token_labels
-                 ? std::vector<std::string>{"0", "1", "2"}  // of two there is an f1
-                 : std::vector<std::string>{"0", "1"};
+  const auto labels = labels_to_check(r);
   Task task;
-  checks.accepts({"data.seq_length"}, [&] { task = classify_task(classifier_task(r, labels)); });
+  ClassifyTask classifier;
+  checks.accepts({"train.class_weights"}, [&] { classifier = classifier_task(r, labels); });
+  checks.accepts({"data.seq_length"}, [&] { task = classify_task(classifier); });
   check_program(r, task);
 }
 
@@ -259,7 +311,8 @@ ObjectiveType classify_objective() {
   type.help = "classes or numbers of texts and pairs, or answers, by a pre-trained BERT or ELECTRA";
   type.model = config_fields<ClassifyModel>();
   type.data = config_fields<ClassifyData>();
-  type.preset = glue_preset;
+  type.preset = classify_preset;
+  type.weighs_classes = true;
   type.reads = Reads::rows;
   type.rows = labelled_row_files;
   type.example_fields = {"problem"};
@@ -278,7 +331,9 @@ ObjectiveType classify_objective() {
   type.write_rows = write_rows_of;
   type.classes = labels_to_come;
   type.sample_prediction = sample_of;
-  type.baseline = {.measure = "accuracy", .of = "majority_accuracy"};
+  type.baseline = {.measure = "accuracy",
+                   .of = "majority_accuracy",
+                   .meaning = "always the most frequent class"};
   type.export_folder = export_classifier;
   type.questions = {QuestionFor<ClassifyJob>(
       of_model([](const Recipe& r) { return classify_job(finished_classifier(r)); },

@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/given_weights.h"
 #include "recipe/epochs.h"
+#include "recipe/finished_run.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
@@ -19,6 +20,7 @@
 #include "recipe/run_needs.h"
 #include "recipe/schedule_choice.h"
 #include "recipe/stage.h"
+#include "recipe/text_size.h"
 #include "recipe/vocabulary_facts.h"
 #include "runtime/find_plugin.h"
 #include "runtime/hardware.h"
@@ -131,16 +133,6 @@ void add_inputs(const Recipe& r, Lines& lines) {
   }
 }
 
-std::string count_text(double value) {
-  return str(rounded(value < 1e4   ? value
-                     : value < 1e7 ? value / 1e3
-                                   : value / 1e6,
-                     value < 1e4 ? 0 : 1),
-             value < 1e4   ? ""
-             : value < 1e7 ? " thousand"
-                           : " million");
-}
-
 // Whether the devices, or what stands for them, are on this machine. A recipe for others is judged
 // anywhere.
 bool has_devices(const Recipe& r) { return r.train.device == "cpu" || is_here(r.train.device); }
@@ -170,8 +162,9 @@ PlanRow planned(const Recipe& r, const Accelerator* type) {
     run.job.on.devices *= on.devices / on.run_devices();
     return run;
   };
+  static const Prices prices;  // which the row refers to
   return plan_run({.run_on = run_on, .types = {*type}}, TpuCompiles(TpuCompiles::users_folder()),
-                  Prices())
+                  prices)
       .rows.front();
 }
 
@@ -217,9 +210,8 @@ void add_program(const Recipe& r, const Accelerator* on, Lines& lines) {
   lines.add("parameters", str(p.parameters, r.type->has_vocabulary() ? str(" (with ", r.vocab.size,
                                                                            " word pieces at most)")
                                                                      : ""));
-  lines.add("steps",
-            str(r.train.steps, " of ", r.train.batch_size, ": ", count_text(examples),
-                " examples, ", scientific(examples * p.flops_per_example, 2), " operations"));
+  lines.add("steps", run_length_text(r));
+  lines.add("operations", scientific(examples * p.flops_per_example, 2));
   if (const std::string remark = uncounted_epochs(r); !remark.empty()) lines.add("epochs", remark);
   if (!has_devices(r)) return add_absent(r, on, lines);
   lines.add("device",
@@ -269,6 +261,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   if (r.type->export_folder) place("Hugging Face", p.hugging_face);
   add_disk(r, lines);
   if (beginning.overwrite) return lines.add("is emptied", p.model_dir);
+  check_finished_run_keeps_settings(r);
   auto step = latest_checkpoint(p.model_dir);
   if (!step) return;
   const bool whole =

@@ -6,10 +6,13 @@
 #include "base/figures.h"
 #include "examples/electra_examples.h"
 #include "recipe/electra_model.h"
+#include "recipe/encoder_source.h"
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe_checks.h"
 #include "store/file.h"
+#include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -178,6 +181,24 @@ void export_recipes_model(const Recipe& r, const std::string& folder) {
                   .averaged = r.eval.averaged});
 }
 
+// A generator's folder does not say the discriminator's sizes.
+bool is_generator(const std::string& folder) {
+  const std::string path = join_path(folder, "config.json");
+  if (!exists(path)) return false;
+  const Json config = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  return config.is_object() &&
+         config.value("architectures", Json()).dump().find("ForMaskedLM") != std::string::npos;
+}
+
+FieldValues sizes_of_given_electra(const FieldValues& set) {
+  return sizes_of_given_model(set, [](const std::string& init) {
+    if (is_generator(init)) return Json::object();
+    const Encoder encoder = encoder_in(init, "train.init");
+    return std::holds_alternative<ElectraConfig>(encoder) ? encoder_config_json(encoder)
+                                                          : Json::object();
+  });
+}
+
 }  // namespace
 
 ObjectiveType electra_objective() {
@@ -190,6 +211,7 @@ ObjectiveType electra_objective() {
   type.data = config_fields<ElectraData>();
   type.control = ControlCharacters::electra;
   type.check = check_electra;
+  type.preset = sizes_of_given_electra;
   type.make_examples = make_electra_examples;
   type.task = [](const Recipe& r) { return electra_task(finished_task(r)); };
   type.model_files = [](const Recipe& r) {
@@ -204,7 +226,9 @@ ObjectiveType electra_objective() {
           of_model([](const Recipe& r) { return electra_detect_job(finished_task(r)); },
                    detect_stored_electra)),
       QuestionFor<ScoreTextJob>(of_stored_model(score_stored_electra))};
-  type.baseline = {.measure = "disc_accuracy", .of = "always_original_accuracy"};
+  type.baseline = {.measure = "disc_accuracy",
+                   .of = "always_original_accuracy",
+                   .meaning = "calling every token original"};
   type.shards = true;
   type.export_folder = export_recipes_model;
   return type;

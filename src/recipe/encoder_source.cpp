@@ -7,6 +7,7 @@
 #include "checkpoint/given_weights.h"
 #include "checkpoint/stored_classifier.h"
 #include "store/folder.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
@@ -35,6 +36,26 @@ Encoder encoder_in(const std::string& weights, const std::string& where) {
   if (is_folder(folder))
     if (const auto newest = load_latest_state(folder)) return by_settings(newest->state, folder);
   return encoder_of(open_stored_model(folder, where));
+}
+
+FieldValues sizes_of_given_model(const FieldValues& set,
+                                 const std::function<Json(const std::string& init)>& sizes_of) {
+  const auto init = set.find("train.init");
+  if (init == set.end() || init->second.empty() || is_remote(init->second)) return {};
+  FieldValues out;
+  try {
+    const Json sizes = sizes_of(init->second);
+    for (const auto& [name, value] : sizes.items()) {
+      const bool of_training =
+          name.find("dropout") != std::string::npos || name == "initializer_range";
+      // The vocabulary says its own size; heads of a width of their own are of cut models.
+      if (of_training || name == "vocab_size" || name == "attention_head_size") continue;
+      out.emplace("model." + name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  } catch (const Error&) {
+    return {};  // a run that trains says what is wrong with the weights
+  }
+  return out;
 }
 
 }  // namespace smelt

@@ -2,27 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
-#include "base/error.h"
-#include "data/description.h"
-#include "data/example_source.h"
-#include "recipe/objective_type.h"
+#include "base/str.h"
 #include "recipe/pipeline.h"
+#include "recipe/text_size.h"
 
 namespace smelt {
 namespace {
-
-std::optional<double> examples_of(const Recipe& r) {
-  const auto files = record_files(RecipePaths(r).train_records);
-  if (files.empty()) return std::nullopt;
-  if (const auto described = find_description(files); described && described->examples)
-    return static_cast<double>(*described->examples);
-  const Task task = r.type->task(r);
-  const auto source = open_examples(
-      {.input = RecipePaths(r).train_records, .features = task.features, .windows = task.windows});
-  return static_cast<double>(source->epoch_size());
-}
 
 std::int64_t at_least_one(double steps) {
   return std::max<std::int64_t>(1, std::llround(std::ceil(steps)));
@@ -33,11 +19,13 @@ std::int64_t at_least_one(double steps) {
 Recipe with_epochs(Recipe r) {
   TrainSection& t = r.train;
   if (t.epochs > 0 || r.eval.every_epochs > 0)
-    if (const auto examples = examples_of(r)) {
+    if (const auto examples = training_examples(r)) {
       const double steps = *examples / static_cast<double>(t.batch_size);  // of an epoch
       if (t.epochs > 0) t.steps = at_least_one(t.epochs * steps);
       if (r.eval.every_epochs > 0) r.eval.every = at_least_one(r.eval.every_epochs * steps);
     }
+  if (const std::int64_t tokens = tokens_of_example(r); t.tokens > 0 && tokens > 0)
+    t.steps = at_least_one(t.tokens / static_cast<double>(tokens * t.batch_size));
   if (t.warmup_ratio > 0)
     t.warmup_steps = std::llround(t.warmup_ratio * static_cast<double>(t.steps));
   if (t.decay_ratio > 0)
@@ -48,10 +36,13 @@ Recipe with_epochs(Recipe r) {
 }
 
 std::string uncounted_epochs(const Recipe& r) {
-  if (r.train.epochs == 0 || examples_of(r)) return "";
-  return str("train.epochs ", r.train.epochs,
-             " are counted in steps once the examples are made; until then as train.steps, ",
-             r.train.steps);
+  if (r.train.epochs == 0 || !record_files(RecipePaths(r).train_records).empty()) return "";
+  return str(
+      "train.epochs ", r.train.epochs, ": ",
+      training_examples(r) ? "about " : "not counted before the examples are made; until then ",
+      r.train.steps, " steps",
+      training_examples(r) ? " by the size of the text; counted once the examples are made"
+                           : ", train.steps");
 }
 
 }  // namespace smelt

@@ -128,12 +128,22 @@ Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Eva
   return e;
 }
 
-// Of two losses.
-std::string loss_verdict(double model, double base) {
-  const auto numbers = str(rounded(model, 3), " to ", rounded(base, 3));
-  if (model < 0.95 * base) return "verdict: clearly below its baseline, " + numbers;
-  return str("verdict: ", model > base ? "above" : "not clearly below", " its baseline, ", numbers,
-             ": train longer (train.steps), or give more text");
+constexpr const char* kTrainLonger = "train longer (train.steps), or give more text or examples";
+
+// A loss is better the lower it is.
+std::string loss_verdict(const BaselineMeasures& baseline, double model, double base) {
+  const auto against = str(baseline.measure, " ", rounded(model, 3), ", ");
+  const auto name = str("the baseline's ", rounded(base, 3), " (", baseline.meaning, ")");
+  if (model < 0.95 * base) return str("verdict: good: ", against, "clearly below ", name);
+  return str("verdict: not yet trained: ", against, model > base ? "above " : "not clearly below ",
+             name, ": ", kTrainLonger);
+}
+
+// "15 million", "7.1"
+std::string loss_text(double loss) {
+  if (!std::isfinite(loss)) return "not finite";
+  if (loss >= 1e6) return str(rounded(loss / 1e6, loss < 1e7 ? 1 : 0), " million");
+  return rounded(loss, loss < 10 ? 2 : 0);
 }
 
 class RecipeFollower {
@@ -253,9 +263,44 @@ std::string evaluation_text(const Evaluation& e) {
 }
 
 std::string evaluation_report(const Recipe& r, const Evaluation& e) {
-  const std::string judged = verdict(r.type->baseline, e);
+  std::string judged =
+      divergence_verdict(loss_course(RecipePaths(r).model_dir), e, r.train.learning_rate);
+  if (judged.empty()) judged = verdict(r.type->baseline, e);
+  const std::string typical = judged.empty() ? "" : r.type->typical(r);
   return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n", judged,
-             judged.empty() ? "" : "\n");
+             judged.empty() ? "" : "\n", typical, typical.empty() ? "" : "\n");
+}
+
+std::optional<LossCourse> loss_course(const std::string& model_dir) {
+  if (!exists(join_path(model_dir, "metrics.jsonl"))) return std::nullopt;
+  const RunRecord run = read_run(model_dir);
+  const auto found = run.lines.find("loss");
+  if (found == run.lines.end() || found->second.empty()) return std::nullopt;
+  const Curve& losses = found->second;
+  LossCourse out{.best = losses.front(), .last = losses.back()};
+  for (const CurvePoint& point : losses)
+    if (point.value < out.best.value || !std::isfinite(out.best.value)) out.best = point;
+  return out;
+}
+
+bool has_diverged(const LossCourse& course) {
+  const double best = course.best.value, last = course.last.value;
+  return !std::isfinite(last) || last > best + std::max(1.0, 0.5 * std::abs(best));
+}
+
+std::string divergence_verdict(const std::optional<LossCourse>& course, const Evaluation& e,
+                               double learning_rate) {
+  const bool in_training = course && has_diverged(*course);
+  if (!in_training && std::isfinite(e.loss)) return "";
+  const std::string what =
+      in_training
+          ? str("training loss ", loss_text(course->best.value), " at step ", course->best.step,
+                ", ", loss_text(course->last.value), " at step ", course->last.step)
+          : str("the evaluation's loss is ", loss_text(e.loss));
+  return str("verdict: diverged: ", what,
+             ": begin anew (--set out=FOLDER) with a "
+             "train.learning_rate below ",
+             significant(learning_rate, 3));
 }
 
 static std::optional<MeasuredValue> measure_of(const Evaluation& e, const std::string& name) {
@@ -277,16 +322,18 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
   const auto model = value(baseline.measure), base = value(baseline.of);
   if (!model || !base || model->weight <= 0) return "";
   const double p = model->value, b = base->value;
-  if (baseline.is_loss) return loss_verdict(p, b);
+  if (!std::isfinite(p)) return str("verdict: diverged: ", baseline.measure, " is not finite");
+  if (baseline.is_loss) return loss_verdict(baseline, p, b);
   const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
+  const std::string own = str(baseline.measure, " ", percent(p), ", ");
+  const std::string of_base = str("the baseline's ", percent(b), " (", baseline.meaning, ")");
   if (*is_clearly_better(baseline, e))
-    return str("verdict: clearly above its baseline, ", percent(p), " to ", percent(b));
-  const auto numbers = str(percent(p), " to ", percent(b));
+    return str("verdict: good: ", own, "clearly above ", of_base);
   if (p > b && p - b <= 3 * error)
-    return str("verdict: above its baseline, ", numbers,
+    return str("verdict: not certain: ", own, "above ", of_base,
                ", but within 3 standard errors: evaluate more examples, or train longer");
-  return str("verdict: ", p + 3 * error < b ? "below" : "not clearly above", " its baseline, ",
-             numbers, ": train longer (train.steps), or give more text");
+  return str("verdict: not yet trained: ", own, p + 3 * error < b ? "below " : "not clearly above ",
+             of_base, ": ", kTrainLonger);
 }
 
 Evaluation evaluate_model(const Recipe& r) {

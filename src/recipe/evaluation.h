@@ -8,6 +8,7 @@
 #include "ask/evaluate.h"
 #include "base/json.h"
 #include "recipe/objective_type.h"
+#include "track/run_record.h"
 
 namespace smelt {
 
@@ -32,9 +33,22 @@ std::string evaluation_text(const Evaluation& evaluation);
 // These lines under a title, what the type of model has to remark, and the verdict.
 std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
 
-// In one sentence whether the model is clearly better than its type's baseline, by more than three
-// standard errors and a tenth of what the baseline gets right or wrong, whichever is less, or of
-// losses by a twentieth; empty where it has none.
+// How the loss of a training run went, by the lines of its log.
+struct LossCourse {
+  CurvePoint best, last;  // of all lines
+};
+// Of the newest run in a model's folder; nullopt if it has logged no loss.
+std::optional<LossCourse> loss_course(const std::string& model_dir);
+// Whether the last loss is not finite or far above the best one: by more than half of that and 1.
+bool has_diverged(const LossCourse& course);
+// "verdict: diverged: …" if the run has, or if the loss of the evaluation is not finite; else
+// empty.
+std::string divergence_verdict(const std::optional<LossCourse>& course,
+                               const Evaluation& evaluation, double learning_rate);
+
+// Returns a sentence on whether the model is good, or not yet trained, against its type's baseline:
+// good is better by more than three standard errors and a tenth of what the baseline gets right or
+// wrong, whichever is less, or of losses by a twentieth. Empty if the type has no baseline.
 std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation);
 // Whether the model is clearly better than its type's baseline, by the rule of verdict(). nullopt
 // if it has none.

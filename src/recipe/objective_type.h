@@ -31,6 +31,7 @@ enum class ExampleSet { train, heldout, test };
 // evaluation; or two losses.
 struct BaselineMeasures {
   std::string measure, of;
+  std::string meaning;  // what the baseline does: "always the most frequent token"
   bool is_loss = false;
 };
 
@@ -81,6 +82,8 @@ struct ObjectiveType {
   // A line for a person about an evaluation, or nothing.
   std::function<std::string(const Recipe&, const Evaluation&)> remark =
       [](const Recipe&, const Evaluation&) { return std::string(); };
+  // A sentence on the figures that models of such a size usually reach; empty if none are known.
+  std::function<std::string(const Recipe&)> typical = [](const Recipe&) { return std::string(); };
   // What an evaluation tells beside what the model's program does; on the host.
   std::function<std::vector<MeasuredValue>(const Recipe&, const Evaluation&)> more_measures = {};
   // Writes what a model says of each example of RecipePaths's `scored`, and gives what that comes
@@ -106,6 +109,7 @@ struct ObjectiveType {
                                                    std::shared_ptr<const Client>, const Placement&)>
       sampler = {};
   BaselineMeasures baseline = {};  // empty: none
+  bool weighs_classes = false;     // reads train.class_weights and train.label_smoothing
   bool shards = false;             // make_examples makes as many as data.shards says
   bool sentencepiece = false;      // the vocabulary may be a SentencePiece model
   // Control pieces of one that is made.

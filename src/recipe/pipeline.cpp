@@ -17,6 +17,7 @@
 #include "recipe/optimizer_choice.h"
 #include "recipe/recipe_checks.h"
 #include "recipe/schedule_choice.h"
+#include "recipe/text_size.h"
 #include "step/model_flops.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -261,6 +262,7 @@ TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
     for (const auto& [name, content] : r.type->model_files(r))
       write_file(join_path(paths.model_dir, name), content);
   };
+  log_info("train: {}", run_length_text(r));
   job.track.histograms_every = r.track.histograms_every;
   job.track.gradient_histograms = r.track.gradients;
   if (!r.track.fill.empty()) job.track.sampler = sampler_of(r);

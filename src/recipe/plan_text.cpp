@@ -28,6 +28,13 @@ std::string dollars(const std::optional<Estimate>& cost) {
   return cost ? dollars(cost->likely) : "?";
 }
 
+// "$101 ($75 to $580)"
+std::string dollars_with_range(const std::optional<Estimate>& cost) {
+  return cost ? str(dollars(cost->likely), " (", dollars(cost->low), " to ", dollars(cost->high),
+                    ")")
+              : "?";
+}
+
 std::string step_words(const Estimate& step) {
   return str(rounded(1e3 * step.likely, step.likely < 0.1 ? 1 : 0), " ms (",
              rounded(1e3 * step.low, step.low < 0.1 ? 1 : 0), "-",
@@ -338,8 +345,10 @@ std::string plan_text(const Plan& plan) {
 std::string planned_run_text(const PlanRow& row) {
   return str(time_words(row.time.seconds.likely), " (", time_words(row.time.seconds.low), " to ",
              time_words(row.time.seconds.high), ") on a ", row.type.name, ", ",
-             dollars(row.cost.on_demand), " on demand, ", dollars(row.cost.spot),
-             " on spot; a step ", step_words(*row.form().step));
+             dollars_with_range(row.cost.on_demand), " on demand, ",
+             dollars_with_range(row.cost.spot), " on spot",
+             row.price == nullptr ? "" : str(" by prices of ", row.price->date), "; a step ",
+             step_words(*row.form().step));
 }
 
 Json plan_json(const Plan& plan) {

@@ -202,8 +202,10 @@ Json converted(const Setting& setting, const std::string& path, const Json& defa
       return is_path ? expanded_home(text, str(setting.origin, ": ", path)) : text;
     }
     if (default_value.is_boolean()) return setting.value.as<bool>();
-    if (default_value.is_number_integer())  // yaml-cpp would read "010" as 8
+    if (default_value.is_number_integer()) {  // yaml-cpp would read "010" as 8
+      if (const auto whole = parse_whole_number(setting.value.Scalar())) return *whole;
       return YAML::Node(without_leading_zeros(setting.value.Scalar())).as<std::int64_t>();
+    }
     return setting.value.as<double>();
   } catch (const YAML::Exception&) {
     throw UsageError(str(setting.origin, ": ", path, " is '", setting.value.Scalar(), "', not ",
@@ -238,15 +240,77 @@ std::string path_of(const std::string& section, const std::string& name) {
   return section.empty() ? name : str(section, ".", name);
 }
 
-// The fields of that name in any section, else the nearest one.
-std::vector<std::string> meant_fields(const std::string& path,
-                                      const std::vector<std::string>& known) {
+// Names of Hugging Face's Trainer and its scripts, and usual short names: what they are called
+// here, in words for a message.
+const std::map<std::string_view, std::string_view> kNamesElsewhere{
+    {"lr", "train.learning_rate"},
+    {"batch", "train.batch_size"},
+    {"num_epochs", "train.epochs"},
+    {"num_train_epochs", "train.epochs"},
+    {"max_steps", "train.steps"},
+    {"num_train_steps", "train.steps"},
+    {"per_device_train_batch_size", "train.batch_size (over all train.devices)"},
+    {"train_batch_size", "train.batch_size"},
+    {"per_device_eval_batch_size", "eval.batch_size (over all train.devices)"},
+    {"eval_batch_size", "eval.batch_size"},
+    {"gradient_accumulation_steps", "train.micro_batches (parts of one train.batch_size)"},
+    {"bf16", "train.precision=bf16"},
+    {"fp16", "train.precision=bf16 (there is no fp16)"},
+    {"tf32", "train.precision=f32 (f32_exact for no tf32)"},
+    {"lr_scheduler_type", "train.schedule"},
+    {"scheduler", "train.schedule"},
+    {"num_warmup_steps", "train.warmup_steps"},
+    {"max_seq_length", "data.seq_length"},
+    {"max_length", "data.seq_length"},
+    {"block_size", "data.seq_length"},
+    {"max_source_length", "data.inputs_length"},
+    {"max_target_length", "data.targets_length"},
+    {"mlm_probability", "data.masked_lm_prob"},
+    {"max_grad_norm", "train.clip_norm"},
+    {"adam_beta1", "train.momentum"},
+    {"adam_beta2", "train.beta"},
+    {"optim", "train.optimizer"},
+    {"save_steps", "train.save_every"},
+    {"save_total_limit", "train.keep"},
+    {"metric_for_best_model", "train.keep_best"},
+    {"load_best_model_at_end", "eval.best"},
+    {"early_stopping_patience", "train.patience"},
+    {"eval_steps", "eval.every"},
+    {"logging_steps", "train.log_every"},
+    {"label_smoothing_factor", "train.label_smoothing"},
+    {"weight", "train.class_weights"},
+    {"gradient_checkpointing", "train.save=layer"},
+    {"output_dir", "out"},
+    {"model_name_or_path", "train.init"},
+    {"model_name", "train.init"},
+    {"tokenizer_name", "vocab.file"},
+    {"vocab_size", "vocab.size"},
+    {"train_file", "data.train, or text.input for plain text"},
+    {"validation_file", "data.validation"},
+    {"test_file", "data.test"}};
+
+// "train.learning_rate" for "lr"; empty for a name that no other program is known to have.
+std::string known_elsewhere_as(std::string_view name) {
+  const auto found = kNamesElsewhere.find(name);
+  return found == kNamesElsewhere.end() ? std::string() : std::string(found->second);
+}
+
+// A hint for an unknown field: what another program's name stands for, the fields of that name in
+// other sections, or the nearest one.
+std::string hint_for(const std::string& path, const std::vector<std::string>& known) {
+  const std::string name = path.substr(path.rfind('.') + 1);
   std::vector<std::string> meant;
   for (const std::string& field : known)
-    if (field.ends_with("." + path)) meant.push_back(field);
-  if (const auto nearest = nearest_name(path, known); meant.empty() && nearest)
+    if (field.ends_with("." + name) && (name == path || field != path)) meant.push_back(field);
+  if (meant.empty() || name != path)
+    if (const std::string elsewhere = known_elsewhere_as(name); !elsewhere.empty())
+      return str("this is ", elsewhere);
+  if (name != path) {
+    if (const auto nearest = nearest_name(path, known)) meant = {*nearest};
+  } else if (const auto nearest = nearest_name(path, known); meant.empty() && nearest) {
     meant.push_back(*nearest);
-  return meant;
+  }
+  return meant.empty() ? kListsFields : str("did you mean '", join(meant, "' or '"), "'?");
 }
 
 void check_names(const Settings& settings, const Sections& sections) {
@@ -255,10 +319,7 @@ void check_names(const Settings& settings, const Sections& sections) {
     for (const ConfigField& field : fields) known.push_back(path_of(section, field.name));
   for (const auto& [path, setting] : settings)
     if (std::ranges::find(known, path) == known.end()) {
-      const auto meant = meant_fields(path, known);
-      throw UsageError(
-          str(setting.origin, ": unknown field '", path, "'"),
-          meant.empty() ? kListsFields : str("did you mean '", join(meant, "' or '"), "'?"));
+      throw UsageError(str(setting.origin, ": unknown field '", path, "'"), hint_for(path, known));
     }
 }
 

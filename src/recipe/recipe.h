@@ -56,6 +56,10 @@ struct TrainSection {
   std::int64_t batch_size = 32;
   std::int64_t steps = 1000;
   double epochs = 0;
+  double tokens = 0;
+  double budget_usd = 0;
+  std::string budget_type = "v3-8";
+  bool budget_spot = false;
   double learning_rate = 1e-4;
   std::int64_t warmup_steps = 100;
   double warmup_ratio = 0;
@@ -76,6 +80,8 @@ struct TrainSection {
   std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
   double adafactor_clip = 1.0, adafactor_exponent = 0.8, adafactor_momentum = 0.0;
   bool adafactor_scaled = true;
+  std::string class_weights = {};
+  double label_smoothing = 0.0;
   double ema_decay = 0.0;
   std::string spike_action = "none";
   std::int64_t spike_window = 128;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "optim/nm_pattern.h"
+#include "plan/accelerator.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "text/documents.h"
@@ -154,7 +155,7 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
   checks.at_least("eval.every", 0);
   checks.within("train.save_minutes", 0);
   checks.at_least("train.keep_every", 0);
-  for (const char* field : {"train.epochs", "eval.every_epochs"}) checks.within(field, 0);
+  checks.within("eval.every_epochs", 0);
   checks.within("train.warmup_ratio", 0, 1);
   checks.is_not_replaced("train.warmup_steps", "train.warmup_ratio");
   checks.is_not_replaced("train.decay_steps", "train.decay_ratio");
@@ -295,14 +296,33 @@ static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
                  "leave it out; model.type classify and text_to_text have it");
 }
 
-void check_sections(const Recipe& r) {
-  const RecipeChecks checks(r);
-  check_evaluation(checks, r);
-  checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
-  checks.require(
-      r.out.find_first_of(",*?[") == std::string::npos, {"out"},
-      str("out is '", r.out, "': must not contain a comma, *, ? or [, which form a file pattern"),
-      "name a folder without them");
+static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
+  for (const char* field : {"train.epochs", "train.tokens", "train.budget.usd"})
+    checks.within(field, 0);
+  const TrainSection& t = r.train;
+  checks.is_not_replaced("train.steps", "train.epochs");
+  checks.is_not_replaced("train.steps", "train.tokens");
+  checks.require(t.epochs == 0 || t.tokens == 0, {"train.epochs", "train.tokens"},
+                 "train.epochs and train.tokens are given, and each sets train.steps",
+                 "set one of them to 0");
+  checks.require(t.budget_usd == 0 || (t.epochs == 0 && t.tokens == 0),
+                 {"train.budget.usd", "train.epochs", "train.tokens"},
+                 "train.budget.usd is given with train.epochs or train.tokens, and each sets "
+                 "train.steps",
+                 "leave one of them");
+  checks.accepts({"train.budget.type"}, [&] {
+    const auto types = find_accelerators("train.budget.type", t.budget_type);
+    if (types.size() != 1)
+      throw UsageError("train.budget.type names several types", "name one, such as v3-8");
+  });
+  checks.require(r.type->weighs_classes || (t.class_weights.empty() && t.label_smoothing == 0),
+                 {"train.class_weights", "train.label_smoothing"},
+                 str("a model of type ", r.type->name,
+                     " has no classes for train.class_weights and train.label_smoothing"),
+                 "leave them out; model.type classify has them");
+}
+
+static void check_text(const RecipeChecks& checks, const Recipe& r) {
   checks.require(r.text.max_bad >= 0 && r.text.max_bad <= 1, {"text.max_bad"},
                  str("text.max_bad is ", r.text.max_bad, ", must be from 0 to 1"),
                  "0.01 leaves out one row in a hundred");
@@ -314,6 +334,18 @@ void check_sections(const Recipe& r) {
   (void)parse_sentences(r.text.sentences, named("text.sentences"));
   (void)parse_dedup(r.text.dedup, named("text.dedup"));
   checks.at_least("text.max_lines", 0);
+}
+
+void check_sections(const Recipe& r) {
+  const RecipeChecks checks(r);
+  check_length_of_run(checks, r);
+  check_evaluation(checks, r);
+  checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
+  checks.require(
+      r.out.find_first_of(",*?[") == std::string::npos, {"out"},
+      str("out is '", r.out, "': must not contain a comma, *, ? or [, which form a file pattern"),
+      "name a folder without them");
+  check_text(checks, r);
   check_vocabulary(checks, r);
   check_ready(checks, r);
   check_training(checks, r.train);

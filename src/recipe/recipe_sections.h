@@ -151,6 +151,16 @@ void visit_steadying_fields(C& c, Visitor&& visit) {
         "a step that has not ended after so many minutes ends the command; 0 = never");
 }
 
+// What a classifier's loss makes of its labels.
+template <SectionOf<TrainSection> C, class Visitor>
+void visit_label_fields(C& c, Visitor&& visit) {
+  visit("class_weights", c.class_weights,
+        "of classify: what the loss of each class counts: balanced (rare classes count more, as "
+        "scikit-learn's), or numbers in the order of the classes: 1,2.5,1; empty: all the same");
+  visit("label_smoothing", c.label_smoothing,
+        "of classify: share of each label that is spread over all classes; 0.1 is usual, 0: none");
+}
+
 template <SectionOf<TrainSection> C, class Visitor>
 void visit_saving_fields(C& c, Visitor&& visit) {
   visit("save_every", c.save_every, "steps between checkpoints");
@@ -227,9 +237,18 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("batch_size", c.batch_size, "examples per step, over all devices");
   visit("steps", c.steps, "training steps in all");
   visit("epochs", c.epochs,
-        "passes over the training examples, which say train.steps then; 0: as train.steps says");
+        "passes over the training examples; above 0 it sets train.steps. The examples of text hold "
+        "it data.dupe_factor times");
+  visit("tokens", c.tokens,
+        "tokens to train on, padding counted; above 0 it sets train.steps: 3e9 for 3 billion");
+  visit("budget.usd", c.budget_usd,
+        "US dollars that the run may cost by `smelt plan`; above 0 it sets train.steps if that is "
+        "not set, once: a run that goes on keeps its steps");
+  visit("budget.type", c.budget_type, "of budget.usd: the accelerator type, by Google's names");
+  visit("budget.spot", c.budget_spot, "of budget.usd: at the price of spot machines");
   visit_schedule_fields(c, visit);
   visit_optimizer_fields(c, visit);
+  visit_label_fields(c, visit);
   visit_steadying_fields(c, visit);
   visit_form_fields(c, visit);
   visit_pruning_fields(c, visit);

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "recipe/begun.h"
 #include "recipe/distillation.h"
+#include "recipe/finished_run.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/pipeline.h"
@@ -100,6 +101,7 @@ void RecipeRun::begin() {
   if (beginning_.overwrite || !latest_checkpoint(model_dir))
     (void)initial_weights_text(with_given_size(r));  // which refuses weights of another shape
   check_output_folder(r.out);
+  if (!beginning_.overwrite) check_finished_run_keeps_settings(r);
   lock_.emplace(r.out, "run");
   claim_output_folder(r.out, stages_);
   remove_unfinished_folders(r.out);

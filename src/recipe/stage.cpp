@@ -174,9 +174,11 @@ std::string missing_input(const Stage& stage) {
 // A record of an older version, which knew no sections, says nothing.
 std::optional<std::string> other_setting(const Json& was, const Json& is) {
   if (was.at("settings").type() != is.at("settings").type()) return std::nullopt;
-  const auto d = first_difference(was.at("settings"), is.at("settings"), "");
-  if (!d) return std::nullopt;
-  return str(d->name, " was ", d->was.dump(), ", is ", d->is.dump());
+  std::vector<std::string> changes;
+  for (const JsonDifference& d : differences(was.at("settings"), is.at("settings"), ""))
+    changes.push_back(str(d.name, " was ", d.was.dump(), ", is ", d.is.dump()));
+  if (changes.empty()) return std::nullopt;
+  return join(changes, "; ");
 }
 
 using Files = std::map<std::string, Json>;  // by name

@@ -14,6 +14,7 @@
 #include "data/text_to_text.h"
 #include "examples/token_stores.h"
 #include "format/config.h"
+#include "recipe/encoder_source.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objectives.h"
 #include "recipe/pipeline.h"
@@ -294,6 +295,11 @@ SpanJob span_job(const Recipe& r) {
   return job;
 }
 
+FieldValues sizes_of_given_t5(const FieldValues& set) {
+  return sizes_of_given_model(
+      set, [](const std::string& init) { return config_json(t5_in(init, "train.init").model); });
+}
+
 }  // namespace
 
 ObjectiveType t5_objective() {
@@ -305,6 +311,7 @@ ObjectiveType t5_objective() {
   type.model.insert(type.model.end(), objective.begin(), objective.end());
   type.data = config_fields<T5Data>();
   type.check = check_t5;
+  type.preset = sizes_of_given_t5;
   type.records = "tokens";
   type.sentencepiece = true;
   type.special_pieces = {};
@@ -330,7 +337,10 @@ ObjectiveType t5_objective() {
   };
   type.more_measures = of_unigram;
   type.remark = t5_remark;
-  type.baseline = {.measure = "word_loss", .of = "unigram_loss", .is_loss = true};
+  type.baseline = {.measure = "word_loss",
+                   .of = "unigram_loss",
+                   .meaning = "each piece by its frequency alone",
+                   .is_loss = true};
   return type;
 }
 

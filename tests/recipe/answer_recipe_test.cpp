@@ -54,7 +54,8 @@ class AnswerRun : public testing::Test {
                    "model: {type: classify, problem: answer_spans}\n"
                    "train: {init: ",
                    dir_.file("base"),
-                   ", batch_size: 4, steps: 4, save_every: 2, log_every: 4}\n"
+                   ", batch_size: 4, steps: 4, learning_rate: 1e-4, warmup_steps: 100, "
+                   "save_every: 2, log_every: 4}\n"
                    "eval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {

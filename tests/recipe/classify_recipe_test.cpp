@@ -9,6 +9,7 @@
 #include "examples/labelled_rows.h"
 #include "metrics/entities.h"
 #include "recipe/asked_rows.h"
+#include "recipe/classify_fields.h"
 #include "recipe/classify_model.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
@@ -49,7 +50,8 @@ class ClassifyRun : public testing::Test {
                                         "model: {type: classify}\n"
                                         "train: {init: ",
                                         dir_.file("base"),
-                                        ", batch_size: 4, steps: 4, save_every: 2, log_every: 4}\n"
+                                        ", batch_size: 4, steps: 4, learning_rate: 1e-4,\n"
+                                        "  warmup_steps: 100, save_every: 2, log_every: 4}\n"
                                         "eval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
@@ -125,6 +127,82 @@ TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
               HasSubstr("labels"));
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"model.dropout=0.3", "train.steps=6"}); }),
               HasSubstr("model.dropout 0.1, this run has 0.3"));
+}
+
+TEST_F(ClassifyRun, ClassWeightsAndSmoothingGoOnAsIfTheyHadNeverStopped) {
+  const std::vector<std::string> weighted{"train.class_weights=1,4", "train.label_smoothing=0.1"};
+  std::vector<std::string> spread = weighted, half = weighted;
+  spread.insert(spread.end(), {"train.devices=2", "train.layers=scan", "train.mesh=fsdp=2"});
+  run("whole", weighted);
+  half.emplace_back("train.steps=2");
+  run("cut", half);
+  run("cut", weighted);
+  EXPECT_EQ(weights("cut"), weights("whole"));
+  run("plain");
+  EXPECT_NE(weights("plain"), weights("whole"));
+  half.insert(half.end(), {"train.devices=2", "train.layers=scan", "train.mesh=fsdp=2"});
+  run("spread", spread);
+  run("spread-cut", half);
+  run("spread-cut", spread);
+  EXPECT_EQ(weights("spread-cut"), weights("spread"));
+  EXPECT_THAT(error_of<UsageError>([&] {
+                run("cut",
+                    {"train.class_weights=balanced", "train.label_smoothing=0.1", "train.steps=6"});
+              }),
+              HasSubstr("train.class_weights"));
+}
+
+TEST_F(ClassifyRun, WeightsThatFitNoClassesAreRefused) {
+  EXPECT_THAT(refusal({"train.class_weights=1,2,3"}),
+              HasSubstr("train.class_weights has 3 numbers, there are 2 classes: cats, dogs\n  "
+                        "hint: give one number for each class, in this order"));
+  EXPECT_THAT(refusal({"train.class_weights=1,-2"}),
+              HasSubstr("--set: train.class_weights: '-2' is not a number above 0\n  hint: write "
+                        "balanced, or a number for each class: 1,2.5,1"));
+  EXPECT_THAT(refusal({"train.label_smoothing=1"}),
+              HasSubstr("train.label_smoothing is 1, must be at least 0 and below 1"));
+  EXPECT_THAT(refusal({"model.problem=multi_label", "train.class_weights=balanced"}),
+              HasSubstr("train.class_weights and train.label_smoothing are for model.problem "
+                        "single_label and token_labels"));
+}
+
+TEST(ClassWeights, BalancedOnesMakeAllClassesCountTheSame) {
+  const std::vector<std::string> names{"a", "b", "c"};
+  EXPECT_EQ(class_weights_of("balanced", names, {80, 15, 5}),
+            (std::vector<double>{100 / 240.0, 100 / 45.0, 100 / 15.0}));
+  EXPECT_EQ(class_weights_of("balanced", names, {}), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(class_weights_of("1, 2.5,1", names, {80, 15, 5}), (std::vector<double>{1, 2.5, 1}));
+  EXPECT_EQ(class_weights_of("", names, {80, 15, 5}), std::vector<double>());
+}
+
+TEST(NeverPredicted, NamesTheClassesWithTheirLabels) {
+  EXPECT_EQ(never_predicted({{"a", 86}, {"b", 14}}, {{"a", 100}}),
+            "never predicted: 'b' (the label of 14 of 100)\n  hint: --set "
+            "train.class_weights=balanced makes rare classes count more; more epochs or more "
+            "examples of them help, too");
+  EXPECT_EQ(never_predicted({{"a", 86}, {"b", 14}}, {{"a", 99}, {"b", 1}}), "");
+}
+
+TEST_F(ClassifyRun, AClassThatIsNeverPredictedIsReported) {
+  run("m", {"train.class_weights=1,1e6", "train.learning_rate=1e-2", "train.warmup_steps=0"});
+  EXPECT_THAT(log_.text(), HasSubstr("eval: never predicted: 'cats' (the label of 3 of 6)"));
+}
+
+TEST_F(ClassifyRun, FineTuningDefaultsToThreeEpochsOfALowRateWithWarmup) {
+  write_file(dir_.file("plain.yaml"), str("data: {train: ", dir_.file("train.tsv"),
+                                          ", seq_length: 8}\nmodel: {type: classify}\n"
+                                          "train: {init: ",
+                                          dir_.file("base"), ", batch_size: 4}\n"));
+  const auto load = [&](const std::vector<std::string>& settings) {
+    return load_recipe(dir_.file("plain.yaml"), settings).train;
+  };
+  EXPECT_EQ(load({}).epochs, 3);
+  EXPECT_EQ(load({}).warmup_ratio, 0.1);
+  EXPECT_EQ(load({}).learning_rate, 3e-5);
+  EXPECT_EQ(load({"train.steps=50"}).epochs, 0);
+  EXPECT_EQ(load({"train.steps=50"}).warmup_steps, 5);
+  EXPECT_EQ(load({"train.warmup_steps=7"}).warmup_steps, 7);
+  EXPECT_EQ(load({"train.learning_rate=1e-4"}).learning_rate, 1e-4);
 }
 
 TEST_F(ClassifyRun, RowsToLearnFromAndToEvaluateOnDoNotChangePlaces) {

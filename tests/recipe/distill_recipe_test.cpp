@@ -41,7 +41,8 @@ class DistilledRun : public testing::Test {
         dir_.file("r.yaml"),
         str("data: {train: ", dir_.file("train.tsv"), ", seq_length: 8, validation_share: 0.3}\n",
             "model: {type: classify}\ntrain: {init: ", dir_.file("base"),
-            ", batch_size: 4, steps: 4, save_every: 2, log_every: 4, devices: 2, layers: scan, "
+            ", batch_size: 4, steps: 4, learning_rate: 1e-4, warmup_steps: 100, "
+            "save_every: 2, log_every: 4, devices: 2, layers: scan, "
             "micro_batches: 2}\neval: {batch_size: 4}\ndistill: {teacher: ",
             dir_.file("teacher"), ", hidden: 0.1, attention: 0.1}\n"));
   }

@@ -36,6 +36,32 @@ TEST_F(GivenParts, WeightsComeWithTheVocabularyThatLiesBesideThem) {
   EXPECT_EQ(said("another vocabulary"), 0);
 }
 
+TEST_F(GivenParts, ContinuedTrainingTakesTheSizesOfTheGivenModel) {
+  run_recipe(recipe());
+  std::string text = read_file(dir_.file("r.yaml"));
+  const std::size_t from = text.find("model: {"), to = text.find("train: {");
+  write_file(dir_.file("n.yaml"), text.erase(from, to - from));
+  for (const char* weights : {"m/model", "m/huggingface"}) {
+    const Recipe next = load_recipe(dir_.file("n.yaml"),
+                                    {"out=" + dir_.file("n"), "train.init=" + dir_.file(weights)});
+    for (const auto& [field, value] :
+         std::map<std::string, std::int64_t>{{"hidden_size", 8},
+                                             {"num_hidden_layers", 1},
+                                             {"num_attention_heads", 2},
+                                             {"intermediate_size", 16},
+                                             {"max_position_embeddings", 16},
+                                             {"type_vocab_size", 2}})
+      EXPECT_EQ(next.model[field], value) << weights << " " << field;
+    run_recipe(next);
+    remove_tree(dir_.file("n"));
+  }
+  const Recipe own = load_recipe(
+      dir_.file("n.yaml"), {"train.init=" + dir_.file("m/model"), "model.num_hidden_layers=2"});
+  EXPECT_EQ(own.model["num_hidden_layers"], 2);  // what is set stays
+  const Recipe gone = load_recipe(dir_.file("n.yaml"), {"train.init=" + dir_.file("gone")});
+  EXPECT_EQ(gone.model["hidden_size"], 768);
+}
+
 TEST_F(GivenParts, WeightsWithoutAVocabularyAreRefused) {
   run_recipe(recipe());
   const std::string vocab = read_file(dir_.file("m/vocab.txt"));

@@ -48,7 +48,8 @@ class RowCommands : public testing::Test {
                    "model: {type: classify}\n"
                    "train: {init: ",
                    dir_.file("base"),
-                   ", batch_size: 4, steps: 4, save_every: 2}\neval: {batch_size: 4}\n"));
+                   ", batch_size: 4, steps: 4, learning_rate: 1e-4, warmup_steps: 100, "
+                   "save_every: 2}\neval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
     settings.push_back("out=" + dir_.file(out));

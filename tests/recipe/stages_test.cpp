@@ -1,6 +1,7 @@
 // Stages depend on one another: what is made again, deleted or damaged makes what follows stale.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "checkpoint/checkpoint.h"
@@ -68,12 +69,39 @@ TEST_F(Stages, AFinishedRunWithOtherSettingsIsRefusedAndItsRecipeStays) {
   const std::string before = kept();
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.learning_rate=0.5"})); }),
               HasSubstr("train.learning_rate was 0.0001, is 0.5"));
-  EXPECT_EQ(kept(), before);
+  const auto stages = files("m/.stages");
+  EXPECT_THAT(error_of<UsageError>([&] {
+                run_recipe(recipe({"train.keep=2", "train.optimizer=adamw", "eval.every=1"}));
+              }),
+              AllOf(HasSubstr("m is finished at step 2 of 2, and these settings would change "
+                              "nothing: train.keep was 5, is 2; train.optimizer was bert_adamw, is "
+                              "adamw; eval.every was 0, is 1\n  hint: to train on with them, add "
+                              "--set train.steps=4; for a new model, add --set out=FOLDER")));
+  EXPECT_EQ(files("m/.stages"), stages);
+  EXPECT_THAT(error_of<UsageError>([&] { dry_run_text(recipe({"train.keep=2"})); }),
+              HasSubstr("would change nothing: train.keep was 5, is 2"));
+  run_recipe(recipe({"train.layers=scan", "train.log_every=1"}));  // evaluation may use the form
+  EXPECT_EQ(said("eval: started again: train.layers was \"auto\", is \"scan\""), 1);
+  const std::string again = kept();
   run_recipe(recipe({"train.steps=1"}));
   EXPECT_EQ(said("beyond train.steps 1: no step is left"), 1);
-  EXPECT_EQ(kept(), before);
+  EXPECT_EQ(kept(), again);
   run_recipe(recipe({"eval.batch_size=1"}));
   EXPECT_THAT(kept(), HasSubstr("batch_size: 1\n"));
+}
+
+TEST_F(Stages, ALongerRunLogsWhatItsLearningRateDoes) {
+  run_recipe(recipe({"train.warmup_steps=0"}));
+  run_recipe(recipe({"train.warmup_steps=0", "train.steps=8", "train.log_every=2"}));
+  EXPECT_EQ(said("train: started again: train.log_every was 1, is 2; train.steps was 2, is 8"), 1);
+  EXPECT_EQ(said("train.steps was 2, is 8: the learning rate goes on at 7.50e-05, it was 5.00e-05 "
+                 "at step 2\n"),
+            1);
+  run_recipe(recipe({"train.warmup_steps=0", "train.steps=80", "train.log_every=2"}));
+  EXPECT_EQ(said("train.steps was 8, is 80: the learning rate goes on at 9.00e-05, it was 1.25e-05 "
+                 "at step 8; a rate that rises again can undo what was learned: a lower "
+                 "train.learning_rate or train.schedule constant avoids the rise\n"),
+            1);
 }
 
 TEST_F(Stages, AModelThatIsTrainedAnewToTheSameBitsIsEvaluatedAnew) {
@@ -199,15 +227,21 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
     return verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", model, 1000},
                                                    {"majority_token_accuracy", baseline, 1000}}});
   };
-  EXPECT_EQ(sentence(0.5, 0.2), "verdict: clearly above its baseline, 50.0 % to 20.0 %");
+  EXPECT_EQ(sentence(0.5, 0.2),
+            "verdict: good: masked_lm_accuracy 50.0 %, clearly above the baseline's 20.0 % (always "
+            "the most frequent token)");
   for (const double equal : {0.2, 0.15})
     EXPECT_THAT(sentence(equal, 0.2),
-                AllOf(HasSubstr("verdict: not clearly above its baseline, "),
-                      HasSubstr(": train longer (train.steps), or give more text")));
+                AllOf(HasSubstr("verdict: not yet trained: masked_lm_accuracy "),
+                      HasSubstr(" %, not clearly above the baseline's 20.0 % ("),
+                      HasSubstr("): train longer (train.steps), or give more text")));
   EXPECT_EQ(sentence(0.22, 0.2),
-            "verdict: above its baseline, 22.0 % to 20.0 %, but within 3 standard errors: "
-            "evaluate more examples, or train longer");
-  EXPECT_THAT(sentence(0.05, 0.2), HasSubstr("verdict: below its baseline, 5.0 % to 20.0 %"));
+            "verdict: not certain: masked_lm_accuracy 22.0 %, above the baseline's 20.0 % (always "
+            "the most frequent token), but within 3 standard errors: evaluate more examples, or "
+            "train longer");
+  EXPECT_THAT(
+      sentence(0.05, 0.2),
+      HasSubstr("verdict: not yet trained: masked_lm_accuracy 5.0 %, below the baseline's"));
   EXPECT_EQ(verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
 }
 
@@ -227,6 +261,37 @@ TEST_F(Stages, AnEvaluationReadFromItsFileHasTheSameVerdict) {
   EXPECT_EQ(is_clearly_better(r.type->baseline, read), false);
   read.measures.pop_back();
   EXPECT_EQ(is_clearly_better(r.type->baseline, read), std::nullopt);
+}
+
+TEST_F(Stages, ALossFarAboveItsBestOrNotFiniteIsCalledDiverged) {
+  const auto course = [](double best, double last) {
+    return LossCourse{.best = {200, best}, .last = {230, last}};
+  };
+  EXPECT_TRUE(has_diverged(course(7.1, 1.5e7)));
+  EXPECT_TRUE(has_diverged(course(0.3, 1.4)));
+  EXPECT_TRUE(has_diverged(course(7.1, std::nan(""))));
+  EXPECT_FALSE(has_diverged(course(7.1, 9)));
+  EXPECT_FALSE(has_diverged(course(0.001, 0.5)));  // an easy batch is no best to hold all to
+  EXPECT_EQ(divergence_verdict(course(7.1, 1.5e7), {.loss = 1.5e7, .measures = {}}, 1000),
+            "verdict: diverged: training loss 7.10 at step 200, 15 million at step 230: begin anew "
+            "(--set out=FOLDER) with a train.learning_rate below 1e+03");
+  EXPECT_THAT(divergence_verdict({}, {.loss = std::nan(""), .measures = {}}, 1e-4),
+              HasSubstr("verdict: diverged: the evaluation's loss is not finite"));
+  EXPECT_EQ(divergence_verdict({}, {.loss = 3, .measures = {}}, 1e-4), "");
+}
+
+TEST_F(Stages, ARunsLossesAreReadFromItsLog) {
+  EXPECT_FALSE(loss_course(dir_.file("m/model")));
+  const Recipe r = recipe(
+      {"train.learning_rate=20", "train.warmup_steps=0", "train.steps=6", "train.clip_norm=0"});
+  std::string report;
+  run_recipe(r, {}, [&](const Evaluation& e) { report = evaluation_report(r, e); });
+  EXPECT_THAT(report, HasSubstr("verdict: diverged: "));
+  EXPECT_THAT(report, HasSubstr("typical for a hidden size of 8, "));
+  const auto course = loss_course(dir_.file("m/model"));
+  ASSERT_TRUE(course);
+  EXPECT_EQ(course->last.step, 6);
+  EXPECT_GT(course->last.value, course->best.value);
 }
 
 }  // namespace

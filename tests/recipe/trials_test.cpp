@@ -45,7 +45,8 @@ class TrialsTest : public testing::Test {
                    "model: {type: classify}\n"
                    "train: {init: ",
                    dir_.file("base"),
-                   ", batch_size: 4, steps: 2, log_every: 4}\neval: {batch_size: 4}\n"));
+                   ", batch_size: 4, steps: 2, learning_rate: 1e-4, warmup_steps: 100, "
+                   "log_every: 4}\neval: {batch_size: 4}\n"));
   }
   TrialsJob job(std::vector<std::string> settings = {}) const {
     settings.push_back("out=" + dir_.file("t"));
@@ -70,7 +71,9 @@ class TrialsTest : public testing::Test {
 
 TEST_F(TrialsTest, AFolderOfOtherSettingsOrWeightsIsRefused) {
   run_trials(job());
-  run_trials(job({"train.save_every=1"}));
+  run_trials(job({"train.layers=unrolled"}));
+  EXPECT_THAT(refusal(job({"train.save_every=1"})),
+              HasSubstr("these settings would change nothing: train.save_every was 500, is 1"));
   EXPECT_THAT(refusal(job({"train.learning_rate=1e-7"})),
               HasSubstr("train.learning_rate was 0.0001, is 1e-07"));
   GoldenClassify("bert").write_folder(dir_.file("moved"));

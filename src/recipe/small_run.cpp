@@ -1,0 +1,74 @@
+#include "recipe/small_run.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/str.h"
+#include "recipe/objective_type.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kSmallSteps = 300, kSmallBatch = 32;
+
+// By the fields that a type of model has.
+const std::map<std::string, std::string>& small_sizes() {
+  static const std::map<std::string, std::string> kSizes{{"size", "small"},
+                                                         {"hidden_size", "128"},
+                                                         {"num_hidden_layers", "2"},
+                                                         {"num_attention_heads", "2"},
+                                                         {"intermediate_size", "512"},
+                                                         {"embedding_size", "128"},
+                                                         {"d_model", "128"},
+                                                         {"d_kv", "32"},
+                                                         {"d_ff", "512"},
+                                                         {"num_layers", "2"},
+                                                         {"num_decoder_layers", "0"},
+                                                         {"num_heads", "4"}};
+  return kSizes;
+}
+
+}  // namespace
+
+std::vector<std::string> small_settings(const Recipe& r) {
+  std::vector<std::string> out{str("out=", r.out, "-small"),
+                               "train.device=cpu",
+                               "train.devices=1",
+                               "train.mesh=auto",
+                               "train.mesh_rules=",
+                               "train.micro_batches=1",
+                               "train.split_slots=false",
+                               "train.precision=f32",
+                               "train.epochs=0",
+                               "train.tokens=0",
+                               "train.budget.usd=0",
+                               "train.warmup_ratio=0.1",
+                               "train.decay_ratio=0",
+                               "train.decay_to_step=0",
+                               "eval.steps=20",
+                               "eval.every=0",
+                               "eval.every_epochs=0",
+                               "train.keep_best=",
+                               "train.patience=0",
+                               "eval.best=false",
+                               "track.fill=",
+                               "train.log_every=50"};
+  out.push_back(str("train.steps=", std::min(kSmallSteps, r.train.steps)));
+  for (const char* field : {"train.batch_size", "eval.batch_size"})
+    out.push_back(
+        str(field, "=",
+            std::min(kSmallBatch, field[0] == 't' ? r.train.batch_size : r.eval.batch_size)));
+  out.push_back(str("train.save_every=", kSmallSteps));
+  out.emplace_back("train.keep_every=0");
+  if (r.train.schedule == "wsd") out.emplace_back("train.decay_ratio=0.1");
+  if (!r.train.init.empty()) return out;  // the given model has its sizes
+  for (const ConfigField& field : r.type->model)
+    if (const auto found = small_sizes().find(field.name); found != small_sizes().end())
+      out.push_back(str("model.", field.name, "=", found->second));
+  // A narrow model learns with a higher rate.
+  if (r.train.optimizer.find("adam") != std::string::npos || r.train.optimizer == "lamb")
+    out.emplace_back("train.learning_rate=1e-3");
+  return out;
+}
+
+}  // namespace smelt

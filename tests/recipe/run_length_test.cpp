@@ -1,0 +1,213 @@
+// How long a run is: by passes over its text, by tokens, by money; and recipes to begin with.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "recipe/advise.h"
+#include "recipe/budget.h"
+#include "recipe/dry_run.h"
+#include "recipe/small_recipe.h"
+#include "recipe/small_run.h"
+#include "recipe/starter.h"
+#include "recipe/text_size.h"
+#include "store/file.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+class RunLength : public SmallRecipe {};
+
+TEST(TextSize, CountsTokensByCharactersAndIdeographsOneByOne) {
+  const TempDir dir;
+  write_file(dir.file("latin"), std::string(9000, 'a'));
+  const auto latin = text_size({dir.file("latin")});
+  EXPECT_EQ(latin->bytes, 9000);
+  EXPECT_NEAR(latin->tokens, 2000, 1);
+  std::string cyrillic, chinese;
+  for (int i = 0; i < 900; ++i) cyrillic += "\u0457", chinese += "\u4e2d";
+  write_file(dir.file("cyrillic"), cyrillic);
+  write_file(dir.file("chinese"), chinese);
+  EXPECT_NEAR(text_size({dir.file("cyrillic")})->tokens, 200, 1);
+  EXPECT_NEAR(text_size({dir.file("chinese")})->tokens, 900, 1);
+  EXPECT_EQ(text_size({}), std::nullopt);
+  EXPECT_EQ(text_size({"gs://bucket/text"}), std::nullopt);
+}
+
+TEST_F(RunLength, EpochsAreEstimatedFromTheTextAndCountedOnceItsExamplesAreMade) {
+  const Recipe before = recipe({"train.epochs=10"});
+  EXPECT_GT(before.train.steps, 20);
+  EXPECT_THAT(dry_run_text(before), AllOf(HasSubstr("train.epochs 10: about "),
+                                          HasSubstr(" steps by the size of the text")));
+  run_recipe(recipe({"train.epochs=1"}));
+  const auto examples = training_examples(recipe());
+  ASSERT_TRUE(examples);
+  EXPECT_EQ(recipe({"train.epochs=10"}).train.steps, std::ceil(10 * *examples / 4));
+  EXPECT_NEAR(*training_passes(recipe({"train.epochs=10"})), 20, 1);  // data.dupe_factor is 2
+  EXPECT_EQ(said(" passes over the text (40 to 200 are usual for "), 1);
+}
+
+TEST_F(RunLength, TokensSetTheSteps) {
+  EXPECT_EQ(recipe({"train.tokens=6.4e3"}).train.steps, 100);  // of 4 x 16
+  EXPECT_THAT(run_length_text(recipe({"train.tokens=6.4e3"})),
+              HasSubstr("100 steps of 4: 400 examples, 6400 tokens, about "));
+  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.tokens=100", "train.epochs=1"}); }),
+              HasSubstr("train.epochs and train.tokens are given, and each sets train.steps"));
+  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.tokens=100", "train.steps=7"}); }),
+              HasSubstr("train.steps is ignored, because train.tokens is 100 and replaces it"));
+  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.usd=5", "train.epochs=1"}); }),
+              HasSubstr("train.budget.usd is given with train.epochs or train.tokens"));
+  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.type=v9-8"}); }),
+              HasSubstr("train.budget.type: 'v9-8' is no type of TPU or GPU"));
+}
+
+// A v3-8 with a step of a tenth of a second.
+PlanRow row_of(const Price& price) {
+  PlanRow row;
+  row.type = find_accelerators("test", "v3-8").front();
+  row.tried.push_back({.settings = {},
+                       .words = "unrolled",
+                       .compiled = {},
+                       .products = {},
+                       .step = Estimate{0.08, 0.1, 0.15}});
+  row.best = 0;
+  row.price = &price;
+  row.batch = 4;
+  row.work.steps = 1000;
+  row.work.save_every = 1000;
+  row.longest_run = 5.7;
+  return row;
+}
+
+TEST(Budget, TheLikelyCostOfItsStepsIsWithinTheMoney) {
+  const Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
+  Plan plan;
+  plan.rows.push_back(row_of(price));
+  const PlanRow& row = plan.rows.front();
+  const auto cost = [&](std::int64_t steps) {
+    return run_cost(row.type, time_of(row, steps), row.price).on_demand->likely;
+  };
+  const auto steps = steps_within(row, 50, false);
+  ASSERT_TRUE(steps);
+  EXPECT_LE(cost(*steps), 50);
+  EXPECT_GT(cost(*steps + *steps / 100), 50);
+  EXPECT_GT(steps_within(row, 50, true), steps);
+  EXPECT_EQ(steps_within(row, 0.01, false), 0);  // less than the start costs
+  const std::string text = budget_text(
+      plan, 50, [](std::int64_t n) { return std::optional(static_cast<double>(n) / 5000); },
+      "about 40");
+  EXPECT_THAT(text, AllOf(HasSubstr("v3-8  on demand  "), HasSubstr("  2019-06\n"),
+                          HasSubstr("about 40 passes over a text of this size are usual.\n"),
+                          HasSubstr("take v3-8 on spot: 40 passes cost about $"),
+                          HasSubstr(" --set train.budget.type=v3-8 --set "
+                                    "train.budget.spot=true\n")));
+  EXPECT_THAT(budget_text(
+                  plan, 50, [](std::int64_t) { return std::optional<double>(); }, ""),
+              HasSubstr("take v3-8 on spot: it makes the most steps; --set train.budget.usd=50 "));
+}
+
+TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
+  const std::vector<std::string> budget{"out=" + dir_.file("m"), "train.budget.usd=50"};
+  const std::string yaml = dir_.file("r.yaml");
+  EXPECT_EQ(with_steps_of_budget(yaml, {"train.steps=9"}),
+            std::vector<std::string>{"train.steps=9"});
+  std::string text = read_file(yaml);
+  text.replace(text.find(", steps: 2"), 10, "");
+  write_file(yaml, text);
+  auto settings = budget;
+  settings.emplace_back("train.steps=3");
+  run_recipe(load_recipe(yaml, settings));
+  EXPECT_EQ(with_steps_of_budget(yaml, budget), settings);  // no plan is made
+  EXPECT_EQ(with_steps_of_budget(dir_.file("m"), {}), std::vector<std::string>());
+}
+
+TEST_F(RunLength, ARehearsalReadsTheTextAsItsRecipeDoes) {
+  const Recipe full = recipe({"train.steps=100000", "train.device=cpu", "model.hidden_size=16"});
+  std::vector<std::string> settings{"train.steps=100000", "model.hidden_size=16"};
+  for (const std::string& setting : small_settings(full)) settings.push_back(setting);
+  const Recipe small = recipe(settings);
+  EXPECT_EQ(small.sections.at("text"), full.sections.at("text"));
+  EXPECT_EQ(small.sections.at("vocab"), full.sections.at("vocab"));
+  EXPECT_EQ(small.data, full.data);
+  EXPECT_EQ(small.train.steps, 300);
+  EXPECT_EQ(small.out, dir_.file("m") + "-small");
+  EXPECT_EQ(small.model["hidden_size"], 128);
+}
+
+TEST(Starter, EveryKindIsARecipe) {
+  const TempDir dir;
+  for (const StarterKind& kind : starter_kinds()) {
+    const std::string text = starter_text({.kind = kind.name, .size = model_size("tiny", "test")});
+    EXPECT_LE(std::ranges::max(split(text, '\n'), {}, &std::string_view::size).size(), 100);
+    write_file(dir.file("r.yaml"), text);
+    const bool of_given = text.find("  init: ") != std::string::npos;
+    if (!of_given)
+      EXPECT_EQ(load_recipe(dir.file("r.yaml"), {}).text.input, "text/*.txt");
+    else
+      EXPECT_THAT(error_of<UsageError>([&] { load_recipe(dir.file("r.yaml"), {}); }),
+                  testing::Not(HasSubstr("unknown field")));
+  }
+  EXPECT_THAT(error_of<UsageError>([] { starter_text({.kind = "brt"}); }),
+              HasSubstr("new: 'brt' is no kind of recipe\n  hint: did you mean 'bert'?"));
+  EXPECT_THAT(error_of<UsageError>([] { (void)model_size("huge", "--size"); }),
+              HasSubstr("--size: 'huge' is no size of a model"));
+}
+
+TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
+  const TempDir dir;
+  AdviceJob job{.input = dir.file("text"), .types = find_accelerators("test", "v3-8,h100")};
+  const Prices prices;
+  write_file(job.input, std::string(200000, 'a'));
+  const Advice few = advise(job, prices);
+  EXPECT_EQ(few.rows.size(), 10u);
+  ASSERT_TRUE(few.best);
+  EXPECT_EQ(few.rows[*few.best].size.name, "tiny");
+  for (const AdviceRow& row : few.rows) {
+    EXPECT_LE(row.passes, 41.0);
+    EXPECT_LE(row.dollars.likely, 50);
+  }
+  write_file(dir.file("more"), "");
+  {
+    std::string text(30'000'000, 'a');
+    write_file(dir.file("more"), text);
+  }
+  job.input = dir.file("more");
+  const Advice more = advise(job, prices);
+  EXPECT_EQ(more.rows[*more.best].size.name, "mini");
+  EXPECT_THAT(advice_text(more, job), HasSubstr(str("* row ", *more.best + 1, ": ")));
+  write_file(dir.file("r.yaml"), advised_recipe(more.rows[*more.best], job));
+  const Recipe r = load_recipe(dir.file("r.yaml"), {"train.device=cpu"});
+  EXPECT_EQ(r.train.steps, more.rows[*more.best].steps);
+  EXPECT_EQ(r.model["hidden_size"], 256);
+}
+
+TEST(FieldHints, KnowOtherProgramsNames) {
+  const auto hint = [](const std::string& setting) {
+    return error_of<UsageError>([&] { recipe_of({}, "test", {setting}); });
+  };
+  for (const auto& [name, field] :
+       {std::pair{"lr", "train.learning_rate"},
+        {"num_train_epochs", "train.epochs"},
+        {"per_device_train_batch_size", "train.batch_size (over all train.devices)"},
+        {"gradient_accumulation_steps", "train.micro_batches"},
+        {"train.bf16", "train.precision"},
+        {"fp16", "train.precision"},
+        {"lr_scheduler_type", "train.schedule"},
+        {"max_seq_length", "data.seq_length"},
+        {"save_steps", "train.save_every"},
+        {"eval_steps", "eval.every"}})
+    EXPECT_THAT(hint(str(name, "=1")), HasSubstr(str("hint: this is ", field))) << name;
+  for (const auto& [name, field] : {std::pair{"learning_rate", "train.learning_rate"},
+                                    {"warmup_steps", "train.warmup_steps"},
+                                    {"weight_decay", "train.weight_decay"}})
+    EXPECT_THAT(hint(str(name, "=1")), HasSubstr(str("did you mean '", field, "'?"))) << name;
+  EXPECT_EQ(recipe_of({{"train.steps", "1e3"}}, "test", {"train.save_every=1_0"}).train.steps,
+            1000);
+}
+
+}  // namespace
+}  // namespace smelt
