@@ -1,6 +1,7 @@
 #include "cli/begin_flags.h"
 
 #include "base/str.h"
+#include "recipe/budget.h"
 #include "train/together.h"
 
 namespace smelt {
@@ -12,7 +13,9 @@ Beginning BeginFlags::beginning() const {
 
 Recipe BeginFlags::load(RecipeOption recipe) const {
   if (!init_from.empty()) recipe.settings.push_back(str("train.init=", init_from));
-  return load_recipe(recipe.path, recipe.settings, overwrite);
+  const Recipe loaded = load_recipe(recipe.path, recipe.settings, overwrite);
+  if (loaded.train.budget_usd == 0) return loaded;
+  return load_recipe(recipe.path, with_steps_of_budget(recipe.path, recipe.settings), overwrite);
 }
 
 void BeginFlags::load_and_run(const RecipeOption& recipe,

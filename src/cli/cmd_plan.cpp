@@ -16,7 +16,9 @@
 #include "cli/recipe_option.h"
 #include "console/number_check.h"
 #include "originals/original_job.h"
+#include "recipe/budget.h"
 #include "recipe/plan_text.h"
+#include "recipe/text_size.h"
 #include "store/file.h"
 
 namespace smelt {
@@ -31,6 +33,7 @@ struct PlanCommand {
   std::string on = "v2-8,v3-8,v2-32,v5litepod-8", batch, prices, region, calibrate, html;
   bool all_forms = false, steps_only = false, json = false, again = false;
   std::int64_t minutes = 10;
+  double budget = 0;
 };
 
 void check_batch(const std::string& word) {
@@ -93,6 +96,17 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
   };
 }
 
+bool is_of_original(const PlanCommand& c) {
+  return std::ranges::find(kPlannedOriginals, c.recipe->path) != kPlannedOriginals.end();
+}
+
+// Originals' runs have no text to count passes over.
+std::string budget_of(const PlanCommand& c, const Plan& plan) {
+  if (!is_of_original(c))
+    return budget_text(plan, c.budget, load_recipe(c.recipe->path, settings_of(c)));
+  return budget_text(plan, c.budget, [](std::int64_t) { return std::optional<double>(); }, "");
+}
+
 void run_plan(const PlanCommand& c) {
   check_batch(c.batch);
   PlanJob job{.run_on = run_of(c),
@@ -130,6 +144,10 @@ void run_plan(const PlanCommand& c) {
   bar.reset();
   if (!c.html.empty()) write_file(c.html, plan_page(plan));
   std::cout << (c.json ? plan_json(plan).dump(2) + "\n" : plan_text(plan));
+  if (!c.json && !is_of_original(c))
+    std::cout << "The run: " << run_length_text(load_recipe(c.recipe->path, settings_of(c)))
+              << "\n";
+  if (c.budget > 0 && !c.json) std::cout << "\n" << budget_of(c, plan);
 }
 
 }  // namespace
@@ -149,6 +167,11 @@ void add_plan_command(CLI::App& app) {
   command->add_option("--batch", c->batch,
                       "examples of a step instead of the recipe's; auto: its own, and the largest "
                       "batch that fits is looked for");
+  command
+      ->add_option("--budget", c->budget,
+                   "US dollars: also the steps and passes over the text that each type makes for "
+                   "them, and which type to take")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--steps-only", c->steps_only, "not what the run scores besides training");
   command->add_option("--prices", c->prices,
                       "a YAML file of prices (docs/plan.md) before smelt's own");

@@ -17,6 +17,7 @@
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/run_result.h"
+#include "recipe/small_run.h"
 
 namespace smelt {
 namespace {
@@ -49,8 +50,14 @@ void print_next_commands(const Recipe& recipe) {
 }
 
 struct RunCommandFlags {
-  bool dry_run = false, json = false;
+  bool dry_run = false, small = false, json = false;
 };
+
+RecipeOption made_small(RecipeOption recipe) {
+  for (std::string& setting : small_settings(recipe.load()))
+    recipe.settings.push_back(std::move(setting));
+  return recipe;
+}
 
 }  // namespace
 
@@ -71,16 +78,20 @@ void add_run_command(CLI::App& app) {
   auto flags = std::make_shared<RunCommandFlags>();
   auto* dry_run = command->add_flag("--dry-run", flags->dry_run,
                                     "only check what the run needs and print what it would do");
+  command->add_flag("--small", flags->small,
+                    "a rehearsal on this CPU: a small model and at most 300 steps, on the recipe's "
+                    "text, into the folder of the recipe with -small behind it");
   add_json_flag(*command, flags->json);
   dry_run->excludes(command->get_option("--json"));
   command->callback([recipe, begin, flags] {
+    const RecipeOption given = flags->small ? made_small(*recipe) : *recipe;
     if (flags->dry_run) {
-      std::cout << dry_run_text(begin->load(*recipe), begin->beginning());
+      std::cout << dry_run_text(begin->load(given), begin->beginning());
       return;
     }
     print_events(flags->json, [&] {
       OrderedJson result;
-      begin->load_and_run(*recipe, [&](const Recipe& loaded) {
+      begin->load_and_run(given, [&](const Recipe& loaded) {
         run_and_report(loaded, begin->beginning());
         print_next_commands(loaded);
         result = run_result_json(loaded);

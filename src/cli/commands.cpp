@@ -27,6 +27,7 @@
 #include "cli/cmd_help.h"
 #include "cli/cmd_metrics.h"
 #include "cli/cmd_model.h"
+#include "cli/cmd_new.h"
 #include "cli/cmd_plan.h"
 #include "cli/cmd_pod.h"
 #include "cli/cmd_predict.h"
@@ -121,7 +122,9 @@ struct CommandGroup {
 
 // In the order of `smelt help`.
 const std::vector<CommandGroup> kCommands{
-    {"Everything from one recipe", {add_run_command, add_finetune_command, add_plan_command}},
+    {"Everything from one recipe",
+     {add_new_command, add_advise_command, add_run_command, add_finetune_command,
+      add_plan_command}},
     {"Its stages",
      {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
     {"A trained model",

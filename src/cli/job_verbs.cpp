@@ -28,6 +28,7 @@
 #include "cloud/job_shell.h"
 #include "cloud/journal_object.h"
 #include "console/agreement.h"
+#include "recipe/budget.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -313,9 +314,20 @@ void require_older_results(const JobSpec& spec, const std::string& out) {
       str("--set out=FOLDER --name ", path_name(spec.folder), " fetches its results elsewhere"));
 }
 
-}  // namespace
+// With train.steps of train.budget.usd among the settings: those of the job's recipe in the bucket
+// if it has the same budget, else those of a plan.
+JobOptions with_steps_of_job(JobOptions o) {
+  const Recipe recipe = load_recipe(o.recipe, o.settings);
+  if (recipe.train.budget_usd == 0) return o;
+  const std::string staged = join_path(join_path(o.bucket, job_name(o, recipe)), "recipe.yaml");
+  if (const auto steps = exists(staged) ? steps_of_budget_in(staged, recipe) : std::nullopt)
+    o.settings.push_back("train.steps=" + *steps);
+  else
+    o.settings = with_steps_of_budget(o.recipe, o.settings);
+  return o;
+}
 
-void run_job(const JobOptions& o) {
+void run_resolved_job(const JobOptions& o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
   const Accelerator type = made_by_tpu_api("--type", o.type);
   JobSpec spec = spec_of(o, type, recipe);
@@ -357,5 +369,10 @@ void run_job(const JobOptions& o) {
   };
   lead_job(api, lead);
 }
+
+}  // namespace
+
+// A budget becomes steps before anything is rented.
+void run_job(const JobOptions& o) { run_resolved_job(with_steps_of_job(o)); }
 
 }  // namespace smelt

@@ -44,6 +44,12 @@ std::string what_was_meant(const CLI::App* command, const std::string& flag) {
   for (const std::string& name : known)
     if (name.find('.') != name.npos && last_part(name) == last_part(flag))
       return str("did you mean '", name, "'?");
+  if (flag.starts_with("--") && command->get_option_no_throw("--set") != nullptr &&
+      !nearest_name(flag, known))
+    return str(
+        "a field of the recipe goes behind --set, as --set train.steps=10; `smelt help "
+        "recipe` lists the fields, `",
+        full_name(command), " --help` the flags");
   constexpr std::size_t kFew = 30;
   const bool many = known.size() > kFew || command->get_parent() == nullptr;
   if (many && !nearest_name(flag, known))

@@ -52,7 +52,8 @@ TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
         {"train.steps=10", "write --set train.steps=10"},
         {"--out mine", "write --set out=mine"},
         {"--out", "write --set out=…"},
-        {"--set out=~/mine", "write out=$HOME/mine"}})
+        {"--set out=~/mine", "write out=$HOME/mine"},
+        {"--steps 10", "a field of the recipe goes behind --set, as --set train.steps=10"}})
     expect_refusal(str("run r.yaml ", typed), testing::HasSubstr(str("hint: ", hint)));
   expect_refusal("rm mine", testing::HasSubstr("hint: `smelt --help` lists what it knows"));
   expect_refusal("bench recipes/demo.yaml",

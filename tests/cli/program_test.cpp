@@ -28,6 +28,8 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
                        HasSubstr("hint: did you mean '--overwrite'?")));
   expect_refusal("create_pretraining_data --input_files=a --output_file=b --vocab_file=c",
                  HasSubstr("did you mean '--input_file'?"));
+  expect_refusal("rnu x.yaml", HasSubstr("did you mean 'run'?"));
+  expect_refusal("new brt", HasSubstr("did you mean 'bert'?"));
   expect_refusal("pretrian x.yaml", HasSubstr("did you mean 'pretrain'?"));
   expect_refusal("vocab train --out b", HasSubstr("--input is required"));
   expect_refusal("data bert --dedup nearly",

@@ -1,0 +1,102 @@
+#include "cli/cmd_new.h"
+
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "console/number_check.h"
+#include "recipe/advise.h"
+#include "recipe/starter.h"
+#include "store/file.h"
+#include "store/folder.h"
+
+namespace smelt {
+namespace {
+
+std::string kinds_text() {
+  std::string out = "KIND:\n";
+  for (const StarterKind& kind : starter_kinds())
+    out += str("  ", kind.name, std::string(15 - std::min<std::size_t>(14, kind.name.size()), ' '),
+               kind.help, "\n");
+  return out;
+}
+
+void write_new(const std::string& path, const std::string& text) {
+  if (exists(path)) throw UsageError(str(path, " is already there"), "choose another name");
+  write_file(path, text);
+  std::cout << path << " is written; smelt run " << path << " --small rehearses it\n";
+}
+
+struct AdviceCommand {
+  AdviceJob job;
+  std::string on = "v2-8,v3-8,v5litepod-8,h100", write, prices;
+  std::size_t row = 0;
+};
+
+void run_advise(AdviceCommand& c) {
+  c.job.types = find_accelerators("--on", c.on);
+  const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
+  const Advice advice = advise(c.job, prices);
+  std::cout << advice_text(advice, c.job);
+  if (c.write.empty()) {
+    if (c.row > 0) throw UsageError("--row without --write", "add --write my.yaml");
+    return;
+  }
+  if (c.row > advice.rows.size())
+    throw UsageError(str("--row ", c.row, ": the table has rows 1 to ", advice.rows.size()));
+  if (c.row == 0 && !advice.best)
+    throw UsageError("advise: no row fits",
+                     "choose one with --row, raise --budget, or name other types with --on");
+  write_new(c.write, advised_recipe(advice.rows[c.row > 0 ? c.row - 1 : *advice.best], c.job));
+}
+
+}  // namespace
+
+void add_new_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("new", "a recipe to begin with: its ten most important fields");
+  auto starter = std::make_shared<StarterRecipe>();
+  auto size = std::make_shared<std::string>("base");
+  auto write = std::make_shared<std::string>();
+  starter->input.clear();
+  command->add_option("kind", starter->kind, "what is trained; see below")->required();
+  command->add_option("--input", starter->input, "files or patterns of text, or of labelled rows");
+  command->add_option("--size", *size, "of a model from scratch: tiny, mini, medium, base, large")
+      ->capture_default_str();
+  command->add_option("--out", starter->out, "the recipe's folder for all that is made");
+  command->add_option("--write", *write, "a file to write; without it the recipe is printed");
+  command->footer(kinds_text());
+  command->callback([starter, size, write] {
+    starter->size = model_size(*size, "--size");
+    const bool of_rows = starter->kind == "classify" || starter->kind == "entities" ||
+                         starter->kind == "text_to_text";
+    if (starter->input.empty()) starter->input = of_rows ? "train.jsonl" : "text/*.txt";
+    const std::string text = starter_text(*starter);
+    if (write->empty())
+      std::cout << text;
+    else
+      write_new(*write, text);
+  });
+}
+
+void add_advise_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "advise", "size of model, machine, steps, hours and dollars for a text and a budget");
+  auto c = std::make_shared<AdviceCommand>();
+  command->add_option("text", c->job.input, "text files or patterns, comma separated")->required();
+  command->add_option("--budget", c->job.budget, "US dollars")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--spot", c->job.spot, "at spot prices, of types that have one");
+  command->add_option("--kind", c->job.kind, "bert or electra")
+      ->check(CLI::IsMember({"bert", "electra"}))
+      ->capture_default_str();
+  command->add_option("--on", c->on, "types of TPU or GPU, comma separated")->capture_default_str();
+  command->add_option("--prices", c->prices, "a YAML file of prices before smelt's own");
+  command->add_option("--write", c->write, "writes the recipe of the chosen row to this file");
+  command->add_option("--row", c->row, "the row to write instead of the one with *")
+      ->check(number_from(1));
+  command->callback([c] { run_advise(*c); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,11 @@
+// smelt new, smelt advise: recipes to begin with.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace smelt {
+
+void add_new_command(CLI::App& app);
+void add_advise_command(CLI::App& app);
+
+}  // namespace smelt
