@@ -18,7 +18,7 @@ namespace {
 struct OverviewFlags {
   std::vector<std::string> files;
   LabelledFiles columns;
-  std::string format = "auto", problem = "single_label", header = "names", glue;
+  std::string format = "auto", problem, header = "names", glue;
   RowOverviewJob job;
   bool json = false;
 };
@@ -55,10 +55,13 @@ void take_glue(OverviewFlags& f, const CLI::App& command) {
 
 void overview(OverviewFlags f, const CLI::App& command) {
   if (!f.glue.empty()) take_glue(f, command);
+  f.columns.format = parse_file_format(f.format);
+  if (f.problem.empty())
+    f.problem = format_of(f.files.front(), f.columns.format) == FileFormat::conll ? "token_labels"
+                                                                                  : "single_label";
   f.columns.header = choose_of("--header", f.header, kHeaders);
   f.job.are_classes = f.problem != "text_to_text";
   if (f.job.are_classes) f.job.problem = choose_of("--problem", f.problem, kProblems);
-  f.columns.format = parse_file_format(f.format);
   f.columns.words = f.job.are_classes && f.job.problem == Problem::token_labels;
   f.columns.lists = f.job.are_classes && f.job.problem == Problem::multi_label;
   f.columns.needs_label = f.job.are_classes && needs_label(f.job.problem);
@@ -97,10 +100,9 @@ void add_data_overview_command(CLI::App& data) {
   command->add_option("--pair-field", f->columns.pair, "a second text");
   command->add_option("--label-field", f->columns.label, "the label, or the text to answer with")
       ->capture_default_str();
-  command
-      ->add_option("--problem", f->problem,
-                   "single_label, multi_label, regression, token_labels or text_to_text")
-      ->capture_default_str();
+  command->add_option("--problem", f->problem,
+                      "single_label, multi_label, regression, token_labels or text_to_text; "
+                      "default: token_labels for CoNLL files, single_label for others");
   command->add_option("--vocab", f->job.vocab,
                       "vocab.txt, tokenizer.json or a SentencePiece model; without it lengths are "
                       "in words");

@@ -26,6 +26,14 @@ TEST(DataOverview, ATableWithoutNamesIsReadByNumbers) {
                  HasSubstr("--header 'non' is unknown\n  hint: did you mean 'none'?"));
 }
 
+TEST(DataOverview, LabelsOfAConllFileAreThoseOfWords) {
+  const TempDir dir;
+  write_file(dir.file("ner.conll"), "EU B-ORG\nsays O\n\nEU B-ORG\n");
+  const CommandOutput result = run_smelt(str("data overview ", dir.file("ner.conll"), " --json"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_EQ(Json::parse(result.text)["splits"][0]["labels"], Json({{"B-ORG", 2}, {"O", 1}}));
+}
+
 TEST(DataOverview, ATaskOfGlueIsNamed) {
   const TempDir dir;
   for (const char* file : {"train", "dev_matched", "dev_mismatched"})
