@@ -151,7 +151,9 @@ TEST_F(WorkFolderTest, ATemporaryOneHasANameOfItsOwnAndIsFoundAgainByItsJob) {
   kept.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
 }
 
-TEST_F(WorkFolderTest, OfThisProcessAloneIsRemovedWhenASignalEndsIt) {
+using WorkFolderDeathTest = WorkFolderTest;
+
+TEST_F(WorkFolderDeathTest, OfThisProcessAloneIsRemovedWhenASignalEndsIt) {
   const std::string kept = dir_.file("kept"), removed = dir_.file("removed");
   const auto interrupted = [&](const std::string& path, bool is_removed) {
     WorkFolder work(path);
