@@ -50,10 +50,19 @@ void parse_unigram(const JsonField& model, SubwordFile& out) {
   out.unknown = *unknown;
 }
 
+// Throws UsageError for an id so far beyond the number of tokens that it must be a mistake; a table
+// by ids would take much memory.
+std::int32_t close_id(const JsonField& field, std::size_t tokens) {
+  const std::int32_t id = token_id_of(field);
+  if (static_cast<std::size_t>(id) > 8 * tokens + 1024)
+    field.throw_unexpected(str(", far beyond the number of tokens, ", tokens));
+  return id;
+}
+
 void parse_pieces(const JsonField& vocab, SubwordFile& out) {
   if (!vocab.value().is_object()) vocab.throw_unexpected(", not an object of pieces and ids");
   for (const auto& [piece, id] : vocab.value().items()) {
-    const auto at = static_cast<std::size_t>(token_id_of(vocab[piece]));
+    const auto at = static_cast<std::size_t>(close_id(vocab[piece], vocab.value().size()));
     if (at >= out.pieces.size()) out.pieces.resize(at + 1);
     if (!out.pieces[at].empty())
       vocab.refuse(str("wrong: id ", at, " is both '", out.pieces[at], "' and '", piece, "'"));
@@ -170,12 +179,13 @@ OrderedJson pre_tokenizer_json(const PreTokenizer& p) {
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
-std::vector<AddedToken> added_tokens_of(const JsonField& root, const std::string& path) {
+std::vector<AddedToken> added_tokens_of(const JsonField& root, const std::string& path,
+                                        std::size_t pieces) {
   std::vector<AddedToken> out;
   if (root["added_tokens"].is_null()) return out;
   for (const Json& added : root["added_tokens"].as<std::vector<Json>>()) {
     const JsonField field(added, path, kSubwordHint);
-    out.push_back(parse_added_token(field, token_id_of(field["id"])));
+    out.push_back(parse_added_token(field, close_id(field["id"], pieces)));
   }
   std::ranges::sort(out, {}, &AddedToken::id);
   return out;
@@ -337,7 +347,7 @@ SubwordFile parse_subword_json(std::string_view text, const std::string& path) {
   out.pre_tokenizer = parse_pre_tokenizer(root["pre_tokenizer"], path);
   out.post_processor = root["post_processor"].value();
   out.decoder = root["decoder"].value();
-  out.added = added_tokens_of(root, path);
+  out.added = added_tokens_of(root, path, out.pieces.size());
   check_tokens_around(root["post_processor"], path, out);
   return out;
 }

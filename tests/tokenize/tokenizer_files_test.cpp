@@ -356,8 +356,10 @@ TEST_F(TokenizerFile, ATokenizerJsonOfAnotherKindIsRefused) {
     return usage_error([&] { BertTokenizer::load(file("t.json", changed.dump()), {}); });
   };
   EXPECT_EQ(refusal("/version", "2"), "no UsageError");
+  EXPECT_THAT(refusal("/model/type", "WordLevel"),
+              HasSubstr("t.json: model.type is \"WordLevel\", not \"WordPiece\""));
   EXPECT_THAT(refusal("/model/type", "BPE"),
-              HasSubstr("t.json: model.type is \"BPE\", not \"WordPiece\""));
+              HasSubstr("t.json: model.continuing_subword_prefix is \"##\", not null"));
   EXPECT_THAT(refusal("/model/unk_token", "<unk>"),
               HasSubstr("model.unk_token is \"<unk>\", not \"[UNK]\""));
   EXPECT_THAT(refusal("/normalizer", nullptr),
