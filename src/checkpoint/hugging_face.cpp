@@ -61,10 +61,10 @@ std::string original_activation(const std::string& name, const std::string& wher
 Json original_config(const Json& config, const std::string& where) {
   const std::string type = config.is_object() ? text_field(config, "model_type", "", where) : "";
   if (type != "bert")
-    throw UsageError(str(where, ": not the config of a BERT model: model_type is ",
-                         type.empty() ? "missing" : "'" + type + "'",
-                         in_brackets(architecture_of(config))),
-                     "smelt reads bert, electra, t5 and mt5");
+    throw UsageError(
+        str(where, ": not the config of a BERT model: model_type is ",
+            type.empty() ? "missing" : "'" + type + "'", in_brackets(architecture_of(config))),
+        "smelt reads bert, electra, t5 and mt5");
   check_encoder_form(config, where);
   const Json left = with_heads_left(config, where);
   Json original = Json::object();

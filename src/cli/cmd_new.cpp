@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "console/json_output.h"
 #include "console/number_check.h"
 #include "recipe/advise.h"
 #include "recipe/starter.h"
@@ -31,23 +32,45 @@ struct AdviceCommand {
   AdviceJob job;
   std::string on = "v2-8,v3-8,v5litepod-8,h100", write, prices;
   std::size_t row = 0;
+  bool json = false;
 };
 
-void run_advise(AdviceCommand& c) {
+OrderedJson estimate_json(const Estimate& e) {
+  return {{"low", e.low}, {"likely", e.likely}, {"high", e.high}};
+}
+
+OrderedJson advice_json(const Advice& advice) {
+  OrderedJson rows = OrderedJson::array();
+  for (const AdviceRow& row : advice.rows) {
+    OrderedJson out{{"size", row.size.name},        {"type", row.type.name},
+                    {"parameters", row.parameters}, {"memory_bytes", row.memory},
+                    {"fits", row.fits()},           {"batch", row.batch},
+                    {"steps", row.steps},           {"passes", row.passes}};
+    out["hours"] = estimate_json(row.hours);
+    out["dollars"] = estimate_json(row.dollars);
+    rows.push_back(std::move(out));
+  }
+  OrderedJson out{{"rows", std::move(rows)}};
+  out["best_row"] = advice.best ? OrderedJson(*advice.best + 1) : OrderedJson();
+  return out;
+}
+
+// Returns the table as JSON.
+OrderedJson run_advise(AdviceCommand& c) {
   c.job.types = find_accelerators("--on", c.on);
   const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
   const Advice advice = advise(c.job, prices);
   std::cout << advice_text(advice, c.job);
-  if (c.write.empty()) {
-    if (c.row > 0) throw UsageError("--row without --write", "add --write my.yaml");
-    return;
-  }
+  if (c.write.empty() && c.row > 0)
+    throw UsageError("--row without --write", "add --write my.yaml");
+  if (c.write.empty()) return advice_json(advice);
   if (c.row > advice.rows.size())
     throw UsageError(str("--row ", c.row, ": the table has rows 1 to ", advice.rows.size()));
   if (c.row == 0 && !advice.best)
     throw UsageError("advise: no row fits",
                      "choose one with --row, raise --budget, or name other types with --on");
   write_new(c.write, advised_recipe(advice.rows[c.row > 0 ? c.row - 1 : *advice.best], c.job));
+  return advice_json(advice);
 }
 
 }  // namespace
@@ -96,7 +119,8 @@ void add_advise_command(CLI::App& app) {
   command->add_option("--write", c->write, "writes the recipe of the chosen row to this file");
   command->add_option("--row", c->row, "the row to write instead of the one with *")
       ->check(number_from(1));
-  command->callback([c] { run_advise(*c); });
+  add_json_flag(*command, c->json);
+  command->callback([c] { print_result(c->json, [&] { return run_advise(*c); }); });
 }
 
 }  // namespace smelt

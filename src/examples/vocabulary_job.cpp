@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "examples/merged_words.h"
 #include "examples/subword_vocabulary.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -130,6 +131,7 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
     chosen.type = choose_vocabulary_type(job.text);
     return train_vocabulary(chosen);
   }
+  if (!is_model(job.out)) log_normalization(job.text, job.tokenizer);
   VocabularySummary summary;
   SampledLines lines(job.text);
   if (is_model(job.out)) {

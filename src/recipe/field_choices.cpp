@@ -20,7 +20,7 @@ std::map<std::string, std::vector<std::string>> all_choices() {
   return {{"text.format", {"auto", "text", "jsonl", "tsv", "tsv-quoted", "csv", "parquet"}},
           {"text.sentences", {"lines", "prose"}},
           {"text.dedup", {"none", "lines", "exact", "near"}},
-          {"vocab.type", {"wordpiece", "unigram", "bpe"}},
+          {"vocab.type", {"auto", "wordpiece", "unigram", "bpe", "byte_bpe"}},
           {"vocab.strip_accents", {"auto", "true", "false"}},
           {"data.order", {"shuffled", "original"}},
           {"model.type", type_names()},

@@ -97,14 +97,14 @@ void take_vocabulary_form(Recipe& r) {
   if (r.vocab.type != "wordpiece" || r.type->sentencepiece || !r.type->has_vocabulary()) return;
   const auto is_subword = [&] {
     if (!r.vocab.file.empty() || r.train.init.empty()) return is_subword_file(r.vocab.file);
-    // A run that has begun has its own copy.
-    if (exists(join_path(r.out, "vocab.txt"))) return false;
-    if (exists(join_path(r.out, "tokenizer.json"))) return true;
     try {
+      // A run that has begun has its own copy.
+      if (exists(join_path(r.out, "vocab.txt"))) return false;
+      if (exists(join_path(r.out, "tokenizer.json"))) return true;
       const auto beside = vocabulary_beside(r.train.init);
       return beside && is_subword_file(*beside);
-    } catch (const UsageError&) {
-      return false;  // of weights that are not there; whoever reads them reports it
+    } catch (const Error&) {
+      return false;  // weights that are missing or out of reach: whoever reads them reports it
     }
   };
   if (is_subword()) r.vocab.type = "auto";

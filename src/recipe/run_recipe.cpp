@@ -35,9 +35,10 @@ void warn_of_other_weights(const Recipe& r) {
                 RecipePaths(r).model_dir, *other);
 }
 
-// What exports that were killed have left; nobody else works in a folder that is locked.
-void remove_unfinished_folders(const std::string& out) {
+// Removes what killed exports and evaluations left in the locked folder of the run.
+void remove_unfinished(const std::string& out, const std::string& model_dir) {
   if (is_remote(out)) return;
+  remove_abandoned_in(model_dir);
   for (const std::string& name : list_folder(out))
     if (place_of_partial(name) && is_folder(join_path(out, name)))
       remove_tree(join_path(out, name));
@@ -104,7 +105,7 @@ void RecipeRun::begin() {
   if (!beginning_.overwrite) check_finished_run_keeps_settings(r);
   lock_.emplace(r.out, "run");
   claim_output_folder(r.out, stages_);
-  remove_unfinished_folders(r.out);
+  remove_unfinished(r.out, RecipePaths(r).model_dir);
   if (beginning_.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages_, beginning_);
   // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the

@@ -56,6 +56,13 @@ OrderedJson run_result_json(const Recipe& recipe) {
   if (!metrics.is_object()) return out;
   const Evaluation evaluation = evaluation_of_json(metrics);
   const auto better = is_clearly_better(recipe.type->baseline, evaluation);
+  out["verdict"] = divergence_verdict(loss_course(RecipePaths(recipe).model_dir), evaluation,
+                                      recipe.train.learning_rate);
+  if (out["verdict"] != "") {
+    out["better_than_baseline"] = false;
+    return out;
+  }
+  out["verdict"] = nullptr;
   if (!better) return out;
   out["verdict"] = verdict(recipe.type->baseline, evaluation);
   out["better_than_baseline"] = *better;

@@ -47,13 +47,13 @@ void check_processes(const TrainJob& job, const Client& client) {
 void check_alike(const OpenedRun& run) {
   const Together& together = run.job.together;
   constexpr std::string_view kHint = "start the same command with the same files on all hosts";
+  together.agree("steps", "train", {{"train.steps", run.last_step()}}, kHint);
   together.agree("settings", "train", run.settings, kHint);
   if (!together.several()) return;
   together.agree("program", "train",
                  {{"the step's program, by its crc32c",
                    hex_text(crc32c(emit_module(run.program.program, "step")))},
-                  {"the plugin", run.client->platform_version()},
-                  {"train.steps", run.last_step()}},  // of the rate, which the program is given
+                  {"the plugin", run.client->platform_version()}},
                  kHint);
 }
 

@@ -53,7 +53,7 @@ TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
         {"--out mine", "write --set out=mine"},
         {"--out", "write --set out=…"},
         {"--set out=~/mine", "write out=$HOME/mine"},
-        {"--steps 10", "a field of the recipe goes behind --set, as --set train.steps=10"}})
+        {"--steps 10", "recipe fields go behind --set: --set train.steps=10"}})
     expect_refusal(str("run r.yaml ", typed), testing::HasSubstr(str("hint: ", hint)));
   expect_refusal("rm mine", testing::HasSubstr("hint: `smelt --help` lists what it knows"));
   expect_refusal("bench recipes/demo.yaml",
@@ -120,7 +120,7 @@ TEST(CommandLine, EveryCommandThatMakesOrReportsSomethingHasDocumentedJson) {
   // Programs of others, and commands that print a script, a file or a remote command's output.
   const std::regex without(
       "(create_pretraining_data|run_pretraining|electra|jestimator|ttt|ctpu|tpu-vm|storage|help|"
-      "completion|pod manifest|cloud (ssh|logs|cp)|bench|data bench)\\b.*");
+      "completion|new|pod manifest|cloud (ssh|logs|cp)|bench|data bench)\\b.*");
   const std::string page = read_file(source_path("docs/json.md"));
   const auto all = commands_and_flags();
   EXPECT_GT(all.size(), 60U);
