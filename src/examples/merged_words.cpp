@@ -42,7 +42,8 @@ struct Group {
 };
 
 std::string example_of(Group group) {
-  std::ranges::sort(group.words, std::greater());
+  std::ranges::stable_sort(group.words, std::greater(),
+                           [](const auto& word) { return word.first; });
   std::vector<std::string> out;
   for (const auto& [count, word] : group.words)
     if (out.size() < kWordsOfGroup) out.push_back(word);
