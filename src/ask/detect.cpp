@@ -42,11 +42,12 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
   return out;
 }
 
-std::vector<std::vector<JudgedToken>> judge(const DetectJob& job, DetectTexts texts,
+std::vector<std::vector<JudgedToken>> judge(const DetectJob& job,
+                                            std::shared_ptr<const Client> client, DetectTexts texts,
                                             const SlicedTensors& tensors,
                                             const std::string& where) {
-  const RowPredictor question("detect", open_device(job.device, 1), job.replaced(texts.longest),
-                              texts.rows, job.exact_products);
+  const RowPredictor question("detect", std::move(client), job.replaced(texts.longest), texts.rows,
+                              job.exact_products);
   const auto probabilities = question.ask(tensors, where).results[0][0].to_host<float>();
   for (std::size_t row = 0; row < texts.judged.size(); ++row)
     for (std::size_t i = 0; i < texts.judged[row].size(); ++i)
@@ -57,21 +58,26 @@ std::vector<std::vector<JudgedToken>> judge(const DetectJob& job, DetectTexts te
 
 }  // namespace
 
-std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
-                                                      const BertTokenizer& tokenizer,
-                                                      const std::vector<std::string>& texts) {
-  DetectTexts encoded = encode_texts(job, tokenizer, texts);  // whose faults are said first
-  const auto [checkpoint, where] =
-      load_trained_model("detect", job.model_dir, job.model, job.vocab, job.averaged);
-  return judge(job, std::move(encoded), checkpoint.tensors, where);
+Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer) {
+  return [job, tokenizer, detector = Detector()](const std::vector<std::string>& texts) mutable {
+    if (!detector) {
+      encode_texts(job, tokenizer, texts);  // reports their errors before the model is read
+      auto loaded = std::make_shared<const TrainedModel>(
+          load_trained_model("detect", job.model_dir, job.model, job.vocab, job.averaged));
+      detector = open_detector(
+          job, tokenizer, std::shared_ptr<const SlicedTensors>(loaded, &loaded->checkpoint.tensors),
+          loaded->where);
+    }
+    return detector(texts);
+  };
 }
 
-std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
-                                                      const BertTokenizer& tokenizer,
-                                                      const std::vector<std::string>& texts,
-                                                      const SlicedTensors& tensors,
-                                                      const std::string& where) {
-  return judge(job, encode_texts(job, tokenizer, texts), tensors, where);
+Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer,
+                       std::shared_ptr<const SlicedTensors> tensors, std::string where) {
+  return [job, tokenizer, client = open_device(job.device, 1), tensors = std::move(tensors),
+          where = std::move(where)](const std::vector<std::string>& texts) {
+    return judge(job, client, encode_texts(job, tokenizer, texts), *tensors, where);
+  };
 }
 
 }  // namespace smelt

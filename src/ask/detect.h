@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,18 +31,17 @@ struct DetectJob {
   std::string vocab;            // the tokenizer's, which must be the model's; empty: not compared
 };
 
-// The tokens of each text, without [CLS] and [SEP]. UsageError for a text without tokens, one
-// longer than the model's positions, or no checkpoint.
-std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
-                                                      const BertTokenizer& tokenizer,
-                                                      const std::vector<std::string>& texts);
+// Judges one batch of texts after another with the same model. Returns the tokens of each text,
+// without [CLS] and [SEP].
+using Detector =
+    std::function<std::vector<std::vector<JudgedToken>>(const std::vector<std::string>& texts)>;
 
-// Judges by the values of a state; `where` begins the message where one is missing. The job's files
-// are not looked at.
-std::vector<std::vector<JudgedToken>> detect_replaced(const DetectJob& job,
-                                                      const BertTokenizer& tokenizer,
-                                                      const std::vector<std::string>& texts,
-                                                      const SlicedTensors& tensors,
-                                                      const std::string& where);
+// Returns a Detector for the newest checkpoint of job.model_dir, which is read with the first batch
+// and stays in memory. It throws UsageError for a text without tokens, one longer than the model's
+// positions, or no checkpoint.
+Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer);
+// The same for weights in memory; `where` begins the message about a missing one.
+Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer,
+                       std::shared_ptr<const SlicedTensors> tensors, std::string where);
 
 }  // namespace smelt

@@ -137,13 +137,26 @@ std::vector<FilledText> MaskFiller::fill(const SlicedTensors& tensors,
   return filled;
 }
 
-std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
-                                   const std::vector<std::string>& texts) {
-  encode_all(job, tokenizer, texts);  // whose faults are said before the model is read
-  const auto [checkpoint, where] =
-      load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged);
-  return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
-      .fill(checkpoint.tensors, where);
+Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer) {
+  return [job, tokenizer, filler = Filler()](const std::vector<std::string>& texts) mutable {
+    if (!filler) {
+      encode_all(job, tokenizer, texts);  // reports their errors before the model is read
+      auto loaded = std::make_shared<const TrainedModel>(
+          load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged));
+      filler = open_filler(
+          job, tokenizer, std::shared_ptr<const SlicedTensors>(loaded, &loaded->checkpoint.tensors),
+          loaded->where);
+    }
+    return filler(texts);
+  };
+}
+
+Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer,
+                   std::shared_ptr<const SlicedTensors> tensors, std::string where) {
+  return [job, tokenizer, client = open_device(job.device, 1), tensors = std::move(tensors),
+          where = std::move(where)](const std::vector<std::string>& texts) {
+    return MaskFiller(client, job, tokenizer, texts).fill(*tensors, where);
+  };
 }
 
 }  // namespace smelt

@@ -44,8 +44,8 @@ struct FillMaskJob {
 // Texts that are filled by one state of a model after another.
 class MaskFiller {
  public:
-  // As fill_masks() has them; the job's files are not looked at. The tokenizer must outlive it. The
-  // model lies on one device, or over the placement's mesh (as predict_program takes it).
+  // As open_filler() has them; the job's files are not looked at. The tokenizer must outlive it.
+  // The model lies on one device, or over the placement's mesh (as predict_program takes it).
   MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
              const BertTokenizer& tokenizer, std::vector<std::string> texts,
              const Placement& placement = {});
@@ -58,9 +58,16 @@ class MaskFiller {
   std::unique_ptr<const Asked> asked_;
 };
 
-// UsageError for a text without [MASK], one longer than the model's positions, a `top` that is not
-// in 1 … the vocabulary's size, or no checkpoint. Ids beyond the vocabulary are never guessed.
-std::vector<FilledText> fill_masks(const FillMaskJob& job, const BertTokenizer& tokenizer,
-                                   const std::vector<std::string>& texts);
+// Fills the masks of one batch of texts after another with the same model.
+using Filler = std::function<std::vector<FilledText>(const std::vector<std::string>& texts)>;
+
+// Returns a Filler for the newest checkpoint of job.model_dir, which is read with the first batch
+// and stays in memory. It throws UsageError for a text without [MASK], one longer than the model's
+// positions, a `top` that is not in 1 … the vocabulary's size, or no checkpoint. Ids beyond the
+// vocabulary are never guessed.
+Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer);
+// The same for weights in memory; `where` begins the message about a missing one.
+Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer,
+                   std::shared_ptr<const SlicedTensors> tensors, std::string where);
 
 }  // namespace smelt

@@ -31,8 +31,8 @@ inline std::optional<std::int64_t> parse_whole_number(std::string_view text) {
                          text[i + 1] >= '0' && text[i + 1] <= '9';
     if (text[i] != '_' || !between) digits += text[i];
   }
-  const char *begin = digits.data() + (digits.starts_with('+') ? 1 : 0),
-             *end = digits.data() + digits.size();
+  const bool has_plus = digits.starts_with('+') && !digits.starts_with("+-");
+  const char *begin = digits.data() + (has_plus ? 1 : 0), *end = digits.data() + digits.size();
   std::int64_t whole = 0;
   if (const auto [at, fault] = std::from_chars(begin, end, whole);
       fault == std::errc() && at == end && begin != end)

@@ -15,7 +15,8 @@ Recipe BeginFlags::load(RecipeOption recipe) const {
   if (!init_from.empty()) recipe.settings.push_back(str("train.init=", init_from));
   const Recipe loaded = load_recipe(recipe.path, recipe.settings, overwrite);
   if (loaded.train.budget_usd == 0) return loaded;
-  return load_recipe(recipe.path, with_steps_of_budget(recipe.path, recipe.settings), overwrite);
+  return load_recipe(recipe.path, with_steps_of_budget(recipe.path, recipe.settings, overwrite),
+                     overwrite);
 }
 
 void BeginFlags::load_and_run(const RecipeOption& recipe,

@@ -16,10 +16,9 @@ void add_detect_command(CLI::App& app) {
   command->callback([model, options] {
     if (model->is_stored()) {
       const StoredAnswers stored("detect", model->recipe.path, model->stored);
-      return print_detected(*options, [&](const auto& texts) { return stored.detect(texts); });
+      return print_detected(*options, stored.detector());
     }
-    const Recipe loaded = model->recipe.load_asked("detect");
-    print_detected(*options, [&](const auto& texts) { return detect_with_model(loaded, texts); });
+    print_detected(*options, detector_of(model->recipe.load_asked("detect")));
   });
 }
 

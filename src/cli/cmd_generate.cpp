@@ -1,7 +1,5 @@
 #include "cli/cmd_generate.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
@@ -86,6 +84,7 @@ class Session {
           str("generate: stopped by a signal after ", counted(first_, "text"),
               file_ ? str("; ", flags_.out, " is not written") : ""),
           file_ ? "run it again; without --out answers come as they are made" : "run it again");
+    if (waiting_.empty()) return;
     const auto answers = generator_.answer(waiting_, first_);
     for (std::size_t i = 0; i < waiting_.size(); ++i)
       put(flags_.json ? answered_json(waiting_[i], answers[i])
@@ -95,7 +94,7 @@ class Session {
     if (!file_) std::cout.flush();
   }
   void finish() {
-    if (!waiting_.empty()) flush();
+    flush();
     if (file_) file_->commit();
   }
 
@@ -112,19 +111,12 @@ class Session {
   std::int64_t first_ = 0;
 };
 
-// A line of standard input at a time, answered before the next is read.
+// Answers the lines of standard input; those that are ready make a batch.
 void converse(Session& session) {
-  const bool asks = ::isatty(STDIN_FILENO) == 1;
-  const auto prompt = [&] {
-    if (asks) std::cerr << "> " << std::flush;
-  };
-  prompt();
   std::int64_t number = 0;
-  for (std::string line; std::getline(std::cin, line); prompt()) {
-    if (line.ends_with('\r')) line.pop_back();
-    session.add(line, str("standard input:", ++number));
-    session.flush();
-  }
+  each_input_line(
+      [&](const std::string& line) { session.add(line, str("standard input:", ++number)); },
+      [&] { session.flush(); });
 }
 
 Generator open_model(const ModelOption& model, const GenerateOptions& options) {

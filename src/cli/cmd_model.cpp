@@ -148,15 +148,11 @@ void add_fill_command(CLI::App& app) {
   const auto model = add_model_option(*command);
   const auto options = add_fill_options(*command);
   command->callback([model, options] {
-    using Texts = std::vector<std::string>;
     if (model->is_stored()) {
       const StoredAnswers stored("fill", model->recipe.path, model->stored);
-      return print_filled(*options,
-                          [&](const Texts& texts) { return stored.fill(texts, options->top); });
+      return print_filled(*options, stored.filler(options->top));
     }
-    const Recipe loaded = model->recipe.load_asked("fill");
-    print_filled(*options,
-                 [&](const Texts& texts) { return fill_with_model(loaded, texts, options->top); });
+    print_filled(*options, filler_of(model->recipe.load_asked("fill"), options->top));
   });
 }
 

@@ -1,7 +1,5 @@
 #include "cli/cmd_predict.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iomanip>
@@ -17,6 +15,7 @@
 #include "cli/model_option.h"
 #include "cli/predict_output.h"
 #include "console/number_check.h"
+#include "console/text_source.h"
 #include "examples/labelled_rows.h"
 #include "recipe/asked_rows.h"
 #include "recipe/classify_model.h"
@@ -63,6 +62,7 @@ class Predictions {
   }
   void flush() {
     out_.check_signal(done_, "text");
+    if (waiting_.empty()) return;
     std::vector<PairOfTexts> texts;
     for (const LabelledRow& row : waiting_) texts.push_back({row.text, row.pair});
     const auto numbers = classifier_.classify(texts);
@@ -117,18 +117,13 @@ void each_row(const PredictFlags& f, const Labels& labels,
   for (LabelledRow row; rows.next(row);) give(row);
 }
 
-// A line of standard input at a time, told before the next is read.
+// Predicts the lines of standard input; those that are ready make a batch.
 void converse(Predictions& predictions) {
-  const bool asks = ::isatty(STDIN_FILENO) == 1;
-  const auto prompt = [&] {
-    if (asks) std::cerr << "> " << std::flush;
-  };
-  prompt();
-  for (std::string line; std::getline(std::cin, line); prompt()) {
-    if (line.ends_with('\r')) line.pop_back();
-    predictions.add({.text = decode_utf8_ignore(line, nullptr), .pair = {}, .label = {}});
-    predictions.flush();
-  }
+  each_input_line(
+      [&](const std::string& line) {
+        predictions.add({.text = decode_utf8_ignore(line, nullptr), .pair = {}, .label = {}});
+      },
+      [&] { predictions.flush(); });
 }
 
 void check_flags(const ModelOption& model, const PredictFlags& f) {

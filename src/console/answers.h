@@ -22,7 +22,6 @@ struct FillOptions {
   bool json = false;
 };
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
-using Filler = std::function<std::vector<FilledText>(const std::vector<std::string>& texts)>;
 void print_filled(const FillOptions& options, const Filler& filler);
 // Each parameter's gradient of a batch that was not finite.
 void print_report(const GradientReport& report);
@@ -34,8 +33,6 @@ struct DetectOptions {
   bool json = false;
 };
 std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command);
-using Detector =
-    std::function<std::vector<std::vector<JudgedToken>>(const std::vector<std::string>& texts)>;
 void print_detected(const DetectOptions& options, const Detector& detector);
 
 // The text with the tokens from `threshold` on between brackets, or red for a terminal.

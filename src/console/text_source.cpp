@@ -1,9 +1,13 @@
 #include "console/text_source.h"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <iostream>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -37,20 +41,47 @@ class TextBatches {
   std::vector<std::string> waiting_;
 };
 
-void add_standard_input(TextBatches& batches) {
-  const bool asks = ::isatty(STDIN_FILENO) == 1;
-  const auto prompt = [&] {
-    if (asks) std::cerr << "> " << std::flush;
-  };
-  prompt();
-  for (std::string line; std::getline(std::cin, line); prompt()) {
-    if (line.ends_with('\r')) line.pop_back();
-    batches.add(std::move(line));
-    if (asks) batches.flush();
+// Whether standard input has bytes, or its end, to read at once.
+bool has_input() {
+  ::pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return ::poll(&input, 1, 0) > 0;
+}
+
+std::size_t read_input(std::span<char> buffer) {
+  for (;;) {
+    const ::ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) throw_errno("read", "standard input", errno);
   }
 }
 
 }  // namespace
+
+void each_input_line(const std::function<void(std::string line)>& take,
+                     const std::function<void()>& before_wait) {
+  const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
+  const auto give = [&](std::string line) {
+    if (line.ends_with('\r')) line.pop_back();
+    take(std::move(line));
+  };
+  std::vector<char> buffer(std::size_t{1} << 16);
+  std::string waiting;  // the line whose end is not read yet
+  for (;;) {
+    if (!has_input()) before_wait();
+    if (is_terminal) std::cerr << "> " << std::flush;
+    const std::string_view part(buffer.data(), read_input(buffer));
+    if (part.empty()) break;
+    std::size_t begin = 0;
+    for (auto end = part.find('\n'); end != part.npos; end = part.find('\n', begin)) {
+      waiting += part.substr(begin, end - begin);
+      give(std::exchange(waiting, {}));
+      begin = end + 1;
+    }
+    waiting += part.substr(begin);
+  }
+  if (!waiting.empty()) give(std::move(waiting));
+  before_wait();
+}
 
 void each_text_of(
     const TextFile& file, const std::string& command,
@@ -96,7 +127,8 @@ void each_batch(const TextSource& source, const std::string& command,
   if (!source.texts.empty()) return take(source.texts);
   TextBatches batches(take);
   if (source.file.path.empty())
-    add_standard_input(batches);
+    each_input_line([&](std::string line) { batches.add(std::move(line)); },
+                    [&] { batches.flush(); });
   else
     each_text_of(source.file, command,
                  [&](const std::string& text, const std::string&) { batches.add(text); });

@@ -18,6 +18,12 @@ void each_text_of(
     const TextFile& file, const std::string& command,
     const std::function<void(const std::string& text, const std::string& where)>& take);
 
+// Calls `take` with each line of standard input, without its end. Calls `before_wait` whenever no
+// more input is ready, and at the end: what was taken so far is to be answered then. Shows a prompt
+// on a terminal.
+void each_input_line(const std::function<void(std::string line)>& take,
+                     const std::function<void()>& before_wait);
+
 struct TextSource {
   std::vector<std::string> texts;  // of --text
   TextFile file;  // of --input; if it has no path and there is no --text, standard input is read
@@ -26,8 +32,8 @@ struct TextSource {
 void add_text_source(CLI::App& command, TextSource& source, const std::string& help_of_text);
 
 // Calls `take` with the texts in their order: those of --text together, those of a file or of
-// standard input in batches, and those of a terminal one by one. Throws UsageError if both --text
-// and --input are given.
+// standard input in batches. A batch ends early if no more input is ready. Throws UsageError if
+// both --text and --input are given.
 void each_batch(const TextSource& source, const std::string& command,
                 const std::function<void(const std::vector<std::string>& texts)>& take);
 

@@ -23,11 +23,9 @@ Counts words_with_accents(const LinesOptions& text, TokenizerOptions options) {
   const BasicTokenizer tokenizer(options);
   SampledLines lines(text);
   Counts out;
-  std::uint64_t bytes = 0;
   std::string line;
   std::vector<std::string> words;
-  while (bytes < kEnoughBytes && lines.next(line)) {
-    bytes += line.size();
+  while (lines.bytes_read() < kEnoughBytes && lines.next(line)) {
     words.clear();
     tokenizer.tokenize(line, words);
     for (const std::string& word : words) ++out[word];

@@ -8,6 +8,7 @@
 #include "base/figures.h"
 #include "base/log.h"
 #include "base/parallel.h"
+#include "store/path.h"
 #include "tokenize/bpe_trainer.h"
 #include "tokenize/byte_level.h"
 #include "tokenize/script_counts.h"
@@ -119,6 +120,7 @@ SubwordFile train_bytes(const VocabularyJob& job, SampledLines& lines, Vocabular
   SubwordFile file =
       own_subword_file(SubwordKind::byte_bpe, std::move(trained.pieces), job.tokenizer);
   file.merges = std::move(trained.merges);
+  if (path_name(job.out).ends_with("vocab.json")) make_plain_byte_level(file);
   return file;
 }
 
@@ -134,12 +136,10 @@ VocabularyType choose_vocabulary_type(const LinesOptions& text) {
   constexpr std::uint64_t kEnoughBytes = std::uint64_t{64} << 20;
   constexpr double kLeastShare = 0.2;
   SampledLines lines(text);
-  std::uint64_t bytes = 0, letters = 0, without_spaces = 0;
+  std::uint64_t letters = 0, without_spaces = 0;
   std::string line;
-  while (bytes < kEnoughBytes && lines.next(line)) {
-    bytes += line.size();
+  while (lines.bytes_read() < kEnoughBytes && lines.next(line))
     count_letters(line, letters, without_spaces);
-  }
   const double part = share(without_spaces, letters);
   const bool is_unigram = part >= kLeastShare;
   log_info(

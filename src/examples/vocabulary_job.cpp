@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "examples/example_files.h"
 #include "examples/merged_words.h"
 #include "examples/subword_vocabulary.h"
 #include "store/file.h"
@@ -43,6 +44,11 @@ void check(const VocabularyJob& job) {
   if (job.type == VocabularyType::byte_bpe && !is_tokenizer_json(job.out))
     throw UsageError(str("vocab: --out ", job.out, " cannot hold a vocabulary of type byte_bpe"),
                      "name a tokenizer.json, or a vocab.json, beside which merges.txt is written");
+  if (job.out.ends_with("vocab.json") &&
+      (job.tokenizer.lower_case || job.tokenizer.strips_accents()))
+    throw UsageError(
+        str("vocab: --out ", job.out, " cannot store that case or accents are dropped"),
+        "name a tokenizer.json, or give --cased");
   if (job.unused < 0 || job.threads < 0)
     throw UsageError(
         str("vocab: --unused ", job.unused, " or --threads ", job.threads, " is less than 0"),
@@ -51,6 +57,11 @@ void check(const VocabularyJob& job) {
   for (const std::string& path : output_files(job))
     if (!job.overwrite && exists(path))
       throw UsageError(str("--out: ", path, " exists"), "choose another name or give --overwrite");
+}
+
+// Whether all input can be read twice: a pipe cannot.
+bool is_rereadable(const LinesOptions& text) {
+  return std::ranges::none_of(expand_patterns(text.input, "--input"), is_device);
 }
 
 WordPieceTrainerOptions with_unused(const VocabularyJob& job) {
@@ -127,11 +138,15 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
   const auto start = Clock::now();
   check(job);
   if (job.type == VocabularyType::choose) {
+    if (!is_rereadable(job.text))
+      throw UsageError(str("vocab: --type auto reads the text twice, but --input ", job.text.input,
+                           " can be read only once"),
+                       "give --type wordpiece or --type unigram, or store the text in a file");
     VocabularyJob chosen = job;
     chosen.type = choose_vocabulary_type(job.text);
     return train_vocabulary(chosen);
   }
-  if (!is_model(job.out)) log_normalization(job.text, job.tokenizer);
+  if (!is_model(job.out) && is_rereadable(job.text)) log_normalization(job.text, job.tokenizer);
   VocabularySummary summary;
   SampledLines lines(job.text);
   if (is_model(job.out)) {

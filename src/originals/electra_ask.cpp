@@ -116,10 +116,8 @@ void add_electra_ask(CLI::App& electra) {
   const auto detected = add_detect_options(*detect);
   detect->callback([detect_flags, detected] {
     const AskedModel model(*detect_flags, "detect");
-    print_detected(*detected, [&](const auto& texts) {
-      return detect_replaced(model.on_device(electra_detect_job(model.task())), model.tokenizer(),
-                             texts);
-    });
+    print_detected(*detected, open_detector(model.on_device(electra_detect_job(model.task())),
+                                            model.tokenizer()));
   });
 
   auto* fill = electra.add_subcommand("fill", "the generator of run_pretraining fills [MASK]");
@@ -129,9 +127,7 @@ void add_electra_ask(CLI::App& electra) {
     const AskedModel model(*fill_flags, "fill");
     FillMaskJob job = model.on_device(electra_fill_job(model.task()));
     job.top = filled->top;
-    print_filled(*filled, [&](const std::vector<std::string>& texts) {
-      return fill_masks(job, model.tokenizer(), texts);
-    });
+    print_filled(*filled, open_filler(job, model.tokenizer()));
   });
 
   auto* to_folders = electra.add_subcommand(

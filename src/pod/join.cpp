@@ -121,6 +121,7 @@ class Attempts {
                  options_);
     if (hands.kind == Handshake::Kind::taken) wait_for_place(hands.text);
     why_ = hands.text;
+    if (hands.kind == Handshake::Kind::end) last_end_ = hands.text;
     return {};
   }
 
@@ -128,7 +129,9 @@ class Attempts {
     const auto now = Clock::now();
     if (now - began_ > options_.times.connect)
       throw SystemError(
-          str("pod: ", name_of(own_), " has not reached host 0 at ", text_of(hub_), ": ", why_),
+          str("pod: ", name_of(own_), " has not reached host 0 at ", text_of(hub_), ": ", why_,
+              last_end_.empty() || last_end_ == why_ ? ""
+                                                     : str("; before, it ended with: ", last_end_)),
           "start it on all hosts, and let them reach this port of each other");
     if (now >= next_say_) {
       next_say_ = now + options_.times.say;
@@ -156,7 +159,7 @@ class Attempts {
   const Clock::time_point began_ = Clock::now();
   Clock::time_point next_say_;
   std::optional<Clock::time_point> taken_;  // since when the place is another's
-  std::string why_;
+  std::string why_, last_end_;
 };
 
 }  // namespace

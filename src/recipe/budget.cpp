@@ -90,8 +90,16 @@ std::string recommendation(const std::vector<Offer>& offers, double usd,
 
 // The steps that a run in the recipe's folder has kept for the same budget.
 std::optional<std::string> kept_steps(const Recipe& r) {
-  if (!run_named_by(r.out)) return std::nullopt;
+  if (r.anew || !run_named_by(r.out)) return std::nullopt;
   return steps_of_budget_in(kept_recipe_path(r.out), r);
+}
+
+// Whether a kept section has the recipe's value of a field. One that is not kept has its default.
+bool is_kept(const YAML::Node& kept, const Recipe& r, const std::string& section,
+             const std::string& field) {
+  const Json& is = r.sections.at(section).at(field);
+  const std::string text = is.is_string() ? is.get<std::string>() : is.dump();
+  return kept[field] ? kept[field].Scalar() == text : !r.is_set(str(section, ".", field));
 }
 
 bool sets_steps(const Recipe& r) {
@@ -108,7 +116,8 @@ bool sets_steps(const Recipe& r) {
 RunTime time_of(const PlanRow& row, std::int64_t steps) {
   RunWork work = row.work;
   const auto before = static_cast<double>(std::max<std::int64_t>(1, work.steps));
-  work.evaluations *= static_cast<double>(steps) / before;
+  const double during = work.evaluations - row.final_evaluations;
+  work.evaluations = row.final_evaluations + during * static_cast<double>(steps) / before;
   work.steps = steps;
   return run_seconds(row.type, *row.form().step, work, row.scored, row.longest_run);
 }
@@ -154,20 +163,22 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& r) {
 }
 
 std::optional<std::string> steps_of_budget_in(const std::string& file, const Recipe& r) {
-  const YAML::Node kept = YAML::Load(read_file(file, kSmallFileBytes))["train"];
-  if (!kept || !kept["steps"] || !kept["budget.usd"]) return std::nullopt;
-  for (const char* field : {"budget.usd", "budget.type", "budget.spot"}) {
-    const Json& is = r.sections.at("train").at(field);
-    const std::string text = is.is_string() ? is.get<std::string>() : is.dump();
-    if (kept[field] ? kept[field].Scalar() != text : r.is_set(str("train.", field)))
-      return std::nullopt;
-  }
-  return kept["steps"].Scalar();
+  const YAML::Node kept = YAML::Load(read_file(file, kSmallFileBytes));
+  const YAML::Node train = kept["train"];
+  if (!train || !train["steps"] || !train["budget.usd"]) return std::nullopt;
+  for (const char* field : {"budget.usd", "budget.type", "budget.spot", "batch_size"})
+    if (!is_kept(train, r, "train", field)) return std::nullopt;
+  // What a step costs depends on the model and on the examples; files may have other names there.
+  for (const char* section : {"model", "data"})
+    for (const auto& [field, value] : r.sections.at(section).items())
+      if (!value.is_string() && kept[section] && !is_kept(kept[section], r, section, field))
+        return std::nullopt;
+  return train["steps"].Scalar();
 }
 
 std::vector<std::string> with_steps_of_budget(const std::string& path,
-                                              std::vector<std::string> settings) {
-  const Recipe r = load_recipe(path, settings);
+                                              std::vector<std::string> settings, bool anew) {
+  const Recipe r = load_recipe(path, settings, anew);
   if (!sets_steps(r)) return settings;
   if (const auto kept = kept_steps(r)) {
     settings.push_back("train.steps=" + *kept);

@@ -29,11 +29,12 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& recipe);
 // Settings over a recipe with train.steps added if train.budget.usd is to set it: the steps that a
 // run in the recipe's folder has kept for the same budget, else those of a plan for
 // train.budget.type, which is logged. The settings as they are if the recipe has no budget or
-// train.steps is set beside it.
+// train.steps is set beside it. `anew`: a run in the folder is to be replaced.
 std::vector<std::string> with_steps_of_budget(const std::string& recipe,
-                                              std::vector<std::string> settings);
+                                              std::vector<std::string> settings, bool anew = false);
 // The train.steps that a recipe's file (of a run's folder or a job) has beside the same
-// train.budget as `recipe`, as it is written there; nullopt if the budget is another.
+// train.budget, batch size and sizes of model and examples as `recipe`, as it is written there;
+// nullopt if one of them differs.
 std::optional<std::string> steps_of_budget_in(const std::string& file, const Recipe& recipe);
 
 }  // namespace smelt

@@ -93,21 +93,39 @@ std::string given_vocabulary(const Recipe& r) {
                                      : "name the weights' own with --set vocab.file=…/vocab.txt");
 }
 
+namespace {
+
+// Whether the vocabulary of the run in the recipe's folder is a tokenizer.json of a Unigram or BPE
+// model; nullopt if there is no run yet, or if the recipe begins anew.
+std::optional<bool> own_copy_is_subword(const Recipe& r) {
+  if (r.anew) return std::nullopt;
+  if (exists(join_path(r.out, "vocab.txt"))) return false;
+  if (exists(join_path(r.out, "tokenizer.json"))) return true;
+  return std::nullopt;
+}
+
+// A given file decides if it is there, because another one may be given to a run that exists;
+// weights are asked last, because they may be far away.
+bool vocabulary_is_subword(const Recipe& r) {
+  const bool is_named = !r.vocab.file.empty();
+  if (!is_named && r.train.init.empty()) return false;  // vocab.type decides
+  if (is_named && exists(r.vocab.file)) return is_subword_file(r.vocab.file);
+  if (const auto own = own_copy_is_subword(r)) return *own;
+  if (is_named) return false;
+  const auto beside = vocabulary_beside(r.train.init);
+  return beside && is_subword_file(*beside);
+}
+
+}  // namespace
+
 void take_vocabulary_form(Recipe& r) {
   if (r.vocab.type != "wordpiece" || r.type->sentencepiece || !r.type->has_vocabulary()) return;
-  const auto is_subword = [&] {
-    if (!r.vocab.file.empty() || r.train.init.empty()) return is_subword_file(r.vocab.file);
-    try {
-      // A run that has begun has its own copy.
-      if (exists(join_path(r.out, "vocab.txt"))) return false;
-      if (exists(join_path(r.out, "tokenizer.json"))) return true;
-      const auto beside = vocabulary_beside(r.train.init);
-      return beside && is_subword_file(*beside);
-    } catch (const Error&) {
-      return false;  // weights that are missing or out of reach: whoever reads them reports it
-    }
-  };
-  if (is_subword()) r.vocab.type = "auto";
+  try {
+    if (vocabulary_is_subword(r)) r.vocab.type = "auto";
+  } catch (const Error&) {
+    // Files that are missing or out of reach: the stage that reads them reports it.
+    if (own_copy_is_subword(r).value_or(false)) r.vocab.type = "auto";
+  }
 }
 
 Recipe with_given_size(Recipe r) {

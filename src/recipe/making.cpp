@@ -31,8 +31,10 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
     return remove_file(beside);
   }
   const BertTokenizer given = BertTokenizer::load(file, tokenizer_flags(r));
-  if (r.is_set("vocab.split_chinese") && !given.subword() &&
-      given.options().split_chinese != r.vocab.split_chinese)
+  // A kept recipe sets every field, so that the default does not count as the user's.
+  const bool is_users = r.vocab.split_chinese != VocabSection().split_chinese ||
+                        r.origin({"vocab.split_chinese"}) == "--set";
+  if (is_users && !given.subword() && given.options().split_chinese != r.vocab.split_chinese)
     throw UsageError(
         str("vocab.split_chinese is ", r.vocab.split_chinese ? "true" : "false", ", but ", file,
             " was made with ", given.options().split_chinese ? "true" : "false"),

@@ -292,21 +292,19 @@ GradientReport replay_model(const Recipe& r, const std::string& folder) {
   return replay(job, folder.empty() ? newest_bad_batch(paths.model_dir) : folder);
 }
 
-std::vector<FilledText> fill_with_model(const Recipe& r, const std::vector<std::string>& texts,
-                                        std::int64_t top) {
+Filler filler_of(const Recipe& r, std::int64_t top) {
   FillMaskJob job = asked_job<FillMaskJob>(r);
   if (is_sentencepiece(r))
     throw UsageError(
         str("fill: ", job.vocab, " is a SentencePiece model, by which no text has [MASK]"),
         "fill takes models of word pieces");
   job.top = top;
-  return fill_masks(job, BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)), texts);
+  return open_filler(job, BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
 }
 
-std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& r,
-                                                        const std::vector<std::string>& texts) {
+Detector detector_of(const Recipe& r) {
   const auto job = asked_job<DetectJob>(r);
-  return detect_replaced(job, BertTokenizer::load(job.vocab, tokenizer_flags(r)), texts);
+  return open_detector(job, BertTokenizer::load(job.vocab, tokenizer_flags(r)));
 }
 
 Generator generator_of(const Recipe& r, const GenerateOptions& with) {

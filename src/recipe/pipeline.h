@@ -78,12 +78,10 @@ std::optional<std::int64_t> check_goes_on(const Recipe& recipe);
 // The batch of a step that was not finite, without an update; of the newest, where no folder is
 // named.
 GradientReport replay_model(const Recipe& recipe, const std::string& folder);
-// UsageError for a model that fills no masks.
-std::vector<FilledText> fill_with_model(const Recipe& recipe, const std::vector<std::string>& texts,
-                                        std::int64_t top);
-// UsageError for a model without a discriminator.
-std::vector<std::vector<JudgedToken>> detect_with_model(const Recipe& recipe,
-                                                        const std::vector<std::string>& texts);
+// As open_filler(); UsageError for a model that fills no masks.
+Filler filler_of(const Recipe& recipe, std::int64_t top);
+// As open_detector(); UsageError for a model without a discriminator.
+Detector detector_of(const Recipe& recipe);
 // UsageError for a model that answers no texts. What `with` has of search, prefix, lengths, batch,
 // seed and devices is taken.
 Generator generator_of(const Recipe& recipe, const GenerateOptions& with);

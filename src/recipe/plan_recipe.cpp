@@ -128,10 +128,12 @@ class Planner {
     row.work.steps = run.job.config.schedule.total_steps;
     row.work.save_every = run.job.save_every;
     row.work.save_minutes = run.job.save_minutes;
-    if (run.evaluation && run.evaluation->examples)
-      row.work.evaluations = run.evaluation->times * *run.evaluation->examples *
-                             static_cast<double>(run.evaluation->passes) /
-                             static_cast<double>(run.evaluation->batch);
+    if (run.evaluation && run.evaluation->examples) {
+      row.final_evaluations = *run.evaluation->examples *
+                              static_cast<double>(run.evaluation->passes) /
+                              static_cast<double>(run.evaluation->batch);
+      row.work.evaluations = run.evaluation->times * row.final_evaluations;
+    }
     return run;
   } catch (const UsageError& error) {
     row.problem = str("on a ", row.type.name, ": ", error.what());

@@ -74,6 +74,7 @@ struct PlanRow {
   Estimate factor;                             // of a step's work, as step_seconds() takes it
   double longest_run = 1;                      // of a run's seconds, as run_seconds() takes it
   RunWork work;
+  double final_evaluations = 0;        // of work.evaluations, those after training
   std::optional<Compiled> evaluation;  // a batch of it, in the best form
   std::optional<Estimate> scored;      // its seconds
   std::optional<std::int64_t> largest_batch;

@@ -28,30 +28,39 @@ const std::map<std::string, std::string>& small_sizes() {
   return kSizes;
 }
 
-}  // namespace
+// Drops the settings of fields that the user has set on the command line, and of fields that the
+// user's would contradict.
+std::vector<std::string> without_users(const Recipe& r, std::vector<std::string> settings) {
+  static const std::map<std::string, std::vector<std::string>> kContradicted{
+      {"train.warmup_ratio", {"train.warmup_steps"}},
+      {"train.decay_ratio", {"train.decay_steps", "train.decay_to_step"}},
+      {"train.steps", {"train.epochs", "train.tokens", "train.budget.usd"}}};
+  const auto is_users = [&](const std::string& field) { return r.origin({field}) == "--set"; };
+  std::erase_if(settings, [&](const std::string& setting) {
+    const std::string field = setting.substr(0, setting.find('='));
+    const auto others = kContradicted.find(field);
+    return is_users(field) ||
+           (others != kContradicted.end() && std::ranges::any_of(others->second, is_users));
+  });
+  return settings;
+}
 
-std::vector<std::string> small_settings(const Recipe& r) {
-  std::vector<std::string> out{str("out=", r.out, "-small"),
-                               "train.device=cpu",
-                               "train.devices=1",
-                               "train.mesh=auto",
-                               "train.mesh_rules=",
-                               "train.micro_batches=1",
-                               "train.split_slots=false",
-                               "train.precision=f32",
-                               "train.epochs=0",
-                               "train.tokens=0",
-                               "train.budget.usd=0",
-                               "train.warmup_ratio=0.1",
-                               "train.decay_ratio=0",
-                               "train.decay_to_step=0",
-                               "eval.steps=20",
-                               "eval.every=0",
-                               "eval.every_epochs=0",
-                               "train.keep_best=",
-                               "train.patience=0",
-                               "eval.best=false",
-                               "track.fill=",
+std::string small_out(std::string out) {
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return "out=" + out + "-small";
+}
+
+std::vector<std::string> all_settings(const Recipe& r) {
+  std::vector<std::string> out{"train.device=cpu",       "train.devices=1",
+                               "train.mesh=auto",        "train.mesh_rules=",
+                               "train.micro_batches=1",  "train.split_slots=false",
+                               "train.precision=f32",    "train.epochs=0",
+                               "train.tokens=0",         "train.budget.usd=0",
+                               "train.warmup_ratio=0.1", "train.decay_ratio=0",
+                               "train.decay_to_step=0",  "eval.steps=20",
+                               "eval.every=0",           "eval.every_epochs=0",
+                               "train.keep_best=",       "train.patience=0",
+                               "eval.best=false",        "track.fill=",
                                "train.log_every=50"};
   out.push_back(str("train.steps=", std::min(kSmallSteps, r.train.steps)));
   for (const char* field : {"train.batch_size", "eval.batch_size"})
@@ -68,6 +77,14 @@ std::vector<std::string> small_settings(const Recipe& r) {
   // A narrow model learns with a higher rate.
   if (r.train.optimizer.find("adam") != std::string::npos || r.train.optimizer == "lamb")
     out.emplace_back("train.learning_rate=1e-3");
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> small_settings(const Recipe& r) {
+  std::vector<std::string> out = without_users(r, all_settings(r));
+  out.push_back(small_out(r.out));
   return out;
 }
 

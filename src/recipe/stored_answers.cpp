@@ -94,6 +94,12 @@ std::shared_ptr<const StoredTensors> StoredAnswers::floats() const {
   return in_codes ? hold_weights(model_, true) : weights_;
 }
 
+std::shared_ptr<const SlicedTensors> StoredAnswers::float_tensors() const {
+  auto held = floats();
+  const SlicedTensors* tensors = &held->tensors;
+  return {std::move(held), tensors};
+}
+
 template <class Job>
 Job StoredAnswers::asked() const {
   Job job = job_of<Job>(type_->questions, type_->name + in_brackets(model_.architecture), &model_);
@@ -102,13 +108,11 @@ Job StoredAnswers::asked() const {
   return job;
 }
 
-std::vector<FilledText> StoredAnswers::fill(const std::vector<std::string>& texts,
-                                            std::int64_t top) const {
+Filler StoredAnswers::filler(std::int64_t top) const {
   FillMaskJob job = asked<FillMaskJob>();
   job.top = top;
-  const auto tokenizer = BertTokenizer::load(model_.vocab, flags_.tokenizer);
-  return MaskFiller(open_device(job.device, 1), job, tokenizer, texts)
-      .fill(floats()->tensors, model_.where);
+  return open_filler(job, BertTokenizer::load(model_.vocab, flags_.tokenizer), float_tensors(),
+                     model_.where);
 }
 
 Generator StoredAnswers::generator(const GenerateOptions& with) const {
@@ -174,10 +178,9 @@ ScoredText StoredAnswers::score(const TextToScore& t) const {
   return out;
 }
 
-std::vector<std::vector<JudgedToken>> StoredAnswers::detect(
-    const std::vector<std::string>& texts) const {
-  return detect_replaced(asked<DetectJob>(), BertTokenizer::load(model_.vocab, flags_.tokenizer),
-                         texts, floats()->tensors, model_.where);
+Detector StoredAnswers::detector() const {
+  return open_detector(asked<DetectJob>(), BertTokenizer::load(model_.vocab, flags_.tokenizer),
+                       float_tensors(), model_.where);
 }
 
 }  // namespace smelt

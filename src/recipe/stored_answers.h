@@ -35,10 +35,10 @@ class StoredAnswers {
   // is another than the model was made with, or as open_stored_model() has it.
   StoredAnswers(std::string command, const std::string& path, const StoredModelFlags& flags);
 
-  // UsageError for a model that fills no masks, or has no discriminator; else as fill_masks() and
-  // detect_replaced() have it.
-  std::vector<FilledText> fill(const std::vector<std::string>& texts, std::int64_t top) const;
-  std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts) const;
+  // As open_filler() and open_detector(); UsageError for a model that fills no masks, or has no
+  // discriminator.
+  Filler filler(std::int64_t top) const;
+  Detector detector() const;
   // As recipe/pipeline.h's generator_of().
   Generator generator(const GenerateOptions& with) const;
   // As recipe/pipeline.h's classifier_of().
@@ -52,6 +52,7 @@ class StoredAnswers {
   Job asked() const;
   // For what multiplies no codes.
   std::shared_ptr<const StoredTensors> floats() const;
+  std::shared_ptr<const SlicedTensors> float_tensors() const;
 
   std::string command_;
   StoredModelFlags flags_;

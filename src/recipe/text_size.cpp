@@ -38,11 +38,19 @@ double token_share(std::string_view text) {
   return tokens / static_cast<double>(std::max<std::size_t>(1, text.size()));
 }
 
-std::optional<double> made_examples(const Recipe& r) {
+// The examples that the recipe's records are described to have.
+std::optional<double> described_examples(const Recipe& r) {
   const auto files = record_files(RecipePaths(r).train_records);
   if (files.empty()) return std::nullopt;
-  if (const auto described = find_description(files); described && described->examples)
-    return static_cast<double>(*described->examples);
+  const auto described = find_description(files);
+  if (!described || !described->examples) return std::nullopt;
+  return static_cast<double>(*described->examples);
+}
+
+// Reads all records to count them if they have no description.
+std::optional<double> made_examples(const Recipe& r) {
+  if (record_files(RecipePaths(r).train_records).empty()) return std::nullopt;
+  if (const auto described = described_examples(r)) return described;
   const Task task = r.type->task(r);
   const auto source = open_examples(
       {.input = RecipePaths(r).train_records, .features = task.features, .windows = task.windows});
@@ -94,18 +102,28 @@ double examples_of_text(const Recipe& r, const TextSize& text) {
   return std::ceil(text.tokens * r.data.value("dupe_factor", 1.0) / (kFilled * tokens));
 }
 
-std::optional<double> training_examples(const Recipe& r) {
-  if (const auto made = made_examples(r)) return made;
+// By the size of the text, before examples are made of it.
+static std::optional<double> expected_examples(const Recipe& r) {
   const auto text = training_text(r);
   if (!text || tokens_of_example(r) == 0) return std::nullopt;
   return examples_of_text(r, *text);
 }
 
-std::optional<double> training_passes(const Recipe& r) {
-  const auto examples = training_examples(r);
+std::optional<double> training_examples(const Recipe& r) {
+  const auto made = made_examples(r);
+  return made ? made : expected_examples(r);
+}
+
+std::optional<double> training_passes(const Recipe& r) try {
+  const double dupe_factor = r.data.value("dupe_factor", 1.0);
+  if (r.train.epochs > 0) return r.train.epochs * dupe_factor;
+  const auto described = described_examples(r);
+  const auto examples = described ? described : expected_examples(r);
   if (!examples || *examples <= 0) return std::nullopt;
   return static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size) / *examples *
-         r.data.value("dupe_factor", 1.0);
+         dupe_factor;
+} catch (const Error&) {
+  return std::nullopt;  // whoever reads the records reports it
 }
 
 std::string usual_passes(double bytes) {

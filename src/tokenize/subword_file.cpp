@@ -276,12 +276,15 @@ Json byte_level_step() {
           {"use_regex", true}};
 }
 
-// GPT-2's form: a byte-level BPE whose settings no file says.
+const PreTokenizer kPlainByteLevel{.kind = PreTokenizer::Kind::byte_level,
+                                   .add_prefix_space = false};
+
+// GPT-2's form: a byte-level BPE without a file that stores its settings.
 SubwordFile load_pieces_and_merges(const std::string& path) {
   const Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   SubwordFile out;
   out.model = SubwordFile::Model::bpe;
-  out.pre_tokenizer = {.kind = PreTokenizer::Kind::byte_level, .add_prefix_space = false};
+  out.pre_tokenizer = kPlainByteLevel;
   parse_pieces(JsonField(file, path, kSubwordHint), out);
   const PieceIds ids(out.pieces);
   const std::string merges = merges_path(path), text = read_file(merges, kSmallFileBytes);
@@ -409,6 +412,15 @@ std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions op
   return {{.kind = Step::bert, .options = options},
           {.kind = Step::replace_spaces, .content = " "},
           {.kind = Step::strip, .left = false}};
+}
+
+bool is_plain_byte_level(const SubwordFile& file) {
+  return file.normalizer.empty() && file.pre_tokenizer == kPlainByteLevel;
+}
+
+void make_plain_byte_level(SubwordFile& file) {
+  file.normalizer.clear();
+  file.pre_tokenizer = kPlainByteLevel;
 }
 
 SubwordFile own_subword_file(SubwordKind kind, std::vector<std::string> pieces,

@@ -58,6 +58,12 @@ std::string subword_json(const SubwordFile& file);
 // special tokens: transformers applies the tokenizer.json as it is.
 Json subword_config_json(const SubwordFile& file);
 
+// Whether text is taken as it is, as GPT-2 does: no normalizer, and no space before a text. A
+// vocab.json with its merges.txt can store nothing else.
+bool is_plain_byte_level(const SubwordFile& file);
+// Drops the normalizer and the space before a text.
+void make_plain_byte_level(SubwordFile& file);
+
 // Reads a tokenizer.json, or a vocab.json with its merges.txt.
 SubwordFile load_subword_file(const std::string& path);
 // The content of a merges.txt, and of a vocab.json.

@@ -333,6 +333,10 @@ void SubwordTokenizer::save(const std::string& path) const {
   if (!is_byte_level() || file_.model != SubwordFile::Model::bpe)
     throw UsageError(str(path, ": only a byte-level BPE vocabulary has a vocab.json"),
                      "write a tokenizer.json");
+  if (!is_plain_byte_level(file_))
+    throw UsageError(
+        str(path, ": a vocab.json cannot store this vocabulary's normalizer and add_prefix_space"),
+        "write a tokenizer.json");
   write_file(path, pieces_json(file_));
   write_file(path.substr(0, path.size() - kPiecesName.size()) + "merges.txt", merges_text(file_));
 }

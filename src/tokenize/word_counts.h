@@ -40,6 +40,9 @@ class SampledLines {
 
   bool next(std::string& line);
   const LinesSummary& summary() const { return summary_; }
+  // Bytes of the files read so far, compressed ones as stored, including lines that are not
+  // sampled.
+  std::uint64_t bytes_read() const { return source_.bytes_read(); }
 
  private:
   bool is_taken(std::uint64_t number) const;

@@ -71,7 +71,7 @@ TEST_F(FillMask, GuessesAreTheBestOfTheLogitsWhateverThePadding) {
   const BertTokenizer tokenizer = this->tokenizer();
   const Vocabulary& vocabulary = tokenizer.vocabulary();
   // The first text is the shorter one: it is padded.
-  const auto filled = fill_masks(fill(4), tokenizer, {"[MASK]", "a [MASK] of [MASK] and the"});
+  const auto filled = open_filler(fill(4), tokenizer)({"[MASK]", "a [MASK] of [MASK] and the"});
   ASSERT_EQ(filled.size(), 2u);
   ASSERT_EQ(filled[0].masks.size(), 1u);
   ASSERT_EQ(filled[1].masks.size(), 2u);
@@ -107,14 +107,14 @@ TEST_F(FillMask, AModelWithMoreIdsThanWordsGuessesWordsOnly) {
     return bert_mask_guesses(more.model, S, P, top);
   };
   all.vocab_size = more.model.vocab_size;
-  const auto filled = fill_masks(all, tokenizer(), {"a [MASK]"});
+  const auto filled = open_filler(all, tokenizer())({"a [MASK]"});
   EXPECT_EQ(std::ssize(filled[0].masks[0]), tokenizer().vocabulary().size());
 }
 
 TEST_F(FillMask, AMaskMayBeWrittenInLowerCase) {
   save_first_weights("model");
   const auto filled =
-      fill_masks(fill(2), tokenizer(), {"a [MASK] of [MASK]", "a [mask] of [Mask]"});
+      open_filler(fill(2), tokenizer())({"a [MASK] of [MASK]", "a [mask] of [Mask]"});
   ASSERT_EQ(filled[1].masks.size(), 2u);
   EXPECT_EQ(filled[1].masks[1][0].probability, filled[0].masks[1][0].probability);
 }
@@ -131,7 +131,7 @@ TEST_F(FillMask, ExactProductsAreAskedFor) {
 TEST_F(FillMask, WrongInputIsNamed) {
   save_first_weights("model");
   const auto refusal = [&](const FillMaskJob& job, const std::string& text) {
-    return error_of([&] { fill_masks(job, tokenizer(), {text}); });
+    return error_of([&] { open_filler(job, tokenizer())({text}); });
   };
   EXPECT_THAT(refusal(fill(4), "no mask"), HasSubstr("no [MASK] in 'no mask'"));
   EXPECT_THAT(refusal(fill(0), "[MASK]"), HasSubstr("fill: --top is 0, must be from 1 to "));

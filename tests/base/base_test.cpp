@@ -45,6 +45,7 @@ TEST(NearestName, FindsTheLikelyOneOrNone) {
 
 TEST(WholeNumbers, AreReadInTheFormsThatPeopleWrite) {
   EXPECT_EQ(parse_whole_number("1000"), 1000);
+  EXPECT_EQ(parse_whole_number("+5"), 5);
   EXPECT_EQ(parse_whole_number("010"), 10);
   EXPECT_EQ(parse_whole_number("-7"), -7);
   EXPECT_EQ(parse_whole_number("1_000_000"), 1000000);
@@ -52,7 +53,7 @@ TEST(WholeNumbers, AreReadInTheFormsThatPeopleWrite) {
   EXPECT_EQ(parse_whole_number("2.5E3"), 2500);
   EXPECT_EQ(parse_whole_number("9223372036854775807"), 9223372036854775807);
   for (const char* other : {"", "1.5", "1.0", "1e-3", "1.23e1", "1e400", "1__0", "_1", "1_", "ten",
-                            "1e6x", "1e17", "nan", "+", "++1"})
+                            "1e6x", "1e17", "nan", "+", "++1", "+-5"})
     EXPECT_EQ(parse_whole_number(other), std::nullopt) << other;
 }
 

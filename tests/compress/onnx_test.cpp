@@ -128,6 +128,10 @@ TEST(OnnxModel, IsNotWrittenOverAnotherFile) {
     return error_of<UsageError>([&] { write_onnx_model(dir.file("hf"), dir.file(to)); });
   };
   GoldenClassify("bert").write_folder(dir.file("hf"));
+  expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("a.onnx"), " --vocab v.txt"),
+                 HasSubstr("--vocab: cannot be used with a single ONNX file"));
+  expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("o"), " --to onnx --config c.json"),
+                 HasSubstr("--config: cannot be used if --from is a Hugging Face folder"));
   write_file(dir.file("there.onnx"), "");
   EXPECT_THAT(refusal("there.onnx"), HasSubstr("there.onnx is there already\n  hint: remove it"));
   EXPECT_FALSE(exists(dir.file("a.onnx")));

@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
+#include <thread>
 
 #include "base/error.h"
 #include "base/stream_random.h"
@@ -87,6 +90,35 @@ TEST_F(VocabularyJobTest, AutoTakesUnigramForScriptsWithoutSpacesBetweenWords) {
   }
   EXPECT_THAT(log.text(), HasSubstr("vocab: type unigram, because 100.0 % of the text's letters "
                                     "are of scripts without spaces between words"));
+}
+
+TEST_F(VocabularyJobTest, WritesAVocabJsonThatSplitsTextAsGpt2Does) {
+  VocabularyJob job = this->job("The cat sat. The cat ran.\n");
+  job.out = dir_.file("vocab.json");
+  job.type = VocabularyType::byte_bpe;
+  job.trainer.vocab_size = 300;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
+              HasSubstr("vocab.json cannot store that case or accents are dropped"));
+  job.tokenizer.lower_case = false;
+  train_vocabulary(job);
+  const BertTokenizer tokenizer = BertTokenizer::load(job.out, {});
+  EXPECT_NE(tokenizer.encode("The cat"), tokenizer.encode(" The cat"));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("The cat")), "The cat");
+}
+
+TEST_F(VocabularyJobTest, ReadsAPipeOnce) {
+  VocabularyJob job = this->job("");
+  job.text.input = dir_.file("pipe");
+  ASSERT_EQ(::mkfifo(job.text.input.c_str(), 0600), 0);
+  {
+    std::jthread writer([&] { std::ofstream(job.text.input) << "The cat sat. The cat ran.\n"; });
+    EXPECT_EQ(train_vocabulary(job).words, 8);
+  }
+  job.type = VocabularyType::choose;
+  job.overwrite = true;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
+              HasSubstr("--type auto reads the text twice, but --input " + job.text.input +
+                        " can be read only once"));
 }
 
 TEST_F(VocabularyJobTest, RefusesWrongInput) {

@@ -126,6 +126,29 @@ TEST(Join, APlaceThatBecomesFreeIsTakenInTheNextRun) {
   EXPECT_TRUE(again.get());
 }
 
+// Answers the first process that comes with the end of a run, and nobody afterwards.
+void end_first_comer(int listener) {
+  int socket = -1;
+  while ((socket = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK)) < 0)
+    std::this_thread::sleep_for(milliseconds(1));
+  Connection connection(socket);
+  ::close(listener);
+  connection.queue(
+      {FrameKind::end, 0, PayloadWriter().text("the disk is full").number(kPodExit, 1).take()});
+  connection.flush();
+}
+
+TEST(Join, TheEndOfTheRunBeforeIsToldIfNoRunFollows) {
+  const CapturedLog log;
+  PodTimes times = quick_times();
+  times.connect = milliseconds(300);
+  PodOfThreads pod(2, times);
+  const HostPort hub = parse_host_port("", pod.place(0).address);
+  const auto host = std::async(std::launch::async, end_first_comer, listen_at(hub));
+  EXPECT_THAT(error_of<SystemError>([&] { Hub::connect(pod.place(1), {}, pod.options(1)); }),
+              AllOf(HasSubstr("Connection refused"), HasSubstr("ended with: the disk is full")));
+}
+
 TEST(Join, AHostMayComeLongerAfterTheOthersThanADeadOneIsSilent) {
   const CapturedLog log;
   PodTimes times = quick_times();

@@ -146,7 +146,7 @@ TEST_F(GivenParts, JestimatorsModelsTakeSentencePieceVocabularies) {
   run_recipe(r);
   EXPECT_TRUE(exists(dir_.file("m/vocab.model")));
   EXPECT_EQ(r.type->task(r).settings["model"]["vocab_size"], 40);
-  EXPECT_THAT(error_of<UsageError>([&] { fill_with_model(r, {"a [MASK]"}, 1); }),
+  EXPECT_THAT(error_of<UsageError>([&] { filler_of(r, 1)({"a [MASK]"}); }),
               HasSubstr("m/vocab.model is a SentencePiece model, by which no text has [MASK]"));
 }
 
@@ -186,7 +186,7 @@ TEST_F(GivenParts, ChineseCharactersAreSplitAsTheVocabularySays) {
 TEST_F(GivenParts, AUnigramVocabularyIsMadeTrainedWithExportedAndGivenToAnotherRun) {
   const Recipe r = recipe({"vocab.type=unigram"});
   run_recipe(r);
-  EXPECT_EQ(fill_with_model(r, {"the cat [MASK] a dog"}, 2).at(0).masks.at(0).size(), 2u);
+  EXPECT_EQ(filler_of(r, 2)({"the cat [MASK] a dog"}).at(0).masks.at(0).size(), 2u);
   const auto exported = files("m/huggingface");
   EXPECT_EQ(exported.at("tokenizer.json"), read_file(dir_.file("m/tokenizer.json")));
   EXPECT_FALSE(exported.contains("vocab.txt"));
@@ -196,6 +196,10 @@ TEST_F(GivenParts, AUnigramVocabularyIsMadeTrainedWithExportedAndGivenToAnotherR
   run_recipe(next);
   EXPECT_EQ(files("n/huggingface").at("tokenizer.json"), exported.at("tokenizer.json"));
   EXPECT_EQ(recipe({"vocab.file=" + dir_.file("m/tokenizer.json")}).vocab.type, "auto");
+  // A run goes on with its own copy if the file that it was given is gone.
+  const Recipe named = recipe(
+      {"out=" + dir_.file("n"), "train.init=", "vocab.file=" + dir_.file("gone/tokenizer.json")});
+  EXPECT_EQ(RecipePaths(named).vocab, dir_.file("n/tokenizer.json"));
   make_vocabulary(recipe());
   EXPECT_TRUE(exists(dir_.file("m/vocab.txt")));
   EXPECT_FALSE(exists(dir_.file("m/tokenizer.json"))) << "the folder holds one vocabulary";

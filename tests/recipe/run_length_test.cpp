@@ -110,6 +110,23 @@ TEST(Budget, TheLikelyCostOfItsStepsIsWithinTheMoney) {
               HasSubstr("take v3-8 on spot: it makes the most steps; --set train.budget.usd=50 "));
 }
 
+TEST(Budget, OtherStepsChangeTheEvaluationsDuringTrainingAlone) {
+  const Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
+  PlanRow row = row_of(price);
+  row.scored = Estimate{1, 1, 1};
+  const double none = time_of(row, 1000).seconds.likely;
+  row.final_evaluations = row.work.evaluations = 50;
+  EXPECT_NEAR(time_of(row, 1000).seconds.likely - none, 50, 1);
+  EXPECT_NEAR(
+      time_of(row, 1'000'000).seconds.likely -
+          [&] {
+            PlanRow bare = row;
+            bare.final_evaluations = bare.work.evaluations = 0;
+            return time_of(bare, 1'000'000).seconds.likely;
+          }(),
+      50, 1);
+}
+
 TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
   const std::vector<std::string> budget{"out=" + dir_.file("m"), "train.budget.usd=50"};
   const std::string yaml = dir_.file("r.yaml");
@@ -123,19 +140,41 @@ TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
   run_recipe(load_recipe(yaml, settings));
   EXPECT_EQ(with_steps_of_budget(yaml, budget), settings);  // no plan is made
   EXPECT_EQ(with_steps_of_budget(dir_.file("m"), {}), std::vector<std::string>());
+  const std::string kept = dir_.file("m/recipe.yaml");
+  EXPECT_EQ(steps_of_budget_in(kept, load_recipe(yaml, budget)), "3");
+  for (const char* other : {"train.batch_size=2", "model.hidden_size=16", "data.dupe_factor=3"}) {
+    auto changed = budget;
+    changed.emplace_back(other);
+    EXPECT_EQ(steps_of_budget_in(kept, load_recipe(yaml, changed)), std::nullopt) << other;
+  }
 }
 
 TEST_F(RunLength, ARehearsalReadsTheTextAsItsRecipeDoes) {
-  const Recipe full = recipe({"train.steps=100000", "train.device=cpu", "model.hidden_size=16"});
-  std::vector<std::string> settings{"train.steps=100000", "model.hidden_size=16"};
-  for (const std::string& setting : small_settings(full)) settings.push_back(setting);
-  const Recipe small = recipe(settings);
+  const Recipe full = recipe({"train.device=cpu"});
+  const Recipe small = recipe(small_settings(full));
   EXPECT_EQ(small.sections.at("text"), full.sections.at("text"));
   EXPECT_EQ(small.sections.at("vocab"), full.sections.at("vocab"));
   EXPECT_EQ(small.data, full.data);
-  EXPECT_EQ(small.train.steps, 300);
+  EXPECT_EQ(small.train.steps, 2);
   EXPECT_EQ(small.out, dir_.file("m") + "-small");
   EXPECT_EQ(small.model["hidden_size"], 128);
+}
+
+TEST_F(RunLength, ARehearsalKeepsTheUsersSettings) {
+  std::vector<std::string> settings{"train.steps=100000", "train.warmup_steps=7",
+                                    "model.hidden_size=16", "out=" + dir_.file("n/")};
+  for (const std::string& setting : small_settings(recipe(settings))) settings.push_back(setting);
+  const Recipe small = recipe(settings);
+  EXPECT_EQ(small.train.steps, 100000);
+  EXPECT_EQ(small.train.warmup_steps, 7);
+  EXPECT_EQ(small.model["hidden_size"], 16);
+  EXPECT_EQ(small.out, dir_.file("n-small"));
+}
+
+TEST_F(RunLength, IsToldWithoutReadingRecordsThatAreNotThere) {
+  const Recipe r = recipe({"data.records=" + dir_.file("gone/*.tfrecord"),
+                           "vocab.file=" + dir_.file("gone/vocab.txt")});
+  EXPECT_THAT(run_length_text(r), testing::StartsWith("2 steps of 4: 8 examples"));
 }
 
 TEST(Starter, EveryKindIsARecipe) {

@@ -69,13 +69,13 @@ class StoredAnswersTest : public testing::Test {
   }
   std::vector<float> found(const std::string& name) const {
     std::vector<float> out;
-    const auto judged = open(name).detect({"word7 word9 word30"});
+    const auto judged = open(name).detector()({"word7 word9 word30"});
     for (const JudgedToken& token : judged.at(0)) out.push_back(token.probability);
     return out;
   }
   std::string guesses(const std::string& name) const {
     std::string out;
-    const auto filled = open(name, "fill").fill({"word7 [MASK] word30"}, 3);
+    const auto filled = open(name, "fill").filler(3)({"word7 [MASK] word30"});
     for (const MaskGuess& guess : filled[0].masks.at(0))
       out += str(guess.token, " ", guess.probability, "; ");
     return out;
@@ -180,7 +180,7 @@ TEST_F(StoredAnswersTest, OfAVocabularyWithMoreTokensThanRowsAreRefused) {
 }
 
 TEST_F(StoredAnswersTest, AreWarnedOfIfTheTextIsUnknown) {
-  (void)open("bert/model", "fill").fill({"word7 what who [MASK]"}, 1);
+  (void)open("bert/model", "fill").filler(1)({"word7 what who [MASK]"});
   EXPECT_THAT(log_.text(), HasSubstr("fill: "));
   EXPECT_THAT(log_.text(), HasSubstr("% of the tokens are unknown ([UNK])"));
 }

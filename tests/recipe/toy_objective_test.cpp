@@ -140,7 +140,7 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
   EXPECT_LT(e.measure("square_error").value, 1e-3);
   EXPECT_EQ(e.examples, 256);
   EXPECT_EQ(read_file(RecipePaths(whole).evaluation), evaluation_text(e));
-  EXPECT_THAT(error_of([&] { fill_with_model(whole, {"[MASK]"}, 1); }),
+  EXPECT_THAT(error_of([&] { filler_of(whole, 1)({"[MASK]"}); }),
               HasSubstr("fill: a model of type line fills no masks"));
   EXPECT_THAT(error_of([&] { export_model(whole, dir_.file("x")); }),
               HasSubstr("export: a model of type line has no folder to export"));

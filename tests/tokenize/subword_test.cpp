@@ -222,13 +222,19 @@ TEST(SubwordFile, IsReadAsItWasWritten) {
 
 TEST(SubwordFile, VocabJsonAndMergesAreReadAsTheyWereWritten) {
   const TempDir dir;
-  const SubwordTokenizer tokenizer(small_byte_bpe(), "test");
+  SubwordFile plain = small_byte_bpe();
+  make_plain_byte_level(plain);
+  const SubwordTokenizer tokenizer(plain, "test");
   tokenizer.save(dir.file("vocab.json"));
   EXPECT_EQ(read_file(dir.file("merges.txt"), 1 << 20), "#version: 0.2\nĠ a\nĠa b\nÃ ©\n");
   EXPECT_TRUE(is_subword_file(dir.file("vocab.json")));
   const SubwordFile read = load_subword_file(dir.file("vocab.json"));
   EXPECT_EQ(read.pieces, tokenizer.file().pieces);
   EXPECT_EQ(read.merges, tokenizer.file().merges);
+  EXPECT_TRUE(is_plain_byte_level(read));
+  EXPECT_THAT(
+      refusal([&] { SubwordTokenizer(small_byte_bpe(), "x").save(dir.file("vocab.json")); }),
+      HasSubstr("a vocab.json cannot store this vocabulary's normalizer and add_prefix_space"));
   EXPECT_THAT(refusal([&] { SubwordTokenizer(small_unigram(), "x").save(dir.file("vocab.json")); }),
               HasSubstr("only a byte-level BPE vocabulary has a vocab.json"));
   write_file(dir.file("merges.txt"), "#version: 0.2\nĠ q\n");

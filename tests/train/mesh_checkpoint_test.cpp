@@ -152,7 +152,7 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
     return part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
            tensor.shape;
   }));
-  const FilledText want = fill_masks(fill, *tokenizer, texts).front();
+  const FilledText want = open_filler(fill, *tokenizer)(texts).front();
   const Record& masks = told.filled.front()["texts"][0]["masks"];
   ASSERT_EQ(masks.size(), 2u);
   for (std::size_t mask = 0; mask < 2; ++mask)
