@@ -43,8 +43,10 @@ BpeModel::BpeModel(const std::vector<std::string>& pieces, const std::vector<Mer
       throw UsageError(str(origin, ": merge ", merged_.size(), " of pieces ", left, " and ", right,
                            " gives no piece of the vocabulary"),
                        "use the vocabulary and the merges of one model");
-    ranks_.insert(static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right),
-                  static_cast<std::uint32_t>(merged_.size()));
+    // Of a merge that is there twice the later one counts, as in Hugging Face's tokenizers.
+    ranks_.insert_or_assign(
+        static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right),
+        static_cast<std::uint32_t>(merged_.size()));
     merged_.push_back(found->second);
   }
   is_whole_.resize(pieces.size());

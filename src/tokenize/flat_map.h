@@ -18,10 +18,9 @@ class FlatMap {
     slots_.resize(slots);
   }
 
-  // Keeps the earlier value of a key that is there.
-  void insert(std::uint64_t key, std::uint32_t value) {
-    Slot& slot = slots_[place_of(key)];
-    if (slot.value == kNone) slot = {key, value};
+  // Replaces the value of a key that is there.
+  void insert_or_assign(std::uint64_t key, std::uint32_t value) {
+    slots_[place_of(key)] = {key, value};
   }
   std::uint32_t find(std::uint64_t key) const { return slots_[place_of(key)].value; }
 

@@ -33,7 +33,7 @@ void UnigramModel::add(const std::string& piece, std::int32_t id) {
     std::uint32_t next = children_.find(edge(node, byte));
     if (next == FlatMap::kNone) {
       next = static_cast<std::uint32_t>(nodes_.size());
-      children_.insert(edge(node, byte), next);
+      children_.insert_or_assign(edge(node, byte), next);
       nodes_.push_back(-1);
     }
     node = next;

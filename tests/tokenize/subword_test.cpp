@@ -125,6 +125,12 @@ TEST(BpeModel, MergesTheEarliestLearnedPairFirst) {
               ElementsAre(WordPart{0, 1}, WordPart{2, 3}, WordPart{1, 1}));
 }
 
+TEST(BpeModel, RanksAMergeThatIsThereTwiceByTheLaterOne) {
+  std::vector<WordPart> out;
+  BpeModel({"a", "b", "c", "ab", "bc"}, {{0, 1}, {1, 2}, {0, 1}}, {}, "test").encode("abc", out);
+  EXPECT_THAT(out, ElementsAre(WordPart{0, 1}, WordPart{4, 2})) << "as tokenizers 0.22 does";
+}
+
 TEST(BpeModel, ALongWordHasThePiecesOfItsParts) {
   // No merge crosses "x", so each part is merged by itself.
   const PieceList pieces{"a", "b", "x", "ab", "aab", "ba"};
