@@ -24,11 +24,6 @@ namespace {
 
 constexpr const char *kPositions = "position_embedding_type", *kAbsolute = "absolute",
                      *kEpsilon = "layer_norm_eps";
-constexpr std::array<std::pair<const char*, const char*>, 5> kRoles{{{"pad_token", "[PAD]"},
-                                                                     {"unk_token", "[UNK]"},
-                                                                     {"cls_token", "[CLS]"},
-                                                                     {"sep_token", "[SEP]"},
-                                                                     {"mask_token", "[MASK]"}}};
 
 // Of the vocabulary file and the added tokens.
 Vocabulary vocabulary_of(const ModelFolder& model) {
@@ -177,7 +172,7 @@ std::string inferred_model_type(const Json& config) {
 
 std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
   Json special_tokens;
-  for (const auto& [role, token] : kRoles) special_tokens[role] = token;
+  for (const auto& [role, token] : kSpecialTokenRoles) special_tokens[role] = token;
   const bool is_subword = is_subword_json(model.vocab_txt);
   Json config = is_subword
                     ? subword_config_json(parse_subword_json(model.vocab_txt, "tokenizer.json"))

@@ -84,8 +84,9 @@ bool TokenFinder::widen(const AddedToken& token, std::string_view text,
   return true;
 }
 
-AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, const CharacterTable& table)
-    : table_(table) {
+AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, const CharacterTable& table,
+                         bool nfc)
+    : table_(table), nfc_(nfc) {
   for (const AddedToken& token : tokens) {
     if (is_special_token(token.content)) continue;
     if (token.normalized)
@@ -97,8 +98,9 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, const CharacterT
 
 AddedTokens::Part AddedTokens::normalise(std::string_view source, std::size_t begin,
                                          std::size_t end) const {
-  MappedText out =
-      normalise_characters(table_, MappedText::of(source.substr(begin, end - begin), begin, true));
+  MappedText text = MappedText::of(source.substr(begin, end - begin), begin, true);
+  if (nfc_) text = nfc_text(std::move(text));
+  MappedText out = normalise_characters(table_, text);
   return {.text = std::move(out.text), .sources = std::move(out.sources)};
 }
 

@@ -74,7 +74,7 @@ class AddedTokens {
   };
 
   // The special tokens of BERT are not looked for (kSpecialTokens in vocabulary.h).
-  AddedTokens(const std::vector<AddedToken>& tokens, const CharacterTable& table);
+  AddedTokens(const std::vector<AddedToken>& tokens, const CharacterTable& table, bool nfc);
 
   bool empty() const { return as_written_.empty() && normalized_.empty(); }
   // First the tokens that are found in the text as it is, leftmost and longest first; then, in the
@@ -85,6 +85,7 @@ class AddedTokens {
   Part normalise(std::string_view source, std::size_t begin, std::size_t end) const;
 
   const CharacterTable& table_;
+  bool nfc_;
   TokenFinder as_written_, normalized_;
 };
 

@@ -14,7 +14,8 @@ namespace smelt {
 
 class BasicTokenizer {
  public:
-  explicit BasicTokenizer(const TokenizerOptions& options) : table_(CharacterTable::of(options)) {}
+  explicit BasicTokenizer(const TokenizerOptions& options)
+      : table_(CharacterTable::of(options)), nfc_(options.nfc) {}
   explicit BasicTokenizer(bool lower_case)
       : BasicTokenizer(TokenizerOptions{.lower_case = lower_case}) {}
 
@@ -23,6 +24,7 @@ class BasicTokenizer {
 
  private:
   const CharacterTable& table_;
+  bool nfc_;
 };
 
 }  // namespace smelt

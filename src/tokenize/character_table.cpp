@@ -18,6 +18,7 @@ namespace {
 
 constexpr char32_t kCapitalSigma = U'Σ', kSmallSigma = U'σ', kFinalSigma = U'ς';
 constexpr char32_t kReplacementCharacter = 0xFFFD, kCodePoints = 0x110000;
+constexpr char32_t kZeroWidthSpace = 0x200B, kDottedCapitalI = 0x130, kDotlessI = 0x131;
 
 const icu::Normalizer2& nfd() {
   UErrorCode status = U_ZERO_ERROR;
@@ -37,13 +38,6 @@ bool is_punctuation(char32_t c) {
 
 bool is_tab_or_newline(char32_t c) { return c == '\t' || c == '\n' || c == '\r'; }
 
-bool vanishes(char32_t c, ControlCharacters control) {
-  if (c == 0 || c == kReplacementCharacter) return true;
-  if (is_tab_or_newline(c)) return false;
-  return (category(c) &
-          (control == ControlCharacters::bert ? U_GC_CC_MASK | U_GC_CF_MASK : U_GC_C_MASK)) != 0;
-}
-
 // The blocks that the original calls Chinese.
 bool is_chinese(char32_t c) {
   constexpr std::array<std::pair<char32_t, char32_t>, 8> kBlocks{{{0x4E00, 0x9FFF},
@@ -55,12 +49,6 @@ bool is_chinese(char32_t c) {
                                                                   {0xF900, 0xFAFF},
                                                                   {0x2F800, 0x2FA1F}}};
   return std::ranges::any_of(kBlocks, [&](auto b) { return c >= b.first && c <= b.second; });
-}
-
-// All of them stand alone: only U+0130 becomes more than one without a look at its neighbours.
-std::u32string lower(char32_t c) {
-  if (c == 0x130) return {'i', 0x307};
-  return {static_cast<char32_t>(u_tolower(static_cast<UChar32>(c)))};
 }
 
 void append_decomposition(char32_t c, std::u32string& out) {
@@ -83,35 +71,15 @@ UChar32 next_code_point(std::string_view text, std::size_t& at) {
   return c;
 }
 
-// Python's str.lower() of a sigma: final after a cased letter and before none, case-ignorable
-// characters aside.
-bool is_final_sigma(std::string_view text, std::size_t begin, std::size_t end,
-                    ControlCharacters control) {
-  const auto looked_through = [&](UChar32 c) {
-    return c < 0 || vanishes(static_cast<char32_t>(c), control) ||
-           u_hasBinaryProperty(c, UCHAR_CASE_IGNORABLE);
-  };
-  UChar32 c = -1;
-  while (begin > 0 && looked_through(c)) {
-    while (--begin > 0 && U8_IS_TRAIL(text[begin])) {
-    }
-    std::size_t at = begin;
-    c = next_code_point(text, at);
-  }
-  if (looked_through(c) || !u_hasBinaryProperty(c, UCHAR_CASED)) return false;
-  c = -1;
-  while (end < text.size() && looked_through(c)) c = next_code_point(text, end);
-  return looked_through(c) || !u_hasBinaryProperty(c, UCHAR_CASED);
-}
-
 }  // namespace
 
 const CharacterTable& CharacterTable::of(const TokenizerOptions& options) {
-  static std::array<std::once_flag, 16> made;
-  static std::array<const CharacterTable*, 16> tables;  // live as long as the program
+  static std::array<std::once_flag, 64> made;
+  static std::array<const CharacterTable*, 64> tables;  // live as long as the program
   const std::size_t which = (options.lower_case ? 1 : 0) + (options.strips_accents() ? 2 : 0) +
                             (options.control == ControlCharacters::bert ? 4 : 0) +
-                            (options.split_chinese ? 8 : 0);
+                            (options.split_chinese ? 8 : 0) + (options.zero_width_space ? 16 : 0) +
+                            (options.turkic_case ? 32 : 0);
   std::call_once(made[which], [&] { tables[which] = new CharacterTable(options); });
   return *tables[which];
 }
@@ -123,7 +91,8 @@ CharacterTable::CharacterTable(const TokenizerOptions& options)
     const Entry entry = (*this)[byte];
     ascii_[byte] = entry.action;
     if (entry.action == letter) ascii_[byte] = entry.length == 0 ? byte : replacement(entry)[0];
-    if (byte >= 128) ascii_[byte] = not_ascii;
+    // A Turkish I becomes two bytes.
+    if (byte >= 128 || entry.length > 1) ascii_[byte] = not_ascii;
   }
 }
 
@@ -145,6 +114,43 @@ void CharacterTable::add_block(char32_t first) {
   blocks_[first / kBlock] = begin / kBlock;
 }
 
+bool CharacterTable::vanishes(char32_t c) const {
+  if (c == 0 || c == kReplacementCharacter) return true;
+  if (is_tab_or_newline(c) || (c == kZeroWidthSpace && options_.zero_width_space)) return false;
+  return (category(c) & (options_.control == ControlCharacters::bert ? U_GC_CC_MASK | U_GC_CF_MASK
+                                                                     : U_GC_C_MASK)) != 0;
+}
+
+// Lower-cases a character by itself; only U+0130 can become two.
+std::u32string CharacterTable::lower(char32_t c) const {
+  if (c == 'I' && options_.turkic_case) return {kDotlessI};
+  if (c == kDottedCapitalI && options_.turkic_case) return {'i'};
+  if (c == kDottedCapitalI) return {'i', 0x307};
+  return {static_cast<char32_t>(u_tolower(static_cast<UChar32>(c)))};
+}
+
+// Python's str.lower() of a sigma: final after a cased letter and before none, case-ignorable
+// characters aside.
+bool CharacterTable::is_final_sigma(std::string_view text, std::size_t begin,
+                                    std::size_t end) const {
+  const auto looked_through = [&](UChar32 c) {
+    if (c == kZeroWidthSpace && options_.zero_width_space) return false;
+    return c < 0 || vanishes(static_cast<char32_t>(c)) ||
+           u_hasBinaryProperty(c, UCHAR_CASE_IGNORABLE);
+  };
+  UChar32 c = -1;
+  while (begin > 0 && looked_through(c)) {
+    while (--begin > 0 && U8_IS_TRAIL(text[begin])) {
+    }
+    std::size_t at = begin;
+    c = next_code_point(text, at);
+  }
+  if (looked_through(c) || !u_hasBinaryProperty(c, UCHAR_CASED)) return false;
+  c = -1;
+  while (end < text.size() && looked_through(c)) c = next_code_point(text, end);
+  return looked_through(c) || !u_hasBinaryProperty(c, UCHAR_CASED);
+}
+
 // Lower case, decomposed, without marks, as far as the options ask for it.
 std::u32string CharacterTable::expand(char32_t code_point) const {
   std::u32string lowered = options_.lower_case ? lower(code_point) : std::u32string(1, code_point);
@@ -161,11 +167,11 @@ CharacterTable::Entry CharacterTable::make_entry(char32_t c) {
     entry.action = action;
     return entry;
   };
-  if (vanishes(c, options_.control) || U_IS_SURROGATE(c)) return as(skip);
+  if (vanishes(c) || U_IS_SURROGATE(c)) return as(skip);
   const bool chinese = options_.split_chinese && is_chinese(c);
   if (!chinese && (category(c) & (U_GC_CN_MASK | U_GC_CO_MASK)) != 0)
     return entry;  // most of all code points
-  if (is_tab_or_newline(c) || is_python_space(c)) return as(space);
+  if (is_tab_or_newline(c) || is_python_space(c) || c == kZeroWidthSpace) return as(space);
   if (c == kCapitalSigma && options_.lower_case) return as(contextual);
   const std::u32string expanded = expand(c);
   if (expanded.empty()) return as(skip);
@@ -187,11 +193,11 @@ std::u32string CharacterTable::read_contextual(std::string_view text, std::size_
   const std::size_t begin = at;
   UChar32 c = next_code_point(text, at);
   if (c == kCapitalSigma && options_.lower_case)
-    return {is_final_sigma(text, begin, at, options_.control) ? kFinalSigma : kSmallSigma};
+    return {is_final_sigma(text, begin, at) ? kFinalSigma : kSmallSigma};
   // Marks take their canonical order up to the next character that none of them may pass.
   icu::UnicodeString run;
   for (std::size_t end = at;;) {
-    if (c >= 0 && !vanishes(static_cast<char32_t>(c), options_.control)) {
+    if (c >= 0 && !vanishes(static_cast<char32_t>(c))) {
       if (!run.isEmpty() && nfd().hasBoundaryBefore(c)) break;
       for (const char32_t e : options_.lower_case ? lower(c) : std::u32string(1, c))
         run.append(static_cast<UChar32>(e));

@@ -53,6 +53,9 @@ class CharacterTable {
   static constexpr std::size_t kBlock = 128;
 
   explicit CharacterTable(const TokenizerOptions& options);
+  std::u32string lower(char32_t code_point) const;
+  bool vanishes(char32_t code_point) const;
+  bool is_final_sigma(std::string_view text, std::size_t begin, std::size_t end) const;
   std::u32string expand(char32_t code_point) const;
   Entry make_entry(char32_t code_point);
   void add_block(char32_t first);

@@ -404,14 +404,25 @@ std::string pieces_json(const SubwordFile& file) { return model_json(file)["voca
 
 std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions options) {
   using Step = NormalizerStep::Kind;
-  if (kind == SubwordKind::byte_bpe && !options.lower_case && !options.strips_accents())
-    return {{.kind = Step::nfc}};
-  options.control = ControlCharacters::electra;
-  options.split_chinese = false;
-  options.added = {};
-  return {{.kind = Step::bert, .options = options},
-          {.kind = Step::replace_spaces, .content = " "},
-          {.kind = Step::strip, .left = false}};
+  const bool is_plain =
+      kind == SubwordKind::byte_bpe && !options.lower_case && !options.strips_accents();
+  std::vector<NormalizerStep> steps;
+  if (options.nfc || is_plain) steps.push_back({.kind = Step::nfc});
+  if (options.zero_width_space)
+    steps.push_back({.kind = Step::replace, .pattern = "\u200b", .content = " "});
+  if (options.turkic_case) {
+    steps.push_back({.kind = Step::replace, .pattern = "İ", .content = "i"});
+    steps.push_back({.kind = Step::replace, .pattern = "I", .content = "ı"});
+  }
+  if (is_plain) return steps;
+  steps.push_back({.kind = Step::bert,
+                   .options = {.lower_case = options.lower_case,
+                               .strip_accents = options.strip_accents,
+                               .control = ControlCharacters::electra,
+                               .split_chinese = false}});
+  steps.push_back({.kind = Step::replace_spaces, .content = " "});
+  steps.push_back({.kind = Step::strip, .left = false});
+  return steps;
 }
 
 bool is_plain_byte_level(const SubwordFile& file) {

@@ -1,5 +1,6 @@
 #include "tokenize/text_normalizer.h"
 
+#include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
@@ -39,6 +40,14 @@ const icu::Normalizer2& form_of(StepKind kind) {
   return *form;
 }
 
+bool is_normal(const icu::Normalizer2& form, std::string_view text) {
+  if (is_ascii(text)) return true;
+  UErrorCode status = U_ZERO_ERROR;
+  const UBool found =
+      form.isNormalizedUTF8({text.data(), static_cast<std::int32_t>(text.size())}, status);
+  return U_SUCCESS(status) && found != 0;
+}
+
 std::u32string normalised(const icu::Normalizer2& form, std::string_view text) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::UnicodeString result = form.normalize(
@@ -75,12 +84,8 @@ void append_form(StepKind kind, const MappedText& in, std::size_t begin, std::si
 }
 
 MappedText normal_form(StepKind kind, MappedText in) {
-  if (is_ascii(in.text)) return in;
   const icu::Normalizer2& form = form_of(kind);
-  UErrorCode status = U_ZERO_ERROR;
-  if (form.isNormalizedUTF8({in.text.data(), static_cast<std::int32_t>(in.text.size())}, status) &&
-      U_SUCCESS(status))
-    return in;
+  if (is_normal(form, in.text)) return in;
   MappedText out = in.like();
   std::size_t begin = 0;
   for (std::size_t at = 0; at < in.text.size();) {
@@ -115,7 +120,11 @@ std::size_t match_end(const NormalizerStep& step, std::string_view text, std::si
   return end - at >= 2 ? end : at;
 }
 
-MappedText replaced(const NormalizerStep& step, const MappedText& in) {
+MappedText replaced(const NormalizerStep& step, MappedText in) {
+  const bool is_there = step.kind == StepKind::replace
+                            ? in.text.find(step.pattern) != std::string::npos
+                            : in.text.find("  ") != std::string::npos;
+  if (!is_there) return in;
   MappedText out = in.like();
   for (std::size_t at = 0; at < in.text.size();) {
     const std::size_t end = match_end(step, in.text, at);
@@ -245,12 +254,27 @@ MappedText TextNormalizer::apply(MappedText text) const {
     else if (step.kind == StepKind::strip)
       text = stripped(step, text);
     else if (step.kind == StepKind::replace || step.kind == StepKind::replace_spaces)
-      text = replaced(step, text);
+      text = replaced(step, std::move(text));
     else
       text = normal_form(step.kind, std::move(text));
   }
   return text;
 }
+
+bool is_nfc(std::string_view utf8) { return is_normal(form_of(StepKind::nfc), utf8); }
+
+std::string nfc_text(std::string_view utf8) {
+  std::string out;
+  icu::StringByteSink<std::string> sink(&out);
+  UErrorCode status = U_ZERO_ERROR;
+  form_of(StepKind::nfc)
+      .normalizeUTF8(0, {utf8.data(), static_cast<std::int32_t>(utf8.size())}, sink, nullptr,
+                     status);
+  CHECK(U_SUCCESS(status), u_errorName(status));
+  return out;
+}
+
+MappedText nfc_text(MappedText text) { return normal_form(StepKind::nfc, std::move(text)); }
 
 // As words are scanned (tokenize/word_scanner.h), but white space stays as spaces.
 MappedText normalise_characters(const CharacterTable& table, const MappedText& in) {

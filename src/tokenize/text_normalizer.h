@@ -52,6 +52,12 @@ class TextNormalizer {
   std::vector<const CharacterTable*> tables_;  // by step; null for all but `bert`
 };
 
+// Whether the text is in Unicode's normal form NFC.
+bool is_nfc(std::string_view utf8);
+std::string nfc_text(std::string_view utf8);
+// As nfc_text(), with sources.
+MappedText nfc_text(MappedText text);
+
 // What a BERT tokenizer's characters become, without splitting into words: white space becomes
 // spaces.
 MappedText normalise_characters(const CharacterTable& table, const MappedText& text);

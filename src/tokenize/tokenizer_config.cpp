@@ -13,6 +13,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/casing.h"
+#include "tokenize/language.h"
 #include "tokenize/subword_file.h"
 #include "tokenize/subword_tokenizer.h"
 #include "tokenize/tokenizer_json.h"
@@ -77,11 +78,7 @@ ControlCharacters control_of(const JsonField& config, std::string_view tokenizer
 
 // Refuses other special tokens than BERT's in the fields that name them.
 void check_roles(const JsonField& file) {
-  for (const auto& [field, ours] : {std::pair{"pad_token", "[PAD]"},
-                                    {"unk_token", "[UNK]"},
-                                    {"cls_token", "[CLS]"},
-                                    {"sep_token", "[SEP]"},
-                                    {"mask_token", "[MASK]"}})
+  for (const auto& [field, ours] : kSpecialTokenRoles)
     if (!file[field].is_null() && content_of(file[field]) != ours)
       file[field].throw_unexpected(str(", not \"", ours, "\""));
 }
@@ -102,9 +99,15 @@ void check_rules(const JsonField& config) {
   check_roles(config);
 }
 
+// Whether smelt wrote the file, which then says all that a tokenizer.json would.
+bool is_own_config(const TokenizerFiles& files) {
+  return files.config && files.config->contains("control_characters");
+}
+
 void check_class(const TokenizerFiles& files, bool has_json) {
   const std::string& found = files.tokenizer_class;
-  if (found.empty() || is_bert_class(found) || (has_json && is_json_class(found))) return;
+  if (found.empty() || is_bert_class(found)) return;
+  if (is_json_class(found) && (has_json || is_own_config(files))) return;
   throw UsageError(str(files.class_origin, ": tokenizer_class is \"", found,
                        "\", whose rules are not those of BertTokenizer or ElectraTokenizer"),
                    "use a model whose tokenizer is one of these two: with other rules the weights "
@@ -288,6 +291,10 @@ void take_config(const TokenizerFiles& files, TokenizerOptions& options) {
   const auto characters = limit.as_number<std::uint32_t>();
   if (characters == 0u) limit.throw_unexpected(", not at least 1");
   if (characters) options.max_characters_per_word = *characters;
+  if (!config["normalization"].is_null()) config["normalization"].expect("NFC");
+  options.nfc = !config["normalization"].is_null();
+  options.zero_width_space = config["zero_width_space"].as_switch().value_or(false);
+  options.turkic_case = config["turkic_case"].as_switch().value_or(false);
 }
 
 // Logs that vocab.txt and tokenizer.json differ, once for each folder.
@@ -392,7 +399,7 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
     if (!lines.empty()) warn_of_other_pieces(lines, files.json->vocabulary, vocab);
   }
   if (files.config) {
-    if (!is_json_class(files.tokenizer_class)) take_config(files, options);
+    if (!is_json_class(files.tokenizer_class) || !files.json) take_config(files, options);
     options.control =
         control_of(JsonField(*files.config, files.path, files.hint), files.tokenizer_class);
   }
@@ -435,6 +442,19 @@ void apply_tokenizer_config(const std::string& tokenizer_json,
       added_tokens(files, beside("added_tokens.json"), std::move(options.added), tokens);
 }
 
+// Adds what transformers' BertTokenizer cannot do, so that a tokenizer.json has to be applied as it
+// is, and what that class knows of itself.
+static void add_own_steps(const TokenizerOptions& options, Json& config) {
+  if (!options.nfc && !options.zero_width_space && !options.turkic_case) return;
+  config["tokenizer_class"] = "PreTrainedTokenizerFast";
+  config["model_input_names"] = {"input_ids", "token_type_ids", "attention_mask"};
+  config["clean_up_tokenization_spaces"] = false;
+  for (const auto& [role, token] : kSpecialTokenRoles) config[role] = token;
+  if (options.nfc) config["normalization"] = "NFC";
+  if (options.zero_width_space) config["zero_width_space"] = true;
+  if (options.turkic_case) config["turkic_case"] = true;
+}
+
 Json tokenizer_config_json(const TokenizerOptions& options) {
   Json config{{"do_lower_case", options.lower_case},
               {"strip_accents", nullptr},
@@ -443,6 +463,7 @@ Json tokenizer_config_json(const TokenizerOptions& options) {
               {"tokenizer_class",
                options.control == ControlCharacters::bert ? "BertTokenizer" : "ElectraTokenizer"}};
   if (options.strip_accents) config["strip_accents"] = *options.strip_accents;
+  add_own_steps(options, config);
   if (options.max_characters_per_word != kMaxCharactersPerWord)
     config["max_input_chars_per_word"] = options.max_characters_per_word;
   for (const AddedToken& token : options.added)
@@ -471,6 +492,21 @@ TokenizerOptions options_of(const TokenizerFlags& flags) {
   return {.lower_case = flags.lower_case.value_or(defaults.lower_case),
           .strip_accents = flags.strip_accents,
           .control = flags.control.value_or(defaults.control)};
+}
+
+TokenizerOptions new_vocabulary_options(const TokenizerFlags& flags, std::string_view language,
+                                        std::string_view language_name) {
+  const bool lower_case = flags.lower_case.value_or(false),
+             strip_accents = flags.strip_accents.value_or(false);
+  TokenizerOptions out{.lower_case = lower_case,
+                       .strip_accents = {},
+                       .control = flags.control.value_or(ControlCharacters::bert),
+                       .max_characters_per_word = kNewMaxCharactersPerWord,
+                       .nfc = true,
+                       .zero_width_space = true};
+  if (strip_accents != lower_case) out.strip_accents = strip_accents;
+  out.turkic_case = has_turkic_case(language, language_name) && lower_case;
+  return out;
 }
 
 }  // namespace smelt

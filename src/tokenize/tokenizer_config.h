@@ -4,9 +4,11 @@
 // (docs/formats/tokenizer.md).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -14,6 +16,14 @@
 #include "tokenize/tokenizer_options.h"
 
 namespace smelt {
+
+// The fields that name BERT's special tokens.
+inline constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialTokenRoles{
+    {{"pad_token", "[PAD]"},
+     {"unk_token", "[UNK]"},
+     {"cls_token", "[CLS]"},
+     {"sep_token", "[SEP]"},
+     {"mask_token", "[MASK]"}}};
 
 // What the user said; unset: nothing.
 struct TokenizerFlags {
@@ -63,6 +73,11 @@ void check_flags(const TokenizerFlags& flags, const TokenizerOptions& options,
                  std::string_view origin);
 // Of the flags, and the defaults for the rest.
 TokenizerOptions options_of(const TokenizerFlags& flags);
+// The options of a vocabulary that is made from text: case and accents are kept unless the flags
+// say otherwise, the text is normalised to NFC, U+200B is white space, and a word has at most
+// kNewMaxCharactersPerWord characters. `language`: see has_turkic_case().
+TokenizerOptions new_vocabulary_options(const TokenizerFlags& flags, std::string_view language,
+                                        std::string_view language_name);
 
 std::string_view name(ControlCharacters control);
 

@@ -13,15 +13,58 @@ namespace {
 constexpr std::string_view kUnknown = "[UNK]",
                            kHint = "give the tokenizer.json of a BERT or ELECTRA model";
 
-TokenizerOptions parse_options(const JsonField& root) {
-  const JsonField normalizer = root["normalizer"], model = root["model"];
+// A step of a Sequence of normalizers that replaces one character.
+struct Replacement {
+  std::string_view from, to;
+};
+constexpr Replacement kSpace{"\u200b", " "}, kDotted{"İ", "i"}, kDotless{"I", "ı"};
+
+OrderedJson replacement_json(const Replacement& r) {
+  return {{"type", "Replace"}, {"pattern", {{"String", r.from}}}, {"content", r.to}};
+}
+
+bool is_replacement(const JsonField& step, const Replacement& r) {
+  return step["type"].value() == "Replace" && step["pattern"]["String"].value() == r.from &&
+         step["content"].value() == r.to;
+}
+
+// Returns the BertNormalizer at the end of a Sequence and takes the steps before it, which are
+// those that normalizer_json() writes, in that order.
+JsonField take_sequence(const JsonField& sequence, const std::string& path,
+                        const std::vector<Json>& steps, TokenizerOptions& options) {
+  std::size_t at = 0;
+  const auto next = [&] { return JsonField(steps[at], path, kHint); };
+  const auto take = [&](bool is_there) {
+    if (is_there) ++at;
+    return is_there;
+  };
+  if (steps.empty()) sequence["normalizers"].refuse("empty");
+  options.nfc = take(next()["type"].value() == "NFC");
+  if (at < steps.size()) options.zero_width_space = take(is_replacement(next(), kSpace));
+  if (at < steps.size()) options.turkic_case = take(is_replacement(next(), kDotted));
+  if (options.turkic_case && (at == steps.size() || !take(is_replacement(next(), kDotless))))
+    sequence["normalizers"].throw_unexpected(", not İ and I replaced by i and ı");
+  if (at + 1 != steps.size())
+    sequence["normalizers"].throw_unexpected(
+        ", not NFC, U+200B replaced by a space, İ and I replaced by i and ı, and BertNormalizer");
+  return next();
+}
+
+TokenizerOptions parse_options(const JsonField& root, const std::string& path) {
+  const JsonField found = root["normalizer"], model = root["model"];
+  TokenizerOptions options;
+  const bool is_sequence = found["type"].value() == "Sequence";
+  const std::vector<Json> steps =
+      is_sequence ? found["normalizers"].as<std::vector<Json>>() : std::vector<Json>();
+  const JsonField normalizer = is_sequence ? take_sequence(found, path, steps, options) : found;
   normalizer["type"].expect("BertNormalizer");
   root["pre_tokenizer"]["type"].expect("BertPreTokenizer");
-  TokenizerOptions options;
   if (!normalizer["clean_text"].as_switch().value_or(true))
     normalizer["clean_text"].throw_unexpected(", not true");
   options.lower_case = normalizer["lowercase"].as_switch().value_or(true);
   options.strip_accents = normalizer["strip_accents"].as_switch();
+  if (options.turkic_case && !options.lower_case)
+    normalizer["lowercase"].throw_unexpected(", not true behind I replaced by ı");
   options.split_chinese = normalizer["handle_chinese_chars"].as_switch().value_or(true);
   options.control = ControlCharacters::electra;
   const JsonField limit = model["max_input_chars_per_word"];
@@ -120,7 +163,7 @@ WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& pa
     root["model"]["type"].expect("WordPiece");
   root["model"]["unk_token"].expect(kUnknown);
   const auto prefix = root["model"]["continuing_subword_prefix"].as(std::string(kContinuingPrefix));
-  TokenizerOptions options = parse_options(root);
+  TokenizerOptions options = parse_options(root, path);
   check_special_tokens_around(root);
   merge_added_tokens(added_tokens(root, path), options.added);
   const Vocabulary vocabulary(tokens_by_id(root, path, options.added), path, prefix, options.added);
@@ -139,6 +182,26 @@ WordPieceModel load_tokenizer_json(const std::string& path) {
   return model;
 }
 
+static OrderedJson normalizer_of(const TokenizerOptions& options) {
+  const OrderedJson bert{
+      {"type", "BertNormalizer"},
+      {"clean_text", true},
+      {"handle_chinese_chars", options.split_chinese},
+      {"strip_accents",
+       options.strip_accents ? OrderedJson(*options.strip_accents) : OrderedJson(nullptr)},
+      {"lowercase", options.lower_case}};
+  OrderedJson steps = OrderedJson::array();
+  if (options.nfc) steps.push_back({{"type", "NFC"}});
+  if (options.zero_width_space) steps.push_back(replacement_json(kSpace));
+  if (options.turkic_case) {
+    steps.push_back(replacement_json(kDotted));
+    steps.push_back(replacement_json(kDotless));
+  }
+  if (steps.empty()) return bert;
+  steps.push_back(bert);
+  return {{"type", "Sequence"}, {"normalizers", steps}};
+}
+
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options) {
   OrderedJson vocab;
   std::vector<std::string> pieces = vocabulary.pieces();
@@ -151,19 +214,12 @@ std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions&
     vocab[pieces[id].empty() ? blank : pieces[id]] = id;
     if (pieces[id].empty()) blank += ' ';
   }
-  const OrderedJson strip =
-      options.strip_accents ? OrderedJson(*options.strip_accents) : OrderedJson(nullptr);
   const OrderedJson file{
       {"version", "1.0"},
       {"truncation", nullptr},
       {"padding", nullptr},
       {"added_tokens", added_tokens_json(vocabulary, options.added)},
-      {"normalizer",
-       {{"type", "BertNormalizer"},
-        {"clean_text", true},
-        {"handle_chinese_chars", options.split_chinese},
-        {"strip_accents", strip},
-        {"lowercase", options.lower_case}}},
+      {"normalizer", normalizer_of(options)},
       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
       {"post_processor", template_of(vocabulary)},
       {"decoder",

@@ -10,6 +10,8 @@
 namespace smelt {
 
 constexpr std::size_t kMaxCharactersPerWord = 200;
+// The limit of new vocabularies, which is that of transformers.
+constexpr std::size_t kNewMaxCharactersPerWord = 100;
 
 // Which characters vanish from a text; tab, line feed and carriage return are white space in both.
 enum class ControlCharacters {
@@ -39,6 +41,9 @@ struct TokenizerOptions {
   bool split_chinese = true;  // every character of the original's Chinese blocks is a word
   std::size_t max_characters_per_word = kMaxCharactersPerWord;  // a longer word is [UNK]
   std::vector<AddedToken> added = {};                           // by id
+  bool nfc = false;               // the text is normalised to NFC before anything else
+  bool zero_width_space = false;  // U+200B is white space; false: it vanishes
+  bool turkic_case = false;  // lower-casing turns I into ı and İ into i, as in Turkish and Azeri
 
   bool strips_accents() const { return strip_accents.value_or(lower_case); }
   bool operator==(const TokenizerOptions&) const = default;

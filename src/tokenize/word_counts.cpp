@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "store/file.h"
 #include "tokenize/character_table.h"
+#include "tokenize/text_normalizer.h"
 #include "tokenize/word_runs.h"
 #include "tokenize/word_scanner.h"
 
@@ -143,10 +144,32 @@ bool SampledLines::next(std::string& line) {
   return false;
 }
 
-WordSplitter bert_words(const TokenizerOptions& options) {
-  return [&table = CharacterTable::of(options), longest = options.max_characters_per_word](
-             std::string_view text, const EmitWord& emit) {
-    for_each_word(table, text, longest, emit);
+void LongWords::add(std::string_view word) {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+  examples_.insert(std::string(word));
+  if (examples_.size() > kShown) examples_.erase(std::prev(examples_.end()));
+}
+
+void LongWords::warn(std::size_t limit) const {
+  if (count_ == 0) return;
+  std::vector<std::string> shown;
+  for (const std::string& word : examples_) shown.push_back(shortened(word, kCharactersShown));
+  log_warning(
+      "vocab: {} of more than {} characters {} left out; each is [UNK] ({})\n"
+      "  hint: text without spaces between words needs --type unigram (vocab.type=unigram), or "
+      "spaces between its words",
+      counted(count_, "word"), limit, count_ == 1 ? "is" : "are", join(shown, ", "));
+}
+
+WordSplitter bert_words(const TokenizerOptions& options, LongWords* long_words) {
+  return [&table = CharacterTable::of(options), longest = options.max_characters_per_word,
+          nfc = options.nfc, long_words](std::string_view text, const EmitWord& emit) {
+    const auto add_long = [&](std::string_view word) {
+      if (long_words != nullptr) long_words->add(word);
+    };
+    if (nfc && !is_nfc(text)) return for_each_word(table, nfc_text(text), longest, emit, add_long);
+    for_each_word(table, text, longest, emit, add_long);
   };
 }
 

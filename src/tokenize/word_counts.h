@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,8 +60,26 @@ using WordCounts = std::map<std::string, std::int64_t>;
 using EmitWord = std::function<void(std::string_view)>;
 using WordSplitter = std::function<void(std::string_view line, const EmitWord&)>;
 
-// Those of the BasicTokenizer, without the ones that are too long to be anything but [UNK].
-WordSplitter bert_words(const TokenizerOptions& options);
+// The words that are too long to be anything but [UNK]. Several threads may add to it.
+class LongWords {
+ public:
+  // `word`: its first characters.
+  void add(std::string_view word);
+  std::int64_t count() const { return count_; }
+  // Logs how many there are and how the first three by the alphabet begin, if there are any.
+  void warn(std::size_t limit) const;
+
+ private:
+  static constexpr std::size_t kShown = 3, kCharactersShown = 20;
+
+  std::mutex mutex_;
+  std::int64_t count_ = 0;
+  std::set<std::string> examples_;
+};
+
+// Those of the BasicTokenizer, without the ones that are too long to be anything but [UNK], which
+// are added to `long_words`.
+WordSplitter bert_words(const TokenizerOptions& options, LongWords* long_words = nullptr);
 WordSplitter white_space_words();
 
 // What the counts and the trainer hold of a word with so many bytes, about.

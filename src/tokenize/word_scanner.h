@@ -84,13 +84,14 @@ void scan_words(const CharacterTable& table, std::string_view text, Sink& sink) 
   WordScanner<Sink>(table, text, sink).scan();
 }
 
-// Calls emit(word) for every word of at most `longest` characters; a longer one, which may be a
-// whole file, is never held.
-template <class Emit>
+// Calls emit(word) for every word of at most `longest` characters, and emit_long(its first
+// characters) for every longer one, which may be a whole file and is never held.
+template <class Emit, class EmitLong>
 void for_each_word(const CharacterTable& table, std::string_view text, std::size_t longest,
-                   const Emit& emit) {
+                   const Emit& emit, const EmitLong& emit_long) {
   struct Sink {
     const Emit& emit;
+    const EmitLong& emit_long;
     std::size_t longest, characters = 0;
     std::string word = {};
 
@@ -102,12 +103,21 @@ void for_each_word(const CharacterTable& table, std::string_view text, std::size
       if ((characters += count) <= longest) word += bytes;
     }
     void end_word() {
-      if (!word.empty() && characters <= longest) emit(word);
+      if (characters > longest)
+        emit_long(word);
+      else if (!word.empty())
+        emit(word);
       word.clear();
       characters = 0;
     }
-  } sink{.emit = emit, .longest = longest};
+  } sink{.emit = emit, .emit_long = emit_long, .longest = longest};
   scan_words(table, text, sink);
+}
+
+template <class Emit>
+void for_each_word(const CharacterTable& table, std::string_view text, std::size_t longest,
+                   const Emit& emit) {
+  for_each_word(table, text, longest, emit, [](std::string_view) {});
 }
 
 }  // namespace smelt

@@ -9,6 +9,7 @@
 #include "tokenize/casing.h"
 #include "tokenize/subword_file.h"
 #include "tokenize/subword_tokenizer.h"
+#include "tokenize/text_normalizer.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/word_scanner.h"
 
@@ -113,7 +114,7 @@ BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& opti
       table_(&CharacterTable::of(options)),
       trie_(vocabulary_.pieces(), vocabulary_.continuing_prefix()),
       unknown_(vocabulary_.id("[UNK]")) {
-  const auto added = std::make_shared<const AddedTokens>(options_.added, *table_);
+  const auto added = std::make_shared<const AddedTokens>(options_.added, *table_, options_.nfc);
   if (!added->empty()) added_ = added;
 }
 
@@ -180,6 +181,7 @@ void BertTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids
     IdSink sink(*this, ids);
     scan_words(*table_, text, sink);
   };
+  if (!added_ && options_.nfc && !is_nfc(utf8)) return encode_text(nfc_text(utf8));
   if (!added_) return encode_text(utf8);
   for (const AddedTokens::Part& part : added_->split(utf8))
     if (part.id >= 0)
@@ -201,16 +203,22 @@ std::vector<TokenSpan> BertTokenizer::encode_with_offsets(std::string_view utf8)
     scan_words(*table_, text, sink);
     return std::move(sink.spans);
   };
-  if (!added_) return spans_of(utf8);
   std::vector<TokenSpan> spans;
-  for (const AddedTokens::Part& part : added_->split(utf8)) {
-    if (part.id >= 0) {
-      spans.push_back({part.id, part.sources[0].first, part.sources[0].second});
-      continue;
-    }
-    for (const TokenSpan& span : spans_of(part.text))
-      spans.push_back({span.id, part.sources[span.begin].first, part.sources[span.end - 1].second});
+  const auto add_spans = [&](std::string_view text, const std::vector<MappedText::Source>& from) {
+    for (const TokenSpan& span : spans_of(text))
+      spans.push_back({span.id, from[span.begin].first, from[span.end - 1].second});
+  };
+  if (!added_) {
+    if (!options_.nfc || is_nfc(utf8)) return spans_of(utf8);
+    const MappedText text = nfc_text(MappedText::of(utf8, 0, true));
+    add_spans(text.text, text.sources);
+    return spans;
   }
+  for (const AddedTokens::Part& part : added_->split(utf8))
+    if (part.id >= 0)
+      spans.push_back({part.id, part.sources[0].first, part.sources[0].second});
+    else
+      add_spans(part.text, part.sources);
   return spans;
 }
 

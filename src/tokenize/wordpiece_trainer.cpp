@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "text/unicode.h"
+#include "tokenize/character_table.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {
@@ -79,6 +80,21 @@ class Characters {
     const auto last = std::ranges::lower_bound(needs_, needs_[static_cast<std::size_t>(forms)]);
     return last == needs_.begin() ? kept : *std::prev(last);
   }
+  char32_t at(std::int64_t rank) const { return order_[static_cast<std::size_t>(rank)].first; }
+  // Returns how many characters make up at least this share of the text each.
+  std::int64_t above(double part) const {
+    const double least = part * static_cast<double>(total());
+    return std::ranges::count_if(order_,
+                                 [&](auto& c) { return static_cast<double>(c.second) >= least; });
+  }
+  // Returns how many of the most frequent characters make up this share of the text together.
+  std::int64_t covering(double part) const {
+    const double enough = part * static_cast<double>(total());
+    std::int64_t found = 0, count = 0;
+    while (found < size() && static_cast<double>(count) < enough)
+      count += order_[static_cast<std::size_t>(found++)].second;
+    return found;
+  }
   // Returns which part of the text's characters is not among the `kept` most frequent ones.
   double share_beyond(std::int64_t kept) const {
     double all = 0, beyond = 0;
@@ -91,6 +107,11 @@ class Characters {
   }
 
  private:
+  std::int64_t total() const {
+    std::int64_t out = 0;
+    for (const auto& [c, count] : order_) out += count;
+    return out;
+  }
   void list_forms(const SpelledWords& words) {
     std::unordered_map<char32_t, std::int64_t> ranks;
     for (const auto& [c, count] : order_) ranks.emplace(c, std::ssize(ranks));
@@ -116,20 +137,42 @@ class Characters {
   std::vector<std::int64_t> needs_;
 };
 
+// Returns how many characters the alphabet has before it grows.
+std::int64_t first_alphabet(const Characters& all, const WordPieceTrainerOptions& options) {
+  constexpr double kLeastShare = 1e-6;
+  const std::int64_t third = all.kept_with(0, options.vocab_size / 3),
+                     two_thirds = all.kept_with(0, options.vocab_size * 2 / 3);
+  std::int64_t kept = all.above(kLeastShare);
+  if (kept > third)
+    kept = std::clamp(std::min(all.covering(options.coverage), two_thirds), third, kept);
+  return std::max(kept, std::min<std::int64_t>(all.size(), 1));
+}
+
+// Adds the forms of the kept characters that are not there yet, most frequent characters first, as
+// far as there is room. Punctuation and Chinese characters continue no word.
+void add_other_forms(const Characters& all, std::int64_t kept,
+                     const WordPieceTrainerOptions& options, std::vector<std::string>& pieces) {
+  const CharacterTable& table = CharacterTable::of(options.tokenizer);
+  std::set<std::string> known(pieces.begin(), pieces.end());
+  for (std::int64_t rank = 0; rank < kept; ++rank)
+    for (const char* prefix : {"", "##"}) {
+      const bool continues = *prefix != '\0';
+      if (continues && table[all.at(rank)].action == CharacterTable::alone) continue;
+      std::string form = prefix + utf8(all.at(rank));
+      if (std::ssize(pieces) >= options.vocab_size) return;
+      if (known.insert(form).second) pieces.push_back(std::move(form));
+    }
+}
+
 constexpr double kToldShare = 0.001;
 
-void report_alphabet(const Characters& all, std::int64_t kept, std::int64_t limit) {
-  if (kept > limit)
-    log_info(
-        "vocab: {} characters are kept, more than the alphabet's limit of {}, because places "
-        "would stay free",
-        kept, limit);
+void report_alphabet(const Characters& all, std::int64_t kept) {
   if (const double share = all.share_beyond(kept); share > kToldShare)
     log_warning(
         "vocab: the alphabet has {} of the text's {} different characters; words with the others, "
         "{} of all characters, will be [UNK]\n"
-        "  hint: raise the alphabet's limit (--alphabet, or vocab.alphabet in a recipe) or the "
-        "vocabulary's size",
+        "  hint: raise the vocabulary's size (--size, vocab.size) or the alphabet's limit "
+        "(--alphabet, vocab.alphabet), if there is one",
         kept, all.size(), percent(share));
 }
 
@@ -303,19 +346,26 @@ std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_
         str("vocab: the size is ", options.vocab_size, ", more than ", kMaxVocabularySize),
         "30522 is usual");
   check_at_least_one("minimum frequency", options.min_frequency);
-  check_at_least_one("alphabet's limit", options.alphabet_limit);
+  if (options.alphabet_limit != 0) check_at_least_one("alphabet's limit", options.alphabet_limit);
+  if (!(options.coverage > 0 && options.coverage <= 1))
+    throw UsageError(str("vocab: --coverage ", options.coverage, " is not above 0 and at most 1"),
+                     "leave it out for the default");
   const SpelledWords words = spell_words(word_counts);
   const Characters characters(words);
-  std::int64_t kept = std::min(options.alphabet_limit, characters.size());
+  const std::int64_t most = options.alphabet_limit > 0
+                                ? std::min(options.alphabet_limit, characters.size())
+                                : characters.size();
+  std::int64_t kept = std::min(first_alphabet(characters, options), most);
   std::vector<std::string> pieces;
   for (;;) {
     pieces = Trainer(words, characters.most_frequent(kept), options).run();
     const std::int64_t free = options.vocab_size - std::ssize(pieces);
-    const std::int64_t more = free > 0 ? characters.kept_with(kept, free) : kept;
+    const std::int64_t more = free > 0 ? std::min(characters.kept_with(kept, free), most) : kept;
     if (more <= kept) break;
     kept = more;
   }
-  report_alphabet(characters, kept, options.alphabet_limit);
+  report_alphabet(characters, kept);
+  add_other_forms(characters, kept, options, pieces);
   fill_with_unused(pieces, options.vocab_size);
   return pieces;
 }

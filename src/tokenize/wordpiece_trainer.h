@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tokenize/tokenizer_options.h"
+
 namespace smelt {
 
 constexpr std::int64_t kMaxVocabularySize = std::int64_t{1} << 22;
@@ -16,11 +18,16 @@ constexpr std::int64_t kMaxVocabularySize = std::int64_t{1} << 22;
 struct WordPieceTrainerOptions {
   std::int64_t vocab_size = 30522;  // at most kMaxVocabularySize
   std::int64_t min_frequency = 2;   // a rarer pair is not merged
-  // The most frequent characters are kept, and words with others are left out. More characters are
-  // kept if places of the vocabulary would stay free.
-  std::int64_t alphabet_limit = 1000;
+  // Words with characters beyond the alphabet are left out. The alphabet is every character that
+  // makes up at least a millionth of the text if these need at most a third of the places. If they
+  // need more, it is as many of the most frequent ones as fit in a third, or as cover `coverage` of
+  // the text and fit in two thirds. It grows while places would stay free, and never beyond
+  // `alphabet_limit` characters; 0: no limit.
+  double coverage = 0.9995;
+  std::int64_t alphabet_limit = 0;
   // Tokens that stand after the special ones; one that is also a piece of the text is both.
   std::vector<std::string> reserved = {};
+  TokenizerOptions tokenizer = {};  // of the words: which characters are words by themselves
 };
 
 // [PAD] [UNK] [CLS] [SEP] [MASK], then the reserved ones. UsageError for a reserved token that
@@ -30,10 +37,11 @@ std::vector<std::string> first_tokens(const std::vector<std::string>& reserved);
 void fill_with_unused(std::vector<std::string>& tokens, std::int64_t size);
 
 // The tokens in order of id: the first ones as above, the alphabet (each character as a word's
-// beginning and as "##" continuation, where it occurs so, sorted), then the merged pieces, best
+// beginning and as "##" continuation, if it occurs so, sorted), then the merged pieces, best
 // first. Of equally frequent pairs the alphabetically first is merged. Fewer than vocab_size pieces
-// are filled up with [unusedN]. Warns if more than one character in a thousand of the text is not
-// in the alphabet. Words of more than kMaxCharactersPerWord (tokenize/wordpiece.h),
+// are filled up: with the forms of the alphabet's characters that do not occur in the text, most
+// frequent characters first, then with [unusedN]. Warns if more than one character in a thousand of
+// the text is not in the alphabet. Words of more than kMaxCharactersPerWord (tokenize/wordpiece.h),
 // which the tokenizer never cuts, are left out. UsageError when vocab_size has no room for the
 // special tokens and the alphabet or is beyond its limit, or another option is below 1.
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,

@@ -79,7 +79,9 @@ TEST_F(TokenizerFile, OptionsAreStoredBesideTheVocabulary) {
   EXPECT_EQ(load_tokenizer_config(vocab()), std::nullopt);
   for (const TokenizerOptions& options :
        {TokenizerOptions{.lower_case = false}, TokenizerOptions{.strip_accents = false},
-        TokenizerOptions{.control = ControlCharacters::electra, .split_chinese = false}}) {
+        TokenizerOptions{.control = ControlCharacters::electra, .split_chinese = false},
+        TokenizerOptions{.nfc = true, .zero_width_space = true, .turkic_case = true},
+        new_vocabulary_options({}, "", "")}) {
     save_tokenizer_config(vocab(), options);
     EXPECT_EQ(load_tokenizer_config(vocab()), options);
     EXPECT_EQ(BertTokenizer::load(vocab(), {}).options(), options);
@@ -324,6 +326,15 @@ TEST_F(TokenizerFile, TokenizerJsonComesBackAsItWasWritten) {
   EXPECT_EQ(tokenizer.vocabulary().tokens(), vocabulary.tokens());
   EXPECT_EQ(Vocabulary::load(path).tokens(), vocabulary.tokens());
   EXPECT_EQ(tokenizer.options(), options);
+  for (const TokenizerOptions& more :
+       {TokenizerOptions{.control = ControlCharacters::electra, .nfc = true},
+        TokenizerOptions{.control = ControlCharacters::electra, .zero_width_space = true},
+        TokenizerOptions{.control = ControlCharacters::electra,
+                         .nfc = true,
+                         .zero_width_space = true,
+                         .turkic_case = true}})
+    EXPECT_EQ(BertTokenizer::load(file("x.json", tokenizer_json(vocabulary, more)), {}).options(),
+              more);
   EXPECT_EQ(tokenizer.tokenize("abb abbb"), (Words{"a", "__b", "__b", "[UNK]"}));
   EXPECT_EQ(tokenizer.decode(Ids{4, 5, 5, 6}), "abb é");
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {.lower_case = true}); }),

@@ -170,35 +170,78 @@ TEST(WordPieceTrainer, KeepsTheMostFrequentCharacters) {
   const Words v =
       train_wordpiece({{"aab", 5}, {"cz", 1}},
                       {.vocab_size = 9, .min_frequency = 9, .alphabet_limit = 2, .reserved = {}});
-  EXPECT_THAT(
-      v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "##b", "a", "[unused0]"));
+  EXPECT_THAT(v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "##b", "a", "b"));
 }
 
-// 60 characters, each a word, and 30 places for them.
-TEST(WordPieceTrainer, KeepsMoreCharactersIfPlacesWouldStayFree) {
+TEST(WordPieceTrainer, KeepsTheOtherFormOfACharacterWhilePlacesAreFree) {
+  // "." and the Chinese character are words by themselves, which no piece continues.
+  const Words v = train_wordpiece({{"ax", 1}, {".", 9}, {"中", 1}},
+                                  {.vocab_size = 12, .min_frequency = 9, .reserved = {}});
+  EXPECT_EQ(Words(v.begin() + 5, v.end()), (Words{"##x", ".", "a", "中", "##a", "x", "[unused0]"}));
+}
+
+// Chinese characters, each a word, and how often they occur: 100, 99, ...
+Counts chinese_characters(int many) {
   Counts counts;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < many; ++i) {
     std::string character;
     append_utf8(0x4E00 + static_cast<char32_t>(i), character);
     counts[character] = 100 - i;
   }
+  return counts;
+}
+
+std::int64_t words_in(const Words& pieces) {
+  return std::ranges::count_if(pieces, [](const std::string& p) { return !p.starts_with("["); });
+}
+
+TEST(WordPieceTrainer, KeepsMoreCharactersIfPlacesWouldStayFree) {
   const CapturedLog log;
-  const auto train = [&](std::int64_t size) {
-    return train_wordpiece(
-        counts, {.vocab_size = size, .min_frequency = 2, .alphabet_limit = 10, .reserved = {}});
+  const auto train = [](std::int64_t size, std::int64_t most) {
+    return words_in(train_wordpiece(
+        chinese_characters(60),
+        {.vocab_size = size, .min_frequency = 2, .alphabet_limit = most, .reserved = {}}));
   };
-  const Words some = train(35);
-  EXPECT_EQ(std::ranges::count_if(some, [](const std::string& p) { return p.starts_with("["); }),
-            5);
-  EXPECT_THAT(log.text(),
-              HasSubstr("30 characters are kept, more than the alphabet's limit of 10"));
+  EXPECT_EQ(train(35, 0), 30);
   EXPECT_THAT(log.text(),
               HasSubstr("the alphabet has 30 of the text's 60 different characters; words with the "
                         "others, 39.4 % of all characters, will be [UNK]\n  hint: raise the "
-                        "alphabet's limit (--alphabet, or vocab.alphabet in a recipe)"));
-  const Words all = train(70);
-  EXPECT_EQ(std::ranges::count_if(all, [](const std::string& p) { return p.starts_with("["); }),
-            10);
+                        "vocabulary's size (--size, vocab.size)"));
+  EXPECT_EQ(train(70, 0), 60);
+  EXPECT_EQ(train(70, 10), 10);  // the limit stays one
+}
+
+// Words of two letters, so that each letter needs a piece and merges could take the other places.
+Counts pairs_of(int letters, std::int64_t count, std::int64_t last) {
+  Counts counts;
+  for (int i = 0; i < letters; ++i) {
+    std::string word = "x";
+    append_utf8(0x400 + static_cast<char32_t>(i), word);
+    counts[word] = i + 1 < letters ? count : last;
+  }
+  return counts;
+}
+
+TEST(WordPieceTrainer, KeepsEveryLetterThatAThirdOfThePlacesHolds) {
+  const auto has = [](const Words& pieces, char32_t letter) {
+    std::string piece = "##";
+    append_utf8(letter, piece);
+    return std::ranges::find(pieces, piece) != pieces.end();
+  };
+  // 21 forms in 63 places: also the letter that makes up a 40,000th of the text is kept.
+  const Counts few = pairs_of(20, 1000, 1);
+  EXPECT_TRUE(has(train_wordpiece(few, {.vocab_size = 64, .reserved = {}}), 0x413));
+  // 21 forms in less than a third of the places: what 0.9995 of the text needs is kept.
+  EXPECT_FALSE(has(train_wordpiece(few, {.vocab_size = 42, .reserved = {}}), 0x413));
+  EXPECT_TRUE(has(train_wordpiece(few, {.vocab_size = 42, .reserved = {}}), 0x412));
+  // A letter that makes up less than a millionth is noise.
+  EXPECT_FALSE(
+      has(train_wordpiece(pairs_of(20, 100000, 1), {.vocab_size = 64, .reserved = {}}), 0x413));
+}
+
+TEST(WordPieceTrainer, RefusesACoverageThatIsNoShare) {
+  EXPECT_THAT(error_of<UsageError>([] { train_wordpiece({{"a", 1}}, {.coverage = 1.5}); }),
+              HasSubstr("vocab: --coverage 1.5 is not above 0 and at most 1"));
 }
 
 TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
