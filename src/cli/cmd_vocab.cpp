@@ -72,9 +72,14 @@ void add_trainer_options(CLI::App& command, VocabularyJob& job) {
       .add_option("--min-frequency", o.min_frequency,
                   "wordpiece, byte_bpe: a rarer pair is not merged")
       ->capture_default_str();
-  command.add_option("--alphabet", o.alphabet_limit, "wordpiece: most frequent characters kept")
+  command
+      .add_option("--alphabet", o.alphabet_limit,
+                  "wordpiece: at most so many characters; 0: no limit")
       ->capture_default_str();
-  command.add_option("--coverage", job.coverage, "unigram, bpe: share of the characters to cover")
+  command
+      .add_option("--coverage", job.coverage,
+                  "unigram, bpe: share of the characters to cover; wordpiece: the same if its "
+                  "characters need more than a third of the pieces")
       ->capture_default_str();
   command
       .add_option("--special", o.reserved,
@@ -104,6 +109,9 @@ void add_train(CLI::App& vocab) {
   add_trainer_options(*command, *job);
   command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
   add_tokenizer_flags(*command, *flags);
+  auto language = std::make_shared<std::string>();
+  command->add_option("--language", *language,
+                      "with --lower-case: a language tag; tr and az lower-case I to ı and İ to i");
   auto split_chinese = std::make_shared<bool>(true);
   command
       ->add_option("--split-chinese", *split_chinese,
@@ -112,8 +120,8 @@ void add_train(CLI::App& vocab) {
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
-  command->callback([job, flags, split_chinese, json] {
-    job->tokenizer = options_of(*flags);
+  command->callback([job, flags, language, split_chinese, json] {
+    job->tokenizer = new_vocabulary_options(*flags, *language, "--language");
     job->tokenizer.split_chinese = *split_chinese;
     run_train(*job, *json);
   });

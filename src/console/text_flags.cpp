@@ -36,11 +36,11 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
   command.add_option("--lower-case", flags.lower_case,
                      "true or false; default: as stored beside the vocabulary, else inferred from "
-                     "its pieces; true for a new vocabulary");
+                     "its pieces; false for a new vocabulary");
   command.add_flag_callback(
       "--cased", [&flags] { flags.lower_case = false; }, "as --lower-case false");
   command.add_option("--strip-accents", flags.strip_accents,
-                     "default: as stored, else as --lower-case");
+                     "default: as stored, else as --lower-case; false for a new vocabulary");
   const std::map<std::string, ControlCharacters> names{{"bert", ControlCharacters::bert},
                                                        {"electra", ControlCharacters::electra}};
   command

@@ -7,7 +7,9 @@
 #include "base/figures.h"
 #include "base/log.h"
 #include "base/words.h"
+#include "text/unicode.h"
 #include "tokenize/basic_tokenizer.h"
+#include "tokenize/script_counts.h"
 
 namespace smelt {
 namespace {
@@ -78,9 +80,64 @@ MergedWords count_merged_words(const LinesOptions& text, const TokenizerOptions&
   return out;
 }
 
+namespace {
+
+// The sample's letters by script, and whether it seems to be Turkish or Azeri.
+struct Letters {
+  std::vector<std::string> scripts;
+  bool is_turkic = false;
+};
+
+Letters letters_of(const LinesOptions& text) {
+  constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;
+  constexpr double kLeastOfScript = 0.01, kLeastOfLetters = 0.003;
+  SampledLines lines(text);
+  ScriptCounts scripts;
+  std::uint64_t bytes = 0, all = 0, dotless = 0, others = 0;
+  std::string line;
+  while (bytes < kBytes && lines.next(line)) {
+    bytes += line.size();
+    scripts.add(line, {}, 0);
+    for (const char32_t c : to_code_points(line)) {
+      dotless += c == U'ı' || c == U'İ' ? 1 : 0;
+      others += c == U'ğ' || c == U'ş' || c == U'Ğ' || c == U'Ş' ? 1 : 0;
+    }
+  }
+  const auto sorted = scripts.sorted();
+  Letters out;
+  for (const ScriptCount& count : sorted) all += count.script == "Common" ? 0 : count.characters;
+  for (const ScriptCount& count : sorted)
+    if (count.script != "Common" && share(count.characters, all) >= kLeastOfScript)
+      out.scripts.push_back(count.script);
+  out.is_turkic = share(dotless, all) > kLeastOfLetters && share(others, all) > kLeastOfLetters;
+  return out;
+}
+
+std::string normalization_of(const TokenizerOptions& options) {
+  if (!options.lower_case && !options.strips_accents()) return "case and accents kept";
+  return str(!options.lower_case   ? "case kept"
+             : options.turkic_case ? "lower-cased as in Turkish"
+                                   : "lower-cased",
+             options.strips_accents() ? ", accents stripped" : ", accents kept");
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  if (words.size() < 2) return join(words, ", ");
+  return str(join(std::vector(words.begin(), words.end() - 1), ", "), " and ", words.back());
+}
+
+}  // namespace
+
 void log_normalization(const LinesOptions& text, const TokenizerOptions& options) {
-  log_info("vocab: {}, {}", options.lower_case ? "lower-cased" : "case kept",
-           options.strips_accents() ? "accents stripped" : "accents kept");
+  const Letters letters = letters_of(text);
+  log_info("vocab: {}{}{}", listed(letters.scripts), letters.scripts.empty() ? "" : "; ",
+           normalization_of(options));
+  if (letters.is_turkic && options.lower_case && !options.turkic_case)
+    log_warning(
+        "vocab: the text seems to be Turkish or Azeri, in which I is not the capital of i: "
+        "lower-casing merges words and splits others in two\n"
+        "  hint: --language tr (vocab.language=tr) lower-cases by the rules of Turkish; "
+        "--lower-case false (vocab.lower_case=false) keeps case");
   const MergedWords found = count_merged_words(text, options);
   if (found.words == 0) return;
   const double merged = share(found.merged, found.words),
@@ -88,8 +145,7 @@ void log_normalization(const LinesOptions& text, const TokenizerOptions& options
   if (merged <= kMostMerged && changed <= kMostChanged) return;
   log_warning(
       "vocab: stripping accents changes {} of the words and makes {} equal to another word{}\n"
-      "  hint: --strip-accents false (vocab.strip_accents=false) keeps accents, --cased "
-      "(vocab.lower_case=false) keeps case, too",
+      "  hint: --strip-accents false (vocab.strip_accents=false) keeps accents",
       percent(changed), percent(merged),
       found.examples.empty() ? "" : str(" (", join(found.examples, "; "), ")"));
 }

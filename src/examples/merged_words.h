@@ -22,8 +22,9 @@ struct MergedWords {
 // lower-case. All counts are 0 if the options do not strip accents.
 MergedWords count_merged_words(const LinesOptions& text, const TokenizerOptions& options);
 
-// Logs what happens to case and accents, and warns if stripping accents merges more than 0.5 % of
-// the words or changes more than 20 %.
+// Logs the text's scripts and what happens to case and accents. Warns if stripping accents merges
+// more than 0.5 % of the words or changes more than 20 %, and if Turkish text is lower-cased by the
+// rules of other languages.
 void log_normalization(const LinesOptions& text, const TokenizerOptions& options);
 
 }  // namespace smelt

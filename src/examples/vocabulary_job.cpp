@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/words.h"
 #include "examples/example_files.h"
 #include "examples/merged_words.h"
 #include "examples/subword_vocabulary.h"
@@ -66,6 +67,8 @@ bool is_rereadable(const LinesOptions& text) {
 
 WordPieceTrainerOptions with_unused(const VocabularyJob& job) {
   WordPieceTrainerOptions options = job.trainer;
+  options.coverage = job.coverage;
+  options.tokenizer = job.tokenizer;
   for (std::int64_t i = 0; i < job.unused; ++i) options.reserved.push_back(str("[unused", i, "]"));
   return options;
 }
@@ -73,7 +76,17 @@ WordPieceTrainerOptions with_unused(const VocabularyJob& job) {
 std::vector<std::string> train_wordpieces(const VocabularyJob& job, SampledLines& lines,
                                           VocabularySummary& summary) {
   const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
-  const WordCounts counts = count_words(lines, bert_words(job.tokenizer), threads, job.text.memory);
+  LongWords long_words;
+  const WordCounts counts =
+      count_words(lines, bert_words(job.tokenizer, &long_words), threads, job.text.memory);
+  const std::size_t limit = job.tokenizer.max_characters_per_word;
+  if (counts.empty() && long_words.count() > 0)
+    throw UsageError(
+        str("--input: ", job.text.input, ": each of its ", counted(long_words.count(), "word"),
+            " has more than ", limit, " characters"),
+        "use --type unigram (vocab.type=unigram) for text without spaces between "
+        "words");
+  long_words.warn(limit);
   if (counts.empty())
     throw UsageError(str("--input: ", job.text.input, " holds no words"), "give files with text");
   for (const auto& [word, count] : counts) summary.words += count;
@@ -121,11 +134,12 @@ void take_size(const Vocabulary& vocabulary, VocabularySummary& summary) {
       vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
 }
 
-// Writes what a tokenizer.json of word pieces cannot say: which control characters vanish.
-void save_control(const VocabularyJob& job) {
+// Writes what a tokenizer.json cannot say beside it: which control characters vanish, and what
+// transformers wants to know of a tokenizer's class.
+void save_config_beside(const VocabularyJob& job, Json config) {
   if (path_name(job.out) != "tokenizer.json") return;
-  write_file(join_path(parent_path(job.out), "tokenizer_config.json"),
-             tokenizer_config_json(job.tokenizer).dump(2) + "\n");
+  for (const auto& [role, token] : kSpecialTokenRoles) config[role] = token;
+  write_file(join_path(parent_path(job.out), "tokenizer_config.json"), config.dump(2) + "\n");
 }
 
 }  // namespace
@@ -154,6 +168,7 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
   } else if (job.type != VocabularyType::wordpiece && is_tokenizer_json(job.out)) {
     const SubwordTokenizer tokenizer(train_subword_vocabulary(job, lines, summary), job.out);
     tokenizer.save(job.out);
+    save_config_beside(job, subword_config_json(tokenizer.file()));
     take_size(tokenizer.vocabulary(), summary);
   } else {
     const BertTokenizer tokenizer(
@@ -162,7 +177,7 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
                    job.out),
         job.tokenizer);
     tokenizer.save(job.out);
-    save_control(job);
+    save_config_beside(job, tokenizer_config_json(job.tokenizer));
     take_size(tokenizer.vocabulary(), summary);
   }
   summary.text = lines.summary();

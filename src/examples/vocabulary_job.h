@@ -28,7 +28,7 @@ struct VocabularyJob {
   VocabularyType type = VocabularyType::wordpiece;
   WordPieceTrainerOptions trainer;  // types unigram and bpe use the size and the reserved tokens
   std::int64_t unused = 0;          // [unused0], … after the special tokens, for words to come
-  double coverage = 0.9995;         // of the text's characters, for unigram and bpe
+  double coverage = 0.9995;         // of the text's characters; see WordPieceTrainerOptions
   TokenizerOptions tokenizer;
   std::int64_t threads = 0;  // 0: as many as there are cores
   bool overwrite = false;    // of an existing output

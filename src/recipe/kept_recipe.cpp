@@ -62,6 +62,10 @@ void keep_recipe(const Recipe& r) {
     *like = absolute_path(like->get<std::string>());
   sections["train"]["init"] = absolute_path(r.train.init);
   sections["distill"]["teacher"] = absolute_path(r.distill.teacher);
+  // Unset, they are as the given vocabulary was made.
+  if (!r.vocab.file.empty() || !r.train.init.empty())
+    for (const char* name : {"lower_case", "strip_accents", "split_chinese"})
+      if (!r.is_set(str("vocab.", name))) sections["vocab"].erase(name);
   std::ostringstream out;
   out << "# What this folder was made with. `smelt run` goes on when it is given the folder; "
          "--set\n"

@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-// Writes <out>/recipe.yaml: every field with its value, local paths as absolute ones, so that they
-// hold wherever the folder is named from.
+// Writes <out>/recipe.yaml: every field with its value, but for those that a given vocabulary sets;
+// local paths as absolute ones, so that they hold wherever the folder is named from.
 void keep_recipe(const Recipe& recipe);
 
 // The folder of the run that a path names: that folder itself, its model/ or its recipe.yaml;

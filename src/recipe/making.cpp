@@ -92,7 +92,10 @@ void make_vocabulary(const Recipe& r) {
       .alphabet_limit = r.vocab.alphabet,
       .reserved = is_sentencepiece(r) ? r.type->special_pieces : std::vector<std::string>{}};
   job.unused = r.vocab.unused;
-  job.tokenizer = options_of(tokenizer_flags(r));
+  job.coverage = r.vocab.coverage;
+  TokenizerFlags flags = tokenizer_flags(r);
+  if (r.vocab.strip_accents == "auto") flags.strip_accents = r.vocab.lower_case;
+  job.tokenizer = new_vocabulary_options(flags, r.vocab.language, "vocab.language");
   job.tokenizer.split_chinese = r.vocab.split_chinese;
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);

@@ -157,7 +157,8 @@ TokenizerFlags tokenizer_flags(const Recipe& r) {
   flags.strip_accents_name = "vocab.strip_accents";
   flags.control_name = "model.type";  // which says them; its values are the same words
   if (r.is_set("vocab.lower_case")) flags.lower_case = r.vocab.lower_case;
-  if (r.vocab.strip_accents != "auto") flags.strip_accents = r.vocab.strip_accents == "true";
+  if (r.is_set("vocab.strip_accents") && r.vocab.strip_accents != "auto")
+    flags.strip_accents = r.vocab.strip_accents == "true";
   return flags;
 }
 

@@ -37,11 +37,13 @@ struct VocabSection {
   std::string type = "wordpiece";
   std::int64_t size = 8000;
   std::int64_t unused = 0;
-  bool lower_case = true;
-  std::string strip_accents = "auto";
+  bool lower_case = false;
+  std::string strip_accents = "false";
+  std::string language;
   bool split_chinese = true;
   std::int64_t min_frequency = 2;
-  std::int64_t alphabet = 1000;
+  double coverage = 0.9995;
+  std::int64_t alphabet = 0;
 };
 
 // Under data:, before what the type of model has there.

@@ -10,6 +10,7 @@
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "text/documents.h"
+#include "tokenize/language.h"
 #include "tokenize/tokenizer_json.h"
 #include "tokenize/wordpiece_trainer.h"
 
@@ -176,9 +177,11 @@ static void check_training(const RecipeChecks& checks, const TrainSection& train
 }
 
 static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
-  for (const char* field : {"vocab.size", "vocab.min_frequency", "vocab.alphabet"})
-    checks.at_least(field, 1);
-  checks.at_least("vocab.unused", 0);
+  for (const char* field : {"vocab.size", "vocab.min_frequency"}) checks.at_least(field, 1);
+  for (const char* field : {"vocab.unused", "vocab.alphabet"}) checks.at_least(field, 0);
+  checks.within("vocab.coverage", 0.5, 1);
+  checks.accepts({"vocab.language"},
+                 [&] { (void)has_turkic_case(r.vocab.language, "vocab.language"); });
   const auto special = std::ssize(first_tokens({}));
   checks.require(
       !r.type->reads_text() || !r.vocab.file.empty() || r.vocab.size - special > r.vocab.unused,

@@ -47,15 +47,20 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("size", c.size, "pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("lower_case", c.lower_case,
-        "of word pieces: lower-case the text; unset with a vocabulary that is there: as that was "
-        "made");
+        "lower-case the text; unset with a vocabulary that is there: as that was made");
   visit("strip_accents", c.strip_accents,
-        "of word pieces: true or false; auto: as vocab.lower_case says");
+        "strip accents, which are vowels or letters of their own in most languages; auto: as "
+        "vocab.lower_case says; unset with a vocabulary that is there: as that was made");
+  visit("language", c.language,
+        "with vocab.lower_case: a language tag; tr and az lower-case I to ı and İ to i");
   visit("split_chinese", c.split_chinese,
         "of word pieces: each Chinese character is a word (transformers' tokenize_chinese_chars); "
         "false for text whose words are separated by spaces already, as by MeCab");
   visit("min_frequency", c.min_frequency, "occurrences below which a pair is not merged");
-  visit("alphabet", c.alphabet, "most frequent characters kept");
+  visit("coverage", c.coverage,
+        "of unigram and bpe: share of the text's characters that get pieces; of wordpiece: the "
+        "same if its characters need more than a third of the pieces, as in Chinese");
+  visit("alphabet", c.alphabet, "of wordpiece: at most so many characters; 0: no limit");
 }
 
 template <SectionOf<ReadySection> C, class Visitor>

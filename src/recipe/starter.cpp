@@ -60,8 +60,7 @@ std::string wordpiece_fields(const StarterRecipe& s) {
   return str("vocab:\n",
              yaml_line("  size", s.size.hidden >= 512 ? "30000" : "8000",
                        "8000 for some MB of text, 30000 from 100 MB on"),
-             yaml_line("  lower_case", "false", "true: the model sees no capitals"),
-             yaml_line("  strip_accents", "false", "true changes words of most languages"));
+             yaml_line("  lower_case", "false", "true: the model sees no capitals"));
 }
 
 std::string encoder_fields(const StarterRecipe& s) {

@@ -49,10 +49,9 @@ TEST_F(MergedWordsTest, CountsNothingIfAccentsAreKept) {
 
 TEST_F(MergedWordsTest, AreWarnedOfWithExamplesAndTheSettingThatKeepsThem) {
   EXPECT_THAT(log_of("bạn bản hai ba\n", lower_),
-              AllOf(HasSubstr("vocab: lower-cased, accents stripped\n"),
+              AllOf(HasSubstr("vocab: Latin; lower-cased, accents stripped\n"),
                     HasSubstr("changes 50.0 % of the words and makes 50.0 % equal to another word "
-                              "(bạn, bản)\n  hint: --strip-accents false"),
-                    HasSubstr("--cased (vocab.lower_case=false)")));
+                              "(bạn, bản)\n  hint: --strip-accents false")));
   // Voiced kana become other kana, though no two words of this text become one.
   EXPECT_THAT(log_of("がぎぐ でした\n", lower_), HasSubstr("makes 0.0 % equal to another word\n"));
 }
@@ -61,7 +60,28 @@ TEST_F(MergedWordsTest, AreNotWarnedOfInEnglishOrIfAccentsAreKept) {
   EXPECT_THAT(log_of("The cat sees the café of the other cat and the dog.\n", lower_),
               Not(HasSubstr("stripping accents changes")));
   const std::string kept = log_of("bạn bản\n", {.lower_case = false});
-  EXPECT_THAT(kept, AllOf(HasSubstr("vocab: case kept, accents kept\n"), Not(HasSubstr("hint"))));
+  EXPECT_THAT(kept,
+              AllOf(HasSubstr("vocab: Latin; case and accents kept\n"), Not(HasSubstr("hint"))));
+}
+
+TEST_F(MergedWordsTest, TheLogNamesTheScriptsOfTheText) {
+  EXPECT_THAT(log_of("हिन्दी में लिखा हुआ text 123\n", {.lower_case = false}),
+              HasSubstr("vocab: Devanagari and Latin; case and accents kept\n"));
+  EXPECT_THAT(log_of("123 45\n", {.lower_case = true, .strip_accents = false}),
+              HasSubstr("vocab: lower-cased, accents kept\n"));
+}
+
+TEST_F(MergedWordsTest, TurkishTextThatIsLowerCasedAsEnglishIsWarnedOf) {
+  const std::string turkish = "Irmak kıyısında ışıklı bir şehir, dağ ve İzmir\n";
+  const TokenizerOptions lower{.lower_case = true, .strip_accents = false};
+  TokenizerOptions by_its_rules = lower;
+  by_its_rules.turkic_case = true;
+  EXPECT_THAT(log_of(turkish, lower), HasSubstr("hint: --language tr (vocab.language=tr)"));
+  EXPECT_THAT(
+      log_of(turkish, by_its_rules),
+      AllOf(HasSubstr("Latin; lower-cased as in Turkish, accents kept\n"), Not(HasSubstr("hint"))));
+  EXPECT_THAT(log_of(turkish, {.lower_case = false}), Not(HasSubstr("hint")));
+  EXPECT_THAT(log_of("Țara și Ştefan sunt în România\n", lower), Not(HasSubstr("hint")));
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ TEST_F(VocabularyJobTest, WritesAVocabularyThatLoads) {
   const VocabularySummary s = train_vocabulary(job("The cat sat. The cat ran.\n"));
   EXPECT_EQ(s.size, 30);
   EXPECT_EQ(s.unused,
-            30 - 5 - 10 - 4);  // special tokens; t ##h ##e c ##a ##t s r ##n .; ##at ##he cat the
+            30 - 5 - 10 - 4 - 7);  // special tokens; t ##h ##e c ##a ##t s r ##n .; ##at ##he
+                                   // cat the; h e a n ##c ##r ##s
   EXPECT_EQ(s.words, 8);
   EXPECT_EQ(s.distinct_words, 5);
   Vocabulary::load(dir_.file("vocab.txt")).check_special_tokens();
@@ -71,6 +72,23 @@ TEST_F(VocabularyJobTest, MakesATokenizerJsonOfEachType) {
     EXPECT_EQ(tokenizer.decode(ids), "the cat sat");
     EXPECT_LE(ids.size(), 8u);
   }
+}
+
+TEST_F(VocabularyJobTest, CountsAndNamesWordsThatAreTooLong) {
+  const std::string a(101, 'a'), b(150, 'b');
+  VocabularyJob job = this->job(str("the ", a, " ", b, " ", a, " cat\n"));
+  job.tokenizer = new_vocabulary_options({}, "", "--language");
+  {
+    const CapturedLog log;
+    EXPECT_EQ(train_vocabulary(job).words, 2);
+    EXPECT_THAT(log.text(),
+                HasSubstr("vocab: 3 words of more than 100 characters are left out; "
+                          "each is [UNK] (aaaaaaaaaaaaaaaaaaa…, bbbbbbbbbbbbbbbbbbb…)"));
+  }
+  write_file(dir_.file("in.txt"), b + "\n");
+  job.overwrite = true;
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
+              HasSubstr("in.txt: each of its 1 word has more than 100 characters"));
 }
 
 TEST_F(VocabularyJobTest, AutoTakesUnigramForScriptsWithoutSpacesBetweenWords) {
