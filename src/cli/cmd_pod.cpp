@@ -139,7 +139,7 @@ void print_manifest(const ManifestFlags& flags) {
                .image = flags.image,
                .spot = flags.spot};
   Accelerator all = machine;
-  all.devices = machine.run_devices() * (machine.is_gpu() ? static_cast<int>(plan.hosts) : 1);
+  all.devices = machine.devices * (machine.is_gpu() ? static_cast<int>(plan.hosts) : 1);
   const Recipe here = flags.recipe->load(), there = recipe_on(all, plan.recipe, plan.settings);
   check_kind(flags, machine, there.out);
   if (here.train.device != there.train.device)

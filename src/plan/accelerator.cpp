@@ -30,7 +30,7 @@ constexpr Generation kGenerations[] = {
     {"v2", "v2-", "v2", "TPU v2", 2, 2, 4, 45e12, 16, kOldImage, "2x2 4x4 8x8 8x16 16x16"},
     {"v3", "v3-", "v3", "TPU v3", 2, 2, 4, 123e12, 32, kOldImage,
      "2x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32"},
-    {"v4", "v4-", "v4", "TPU v4", 2, 2, 4, 275e12, 32, kOldImage, kCubes},
+    {"v4", "v4-", "v4", "TPU v4", 2, 1, 4, 275e12, 32, kOldImage, kCubes},
     {"v5e", "v5litepod-", "v5e", "TPU v5 lite", 1, 1, 8, 197e12, 16, "v2-alpha-tpuv5-lite", kFlat},
     {"v5p", "v5p-", "v5p", "TPU v5", 2, 1, 4, 459e12, 95, "v2-alpha-tpuv5", kCubes},
     {"v6e", "v6e-", "v6e", "TPU v6 lite", 1, 1, 8, 918e12, 32, "v2-alpha-tpuv6e", kFlat},
@@ -189,7 +189,7 @@ bool is_of_kind(std::string_view device_kind, const Accelerator& a) {
 
 const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices) {
   for (const Accelerator& a : accelerators())
-    if (a.run_devices() == devices && is_of_kind(device_kind, a)) return &a;
+    if (a.devices == devices && is_of_kind(device_kind, a)) return &a;
   return nullptr;
 }
 

@@ -20,8 +20,10 @@ struct Accelerator {
   // them.
   std::string topology;
   int chips = 0;
-  int devices = 0;  // that a program is compiled for: cores of v2, v3, v4 and 7x, else chips
-  int hosts = 0;    // virtual machines
+  // Devices that a run sees: two on each chip of v2, v3 and 7x, else one. The two cores of a v4
+  // chip are one device.
+  int devices = 0;
+  int hosts = 0;  // virtual machines
   // The version of the software that the machines start with; "" where the TPU API makes none.
   std::string image;
   double flops = 0;   // a second, of a device's products of bf16
@@ -31,8 +33,6 @@ struct Accelerator {
   double bandwidth = 0, tf32_flops = 0, f32_flops = 0;
 
   bool is_gpu() const { return bandwidth > 0; }
-  // Devices that the machines show to a run. A v4 shows the two cores of a chip as one device.
-  int run_devices() const { return generation == "v4" ? chips : devices; }
   double seconds_of(double cycles) const;  // at a TPU chip's clock
   // Of products of so typed factors, in a GPU `exact` without tf32. A TPU's are bf16's at any rate.
   double flops_of(DType products, bool exact) const;

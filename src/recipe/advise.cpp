@@ -159,7 +159,7 @@ std::string advised_recipe(const AdviceRow& row, const AdviceJob& job) {
   starter.device = row.type.is_gpu() ? "gpu" : "tpu";
   starter.precision = row.type.is_gpu() ? "bf16" : "";
   starter.type = row.type.name;
-  starter.devices = row.type.run_devices();
+  starter.devices = row.type.devices;
   starter.batch_size = static_cast<int>(row.batch);
   return starter_text(starter);
 }

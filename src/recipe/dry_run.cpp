@@ -156,12 +156,7 @@ PlanRow planned(const Recipe& r, const Accelerator* type) {
     throw UsageError(
         str("no usual slice of TPUs has ", r.train.devices, " devices; `smelt compile` takes any"));
   log_info("dry run: compiling for a {}", type->name);
-  // A v4 is compiled for the cores of its chips, which a run there does not see.
-  const auto run_on = [&](const Accelerator& on) {
-    PlannedRun run = planned_run(r);
-    run.job.on.devices *= on.devices / on.run_devices();
-    return run;
-  };
+  const auto run_on = [&](const Accelerator&) { return planned_run(r); };
   static const Prices prices;  // which the row refers to
   return plan_run({.run_on = run_on, .types = {*type}}, TpuCompiles(TpuCompiles::users_folder()),
                   prices)

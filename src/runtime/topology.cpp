@@ -22,6 +22,20 @@ void prepare_libtpu() {
   ::setenv("TPU_ACCELERATOR_TYPE", "v2-8", kKeep);
 }
 
+// libtpu's option that makes the two cores of a v4 chip one device (megacore), as the machines show
+// them. Without it libtpu compiles for each core as a device of its own.
+pjrt::NamedValue megacore() {
+  constexpr std::string_view kName = "chip_config_name", kValue = "megacore";
+  pjrt::NamedValue out{};
+  out.struct_size = pjrt::struct_size<pjrt::NamedValue>();
+  out.name = kName.data();
+  out.name_size = kName.size();
+  out.type = pjrt::ValueType::text;
+  out.string_value = kValue.data();
+  out.value_size = kValue.size();
+  return out;
+}
+
 }  // namespace
 
 Topology Topology::tpu(const std::string& name) {
@@ -34,6 +48,11 @@ Topology Topology::create(std::shared_ptr<const Plugin> plugin, const std::strin
   pjrt::TopologyDescriptionCreate args{};
   args.topology_name = name.data();
   args.topology_name_size = name.size();
+  const pjrt::NamedValue one_device_per_chip = megacore();
+  if (name.starts_with("v4:")) {
+    args.create_options = &one_device_per_chip;
+    args.num_options = 1;
+  }
   pjrt::TopologyDescription* raw = plugin->call(args).topology;
   return Topology(Handle<pjrt::TopologyDescriptionDestroy>(std::move(plugin), raw));
 }

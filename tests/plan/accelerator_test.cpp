@@ -37,9 +37,9 @@ TEST(Accelerator, NamesMeanSlicesAsGoogleCountsThem) {
     EXPECT_EQ(found[i].hosts, hosts) << topology;
   };
   is(1, "v2:4x4", 16, 32, 4);
-  is(2, "v4:2x2x2", 8, 16, 2);
-  EXPECT_EQ(found[2].run_devices(), 8);
-  EXPECT_EQ(found[1].run_devices(), 32);
+  is(2, "v4:2x2x2", 8, 8, 2);
+  EXPECT_EQ(found[2].flops, 275e12);
+  EXPECT_EQ(found[2].memory, 32.0 * (1 << 30));
   EXPECT_EQ(slice_of("TPU v4", 8)->name, "v4-16");
   is(3, "v5e:4x4", 16, 16, 4);
   is(4, "v5p:2x2x1", 4, 4, 1);

@@ -53,6 +53,10 @@ TEST_F(Libtpu, CompilesForEightChipsOfTpuV5e) {
   expect_scale_compiles("v5e:2x4", 8, "TPU v5 lite");
 }
 
+TEST_F(Libtpu, CompilesForAChipOfTpuV4AsOneDevice) {
+  expect_scale_compiles("v4:2x2x1", 4, "TPU v4");
+}
+
 // What four hosts reach of a v2-32: two rows of each.
 TEST_F(Libtpu, NumbersTheDevicesOfFourHostsByHostAndCompilesForThem) {
   std::vector<int> want;
