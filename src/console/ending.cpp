@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/exit_codes.h"
 #include "console/pod_flags.h"
+#include "pod/hub.h"
 #include "runtime/plugin.h"
 
 namespace smelt {
@@ -20,6 +21,8 @@ Ending ending_of(const std::exception_ptr& error) try {
   return {kStoppedExit, stopped.what()};
 } catch (const BugError& fault) {
   return {kBugExit, fault.what()};
+} catch (const LostPeer& fault) {
+  return {kPodExit, fault.what()};
 } catch (const PjrtError& fault) {
   return {is_lost_peer(fault) ? kPodExit : kSystemExit, fault.what()};
 } catch (const std::bad_alloc&) {

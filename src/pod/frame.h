@@ -29,7 +29,8 @@ enum class FrameKind : std::uint8_t {
   bye,       // nothing
 };
 
-enum class CallStatus : std::uint8_t { good, failed, missing, exists };
+// late: not all processes came to the gather in time.
+enum class CallStatus : std::uint8_t { good, failed, missing, exists, late };
 
 struct Frame {
   FrameKind kind;

@@ -55,7 +55,7 @@ std::optional<PodAnswer> Gathers::add(PodCall from, const std::string& key, std:
   const bool all =
       std::ranges::all_of(gather.payloads, [](const auto& p) { return p.has_value(); });
   if (!gather.failed.empty()) {
-    PodAnswer answer = answer_to({from}, CallStatus::failed, {gather.failed});
+    PodAnswer answer = answer_to({from}, CallStatus::late, {gather.failed});
     if (all) gathers_.erase(at);
     return answer;
   }
@@ -99,7 +99,7 @@ std::vector<PodAnswer> Gathers::overdue(Clock::time_point now) {
     if (!gather.failed.empty() || now < gather.deadline) continue;
     gather.failed = str("pod: gather '", key, "': after ", seconds_of(gather.timeout),
                         " these have not come: ", missing(gather));
-    out.push_back(answer_to(std::move(gather.calls), CallStatus::failed, {gather.failed}));
+    out.push_back(answer_to(std::move(gather.calls), CallStatus::late, {gather.failed}));
     gather.calls.clear();
   }
   return out;

@@ -199,6 +199,7 @@ std::future<PodReply> Hub::State::send_call(FrameKind kind, std::string payload)
 PodReply Hub::State::call(FrameKind kind, std::string payload) {
   PodReply reply = send_call(kind, std::move(payload)).get();
   if (reply.status == CallStatus::failed) throw SystemError(reply.texts.at(0));
+  if (reply.status == CallStatus::late) throw LostPeer(reply.texts.at(0));
   return reply;
 }
 

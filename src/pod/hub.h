@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/exit_codes.h"
 #include "pod/pod_times.h"
 
@@ -30,6 +31,12 @@ struct PodPlace {
 // What must be the same on all, by the name that a message gives it: {"smelt", "0.1.0"}, {"the
 // recipe", "crc32c 5d1f0a3c"}.
 using PodFields = std::vector<std::pair<std::string, std::string>>;
+
+// Another process of the pod did not come in time. The run goes on if all are started again, so the
+// exit code is kPodExit.
+class LostPeer : public SystemError {
+  using SystemError::SystemError;
+};
 
 // Why the run ends on all processes.
 struct PodEnd {
@@ -71,7 +78,7 @@ class Hub {
   std::string name_of(int rank) const;
 
   // Each process's payload, by rank. A key is a name of its own, with the step in it
-  // ("save/8120/written"), which each process uses once. SystemError, the same for all who wait and
+  // ("save/8120/written"), which each process uses once. LostPeer, the same for all who wait and
   // who come later, when one does not come within `timeout`: it says who, and what they were doing.
   // A process's payload is at most 64 MiB, and so are all of a gather together.
   std::vector<std::string> gather(std::string_view key, std::string_view payload,

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "console/ending.h"
 #include "console/text_source.h"
+#include "pod/hub.h"
 #include "store/file.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -99,6 +100,7 @@ TEST(ExitCodes, EachKindOfErrorHasItsOwn) {
   EXPECT_EQ(code_of(SystemError("a")), kSystemExit);
   EXPECT_EQ(code_of(UsageError("a")), kUsageExit);
   EXPECT_EQ(code_of(BelowThreshold("a")), kBelowThresholdExit);
+  EXPECT_EQ(code_of(LostPeer("a")), kPodExit);
   EXPECT_EQ(code_of(BugError("a")), kBugExit);
   EXPECT_EQ(code_of(Stopped("a")), kStoppedExit);
   EXPECT_EQ(code_of(std::bad_alloc()), kSystemExit);
