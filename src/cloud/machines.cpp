@@ -36,12 +36,13 @@ std::string queue_hint(const std::string& name, const std::string& zone) {
 
 // Runs `work`, and adds `hint` to the hint of an error that ends it, unless that names `command`
 // already. The error's type stays. The Stopped of a signal says `what` instead of its own text.
+// `work` may clear `hint`.
 template <class Work>
 auto with_hint(const std::string& what, const std::string& hint, const std::string& command,
                const Work& work) {
   const auto more = [&]<class E>(const E& error) {
     const auto [text, own] = error_parts(error.what());
-    if (own.find(command) != std::string::npos) return error;
+    if (hint.empty() || own.find(command) != std::string::npos) return error;
     return E(text, own.empty() ? hint : str(own, "; ", hint));
   };
   try {
@@ -132,7 +133,7 @@ class ZoneTry {
       : tpu_(tpu), project_(project), request_(request), zone_(zone), patience_(patience) {}
 
   Tried run() {
-    return with_hint(what(), take_down_hint(request_, zone_), down_command(request_.name, zone_),
+    return with_hint(what(), hint_, down_command(request_.name, zone_),
                      [this] { return try_it(); });
   }
 
@@ -166,6 +167,9 @@ class ZoneTry {
     TpuApi::Begun begun;
     try {
       begun = tpu_.create(zone_, request_.name, request_.spec);
+    } catch (const UsageError&) {  // refused: nothing is created
+      hint_.clear();
+      throw;
     } catch (const SystemError& error) {
       return look_for_it(first_line(error.what()));
     }
@@ -221,6 +225,7 @@ class ZoneTry {
   const MachineRequest& request_;
   const std::string& zone_;
   const Patience& patience_;
+  std::string hint_ = take_down_hint(request_, zone_);
   std::string why_not_;
   std::optional<ApiFault> refusal_;
 };
@@ -273,13 +278,17 @@ void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& requ
   require_name(request.name);
   require_none(tpu, zone, request.name);
   const std::string what = str(request.name, " in ", zone);
+  std::string hint = take_down_hint(request, zone);
   TpuApi::Begun begun;
-  with_hint(what, take_down_hint(request, zone), down_command(request.name, zone), [&] {
+  with_hint(what, hint, down_command(request.name, zone), [&] {
     std::string why;
     try {
       begun = tpu.enqueue(zone, request.name, request.spec, queue);
       if (!begun.fault || begun.fault->status < 500) return;
       why = begun.fault->message;
+    } catch (const UsageError&) {  // refused: nothing is queued
+      hint.clear();
+      throw;
     } catch (const SystemError& error) {
       why = first_line(error.what());
     }

@@ -87,6 +87,16 @@ TEST_F(MachinesTest, OneThatMayComeLaterIsNotForgotten) {
   }
 }
 
+TEST_F(MachinesTest, ARefusedRequestHasNoHintAboutAMachineThatMayComeUp) {
+  const ServedAnswer refused{401, R"({"error": {"message": "expired"}})"};
+  // The API accepts the credentials until the machine is requested.
+  fake_.lost_answers = {refused, refused};
+  fake_.obeys_lost = false;
+  EXPECT_THAT(error_of<CredentialsRefused>([&] { up(); }),
+              AllOf(HasSubstr("gcloud auth application-default login"),
+                    Not(HasSubstr("may be coming up"))));
+}
+
 TEST_F(MachinesTest, ReportsWhatAllZonesRefuse) {
   fake_.zones[kZone].types = fake_.zones["us-central1-b"].types = {"v2-8"};
   EXPECT_THAT(error_of<UsageError>([&] { up(); }),
