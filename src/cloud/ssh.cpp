@@ -132,6 +132,57 @@ void require_reachable(const TpuNode& node) {
     throw UsageError(what, str("smelt cloud status ", node.name, " --zone ", node.zone, " --wait"));
 }
 
+// The socket of an ssh agent; "" if ssh uses none.
+struct AgentSocket {
+  std::string path;
+  bool is_configured = false;  // by ssh's IdentityAgent option
+};
+
+// Returns the agent that ssh uses, as `ssh -G` reports it.
+AgentSocket agent_socket(const SshAgentSource& source) {
+  std::string command = "ssh -G -T";
+  if (!source.config.empty()) command += str(" -F ", shell_word(source.config));
+  for (const std::string& option : source.options) command += str(" -o ", shell_word(option));
+  const ShellOutput options = run_shell(str(command, " -- ", source.host, " 2>/dev/null"), "");
+  constexpr std::string_view kOption = "identityagent ";
+  for (const std::string_view line : split(options.text, '\n')) {
+    if (!line.starts_with(kOption)) continue;
+    const std::string value(line.substr(kOption.size()));
+    if (value == "none") return {"", true};
+    if (value == "SSH_AUTH_SOCK") break;
+    if (value.starts_with('$')) {  // a variable: $NAME or ${NAME}
+      const bool braces = value.starts_with("${") && value.ends_with('}');
+      const std::string name = braces ? value.substr(2, value.size() - 3) : value.substr(1);
+      return {environment(name.c_str()), true};
+    }
+    return {value, true};
+  }
+  return {environment("SSH_AUTH_SOCK"), false};
+}
+
+// Throws CredentialsRefused unless the agent that ssh uses holds the key, which has a passphrase.
+void require_agent(const std::string& file, const SshAgentSource& source) {
+  const AgentSocket agent = agent_socket(source);
+  const std::string variable = str("SSH_AUTH_SOCK=", shell_word(agent.path), " ");
+  if (!agent.path.empty() && exists(file + ".pub") &&
+      run_shell(variable + "ssh-add -L 2>/dev/null", "").text.find(public_key(file)) !=
+          std::string::npos)
+    return;
+  const std::string what = str(file, ": this key has a passphrase, and ");
+  constexpr const char* kWhy = "; ssh is started without questions and cannot use it";
+  if (!agent.is_configured)
+    throw CredentialsRefused(
+        str(what, "no ssh agent holds it", kWhy),
+        str("ssh-add ", file, " (after eval \"$(ssh-agent)\" if no agent runs)"));
+  if (agent.path.empty())
+    throw CredentialsRefused(
+        str(what, "IdentityAgent in ssh's configuration names no agent", kWhy),
+        "remove IdentityAgent from ~/.ssh/config, or set it to the socket of your agent");
+  throw CredentialsRefused(str(what, "the agent at ", agent.path,
+                               " (IdentityAgent in ssh's configuration) does not hold it", kWhy),
+                           str(variable, "ssh-add ", file));
+}
+
 constexpr const char* kFastKeys = "KexAlgorithms=^curve25519-sha256";
 
 // What ssh and scp have in common.
@@ -196,7 +247,7 @@ std::string ssh_key_file(const std::string& folder) {
   return home + "/.ssh/google_compute_engine";
 }
 
-void require_usable_key(const std::string& file) {
+void require_usable_key(const std::string& file, const SshAgentSource& agent) {
   const ShellOutput read =
       run_shell(str("ssh-keygen -y -P '' -f ", shell_word(file), " 2>&1 >/dev/null"), "");
   if (read.status == 0) return;
@@ -207,13 +258,7 @@ void require_usable_key(const std::string& file) {
   if (said.find("incorrect passphrase") == std::string::npos)
     throw UsageError(str(file, ": ssh cannot use this key: ", said.substr(said.rfind('\n') + 1)),
                      str("chmod 600 ", file, ", or look at: ssh-keygen -y -f ", file));
-  const std::string held = run_shell("ssh-add -L 2>/dev/null", "").text;
-  if (exists(file + ".pub") && held.find(public_key(file)) != std::string::npos) return;
-  throw CredentialsRefused(
-      str(file,
-          ": this key has a passphrase, and no ssh agent holds it; ssh is started without "
-          "questions and cannot use it"),
-      str("ssh-add ", file, " (after eval \"$(ssh-agent)\" if no agent runs)"));
+  require_agent(file, agent);
 }
 
 bool push_key(TpuApi& tpu, const std::string& project, const TpuNode& node, const std::string& user,
@@ -257,7 +302,8 @@ SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
   access.known_hosts = parent_path(access.key_file) + "/smelt_known_hosts";
   if (!settings.dry_run) {
     find_or_make_key(access.key_file);
-    require_usable_key(access.key_file);
+    require_usable_key(access.key_file,
+                       {access.workers.front().address, access.config, access.options});
     access.key_is_new =
         push_key(tpu, project, node, access.user, public_key(access.key_file), patience);
   }

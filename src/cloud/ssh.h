@@ -47,13 +47,22 @@ struct SshAccess {
   std::vector<std::string> flags = {};
 };
 
+// How ssh finds the user's agent: the options of ssh (SshSettings) and the host that it connects
+// to.
+struct SshAgentSource {
+  std::string host = "localhost";
+  std::string config;
+  std::vector<std::string> options;
+};
+
 // The private key that ssh signs in with, in `folder`, or in ~/.ssh if that is "". It may not exist
 // yet.
 std::string ssh_key_file(const std::string& folder = {});
-// Throws CredentialsRefused if the key has a passphrase and no ssh agent holds it, which one may do
-// later; UsageError if ssh cannot use the key for another reason, as when others may read it;
-// SystemError if ssh-keygen did not run.
-void require_usable_key(const std::string& file);
+// Throws CredentialsRefused if the key has a passphrase and the ssh agent does not hold it, which
+// one may do later; UsageError if ssh cannot use the key for another reason, as when others may
+// read it; SystemError if ssh-keygen did not run. The agent is that of ssh's IdentityAgent option,
+// or else of SSH_AUTH_SOCK.
+void require_usable_key(const std::string& file, const SshAgentSource& agent = {});
 
 // Adds the user's public key to the node's metadata unless it is there, and waits until that is
 // done. While another change of the node is in progress it is tried again for two minutes. Returns

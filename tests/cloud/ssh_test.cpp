@@ -31,6 +31,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+// Makes a program and returns a PATH on which it is found before others.
+std::string make_program(const TempDir& dir, const std::string& name, const std::string& script) {
+  make_folders(dir.file("bin"));
+  write_file(dir.file("bin/" + name), "#!/bin/sh\n" + script);
+  ::chmod(dir.file("bin/" + name).c_str(), 0700);
+  return str(dir.file("bin"), ":", std::getenv("PATH"));
+}
+
 class SshTest : public TpuTest {
  protected:
   void SetUp() override {
@@ -301,10 +309,9 @@ TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
                     HasSubstr("hint: ssh-add " + file)));
   expect_refusal("cloud ssh me@pod --project p --command true", HasSubstr("hint: ssh-add " + file));
   // What an agent says of the keys that it holds.
-  make_folders(home_.dir.file("bin"));
-  write_file(home_.dir.file("bin/ssh-add"), str("#!/bin/sh\ncat ", file, ".pub\n"));
-  ::chmod(home_.dir.file("bin/ssh-add").c_str(), 0700);
-  const ScopedVariable path("PATH", str(home_.dir.file("bin"), ":", std::getenv("PATH")));
+  const ScopedVariable agent("SSH_AUTH_SOCK", home_.dir.file("agent"));
+  const ScopedVariable path("PATH",
+                            make_program(home_.dir, "ssh-add", str("cat ", file, ".pub\n")));
   EXPECT_EQ(refusal(), "no error");
   ::chmod(file.c_str(), 0644);
   EXPECT_THAT(refusal(), AllOf(HasSubstr(": ssh cannot use this key: "), HasSubstr("chmod 600")));
@@ -313,6 +320,37 @@ TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
   EXPECT_THAT(error_of<SystemError>([&] { require_usable_key(file); }),
               AllOf(HasSubstr(": ssh-keygen, which checks the key, did not run: "),
                     HasSubstr("hint: apt-get install openssh-client")));
+}
+
+TEST_F(SshKeyTest, TheAgentIsThatOfIdentityAgent) {
+  const std::string file = ssh_key_file(), agent = home_.dir.file("own agent");
+  make_folders(parent_path(file));
+  ASSERT_EQ(
+      run_program({"ssh-keygen", "-q", "-t", "ed25519", "-a", "1", "-N", "words", "-f", file}), 0);
+  const ScopedVariable other("SSH_AUTH_SOCK", "/other");
+  const std::string config = home_.dir.file("config");
+  const SshAgentSource source{"10.0.0.1", config, {}};
+  const auto set_agent = [&](const std::string& value) {
+    write_file(config, str("Host 10.*\n  IdentityAgent ", value, "\n"));
+  };
+  const auto refusal = [&](const SshAgentSource& from) {
+    return error_of<CredentialsRefused>([&] { require_usable_key(file, from); });
+  };
+  set_agent(str('"', agent, '"'));
+  EXPECT_THAT(refusal(source),
+              AllOf(HasSubstr(str("the agent at ", agent, " (IdentityAgent in ssh's")),
+                    HasSubstr(str("hint: SSH_AUTH_SOCK='", agent, "' ssh-add ", file))));
+  // An agent that holds the key.
+  const ScopedVariable path(
+      "PATH", make_program(home_.dir, "ssh-add",
+                           str("[ \"$SSH_AUTH_SOCK\" = '", agent, "' ] && cat ", file, ".pub\n")));
+  EXPECT_EQ(refusal(source), "no error");
+  EXPECT_THAT(refusal({"192.0.2.1", config, {}}), HasSubstr("and no ssh agent holds it"));
+  EXPECT_THAT(refusal({"10.0.0.1", config, {"IdentityAgent=none"}}),
+              AllOf(HasSubstr("names no agent"), HasSubstr("hint: remove IdentityAgent from")));
+  const ScopedVariable named("OWN_AGENT", agent);
+  set_agent("$OWN_AGENT");
+  EXPECT_EQ(refusal(source), "no error");
 }
 
 TEST(Ssh, WorkersAreNamedAsGcloudNamesThem) {
