@@ -18,7 +18,7 @@ constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
 constexpr std::int64_t kPairTime = 1'000'000'000;
 std::atomic<const char*> told = "";
 // Two signals may come at once, on two threads.
-std::atomic<bool> is_raised = false;
+std::atomic<int> raised_number = 0;
 std::atomic<std::int64_t> asked_at = 0;  // of the first SIGTERM or SIGINT; 0: none came yet
 
 // Returns nanoseconds of a steady clock. A signal handler may call it.
@@ -45,13 +45,14 @@ void note_or_end(int signal) {
     std::raise(signal);
     return;
   }
-  if (is_raised.exchange(true)) return;
+  int none = 0;
+  if (!raised_number.compare_exchange_strong(none, signal)) return;
   const std::string_view notice = told.load();
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, notice.data(), notice.size());
 }
 
 void forget_signals() {
-  is_raised = false;
+  raised_number = 0;
   asked_at = 0;
 }
 
@@ -71,7 +72,9 @@ StopSignal::~StopSignal() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
 }
 
-bool StopSignal::raised() { return is_raised; }
+bool StopSignal::raised() { return raised_number != 0; }
+
+int StopSignal::number() { return raised_number; }
 
 StopSignal::Notice::Notice(const char* notice) : before_(told.exchange(notice)) {}
 

@@ -15,6 +15,8 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
 
   static bool raised();
+  // The number of the first signal, such as SIGINT; 0 if none came.
+  static int number();
 
   // What a user reads instead while it lasts; a literal. Within a StopSignal.
   class Notice {

@@ -149,7 +149,12 @@ void run_on_workers(const WorkerOptions& o) {
   std::vector<FleetProgram> programs;
   for (const SshWorker& worker : access.workers)
     programs.push_back({worker.index, ssh_words(access, worker, guarded_command(o.command))});
-  run_all(o, access, programs);
+  try {
+    run_all(o, access, programs);
+  } catch (const Stopped& stopped) {  // the exit code of a remote command that a signal ended
+    std::cerr << stopped.what() << std::endl;
+    throw ExitStatus(128 + StopSignal::number());
+  }
 }
 
 void copy_to_or_from_workers(const WorkerOptions& o) {

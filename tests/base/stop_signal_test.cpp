@@ -60,6 +60,7 @@ TEST(StopSignal, ForgetsWhatCameBeforeIt) {
     const StopSignal stop("");
     std::raise(SIGTERM);
     EXPECT_TRUE(StopSignal::raised());
+    EXPECT_EQ(StopSignal::number(), SIGTERM);
   }
   const StopSignal stop("");
   EXPECT_FALSE(StopSignal::raised());

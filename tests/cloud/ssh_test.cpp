@@ -353,6 +353,19 @@ TEST_F(SshKeyTest, TheAgentIsThatOfIdentityAgent) {
   EXPECT_EQ(refusal(source), "no error");
 }
 
+TEST_F(SshKeyTest, CtrlCEndsTheRemoteCommandAndExitsWith130) {
+  // Stands for ssh: interrupts smelt, and ends once its standard input is closed.
+  const std::string ended = home_.dir.file("ended");
+  const ScopedVariable path(
+      "PATH", make_program(home_.dir, "ssh",
+                           str("[ \"$1\" = -G ] && exit\nkill -INT $PPID\ncat >/dev/null\n: >",
+                               ended, "\nexit 143\n")));
+  const CommandOutput out = run_smelt("cloud ssh me@pod --project p --command 'sleep 600'");
+  EXPECT_EQ(out.status, 130) << out.text;
+  EXPECT_THAT(out.text, HasSubstr("all workers were told to end"));
+  EXPECT_TRUE(exists(ended));
+}
+
 TEST(Ssh, WorkersAreNamedAsGcloudNamesThem) {
   EXPECT_THAT(parse_workers("all", 3), ElementsAre(0, 1, 2));
   EXPECT_THAT(parse_workers("2,0-1,2", 3), ElementsAre(0, 1, 2));
