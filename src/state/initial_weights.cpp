@@ -1,7 +1,9 @@
 #include "state/initial_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <iomanip>
+#include <iterator>
 #include <set>
 #include <span>
 #include <sstream>
@@ -57,13 +59,37 @@ std::string such_as(const std::vector<std::string>& names) {
   return names.empty() ? "" : str(" (such as ", names.front(), ")");
 }
 
+constexpr std::size_t kShown = 4;  // names of a list
+
+std::string first_names(std::span<const std::string> names) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
+    out += str(i == 0 ? "" : ", ", names[i]);
+  return names.size() > kShown ? out + ", …" : out;
+}
+
+// Whether a parameter belongs to the layers or embeddings of a model rather than to a head.
+bool is_of_encoder(std::string_view parameter) {
+  return std::ranges::any_of(std::array{"bert/", "electra/", "encoder/", "decoder/"},
+                             [&](const char* scope) { return parameter.starts_with(scope); });
+}
+
+// The parameters of the run's encoder that were not given.
+std::vector<std::string> fresh_of_encoder(const InitialWeights& taken) {
+  std::vector<std::string> out;
+  std::ranges::copy_if(taken.fresh, std::back_inserter(out), is_of_encoder);
+  return out;
+}
+
+std::int64_t taken_of_encoder(const InitialWeights& taken) {
+  return std::ranges::count_if(taken.parameters,
+                               [](const auto& item) { return is_of_encoder(item.first); });
+}
+
 std::string line(const char* title, std::size_t count, std::span<const std::string> names) {
-  constexpr std::size_t kShown = 4;
   std::ostringstream out;
   out << "\n  " << std::left << std::setw(9) << title << std::right << std::setw(5) << count;
-  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
-    out << (i == 0 ? "  " : ", ") << names[i];
-  if (names.size() > kShown) out << ", …";
+  if (!names.empty()) out << "  " << first_names(names);
   return out.str();
 }
 
@@ -91,7 +117,21 @@ InitialWeights take_weights(const StateLayout& layout, GivenWeights given,
         str("init: ", out.given.where, ": none of its ", out.unused.size(), " parameters",
             such_as(out.unused), " is one of this run's", such_as(out.fresh)),
         "name the folder of a model of the same kind");
+  if (const auto fresh = fresh_of_encoder(out); !fresh.empty() && taken_of_encoder(out) == 0)
+    throw UsageError(str("init: ", out.given.where, ": none of the ", fresh.size(),
+                         " parameters of this run's encoder", such_as(fresh),
+                         " is among its parameters", such_as(out.unused)),
+                     "name the folder of a model of the same kind");
   return out;
+}
+
+std::string missing_encoder_parameters(const InitialWeights& taken) {
+  const std::vector<std::string> fresh = fresh_of_encoder(taken);
+  if (fresh.empty()) return "";
+  return str("has ", taken_of_encoder(taken), " of the ",
+             taken_of_encoder(taken) + std::ssize(fresh),
+             " parameters of this run's encoder; the other ", fresh.size(),
+             " start with random values: ", first_names(fresh));
 }
 
 std::string other_vocabulary(const GivenWeights& given, const std::string& vocab) {

@@ -22,13 +22,18 @@ struct InitialWeights {
 // Whether a parameter's first dimension may have another size.
 using RowsMayDiffer = std::function<bool(std::string_view parameter)>;
 
-// UsageError when nothing given is of the run, and for a shape that does not fit (both shapes).
+// UsageError when nothing given is of the run, or nothing of its encoder, and for a shape that does
+// not fit (both shapes).
 InitialWeights take_weights(const StateLayout& layout, GivenWeights given,
                             const RowsMayDiffer& rows_may_differ);
 
 // For a warning: how the vocabulary's file `vocab` differs from that of the weights. Empty where it
 // does not, where one only has more rows, or where either is unknown.
 std::string other_vocabulary(const GivenWeights& given, const std::string& vocab);
+
+// For a warning: names the parameters of the run's encoder (and of a T5's decoder) that were not
+// given and start with random values. Empty if there are none.
+std::string missing_encoder_parameters(const InitialWeights& taken);
 
 // A line for each of the kinds above, with how many there are and the first of their names.
 std::string table_of(const InitialWeights& taken);

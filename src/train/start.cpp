@@ -188,6 +188,8 @@ void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
         "{}: its head is of other classes ({}), and is not taken", job.init,
         start.taken->given.head.is_null() ? "not told" : start.taken->given.head["labels"].dump());
   const GivenWeights& given = start.taken->given;
+  if (const auto missing = missing_encoder_parameters(*start.taken); !missing.empty())
+    log_warning("{} {}", given.where, missing);
   if (const auto other = other_vocabulary(given, job.vocab); !other.empty())
     log_warning("{} {}", given.where, other);
   else if (job.vocab.empty() && given.vocabulary_crc32c && settings.contains(kVocabularyCrc32c) &&
@@ -224,6 +226,8 @@ InitialValues initial_values(const std::string& init, const Task& task, const St
                              const std::string& vocab) {
   bool other_head = false;  // classes may not be known yet
   const InitialWeights taken = weights_of(init, task, layout, other_head);
+  if (const auto missing = missing_encoder_parameters(taken); !missing.empty())
+    log_warning("{} {}", taken.given.where, missing);
   if (const auto other = other_vocabulary(taken.given, vocab); !other.empty())
     log_warning("{} {}", taken.given.where, other);
   return {.taken = taken.parameters.size(), .fresh = taken.fresh.size()};

@@ -82,6 +82,31 @@ TEST(TakeWeights, RefusesOtherShapesAndOtherModels) {
             "  hint: name the folder of a model of the same kind");
 }
 
+TEST(TakeWeights, WarnsOfEncoderParametersThatStartWithRandomValues) {
+  StateLayout layout;
+  for (const char* name : {"bert/embeddings/LayerNorm/beta", "bert/embeddings/LayerNorm/gamma",
+                           "bert/pooler/dense/bias", "cls/predictions/output_bias"})
+    layout.tensors.push_back(parameter(name, {3}));
+  layout.values = 4;
+  const auto taken = [&](const std::vector<std::string>& names) {
+    std::vector<std::pair<std::string, Dims>> parameters;
+    for (const std::string& name : names) parameters.push_back({name, {3}});
+    return take_weights(layout, given(parameters), is_table);
+  };
+  EXPECT_EQ(missing_encoder_parameters(taken({"bert/pooler/dense/bias", "layer_normalization"})),
+            "has 1 of the 3 parameters of this run's encoder; the other 2 start with random "
+            "values: bert/embeddings/LayerNorm/beta, bert/embeddings/LayerNorm/gamma");
+  EXPECT_EQ(missing_encoder_parameters(
+                taken({"bert/embeddings/LayerNorm/beta", "bert/embeddings/LayerNorm/gamma",
+                       "bert/pooler/dense/bias"})),
+            "")
+      << "a head may start with random values";
+  EXPECT_EQ(error_of<UsageError>([&] { taken({"cls/predictions/output_bias", "model/beta"}); }),
+            "init: W: none of the 3 parameters of this run's encoder (such as "
+            "bert/embeddings/LayerNorm/beta) is among its parameters (such as model/beta)\n"
+            "  hint: name the folder of a model of the same kind");
+}
+
 TEST(TakeWeights, GoesByOtherNamesWhereARunHasNothingUnderTheFirst) {
   const auto taken = [](const std::vector<std::string>& run, const std::vector<std::string>& from) {
     StateLayout layout;
