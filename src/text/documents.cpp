@@ -8,6 +8,7 @@
 #include "store/file.h"
 #include "text/line_source.h"
 #include "text/sentences.h"
+#include "text/unicode.h"
 
 namespace smelt {
 
@@ -105,7 +106,7 @@ bool DocumentReader::State::take_line(Document& document) {
 
 bool DocumentReader::State::take_prose(Document& document) {
   if (!line.empty()) {
-    if (!paragraph.empty()) paragraph += ' ';
+    if (!paragraph.empty() && !joins_without_space(paragraph, line)) paragraph += ' ';
     paragraph += line;
     if (paragraph.size() < kMaxParagraphBytes) return false;
   }

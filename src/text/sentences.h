@@ -1,4 +1,4 @@
-// Sentences of running prose, by the rules of Unicode Standard Annex 29 (ICU).
+// Sentences of running prose in any language.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,12 @@
 
 namespace smelt {
 
+// Splits paragraphs into sentences by the rules of Unicode Standard Annex 29 (ICU), corrected where
+// they fail:
+// - Khmer and Tibetan signs end a sentence, and so does ';' in a paragraph of Greek.
+// - Thai and Lao, which have no such signs, are cut at a space after kUnmarkedSentence characters.
+// - An opening bracket or quote begins the next sentence.
+// - Common abbreviations, initials and German dates end no sentence.
 // Not safe to use from several threads at once.
 class SentenceSplitter {
  public:
@@ -18,8 +24,11 @@ class SentenceSplitter {
   void split(std::string_view paragraph, std::vector<std::string>& sentences);
 
  private:
-  struct Iterator;
-  std::unique_ptr<Iterator> iterator_;
+  struct Iterators;
+  std::unique_ptr<Iterators> iterators_;
 };
+
+// The least characters of a Thai or Lao sentence that ends at a space.
+constexpr int kUnmarkedSentence = 40;
 
 }  // namespace smelt

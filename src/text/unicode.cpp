@@ -1,8 +1,10 @@
 #include "text/unicode.h"
 
 #include <unicode/uchar.h>
+#include <unicode/uscript.h>
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace smelt {
@@ -73,6 +75,31 @@ bool is_python_space(char32_t code_point) {
     default:
       return false;
   }
+}
+
+bool is_written_without_spaces(char32_t code_point) {
+  const auto c = static_cast<UChar32>(code_point);
+  if (c < 0x0E00) return false;
+  if ((c >= 0x3001 && c <= 0x303F) || (c >= 0x30FB && c <= 0x30FC) || (c >= 0xFF01 && c <= 0xFF65))
+    return true;
+  UErrorCode status = U_ZERO_ERROR;
+  const UScriptCode script = uscript_getScript(c, &status);
+  // Tibetan writes a sign between syllables, and a space only where a sentence ends.
+  return script == USCRIPT_TIBETAN || uscript_breaksBetweenLetters(script) != 0;
+}
+
+bool joins_without_space(std::string_view line, std::string_view next) {
+  if (line.empty() || next.empty()) return false;
+  const std::string_view tail = line.substr(line.size() - std::min<std::size_t>(line.size(), 4));
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(tail.data());
+  auto end = static_cast<std::int32_t>(tail.size());
+  UChar32 last = 0, first = 0;
+  U8_PREV(bytes, 0, end, last);
+  const auto* next_bytes = reinterpret_cast<const std::uint8_t*>(next.data());
+  std::int64_t begin = 0;
+  U8_NEXT(next_bytes, begin, static_cast<std::int64_t>(next.size()), first);
+  return last >= 0 && first >= 0 && is_written_without_spaces(static_cast<char32_t>(last)) &&
+         is_written_without_spaces(static_cast<char32_t>(first));
 }
 
 bool is_ascii(std::string_view text) {

@@ -18,6 +18,13 @@ std::string replace_ill_formed(std::string_view bytes);
 std::u32string to_code_points(std::string_view utf8);
 void append_utf8(char32_t code_point, std::string& out);
 
+// Returns whether the character's script puts no spaces between words: Han, kana, Thai, Lao, Khmer,
+// Burmese, Tibetan and others. CJK punctuation counts, too.
+bool is_written_without_spaces(char32_t code_point);
+// Returns whether a line break between the two lines of UTF-8 stands for no space, as their scripts
+// put none between words.
+bool joins_without_space(std::string_view line, std::string_view next);
+
 bool is_ascii(std::string_view text);
 
 // str.isspace() of one character: category Zs or bidirectional class WS, B or S.

@@ -39,6 +39,20 @@ TEST_F(Documents, OfProseAreCutByUnicodesRules) {
   EXPECT_EQ(documents[2].size(), 90 - 2 * kProseSentences);
 }
 
+TEST_F(Documents, JoinWrappedLinesWithoutASpaceInScriptsThatPutNoneBetweenWords) {
+  DocumentOptions prose = from("");
+  prose.sentences = Cut::prose;
+  for (const auto& [lines, joined] :
+       {std::pair{"これはプロ\nグラムの、\n説明です。", "これはプログラムの、説明です。"},
+        {"ภาษา\nไทย", "ภาษาไทย"},
+        {"한국\n어", "한국 어"},
+        {"漢字\nABC", "漢字 ABC"},
+        {"one\ntwo", "one two"}}) {
+    prose.input = write("a.txt", lines);
+    EXPECT_THAT(read(prose), ElementsAre(ElementsAre(joined)));
+  }
+}
+
 TEST_F(Documents, AreTheSameInEveryFormat) {
   const Sentences rows{"First line.\nSecond line.", "One \"quoted\" line, \xC3\xA9t\xC3\xA9.",
                        "left out", "Last."};

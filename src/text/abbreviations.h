@@ -1,0 +1,15 @@
+// Periods that end no sentence: of abbreviations, initials and German dates.
+#pragma once
+
+#include <unicode/unistr.h>
+
+#include <cstdint>
+
+namespace smelt {
+
+// Returns whether the period before `end` (with white space between them) belongs to an
+// abbreviation or an initial, such as "Dr. ", "И. " or "z. ", or to a German date, such as
+// "3. Oktober". `end` is where the next sentence would begin.
+bool is_abbreviation(const icu::UnicodeString& text, std::int32_t end);
+
+}  // namespace smelt
