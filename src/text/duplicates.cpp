@@ -1,7 +1,5 @@
 #include "text/duplicates.h"
 
-#include <unicode/uscript.h>
-
 #include <algorithm>
 
 #include "text/unicode.h"
@@ -39,13 +37,6 @@ std::vector<std::uint64_t> word_hashes(std::string_view text) {
   return hashes;
 }
 
-// Whether the script of the character writes no spaces between words: Han, kana, Thai and others.
-bool has_no_spaces(char32_t c) {
-  UErrorCode status = U_ZERO_ERROR;
-  return c >= 0x0E00 &&
-         uscript_breaksBetweenLetters(uscript_getScript(static_cast<UChar32>(c), &status)) != 0;
-}
-
 // The hashes of the words between white space. A character of a script without spaces is a word.
 std::vector<std::uint64_t> word_and_character_hashes(std::string_view text) {
   if (is_ascii(text)) return word_hashes(text);
@@ -53,7 +44,7 @@ std::vector<std::uint64_t> word_and_character_hashes(std::string_view text) {
   for (const char32_t c : to_code_points(text)) {
     character.clear();
     append_utf8(c, character);
-    if (has_no_spaces(c)) character = ' ' + character + ' ';
+    if (is_written_without_spaces(c)) character = ' ' + character + ' ';
     spaced += character;
   }
   return word_hashes(spaced);
@@ -65,13 +56,35 @@ std::uint64_t combine(const std::uint64_t* first, std::size_t count) {
   return hash;
 }
 
-// The hashes of all runs of five words; of the whole text when it has fewer.
-std::vector<std::uint64_t> shingles(std::string_view text) {
-  const std::vector<std::uint64_t> words = word_and_character_hashes(text);
-  const std::size_t length = std::min(words.size(), NearDuplicates::kShingleWords);
+// Appends the hashes of all runs of `length` of the units.
+void append_runs(const std::vector<std::uint64_t>& units, std::size_t length,
+                 std::vector<std::uint64_t>& hashes) {
+  for (std::size_t i = 0; i + length <= units.size(); ++i)
+    hashes.push_back(combine(units.data() + i, length));
+}
+
+// Returns the hashes of the characters, with one space between words.
+std::vector<std::uint64_t> character_hashes(std::string_view text) {
   std::vector<std::uint64_t> hashes;
-  for (std::size_t i = 0; i + length <= words.size(); ++i)
-    hashes.push_back(combine(words.data() + i, length));
+  std::string character;
+  for (const char32_t c : to_code_points(python_strip(text))) {
+    character.clear();
+    append_utf8(c, character);
+    const bool space = character.size() == 1 && is_space(character[0]);
+    if (space) character = " ";
+    const std::uint64_t hash = word_hash(character);
+    if (!space || hash != hashes.back()) hashes.push_back(hash);
+  }
+  return hashes;
+}
+
+// Returns the hashes of all runs of five words; of a text with fewer, of all runs of five
+// characters; of a text with still fewer, of the whole text.
+std::vector<std::uint64_t> shingles(std::string_view text) {
+  constexpr std::size_t kLength = NearDuplicates::kShingleWords;
+  std::vector<std::uint64_t> units = word_and_character_hashes(text), hashes;
+  if (units.size() < kLength) units = character_hashes(text);
+  append_runs(units, std::min(units.size(), kLength), hashes);
   return hashes;
 }
 

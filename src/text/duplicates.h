@@ -65,7 +65,8 @@ class ExactDuplicates {
 
 // By MinHash with banding (Broder 1997; Leskovec et al. 2014, "Mining of Massive Datasets", chapter
 // 3): texts of which about 80 % or more of all runs of five words are common to both. In scripts
-// that write no spaces between words, such as Han, kana and Thai, each character is a word.
+// that write no spaces between words, such as Han, kana and Thai, each character is a word. Texts
+// of fewer than five words are compared by their runs of five characters.
 class NearDuplicates {
  public:
   static constexpr std::size_t kBytesOfText = 1024;  // that is kept, about

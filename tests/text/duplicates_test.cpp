@@ -55,7 +55,18 @@ TEST(NearDuplicates, AreThoseWhoseRunsOfFiveWordsAreMostlyCommon) {
   EXPECT_GT(far, 50);
 }
 
-TEST(NearDuplicates, OfFewWordsAreThoseOfTheSameWords) {
+TEST(NearDuplicates, OfFewWordsAreFoundByTheirCharacters) {
+  NearDuplicates duplicates;
+  EXPECT_FALSE(duplicates.seen("Internationalization of applications"));
+  EXPECT_TRUE(duplicates.seen("internationalization  of application"));
+  EXPECT_FALSE(duplicates.seen("Localization of applications"));
+  EXPECT_FALSE(duplicates.seen("응용프로그램을 국제화하기 위한 안내서입니다"));
+  EXPECT_TRUE(duplicates.seen("응용프로그램을 국제화하기 위한 안내서입니다."));
+  EXPECT_FALSE(duplicates.seen("Page 1 of 20"));
+  EXPECT_FALSE(duplicates.seen("Page 2 of 20"));
+}
+
+TEST(NearDuplicates, OfFewCharactersAreThoseOfTheSameWords) {
   NearDuplicates duplicates;
   EXPECT_FALSE(duplicates.seen("a b c"));
   EXPECT_TRUE(duplicates.seen("A  b\nc"));
