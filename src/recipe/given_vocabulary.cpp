@@ -120,12 +120,17 @@ bool vocabulary_is_subword(const Recipe& r) {
 
 void take_vocabulary_form(Recipe& r) {
   if (r.vocab.type != "wordpiece" || r.type->sentencepiece || !r.type->has_vocabulary()) return;
-  try {
-    if (vocabulary_is_subword(r)) r.vocab.type = "auto";
-  } catch (const Error&) {
-    // Files that are missing or out of reach: the stage that reads them reports it.
-    if (own_copy_is_subword(r).value_or(false)) r.vocab.type = "auto";
-  }
+  // Files that are missing or out of reach: the stage that reads them reports it.
+  const auto reachable = [&](const auto& answer) -> std::optional<bool> {
+    try {
+      return answer(r);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  };
+  auto is_subword = reachable(vocabulary_is_subword);
+  if (!is_subword && !is_remote(r.out)) is_subword = reachable(own_copy_is_subword);
+  if (is_subword.value_or(false)) r.vocab.type = "auto";
 }
 
 Recipe with_given_size(Recipe r) {

@@ -70,7 +70,7 @@ std::string first_names(std::span<const std::string> names) {
 
 // Whether a parameter belongs to the layers or embeddings of a model rather than to a head.
 bool is_of_encoder(std::string_view parameter) {
-  return std::ranges::any_of(std::array{"bert/", "electra/", "encoder/", "decoder/"},
+  return std::ranges::any_of(std::array{"bert/", "electra/", "generator/", "encoder/", "decoder/"},
                              [&](const char* scope) { return parameter.starts_with(scope); });
 }
 

@@ -272,8 +272,8 @@ TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
   const auto before = files("m");
   expect_refusal("run" + on("m") + " --set data.dupe_factor=3",
                  HasSubstr("holds a model of other data: data.dupe_factor was 2, is 3"));
-  expect_refusal("run" + on("m") + " --set vocab.lower_case=false",
-                 HasSubstr("vocab.lower_case was true, is false"));
+  expect_refusal("run" + on("m") + " --set vocab.lower_case=true",
+                 HasSubstr("vocab.lower_case was false, is true"));
   expect_refusal("pretrain" + on("m") + " --set train.seed=9",
                  HasSubstr("was made with train.seed 12345, this run has 9"));
   expect_refusal("export" + on("m") + " --set model.num_attention_heads=4 --out " + dir_.file("x"),
