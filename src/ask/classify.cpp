@@ -110,7 +110,12 @@ void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextP
 
 std::vector<std::vector<float>> Classifier::classify(std::span<const PairOfTexts> texts) {
   const auto encoded = encode(texts);
-  for (const TextPairIds& text : encoded) cut_ += text.cut > 0 ? 1 : 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    cut_ += encoded[i].cut > 0 ? 1 : 0;
+    if (std::ranges::find(encoded[i].ids, tokenizer_->unknown()) == encoded[i].ids.end()) continue;
+    count_unknown_characters(texts[i].text, *tokenizer_, tokens_.characters);
+    count_unknown_characters(texts[i].pair, *tokenizer_, tokens_.characters);
+  }
   return classify(encoded);
 }
 

@@ -17,8 +17,8 @@
 #include "state/model_state.h"
 #include "tasks/task.h"
 #include "tokenize/answer_windows.h"
-#include "tokenize/casing.h"
 #include "tokenize/text_pair.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 

@@ -5,7 +5,7 @@
 #include "ask/row_predictor.h"
 #include "base/error.h"
 #include "state/resume.h"
-#include "tokenize/casing.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 namespace {
@@ -29,7 +29,7 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
       row.ids.push_back(span.id);
     }
     row.ids.push_back(vocabulary.id("[SEP]"));
-    counted.add(row.ids, tokenizer.unknown());
+    counted.add(text, row.ids, tokenizer);
     if (tokens.empty())
       throw UsageError(str("detect: no words in '", text, "'"), "give a text with words");
     out.longest = std::max(out.longest, std::ssize(row.ids));

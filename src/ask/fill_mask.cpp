@@ -5,7 +5,7 @@
 #include "ask/row_predictor.h"
 #include "base/error.h"
 #include "state/resume.h"
-#include "tokenize/casing.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 namespace {
@@ -97,7 +97,7 @@ struct MaskFiller::Asked {
         question("fill", std::move(client), guesses_for(job, by.vocabulary(), rows), rows,
                  job.exact_products, placement) {
     UnknownCount counted;
-    for (const TokenRow& row : rows) counted.add(row.ids, by.unknown());
+    for (std::size_t i = 0; i < rows.size(); ++i) counted.add(texts[i], rows[i].ids, by);
     counted.warn("fill", by.vocabulary().origin());
   }
 

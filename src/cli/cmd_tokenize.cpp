@@ -26,6 +26,7 @@
 #include "tokenize/subword_tokenizer.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/tokenizer_json.h"
+#include "tokenize/unknown_count.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {
@@ -110,7 +111,9 @@ void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
   UnknownCount counted;
   const auto spans_of = [&](const std::string& text) {
     auto spans = in_characters(text, tokenizer.encode_with_offsets(text));
-    for (const TokenSpan& span : spans) counted.add({&span.id, 1}, tokenizer.unknown());
+    std::vector<std::int32_t> of_spans;
+    for (const TokenSpan& span : spans) of_spans.push_back(span.id);
+    counted.add(text, of_spans, tokenizer);
     return spans;
   };
   std::vector<std::int32_t> ids;
@@ -123,7 +126,7 @@ void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
     }
     ids.clear();
     tokenizer.encode(text, ids);
-    counted.add(ids, tokenizer.unknown());
+    counted.add(text, ids, tokenizer);
     std::string line;
     for (const std::int32_t id : ids) {
       if (!line.empty()) line += ' ';

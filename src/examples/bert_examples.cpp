@@ -42,8 +42,7 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
     warn_of_long_lines(summary.counts[1] / static_cast<std::uint64_t>(job.pairs.dupe_factor),
                        summary.text);
   log_info("Wrote {} total instances", summary.examples);
-  UnknownCount{.unknown = summary.text.unknown_tokens, .tokens = summary.text.tokens}.warn(
-      job.text.input, job.vocab);
+  unknown_count(summary.text).warn(job.text.input, job.vocab);
   return {.text = summary.text,
           .examples = summary.examples,
           .masked_tokens = summary.counts.empty() ? 0 : summary.counts.front()};

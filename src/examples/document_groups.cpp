@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/progress.h"
+#include "base/words.h"
 #include "examples/example_files.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -41,15 +42,16 @@ class Scatterer {
     for (std::size_t i = 0; i < document.size(); ++i) {
       const std::size_t before = ids_.size();
       tokenizer_.encode(document.sentence(i), ids_);
-      if (ids_.size() > before)
-        lengths_.push_back(static_cast<std::uint32_t>(ids_.size() - before));
+      if (ids_.size() == before) continue;
+      lengths_.push_back(static_cast<std::uint32_t>(ids_.size() - before));
+      counts.characters += characters(document.sentence(i));
+      counts.unknown_tokens += count_unknown(document.sentence(i), std::span(ids_).subspan(before),
+                                             tokenizer_, counts.unknown_characters);
     }
     if (ids_.empty()) return;
     ++counts.documents;
     counts.sentences += lengths_.size();
     counts.tokens += ids_.size();
-    counts.unknown_tokens +=
-        static_cast<std::uint64_t>(std::ranges::count(ids_, tokenizer_.unknown()));
     record_.clear();
     put_value(DocumentHead{.number = number,
                            .sentences = static_cast<std::uint32_t>(lengths_.size()),
@@ -150,12 +152,7 @@ CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWr
       },
       [&] { queue.close(); });
   CorpusCounts whole;
-  for (const CorpusCounts& part : counts) {
-    whole.documents += part.documents;
-    whole.sentences += part.sentences;
-    whole.tokens += part.tokens;
-    whole.unknown_tokens += part.unknown_tokens;
-  }
+  for (const CorpusCounts& part : counts) add_text(part, whole);
   return whole;
 }
 

@@ -73,8 +73,7 @@ ExampleSummary build_electra_examples(const ElectraExamplesJob& job) {
       job.order == ExampleOrder::original ? build_original(job) : build_shuffled(job);
   warn_of_long_lines(summary.counts.empty() ? 0 : summary.counts.front(), summary.text);
   log_info("Wrote {} total examples", summary.examples);
-  UnknownCount{.unknown = summary.text.unknown_tokens, .tokens = summary.text.tokens}.warn(
-      job.folder.empty() ? job.text.input : job.folder, job.vocab);
+  unknown_count(summary.text).warn(job.folder.empty() ? job.text.input : job.folder, job.vocab);
   return summary;
 }
 

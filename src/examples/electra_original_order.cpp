@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "base/words.h"
 #include "examples/example_run.h"
 #include "examples/in_turn.h"
 #include "store/archive.h"
@@ -88,8 +89,8 @@ class ElectraReading {
     in_document_ = true;
     ++text_.sentences;
     text_.tokens += ids_.size();
-    text_.unknown_tokens +=
-        static_cast<std::uint64_t>(std::ranges::count(ids_, tokenizer_.unknown()));
+    text_.unknown_tokens += count_unknown(sentence, ids_, tokenizer_, text_.unknown_characters);
+    text_.characters += characters(sentence);
     if (segments_.add(ids_)) put();
   }
 

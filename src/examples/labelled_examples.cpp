@@ -13,9 +13,9 @@
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "store/path.h"
-#include "tokenize/casing.h"
 #include "tokenize/text_pair.h"
 #include "tokenize/unigram_json.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 namespace {
@@ -68,6 +68,9 @@ class RowEncoder {
         .tokens = text.ids.size(),
         .unknown = static_cast<std::size_t>(std::ranges::count(text.ids, tokenizer_.unknown())),
         .is_cut = text.cut > 0};
+    if (out.unknown > 0)
+      for (const std::string& one : {row.text, row.pair})
+        count_unknown_characters(one, tokenizer_, out.unknown_characters);
     append_record(out.record, example.take());
     return out;
   }
@@ -187,7 +190,8 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
     throw_no_example(job.rows, job.what, job.split, wanted.size(), "give rows of texts and labels");
   out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
   write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
-  UnknownCount{.unknown = out.unknown, .tokens = out.tokens}.warn(job.what, job.vocab);
+  UnknownCount{.unknown = out.unknown, .tokens = out.tokens, .characters = out.unknown_characters}
+      .warn(job.what, job.vocab);
   records.commit();
   return out;
 }

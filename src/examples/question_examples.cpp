@@ -15,8 +15,8 @@
 #include "format/tfrecord.h"
 #include "store/file.h"
 #include "store/path.h"
-#include "tokenize/casing.h"
 #include "tokenize/unigram_json.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 namespace {
@@ -54,6 +54,9 @@ class QuestionEncoder {
                  window.ids.words[answer->second - window.first + 1]};
       out.push_back(record_of(window.ids, place, all.cut > 0));
     }
+    if (std::ranges::any_of(out, [](const EncodedRow& one) { return one.unknown > 0; }))
+      for (const std::string& one : {row.text, row.pair})
+        count_unknown_characters(one, tokenizer_, out.front().unknown_characters);
     return out;
   }
 
@@ -174,7 +177,8 @@ QuestionSummary write_question_examples(const QuestionExamplesJob& job) {
                      "give rows of questions, texts and answers");
   out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
   write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
-  UnknownCount{.unknown = out.unknown, .tokens = out.tokens}.warn(job.what, job.vocab);
+  UnknownCount{.unknown = out.unknown, .tokens = out.tokens, .characters = out.unknown_characters}
+      .warn(job.what, job.vocab);
   if (questions) questions->commit();
   records.commit();
   return out;

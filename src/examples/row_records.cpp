@@ -103,6 +103,7 @@ void RowRecords::put(const EncodedRow& one) {
   ++counts_.examples;
   counts_.tokens += one.tokens;
   counts_.unknown += one.unknown;
+  add_counts(one.unknown_characters, counts_.unknown_characters);
   counts_.cut += one.is_cut ? 1 : 0;
   counts_.tokens_of_each.push_back(static_cast<std::int64_t>(one.tokens));
 }

@@ -11,6 +11,7 @@
 #include "data/record_index_file.h"
 #include "examples/labelled_rows.h"
 #include "store/file.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 
@@ -42,12 +43,14 @@ struct EncodedRow {
   std::string record;  // as a TFRecord file holds it
   std::size_t tokens = 0, unknown = 0;
   bool is_cut = false;
+  CharacterCounts unknown_characters = {};
 };
 
 struct RowCounts {
   std::uint64_t examples = 0, cut = 0;
   std::uint64_t tokens = 0, unknown = 0;
   std::vector<std::int64_t> tokens_of_each;
+  CharacterCounts unknown_characters = {};
 };
 
 // A row may give several records, or none.

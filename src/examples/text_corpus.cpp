@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/words.h"
 #include "text/faults.h"
 #include "text/lines.h"
 #include "text/unicode.h"
@@ -54,7 +55,6 @@ CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags
 
 TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,
                                CorpusCounts& counts) const {
-  const std::int32_t unknown = tokenizer_.vocabulary().id("[UNK]");
   TextFaults faults({.strict = strict});
   TokenCorpus corpus;
   std::string line;
@@ -68,7 +68,8 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
       // Python's str.strip() keeps NUL bytes, so a line of them is not blank to the original.
       if (sentence.empty() && !has_zeros) corpus.end_document();
       const std::vector<std::int32_t> ids = tokenizer_.encode(sentence);
-      counts.unknown_tokens += std::ranges::count(ids, unknown);
+      counts.unknown_tokens += count_unknown(sentence, ids, tokenizer_, counts.unknown_characters);
+      if (!ids.empty()) counts.characters += characters(sentence);
       corpus.add_sentence(ids);
     }
   }

@@ -8,8 +8,8 @@
 #include "format/example.h"
 #include "format/tfrecord.h"
 #include "store/path.h"
-#include "tokenize/casing.h"
 #include "tokenize/unigram_json.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 namespace {

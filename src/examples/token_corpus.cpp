@@ -6,21 +6,43 @@
 
 namespace smelt {
 
+UnknownCount unknown_count(const CorpusCounts& c) {
+  return {.unknown = c.unknown_tokens, .tokens = c.tokens, .characters = c.unknown_characters};
+}
+
+void add_text(const CorpusCounts& part, CorpusCounts& whole) {
+  whole.documents += part.documents;
+  whole.sentences += part.sentences;
+  whole.tokens += part.tokens;
+  whole.unknown_tokens += part.unknown_tokens;
+  whole.characters += part.characters;
+  add_counts(part.unknown_characters, whole.unknown_characters);
+}
+
 Json to_json(const CorpusCounts& c) {
-  return {c.files,         c.documents,           c.sentences,       c.tokens,  c.unknown_tokens,
-          c.dropped_bytes, c.duplicate_documents, c.duplicate_lines, c.bad_rows};
+  Json unknown = Json::array();
+  for (const auto& [character, count] : c.unknown_characters)
+    unknown.push_back({static_cast<std::uint32_t>(character), count});
+  return {c.files,         c.documents,           c.sentences,       c.tokens,   c.unknown_tokens,
+          c.dropped_bytes, c.duplicate_documents, c.duplicate_lines, c.bad_rows, c.characters,
+          unknown};
 }
 
 CorpusCounts corpus_counts(const Json& json) {
-  return {.files = json[0],
-          .documents = json[1],
-          .sentences = json[2],
-          .tokens = json[3],
-          .unknown_tokens = json[4],
-          .dropped_bytes = json[5],
-          .bad_rows = json[8],
-          .duplicate_documents = json[6],
-          .duplicate_lines = json[7]};
+  CorpusCounts out{.files = json[0],
+                   .documents = json[1],
+                   .sentences = json[2],
+                   .tokens = json[3],
+                   .unknown_tokens = json[4],
+                   .dropped_bytes = json[5],
+                   .bad_rows = json[8],
+                   .duplicate_documents = json[6],
+                   .duplicate_lines = json[7]};
+  if (json.size() < 11) return out;  // of an earlier version
+  out.characters = json[9];
+  for (const Json& item : json[10].elements())
+    out.unknown_characters[item[0].get<std::uint32_t>()] = item[1];
+  return out;
 }
 
 void throw_no_text(std::size_t files) {

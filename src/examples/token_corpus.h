@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 
@@ -21,7 +22,13 @@ struct CorpusCounts {
   std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
   std::uint64_t bad_rows = 0;                                  // that could not be read
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
+  std::uint64_t characters = 0;                                // code points of the sentences
+  CharacterCounts unknown_characters = {};  // those that the vocabulary has no piece for
 };
+
+UnknownCount unknown_count(const CorpusCounts& counts);
+// Adds the counts of another part of the same text.
+void add_text(const CorpusCounts& part, CorpusCounts& whole);
 
 Json to_json(const CorpusCounts& counts);
 CorpusCounts corpus_counts(const Json& json);  // as to_json() gave it

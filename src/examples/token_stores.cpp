@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/progress.h"
+#include "base/words.h"
 #include "data/data_paths.h"
 #include "data/record_index.h"
 #include "data/snapshot_folder.h"
@@ -51,7 +52,7 @@ struct TextPart {
 struct TokenPart {
   std::vector<std::int32_t> ids;
   std::vector<std::size_t> ends;  // of documents, in ids
-  std::uint64_t sentences = 0, unknown = 0;
+  CorpusCounts counts;            // of sentences, characters and unknown tokens
 };
 
 TokenPart tokenize_part(const TextPart& part, const Tokenizer& tokenizer,
@@ -59,14 +60,19 @@ TokenPart tokenize_part(const TextPart& part, const Tokenizer& tokenizer,
   TokenPart out;
   for (const Document& document : part.documents) {
     const std::size_t before = out.ids.size();
-    for (std::size_t i = 0; i < document.size(); ++i)
+    for (std::size_t i = 0; i < document.size(); ++i) {
+      const std::size_t begin = out.ids.size();
       tokenizer.encode(document.sentence(i), out.ids);
+      out.counts.characters += characters(document.sentence(i));
+      out.counts.unknown_tokens +=
+          count_unknown(document.sentence(i), std::span(out.ids).subspan(begin), tokenizer,
+                        out.counts.unknown_characters);
+    }
     if (out.ids.size() == before) continue;
-    out.sentences += document.size();
+    out.counts.sentences += document.size();
     if (document_end) out.ids.push_back(*document_end);
     out.ends.push_back(out.ids.size());
   }
-  out.unknown = static_cast<std::uint64_t>(std::ranges::count(out.ids, tokenizer.unknown()));
   return out;
 }
 
@@ -77,8 +83,7 @@ void write_part(const TokenPart& part, TokenStoreWriter& store, CorpusCounts& co
     store.end_document();
     before = end;
   }
-  counts.sentences += part.sentences;
-  counts.unknown_tokens += part.unknown;
+  add_text(part.counts, counts);
 }
 
 void read_parts(DocumentReader& reader, BoundedQueue<TextPart>& queue) {
@@ -258,6 +263,7 @@ CorpusCounts write_text_tokens(const TextTokensJob& job) {
   counts.bad_rows = reader.counts().bad_rows;
   counts.duplicate_documents = reader.counts().duplicate_documents;
   counts.duplicate_lines = reader.counts().duplicate_lines;
+  unknown_count(counts).warn(job.text.input, job.vocab);
   return counts;
 }
 

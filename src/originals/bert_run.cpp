@@ -28,6 +28,7 @@
 #include "store/path.h"
 #include "tasks/bert_task.h"
 #include "tokenize/casing.h"
+#include "tokenize/unknown_count.h"
 #include "train/job_program.h"
 #include "train/together.h"
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/figures.h"
 #include "base/log.h"
 #include "text/unicode.h"
 #include "tokenize/unigram_json.h"
@@ -67,19 +66,6 @@ void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
       vocabulary.origin(), lost_pieces(vocabulary, options), vocabulary.size(), who,
       options.strips_accents() ? "lower-cases the text and strips accents"
                                : "lower-cases the text");
-}
-
-void UnknownCount::add(std::span<const std::int32_t> ids, std::int32_t unknown_id) {
-  tokens += ids.size();
-  unknown += static_cast<std::uint64_t>(std::ranges::count(ids, unknown_id));
-}
-
-void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
-  if (unknown < 2 || unknown * 20 <= tokens) return;
-  log_warning(
-      "{}: {} % of the tokens are unknown ([UNK]): {} does not have their pieces\n  hint: check "
-      "that the vocabulary is of the text's language and case (--cased, --lower-case)",
-      what, rounded(100 * share(unknown, tokens), 1), vocab);
 }
 
 }  // namespace smelt

@@ -2,10 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 
 #include "tokenize/tokenizer_config.h"
@@ -33,15 +30,5 @@ TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
 // Logs a warning if the normalisation of these options loses pieces; `who` asks for it.
 void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
                   std::string_view who);
-
-// How many tokens of a text there are, and how many of them are unknown to the vocabulary.
-struct UnknownCount {
-  std::uint64_t unknown = 0, tokens = 0;
-
-  void add(std::span<const std::int32_t> ids, std::int32_t unknown_id);
-  // Logs a warning if more than one token in twenty, and more than one in all, is unknown: the
-  // vocabulary does not fit the text, or its case. `what` names the text.
-  void warn(std::string_view what, std::string_view vocab) const;
-};
 
 }  // namespace smelt

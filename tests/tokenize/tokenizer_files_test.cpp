@@ -21,6 +21,7 @@
 #include "tokenize/script_texts.h"
 #include "tokenize/sentencepiece.h"
 #include "tokenize/tokenizer_json.h"
+#include "tokenize/unknown_count.h"
 #include "tokenize/wordpiece.h"
 
 namespace smelt {
@@ -137,7 +138,7 @@ TEST_F(TokenizerFile, TheCaseIsOneThatCanGiveThePieces) {
   EXPECT_EQ(korean.tokenize("\ud55c\uad6d A"), (Words{"\ud55c", "##\uad6d", "A"}));
 }
 
-TEST_F(TokenizerFile, WarnsIfMoreThanOneTokenInTwentyIsUnknown) {
+TEST_F(TokenizerFile, WarnsIfMoreThanOneTokenInAHundredIsUnknown) {
   const auto log_of = [](const UnknownCount& count) {
     const CapturedLog log;
     count.warn("x.txt", "vocab.txt");
@@ -148,9 +149,23 @@ TEST_F(TokenizerFile, WarnsIfMoreThanOneTokenInTwentyIsUnknown) {
   EXPECT_EQ(count.unknown, 2u);
   EXPECT_THAT(log_of(count), HasSubstr("x.txt: 50.0 % of the tokens are unknown ([UNK]): vocab.txt "
                                        "does not have their pieces"));
-  EXPECT_EQ(log_of({.unknown = 5, .tokens = 100}), "");
+  EXPECT_EQ(log_of({.unknown = 5, .tokens = 500}), "");
+  EXPECT_THAT(log_of({.unknown = 6, .tokens = 500}), HasSubstr("1.2 % of the tokens"));
   EXPECT_EQ(log_of({.unknown = 1, .tokens = 9}), "");
   EXPECT_EQ(log_of({}), "");
+}
+
+TEST_F(TokenizerFile, TheWarningNamesTheCharactersWithoutAPiece) {
+  const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b"}), {.lower_case = false});
+  UnknownCount count;
+  for (const char* text : {"a ab ax", "axy\u0301 x", "a", "ba"})
+    count.add(text, tokenizer.encode(text), tokenizer);
+  EXPECT_EQ(count.tokens, 9u);
+  EXPECT_EQ(count.unknown, 4u);
+  const CapturedLog log;
+  count.warn("x.txt", "vocab.txt");
+  EXPECT_THAT(log.text(), HasSubstr("vocab.txt does not have their pieces; characters without a "
+                                    "piece: x (3), b (1), y (1), \u0301 (1)\n"));
 }
 
 TEST_F(TokenizerFile, OtherTokenizersAreRefusedByName) {

@@ -1,0 +1,82 @@
+#include "tokenize/unknown_count.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/figures.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "text/unicode.h"
+
+namespace smelt {
+namespace {
+
+std::string utf8(char32_t character) {
+  std::string out;
+  append_utf8(character, out);
+  return out;
+}
+
+bool is_unknown(char32_t character, const Tokenizer& tokenizer) {
+  std::vector<std::int32_t> ids;
+  tokenizer.encode(utf8(character), ids);
+  return std::ranges::find(ids, tokenizer.unknown()) != ids.end();
+}
+
+// "; most of them have ㎏ (312 times), … ": the most frequent ones first.
+std::string listed(const CharacterCounts& counts) {
+  constexpr std::size_t kShown = 10;
+  std::vector<std::pair<char32_t, std::uint64_t>> order(counts.begin(), counts.end());
+  std::ranges::stable_sort(order, [](auto& a, auto& b) { return a.second > b.second; });
+  std::vector<std::string> shown;
+  for (const auto& [character, count] : order)
+    if (shown.size() < kShown) shown.push_back(str(utf8(character), " (", count, ")"));
+  if (shown.empty()) return "";
+  return str("; characters without a piece: ", join(shown, ", "),
+             order.size() > kShown ? ", …" : "");
+}
+
+}  // namespace
+
+void count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
+                              CharacterCounts& counts) {
+  for (const TokenSpan& span : tokenizer.encode_with_offsets(text)) {
+    if (span.id != tokenizer.unknown()) continue;
+    for (const char32_t c : to_code_points(text.substr(span.begin, span.end - span.begin)))
+      if (!is_python_space(c) && is_unknown(c, tokenizer)) ++counts[c];
+  }
+}
+
+std::uint64_t count_unknown(std::string_view text, std::span<const std::int32_t> ids,
+                            const Tokenizer& tokenizer, CharacterCounts& counts) {
+  const auto unknown = std::ranges::count(ids, tokenizer.unknown());
+  if (unknown > 0) count_unknown_characters(text, tokenizer, counts);
+  return static_cast<std::uint64_t>(unknown);
+}
+
+void add_counts(const CharacterCounts& more, CharacterCounts& counts) {
+  for (const auto& [character, count] : more) counts[character] += count;
+}
+
+void UnknownCount::add(std::span<const std::int32_t> ids, std::int32_t unknown_id) {
+  tokens += ids.size();
+  unknown += static_cast<std::uint64_t>(std::ranges::count(ids, unknown_id));
+}
+
+void UnknownCount::add(std::string_view text, std::span<const std::int32_t> ids,
+                       const Tokenizer& tokenizer) {
+  tokens += ids.size();
+  unknown += count_unknown(text, ids, tokenizer, characters);
+}
+
+void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
+  if (unknown < 2 || unknown * 100 <= tokens) return;
+  log_warning(
+      "{}: {} % of the tokens are unknown ([UNK]): {} does not have their pieces{}\n"
+      "  hint: check that the vocabulary is of the text's language and case (--cased, "
+      "--lower-case)",
+      what, rounded(100 * share(unknown, tokens), 1), vocab, listed(characters));
+}
+
+}  // namespace smelt
