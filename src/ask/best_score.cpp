@@ -2,10 +2,14 @@
 
 #include <cmath>
 
+#include "ask/scorer.h"
+
 namespace smelt {
 
 Best best_of(std::string_view measure) {
-  return measure.ends_with("loss") || measure.ends_with("error") ? Best::lowest : Best::highest;
+  const bool is_cost =
+      measure.ends_with("loss") || measure.ends_with("error") || measure == kBitsPerCharacter;
+  return is_cost ? Best::lowest : Best::highest;
 }
 
 bool BestScore::is_beaten_by(double value) const {

@@ -1,6 +1,7 @@
 #include "ask/scorer.h"
 
 #include <algorithm>
+#include <numbers>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -111,10 +112,22 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* w
     loss += one.figure("loss") * static_cast<double>(rows_of(i));
     progress.update(i + 1);
   }
-  return {.global_step = step,
-          .examples = examples(),
-          .loss = loss / static_cast<double>(examples()),
-          .measures = sums.measures()};
+  Evaluation out{.global_step = step,
+                 .examples = examples(),
+                 .loss = loss / static_cast<double>(examples()),
+                 .measures = sums.measures()};
+  add_bits_per_character(source_->description(), out);
+  return out;
+}
+
+void add_bits_per_character(const std::optional<DataDescription>& description, Evaluation& out) {
+  if (!description || !description->characters_per_token) return;
+  const auto loss = std::ranges::find(out.measures, "masked_lm_loss", &MeasuredValue::name);
+  if (loss == out.measures.end() || loss->weight == 0) return;
+  out.measures.push_back(
+      {.name = std::string(kBitsPerCharacter),
+       .value = loss->value / std::numbers::ln2 / *description->characters_per_token,
+       .weight = loss->weight * *description->characters_per_token});
 }
 
 void Scorer::announce() const {

@@ -36,6 +36,13 @@ struct Evaluation {
   const MeasuredValue& measure(std::string_view name) const;
 };
 
+inline constexpr std::string_view kBitsPerCharacter = "bits_per_character";
+
+// Adds bits_per_character to an evaluation with a masked_lm_loss (nats per masked token), if the
+// description says how many characters of the text a token stands for: the loss / ln 2 / characters
+// per token.
+void add_bits_per_character(const std::optional<DataDescription>& description, Evaluation& out);
+
 class Scorer {
  public:
   // `fields` says what messages call "eval.batch_size" and "mesh". UsageError when the data hold

@@ -40,6 +40,11 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   const auto id = majority["id"].as_number<std::int32_t>();
   const auto count = majority["count"].as_number<std::uint64_t>();
   if (id && count) out.majority_token = {.id = *id, .count = *count};
+  const JsonField text_counts = section("text");
+  const auto characters = text_counts["characters"].as_number<std::uint64_t>(),
+             tokens = text_counts["tokens"].as_number<std::uint64_t>();
+  if (characters && tokens && *characters > 0 && *tokens > 0)
+    out.characters_per_token = static_cast<double>(*characters) / static_cast<double>(*tokens);
   out.origin = std::move(origin);
   return out;
 }

@@ -33,7 +33,8 @@ struct DataDescription {
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
   std::optional<MajorityToken> majority_token;
-  Json all;  // every field, by its name
+  std::optional<double> characters_per_token;  // of the text, spaces counted
+  Json all;                                    // every field, by its name
 };
 
 // What a reader of the records expects of them; what the description lacks passes.

@@ -41,7 +41,9 @@ std::string bert_log_line(const LogPoint& at, std::int64_t batch_size) {
 std::vector<std::string> bert_results(const Evaluation& e) {
   std::map<std::string, std::string> lines{{"global_step", std::to_string(e.global_step)},
                                            {"loss", numpy_text(static_cast<float>(e.loss))}};
-  for (const MeasuredValue& m : e.measures) lines[m.name] = numpy_text(static_cast<float>(m.value));
+  for (const MeasuredValue& m : e.measures)
+    if (m.name != kBitsPerCharacter)  // the original has none
+      lines[m.name] = numpy_text(static_cast<float>(m.value));
   std::vector<std::string> out;
   for (const auto& [key, value] : lines) out.push_back(str(key, " = ", value));
   return out;

@@ -87,6 +87,14 @@ std::vector<FigureRow> final_figures(const std::vector<RunRecord>& runs) {
   return out;
 }
 
+bool have_other_vocabularies(const std::vector<RunRecord>& runs) {
+  std::set<std::string> known;
+  for (const RunRecord& run : runs)
+    if (run.start.contains("vocabulary_crc32c"))
+      known.insert(run.start["vocabulary_crc32c"].dump());
+  return known.size() > 1;
+}
+
 std::string compare_text(const std::vector<RunRecord>& runs) {
   Rows rows{
       named_row("", runs, [](const RunRecord& r) { return r.name; }),
@@ -106,7 +114,10 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
     rows.push_back({setting.name});
     for (const auto& value : setting.values) rows.back().push_back(setting_text(value));
   }
-  return aligned(rows);
+  if (!have_other_vocabularies(runs)) return aligned(rows);
+  return aligned(rows) +
+         "\nThe vocabularies differ: losses and accuracies are of other tokens. Compare "
+         "valid/bits_per_character.\n";
 }
 
 Record compare_json(const std::vector<RunRecord>& runs) {
@@ -122,6 +133,7 @@ Record compare_json(const std::vector<RunRecord>& runs) {
                            {"spent", to_json(runs[i].spent)},
                            {"figures", figures}});
   }
+  out["vocabularies_differ"] = have_other_vocabularies(runs);
   for (const SettingRow& row : setting_rows(runs))
     if (row.differs) out["settings"][row.name] = row.values;
   return out;

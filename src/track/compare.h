@@ -23,7 +23,11 @@ struct FigureRow {
 };
 std::vector<FigureRow> final_figures(const std::vector<RunRecord>& runs);
 
-// A table of the settings that differ and of the final figures.
+// Whether the runs' vocabularies differ, as far as their records have them.
+bool have_other_vocabularies(const std::vector<RunRecord>& runs);
+
+// A table of the settings that differ and of the final figures, with a note if the vocabularies
+// differ.
 std::string compare_text(const std::vector<RunRecord>& runs);
 Record compare_json(const std::vector<RunRecord>& runs);
 

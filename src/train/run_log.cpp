@@ -105,6 +105,8 @@ Record RunLog::start_fields() const {
   if (peak_) out["peak_flops"] = *peak_;
   out["settings"] = choice_.settings.is_null() ? facts_.settings : choice_.settings;
   if (!facts_.data.is_null()) out["data"] = facts_.data;
+  if (facts_.settings.is_object() && facts_.settings.contains(kVocabularyCrc32c))
+    out[kVocabularyCrc32c] = facts_.settings[kVocabularyCrc32c];
   return out;
 }
 

@@ -10,6 +10,7 @@ namespace {
 TEST(BestScore, OfALossIsTheLowestOfAllElseTheHighest) {
   EXPECT_EQ(best_of("valid_loss"), Best::lowest);
   EXPECT_EQ(best_of("squared_error"), Best::lowest);
+  EXPECT_EQ(best_of("bits_per_character"), Best::lowest);
   EXPECT_EQ(best_of("masked_lm_accuracy"), Best::highest);
   BestScore low(Best::lowest), high(Best::highest, 0.5);
   EXPECT_TRUE(low.is_beaten_by(2.0));

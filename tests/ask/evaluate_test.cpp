@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "ask/scorer.h"
 #include "checkpoint/checkpoint.h"
 #include "data/record_source.h"
 #include "format/example.h"
@@ -164,6 +165,20 @@ TEST_F(EvaluationErrors, ACheckpointThatDoesNotFillTheModelIsRefused) {
   EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.intermediate_size = 64; }),
               HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel is f32[16,32], the model "
                         "wants f32[16,64]"));
+}
+
+TEST(BitsPerCharacter, AreTheLossInBitsOverTheCharactersOfAToken) {
+  const DataDescription described =
+      parse_description(R"({"text": {"characters": 30, "tokens": 12}})", "x.json");
+  const auto bits_of = [](const std::optional<DataDescription>& description, const char* loss) {
+    Evaluation e{.measures = {{.name = loss, .value = 5 * std::log(2.0), .weight = 8}}};
+    add_bits_per_character(description, e);
+    return e.measures.size() == 2 ? e.measure("bits_per_character").value : -1;
+  };
+  EXPECT_NEAR(bits_of(described, "masked_lm_loss"), 2, 1e-12);
+  EXPECT_EQ(bits_of(described, "next_sentence_loss"), -1);
+  EXPECT_EQ(bits_of(parse_description("{}", "x.json"), "masked_lm_loss"), -1);
+  EXPECT_EQ(bits_of(std::nullopt, "masked_lm_loss"), -1);
 }
 
 }  // namespace

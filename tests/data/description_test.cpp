@@ -19,7 +19,8 @@ TEST(Description, HoldsEveryFieldAndThoseThatAreCheckedByType) {
   const DataDescription d = parse_description(
       R"({"files": ["a", "b"], "examples": 12, "masked_tokens": 7, "seq_length": 64,
           "vocabulary": {"file": "v", "crc32c": 4294967295},
-          "majority_token": {"id": 5, "count": 4}})",
+          "majority_token": {"id": 5, "count": 4},
+          "text": {"characters": 30, "tokens": 12}})",
       "a.json");
   EXPECT_THAT(d.files, ElementsAre("a", "b"));
   EXPECT_EQ(d.examples, 12u);
@@ -27,6 +28,7 @@ TEST(Description, HoldsEveryFieldAndThoseThatAreCheckedByType) {
   EXPECT_EQ(d.vocabulary_file, "v");
   EXPECT_EQ(d.vocabulary_crc32c, 4294967295u);
   EXPECT_EQ(d.majority_token, (MajorityToken{.id = 5, .count = 4}));
+  EXPECT_EQ(d.characters_per_token, 2.5);
   EXPECT_EQ(d.all["seq_length"], 64);
   EXPECT_EQ(parse_description("{}", "a.json").examples, std::nullopt);
 }

@@ -181,6 +181,24 @@ TEST(Compare, AFailedRunsMessageIsCut) {
               testing::EndsWith(std::string(100, 'x')));
 }
 
+TEST(Compare, SaysThatTheVocabulariesDiffer) {
+  const TempDir dir;
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    Record start{{"of", 4}};
+    if (name != "d") start["vocabulary_crc32c"] = name == "a" ? 1 : 2;
+    MetricsFile file(dir.file(name), 0, start);
+    file.add("end", 2, {{"why", "done"}, {"message", ""}});
+  }
+  const auto text_of = [&](const std::string& one, const std::string& other) {
+    return compare_text(read_runs({dir.file(one), dir.file(other)}));
+  };
+  EXPECT_THAT(text_of("a", "b"), HasSubstr("\nThe vocabularies differ: losses and accuracies are "
+                                           "of other tokens. Compare valid/bits_per_character.\n"));
+  EXPECT_THAT(text_of("b", "c"), testing::Not(HasSubstr("vocabularies")));
+  EXPECT_THAT(text_of("a", "d"), testing::Not(HasSubstr("vocabularies")));
+  EXPECT_EQ(compare_json(read_runs({dir.file("a"), dir.file("b")}))["vocabularies_differ"], true);
+}
+
 TEST(Compare, LongSettingsThatDifferAtTheirEndsAreWhole) {
   const TempDir dir;
   const std::string folder(80, 'x');
