@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import unicodedata
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -39,6 +40,11 @@ TEXTS = [" ".join(WORDS[(7 * i + 3 * j) % len(WORDS)] for j in range(3 + i % 9))
 SIZES = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, max_position_embeddings=64,
              hidden_act="gelu_new", initializer_range=0.1)
 NAMES = ["bad", "fair", "good"]
+LANGUAGES = {
+    "vi": "Bạn đọc bản tin ở bàn này. Mẹ và má mà mả mã mạ!", "uk": "Йшла їжачиха, а за нею ґава: є що їсти!",
+    "ar": "مُحَمَّدٌ يَقرأ كتابًا. أحمد في آخر البيت، هل غيّر رأيه؟", "hi": "यह क़लम है और वे कलमें हैं। कुत्ता हिन्दी में पढ़ता है॥",
+    "th": "ผู้ใช้กินข้าวในห้องนี้ไม่ได้ น้ำเย็นๆ", "km": "ខ្ញុំ\u200bរៀន\u200bភាសា\u200bខ្មែរ។ និង\u200bនឹង៕", "ko": "글쓰기는 재미있다. 고양이가 앉았다.",
+    "ja": "「プログラムでガギグを学ぶ。」東京はどこですか？", "zh": "她说：“北京的漢字和汉字，哪个好？”", "am": "ሰላም፣ እንዴት ነህ? መጽሐፉን አነበብኩት፡፡"}
 SMELTS_TOP, COMPRESSED_TENSORS_TOP = 127, 127.5  # the code of the largest activation of a row
 
 
@@ -387,6 +393,37 @@ def check_t5(checks):
         checks.check(f"t5: transformers reads {name}", compress)
 
 
+def check_vocabulary(checks, language, text, flags):
+    """A vocabulary that smelt trains: transformers' ids and offsets, also of decomposed text and of words that are too long."""
+    folder = checks.path("-".join([language, *flags]).replace("--", ""))
+    with open(checks.path("language.txt"), "w") as out:
+        out.write((text + "\n") * 5)
+    checks.smelt("vocab", "train", "--input", checks.path("language.txt"), "--out", os.path.join(folder, "tokenizer.json"), "--size",
+                 "400", *flags)
+    with open(os.path.join(folder, "config.json"), "w") as out:
+        json.dump({"model_type": "bert"}, out)
+    texts = [text, unicodedata.normalize("NFD", text), text.upper(), text.replace(" ", "\u200b"), "a" * 100 + " " + "a" * 101]
+    arguments = [argument for one in texts for argument in ("--text", one)]
+    lines = checks.smelt("tokenize", "--vocab", os.path.join(folder, "tokenizer.json"), "--json", *arguments).splitlines()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    for one, line in zip(texts, lines, strict=True):
+        own, its = json.loads(line), tokenizer(one, add_special_tokens=False, return_offsets_mapping=True)
+        if own["ids"] != its["input_ids"] or own["offsets"] != [list(pair) for pair in its["offset_mapping"]]:
+            raise AssertionError(f"{one!r}: smelt has {own}, transformers {its}")
+    return f"{len(texts)} texts"
+
+
+def check_vocabularies(checks):
+    for language, text in LANGUAGES.items():
+        for flags in ([], ["--type", "auto"]):
+            checks.check(f"{language}: transformers reads vocab train {' '.join(flags)}",
+                         lambda: check_vocabulary(checks, language, text, flags))
+    for flags in (["--type", "unigram"], ["--type", "bpe"], ["--type", "byte_bpe"], ["--lower-case", "true"],
+                  ["--lower-case", "true", "--language", "tr"], ["--lower-case", "true", "--strip-accents", "true"]):
+        checks.check(f"tr: transformers reads vocab train {' '.join(flags)}",
+                     lambda: check_vocabulary(checks, "tr", "Irmak ışık İzmir iki IŞIK ağaç güzel işlev.", flags))
+
+
 def check_hub(checks):
     """What huggingface_hub reads of a folder that is uploaded: names and types of its weights."""
     import huggingface_hub
@@ -408,6 +445,7 @@ def main():
         for kind in ("bert", "electra"):
             checks.check(f"{kind}: convert", lambda: check_classifier(checks, kind) or "done")
         checks.check("t5: convert", lambda: check_t5(checks) or "done")
+        check_vocabularies(checks)
         checks.check("huggingface_hub reads the weights", lambda: check_hub(checks))
     print(f"{checks.failed} failed")
     sys.exit(1 if checks.failed else 0)
