@@ -5,6 +5,7 @@
 #include "support/error_of.h"
 #include "tokenize/basic_tokenizer.h"
 #include "tokenize/language.h"
+#include "tokenize/text_normalizer.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/wordpiece.h"
 
@@ -39,6 +40,15 @@ TEST(NewVocabulary, TakesComposedAndDecomposedTextForTheSame) {
             normalized_words("Ti\u1ebfng \ud55c"));
   // Marks that U+200D separates are not composed: it vanishes later.
   EXPECT_NE(normalized_words("e\u200d\u0301"), normalized_words("é"));
+}
+
+TEST(NewVocabulary, FindsOutWhetherTextIsInNfc) {
+  for (const char* text :
+       {"", "abc", "é", "ế", "한국어", "क\u093c्य", "漢字", "😀é", "x\u0323\u0301"})
+    EXPECT_EQ(is_nfc(text), nfc_text(text) == text) << text;
+  for (const char* text :
+       {"e\u0301", "x\u0301\u0323", "\u1112\u1161\u11ab", "\u0958", "\u212b", "a😀e\u0301"})
+    EXPECT_FALSE(is_nfc(text)) << text;
 }
 
 TEST(NewVocabulary, TakesAZeroWidthSpaceForWhiteSpace) {
