@@ -49,6 +49,13 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   return out;
 }
 
+UnknownCount unknown_count(const DataDescription& description) {
+  const Json text = description.all.is_object() ? description.all.value("text", Json()) : Json();
+  if (!text.is_object()) return {};
+  return {.unknown = text.value("unknown_tokens", std::uint64_t{0}),
+          .tokens = text.value("tokens", std::uint64_t{0})};
+}
+
 void check_description(const DataDescription& d, const ExpectedData& e) {
   const auto differ = [&](std::string_view what, const auto& said, const auto& wanted,
                           const std::string& hint) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "tokenize/unknown_count.h"
 
 namespace smelt {
 
@@ -36,6 +37,9 @@ struct DataDescription {
   std::optional<double> characters_per_token;  // of the text, spaces counted
   Json all;                                    // every field, by its name
 };
+
+// The tokens of the text that the data were made of; all 0 if the description lacks them.
+UnknownCount unknown_count(const DataDescription& description);
 
 // What a reader of the records expects of them; what the description lacks passes.
 struct ExpectedData {

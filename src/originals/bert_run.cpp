@@ -129,10 +129,7 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
   }
   const auto description = find_description(files);
   if (description)
-    if (const Json text = description->all.value("text", Json()); text.is_object())
-      UnknownCount{.unknown = text.value("unknown_tokens", std::uint64_t{0}),
-                   .tokens = text.value("tokens", std::uint64_t{0})}
-          .warn(description->origin, "the vocabulary of the data");
+    unknown_count(*description).warn(description->origin, "the vocabulary of the data");
   if (vocab.empty() || !exists(vocab) || !description) return;
   if (description->all.value("lower_case", Json()) != true) return;
   TokenizerOptions options;

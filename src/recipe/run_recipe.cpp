@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/stop_notice.h"
 #include "checkpoint/checkpoint.h"
+#include "data/description.h"
 #include "recipe/begun.h"
 #include "recipe/distillation.h"
 #include "recipe/finished_run.h"
@@ -91,6 +92,14 @@ class RecipeRun {
   std::optional<FolderLock> lock_;  // another run's stages would replace what this one reads
 };
 
+// Warns of data.records many of whose tokens are unknown; records that the run makes are judged
+// when they are made.
+void warn_of_unknown_tokens(const Recipe& r) {
+  if (r.ready.records.empty()) return;
+  if (const auto description = find_description(record_files(r.ready.records)))
+    unknown_count(*description).warn(description->origin, "the vocabulary of the data");
+}
+
 void RecipeRun::begin() {
   const Recipe& r = recipe_;
   check_devices(r, all_);
@@ -112,7 +121,10 @@ void RecipeRun::begin() {
   // recipe once it is accepted.
   const bool begins = beginning_.overwrite || !latest_checkpoint(model_dir);
   if (!latest_checkpoint(model_dir)) keep_recipe(r);
-  if (begins) note_beginning(r);
+  if (begins) {
+    note_beginning(r);
+    warn_of_unknown_tokens(r);
+  }
   if (!begins) {
     check_same_teacher(r);
     warn_of_other_weights(r);

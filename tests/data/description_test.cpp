@@ -29,6 +29,7 @@ TEST(Description, HoldsEveryFieldAndThoseThatAreCheckedByType) {
   EXPECT_EQ(d.vocabulary_crc32c, 4294967295u);
   EXPECT_EQ(d.majority_token, (MajorityToken{.id = 5, .count = 4}));
   EXPECT_EQ(d.characters_per_token, 2.5);
+  EXPECT_EQ(unknown_count(d).tokens, 12u);
   EXPECT_EQ(d.all["seq_length"], 64);
   EXPECT_EQ(parse_description("{}", "a.json").examples, std::nullopt);
 }
