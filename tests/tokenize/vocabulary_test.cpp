@@ -234,9 +234,16 @@ TEST(WordPieceTrainer, KeepsEveryLetterThatAThirdOfThePlacesHolds) {
   // 21 forms in less than a third of the places: what 0.9995 of the text needs is kept.
   EXPECT_FALSE(has(train_wordpiece(few, {.vocab_size = 42, .reserved = {}}), 0x413));
   EXPECT_TRUE(has(train_wordpiece(few, {.vocab_size = 42, .reserved = {}}), 0x412));
-  // A letter that makes up less than a millionth is noise.
-  EXPECT_FALSE(
-      has(train_wordpiece(pairs_of(20, 100000, 1), {.vocab_size = 64, .reserved = {}}), 0x413));
+  // A letter that makes up less than a millionth is noise if merges fill the other places.
+  Counts many = pairs_of(20, 100000, 1);
+  for (int i = 0; i < 18; ++i)
+    for (int j = 0; j < 18; ++j) {
+      std::string word = "x";
+      append_utf8(0x400 + static_cast<char32_t>(i), word);
+      append_utf8(0x400 + static_cast<char32_t>(j), word);
+      many[word] = 10;
+    }
+  EXPECT_FALSE(has(train_wordpiece(many, {.vocab_size = 64, .reserved = {}}), 0x413));
 }
 
 TEST(WordPieceTrainer, RefusesACoverageThatIsNoShare) {
