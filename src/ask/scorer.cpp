@@ -124,10 +124,13 @@ void add_bits_per_character(const std::optional<DataDescription>& description, E
   if (!description || !description->characters_per_token) return;
   const auto loss = std::ranges::find(out.measures, "masked_lm_loss", &MeasuredValue::name);
   if (loss == out.measures.end() || loss->weight == 0) return;
-  out.measures.push_back(
-      {.name = std::string(kBitsPerCharacter),
-       .value = loss->value / std::numbers::ln2 / *description->characters_per_token,
-       .weight = loss->weight * *description->characters_per_token});
+  out.measures.push_back(bits_per_character(*loss, *description->characters_per_token));
+}
+
+MeasuredValue bits_per_character(const MeasuredValue& loss, double characters_per_item) {
+  return {.name = std::string(kBitsPerCharacter),
+          .value = loss.value / std::numbers::ln2 / characters_per_item,
+          .weight = loss.weight * characters_per_item};
 }
 
 void Scorer::announce() const {

@@ -236,17 +236,23 @@ std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
   return train ? source->epoch_size() : source->size();
 }
 
-// Beside what the model says of the words, what their frequencies say.
+// Beside what the model says of the words, what their frequencies say; and the loss of the words
+// per character.
 std::vector<MeasuredValue> of_unigram(const Recipe& r, const Evaluation& e) {
   const T5Recipe c = finished(r);
   const RecipePaths paths(r);
-  return {unigram_measure({.name = "unigram_loss",
-                           .train = paths.train_records,
-                           .heldout = paths.heldout_records,
-                           .task = task_of(c),
-                           .feature = "targets",
-                           .words = c.task.words,
-                           .examples = static_cast<std::uint64_t>(e.examples)})};
+  const UnigramJob job{.name = "unigram_loss",
+                       .train = paths.train_records,
+                       .heldout = paths.heldout_records,
+                       .task = task_of(c),
+                       .feature = "targets",
+                       .words = c.task.words,
+                       .examples = static_cast<std::uint64_t>(e.examples)};
+  std::vector<MeasuredValue> out{unigram_measure(job)};
+  const auto vocabulary = load_tokenizer(vocabulary_path(r), tokenizer_flags(r));
+  if (const double of_word = characters_of_words(job, *vocabulary); of_word > 0)
+    out.push_back(bits_per_character(e.measure("word_loss"), of_word));
+  return out;
 }
 
 std::string t5_remark(const Recipe&, const Evaluation& e) {

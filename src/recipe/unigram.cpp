@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "data/example_source.h"
 
 namespace smelt {
@@ -52,6 +53,16 @@ MeasuredValue unigram_measure(const UnigramJob& job) {
     weight += count;
   }
   return {.name = job.name, .value = weight > 0 ? loss / weight : 0, .weight = weight};
+}
+
+double characters_of_words(const UnigramJob& job, const Tokenizer& tokenizer) {
+  double all = 0, words = 0;
+  for (const auto& [word, count] : count_words_of(job, job.heldout, job.examples)) {
+    if (count == 0 || word >= tokenizer.size()) continue;
+    all += count * static_cast<double>(characters(tokenizer.token(word)));
+    words += count;
+  }
+  return words > 0 ? all / words : 0;
 }
 
 }  // namespace smelt

@@ -7,6 +7,7 @@
 
 #include "ask/evaluate.h"
 #include "tasks/t5_task.h"
+#include "tokenize/tokenizer.h"
 
 namespace smelt {
 
@@ -22,5 +23,9 @@ struct UnigramJob {
 // The mean of -log p(word) over the held-out examples' words, where p is a word's share of the
 // words of 4096 training examples in order, each counted once more than it occurs.
 MeasuredValue unigram_measure(const UnigramJob& job);
+
+// The mean number of characters that a word of the held-out examples stands for, the space before
+// it counted. The tokenizer is SentencePiece's.
+double characters_of_words(const UnigramJob& job, const Tokenizer& tokenizer);
 
 }  // namespace smelt

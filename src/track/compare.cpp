@@ -117,7 +117,7 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
   if (!have_other_vocabularies(runs)) return aligned(rows);
   return aligned(rows) +
          "\nThe vocabularies differ: losses and accuracies are of other tokens. Compare "
-         "valid/bits_per_character.\n";
+         "bits_per_character.\n";
 }
 
 Record compare_json(const std::vector<RunRecord>& runs) {

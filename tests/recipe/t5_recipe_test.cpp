@@ -18,6 +18,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 #include "tokenize/tokenizer.h"
+#include "tokenize/wordpiece.h"
 #include "track/metrics_file.h"
 
 namespace smelt {
@@ -108,6 +109,9 @@ TEST(Unigram, IsTheEntropyOfCountsThatAreSmoothed) {
   const MeasuredValue got = unigram_measure(job);
   EXPECT_EQ(got.weight, 3);  // 3, 4 and 5 of the first example
   EXPECT_NEAR(got.value, -(std::log(4 / 9.0) + std::log(2 / 9.0) + std::log(1 / 9.0)) / 3, 1e-12);
+  // The same words stand for 3, 1 and 4 characters.
+  const BertTokenizer pieces(Vocabulary({"[UNK]", "a", "b", "▁ab", "é", "wxyz"}), {});
+  EXPECT_NEAR(characters_of_words(job, pieces), 8 / 3.0, 1e-12);
 }
 
 // ---- runs ----

@@ -193,7 +193,7 @@ TEST(Compare, SaysThatTheVocabulariesDiffer) {
     return compare_text(read_runs({dir.file(one), dir.file(other)}));
   };
   EXPECT_THAT(text_of("a", "b"), HasSubstr("\nThe vocabularies differ: losses and accuracies are "
-                                           "of other tokens. Compare valid/bits_per_character.\n"));
+                                           "of other tokens. Compare bits_per_character.\n"));
   EXPECT_THAT(text_of("b", "c"), testing::Not(HasSubstr("vocabularies")));
   EXPECT_THAT(text_of("a", "d"), testing::Not(HasSubstr("vocabularies")));
   EXPECT_EQ(compare_json(read_runs({dir.file("a"), dir.file("b")}))["vocabularies_differ"], true);
