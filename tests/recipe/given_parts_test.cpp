@@ -3,8 +3,10 @@
 
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
+#include "recipe/kept_recipe.h"
 #include "recipe/making.h"
 #include "recipe/objective_type.h"
+#include "recipe/pipeline.h"
 #include "recipe/small_recipe.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -165,6 +167,39 @@ TEST_F(GivenParts, EncodersKeepOtherVocabulariesThanWordPieceInATokenizerJson) {
                                                  {"byte_bpe", "tokenizer.json"}};
   for (const auto& [type, name] : names)
     EXPECT_EQ(RecipePaths(recipe({"vocab.type=" + type})).vocab, dir_.file("m/" + name)) << type;
+}
+
+TEST_F(GivenParts, ANewVocabularyKeepsCaseAndAccentsUnlessAsked) {
+  write_file(dir_.file("m/text/train.txt"), "Été Été İki\n");
+  const auto config_of = [&](const std::vector<std::string>& settings) {
+    make_vocabulary(recipe(settings));
+    return read_file(dir_.file("m/tokenizer_config.json"));
+  };
+  EXPECT_THAT(config_of({}),
+              AllOf(HasSubstr("\"do_lower_case\": false"), HasSubstr("\"strip_accents\": null"),
+                    HasSubstr("\"normalization\": \"NFC\"")));
+  EXPECT_THAT(config_of({"vocab.lower_case=true"}),
+              AllOf(HasSubstr("\"do_lower_case\": true"), HasSubstr("\"strip_accents\": false")));
+  EXPECT_THAT(config_of({"vocab.lower_case=true", "vocab.strip_accents=auto"}),
+              HasSubstr("\"strip_accents\": null"));
+  EXPECT_THAT(config_of({"vocab.lower_case=true", "vocab.language=tr"}),
+              HasSubstr("\"turkic_case\": true"));
+  EXPECT_THAT(error_of<UsageError>([&] { recipe({"vocab.language=turkish"}); }),
+              HasSubstr("vocab.language: 'turkish' is not a language tag (BCP 47)"));
+}
+
+TEST_F(GivenParts, TheKeptRecipeLeavesTheCaseToAGivenVocabulary) {
+  write_file(dir_.file("given/vocab.txt"), "[UNK]\na\n");
+  const std::string given = "vocab.file=" + dir_.file("given/vocab.txt");
+  const auto kept_flags = [&](const std::vector<std::string>& settings) {
+    keep_recipe(recipe(settings));
+    return tokenizer_flags(load_recipe(dir_.file("m/recipe.yaml"), {}));
+  };
+  EXPECT_EQ(kept_flags({given}).lower_case, std::nullopt);
+  EXPECT_EQ(kept_flags({given}).strip_accents, std::nullopt);
+  EXPECT_EQ(kept_flags({given, "vocab.lower_case=true"}).lower_case, true);
+  // Of a vocabulary that the run makes the recipe keeps all, whatever later defaults are.
+  EXPECT_EQ(kept_flags({}).lower_case, false);
 }
 
 TEST_F(GivenParts, ChineseCharactersAreSplitAsTheVocabularySays) {
