@@ -103,7 +103,8 @@ def main():
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
         folder = Path(name)
         vocab = folder / "vocab.txt"
-        run([args.smelt, "vocab", "train", "--input", ",".join(args.text), "--size", args.vocab_size, "--out", vocab])
+        run([args.smelt, "vocab", "train", "--input", ",".join(args.text), "--size", args.vocab_size, "--out", vocab,
+             "--lower-case", "true", "--strip-accents", "true"])
         if args.original:
             against_original(args, folder, vocab)
         large(args, folder, vocab)

@@ -57,7 +57,7 @@ def main():
         folder = Path(name)
         vocab, corpus = folder / "vocab.txt", folder / "corpus"
         run([args.smelt, "vocab", "train", "--input", ",".join(args.text), "--size", args.vocab_size,
-             "--control-characters", "electra", "--out", vocab])
+             "--control-characters", "electra", "--lower-case", "true", "--strip-accents", "true", "--out", vocab])
         corpus.mkdir()
         for i in range(args.files):
             make_text(args.text, args.mb / args.files, corpus / f"{i}.txt")

@@ -78,7 +78,7 @@ def main():
         vocab = f"{work}/vocab.txt" if args.type == "wordpiece" else f"{work}/tokenizer.json"
         sample(args.files, int(args.megabytes * 1e6), text)
         subprocess.run([args.smelt, "vocab", "train", f"--input={text}", f"--out={vocab}", f"--size={args.size}",
-                        f"--type={args.type}"], check=True, capture_output=True)
+                        f"--type={args.type}", "--lower-case", "true", "--strip-accents", "true"], check=True, capture_output=True)
         ours, theirs = [], []
         for _ in range(args.rounds):
             ours.append(run([args.smelt, "tokenize", f"--vocab={vocab}", f"--input={text}", "--stats", "--json"]))

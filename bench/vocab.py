@@ -36,7 +36,8 @@ def main():
         folder = Path(name)
         text = folder / "text.txt"
         make_text(args.text, args.mb, text)
-        smelt = [args.smelt, "vocab", "train", "--input", text, "--size", args.size, "--out", folder / "v.txt", "--overwrite"]
+        smelt = [args.smelt, "vocab", "train", "--input", text, "--size", args.size, "--out", folder / "v.txt", "--overwrite",
+                 "--lower-case", "true", "--strip-accents", "true"]
         theirs = [args.python, "-c", TRAIN, text, args.size, folder]
         idle, _ = run([args.python, "-c", "import tokenizers"])
         runs = {"smelt": [], "tokenizers": []}
