@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-std::string utf8(char32_t character) {
+std::string text_of_character(char32_t character) {
   std::string out;
   append_utf8(character, out);
   return out;
@@ -20,18 +20,18 @@ std::string utf8(char32_t character) {
 
 bool is_unknown(char32_t character, const Tokenizer& tokenizer) {
   std::vector<std::int32_t> ids;
-  tokenizer.encode(utf8(character), ids);
+  tokenizer.encode(text_of_character(character), ids);
   return std::ranges::find(ids, tokenizer.unknown()) != ids.end();
 }
 
 // "; most of them have ㎏ (312 times), … ": the most frequent ones first.
-std::string listed(const CharacterCounts& counts) {
+std::string listed_characters(const CharacterCounts& counts) {
   constexpr std::size_t kShown = 10;
   std::vector<std::pair<char32_t, std::uint64_t>> order(counts.begin(), counts.end());
   std::ranges::stable_sort(order, [](auto& a, auto& b) { return a.second > b.second; });
   std::vector<std::string> shown;
   for (const auto& [character, count] : order)
-    if (shown.size() < kShown) shown.push_back(str(utf8(character), " (", count, ")"));
+    if (shown.size() < kShown) shown.push_back(str(text_of_character(character), " (", count, ")"));
   if (shown.empty()) return "";
   return str("; characters without a piece: ", join(shown, ", "),
              order.size() > kShown ? ", …" : "");
@@ -76,7 +76,7 @@ void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
       "{}: {} % of the tokens are unknown ([UNK]): {} does not have their pieces{}\n"
       "  hint: check that the vocabulary is of the text's language and case (--cased, "
       "--lower-case)",
-      what, rounded(100 * share(unknown, tokens), 1), vocab, listed(characters));
+      what, rounded(100 * share(unknown, tokens), 1), vocab, listed_characters(characters));
 }
 
 }  // namespace smelt
