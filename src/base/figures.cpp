@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/columns.h"
+
 namespace smelt {
 
 namespace {
@@ -33,7 +35,8 @@ std::string hex(std::uint64_t value, int digits) {
 
 std::string padded(std::string_view text, std::size_t width) {
   std::string out(text);
-  out.resize(std::max(width, out.size()), ' ');
+  const std::size_t taken = columns(text);
+  if (taken < width) out.append(width - taken, ' ');
   return out;
 }
 
@@ -48,7 +51,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size());
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i)
-      widths.at(i) = std::max(widths.at(i), row[i].size());
+      widths.at(i) = std::max(widths.at(i), columns(row[i]));
   std::string out;
   for (const auto& row : rows) {
     std::string line;

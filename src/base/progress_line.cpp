@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <mutex>
 
-#include "base/words.h"
+#include "base/columns.h"
+#include "base/str.h"
 
 namespace smelt {
 namespace {
@@ -40,10 +41,10 @@ std::string joined(const std::vector<LinePart>& parts) {
 
 std::string fitted_line(std::vector<LinePart> parts, std::size_t columns) {
   std::string line = joined(parts);
-  while (characters(line) > columns) {
+  while (smelt::columns(line) > columns) {
     // Of equal ranks the last.
     const auto least = std::ranges::max_element(parts.rbegin(), parts.rend(), {}, &LinePart::rank);
-    if (least == parts.rend() || least->rank == 0) return shortened(line, columns);
+    if (least == parts.rend() || least->rank == 0) return shortened_to_columns(line, columns);
     parts.erase(std::next(least).base());
     line = joined(parts);
   }

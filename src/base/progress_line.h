@@ -15,7 +15,7 @@ struct LinePart {
   bool after_comma = false;  // else after a space
 };
 
-// In at most `columns` characters.
+// In at most `columns` columns of the terminal.
 std::string fitted_line(std::vector<LinePart> parts, std::size_t columns);
 
 // Columns of standard error as they are now, for it may be resized; 80 where it does not say.

@@ -5,8 +5,8 @@
 #include <iomanip>
 #include <sstream>
 
+#include "base/columns.h"
 #include "base/error.h"
-#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -15,7 +15,7 @@ double share(double part, double whole) { return whole == 0 ? 0 : part / whole; 
 
 void report_row(std::ostream& out, std::size_t width, const std::string& name,
                 const PrecisionRecall& row) {
-  const std::size_t pad = width - std::min(width, to_code_points(name).size());
+  const std::size_t pad = width - std::min(width, columns(name));
   out << std::string(pad, ' ') << name << ' ';
   for (const double figure : {row.precision, row.recall, row.f1})
     out << ' ' << std::setw(9) << figure;
@@ -143,7 +143,7 @@ std::string classification_report(const ClassCounts& counts, std::span<const std
     if (counts.predicted(c) + counts.wanted(c) == 0) continue;
     rows.push_back(all[c]);
     named.push_back(names[c]);
-    width = std::max(width, to_code_points(names[c]).size());
+    width = std::max(width, columns(names[c]));
   }
   std::ostringstream out;
   out << std::string(width + 1, ' ');

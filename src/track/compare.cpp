@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/columns.h"
 #include "base/figures.h"
 #include "base/progress.h"
 #include "base/str.h"
@@ -30,14 +31,13 @@ std::string aligned(const Rows& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], characters(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
   }
   std::ostringstream out;
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i)
-      line += row[i] + std::string(widths[i] - characters(row[i]) + 2, ' ');
+      line += row[i] + std::string(widths[i] - columns(row[i]) + 2, ' ');
     out << line.substr(0, line.find_last_not_of(' ') + 1) << "\n";
   }
   return out.str();
