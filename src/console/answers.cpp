@@ -15,12 +15,19 @@
 namespace smelt {
 namespace {
 
+// Returns the piece for a line with figures: between directional isolates in a terminal, where a
+// piece that is written from right to left would else change places with a figure.
+std::string isolated(const std::string& piece) {
+  static const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  return is_terminal && !is_ascii(piece) ? "\u2068" + piece + "\u2069" : piece;
+}
+
 void print_guesses(const FilledText& text) {
   std::cout << text.text << "\n";
   for (const auto& guesses : text.masks) {
     std::cout << "   ";
     for (const MaskGuess& guess : guesses)
-      std::cout << " " << guess.token << " " << std::fixed << std::setprecision(1)
+      std::cout << " " << isolated(guess.token) << " " << std::fixed << std::setprecision(1)
                 << 100 * guess.probability << " %";
     std::cout << "\n";
   }

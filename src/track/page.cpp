@@ -162,7 +162,7 @@ std::string guesses_html(const Record& masks) {
     std::vector<std::string> words;
     for (const Record& guess : mask)
       if (guess.is_array() && guess.size() == 2 && guess[0].is_string() && guess[1].is_number())
-        words.push_back(str(html_text(guess[0].get<std::string>()), " <small>",
+        words.push_back(str("<bdi>", html_text(guess[0].get<std::string>()), "</bdi> <small>",
                             rounded(100 * guess[1].get<double>(), 0), " %</small>"));
     out.push_back(join(words, ", "));
   }
@@ -257,14 +257,15 @@ void check_page_place(const std::string& command, const std::string& out) {
 }
 
 std::string table_cell(const std::string& html, std::string_view type) {
-  return type.empty() ? str("<td>", html, "</td>")
+  return type.empty() ? str("<td dir=\"auto\">", html, "</td>")
                       : str("<td class=\"", type, "\">", html, "</td>");
 }
 
 std::string table_head(const std::vector<std::string>& names, std::size_t texts) {
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i)
-    out += str("<th", i < texts ? "" : " class=\"number\"", ">", html_text(names[i]), "</th>");
+    out += str("<th", i < texts ? " dir=\"auto\"" : " class=\"number\"", ">", html_text(names[i]),
+               "</th>");
   return str("<thead><tr>", out, "</tr></thead>");
 }
 

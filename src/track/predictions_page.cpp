@@ -80,7 +80,8 @@ std::string class_table(const PredictionFigures& figures) {
   head.insert(head.end(), table.names.begin(), table.names.end());
   std::string rows;
   for (std::size_t right = 0; right < table.names.size(); ++right) {
-    std::string cells = str("<th scope=\"row\">", html_text(table.names[right]), "</th>");
+    std::string cells =
+        str("<th scope=\"row\" dir=\"auto\">", html_text(table.names[right]), "</th>");
     std::int64_t all = 0;
     for (const std::int64_t count : table.counts[right]) all += count;
     for (const std::int64_t count : table.counts[right])
@@ -192,7 +193,7 @@ std::string row_overview_html(const Json& overview) {
   }
   for (const auto& finding : overview.value("findings", Json::array()))
     if (finding.is_string())
-      findings += str("<li>", html_text(finding.get<std::string>()), "</li>");
+      findings += str("<li dir=\"auto\">", html_text(finding.get<std::string>()), "</li>");
   const Json* unit_of = splits.front().pointer("/lengths/unit");
   const std::string unit = unit_of != nullptr ? unit_of->get<std::string>() : "words";
   return html_table(table_head({"rows of", "rows", "left out", "same text",

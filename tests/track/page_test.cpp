@@ -110,7 +110,7 @@ TEST_F(PageTest, ABrowserShowsItsSectionsAndTheValuesUnderThePointer) {
             "Losses and metrics|Rate and gradient|Goodput|Evaluations of checkpoints|Masks filled "
             "over time|Data|Settings//step 100000|first  0.159114|first, held out  2.5  (step "
             "50000)|second  0.168114|second, held out  2.5  (step 50000)//3 figures");
-  EXPECT_THAT(page, HasSubstr("<td>train.learning_rate</td>"));
+  EXPECT_THAT(page, HasSubstr("<td dir=\"auto\">train.learning_rate</td>"));
   EXPECT_THAT(page, HasSubstr("steps <b>75.0 %</b>"));
   EXPECT_THAT(page, HasSubstr(">2.4375<"));
 }

@@ -83,8 +83,8 @@ TEST_F(Predictions, OfEachKindHaveTheirOwnMetrics) {
 TEST_F(Predictions, OfSeveralRunsStandInOneTable) {
   const auto f = figures(kFourRows);
   const std::string page = predictions_html({{"seed <1>", *f}, {"seed 2", *f}});
-  EXPECT_THAT(page, HasSubstr("<td>seed &lt;1&gt;</td>"));
-  EXPECT_THAT(page, HasSubstr("<td>mean ± spread</td>"));
+  EXPECT_THAT(page, HasSubstr("<td dir=\"auto\">seed &lt;1&gt;</td>"));
+  EXPECT_THAT(page, HasSubstr("<td dir=\"auto\">mean ± spread</td>"));
   EXPECT_THAT(page, HasSubstr("0.500 ± 0.000"));
   EXPECT_THAT(page, HasSubstr("three &amp; more"));
   EXPECT_THAT(page, HasSubstr("--share:0.67\">2</td>"));
@@ -97,9 +97,9 @@ TEST_F(Predictions, RowsAreShownBySplit) {
       R"({"splits": [{"split": "train", "rows": 5, "left_out": 1, "labels": {"<x>": 4, "y": 1},
           "lengths": {"unit": "words", "median": 3, "p99": 9, "longest": 9}, "same_text": 2},
          {"split": "test", "rows": 1, "labels": {"y": 1}}], "findings": ["2 rows & more"]})"));
-  EXPECT_THAT(html, HasSubstr("<td>train</td><td class=\"number\">5</td>"));
+  EXPECT_THAT(html, HasSubstr("<td dir=\"auto\">train</td><td class=\"number\">5</td>"));
   EXPECT_THAT(html, HasSubstr("<li>2 rows &amp; more</li>"));
-  EXPECT_THAT(html, HasSubstr("<td>&lt;x&gt;</td><td class=\"number\">4</td>"
+  EXPECT_THAT(html, HasSubstr("<td dir=\"auto\">&lt;x&gt;</td><td class=\"number\">4</td>"
                               "<td class=\"number\">0</td>"));
   EXPECT_EQ(row_overview_html(Json("x")), "");
 }
