@@ -134,9 +134,9 @@ constexpr const char* kTrainLonger = "train longer (train.steps), or give more t
 std::string loss_verdict(const BaselineMeasures& baseline, double model, double base) {
   const auto against = str(baseline.measure, " ", rounded(model, 3), ", ");
   const auto name = str("the baseline's ", rounded(base, 3), " (", baseline.meaning, ")");
-  if (model < 0.95 * base) return str("verdict: good: ", against, "clearly below ", name);
-  return str("verdict: not yet trained: ", against, model > base ? "above " : "not clearly below ",
-             name, ": ", kTrainLonger);
+  if (model < 0.95 * base) return str("verdict: good: ", against, "clearly better than ", name);
+  return str("verdict: not yet trained: ", against,
+             model > base ? "worse than " : "not clearly better than ", name, ": ", kTrainLonger);
 }
 
 // "15 million", "7.1"
@@ -328,12 +328,13 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
   const std::string own = str(baseline.measure, " ", percent(p), ", ");
   const std::string of_base = str("the baseline's ", percent(b), " (", baseline.meaning, ")");
   if (*is_clearly_better(baseline, e))
-    return str("verdict: good: ", own, "clearly above ", of_base);
+    return str("verdict: good: ", own, "clearly better than ", of_base);
   if (p > b && p - b <= 3 * error)
-    return str("verdict: not certain: ", own, "above ", of_base,
+    return str("verdict: not certain: ", own, "better than ", of_base,
                ", but within 3 standard errors: evaluate more examples, or train longer");
-  return str("verdict: not yet trained: ", own, p + 3 * error < b ? "below " : "not clearly above ",
-             of_base, ": ", kTrainLonger);
+  return str("verdict: not yet trained: ", own,
+             p + 3 * error < b ? "worse than " : "not clearly better than ", of_base, ": ",
+             kTrainLonger);
 }
 
 Evaluation evaluate_model(const Recipe& r) {

@@ -227,21 +227,23 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
     return verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", model, 1000},
                                                    {"majority_token_accuracy", baseline, 1000}}});
   };
-  EXPECT_EQ(sentence(0.5, 0.2),
-            "verdict: good: masked_lm_accuracy 50.0 %, clearly above the baseline's 20.0 % (always "
-            "the most frequent token)");
+  EXPECT_EQ(
+      sentence(0.5, 0.2),
+      "verdict: good: masked_lm_accuracy 50.0 %, clearly better than the baseline's 20.0 % (always "
+      "the most frequent token)");
   for (const double equal : {0.2, 0.15})
     EXPECT_THAT(sentence(equal, 0.2),
                 AllOf(HasSubstr("verdict: not yet trained: masked_lm_accuracy "),
-                      HasSubstr(" %, not clearly above the baseline's 20.0 % ("),
+                      HasSubstr(" %, not clearly better than the baseline's 20.0 % ("),
                       HasSubstr("): train longer (train.steps), or give more text")));
-  EXPECT_EQ(sentence(0.22, 0.2),
-            "verdict: not certain: masked_lm_accuracy 22.0 %, above the baseline's 20.0 % (always "
-            "the most frequent token), but within 3 standard errors: evaluate more examples, or "
-            "train longer");
+  EXPECT_EQ(
+      sentence(0.22, 0.2),
+      "verdict: not certain: masked_lm_accuracy 22.0 %, better than the baseline's 20.0 % (always "
+      "the most frequent token), but within 3 standard errors: evaluate more examples, or "
+      "train longer");
   EXPECT_THAT(
       sentence(0.05, 0.2),
-      HasSubstr("verdict: not yet trained: masked_lm_accuracy 5.0 %, below the baseline's"));
+      HasSubstr("verdict: not yet trained: masked_lm_accuracy 5.0 %, worse than the baseline's"));
   EXPECT_EQ(verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
 }
 
