@@ -37,6 +37,12 @@ gathered=$(in_script "$WORK" "$offline"'gather; echo "status $?"')
 expect "too little text is said" "error: only 0 MB of prose found" "$gathered"
 expect "and how to go on" "hint: give your own text: scripts/demo --input FILES" "$gathered"
 
+# ---- sentences that the demo fills ----
+printf 'One two three (four), five six seven.\nこれはとても長いプログラムの説明です。もう一つの文です。\n' >"$WORK/heldout.txt"
+masked=$(scripts/masked_sentences.py "$WORK/heldout.txt")
+expect "a word is masked without its punctuation" "One two [MASK] (four), five six seven." "$masked"
+expect "a character is masked if words have no spaces" "プログラムの[MASK]明です" "$masked"
+
 # ---- what pip installs ----
 for lock in requirements/*.lock; do
   unhashed=$(awk '/^[a-z0-9]/ { name = $1; if (!/\\$/) print name } /^[a-z0-9].*\\$/ { getline; if (!/--hash=sha256:/) print name }' "$lock")
