@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/figures.h"
+#include "base/log.h"
 #include "examples/id_codec.h"
 #include "examples/require.h"
 
 namespace smelt {
 namespace {
 
+constexpr std::size_t kFirstAnswer = 4;        // in the counts
 constexpr std::int64_t kMostTokens = 1 << 16;  // of an example, which memory holds by the thousand
 
 void check_options(const PairOptions& o, const CorpusReader& reader) {
@@ -155,9 +158,23 @@ void BertBuilder::check(const CorpusCounts& text) const {
   throw UsageError(str("training data: none of the ", text.documents,
                        " documents has more than one sentence, so every next sentence would be "
                        "random"),
-                   "put a sentence on a line and an empty line only between documents, cut prose "
-                   "with --sentences prose, or learn no next sentences: --no-next-sentence, in a "
-                   "recipe --set data.next_sentence=false");
+                   "use documents of several sentences, one sentence on a line and an empty line "
+                   "only between documents (if prose is not split yet: --sentences prose, "
+                   "text.sentences in a recipe), or train without next sentences: "
+                   "--no-next-sentence, in a recipe --set data.next_sentence=false");
+}
+
+void BertBuilder::warn_of_random_next(const CorpusCounts& text, const ExampleCounts& counts) const {
+  constexpr double kManyDocuments = 0.2, kMostlyRandom = 0.6;
+  if (!pairs_.next_sentence || counts.size() < kFirstAnswer) return;
+  const double random = share(counts[3], counts[2]);
+  if (share(text.one_sentence, text.documents) <= kManyDocuments || random <= kMostlyRandom) return;
+  log_warning(
+      "{} of the {} documents have one sentence, so that {} of the next sentences are random "
+      "(usual: 50 %) and next_sentence_accuracy means little\n"
+      "  hint: train without next sentences: --no-next-sentence, in a recipe --set "
+      "data.next_sentence=false",
+      text.one_sentence, text.documents, percent(random));
 }
 
 std::unique_ptr<ExampleDrawer> BertBuilder::drawer(const DocumentGroup& group,
@@ -170,15 +187,18 @@ std::unique_ptr<ExampleEncoder> BertBuilder::encoder() const {
 }
 
 void BertBuilder::count(const MaskedPair& pair, ExampleCounts& counts) const {
-  counts.resize(2 + vocabulary_.words.size());
+  counts.resize(kFirstAnswer + vocabulary_.words.size());
   counts[0] += pair.masks.size();
   counts[1] += pair.a.size() + pair.b.size();
-  for (const Mask& mask : pair.masks) ++counts[2 + static_cast<std::size_t>(pair.answer(mask))];
+  ++counts[2];
+  counts[3] += pair.random_next ? 1 : 0;
+  for (const Mask& mask : pair.masks)
+    ++counts[kFirstAnswer + static_cast<std::size_t>(pair.answer(mask))];
 }
 
 OrderedJson BertBuilder::facts(const ExampleCounts& counts) const {
   if (counts.empty()) return {{"masked_tokens", 0}};
-  const auto first = counts.begin() + 2, most = std::max_element(first, counts.end());
+  const auto first = counts.begin() + kFirstAnswer, most = std::max_element(first, counts.end());
   return {{"masked_tokens", counts[0]},
           {"majority_token", {{"id", most - first}, {"count", *most}}}};
 }

@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-// What is counted: at 0 masked tokens, at 1 tokens of text, at 2 + id how often that token was the
-// answer.
+// What is counted: at 0 masked tokens, at 1 tokens of text, at 2 pairs, at 3 those whose next
+// sentence is random, at 4 + id how often that token was the answer.
 class BertBuilder final : public ExampleBuilder {
  public:
   // The reader must outlive the builder. UsageError for options that do not fit each other or the
@@ -22,10 +22,16 @@ class BertBuilder final : public ExampleBuilder {
   std::uint64_t passes() const override { return static_cast<std::uint64_t>(pairs_.dupe_factor); }
   // UsageError when every next sentence would be random.
   void check(const CorpusCounts& text) const override;
+  std::uint64_t longest_sentence() const override {
+    return pairs_.next_sentence ? static_cast<std::uint64_t>(pairs_.seq_length) - 3 : 0;
+  }
   std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
                                         ExampleCounts& counts) const override;
   std::unique_ptr<ExampleEncoder> encoder() const override;
   OrderedJson facts(const ExampleCounts& counts) const override;
+
+  // Warns if so many documents have one sentence that most next sentences are random.
+  void warn_of_random_next(const CorpusCounts& text, const ExampleCounts& counts) const;
 
   void count(const MaskedPair& pair, ExampleCounts& counts) const;
 

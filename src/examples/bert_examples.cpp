@@ -38,6 +38,8 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
         "next_sentence_accuracy will be 1; put a sentence on a line and an empty line only between "
         "documents",
         summary.text.documents);
+  builder.warn_of_random_next(summary.text, summary.counts);
+  log_split_sentences(summary.text);
   if (summary.counts.size() > 1)
     warn_of_long_lines(summary.counts[1] / static_cast<std::uint64_t>(job.pairs.dupe_factor),
                        summary.text);

@@ -33,8 +33,13 @@ struct DocumentHead {
 
 class Scatterer {
  public:
-  Scatterer(const Tokenizer& tokenizer, std::uint64_t key, SpillWriter& writer)
-      : tokenizer_(tokenizer), codec_(tokenizer.size()), key_(key), writer_(writer) {}
+  Scatterer(const Tokenizer& tokenizer, std::uint64_t longest_sentence, std::uint64_t key,
+            SpillWriter& writer)
+      : tokenizer_(tokenizer),
+        longest_sentence_(longest_sentence),
+        codec_(tokenizer.size()),
+        key_(key),
+        writer_(writer) {}
 
   void add(std::uint64_t number, const Document& document) {
     ids_.clear();
@@ -43,12 +48,13 @@ class Scatterer {
       const std::size_t before = ids_.size();
       tokenizer_.encode(document.sentence(i), ids_);
       if (ids_.size() == before) continue;
-      lengths_.push_back(static_cast<std::uint32_t>(ids_.size() - before));
+      add_lengths(ids_.size() - before);
       counts.characters += characters(document.sentence(i));
       counts.unknown_tokens += count_unknown(document.sentence(i), std::span(ids_).subspan(before),
                                              tokenizer_, counts.unknown_characters);
     }
     if (ids_.empty()) return;
+    counts.one_sentence += lengths_.size() == 1 ? 1 : 0;
     ++counts.documents;
     counts.sentences += lengths_.size();
     counts.tokens += ids_.size();
@@ -66,7 +72,21 @@ class Scatterer {
   CorpusCounts counts;
 
  private:
+  // Adds a sentence, or equal parts of one that is more than twice as long as an example. Two parts
+  // fill an example. Shorter ones stay, and may be truncated, so that the examples of usual text
+  // are the same in every version.
+  void add_lengths(std::uint64_t tokens) {
+    const bool is_long = longest_sentence_ > 0 && tokens > 2 * longest_sentence_;
+    counts.long_sentences += is_long ? 1 : 0;
+    const std::uint64_t most = std::max<std::uint64_t>(1, longest_sentence_ / 2);
+    const std::uint64_t parts = is_long ? (tokens + most - 1) / most : tokens > 0 ? 1 : 0;
+    for (std::uint64_t part = 0; part < parts; ++part)
+      lengths_.push_back(
+          static_cast<std::uint32_t>(tokens * (part + 1) / parts - tokens * part / parts));
+  }
+
   const Tokenizer& tokenizer_;
+  std::uint64_t longest_sentence_;
   IdCodec codec_;
   std::uint64_t key_;
   SpillWriter& writer_;
@@ -137,7 +157,7 @@ CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWr
   BoundedQueue<DocumentBatch> queue(2 * static_cast<std::size_t>(threads));
   std::vector<CorpusCounts> counts(static_cast<std::size_t>(threads));
   const auto tokenize = [&](std::size_t worker) {
-    Scatterer scatterer(tokenizer, key, writer);
+    Scatterer scatterer(tokenizer, options.longest_sentence, key, writer);
     while (const auto batch = queue.pop())
       for (std::size_t i = 0; i < batch->documents.size(); ++i)
         scatterer.add(batch->first + i, batch->documents[i]);

@@ -27,6 +27,9 @@ class ElectraBuilder final : public ExampleBuilder {
   std::string kind() const override { return "electra"; }
   OrderedJson settings() const override;
   std::uint64_t passes() const override { return 1; }
+  std::uint64_t longest_sentence() const override {
+    return static_cast<std::uint64_t>(options_.seq_length) - 3;
+  }
   std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
                                         ExampleCounts& counts) const override;
   std::unique_ptr<ExampleEncoder> encoder() const override;

@@ -71,6 +71,7 @@ ExampleSummary build_shuffled(ElectraExamplesJob job) {
 ExampleSummary build_electra_examples(const ElectraExamplesJob& job) {
   const ExampleSummary summary =
       job.order == ExampleOrder::original ? build_original(job) : build_shuffled(job);
+  log_split_sentences(summary.text);
   warn_of_long_lines(summary.counts.empty() ? 0 : summary.counts.front(), summary.text);
   log_info("Wrote {} total examples", summary.examples);
   unknown_count(summary.text).warn(job.folder.empty() ? job.text.input : job.folder, job.vocab);

@@ -53,6 +53,9 @@ class ExampleBuilder {
   virtual OrderedJson settings() const = 0;
   // How often each document is drawn from.
   virtual std::uint64_t passes() const = 0;
+  // The most tokens of a sentence that an example holds; 0: any number. Sentences of more than
+  // twice as many are split, or most of them would be in no example.
+  virtual std::uint64_t longest_sentence() const { return 0; }
   // UsageError for documents that nothing can be made of.
   virtual void check(const CorpusCounts&) const {}
   // The drawer adds to `counts`; both it and the group must outlive the drawer.

@@ -21,7 +21,7 @@ namespace smelt {
 namespace {
 
 // Of the temporary files; another version of smelt does not go on with them.
-constexpr int kWorkVersion = 7;
+constexpr int kWorkVersion = 8;
 // Written last before the shards are: drawing is over. Until then see kDocumentsList, kDrawingList.
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
@@ -204,6 +204,13 @@ ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& bui
   ExampleSummary summary = run.finish(builder);
   StopNotice::let_finish();  // as whole examples beside a folder of unfinished ones are refused
   return summary;
+}
+
+void log_split_sentences(const CorpusCounts& text) {
+  if (text.long_sentences > 0)
+    log_info("{} more than twice as long as an example {} split",
+             counted(text.long_sentences, "sentence", "sentences"),
+             text.long_sentences == 1 ? "was" : "were");
 }
 
 void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text) {

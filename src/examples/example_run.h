@@ -24,6 +24,9 @@ using DrawExamples = std::function<DrawnExamples(const ShuffleOptions&)>;
 ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& builder,
                             std::string_view order, const DrawExamples& draw);
 
+// Logs how many sentences were split because examples are much shorter.
+void log_split_sentences(const CorpusCounts& text);
+
 // Warns if less than half of the text's tokens are in examples, of which each pass over the text
 // holds `kept` tokens: a line is a sentence, and what is longer than an example is cut off.
 void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text);

@@ -36,7 +36,8 @@ struct ShuffleOptions {
   std::string folder;  // local, for the spill files
   std::uint64_t seed = 0;
   int threads = 1;
-  std::size_t memory = 0;  // bytes, beside one group of documents
+  std::size_t memory = 0;              // bytes, beside one group of documents
+  std::uint64_t longest_sentence = 0;  // ExampleBuilder::longest_sentence()
   ShuffleSizes sizes;
 
   std::size_t buffers() const { return memory / 4; }  // of a stage that scatters

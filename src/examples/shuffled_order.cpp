@@ -12,7 +12,8 @@ ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenize
                                        const ExampleBuilder& builder) {
   // Refuses before any work is looked at.
   auto reader = std::make_unique<DocumentReader>(documents_of(checked));
-  return run_examples(checked, builder, "shuffled", [&](const ShuffleOptions& options) {
+  return run_examples(checked, builder, "shuffled", [&](ShuffleOptions options) {
+    options.longest_sentence = builder.longest_sentence();
     const ScatteredDocuments documents =
         scatter_documents(*reader, tokenizer, options, [&](const CorpusCounts& text) {
           if (text.documents == 0) throw_no_text(checked.inputs.size());

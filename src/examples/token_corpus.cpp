@@ -16,6 +16,8 @@ void add_text(const CorpusCounts& part, CorpusCounts& whole) {
   whole.tokens += part.tokens;
   whole.unknown_tokens += part.unknown_tokens;
   whole.characters += part.characters;
+  whole.one_sentence += part.one_sentence;
+  whole.long_sentences += part.long_sentences;
   add_counts(part.unknown_characters, whole.unknown_characters);
 }
 
@@ -25,7 +27,7 @@ Json to_json(const CorpusCounts& c) {
     unknown.push_back({static_cast<std::uint32_t>(character), count});
   return {c.files,         c.documents,           c.sentences,       c.tokens,   c.unknown_tokens,
           c.dropped_bytes, c.duplicate_documents, c.duplicate_lines, c.bad_rows, c.characters,
-          unknown};
+          unknown,         c.one_sentence,        c.long_sentences};
 }
 
 CorpusCounts corpus_counts(const Json& json) {
@@ -38,10 +40,12 @@ CorpusCounts corpus_counts(const Json& json) {
                    .bad_rows = json[8],
                    .duplicate_documents = json[6],
                    .duplicate_lines = json[7]};
-  if (json.size() < 11) return out;  // of an earlier version
+  if (json.size() < 13) return out;  // of an earlier version
   out.characters = json[9];
   for (const Json& item : json[10].elements())
     out.unknown_characters[item[0].get<std::uint32_t>()] = item[1];
+  out.one_sentence = json[11];
+  out.long_sentences = json[12];
   return out;
 }
 

@@ -24,6 +24,8 @@ struct CorpusCounts {
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
   std::uint64_t characters = 0;                                // code points of the sentences
   CharacterCounts unknown_characters = {};  // those that the vocabulary has no piece for
+  std::uint64_t one_sentence = 0;           // documents of one sentence
+  std::uint64_t long_sentences = 0;         // that were split, as examples are much shorter
 };
 
 UnknownCount unknown_count(const CorpusCounts& counts);

@@ -181,14 +181,13 @@ TEST_F(BertExamplesTest, WarnsOfMoreMasksThanTokens) {
                                          " is more than seq_length ", run.pairs.seq_length)));
 }
 
-TEST_F(BertExamplesTest, WarnsOfLinesThatAreLongerThanAnExample) {
+TEST_F(BertExamplesTest, WarnsOfLinesThatAreLongerThanAnExampleInTheOriginalOrder) {
   std::string line, text;
   for (int i = 0; i < 300; ++i) line += "the ";
   for (int i = 0; i < 6; ++i) text += line + "\n" + (i % 2 == 1 ? "\n" : "");
-  for (const ExampleOrder order : {ExampleOrder::original, ExampleOrder::shuffled}) {
+  {
     BertExamplesJob paragraphs = job(text);
-    paragraphs.order = order;
-    paragraphs.overwrite = true;
+    paragraphs.order = ExampleOrder::original;
     const CapturedLog log;
     build_bert_examples(paragraphs);
     EXPECT_THAT(
@@ -203,6 +202,37 @@ TEST_F(BertExamplesTest, WarnsOfLinesThatAreLongerThanAnExample) {
   const CapturedLog log;
   build_bert_examples(runs);
   EXPECT_THAT(log.text(), testing::Not(HasSubstr("in no example")));
+}
+
+TEST_F(BertExamplesTest, SplitsLinesThatAreLongerThanAnExampleInTheShuffledOrder) {
+  std::string line;
+  for (int i = 0; i < 300; ++i) line += "the ";
+  const CapturedLog log;
+  const BuildSummary made = build_bert_examples(job(line + "\n\n" + line + "\n\nthe the\n"));
+  EXPECT_THAT(log.text(),
+              HasSubstr("2 sentences more than twice as long as an example were split"));
+  EXPECT_THAT(log.text(), testing::Not(HasSubstr("not in any example")));
+  EXPECT_EQ(made.text.tokens, 602u);
+  EXPECT_GT(made.text.sentences, 10u);
+}
+
+TEST_F(BertExamplesTest, WarnsIfMostNextSentencesAreRandom) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += i % 3 == 0 ? "the one\nthe two\n\n" : "the one\n\n";
+  BertExamplesJob pairs = job(text);
+  const char* warning = "20 of the 30 documents have one sentence, so that ";
+  {
+    const CapturedLog log;
+    build_bert_examples(pairs);
+    EXPECT_THAT(log.text(),
+                testing::AllOf(HasSubstr(warning), HasSubstr("% of the next sentences are random"),
+                               HasSubstr("--set data.next_sentence=false")));
+  }
+  pairs.pairs.next_sentence = false;
+  pairs.overwrite = true;
+  const CapturedLog log;
+  build_bert_examples(pairs);
+  EXPECT_THAT(log.text(), testing::Not(HasSubstr(warning)));
 }
 
 // Python's "\0".strip() is not empty.
