@@ -5,6 +5,7 @@
 #include "ask/row_predictor.h"
 #include "base/error.h"
 #include "state/resume.h"
+#include "text/unicode.h"
 #include "tokenize/unknown_count.h"
 
 namespace smelt {
@@ -131,7 +132,7 @@ std::vector<FilledText> MaskFiller::fill(const SlicedTensors& tensors,
       const auto row = static_cast<std::int64_t>(i) * masks + m;
       for (auto k = static_cast<std::size_t>(row * a.asked); std::ssize(guesses) < a.top; ++k)
         if (ids[k] < a.tokenizer.size())
-          guesses.push_back({a.tokenizer.readable_token(ids[k]), probabilities[k]});
+          guesses.push_back({nfc(a.tokenizer.readable_token(ids[k])), probabilities[k]});
     }
   }
   return filled;

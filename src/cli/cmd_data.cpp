@@ -86,6 +86,11 @@ void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
   command.add_flag("--overwrite", job.overwrite, "replace existing output files");
 }
 
+// The original programs take text as it is.
+void keep_characters_in_original_order(ExampleJob& job, ExampleOrder order) {
+  if (order == ExampleOrder::original) job.text.format.normalize = Normalization::none;
+}
+
 void add_bert(CLI::App& data) {
   auto job = std::make_shared<BertExamplesJob>();
   auto* command = data.add_subcommand("bert", "masked sentence pairs for BERT, as TFRecord files");
@@ -101,6 +106,7 @@ void add_bert(CLI::App& data) {
   add_json_flag(*command, *json);
   command->callback([job, json] {
     print_result(*json, [&] {
+      keep_characters_in_original_order(*job, job->order);
       const BuildSummary made = build_bert_examples(*job);
       print_summary(*job, made);
       OrderedJson out = examples_json(*job, made.text, made.examples, job->pairs.seq_length);
@@ -136,6 +142,7 @@ void add_electra(CLI::App& data) {
     job->shards = shards->value_or(original ? kOriginalFiles : 1);
     job->shard_names = original ? ShardNames::original : ShardNames::sortable;
     print_result(*json, [&] {
+      keep_characters_in_original_order(*job, job->order);
       const ExampleSummary made = build_electra_examples(*job);
       print_summary(*job, made);
       return examples_json(*job, made.text, made.examples, job->options.seq_length);

@@ -57,6 +57,8 @@ class Predictions {
 
   const Labels& labels() const { return classifier_.job().labels; }
   void add(LabelledRow row) {
+    to_nfc(row.text);
+    to_nfc(row.pair);
     waiting_.push_back(std::move(row));
     if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
   }

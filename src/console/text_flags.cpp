@@ -23,6 +23,14 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
       ->default_str("auto");
   command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
       ->capture_default_str();
+  format.normalize = Normalization::nfc;
+  command
+      .add_option_function<std::string>(
+          "--normalize",
+          [&format](const std::string& word) { format.normalize = parse_normalization(word); },
+          "nfc: compose characters (Unicode NFC), as most texts have them; none: keep them as they "
+          "are")
+      ->default_str("nfc");
   command
       .add_option("--max-bad", limits.max_bad,
                   str("share of the rows that may be left out because they cannot be read; ",

@@ -10,7 +10,8 @@
 
 namespace smelt {
 
-// --input, --format, --field, --max-bad, --strict. An input of another name need not be given.
+// --input, --format, --field, --normalize, --max-bad, --strict. An input of another name need not
+// be given.
 void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits,
                      const std::string& name = "--input");
 

@@ -16,6 +16,7 @@
 #include "store/folder.h"
 #include "text/lines.h"
 #include "text/rows.h"
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -29,7 +30,7 @@ class TextBatches {
   explicit TextBatches(const Take& take) : take_(take) {}
 
   void add(std::string text) {
-    waiting_.push_back(std::move(text));
+    waiting_.push_back(nfc(std::move(text)));
     if (waiting_.size() == kTextsAtOnce) flush();
   }
   void flush() {
@@ -90,7 +91,7 @@ void each_text_of(
   Progress progress(command, static_cast<std::int64_t>(file_size(file.path)), Progress::kBytes);
   std::int64_t line = 0;
   const auto told = [&](const std::string& text, std::uint64_t read) {
-    take(text, str(file.path, ":", ++line));
+    take(nfc(text), str(file.path, ":", ++line));
     progress.update(static_cast<std::int64_t>(read));
   };
   if (format == FileFormat::text) {
@@ -124,7 +125,11 @@ void each_batch(const TextSource& source, const std::string& command,
                 const std::function<void(const std::vector<std::string>& texts)>& take) {
   if (!source.texts.empty() && !source.file.path.empty())
     throw UsageError(str(command, ": --text with --input"), "give one of the two");
-  if (!source.texts.empty()) return take(source.texts);
+  if (!source.texts.empty()) {
+    std::vector<std::string> texts = source.texts;
+    for (std::string& text : texts) to_nfc(text);
+    return take(texts);
+  }
   TextBatches batches(take);
   if (source.file.path.empty())
     each_input_line([&](std::string line) { batches.add(std::move(line)); },

@@ -12,6 +12,8 @@ namespace smelt {
 struct TextFile {
   std::string path, format = "auto", field = "text";
 };
+// Texts are given composed (Unicode NFC).
+
 // Calls `take` with each text of the file and its place, "questions.txt:3". `command` begins
 // messages and names the progress line. Throws UsageError for a row that cannot be read.
 void each_text_of(

@@ -60,10 +60,15 @@ DocumentOptions documents_of(const CheckedJob& checked) {
 OrderedJson text_settings(const CheckedJob& checked) {
   const DocumentOptions text = documents_of(checked);
   const std::string_view format = checked.job.archives ? "archives" : name(text.format.file);
-  OrderedJson out{{"files", names_of(checked.inputs)}, {"format", format},
-                  {"field", text.format.field},        {"cut_by", name(text.sentences)},
-                  {"left_out", name(text.dedup)},      {"max_lines", text.max_lines},
-                  {"strict", text.limits.strict},      {"max_bad", text.limits.max_bad}};
+  OrderedJson out{{"files", names_of(checked.inputs)},
+                  {"format", format},
+                  {"field", text.format.field},
+                  {"cut_by", name(text.sentences)},
+                  {"left_out", name(text.dedup)},
+                  {"max_lines", text.max_lines},
+                  {"normalize", name(text.format.normalize)},
+                  {"strict", text.limits.strict},
+                  {"max_bad", text.limits.max_bad}};
   if (text.dedup != Dedup::none) out["dedup_memory"] = text.dedup_memory;
   return out;
 }

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/nearest_name.h"
 #include "base/words.h"
 #include "store/file.h"
 #include "store/path.h"
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -62,6 +64,7 @@ LabelledRows LabelledRows::quiet(LabelledFiles files, const std::string& what) {
 bool LabelledRows::open_next() {
   if (next_ == paths_.size()) {
     faults_.finish();
+    warn_of_label_forms();
     return false;
   }
   const std::string& path = paths_[next_++];
@@ -83,6 +86,29 @@ bool LabelledRows::open_next() {
   return true;
 }
 
+void LabelledRows::compose(LabelledRow& row) {
+  if (files_.answers) return;
+  to_nfc(row.text);
+  to_nfc(row.pair);
+  if (is_ascii(row.label)) return;
+  constexpr std::size_t kMostForms = 1000;
+  std::string composed = nfc(row.label);
+  const auto known = label_forms_.find(composed);
+  if (known != label_forms_.end() && known->second != row.label)
+    two_forms_.insert(composed);
+  else if (known == label_forms_.end() && label_forms_.size() < kMostForms)
+    label_forms_.emplace(composed, row.label);
+  row.label = std::move(composed);
+}
+
+void LabelledRows::warn_of_label_forms() const {
+  if (two_forms_.empty() || files_.limits.quiet) return;
+  log_warning(
+      "{}: {} written in several Unicode forms (NFC, NFD) and taken as one: {}", files_.input,
+      counted(two_forms_.size(), "label is", "labels are"),
+      shortened(join(std::vector<std::string>(two_forms_.begin(), two_forms_.end()), ", "), 100));
+}
+
 bool LabelledRows::next(LabelledRow& row) {
   for (;;) {
     if (!reader_ && !open_next()) return false;
@@ -94,6 +120,7 @@ bool LabelledRows::next(LabelledRow& row) {
     std::size_t at = 1;
     if (!files_.pair.empty()) row.pair = std::move(values_[at++]);
     if (!files_.label.empty()) row.label = trim(values_[at++]);
+    compose(row);
     const bool is_nan = (files_.needs_label || files_.lists) && is_missing(row.label, files_.known);
     const std::string name = is_nan ? std::exchange(row.label, "") : "";
     if (!files_.id.empty()) row.id = std::move(values_[at]);
@@ -117,6 +144,7 @@ std::string LabelledRows::place() const {
 }
 
 LabelReader::LabelReader(Labels labels) : labels_(std::move(labels)) {
+  for (std::string& name : labels_.names) to_nfc(name);
   for (const std::string& name : labels_.names)
     numbers_.emplace(name, static_cast<std::int32_t>(numbers_.size()));
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,8 +40,9 @@ struct LabelledRow {
   std::string id = {};
 };
 
-// The rows of all files in their order. One without text is a bad row, as text/faults.h has them.
-// UsageError for a file that is not there, or has no such columns.
+// The rows of all files in their order. Texts and labels are composed (Unicode NFC), except if
+// labels are answers, which have positions in the text. One without text is a bad row, as
+// text/faults.h has them. UsageError for a file that is not there, or has no such columns.
 class LabelledRows {
  public:
   // `what` names the setting in messages: "data.train".
@@ -51,9 +53,13 @@ class LabelledRows {
   bool next(LabelledRow& row);
   std::string place() const;  // of the row: "train.tsv:17"
   std::uint64_t bad_rows() const { return faults_.bad_rows(); }
+  // The labels so far that the files spell in several Unicode forms, which are one label.
+  const std::set<std::string>& labels_of_two_forms() const { return two_forms_; }
 
  private:
   bool open_next();
+  void compose(LabelledRow& row);
+  void warn_of_label_forms() const;
 
   LabelledFiles files_;
   std::vector<std::string> paths_;
@@ -61,6 +67,9 @@ class LabelledRows {
   TextFaults faults_;
   std::unique_ptr<RowReader> reader_;
   std::vector<std::string> values_;
+  // How each composed label that is not ASCII stood in the files first; of a limited number.
+  std::map<std::string, std::string> label_forms_;
+  std::set<std::string> two_forms_;  // those that stood otherwise, too
 };
 
 // What a label says of a text: numbers of classes, one of a single label; or a number.

@@ -162,6 +162,10 @@ void find_faults(const OrderedJson& split, std::vector<std::string>& out) {
   if (rows_of("rows") == 0) out.push_back(where + "holds no row that can be read");
   if (const auto left = rows_of("left_out"); left > 0)
     out.push_back(str(where, counted(left, "row"), " cannot be read and would be left out"));
+  if (split.contains("label_forms"))
+    out.push_back(
+        str(where, "labels in several Unicode forms (NFC, NFD), taken as one: ",
+            shortened(join(split["label_forms"].get<std::vector<std::string>>(), ", "), 100)));
   if (split.contains("unknown_labels") && !split["unknown_labels"].empty()) {
     std::vector<std::string> names;
     for (const auto& [name, rows] : split["unknown_labels"].items()) names.push_back(name);
@@ -248,6 +252,8 @@ OrderedJson row_overview(const RowOverviewJob& job) {
       texts.add(row);
     }
     out["splits"].push_back(split.json(name, rows.bad_rows()));
+    const std::set<std::string>& forms = rows.labels_of_two_forms();
+    if (!forms.empty()) out["splits"].back()["label_forms"] = forms;
   }
   const SameTextCounts same = texts.count();
   std::vector<std::string> findings;

@@ -23,6 +23,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "text/unicode.h"
 #include "track/predictions_page.h"
 
 namespace smelt {
@@ -34,6 +35,13 @@ double part_of(std::uint64_t part, std::uint64_t of) {
 
 std::string or_else(const std::string& said, const char* otherwise) {
   return said.empty() ? otherwise : said;
+}
+
+// Returns the names in data.labels, composed as those of the rows are.
+std::vector<std::string> named_classes(const ClassifyData& data) {
+  std::vector<std::string> names = class_names_in(data.labels);
+  for (std::string& name : names) to_nfc(name);
+  return names;
 }
 
 LabelledFiles files_of(const Recipe& r, const std::string& input) {
@@ -50,14 +58,14 @@ LabelledFiles files_of(const Recipe& r, const std::string& input) {
           .lists = classify_model(r).problem == Problem::multi_label,
           .answers = answers,
           .needs_label = needs_label(classify_model(r).problem),
-          .known = class_names_in(data.labels),
+          .known = named_classes(data),
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
 
 // Counted in the rows that are trained on, once for all parts.
 Labels labels_for(const Recipe& r) {
   const ClassifyData data = classify_data(r);
-  Labels out{.problem = classify_model(r).problem, .names = class_names_in(data.labels)};
+  Labels out{.problem = classify_model(r).problem, .names = named_classes(data)};
   if (!out.has_classes() || !out.names.empty()) return out;
   for (const auto& [name, count] :
        count_labels(files_of(r, data.train), out.problem, "data.train")) {
@@ -192,8 +200,7 @@ std::vector<double> class_weights_of(const std::string& text, const std::vector<
 
 std::vector<std::string> known_labels(const Recipe& r) {
   if (!Labels{.problem = classify_model(r).problem}.has_classes()) return {};
-  if (const ClassifyData data = classify_data(r); !data.labels.empty())
-    return class_names_in(data.labels);
+  if (const ClassifyData data = classify_data(r); !data.labels.empty()) return named_classes(data);
   const RecipePaths paths(r);
   const auto files = record_files(paths.train_records);
   if (const auto described = files.empty() ? std::nullopt : find_description(files))

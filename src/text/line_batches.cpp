@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/choice.h"
 #include "base/str.h"
 #include "text/lines.h"
 #include "text/unicode.h"
@@ -10,18 +11,25 @@
 namespace smelt {
 namespace {
 
+constexpr NamedValues<Normalization, 2> kNormalizations{
+    {{"none", Normalization::none}, {"nfc", Normalization::nfc}}};
+
 using PutBatch = std::function<bool(LineBatch)>;
 
 class BatchMaker {
  public:
-  BatchMaker(const std::string& path, bool has_rows, const PutBatch& put)
-      : put_(put), encoding_(path), has_rows_(has_rows) {
+  BatchMaker(const std::string& path, bool has_rows, Normalization normalization,
+             const PutBatch& put)
+      : put_(put), encoding_(path), has_rows_(has_rows), normalization_(normalization) {
     batch_.has_rows = has_rows;
   }
 
   void add_line(std::string_view line) {
     encoding_.add_text(line.size());
-    batch_.text += line;
+    if (normalization_ == Normalization::nfc && !is_ascii(line))
+      batch_.text += nfc(std::string(line));
+    else
+      batch_.text += line;
     batch_.items.push_back({.end = batch_.text.size()});
   }
   void end_row() { batch_.items.push_back({.end = batch_.text.size(), .ends_row = true}); }
@@ -52,6 +60,7 @@ class BatchMaker {
   const PutBatch& put_;
   EncodingCheck encoding_;
   bool has_rows_;
+  Normalization normalization_;
   LineBatch batch_;
 };
 
@@ -84,9 +93,17 @@ void read_rows(const std::string& path, const TextFormat& format, BatchMaker& ba
 
 }  // namespace
 
+Normalization parse_normalization(std::string_view word, std::string_view what) {
+  return choose_of(what, word, kNormalizations);
+}
+
+std::string_view name(Normalization normalization) {
+  return word_of(normalization, kNormalizations);
+}
+
 void read_line_batches(const std::string& path, const TextFormat& format, const PutBatch& put) {
   const bool has_rows = format_of(path, format.file) != FileFormat::text;
-  BatchMaker batches(path, has_rows, put);
+  BatchMaker batches(path, has_rows, format.normalize, put);
   std::exception_ptr failure;
   try {
     has_rows ? read_rows(path, format, batches) : read_text(path, batches);

@@ -14,10 +14,18 @@
 
 namespace smelt {
 
+// What is done to the characters of a text: nothing, or their composition (NFC), after which the
+// same text has the same characters whatever program wrote it.
+enum class Normalization { none, nfc };
+// UsageError "<what> '<word>' is unknown".
+Normalization parse_normalization(std::string_view word, std::string_view what = "--normalize");
+std::string_view name(Normalization normalization);
+
 // How to find the text in a file.
 struct TextFormat {
   FileFormat file = FileFormat::by_name;
   std::string field = "text";  // where the text is in a file of rows
+  Normalization normalize = Normalization::none;
 };
 
 struct LineBatch {

@@ -1,11 +1,16 @@
 #include "text/unicode.h"
 
+#include <unicode/bytestream.h>
+#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include "base/error.h"
 
 namespace smelt {
 namespace {
@@ -100,6 +105,25 @@ bool joins_without_space(std::string_view line, std::string_view next) {
   U8_NEXT(next_bytes, begin, static_cast<std::int64_t>(next.size()), first);
   return last >= 0 && first >= 0 && is_written_without_spaces(static_cast<char32_t>(last)) &&
          is_written_without_spaces(static_cast<char32_t>(first));
+}
+
+void to_nfc(std::string& text) {
+  if (is_ascii(text)) return;
+  UErrorCode status = U_ZERO_ERROR;
+  static const icu::Normalizer2* const form = icu::Normalizer2::getNFCInstance(status);
+  CHECK(U_SUCCESS(status), u_errorName(status));
+  const icu::StringPiece utf8(text.data(), static_cast<std::int32_t>(text.size()));
+  if (form->isNormalizedUTF8(utf8, status) != 0) return;
+  std::string composed;
+  icu::StringByteSink<std::string> sink(&composed);
+  form->normalizeUTF8(0, utf8, sink, nullptr, status);
+  CHECK(U_SUCCESS(status), u_errorName(status));
+  text = std::move(composed);
+}
+
+std::string nfc(std::string text) {
+  to_nfc(text);
+  return text;
 }
 
 bool is_ascii(std::string_view text) {

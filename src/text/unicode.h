@@ -25,6 +25,11 @@ bool is_written_without_spaces(char32_t code_point);
 // put none between words.
 bool joins_without_space(std::string_view line, std::string_view next);
 
+// Composes the UTF-8 text (Unicode's normalization form C). Well-formed text that is composed
+// already stays untouched, which costs little.
+void to_nfc(std::string& text);
+std::string nfc(std::string text);
+
 bool is_ascii(std::string_view text);
 
 // str.isspace() of one character: category Zs or bidirectional class WS, B or S.

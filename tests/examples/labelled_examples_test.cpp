@@ -10,6 +10,7 @@
 #include "data/example_source.h"
 #include "examples/text_to_text_examples.h"
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 
@@ -50,6 +51,26 @@ class LabelledExamples : public testing::Test {
 
   TempDir dir_;
 };
+
+TEST_F(LabelledExamples, TakeLabelsThatDifferByNormalizationAloneAsOne) {
+  const std::string composed = "caf\u00E9", decomposed = "cafe\u0301";
+  LabelledFiles files;
+  files.input = file(
+      "r.tsv", "text\tlabel\n" + decomposed + "\t" + decomposed + "\nb\t" + composed + "\nc\tno\n");
+  const CapturedLog log;
+  const auto counts = count_labels(files, Problem::single_label, "data.train");
+  EXPECT_THAT(counts, ElementsAre(std::pair{composed, 2u}, std::pair{std::string("no"), 1u}));
+  LabelledRows rows(files, "data.train");
+  LabelledRow row;
+  ASSERT_TRUE(rows.next(row));
+  EXPECT_EQ(row.text, composed);
+  while (rows.next(row)) continue;
+  EXPECT_THAT(log.text(), HasSubstr("1 label is written in several Unicode forms (NFC, NFD) and "
+                                    "taken as one: " +
+                                    composed));
+  LabelReader reader({.problem = Problem::single_label, .names = {decomposed, "no"}});
+  EXPECT_THAT(reader.classes(composed, "here"), ElementsAre(0));
+}
 
 TEST_F(LabelledExamples, HaveTheOriginalsFeatures) {
   auto rows = job(file("r.csv", "label,text,other\nyes,a b,c\nno,c c c c c c c,a\n"));
