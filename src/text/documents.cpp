@@ -4,7 +4,9 @@
 
 #include "base/choice.h"
 #include "base/error.h"
+#include "base/figures.h"
 #include "base/log.h"
+#include "base/words.h"
 #include "store/file.h"
 #include "text/line_source.h"
 #include "text/sentences.h"
@@ -77,6 +79,7 @@ struct DocumentReader::State {
   void end_paragraph(Document& document);
   bool is_duplicate(const Document& document);
   void warn_of_forgotten();
+  void log_the_rest() const;
 };
 
 bool DocumentReader::State::read(Document& document) {
@@ -85,8 +88,9 @@ bool DocumentReader::State::read(Document& document) {
     const Event event = lines_left == 0 ? Event::end : source.next(line);
     if (event == (source.has_rows() ? Event::row_end : Event::line)) --lines_left;
     if (event == Event::line) {
-      if (cut == Cut::prose ? take_prose(document) : take_line(document)) return true;
-      continue;
+      if (!(cut == Cut::prose ? take_prose(document) : take_line(document))) continue;
+      counts.divided_documents += document.text.size() >= kMaxDocumentBytes ? 1 : 0;
+      return true;
     }
     end_paragraph(document);
     ended = event == Event::end;
@@ -149,6 +153,15 @@ void DocumentReader::State::warn_of_forgotten() {
   warn(lines, cut == Cut::prose ? "paragraphs" : "lines");
 }
 
+void DocumentReader::State::log_the_rest() const {
+  if (counts.divided_documents > 0)
+    log_info("text: documents longer than {} MB were divided, {}", kMaxDocumentBytes >> 20,
+             counted(counts.divided_documents, "time"));
+  const double read = source.share_read();
+  if (lines_left != 0 || read >= 1) return;
+  log_info("text: max_lines was reached: {} of the input was read", percent(read));
+}
+
 DocumentReader::DocumentReader(const DocumentOptions& options) : state_(new State(options)) {}
 
 DocumentReader::~DocumentReader() = default;
@@ -171,6 +184,7 @@ bool DocumentReader::next(Document& document) {
   }
   s.source.faults().finish();
   s.warn_of_forgotten();
+  s.log_the_rest();
   s.counts.dropped_bytes = s.source.faults().dropped_bytes();
   s.counts.bad_rows = s.source.faults().bad_rows();
   return false;

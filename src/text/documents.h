@@ -70,6 +70,7 @@ struct DocumentCounts {
   std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
   std::uint64_t bad_rows = 0;                                  // that could not be read
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
+  std::uint64_t divided_documents = 0;  // that were longer than kMaxDocumentBytes
 };
 
 class DocumentReader {
@@ -80,7 +81,8 @@ class DocumentReader {
 
   // The next document, never empty; false at the end. The end of a file or of a row ends a
   // document. Sentences are stripped as Python's str.strip() does and never empty. UsageError
-  // naming file and line (or row) for malformed input beyond the limits.
+  // naming file and line (or row) for malformed input beyond the limits. At the end logs what was
+  // not read as it stands: text behind max_lines, documents that were divided.
   bool next(Document& document);
   const DocumentCounts& counts() const;
   const std::vector<std::string>& files() const;

@@ -1,5 +1,6 @@
 #include "text/line_source.h"
 
+#include "base/figures.h"
 #include "store/folder.h"
 
 namespace smelt {
@@ -24,6 +25,7 @@ bool LineSource::take_batch() {
           read_line_batches(path, format_, put);
         },
         threads_);
+  batch_begin_ = batch_.bytes_read;
   batch_ = ahead_->next();
   item_ = fault_ = 0;
   return true;
@@ -32,6 +34,7 @@ bool LineSource::take_batch() {
 LineSource::Event LineSource::end_file() {
   if (batch_.failure) std::rethrow_exception(batch_.failure);
   bytes_before_ += std::exchange(batch_.bytes_read, 0);
+  batch_begin_ = 0;
   in_file_ = false;
   return Event::file_end;
 }
@@ -52,6 +55,15 @@ LineSource::Event LineSource::next(std::string& line) {
   }
   line.assign(batch_.text, begin, item.end - begin);
   return Event::line;
+}
+
+double LineSource::share_read() const {
+  const std::uint64_t total = total_bytes();
+  if (total == 0 || (opened_ == files_.size() && batch_.last && item_ == batch_.items.size()))
+    return 1;
+  const double bytes = static_cast<double>(batch_.bytes_read - batch_begin_);
+  const double read = bytes * share(item_, batch_.items.size());
+  return (static_cast<double>(bytes_before_ + batch_begin_) + read) / static_cast<double>(total);
 }
 
 std::uint64_t LineSource::total_bytes() const { return total_size(files_); }

@@ -38,6 +38,8 @@ class LineSource {
   // Of the files, packed ones as they are.
   std::uint64_t bytes_read() const { return bytes_before_ + batch_.bytes_read; }
   std::uint64_t total_bytes() const;  // asks the storage for each file
+  // The share of all files' bytes that next() has given out, about.
+  double share_read() const;
 
  private:
   bool take_batch();
@@ -51,6 +53,7 @@ class LineSource {
   std::size_t opened_ = 0;  // the last of them is read now, or has ended
   bool in_file_ = false;
   std::uint64_t bytes_before_ = 0;  // of the files that ended
+  std::uint64_t batch_begin_ = 0;   // bytes of the file before batch_
   LineBatch batch_;
   std::size_t item_ = 0, fault_ = 0;  // of batch_, the next ones
 };

@@ -127,6 +127,7 @@ TEST_F(Documents, ThatAreTooLongComeInPieces) {
   for (int i = 0; i < 9000; ++i) text += line + "\n";
   const auto documents = read(from(write("a.txt", text)));
   ASSERT_EQ(documents.size(), 3u);
+  EXPECT_THAT(log_.text(), HasSubstr("documents longer than 4 MB were divided, 2 times"));
   EXPECT_EQ(documents[0].size(), kMaxDocumentBytes / 1000 + 1);
   EXPECT_EQ(documents[0].size() + documents[1].size() + documents[2].size(), 9000u);
 }
@@ -140,6 +141,26 @@ TEST_F(Documents, StopAfterSoManyLinesOrRows) {
   some.input = write("a.jsonl", "{\"text\": \"a\\nb\"}\n{\"text\": \"c\"}\n{\"text\": \"d\"}\n");
   some.max_lines = 2;
   EXPECT_THAT(read(some), ElementsAre(ElementsAre("a", "b"), ElementsAre("c")));
+}
+
+TEST_F(Documents, LogHowMuchWasReadIfMaxLinesIsReached) {
+  DocumentOptions some = from(write("a.txt", "1\n2\n3\n4\n") + "," + write("b.txt", "5678\n"));
+  some.max_lines = 2;
+  (void)read(some);
+  EXPECT_THAT(log_.text(), HasSubstr("max_lines was reached: 30.8 % of the input was read"));
+  some.input = write("c.txt", "1\n2\n");
+  const CapturedLog log;
+  (void)read(some);
+  EXPECT_EQ(log.text(), "");
+}
+
+TEST_F(Documents, AreComposedOnDemand) {
+  DocumentOptions options = from(write("a.txt", "e\u0301t\u0301e \u1112\u1161\n"));
+  EXPECT_THAT(read(options), ElementsAre(ElementsAre("e\u0301t\u0301e \u1112\u1161")));
+  options.format.normalize = parse_normalization("nfc");
+  EXPECT_THAT(read(options), ElementsAre(ElementsAre("\u00E9t\u0301e \uD558")));
+  EXPECT_THAT(error_of<UsageError>([] { parse_normalization("nfd"); }),
+              HasSubstr("--normalize 'nfd' is unknown"));
 }
 
 TEST_F(Documents, ThatStoodBeforeAreLeftOutOnDemand) {
