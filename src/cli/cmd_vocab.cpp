@@ -82,6 +82,13 @@ void add_trainer_options(CLI::App& command, VocabularyJob& job) {
                   "characters need more than a third of the pieces")
       ->capture_default_str();
   command
+      .add_option("--normalization", job.normalization,
+                  "of x.model: nmt_nfkc (T5's), nfkc, nfc, identity; auto: nfc for text in scripts "
+                  "without spaces between words, whose punctuation it keeps, else nmt_nfkc")
+      ->capture_default_str();
+  command.add_flag("--byte-fallback", job.byte_fallback,
+                   "of x.model: characters without a piece become pieces of their bytes");
+  command
       .add_option("--special", o.reserved,
                   "more tokens after [MASK], separated by commas; of x.model after <pad>, </s> and "
                   "<unk>, or with <unk> all control pieces from id 0 on")

@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/choice.h"
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/log.h"
@@ -17,6 +18,8 @@
 
 namespace smelt {
 namespace {
+
+constexpr double kManyWithoutSpaces = 0.2;  // of the letters
 
 SubwordKind kind_of(VocabularyType type) {
   CHECK(type != VocabularyType::wordpiece && type != VocabularyType::choose, "not a subword type");
@@ -132,21 +135,35 @@ SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lin
                                               : train_by_library(job, lines);
 }
 
-VocabularyType choose_vocabulary_type(const LinesOptions& text) {
+double share_without_spaces(const LinesOptions& text) {
   constexpr std::uint64_t kEnoughBytes = std::uint64_t{64} << 20;
-  constexpr double kLeastShare = 0.2;
   SampledLines lines(text);
   std::uint64_t letters = 0, without_spaces = 0;
   std::string line;
   while (lines.bytes_read() < kEnoughBytes && lines.next(line))
     count_letters(line, letters, without_spaces);
-  const double part = share(without_spaces, letters);
-  const bool is_unigram = part >= kLeastShare;
+  return share(without_spaces, letters);
+}
+
+VocabularyType choose_vocabulary_type(const LinesOptions& text) {
+  const double part = share_without_spaces(text);
+  const bool is_unigram = part >= kManyWithoutSpaces;
   log_info(
       "vocab: type {}, because {} of the text's letters are of scripts without spaces between "
       "words",
       is_unigram ? "unigram" : "wordpiece", percent(part));
   return is_unigram ? VocabularyType::unigram : VocabularyType::wordpiece;
+}
+
+SentencePieceOptions::Rule choose_rule(const std::string& word, const LinesOptions& text) {
+  if (word != "auto") return choose_of("vocab: --normalization", word, kSentencePieceRules);
+  const double part = share_without_spaces(text);
+  if (part < kManyWithoutSpaces) return SentencePieceOptions::Rule::nmt_nfkc;
+  log_info(
+      "vocab: normalization nfc, because {} of the text's letters are of scripts without spaces "
+      "between words; nmt_nfkc, T5's, would replace their punctuation",
+      percent(part));
+  return SentencePieceOptions::Rule::nfc;
 }
 
 }  // namespace smelt

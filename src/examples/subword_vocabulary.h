@@ -4,6 +4,7 @@
 #include <string>
 
 #include "examples/vocabulary_job.h"
+#include "tokenize/sentencepiece_trainer.h"
 #include "tokenize/subword_file.h"
 #include "tokenize/word_counts.h"
 
@@ -19,5 +20,10 @@ SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lin
 // Returns the type that suits the text: unigram if at least a fifth of its letters are of scripts
 // that do not separate words by spaces, else wordpiece. Logs why. Reads the beginning of the text.
 VocabularyType choose_vocabulary_type(const LinesOptions& text);
+
+// Returns the normalization of a SentencePiece model that the word names. "auto": nfc if at least a
+// fifth of the text's letters are of such scripts, whose punctuation nmt_nfkc would replace, else
+// nmt_nfkc. Throws UsageError for an unknown word.
+SentencePieceOptions::Rule choose_rule(const std::string& word, const LinesOptions& text);
 
 }  // namespace smelt

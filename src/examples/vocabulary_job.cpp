@@ -123,6 +123,8 @@ void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummar
                                                 {.type = std::string(word_of(job.type, kTypes)),
                                                  .size = job.trainer.vocab_size,
                                                  .coverage = job.coverage,
+                                                 .rule = choose_rule(job.normalization, job.text),
+                                                 .byte_fallback = job.byte_fallback,
                                                  .special = job.trainer.reserved});
   write_file(job.out, model);
   summary.size = job.trainer.vocab_size;

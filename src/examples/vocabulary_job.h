@@ -29,6 +29,10 @@ struct VocabularyJob {
   WordPieceTrainerOptions trainer;  // types unigram and bpe use the size and the reserved tokens
   std::int64_t unused = 0;          // [unused0], … after the special tokens, for words to come
   double coverage = 0.9995;         // of the text's characters; see WordPieceTrainerOptions
+  // Of x.model: what SentencePiece does to text first, nmt_nfkc, nfkc, nfc, identity or auto
+  // (choose_rule()), and whether unknown characters become their bytes.
+  std::string normalization = "auto";
+  bool byte_fallback = false;
   TokenizerOptions tokenizer;
   std::int64_t threads = 0;  // 0: as many as there are cores
   bool overwrite = false;    // of an existing output

@@ -2,12 +2,19 @@
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
+#include <sys/mman.h>
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/figures.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -85,13 +92,71 @@ std::vector<std::string> special_pieces(const SentencePieceOptions& o) {
   return pieces;
 }
 
+// A file in memory, for a library that reads files alone.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes) : fd_(::memfd_create("smelt", MFD_CLOEXEC)) {
+    if (fd_ < 0) throw_errno("make", "a file in memory", errno);
+    for (; !bytes.empty();) {
+      const auto written = ::write(fd_, bytes.data(), bytes.size());
+      if (written < 0) throw_errno("write", "a file in memory", errno);
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  ~MemoryFile() { ::close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  std::string path() const { return str("/proc/self/fd/", fd_); }
+
+ private:
+  int fd_;
+};
+
+// Adds a rule of the library's TSV: code points in hexadecimal, a tab, what they become.
+void add_rule(const icu::UnicodeString& from, const icu::UnicodeString& to, std::string& rules) {
+  const auto append = [&](const icu::UnicodeString& text) {
+    for (std::int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1))
+      rules += str(i == 0 ? "" : " ", hex(static_cast<std::uint32_t>(text.char32At(i))));
+  };
+  append(from);
+  rules += '\t';
+  append(to);
+  rules += '\n';
+}
+
+// Returns the rules that compose characters (NFC), which the library has no name for. All white
+// space and the zero width space become a space, as in its other rules.
+std::string nfc_rules() {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(status);
+  const icu::Normalizer2* nfd = icu::Normalizer2::getNFDInstance(status);
+  CHECK(U_SUCCESS(status), u_errorName(status));
+  std::string rules;
+  for (UChar32 c = 0x80; c <= 0x2FFFF; ++c) {
+    const icu::UnicodeString character(c);
+    if (c == 0x200B || c == 0xFEFF || u_isUWhiteSpace(c)) {
+      add_rule(character, u" ", rules);
+      continue;
+    }
+    icu::UnicodeString parts;
+    if (!nfd->getDecomposition(c, parts)) continue;
+    const icu::UnicodeString composed = nfc->normalize(parts, status);
+    if (composed != character) add_rule(character, composed, rules);
+    if (composed != parts) add_rule(parts, composed, rules);
+  }
+  add_rule(u"\t", u" ", rules);
+  return rules;
+}
+
 std::unordered_map<std::string, std::string> arguments(const SentencePieceOptions& o) {
   const bool own = o.kind == SentencePieceOptions::Kind::own_model;
   std::unordered_map<std::string, std::string> out{
       {"model_type", o.type},
       {"vocab_size", str(o.size)},
       {"character_coverage", str(o.coverage)},
-      {"normalization_rule_name", own ? "nmt_nfkc" : "identity"},
+      {"normalization_rule_name",
+       own ? std::string(word_of(o.rule, kSentencePieceRules)) : "identity"},
+      {"byte_fallback", own && o.byte_fallback ? "true" : "false"},
       {"hard_vocab_limit", "false"},
       {"num_threads", str(kParts)},
       {"max_sentence_length", str(kMostTextBytes)},
@@ -118,8 +183,14 @@ std::string train_sentencepiece(const NextText& next, const SentencePieceOptions
   Texts texts(next);
   if (texts.done()) throw UsageError("vocab: the text holds no words", "give files with text");
   std::string model;
-  const auto status =
-      sentencepiece::SentencePieceTrainer::Train(arguments(options), &texts, &model);
+  auto all = arguments(options);
+  std::optional<MemoryFile> rules;
+  if (options.rule == SentencePieceOptions::Rule::nfc &&
+      options.kind == SentencePieceOptions::Kind::own_model) {
+    rules.emplace(nfc_rules());
+    all["normalization_rule_tsv"] = rules->path();
+  }
+  const auto status = sentencepiece::SentencePieceTrainer::Train(all, &texts, &model);
   if (!status.ok())
     throw UsageError(str("vocab: ", options.type, " pieces cannot be trained: ", status.message()),
                      "give more text, or another size");

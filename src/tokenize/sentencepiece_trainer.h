@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/choice.h"
+
 namespace smelt {
 
 struct SentencePieceOptions {
@@ -16,11 +18,21 @@ struct SentencePieceOptions {
   // NFKC; one whose pieces go into a WordPiece vocabulary has <unk> 0 alone and takes text as it
   // is.
   enum class Kind { own_model, for_wordpiece } kind = Kind::own_model;
+  // Of a model of its own: what it does to text first.
+  enum class Rule { nmt_nfkc, nfkc, nfc, identity } rule = Rule::nmt_nfkc;
+  bool byte_fallback = false;  // characters without a piece become pieces of their bytes
   // Of a model of its own: control pieces, which no text gives. With <unk> among them they are all
   // that there are, their ids the places in the list: "<pad>", "<unk>", "<s>" and "</s>" are what
   // SentencePiece takes them for. Else they come after T5's three.
   std::vector<std::string> special = {};
 };
+
+// By the names "nmt_nfkc", "nfkc", "nfc" and "identity".
+inline constexpr NamedValues<SentencePieceOptions::Rule, 4> kSentencePieceRules{
+    {{"nmt_nfkc", SentencePieceOptions::Rule::nmt_nfkc},
+     {"nfkc", SentencePieceOptions::Rule::nfkc},
+     {"nfc", SentencePieceOptions::Rule::nfc},
+     {"identity", SentencePieceOptions::Rule::identity}}};
 
 // Sets its argument to the next text; false at the end.
 using NextText = std::function<bool(std::string&)>;
