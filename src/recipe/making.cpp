@@ -61,7 +61,9 @@ void make_text(const Recipe& r) {
   if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
   job.text.input = r.text.input;
-  job.text.format = {.file = parse_file_format(r.text.format), .field = r.text.field};
+  job.text.format = {.file = parse_file_format(r.text.format),
+                     .field = r.text.field,
+                     .normalize = parse_normalization(r.text.normalize)};
   job.text.sentences = parse_sentences(r.text.sentences);
   job.text.dedup = parse_dedup(r.text.dedup);
   job.text.max_lines = r.text.max_lines;
@@ -91,6 +93,8 @@ void make_vocabulary(const Recipe& r) {
       .min_frequency = r.vocab.min_frequency,
       .alphabet_limit = r.vocab.alphabet,
       .reserved = is_sentencepiece(r) ? r.type->special_pieces : std::vector<std::string>{}};
+  job.normalization = r.vocab.normalization;
+  job.byte_fallback = r.vocab.byte_fallback;
   job.unused = r.vocab.unused;
   job.coverage = r.vocab.coverage;
   TokenizerFlags flags = tokenizer_flags(r);

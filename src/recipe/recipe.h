@@ -26,6 +26,7 @@ using FieldValues = std::map<std::string, std::string>;  // by their paths, as Y
 
 struct TextSection {
   std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
+  std::string normalize = "nfc";
   std::int64_t max_lines = 0;
   double heldout = 0.05;
   double max_bad = 0.01;
@@ -41,6 +42,8 @@ struct VocabSection {
   std::string strip_accents = "false";
   std::string language;
   bool split_chinese = true;
+  std::string normalization = "auto";
+  bool byte_fallback = false;
   std::int64_t min_frequency = 2;
   double coverage = 0.9995;
   std::int64_t alphabet = 0;

@@ -191,6 +191,7 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
       "raise it; 30000 is usual, a few thousand for small texts");
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
   checks.one_of("vocab.type", {"auto", "wordpiece", "unigram", "bpe", "byte_bpe"});
+  checks.one_of("vocab.normalization", {"auto", "nmt_nfkc", "nfkc", "nfc", "identity"});
   checks.require(
       !is_sentencepiece(r) || r.type->sentencepiece, {"vocab.file"},
       str("vocab.file is ", r.vocab.file, ", a SentencePiece model, which a model of type ",
@@ -336,6 +337,7 @@ static void check_text(const RecipeChecks& checks, const Recipe& r) {
   (void)parse_file_format(r.text.format, named("text.format"));
   (void)parse_sentences(r.text.sentences, named("text.sentences"));
   (void)parse_dedup(r.text.dedup, named("text.dedup"));
+  (void)parse_normalization(r.text.normalize, named("text.normalize"));
   checks.at_least("text.max_lines", 0);
 }
 

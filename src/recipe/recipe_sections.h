@@ -24,6 +24,9 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("dedup", c.dedup,
         "what to leave out: none, lines (in prose: paragraphs) that stood before, exact or near "
         "duplicates of documents");
+  visit("normalize", c.normalize,
+        "nfc: compose characters (Unicode NFC), so that the same word is the same in every file; "
+        "none: keep them as they are");
   visit("max_lines", c.max_lines, "read only so many lines (rows); 0: all");
   visit("heldout", c.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
   visit("max_bad", c.max_bad,
@@ -56,6 +59,11 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("split_chinese", c.split_chinese,
         "of word pieces: each Chinese character is a word (transformers' tokenize_chinese_chars); "
         "false for text whose words are separated by spaces already, as by MeCab");
+  visit("normalization", c.normalization,
+        "of a SentencePiece model: nmt_nfkc (T5's), nfkc, nfc or identity; auto: nfc for text in "
+        "scripts without spaces between words, whose punctuation it keeps, else nmt_nfkc");
+  visit("byte_fallback", c.byte_fallback,
+        "of a SentencePiece model: characters without a piece become pieces of their bytes");
   visit("min_frequency", c.min_frequency, "occurrences below which a pair is not merged");
   visit("coverage", c.coverage,
         "of unigram and bpe: share of the text's characters that get pieces; of wordpiece: the "
