@@ -11,7 +11,8 @@ kept recipe and the exported folder.
 Places: one device; eight devices; mesh, two devices that split the model with layers in a scan, as on a TPU or a GPU;
 bucket, one device with everything in a bucket of an emulator, which needs the tests' Python. On one device with all
 options that keep state between steps: best (evaluations, the best checkpoint, patience, keep_every, moving averages,
-filled texts, histograms), rewind and skip (loss spikes), prune, distill, epochs; eight-best and mesh-rewind on several.
+filled texts, histograms), rewind and skip (loss spikes), prune (of a classifier), distill, epochs; eight-best and
+mesh-rewind on several.
 """
 import argparse
 import contextlib
@@ -41,6 +42,13 @@ train: {batch_size: 8, steps: 240, learning_rate: 1e-3, warmup_steps: 20, save_e
 eval: {batch_size: 8}
 """ % ROOT
 
+# A classification that begins with the weights of a run in WORK/base.
+CLASSIFY = """
+data: {train: WORK/rows.tsv, seq_length: 16, validation_share: 0.2}
+model: {type: classify}
+train: {init: WORK/base/model, batch_size: 8, steps: 240, learning_rate: 1e-3, warmup_steps: 20, save_every: 7, keep: 3}
+eval: {batch_size: 8}
+"""
 
 # What a place adds to the recipe. Two devices: a sum of two is the same in either order, of more it is not, and a mesh
 # that splits the model adds in order of arrival on a CPU.
@@ -48,8 +56,8 @@ EIGHT = ["train.devices=8"]
 MESH = ["train.devices=2", "train.mesh=fsdp=2", "train.layers=scan", "train.save=products", "model.num_hidden_layers=2"]
 BEST = ["eval.every=5", "train.keep_best=masked_lm_loss", "eval.best=true", "train.patience=6", "train.keep_every=14",
         "train.ema_decay=0.9"]
-SPIKES = ["train.spike_window=8", "train.spike_sigmas=2.5", "train.rewind_skip=3"]
-REWIND = [*BEST, *SPIKES, "train.spike_action=rewind"]
+SPIKES = ["train.spike_window=8", "train.spike_sigmas=2.5"]
+REWIND = [*BEST, *SPIKES, "train.rewind_skip=3", "train.spike_action=rewind"]
 SETTINGS = {
     "eight": EIGHT,
     "mesh": MESH,
@@ -57,7 +65,7 @@ SETTINGS = {
              "track.gradients=true"],
     "rewind": REWIND,
     "skip": [*BEST, *SPIKES, "train.spike_action=skip"],
-    "prune": [*BEST, "train.sparsity=0.5", "train.prune_by=movement"],
+    "prune": ["eval.every=5", "train.keep_best=accuracy", "train.sparsity=0.5", "train.prune_by=movement"],
     "distill": [*BEST, "distill.ce=0.5"],
     "epochs": ["train.epochs=2", "eval.every_epochs=0.25", "train.keep_best=masked_lm_loss", "train.patience=9"],
     "eight-best": [*EIGHT, *BEST],
@@ -174,13 +182,14 @@ class Emulator:
 
 
 class Proof:
-    def __init__(self, arguments, place, settings):
+    def __init__(self, arguments, place, settings, recipe=None):
         self.arguments, self.place, self.settings = arguments, place, settings
+        self.recipe = recipe or arguments.recipe
         self.log = tempfile.TemporaryFile("w+")
         self.records = {}  # of the undisturbed run, by kind and step
 
     def start(self, command, *more):
-        words = [self.arguments.smelt, command, self.arguments.recipe, "--set", f"out={self.place.out}",
+        words = [self.arguments.smelt, command, self.recipe, "--set", f"out={self.place.out}",
                  "--set", "train.log_every=1"]
         for setting in [*self.settings, *self.arguments.set, *more]:
             words += ["--set", setting]
@@ -215,7 +224,7 @@ class Proof:
                 if not name.startswith(NOT_COMPARED)}
 
     def undisturbed(self):
-        self.whole("run", "train.steps=1")  # makes text, vocabulary and data
+        self.whole("run", "train.epochs=0", "train.steps=1")  # makes text, vocabulary and data
         self.place.clear()
         self.whole("run")  # puts the program into the cache of compiled ones
         self.place.clear()
@@ -277,6 +286,18 @@ def prove(proof, kills):
           f"{len(proof.records)} records and {len(proof.want)} files are the undisturbed run's", flush=True)
 
 
+def classification(arguments, work):
+    """The path of a recipe of a classifier, with the rows and weights that it needs."""
+    Proof(arguments, Folder(f"{work}/base"), []).whole("run", "train.steps=9", "train.save_every=9")
+    with open(f"{work}/rows.tsv", "w") as file:
+        file.write("label\ttext\n")
+        for i in range(100):
+            file.write(f"{'cats' if i % 2 else 'dogs'}\tthe {'cat' if i % 2 else 'dog'} of number {i}\n")
+    with open(f"{work}/classify.yaml", "w") as file:
+        file.write(CLASSIFY.replace("WORK", work))
+    return f"{work}/classify.yaml"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smelt", default=ROOT + "/build/release/smelt")
@@ -298,10 +319,13 @@ def main():
             kills = arguments.kills // len(places) + (number < arguments.kills % len(places))
             where = Bucket(emulator.endpoint, "run") if place == "bucket" else Folder(f"{work}/{place}")
             settings = SETTINGS.get(place, [])
+            recipe = None
             if place == "distill":
                 Proof(arguments, Folder(f"{work}/teacher"), []).whole("run", "train.steps=9", "train.save_every=9")
                 settings = [*settings, f"distill.teacher={work}/teacher/model"]
-            prove(Proof(arguments, where, settings), kills)
+            if place == "prune":
+                recipe = classification(arguments, work)
+            prove(Proof(arguments, where, settings, recipe), kills)
 
 
 main()
