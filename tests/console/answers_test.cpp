@@ -25,5 +25,21 @@ TEST(Detected, NothingFoundIsSaid) {
             "The cat\n    nothing found from 90.0 % on; the likeliest: cat 25.0 %\n");
 }
 
+TEST(TextSources, GiveComposedTexts) {
+  std::vector<std::string> got;
+  each_batch({.texts = {"cafe\u0301", "\u1112\u1161"}, .file = {}}, "fill",
+             [&](const std::vector<std::string>& texts) { got = texts; });
+  EXPECT_EQ(got, (std::vector<std::string>{"caf\u00E9", "\uD558"}));
+}
+
+TEST(Filled, GuessesAreNotMarkedIfOutputIsNoTerminal) {
+  testing::internal::CaptureStdout();
+  print_filled({.source = {.texts = {"[MASK]"}, .file = {}}}, [](const auto& texts) {
+    return std::vector<FilledText>{
+        {.text = texts.front(), .masks = {{{.token = "\u0641\u064A", .probability = 0.5F}}}}};
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "[MASK]\n    \u0641\u064A 50.0 %\n");
+}
+
 }  // namespace
 }  // namespace smelt

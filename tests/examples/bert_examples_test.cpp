@@ -123,6 +123,13 @@ TEST_F(BertExamplesTest, RefusesAnEmptyCorpus) {
   EXPECT_THAT(refusal(job(" \n\n\n")), HasSubstr("the input holds no text (1 file)"));
 }
 
+TEST_F(BertExamplesTest, RefusesTextWhoseNextSentencesWouldAllBeRandom) {
+  EXPECT_THAT(refusal(job("the one\n\nthe two\n")),
+              testing::AllOf(HasSubstr("none of the 2 documents has more than one sentence"),
+                             HasSubstr("if prose is not split yet: --sentences prose"),
+                             HasSubstr("--set data.next_sentence=false")));
+}
+
 TEST_F(BertExamplesTest, RefusesMissingInput) {
   BertExamplesJob missing = job("a");
   missing.text.input = dir_.file("none.txt");

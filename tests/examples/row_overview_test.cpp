@@ -53,6 +53,15 @@ TEST_F(RowOverview, CountsEachSplit) {
                           "train: 12.5 % of the tokens are unknown to the vocabulary"));
 }
 
+TEST_F(RowOverview, NamesLabelsInSeveralUnicodeForms) {
+  const auto found = row_overview(
+      {.splits = {split("train", "text\tlabel\na\tcafe\u0301\nb\tcaf\u00E9\nc\tno\nd\tno\n")}});
+  EXPECT_EQ(found["splits"][0]["labels"], OrderedJson({{"no", 2}, {"caf\u00E9", 2}}));
+  EXPECT_THAT(found["findings"],
+              ElementsAre("train: labels in several Unicode forms (NFC, NFD), taken as one: "
+                          "caf\u00E9"));
+}
+
 TEST_F(RowOverview, FilesWithoutRowsAreSaid) {
   EXPECT_THAT(row_overview({.splits = {split("hdr", "text\tlabel\n")}})["findings"],
               ElementsAre("hdr: holds no row that can be read"));

@@ -98,7 +98,7 @@ TEST_F(Predictions, RowsAreShownBySplit) {
           "lengths": {"unit": "words", "median": 3, "p99": 9, "longest": 9}, "same_text": 2},
          {"split": "test", "rows": 1, "labels": {"y": 1}}], "findings": ["2 rows & more"]})"));
   EXPECT_THAT(html, HasSubstr("<td dir=\"auto\">train</td><td class=\"number\">5</td>"));
-  EXPECT_THAT(html, HasSubstr("<li>2 rows &amp; more</li>"));
+  EXPECT_THAT(html, HasSubstr("<li dir=\"auto\">2 rows &amp; more</li>"));
   EXPECT_THAT(html, HasSubstr("<td dir=\"auto\">&lt;x&gt;</td><td class=\"number\">4</td>"
                               "<td class=\"number\">0</td>"));
   EXPECT_EQ(row_overview_html(Json("x")), "");
