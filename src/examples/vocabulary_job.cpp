@@ -118,12 +118,19 @@ std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, Sample
   return tokens;
 }
 
+// "auto" looks at the text first, which a pipe does not permit.
+SentencePieceOptions::Rule rule_of(const VocabularyJob& job) {
+  if (job.normalization == "auto" && !is_rereadable(job.text))
+    return SentencePieceOptions::Rule::nmt_nfkc;
+  return choose_rule(job.normalization, job.text);
+}
+
 void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummary& summary) {
   const std::string model = train_sentencepiece([&](std::string& text) { return lines.next(text); },
                                                 {.type = std::string(word_of(job.type, kTypes)),
                                                  .size = job.trainer.vocab_size,
                                                  .coverage = job.coverage,
-                                                 .rule = choose_rule(job.normalization, job.text),
+                                                 .rule = rule_of(job),
                                                  .byte_fallback = job.byte_fallback,
                                                  .special = job.trainer.reserved});
   write_file(job.out, model);
