@@ -58,6 +58,7 @@ std::string text_fields(const StarterRecipe& s) {
 
 std::string wordpiece_fields(const StarterRecipe& s) {
   return str("vocab:\n",
+             yaml_line("  type", "auto", "wordpiece, or unigram for Chinese, Japanese, Thai, ..."),
              yaml_line("  size", s.size.hidden >= 512 ? "30000" : "8000",
                        "8000 for some MB of text, 30000 from 100 MB on"),
              yaml_line("  lower_case", "false", "true: the model sees no capitals"));
