@@ -471,8 +471,15 @@ Json tokenizer_config_json(const TokenizerOptions& options) {
   return config;
 }
 
+std::string vocab_txt_config(const TokenizerOptions& options) {
+  Json config = tokenizer_config_json(options);
+  if (options.control == ControlCharacters::bert && !options.turkic_case)
+    config["tokenizer_class"] = "BertTokenizer";
+  return config.dump(2) + "\n";
+}
+
 void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options) {
-  write_file(tokenizer_config_path(vocab), tokenizer_config_json(options).dump(2) + "\n");
+  write_file(tokenizer_config_path(vocab), vocab_txt_config(options));
 }
 
 void check_flags(const TokenizerFlags& flags, const TokenizerOptions& options,

@@ -65,7 +65,11 @@ OrderedJson added_token_json(const AddedToken& token);
 // Adds tokens by id; an id that is there already keeps its token.
 void merge_added_tokens(std::vector<AddedToken> more, std::vector<AddedToken>& tokens);
 
+// The content of the tokenizer_config.json beside a tokenizer.json.
 Json tokenizer_config_json(const TokenizerOptions& options);
+// The same beside a vocab.txt alone, with a class that transformers can load without a
+// tokenizer.json, unless that class would give other ids.
+std::string vocab_txt_config(const TokenizerOptions& options);
 void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options);
 
 // UsageError for a flag that contradicts the options, which `origin` has.

@@ -144,8 +144,7 @@ void BertTokenizer::save(const std::string& path) const {
   }
   if (is_tokenizer_json(path)) return write_file(path, tokenizer_json(vocabulary_, options_));
   vocabulary_.check_fits_text(path);
-  const std::string config = tokenizer_config_path(path),
-                    settings = tokenizer_config_json(options_).dump(2) + "\n";
+  const std::string config = tokenizer_config_path(path), settings = vocab_txt_config(options_);
   OutputFile vocabulary(path);
   vocabulary.write(vocabulary_.text());
   vocabulary.flush();

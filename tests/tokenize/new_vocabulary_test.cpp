@@ -69,6 +69,14 @@ TEST(NewVocabulary, LowerCasesTurkishByItsRules) {
   EXPECT_THAT(normalized_words("IŞIK", {.lower_case = true}, "de"), ElementsAre("işik"));
 }
 
+TEST(NewVocabulary, AVocabTxtHasAClassThatTransformersLoadsUnlessItsIdsWouldDiffer) {
+  const auto config = [](const char* language) {
+    return vocab_txt_config(new_vocabulary_options({.lower_case = true}, language, ""));
+  };
+  EXPECT_THAT(config(""), HasSubstr("\"tokenizer_class\": \"BertTokenizer\""));
+  EXPECT_THAT(config("tr"), HasSubstr("\"tokenizer_class\": \"PreTrainedTokenizerFast\""));
+}
+
 TEST(NewVocabulary, LanguagesAreTags) {
   EXPECT_TRUE(has_turkic_case("TR", ""));
   EXPECT_TRUE(has_turkic_case("az-Latn", ""));
