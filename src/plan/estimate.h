@@ -20,9 +20,9 @@ struct Estimate {
 };
 
 // Seconds of a step over those of its work, by the fitted half of the published runs
-// (docs/plan.md): of TPUs over the compiler's cycles, a v4 apart, whose chip runs as one device
-// what is compiled for its two cores; of GPUs over their roofline. One log alone of others than v4
-// is in that half: it says what is likely, and the range around it is assumed.
+// (docs/plan.md): of TPUs over the compiler's cycles, with a factor of its own for v4; of GPUs over
+// their roofline. That half has only one log of a TPU other than v4: it gives the likely factor,
+// and the range around it is assumed.
 constexpr Estimate kOfCycles{0.8, 1.07, 1.5};
 constexpr Estimate kOfV4Cycles{0.58, 0.68, 0.75};
 constexpr Estimate kOfRoofline{1.33, 1.68, 2.22};
