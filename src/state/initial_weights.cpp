@@ -68,9 +68,11 @@ std::string first_names(std::span<const std::string> names) {
   return names.size() > kShown ? out + ", …" : out;
 }
 
-// Whether a parameter belongs to the layers or embeddings of a model rather than to a head.
+// Whether a parameter belongs to the layers or embeddings of a model rather than to a head. An
+// ELECTRA may begin with its generator alone.
 bool is_of_encoder(std::string_view parameter) {
-  return std::ranges::any_of(std::array{"bert/", "electra/", "generator/", "encoder/", "decoder/"},
+  return std::ranges::any_of(std::array{"bert/", "electra/", "generator/", "generator_ltr/",
+                                        "generator_rtl/", "encoder/", "decoder/"},
                              [&](const char* scope) { return parameter.starts_with(scope); });
 }
 
