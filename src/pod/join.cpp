@@ -83,7 +83,7 @@ Handshake shake_hands(Connection& connection, Hello own, const PodOptions& optio
     }
     if (accepted && Clock::now() >= next_beat) {
       next_beat = Clock::now() + options.times.beat;
-      connection.queue({FrameKind::beat, 0, PayloadWriter().text("the start").number(0, 8).take()});
+      connection.queue({FrameKind::beat, 0, PayloadWriter().text("").number(0, 8).take()});
     }
     if (!is_open || !connection.flush()) return closed(connection.why());
   }

@@ -99,7 +99,8 @@ bool is_kept(const YAML::Node& kept, const Recipe& r, const std::string& section
              const std::string& field) {
   const Json& is = r.sections.at(section).at(field);
   const std::string text = is.is_string() ? is.get<std::string>() : is.dump();
-  return kept[field] ? kept[field].Scalar() == text : !r.is_set(str(section, ".", field));
+  const bool has_field = kept && kept[field];
+  return has_field ? kept[field].Scalar() == text : !r.is_set(str(section, ".", field));
 }
 
 bool sets_steps(const Recipe& r) {
@@ -171,8 +172,7 @@ std::optional<std::string> steps_of_budget_in(const std::string& file, const Rec
   // What a step costs depends on the model and on the examples; files may have other names there.
   for (const char* section : {"model", "data"})
     for (const auto& [field, value] : r.sections.at(section).items())
-      if (!value.is_string() && kept[section] && !is_kept(kept[section], r, section, field))
-        return std::nullopt;
+      if (!value.is_string() && !is_kept(kept[section], r, section, field)) return std::nullopt;
   return train["steps"].Scalar();
 }
 

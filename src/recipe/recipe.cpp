@@ -337,6 +337,27 @@ void add_preset(const ObjectiveType& type, const std::string& origin, Settings& 
     settings.emplace(field, Setting{YAML::Node(value), origin});
 }
 
+// Fields whose default has changed keep the value that a run in the recipe's folder was made with,
+// so that it goes on.
+void take_kept_defaults(Recipe& r) {
+  if (r.anew || is_remote(r.out) || !run_named_by(r.out)) return;
+  const std::string file = kept_recipe_path(r.out);
+  const YAML::Node kept = YAML::Load(read_file(file, kSmallFileBytes))["vocab"];
+  if (!kept || !kept.IsMap()) return;
+  Json& vocab = r.sections["vocab"];
+  for (const char* field : {"lower_case", "strip_accents", "alphabet"}) {
+    const std::string at = path_of("vocab", field);
+    if (r.is_set(at) || !kept[field]) continue;
+    const Json value = converted(Setting{kept[field], file}, at, vocab[field]);
+    if (value == vocab[field]) continue;
+    vocab[field] = value;
+    // A given vocabulary is applied as it was made.
+    const bool is_given = !vocab["file"].get<std::string>().empty() ||
+                          !r.sections["train"]["init"].get<std::string>().empty();
+    if (!is_given) r.set.insert(at);
+  }
+}
+
 Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew) {
   const auto type = settings.find("model.type");
   Recipe recipe;
@@ -358,6 +379,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
     }
   }
   recipe.out = recipe.sections[""]["out"];
+  take_kept_defaults(recipe);
   recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
   // The vocabulary is the pre-trained model's.

@@ -29,12 +29,11 @@ const std::map<std::string, std::string>& small_sizes() {
 }
 
 // Drops the settings of fields that the user has set on the command line, and of fields that the
-// user's would contradict.
+// user's would contradict. The number of steps stays small, whatever the user sets it by.
 std::vector<std::string> without_users(const Recipe& r, std::vector<std::string> settings) {
   static const std::map<std::string, std::vector<std::string>> kContradicted{
       {"train.warmup_ratio", {"train.warmup_steps"}},
-      {"train.decay_ratio", {"train.decay_steps", "train.decay_to_step"}},
-      {"train.steps", {"train.epochs", "train.tokens", "train.budget.usd"}}};
+      {"train.decay_ratio", {"train.decay_steps", "train.decay_to_step"}}};
   const auto is_users = [&](const std::string& field) { return r.origin({field}) == "--set"; };
   std::erase_if(settings, [&](const std::string& setting) {
     const std::string field = setting.substr(0, setting.find('='));
@@ -43,6 +42,13 @@ std::vector<std::string> without_users(const Recipe& r, std::vector<std::string>
            (others != kContradicted.end() && std::ranges::any_of(others->second, is_users));
   });
   return settings;
+}
+
+// At most kSmallSteps, by whatever field the recipe sets them.
+void add_small_steps(const Recipe& r, std::vector<std::string>& out) {
+  for (const char* field : {"train.epochs=0", "train.tokens=0", "train.budget.usd=0"})
+    out.emplace_back(field);
+  out.push_back(str("train.steps=", std::min(kSmallSteps, r.train.steps)));
 }
 
 std::string small_out(std::string out) {
@@ -62,7 +68,6 @@ std::vector<std::string> all_settings(const Recipe& r) {
                                "train.keep_best=",       "train.patience=0",
                                "eval.best=false",        "track.fill=",
                                "train.log_every=50"};
-  out.push_back(str("train.steps=", std::min(kSmallSteps, r.train.steps)));
   for (const char* field : {"train.batch_size", "eval.batch_size"})
     out.push_back(
         str(field, "=",
@@ -84,6 +89,7 @@ std::vector<std::string> all_settings(const Recipe& r) {
 
 std::vector<std::string> small_settings(const Recipe& r) {
   std::vector<std::string> out = without_users(r, all_settings(r));
+  add_small_steps(r, out);
   out.push_back(small_out(r.out));
   return out;
 }

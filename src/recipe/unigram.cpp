@@ -55,11 +55,23 @@ MeasuredValue unigram_measure(const UnigramJob& job) {
   return {.name = job.name, .value = weight > 0 ? loss / weight : 0, .weight = weight};
 }
 
+// Characters of text that a piece stands for: a piece "<0xD0>" is a byte, which counts if it begins
+// a character. nullopt for a piece that stands for unknown text.
+static std::optional<double> characters_of_piece(const Tokenizer& tokenizer, std::int32_t id) {
+  if (id == tokenizer.unknown()) return std::nullopt;
+  const std::string& piece = tokenizer.token(id);
+  const bool is_byte = piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with('>');
+  if (!is_byte) return static_cast<double>(characters(piece));
+  return (std::stoi(piece.substr(3, 2), nullptr, 16) & 0xC0) == 0x80 ? 0 : 1;
+}
+
 double characters_of_words(const UnigramJob& job, const Tokenizer& tokenizer) {
   double all = 0, words = 0;
   for (const auto& [word, count] : count_words_of(job, job.heldout, job.examples)) {
     if (count == 0 || word >= tokenizer.size()) continue;
-    all += count * static_cast<double>(characters(tokenizer.token(word)));
+    const auto length = characters_of_piece(tokenizer, word);
+    if (!length) continue;
+    all += count * *length;
     words += count;
   }
   return words > 0 ? all / words : 0;

@@ -25,7 +25,7 @@ TEST(Detected, NothingFoundIsSaid) {
             "The cat\n    nothing found from 90.0 % on; the likeliest: cat 25.0 %\n");
 }
 
-TEST(TextSources, GiveComposedTexts) {
+TEST(TextSource, GivesComposedTexts) {
   std::vector<std::string> got;
   each_batch({.texts = {"cafe\u0301", "\u1112\u1161"}, .file = {}}, "fill",
              [&](const std::vector<std::string>& texts) { got = texts; });

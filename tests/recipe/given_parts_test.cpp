@@ -202,6 +202,17 @@ TEST_F(GivenParts, TheKeptRecipeLeavesTheCaseToAGivenVocabulary) {
   EXPECT_EQ(kept_flags({}).lower_case, false);
 }
 
+// Defaults were others when it was made.
+TEST_F(GivenParts, ARunOfAnEarlierVersionGoesOnWithItsOwnDefaults) {
+  const std::string setting = "vocab.lower_case=true";
+  run_recipe(recipe({setting}));
+  const auto before = files("m");
+  run_recipe(recipe());  // the recipe's file does not set it
+  EXPECT_EQ(files("m"), before);
+  EXPECT_TRUE(recipe().vocab.lower_case);
+  EXPECT_FALSE(recipe({"out=" + dir_.file("n")}).vocab.lower_case);
+}
+
 TEST_F(GivenParts, ChineseCharactersAreSplitAsTheVocabularySays) {
   write_file(dir_.file("text.txt"), "東京 タワー\n東京 大学\n\n東京 駅\n東京 大学\n");
   write_file(dir_.file("m/text/train.txt"), "東京 大学\n東京 大学\n");

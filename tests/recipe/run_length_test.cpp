@@ -142,6 +142,11 @@ TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
   EXPECT_EQ(with_steps_of_budget(dir_.file("m"), {}), std::vector<std::string>());
   const std::string kept = dir_.file("m/recipe.yaml");
   EXPECT_EQ(steps_of_budget_in(kept, load_recipe(yaml, budget)), "3");
+  write_file(dir_.file("staged.yaml"), "train: {budget.usd: 50.0, steps: 7}\n");
+  EXPECT_EQ(
+      steps_of_budget_in(dir_.file("staged.yaml"), load_recipe(yaml, {"train.budget.usd=50"})),
+      std::nullopt)
+      << "the recipe sets sizes that the other one has by default";
   for (const char* other : {"train.batch_size=2", "model.hidden_size=16", "data.dupe_factor=3"}) {
     auto changed = budget;
     changed.emplace_back(other);
@@ -165,7 +170,7 @@ TEST_F(RunLength, ARehearsalKeepsTheUsersSettings) {
                                     "model.hidden_size=16", "out=" + dir_.file("n/")};
   for (const std::string& setting : small_settings(recipe(settings))) settings.push_back(setting);
   const Recipe small = recipe(settings);
-  EXPECT_EQ(small.train.steps, 100000);
+  EXPECT_EQ(small.train.steps, 300);
   EXPECT_EQ(small.train.warmup_steps, 7);
   EXPECT_EQ(small.model["hidden_size"], 16);
   EXPECT_EQ(small.out, dir_.file("n-small"));
