@@ -122,8 +122,7 @@ static std::set<std::string> added_tokens(const Json& config, const Json& added)
   return names;
 }
 
-// Checks the tokenizer's files beside the SentencePiece model, which are not read otherwise.
-static void check_tokenizer(const std::string& folder) {
+void check_t5_tokenizer(const std::string& folder) {
   const auto object_in = [&](const char* file) {
     const std::string path = join_path(folder, file);
     const Json read =
@@ -177,7 +176,6 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
     out.prefix = said->get<std::string>();
   if (out.config.num_decoder_layers == out.config.num_layers) out.config.num_decoder_layers = 0;
   check_t5_config(out.config, [&](const std::string&) { return where; });
-  check_tokenizer(folder);
   out.folder = open_model_folder(folder, config_json(out.config), t5_names(out.config), {}, "",
                                  kT5VocabularyFile);
   take_vocabulary(folder, out);

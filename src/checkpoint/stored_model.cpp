@@ -220,6 +220,7 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
     out.architecture = architecture_of(read_model_config(folder));
     if (is_t5_folder(folder)) {
       const OpenedT5 t5 = open_hugging_face_t5(folder);
+      check_t5_tokenizer(folder);
       take_folder(t5.folder, out, t5.vocabulary);
       out.config = t5.folder.model.config;
       Json tokenizer = json_file(join_path(folder, "tokenizer_config.json"));

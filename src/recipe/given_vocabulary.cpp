@@ -84,7 +84,12 @@ std::string given_vocabulary(const Recipe& r) {
     if (!has_begun(r)) throw;
     return join_path(r.train.init, kVocabularyNames.front());
   }
-  if (auto found = vocabulary_beside(r.train.init)) return *found;
+  if (auto found = vocabulary_beside(r.train.init)) {
+    const std::string folder = parent_path(*found);
+    if (exists(join_path(folder, "config.json")) && is_t5_folder(folder))
+      check_t5_tokenizer(folder);
+    return *found;
+  }
   throw UsageError(
       str("train.init: no vocabulary lies beside ", r.train.init,
           ", and vocab.file names none: a new one would give each row of its embeddings another "
