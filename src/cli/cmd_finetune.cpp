@@ -33,9 +33,9 @@ void add_finetune_command(CLI::App& app) {
                     "each is held against the same model from fresh weights");
   command->add_option(
       "--metric", job->metric,
-      "what they are compared by, f1:LABEL for the F1 of one class: see smelt metrics; where it is "
-      "not given accuracy, of numbers pearson, of words entity-f1, of answers squad-f1, of a task "
-      "of GLUE its own");
+      "metric to compare the runs by (smelt metrics lists them); f1:LABEL is the F1 of one class. "
+      "Default: a GLUE task's own metric, else accuracy, for numbers pearson, for words entity-f1, "
+      "for answers squad-f1");
   command->add_flag("--json", *json, "one object instead of a table");
   command->callback([recipe, job, json] {
     job->recipe = recipe->path;

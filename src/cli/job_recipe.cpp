@@ -28,15 +28,15 @@ namespace {
 // said of TPUs alone, and a run has the devices of all of them.
 void check_device(const Recipe& r, const Accelerator& type) {
   const std::string hint = str("--set train.device=tpu --set train.devices=", type.devices,
-                               ", with a batch that they can share");
+                               "; the batch size must be a multiple of ", type.devices);
   const auto device = r.sections.at("train").at("device").get<std::string>();  // auto, too
   const bool is_chosen = device == "cpu" && r.is_set("train.device") && type.hosts == 1;
   if (device != "tpu" && !is_chosen)
     throw UsageError(str("train.device: ", device, ", on a ", type.name), hint);
   if (device == "tpu" && r.train.devices != type.devices)
-    throw UsageError(
-        str("train.devices: ", r.train.devices, ", and a ", type.name, " has ", type.devices),
-        hint);
+    throw UsageError(str("train.devices: ", r.train.devices, ": a ", type.name, " has ",
+                         type.devices, " devices"),
+                     hint);
 }
 
 std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<RunTime>& planned) {

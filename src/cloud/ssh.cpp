@@ -168,15 +168,15 @@ void require_agent(const std::string& file, const SshAgentSource& source) {
       run_shell(variable + "ssh-add -L 2>/dev/null", "").text.find(public_key(file)) !=
           std::string::npos)
     return;
-  const std::string what = str(file, ": this key has a passphrase, and ");
-  constexpr const char* kWhy = "; ssh is started without questions and cannot use it";
+  const std::string what = str(file, ": this key has a passphrase and ");
+  constexpr const char* kWhy = "; smelt runs ssh in batch mode, which cannot ask for it";
   if (!agent.is_configured)
     throw CredentialsRefused(
-        str(what, "no ssh agent holds it", kWhy),
+        str(what, "is not loaded in an ssh agent", kWhy),
         str("ssh-add ", file, " (after eval \"$(ssh-agent)\" if no agent runs)"));
   if (agent.path.empty())
     throw CredentialsRefused(
-        str(what, "IdentityAgent in ssh's configuration names no agent", kWhy),
+        str(what, "ssh's option IdentityAgent names no agent that could hold it", kWhy),
         "remove IdentityAgent from ~/.ssh/config, or set it to the socket of your agent");
   throw CredentialsRefused(str(what, "the agent at ", agent.path,
                                " (IdentityAgent in ssh's configuration) does not hold it", kWhy),

@@ -28,8 +28,7 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
       .add_option_function<std::string>(
           "--normalize",
           [&format](const std::string& word) { format.normalize = parse_normalization(word); },
-          "nfc: compose characters (Unicode NFC), as most texts have them; none: keep them as they "
-          "are")
+          "Unicode normalization of the input: nfc, or none to leave the text unchanged")
       ->default_str("nfc");
   command
       .add_option("--max-bad", limits.max_bad,
@@ -48,7 +47,8 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
   command.add_flag_callback(
       "--cased", [&flags] { flags.lower_case = false; }, "as --lower-case false");
   command.add_option("--strip-accents", flags.strip_accents,
-                     "default: as stored, else as --lower-case; false for a new vocabulary");
+                     "true or false; default: as stored beside the vocabulary, else the value of "
+                     "--lower-case; false for a new vocabulary");
   const std::map<std::string, ControlCharacters> names{{"bert", ControlCharacters::bert},
                                                        {"electra", ControlCharacters::electra}};
   command

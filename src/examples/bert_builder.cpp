@@ -158,10 +158,9 @@ void BertBuilder::check(const CorpusCounts& text) const {
   throw UsageError(str("training data: none of the ", text.documents,
                        " documents has more than one sentence, so every next sentence would be "
                        "random"),
-                   "use documents of several sentences, one sentence on a line and an empty line "
-                   "only between documents (if prose is not split yet: --sentences prose, "
-                   "text.sentences in a recipe), or train without next sentences: "
-                   "--no-next-sentence, in a recipe --set data.next_sentence=false");
+                   "write one sentence on a line and an empty line between documents; or give "
+                   "--sentences prose (in a recipe: text.sentences=prose), which splits "
+                   "paragraphs, or --no-next-sentence (data.next_sentence=false)");
 }
 
 void BertBuilder::warn_of_random_next(const CorpusCounts& text, const ExampleCounts& counts) const {
@@ -170,10 +169,10 @@ void BertBuilder::warn_of_random_next(const CorpusCounts& text, const ExampleCou
   const double random = share(counts[3], counts[2]);
   if (share(text.one_sentence, text.documents) <= kManyDocuments || random <= kMostlyRandom) return;
   log_warning(
-      "{} of the {} documents have one sentence, so that {} of the next sentences are random "
-      "(usual: 50 %) and next_sentence_accuracy means little\n"
-      "  hint: train without next sentences: --no-next-sentence, in a recipe --set "
-      "data.next_sentence=false",
+      "{} of the {} documents have only one sentence: {} of the next sentences are random "
+      "(expected: 50 %), so next_sentence_accuracy is not meaningful\n"
+      "  hint: --no-next-sentence (in a recipe: data.next_sentence=false) trains without "
+      "next-sentence prediction",
       text.one_sentence, text.documents, percent(random));
 }
 

@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-// What is counted: at 0 masked tokens, at 1 tokens of text, at 2 pairs, at 3 those whose next
-// sentence is random, at 4 + id how often that token was the answer.
+// Builds BERT examples. Its ExampleCounts hold: [0] masked tokens, [1] tokens of text, [2] sentence
+// pairs, [3] pairs with a random next sentence, [4 + id] how often token `id` was a masking target.
 class BertBuilder final : public ExampleBuilder {
  public:
   // The reader must outlive the builder. UsageError for options that do not fit each other or the

@@ -208,9 +208,8 @@ ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& bui
 
 void log_split_sentences(const CorpusCounts& text) {
   if (text.long_sentences > 0)
-    log_info("{} more than twice as long as an example {} split",
-             counted(text.long_sentences, "sentence", "sentences"),
-             text.long_sentences == 1 ? "was" : "were");
+    log_info("split {} that had more than twice the tokens of an example",
+             counted(text.long_sentences, "sentence", "sentences"));
 }
 
 void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text) {

@@ -42,7 +42,7 @@ std::vector<std::string> bert_results(const Evaluation& e) {
   std::map<std::string, std::string> lines{{"global_step", std::to_string(e.global_step)},
                                            {"loss", numpy_text(static_cast<float>(e.loss))}};
   for (const MeasuredValue& m : e.measures)
-    if (m.name != kBitsPerCharacter)  // the original has none
+    if (m.name != kBitsPerCharacter)  // Google's BERT does not print this
       lines[m.name] = numpy_text(static_cast<float>(m.value));
   std::vector<std::string> out;
   for (const auto& [key, value] : lines) out.push_back(str(key, " = ", value));

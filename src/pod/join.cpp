@@ -130,9 +130,10 @@ class Attempts {
     if (now - began_ > options_.times.connect)
       throw SystemError(
           str("pod: ", name_of(own_), " has not reached host 0 at ", text_of(hub_), ": ", why_,
-              last_end_.empty() || last_end_ == why_ ? ""
-                                                     : str("; before, it ended with: ", last_end_)),
-          "start it on all hosts, and let them reach this port of each other");
+              last_end_.empty() || last_end_ == why_
+                  ? ""
+                  : str("; an earlier attempt ended with: ", last_end_)),
+          "start the run on every host, and open this port between them");
     if (now >= next_say_) {
       next_say_ = now + options_.times.say;
       log_info("pod: host {} waits for host 0 at {}: {}", own_.rank, text_of(hub_), why_);

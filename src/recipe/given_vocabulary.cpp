@@ -125,7 +125,7 @@ bool vocabulary_is_subword(const Recipe& r) {
 
 void take_vocabulary_form(Recipe& r) {
   if (r.vocab.type != "wordpiece" || r.type->sentencepiece || !r.type->has_vocabulary()) return;
-  // Files that are missing or out of reach: the stage that reads them reports it.
+  // Missing or unreachable files are no error here; the stage that reads them reports them.
   const auto reachable = [&](const auto& answer) -> std::optional<bool> {
     try {
       return answer(r);

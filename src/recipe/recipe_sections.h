@@ -25,8 +25,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "what to leave out: none, lines (in prose: paragraphs) that stood before, exact or near "
         "duplicates of documents");
   visit("normalize", c.normalize,
-        "nfc: compose characters (Unicode NFC), so that the same word is the same in every file; "
-        "none: keep them as they are");
+        "Unicode normalization: nfc, so that a word has the same code points in every file, or "
+        "none to leave the text unchanged");
   visit("max_lines", c.max_lines, "read only so many lines (rows); 0: all");
   visit("heldout", c.heldout, "share of documents kept for evaluation, above 0, at most 0.5");
   visit("max_bad", c.max_bad,
@@ -50,25 +50,30 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("size", c.size, "pieces");
   visit("unused", c.unused, "of them [unusedN], for words to come (`smelt vocab extend`)");
   visit("lower_case", c.lower_case,
-        "lower-case the text; unset with a vocabulary that is there: as that was made");
+        "lower-case the text; if unset, an existing vocabulary (vocab.file, train.init) keeps its "
+        "own setting");
   visit("strip_accents", c.strip_accents,
-        "strip accents, which are vowels or letters of their own in most languages; auto: as "
-        "vocab.lower_case says; unset with a vocabulary that is there: as that was made");
+        "strip accents (in most languages they are vowels or separate letters); auto: the value of "
+        "vocab.lower_case; if unset, an existing vocabulary keeps its own setting");
   visit("language", c.language,
         "with vocab.lower_case: a language tag; tr and az lower-case I to ı and İ to i");
   visit("split_chinese", c.split_chinese,
         "of word pieces: each Chinese character is a word (transformers' tokenize_chinese_chars); "
         "false for text whose words are separated by spaces already, as by MeCab");
-  visit("normalization", c.normalization,
-        "of a SentencePiece model: nmt_nfkc (T5's), nfkc, nfc or identity; auto: nfc for text in "
-        "scripts without spaces between words, whose punctuation it keeps, else nmt_nfkc");
+  visit(
+      "normalization", c.normalization,
+      "SentencePiece models: normalization of text: nmt_nfkc (T5's), nfkc, nfc or identity; auto: "
+      "nfc for Chinese, Japanese, Thai and other text without spaces between words (it keeps "
+      "their punctuation), else nmt_nfkc");
   visit("byte_fallback", c.byte_fallback,
-        "of a SentencePiece model: characters without a piece become pieces of their bytes");
+        "SentencePiece models: encode unknown characters as byte pieces instead of <unk>, which "
+        "uses 256 pieces");
   visit("min_frequency", c.min_frequency, "occurrences below which a pair is not merged");
   visit("coverage", c.coverage,
-        "of unigram and bpe: share of the text's characters that get pieces; of wordpiece: the "
-        "same if its characters need more than a third of the pieces, as in Chinese");
-  visit("alphabet", c.alphabet, "of wordpiece: at most so many characters; 0: no limit");
+        "share of the text's characters to keep in the vocabulary; wordpiece applies it only if "
+        "the characters would take more than a third of the pieces, as in Chinese");
+  visit("alphabet", c.alphabet,
+        "wordpiece: maximum number of distinct characters in the vocabulary; 0: no limit");
 }
 
 template <SectionOf<ReadySection> C, class Visitor>

@@ -76,7 +76,7 @@ bool is_of_encoder(std::string_view parameter) {
                              [&](const char* scope) { return parameter.starts_with(scope); });
 }
 
-// The parameters of the run's encoder that were not given.
+// Returns the encoder parameters that the pretrained weights do not contain.
 std::vector<std::string> fresh_of_encoder(const InitialWeights& taken) {
   std::vector<std::string> out;
   std::ranges::copy_if(taken.fresh, std::back_inserter(out), is_of_encoder);

@@ -116,8 +116,8 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
   }
   if (!have_other_vocabularies(runs)) return aligned(rows);
   return aligned(rows) +
-         "\nThe vocabularies differ: losses and accuracies are of other tokens. Compare "
-         "bits_per_character.\n";
+         "\nThe runs have different vocabularies, so their losses and accuracies per token are not "
+         "comparable. Compare bits_per_character.\n";
 }
 
 Record compare_json(const std::vector<RunRecord>& runs) {

@@ -61,7 +61,7 @@ TEST_F(JobRecipe, RequiresTheDevicesThatARunSees) {
                         &type)
         .check;
   };
-  EXPECT_EQ(said(8).said, "train.devices: 8, and a v4-8 has 4");
+  EXPECT_EQ(said(8).said, "train.devices: 8: a v4-8 has 4 devices");
   EXPECT_THAT(said(8).remedy, HasSubstr("--set train.devices=4"));
   EXPECT_THAT(said(4).said, HasSubstr("gone.txt"));  // the next thing that is wrong
 }

@@ -345,7 +345,8 @@ TEST_F(SshKeyTest, TheAgentIsThatOfIdentityAgent) {
       "PATH", make_program(home_.dir, "ssh-add",
                            str("[ \"$SSH_AUTH_SOCK\" = '", agent, "' ] && cat ", file, ".pub\n")));
   EXPECT_EQ(refusal(source), "no error");
-  EXPECT_THAT(refusal({"192.0.2.1", config, {}}), HasSubstr("and no ssh agent holds it"));
+  EXPECT_THAT(refusal({"192.0.2.1", config, {}}),
+              HasSubstr("has a passphrase and is not loaded in an ssh agent"));
   EXPECT_THAT(refusal({"10.0.0.1", config, {"IdentityAgent=none"}}),
               AllOf(HasSubstr("names no agent"), HasSubstr("hint: remove IdentityAgent from")));
   const ScopedVariable named("OWN_AGENT", agent);

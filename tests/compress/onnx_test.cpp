@@ -131,7 +131,7 @@ TEST(OnnxModel, IsNotWrittenOverAnotherFile) {
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("a.onnx"), " --vocab v.txt"),
                  HasSubstr("--vocab: cannot be used with a single ONNX file"));
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("o"), " --to onnx --config c.json"),
-                 HasSubstr("--config: cannot be used if --from is a Hugging Face folder"));
+                 HasSubstr("--config: cannot be used with a Hugging Face folder as its source"));
   write_file(dir.file("there.onnx"), "");
   EXPECT_THAT(refusal("there.onnx"), HasSubstr("there.onnx is there already\n  hint: remove it"));
   EXPECT_FALSE(exists(dir.file("a.onnx")));

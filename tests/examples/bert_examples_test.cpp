@@ -217,7 +217,7 @@ TEST_F(BertExamplesTest, SplitsLinesThatAreLongerThanAnExampleInTheShuffledOrder
   const CapturedLog log;
   const BuildSummary made = build_bert_examples(job(line + "\n\n" + line + "\n\nthe the\n"));
   EXPECT_THAT(log.text(),
-              HasSubstr("2 sentences more than twice as long as an example were split"));
+              HasSubstr("split 2 sentences that had more than twice the tokens of an example"));
   EXPECT_THAT(log.text(), testing::Not(HasSubstr("not in any example")));
   EXPECT_EQ(made.text.tokens, 602u);
   EXPECT_GT(made.text.sentences, 10u);

@@ -182,7 +182,7 @@ TEST(Join, AHubThatIsNotThereIsNamed) {
   PodOfThreads pod(2, times);
   EXPECT_THAT(error_of<SystemError>([&] { Hub::connect(pod.place(1), {}, pod.options(1)); }),
               AllOf(HasSubstr("has not reached host 0 at 127.0.0.1:"),
-                    HasSubstr("Connection refused\n  hint: start it on all hosts")));
+                    HasSubstr("Connection refused\n  hint: start the run on every host")));
 }
 
 TEST(Join, OneThatIsGoneBeforeAllHaveComeEndsAll) {
