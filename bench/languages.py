@@ -12,7 +12,6 @@ import argparse
 import gettext
 import html
 import json
-import math
 import re
 import subprocess
 import unicodedata
@@ -40,8 +39,8 @@ TYPES = {
     "byte_bpe": ["vocab.type=byte_bpe"],
 }
 RECIPE = """out: OUT
-text: {input: INPUT, heldout: 0.1}
-vocab: {type: auto, size: SIZE, lower_case: false, strip_accents: false}
+text: {input: INPUT, heldout: 0.1, sentences: lines}
+vocab: {type: auto, size: SIZE}
 data: {seq_length: 64, max_predictions: 10, dupe_factor: 2, next_sentence: false}
 model: {type: bert, hidden_size: 128, num_hidden_layers: 2, num_attention_heads: 2, intermediate_size: 512,
   max_position_embeddings: 64, initializer_range: 0.05, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0}
@@ -105,16 +104,7 @@ def bits_of(smelt, language, kind, flags, work):
         raise SystemExit(f"error: {' '.join(command)} failed\n{done.stderr}")
     events = [json.loads(line) for line in done.stdout.splitlines()]
     metrics = [event["metrics"] for event in events if event.get("event") == "evaluation"][-1]
-    return metrics["masked_lm_loss"] / math.log(2) / characters_of_piece(smelt, out)
-
-
-def characters_of_piece(smelt, run):
-    """Characters of the held-out text for each piece, spaces aside."""
-    vocabulary = run / "vocab.txt" if (run / "vocab.txt").exists() else run / "tokenizer.json"
-    text = (run / "text/heldout.txt").read_text(encoding="utf-8")
-    done = subprocess.run([smelt, "tokenize", "--vocab", str(vocabulary), "--input", str(run / "text/heldout.txt"), "--quiet"],
-                          capture_output=True, text=True, check=True)
-    return len("".join(text.split())) / len(done.stdout.split())
+    return metrics["bits_per_character"]
 
 
 def main():
