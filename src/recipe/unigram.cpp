@@ -56,9 +56,9 @@ MeasuredValue unigram_measure(const UnigramJob& job) {
 }
 
 // Characters of text that a piece stands for: a piece "<0xD0>" is a byte, which counts if it begins
-// a character. nullopt for a piece that stands for unknown text.
-static std::optional<double> characters_of_piece(const Tokenizer& tokenizer, std::int32_t id) {
-  if (id == tokenizer.unknown()) return std::nullopt;
+// a character. The unknown piece stands for none, since nothing can be told from it.
+static double characters_of_piece(const Tokenizer& tokenizer, std::int32_t id) {
+  if (id == tokenizer.unknown()) return 0;
   const std::string& piece = tokenizer.token(id);
   const bool is_byte = piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with('>');
   if (!is_byte) return static_cast<double>(characters(piece));
@@ -69,9 +69,7 @@ double characters_of_words(const UnigramJob& job, const Tokenizer& tokenizer) {
   double all = 0, words = 0;
   for (const auto& [word, count] : count_words_of(job, job.heldout, job.examples)) {
     if (count == 0 || word >= tokenizer.size()) continue;
-    const auto length = characters_of_piece(tokenizer, word);
-    if (!length) continue;
-    all += count * *length;
+    all += count * characters_of_piece(tokenizer, word);
     words += count;
   }
   return words > 0 ? all / words : 0;

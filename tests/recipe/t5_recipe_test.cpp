@@ -112,9 +112,9 @@ TEST(Unigram, IsTheEntropyOfCountsThatAreSmoothed) {
   // The same words stand for 3, 1 and 4 characters.
   const BertTokenizer pieces(Vocabulary({"[UNK]", "a", "b", "▁ab", "é", "wxyz"}), {});
   EXPECT_NEAR(characters_of_words(job, pieces), 8 / 3.0, 1e-12);
-  // Two bytes stand for one character, and an unknown piece for nobody knows how many.
+  // Two bytes stand for one character, and an unknown piece for none.
   const BertTokenizer bytes(Vocabulary({"x", "a", "b", "<0xD0>", "<0xB9>", "[UNK]"}), {});
-  EXPECT_NEAR(characters_of_words(job, bytes), 1 / 2.0, 1e-12);
+  EXPECT_NEAR(characters_of_words(job, bytes), 1 / 3.0, 1e-12);
 }
 
 // ---- runs ----
