@@ -63,7 +63,7 @@ struct DocumentReader::State {
   const std::size_t memory;
   std::int64_t lines_left;  // until max_lines; negative: no limit
   LineSource source;
-  bool ended = false, warned = false;
+  bool ended = false, warned = false, rest_is_logged = false;
   DocumentCounts counts;
   SentenceSplitter splitter;
   ExactDuplicates exact, lines;
@@ -79,7 +79,8 @@ struct DocumentReader::State {
   void end_paragraph(Document& document);
   bool is_duplicate(const Document& document);
   void warn_of_forgotten();
-  void log_the_rest() const;
+  // Logs once, at the end of the input, which of its text was divided or not read.
+  void log_the_rest();
 };
 
 bool DocumentReader::State::read(Document& document) {
@@ -153,13 +154,19 @@ void DocumentReader::State::warn_of_forgotten() {
   warn(lines, cut == Cut::prose ? "paragraphs" : "lines");
 }
 
-void DocumentReader::State::log_the_rest() const {
+void DocumentReader::State::log_the_rest() {
+  if (std::exchange(rest_is_logged, true)) return;
   if (counts.divided_documents > 0)
     log_info("text: documents longer than {} MB were divided, {}", kMaxDocumentBytes >> 20,
              counted(counts.divided_documents, "time"));
-  const double read = source.share_read();
-  if (lines_left != 0 || read >= 1) return;
-  log_info("text: max_lines was reached: {} of the input was read", percent(read));
+  if (lines_left != 0) return;
+  try {
+    const double read = source.share_read();
+    if (read < 1) log_info("text: max_lines was reached: {} of the input was read", percent(read));
+  } catch (const Error&) {
+    // The sizes of the files are needed for this line only: a file may be gone by now.
+    log_info("text: max_lines was reached");
+  }
 }
 
 DocumentReader::DocumentReader(const DocumentOptions& options) : state_(new State(options)) {}

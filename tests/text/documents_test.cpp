@@ -154,6 +154,20 @@ TEST_F(Documents, LogHowMuchWasReadIfMaxLinesIsReached) {
   EXPECT_EQ(log.text(), "");
 }
 
+TEST_F(Documents, EndWithoutAnErrorIfAFileThatWasReadIsGone) {
+  for (const std::int64_t max_lines : {0, 1}) {
+    DocumentOptions options = from(write("a.txt", "One.\n\nTwo."));
+    options.max_lines = max_lines;
+    DocumentReader reader(options);
+    Document document;
+    ASSERT_TRUE(reader.next(document));
+    std::filesystem::remove(options.input);
+    while (reader.next(document)) {
+    }
+    EXPECT_FALSE(reader.next(document));
+  }
+}
+
 TEST_F(Documents, AreComposedOnDemand) {
   DocumentOptions options = from(write("a.txt", "e\u0301t\u0301e \u1112\u1161\n"));
   EXPECT_THAT(read(options), ElementsAre(ElementsAre("e\u0301t\u0301e \u1112\u1161")));
