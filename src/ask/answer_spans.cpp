@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/parallel.h"
+#include "text/unicode.h"
 #include "tokenize/answer_windows.h"
 
 namespace smelt {
@@ -66,7 +67,7 @@ FoundAnswer best_answer(const TextQuestion& q, const AnswerWindows& all,
   const SpanScore& first = best.front();
   out.no_answer = none - first.logit;
   out.begin = all.pieces[first.first].begin;
-  out.end = all.pieces[first.last].end;
+  out.end = shown_end(q.context, all.pieces, first.last);
   out.best = q.context.substr(out.begin, out.end - out.begin);
   const bool says_none = may_have_none && out.no_answer > job.no_answer_threshold;
   if (!says_none) out.text = out.best;
@@ -81,6 +82,12 @@ std::size_t characters(std::string_view utf8) {
 }
 
 }  // namespace
+
+std::size_t shown_end(std::string_view text, std::span<const TokenSpan> pieces, std::size_t last) {
+  const std::size_t end = pieces[last].end;
+  const std::size_t next = last + 1 < pieces.size() ? pieces[last + 1].begin : text.size();
+  return next <= end ? end : std::min(next, grapheme_end(text, end));
+}
 
 std::vector<FoundAnswer> find_answers(Classifier& classifier,
                                       std::span<const TextQuestion> questions) {

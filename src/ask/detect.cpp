@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ask/answer_spans.h"
 #include "ask/row_predictor.h"
 #include "base/error.h"
 #include "state/resume.h"
@@ -24,9 +25,10 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
   for (const std::string& text : texts) {
     auto& tokens = out.judged.emplace_back();
     TokenRow& row = out.rows.emplace_back(TokenRow{.ids = {vocabulary.id("[CLS]")}});
-    for (const TokenSpan& span : tokenizer.encode_with_offsets(text)) {
-      tokens.push_back({.span = span});
-      row.ids.push_back(span.id);
+    const std::vector<TokenSpan> spans = tokenizer.encode_with_offsets(text);
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      tokens.push_back({.span = {spans[i].id, spans[i].begin, shown_end(text, spans, i)}});
+      row.ids.push_back(spans[i].id);
     }
     row.ids.push_back(vocabulary.id("[SEP]"));
     counted.add(text, row.ids, tokenizer);

@@ -1,13 +1,16 @@
 #include "text/unicode.h"
 
+#include <unicode/brkiter.h>
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
+#include <unicode/utext.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/error.h"
@@ -105,6 +108,22 @@ bool joins_without_space(std::string_view line, std::string_view next) {
   U8_NEXT(next_bytes, begin, static_cast<std::int64_t>(next.size()), first);
   return last >= 0 && first >= 0 && is_written_without_spaces(static_cast<char32_t>(last)) &&
          is_written_without_spaces(static_cast<char32_t>(first));
+}
+
+std::size_t grapheme_end(std::string_view text, std::size_t at) {
+  if (at == 0 || at >= text.size() || is_ascii(text.substr(at, 1))) return at;
+  UErrorCode status = U_ZERO_ERROR;
+  std::unique_ptr<icu::BreakIterator> breaks(
+      icu::BreakIterator::createCharacterInstance(icu::Locale::getRoot(), status));
+  UText* utf8 = utext_openUTF8(nullptr, text.data(), std::ssize(text), &status);
+  CHECK(U_SUCCESS(status), u_errorName(status));
+  breaks->setText(utf8, status);
+  CHECK(U_SUCCESS(status), u_errorName(status));
+  const auto index = static_cast<std::int32_t>(at);
+  const std::int32_t end = breaks->isBoundary(index) != 0 ? index : breaks->current();
+  breaks.reset();
+  utext_close(utf8);
+  return static_cast<std::size_t>(end);
 }
 
 void to_nfc(std::string& text) {

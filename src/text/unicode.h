@@ -25,6 +25,10 @@ bool is_written_without_spaces(char32_t code_point);
 // put none between words.
 bool joins_without_space(std::string_view line, std::string_view next);
 
+// Returns the first boundary between graphemes (a letter with its combining marks is one) that is
+// not before byte `at` of the UTF-8 text.
+std::size_t grapheme_end(std::string_view text, std::size_t at);
+
 // Composes the UTF-8 text (Unicode's normalization form C). Well-formed text that is composed
 // already stays untouched, which costs little.
 void to_nfc(std::string& text);
