@@ -1,5 +1,6 @@
 #include "text/documents.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/choice.h"
@@ -70,12 +71,16 @@ struct DocumentReader::State {
   NearDuplicates near;
   std::string line, paragraph;
   std::vector<std::string> sentences;
+  std::size_t last_line = 0, line_before = 0;  // bytes of the paragraph's last two lines
 
   // Reads on until `document` is whole; false at the end of all input.
   bool read(Document& document);
   // Each returns whether the document ends here.
   bool take_line(Document& document);
   bool take_prose(Document& document);
+  // Returns whether `line` begins with a script that ends sentences at spaces, and the line before
+  // it is clearly shorter than its neighbours: a sentence or a phrase ends there.
+  bool last_line_is_short() const;
   void end_paragraph(Document& document);
   bool is_duplicate(const Document& document);
   void warn_of_forgotten();
@@ -111,8 +116,10 @@ bool DocumentReader::State::take_line(Document& document) {
 
 bool DocumentReader::State::take_prose(Document& document) {
   if (!line.empty()) {
-    if (!paragraph.empty() && !joins_without_space(paragraph, line)) paragraph += ' ';
+    if (!paragraph.empty() && (last_line_is_short() || !joins_without_space(paragraph, line)))
+      paragraph += ' ';
     paragraph += line;
+    line_before = std::exchange(last_line, line.size());
     if (paragraph.size() < kMaxParagraphBytes) return false;
   }
   end_paragraph(document);
@@ -120,7 +127,14 @@ bool DocumentReader::State::take_prose(Document& document) {
   return document.size() >= kProseSentences && !source.has_rows();
 }
 
+bool DocumentReader::State::last_line_is_short() const {
+  constexpr std::size_t kShortNumerator = 3, kShortDenominator = 4;
+  return puts_spaces_between_sentences(line) &&
+         kShortDenominator * last_line < kShortNumerator * std::max(line_before, line.size());
+}
+
 void DocumentReader::State::end_paragraph(Document& document) {
+  line_before = last_line = 0;
   if (paragraph.empty()) return;
   if (dedup == Dedup::lines && lines.seen(paragraph)) {
     ++counts.duplicate_lines;

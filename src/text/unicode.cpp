@@ -106,8 +106,16 @@ bool joins_without_space(std::string_view line, std::string_view next) {
   const auto* next_bytes = reinterpret_cast<const std::uint8_t*>(next.data());
   std::int64_t begin = 0;
   U8_NEXT(next_bytes, begin, static_cast<std::int64_t>(next.size()), first);
-  return last >= 0 && first >= 0 && is_written_without_spaces(static_cast<char32_t>(last)) &&
+  const bool ends_tibetan_sentence = last >= 0x0F0D && last <= 0x0F11;
+  return last >= 0 && first >= 0 && !ends_tibetan_sentence &&
+         is_written_without_spaces(static_cast<char32_t>(last)) &&
          is_written_without_spaces(static_cast<char32_t>(first));
+}
+
+bool puts_spaces_between_sentences(std::string_view text) {
+  // U+0E00 to U+0EFF, the blocks of both scripts.
+  return text.starts_with("\xE0\xB8") || text.starts_with("\xE0\xB9") ||
+         text.starts_with("\xE0\xBA") || text.starts_with("\xE0\xBB");
 }
 
 std::size_t grapheme_end(std::string_view text, std::size_t at) {

@@ -22,8 +22,11 @@ void append_utf8(char32_t code_point, std::string& out);
 // Burmese, Tibetan and others. CJK punctuation counts, too.
 bool is_written_without_spaces(char32_t code_point);
 // Returns whether a line break between the two lines of UTF-8 stands for no space, as their scripts
-// put none between words.
+// put none between words. After a Tibetan sign that ends a sentence it stands for a space.
 bool joins_without_space(std::string_view line, std::string_view next);
+
+// Returns whether the text begins with Thai or Lao, which end sentences at spaces only.
+bool puts_spaces_between_sentences(std::string_view text);
 
 // Returns the first boundary between graphemes (a letter with its combining marks is one) that is
 // not before byte `at` of the UTF-8 text.

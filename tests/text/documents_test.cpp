@@ -53,6 +53,21 @@ TEST_F(Documents, JoinWrappedLinesWithoutASpaceInScriptsThatPutNoneBetweenWords)
   }
 }
 
+TEST_F(Documents, OfWrappedTibetanKeepTheEndsOfSentences) {
+  DocumentOptions prose = from(write("a.txt", "ང་འགྲོ།\nཁོང་ཡོང་\nདེ་རིང་།"));
+  prose.sentences = Cut::prose;
+  EXPECT_THAT(read(prose), ElementsAre(ElementsAre("ང་འགྲོ།", "ཁོང་ཡོང་དེ་རིང་།")));
+}
+
+TEST_F(Documents, OfThaiKeepASpaceAfterALineThatIsClearlyShorterThanItsNeighbours) {
+  std::string line;
+  for (int i = 0; i < 30; ++i) line += "กา";
+  const std::string shorter = line.substr(0, line.size() / 3 * 2);
+  DocumentOptions prose = from(write("a.txt", line + "\n" + shorter + "\n" + line + "\nกา"));
+  prose.sentences = Cut::prose;
+  EXPECT_THAT(read(prose), ElementsAre(ElementsAre(line + shorter, line + "กา")));
+}
+
 TEST_F(Documents, AreTheSameInEveryFormat) {
   const Sentences rows{"First line.\nSecond line.", "One \"quoted\" line, \xC3\xA9t\xC3\xA9.",
                        "left out", "Last."};
