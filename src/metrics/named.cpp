@@ -11,6 +11,7 @@
 #include "metrics/correlation.h"
 #include "metrics/entities.h"
 #include "metrics/rouge.h"
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -35,9 +36,10 @@ struct Side {
                    str("give one of ", join(metric_names(), ", ")));
 }
 
+// Labels are composed (Unicode NFC), as those of training data are.
 std::string label_at(const Side& side, std::size_t i) {
   const Json& value = side.values[i];
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return nfc(value.get<std::string>());
   if (value.is_number_integer() || value.is_boolean()) return value.dump();
   refuse(side, i, "a label: a text, a whole number or a boolean");
 }
@@ -58,6 +60,12 @@ Texts texts_at(const Side& side, std::size_t i, std::string_view wanted) {
   for (const Json& text : value)
     if (!text.is_string()) refuse(side, i, wanted);
   return value.get<Texts>();
+}
+
+Texts labels_at(const Side& side, std::size_t i) {
+  Texts labels = texts_at(side, i, "a list of labels");
+  for (std::string& label : labels) to_nfc(label);
+  return labels;
 }
 
 Texts answers_at(const Side& side, std::size_t i) {
@@ -124,7 +132,7 @@ ClassSets class_sets(const Side& side, std::map<std::string, std::size_t>& numbe
   ClassSets out;
   for (std::size_t i = 0; i < side.values.size(); ++i) {
     std::set<std::size_t> classes;
-    const Texts labels = texts_at(side, i, "a list of labels");
+    const Texts labels = labels_at(side, i);
     for (const std::string& label : labels)
       classes.insert(numbers.try_emplace(label, numbers.size()).first->second);
     if (classes.size() != labels.size()) refuse(side, i, "a list of different labels");
@@ -196,7 +204,8 @@ SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
 // "f1:yes": of the class "yes" against the rest.
 ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   const auto colon = metric.find(':');
-  const std::string label(metric.substr(colon + 1)), kind(metric.substr(0, colon));
+  const std::string label = nfc(std::string(metric.substr(colon + 1)));
+  const std::string kind(metric.substr(0, colon));
   const SetsOfClasses all =
       are_lists(wanted) ? sets_of_classes(predicted, wanted) : single_sets(predicted, wanted);
   const auto found = std::ranges::find(all.names, label);
@@ -229,17 +238,19 @@ struct ClassScores {
 ClassScores class_scores(const Side& predicted) {
   ClassScores out;
   for (std::size_t i = 0; i < predicted.values.size(); ++i) {
-    const Json& all = predicted.values[i];
-    if (!all.is_object() || all.size() < 2)
+    const Json& given = predicted.values[i];
+    if (!given.is_object() || given.size() < 2)
       refuse(predicted, i, "probabilities of two classes or more by their names");
+    std::map<std::string, const Json*> all;
+    for (const auto& [name, score] : given.items()) all[nfc(name)] = &score;
     if (i == 0)
-      for (const auto& [name, score] : all.items()) out.names.push_back(name);
+      for (const auto& [name, score] : all) out.names.push_back(name);
     out.scores.resize(out.names.size());
     for (std::size_t c = 0; c < out.names.size(); ++c) {
       const auto score = all.find(out.names[c]);
-      if (all.size() != out.names.size() || score == all.end() || !score->is_number())
+      if (given.size() != out.names.size() || score == all.end() || !score->second->is_number())
         refuse(predicted, i, str("a probability of each of ", join(out.names, ", ")));
-      out.scores[c].push_back(score->get<double>());
+      out.scores[c].push_back(score->second->get<double>());
     }
   }
   return out;
@@ -328,8 +339,8 @@ ScoreOf bleu_metric(std::string_view, const Side& predicted, const Side& wanted)
 ScoreOf entity_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   std::vector<EntityCounts> counts;
   for (std::size_t i = 0; i < wanted.values.size(); ++i) {
-    const Texts p = texts_at(predicted, i, "a list of labels");
-    const Texts w = texts_at(wanted, i, "a list of labels");
+    const Texts p = labels_at(predicted, i);
+    const Texts w = labels_at(wanted, i);
     if (p.size() != w.size()) refuse(predicted, i, str("a list of ", w.size(), " labels"));
     counts.push_back(entity_counts(p, w));
   }

@@ -13,6 +13,8 @@ namespace smelt {
 
 using JsonValues = std::vector<Json>;
 
+// Labels are compared composed (Unicode NFC), that of f1:LABEL too.
+
 // In the order to list them.
 std::vector<std::string> metric_names();
 

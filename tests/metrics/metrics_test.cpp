@@ -154,6 +154,17 @@ TEST(Metrics, AClassAndAReportOfExamplesWithAnyNumberOfClasses) {
             " samples avg       0.50      0.50      0.47         5\n");
 }
 
+TEST(Metrics, CompareLabelsInAnyUnicodeForm) {
+  const std::string composed = R"(["caf\u00e9", "no"])", decomposed = R"(["cafe\u0301", "no"])";
+  EXPECT_EQ(score_of("accuracy", decomposed, composed), 1);
+  EXPECT_EQ(score_of("f1:cafe\u0301", composed, composed), 1);
+  EXPECT_EQ(score_of("f1-micro", R"([["cafe\u0301"]])", R"([["caf\u00e9"]])"), 1);
+  EXPECT_EQ(score_of("entity-f1", R"([["B-cafe\u0301"]])", R"([["B-caf\u00e9"]])"), 1);
+  EXPECT_EQ(score_of("auc-macro", R"([{"cafe\u0301": 0.9, "no": 0.1}, {"cafe\u0301": 0, "no": 1}])",
+                     composed),
+            1);
+}
+
 TEST(Metrics, AListOfThemIsNotCutWithinALabel) {
   using testing::ElementsAre;
   EXPECT_THAT(metric_list("accuracy, f1-macro"), ElementsAre("accuracy", "f1-macro"));
