@@ -144,9 +144,10 @@ std::string LabelledRows::place() const {
 }
 
 LabelReader::LabelReader(Labels labels) : labels_(std::move(labels)) {
-  for (std::string& name : labels_.names) to_nfc(name);
-  for (const std::string& name : labels_.names)
-    numbers_.emplace(name, static_cast<std::int32_t>(numbers_.size()));
+  for (std::size_t i = 0; i < labels_.names.size(); ++i) {
+    to_nfc(labels_.names[i]);
+    numbers_.emplace(labels_.names[i], static_cast<std::int32_t>(i));
+  }
 }
 
 std::vector<std::int32_t> LabelReader::classes(const std::string& label,

@@ -75,6 +75,7 @@ class LabelledRows {
 // What a label says of a text: numbers of classes, one of a single label; or a number.
 class LabelReader {
  public:
+  // Composes the names. Of names that are one then, rows have the first one's class.
   explicit LabelReader(Labels labels);
 
   // UsageError, which `place` begins, for a class that is unknown or no number.

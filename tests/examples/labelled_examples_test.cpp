@@ -72,6 +72,13 @@ TEST_F(LabelledExamples, TakeLabelsThatDifferByNormalizationAloneAsOne) {
   EXPECT_THAT(reader.classes(composed, "here"), ElementsAre(0));
 }
 
+TEST_F(LabelledExamples, KeepTheNumbersOfClassesBehindTwoFormsOfOneLabel) {
+  const LabelReader reader(
+      {.problem = Problem::single_label, .names = {"caf\u00E9", "cafe\u0301", "no"}});
+  EXPECT_THAT(reader.classes("caf\u00E9", "here"), ElementsAre(0));
+  EXPECT_THAT(reader.classes("no", "here"), ElementsAre(2));
+}
+
 TEST_F(LabelledExamples, HaveTheOriginalsFeatures) {
   auto rows = job(file("r.csv", "label,text,other\nyes,a b,c\nno,c c c c c c c,a\n"));
   rows.rows.pair = "other";
