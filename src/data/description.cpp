@@ -9,6 +9,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "text/composed_json.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
@@ -66,7 +67,7 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
            "files are missing or of another run: make the data again, with `smelt run` or `smelt "
            "data`");
   for (const auto& [name, wanted] : e.settings)
-    if (const Json said = d.all.value(name, wanted); said != wanted)
+    if (const Json said = d.all.value(name, wanted); composed(said) != composed(wanted))
       differ(name, said, wanted,
              str("set ", name, " to ", said,
                  ", or make the data again, with `smelt run` or `smelt data`"));

@@ -12,6 +12,7 @@
 #include "format/json_difference.h"
 #include "nn/state_names.h"
 #include "store/file.h"
+#include "text/composed_json.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
@@ -22,6 +23,7 @@ constexpr const char* kTotalSteps = "total_steps";  // of the schedule; a run ma
 constexpr const char* kSpikes = "spikes";
 // How answers are found; the windows that were trained on are in the data's fingerprint.
 constexpr const char* kAnswers = "answers";
+constexpr const char* kLabels = "labels";
 
 std::optional<std::uint32_t> vocabulary_of_data(const ExampleSource& source) {
   const auto description = source.description();
@@ -92,6 +94,12 @@ Json without_training(const Json& model) {
   return out;
 }
 
+// Returns the settings with labels in Unicode NFC.
+Json with_composed_labels(Json settings) {
+  if (settings.contains(kLabels)) settings[kLabels] = composed(std::move(settings[kLabels]));
+  return settings;
+}
+
 }  // namespace
 
 Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource& source,
@@ -134,9 +142,11 @@ void check_same_run(const Json& saved, const Json& now, const std::string& where
                          was ? "none" : "one"),
                      str("set ", fields("distill.teacher"),
                          " as it was, or choose another output folder for a new run"));
-  Json held = now;
+  // Earlier versions stored labels as the files had them.
+  const Json was = with_composed_labels(saved);
+  Json held = with_composed_labels(now);
   for (const char* free : {kSchedule, kSpikes, kAnswers}) held.erase(free);
-  refuse_differences(differences(saved, held), where,
+  refuse_differences(differences(was, held), where,
                      "use the same settings, or choose another output folder for a new run",
                      fields);
 }

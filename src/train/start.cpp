@@ -13,6 +13,7 @@
 #include "state/compiled_step.h"
 #include "state/resume.h"
 #include "store/folder.h"
+#include "text/composed_json.h"
 
 namespace smelt {
 namespace {
@@ -161,7 +162,7 @@ bool leave_out_other_head(const Task& task, GivenWeights& given) {
   if (!task.is_head) return false;
   const Json own{{"problem", task.settings.value("problem", "")},
                  {"labels", task.settings.value("labels", Json())}};
-  if (given.head == own) return false;
+  if (composed(given.head) == composed(own)) return false;
   return std::erase_if(given.parameters,
                        [&](const auto& item) { return task.is_head(item.first); }) > 0;
 }

@@ -58,6 +58,16 @@ TEST(Description, MalformedOnesAreRefusedByField) {
   EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"), HasSubstr("a.json: vocabulary.file is 1"));
 }
 
+TEST(Description, HasTheExpectedLabelsInAnyUnicodeForm) {
+  const DataDescription d = parse_description(R"({"labels": ["cafe\u0301", "no"]})", "a.json");
+  check_description(d, {.examples = 1, .vocab = {}, .settings = {{"labels", {"caf\u00E9", "no"}}}});
+  EXPECT_THAT(error_of<UsageError>([&] {
+                check_description(
+                    d, {.examples = 1, .vocab = {}, .settings = {{"labels", {"cafe", "no"}}}});
+              }),
+              HasSubstr("a.json: says labels"));
+}
+
 TEST(Description, WhatIsNotAsExpectedIsRefusedWithBoth) {
   const TempDir dir;
   write_file(dir.file("vocab"), "a\nb\n");

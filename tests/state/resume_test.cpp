@@ -37,6 +37,15 @@ TEST_F(ResumeTest, AChangedScheduleIsToldWhenARunIsResumed) {
   EXPECT_THAT(log_.text(), Not(HasSubstr("checkpoint-2: ")));
 }
 
+TEST(SameRun, HasTheSameLabelsInAnyUnicodeForm) {
+  check_same_run({{"labels", {"cafe\u0301", "no"}}}, {{"labels", {"caf\u00E9", "no"}}}, "here");
+  EXPECT_THAT(error_of([] {
+                check_same_run({{"labels", {"cafe", "no"}}}, {{"labels", {"caf\u00E9", "no"}}},
+                               "here");
+              }),
+              HasSubstr("here: was made with data.labels"));
+}
+
 TEST_F(ResumeTest, AModelIsHeldToItsVocabulary) {
   remove_file(dir_.file("train.tfrecord.json"));  // whose vocabulary would be compared before
   save_first_weights("old");                      // by a version that did not record it
