@@ -1,11 +1,11 @@
 #include "ask/classify.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <numeric>
 
 #include "ask/answering_placement.h"
+#include "ask/row_predictor.h"
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/parallel.h"
@@ -15,14 +15,7 @@
 namespace smelt {
 namespace {
 
-// Lengths that programs are compiled for; beyond them a model's most.
-constexpr std::array<std::int64_t, 10> kLengths{16, 32, 64, 96, 128, 192, 256, 320, 384, 448};
 constexpr std::size_t kTextsOfThread = 64;
-
-std::int64_t length_for(std::int64_t tokens, std::int64_t most) {
-  const auto found = std::ranges::lower_bound(kLengths, tokens);
-  return found == kLengths.end() ? most : std::min(*found, most);
-}
 
 MemoryAdvice advice_to_predict() {
   return {"predict: the model with these texts", "lower --batch"};
@@ -77,7 +70,7 @@ void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextP
   std::int64_t longest = 1;
   for (const std::size_t number : numbers)
     longest = std::max(longest, std::ssize(texts[number].ids));
-  const std::int64_t S = length_for(longest, job_.most_tokens);
+  const std::int64_t S = padded_length(longest, job_.most_tokens);
   const std::int64_t shards = placement_.row_shards();
   const auto wanted = static_cast<std::int64_t>(std::bit_ceil(numbers.size()));
   const std::int64_t rows = (std::min(job_.batch_size, wanted) + shards - 1) / shards * shards;

@@ -44,17 +44,13 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
   return out;
 }
 
-std::vector<std::vector<JudgedToken>> judge(const DetectJob& job,
-                                            std::shared_ptr<const Client> client, DetectTexts texts,
-                                            const SlicedTensors& tensors,
-                                            const std::string& where) {
-  const RowPredictor question("detect", std::move(client), job.replaced(texts.longest), texts.rows,
-                              job.exact_products);
-  const auto probabilities = question.ask(tensors, where).results[0][0].to_host<float>();
+std::vector<std::vector<JudgedToken>> judge(RowModel& model, DetectTexts texts) {
+  const auto found = model.predict(texts.rows);
+  const auto probabilities = found.execution.results[0][0].to_host<float>();
   for (std::size_t row = 0; row < texts.judged.size(); ++row)
     for (std::size_t i = 0; i < texts.judged[row].size(); ++i)
       texts.judged[row][i].probability =
-          probabilities[row * static_cast<std::size_t>(texts.longest) + i + 1];  // after [CLS]
+          probabilities[row * static_cast<std::size_t>(found.tokens) + i + 1];  // after [CLS]
   return std::move(texts.judged);
 }
 
@@ -76,9 +72,14 @@ Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer) {
 
 Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer,
                        std::shared_ptr<const SlicedTensors> tensors, std::string where) {
-  return [job, tokenizer, client = open_device(job.device, 1), tensors = std::move(tensors),
-          where = std::move(where)](const std::vector<std::string>& texts) {
-    return judge(job, client, encode_texts(job, tokenizer, texts), *tensors, where);
+  const auto model = std::make_shared<RowModel>(
+      open_device(job.device, 1),
+      [replaced = job.replaced](std::int64_t tokens, std::int64_t) { return replaced(tokens); },
+      RowModelOptions{
+          .command = "detect", .most_tokens = job.max_tokens, .exact_products = job.exact_products},
+      std::move(tensors), std::move(where));
+  return [job, tokenizer, model](const std::vector<std::string>& texts) {
+    return judge(*model, encode_texts(job, tokenizer, texts));
   };
 }
 

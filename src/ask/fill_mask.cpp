@@ -85,6 +85,49 @@ Prediction guesses_for(const FillMaskJob& job, const Vocabulary& vocabulary,
   return job.guesses(lengths.tokens, lengths.masks, job.top + spare_guesses(job, vocabulary));
 }
 
+void warn_of_unknown(const std::vector<std::string>& texts, const std::vector<TokenRow>& rows,
+                     const BertTokenizer& tokenizer) {
+  UnknownCount counted;
+  for (std::size_t i = 0; i < rows.size(); ++i) counted.add(texts[i], rows[i].ids, tokenizer);
+  counted.warn("fill", tokenizer.vocabulary().origin());
+}
+
+// The guesses of a program: `asked` for each of `masks` positions of each row.
+struct Guesses {
+  Guesses(const Execution& execution, std::int64_t masks, std::int64_t asked)
+      : masks(masks),
+        asked(asked),
+        probabilities(execution.results[0][0].to_host<float>()),
+        ids(execution.results[0][1].to_host<std::int32_t>()) {}
+
+  // Returns the first `top` guesses that the vocabulary has.
+  std::vector<MaskGuess> best(std::size_t row, std::int64_t mask, const BertTokenizer& tokenizer,
+                              std::int64_t top) const {
+    std::vector<MaskGuess> out;
+    const auto first = (static_cast<std::int64_t>(row) * masks + mask) * asked;
+    for (auto k = static_cast<std::size_t>(first); std::ssize(out) < top; ++k)
+      if (ids[k] < tokenizer.size())
+        out.push_back({nfc(tokenizer.readable_token(ids[k])), probabilities[k]});
+    return out;
+  }
+
+  std::int64_t masks, asked;
+  std::vector<float> probabilities;
+  std::vector<std::int32_t> ids;
+};
+
+std::vector<FilledText> filled_texts(const std::vector<std::string>& texts,
+                                     const std::vector<TokenRow>& rows, const Guesses& guesses,
+                                     const BertTokenizer& tokenizer, std::int64_t top) {
+  std::vector<FilledText> filled;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    FilledText& text = filled.emplace_back(FilledText{.text = texts[i], .masks = {}});
+    for (std::int64_t m = 0; m < std::ssize(rows[i].positions); ++m)
+      text.masks.push_back(guesses.best(i, m, tokenizer, top));
+  }
+  return filled;
+}
+
 }  // namespace
 
 struct MaskFiller::Asked {
@@ -97,9 +140,7 @@ struct MaskFiller::Asked {
         rows(encode_all(job, by, texts)),
         question("fill", std::move(client), guesses_for(job, by.vocabulary(), rows), rows,
                  job.exact_products, placement) {
-    UnknownCount counted;
-    for (std::size_t i = 0; i < rows.size(); ++i) counted.add(texts[i], rows[i].ids, by);
-    counted.warn("fill", by.vocabulary().origin());
+    warn_of_unknown(texts, rows, by);
   }
 
   const BertTokenizer& tokenizer;
@@ -120,22 +161,8 @@ MaskFiller::~MaskFiller() = default;
 std::vector<FilledText> MaskFiller::fill(const SlicedTensors& tensors,
                                          const std::string& where) const {
   const Asked& a = *asked_;
-  const Execution execution = a.question.ask(tensors, where);
-  const auto probabilities = execution.results[0][0].to_host<float>();
-  const auto ids = execution.results[0][1].to_host<std::int32_t>();
-  const std::int64_t masks = Lengths(a.rows).masks;
-  std::vector<FilledText> filled;
-  for (std::size_t i = 0; i < a.texts.size(); ++i) {
-    FilledText& text = filled.emplace_back(FilledText{.text = a.texts[i], .masks = {}});
-    for (std::int64_t m = 0; m < std::ssize(a.rows[i].positions); ++m) {
-      auto& guesses = text.masks.emplace_back();
-      const auto row = static_cast<std::int64_t>(i) * masks + m;
-      for (auto k = static_cast<std::size_t>(row * a.asked); std::ssize(guesses) < a.top; ++k)
-        if (ids[k] < a.tokenizer.size())
-          guesses.push_back({nfc(a.tokenizer.readable_token(ids[k])), probabilities[k]});
-    }
-  }
-  return filled;
+  const Guesses guesses(a.question.ask(tensors, where), Lengths(a.rows).masks, a.asked);
+  return filled_texts(a.texts, a.rows, guesses, a.tokenizer, a.top);
 }
 
 Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer) {
@@ -154,9 +181,21 @@ Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer) {
 
 Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer,
                    std::shared_ptr<const SlicedTensors> tensors, std::string where) {
-  return [job, tokenizer, client = open_device(job.device, 1), tensors = std::move(tensors),
-          where = std::move(where)](const std::vector<std::string>& texts) {
-    return MaskFiller(client, job, tokenizer, texts).fill(*tensors, where);
+  const std::int64_t asked = job.top + spare_guesses(job, tokenizer.vocabulary());
+  const auto guesses = [of = job.guesses, asked](std::int64_t tokens, std::int64_t masks) {
+    return of(tokens, masks, asked);
+  };
+  const auto model = std::make_shared<RowModel>(
+      open_device(job.device, 1), guesses,
+      RowModelOptions{
+          .command = "fill", .most_tokens = job.max_tokens, .exact_products = job.exact_products},
+      std::move(tensors), std::move(where));
+  return [job, tokenizer, asked, model](const std::vector<std::string>& texts) {
+    const std::vector<TokenRow> rows = encode_all(job, tokenizer, texts);
+    warn_of_unknown(texts, rows, tokenizer);
+    const auto found = model->predict(rows);
+    return filled_texts(texts, rows, Guesses(found.execution, found.positions, asked), tokenizer,
+                        job.top);
   };
 }
 

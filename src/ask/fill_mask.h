@@ -62,9 +62,9 @@ class MaskFiller {
 using Filler = std::function<std::vector<FilledText>(const std::vector<std::string>& texts)>;
 
 // Returns a Filler for the newest checkpoint of job.model_dir, which is read with the first batch
-// and stays in memory. It throws UsageError for a text without [MASK], one longer than the model's
-// positions, a `top` that is not in 1 … the vocabulary's size, or no checkpoint. Ids beyond the
-// vocabulary are never guessed.
+// and stays in memory and on the device. It throws UsageError for a text without [MASK], one longer
+// than the model's positions, a `top` that is not in 1 … the vocabulary's size, or no checkpoint.
+// Ids beyond the vocabulary are never guessed.
 Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer);
 // The same for weights in memory; `where` begins the message about a missing one.
 Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer,

@@ -111,6 +111,25 @@ TEST_F(FillMask, AModelWithMoreIdsThanWordsGuessesWordsOnly) {
   EXPECT_EQ(std::ssize(filled[0].masks[0]), tokenizer().vocabulary().size());
 }
 
+TEST_F(FillMask, BatchesOfOneShapeUseTheSameProgramAndWeightsOnTheDevice) {
+  save_first_weights("model");
+  FillMaskJob counted = fill(2);
+  int programs = 0;
+  counted.guesses = [&programs, made = counted.guesses](auto S, auto P, auto top) {
+    ++programs;
+    return made(S, P, top);
+  };
+  const auto checkpoint = load_latest_sliced_checkpoint(dir_.file("model"));
+  const auto weights = std::make_shared<SlicedTensors>(checkpoint->tensors);
+  const Filler filler = open_filler(counted, tokenizer(), weights, "model");
+  const auto first = filler({"a [MASK] of", "the [MASK]"});
+  weights->clear();
+  const auto second = filler({"the [MASK]", "a [MASK] of"});
+  EXPECT_EQ(programs, 1);
+  EXPECT_EQ(first[0].masks[0][0].probability, second[1].masks[0][0].probability);
+  EXPECT_EQ(first[1].masks[0][0].token, second[0].masks[0][0].token);
+}
+
 TEST_F(FillMask, AMaskMayBeWrittenInLowerCase) {
   save_first_weights("model");
   const auto filled =
