@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/error.h"
 #include "base/figures.h"
 #include "base/str.h"
 #include "cli/cmd_inspect.h"
@@ -86,9 +87,16 @@ void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
   command.add_flag("--overwrite", job.overwrite, "replace existing output files");
 }
 
-// The original programs take text as it is.
-void keep_characters_in_original_order(ExampleJob& job, ExampleOrder order) {
-  if (order == ExampleOrder::original) job.text.format.normalize = Normalization::none;
+// Sets no normalization for the original order, as the original programs take text as it is.
+// Throws UsageError if the command line asks for one.
+void keep_characters_in_original_order(const CLI::App& command, ExampleJob& job,
+                                       ExampleOrder order) {
+  if (order != ExampleOrder::original) return;
+  if (command.count("--normalize") > 0 && job.text.format.normalize != Normalization::none)
+    throw UsageError(
+        "--normalize nfc: must be none with --order original, which keeps characters as they are",
+        "leave out --normalize, or use --order shuffled");
+  job.text.format.normalize = Normalization::none;
 }
 
 void add_bert(CLI::App& data) {
@@ -104,9 +112,9 @@ void add_bert(CLI::App& data) {
   add_tokenizer_flags(*command, job->tokenizer);
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
-  command->callback([job, json] {
+  command->callback([command, job, json] {
     print_result(*json, [&] {
-      keep_characters_in_original_order(*job, job->order);
+      keep_characters_in_original_order(*command, *job, job->order);
       const BuildSummary made = build_bert_examples(*job);
       print_summary(*job, made);
       OrderedJson out = examples_json(*job, made.text, made.examples, job->pairs.seq_length);
@@ -137,12 +145,12 @@ void add_electra(CLI::App& data) {
   add_tokenizer_flags(*command, job->tokenizer);
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
-  command->callback([job, shards, json] {
+  command->callback([command, job, shards, json] {
     const bool original = job->order == ExampleOrder::original;
     job->shards = shards->value_or(original ? kOriginalFiles : 1);
     job->shard_names = original ? ShardNames::original : ShardNames::sortable;
     print_result(*json, [&] {
-      keep_characters_in_original_order(*job, job->order);
+      keep_characters_in_original_order(*command, *job, job->order);
       const ExampleSummary made = build_electra_examples(*job);
       print_summary(*job, made);
       return examples_json(*job, made.text, made.examples, job->options.seq_length);

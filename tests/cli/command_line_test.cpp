@@ -40,6 +40,14 @@ TEST(CommandLine, ProgramsOfTheOriginalsThatARecipeReplacesAreNamed) {
   expect_refusal("electra run_finetuning", HasSubstr("hint: `smelt run recipes/classify-glue"));
 }
 
+TEST(CommandLine, TheOriginalOrderRefusesANormalization) {
+  for (const char* kind : {"bert", "electra"})
+    expect_refusal(
+        str("data ", kind, " --input a --vocab v --out o --order original --normalize nfc"),
+        AllOf(HasSubstr("--normalize nfc: must be none with --order original"),
+              HasSubstr("hint: leave out --normalize, or use --order shuffled")));
+}
+
 TEST(CommandLine, AFlagDoesNotTakeTheRecipeForAnotherOfItsValues) {
   expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: neither a recipe"));
 }
