@@ -48,7 +48,7 @@ class Scatterer {
       const std::size_t before = ids_.size();
       tokenizer_.encode(document.sentence(i), ids_);
       if (ids_.size() == before) continue;
-      add_lengths(ids_.size() - before);
+      add_lengths(std::span(ids_).subspan(before));
       counts.characters += characters(document.sentence(i));
       counts.unknown_tokens += count_unknown(document.sentence(i), std::span(ids_).subspan(before),
                                              tokenizer_, counts.unknown_characters);
@@ -72,17 +72,33 @@ class Scatterer {
   CorpusCounts counts;
 
  private:
-  // Adds a sentence, or equal parts of one that is more than twice as long as an example. Two parts
-  // fill an example. Shorter ones stay, and may be truncated, so that the examples of usual text
-  // are the same in every version.
-  void add_lengths(std::uint64_t tokens) {
+  // Adds a sentence, or about equal parts of one that is more than twice as long as an example. Two
+  // parts fill an example. Shorter ones stay, and may be truncated, so that the examples of usual
+  // text are the same in every version.
+  void add_lengths(std::span<const std::int32_t> sentence) {
+    const std::uint64_t tokens = sentence.size();
     const bool is_long = longest_sentence_ > 0 && tokens > 2 * longest_sentence_;
     counts.long_sentences += is_long ? 1 : 0;
     const std::uint64_t most = std::max<std::uint64_t>(1, longest_sentence_ / 2);
-    const std::uint64_t parts = is_long ? (tokens + most - 1) / most : tokens > 0 ? 1 : 0;
-    for (std::uint64_t part = 0; part < parts; ++part)
-      lengths_.push_back(
-          static_cast<std::uint32_t>(tokens * (part + 1) / parts - tokens * part / parts));
+    const std::uint64_t parts = is_long ? (tokens + most - 1) / most : 1;
+    std::uint64_t begin = 0;
+    for (std::uint64_t part = 1; part <= parts; ++part) {
+      const std::uint64_t end =
+          part == parts ? tokens
+                        : word_begin_near(sentence, tokens * part / parts, tokens / parts / 4);
+      lengths_.push_back(static_cast<std::uint32_t>(end - begin));
+      begin = end;
+    }
+  }
+
+  // Returns the nearest piece to `at` that begins a word and is at most `reach` pieces away, or
+  // `at` if there is none.
+  std::uint64_t word_begin_near(std::span<const std::int32_t> ids, std::uint64_t at,
+                                std::uint64_t reach) const {
+    for (std::uint64_t away = 0; away <= reach; ++away)
+      for (const std::uint64_t near : {at - away, at + away})
+        if (near < ids.size() && !tokenizer_.continues_word(ids[near])) return near;
+    return at;
   }
 
   const Tokenizer& tokenizer_;
