@@ -32,6 +32,20 @@ constexpr auto kGermanMonths = std::to_array<std::u16string_view>(
     {u"Januar", u"Jänner", u"Februar", u"März", u"April", u"Mai", u"Juni", u"Juli", u"August",
      u"September", u"Oktober", u"November", u"Dezember"});
 
+// Pronouns, articles and other words that often begin a sentence, of the same languages. Those that
+// are also common surnames, such as "Das", are not among them.
+constexpr auto kBeginners = std::to_array<std::u16string_view>(
+    {u"A",      u"An",     u"And",    u"But",  u"He",    u"Her",    u"His",  u"I",     u"If",
+     u"It",     u"Its",    u"My",     u"Our",  u"She",   u"That",   u"The",  u"Their", u"Then",
+     u"There",  u"These",  u"They",   u"This", u"Those", u"We",     u"What", u"When",  u"You",
+     u"Aber",   u"Dann",   u"Der",    u"Die",  u"Diese", u"Dieser", u"Ein",  u"Eine",  u"Er",
+     u"Es",     u"Ich",    u"Ihr",    u"Sie",  u"Und",   u"Wir",    u"Ce",   u"Ces",   u"Cette",
+     u"Elle",   u"Elles",  u"Il",     u"Ils",  u"Je",    u"Nous",   u"On",   u"Vous",  u"Ellos",
+     u"Luego",  u"Pero",   u"Yo",     u"Él",   u"Io",    u"Lei",    u"Loro", u"Noi",   u"Poi",
+     u"Questa", u"Questo", u"Depois", u"Ele",  u"Eles",  u"Eu",     u"Isso", u"Mas",   u"Nós",
+     u"Вы",     u"Затем",  u"Мы",     u"Но",   u"Он",    u"Она",    u"Они",  u"Оно",   u"Потом",
+     u"Ты",     u"Эта",    u"Это",    u"Этот", u"Я"});
+
 bool is_letter(UChar32 c) { return (U_GET_GC_MASK(c) & (U_GC_L_MASK | U_GC_M_MASK)) != 0; }
 
 bool is_one_of(const auto& words, std::u16string_view word) {
@@ -69,6 +83,11 @@ bool is_letter_and_period(const icu::UnicodeString& text, std::int32_t begin) {
          text[begin + 1] == u'.';
 }
 
+// Returns whether a word that often begins a sentence stands at `begin`. An initial is no word.
+bool begins_sentence(const icu::UnicodeString& text, std::int32_t begin) {
+  return !is_letter_and_period(text, begin) && is_one_of(kBeginners, letters_from(text, begin));
+}
+
 // Returns whether the letter at `begin`, with a period behind it, is an initial or part of an
 // abbreviation such as "z. B.". `end` is where the next word begins.
 bool is_initial(const icu::UnicodeString& text, std::int32_t begin, std::int32_t end) {
@@ -76,10 +95,12 @@ bool is_initial(const icu::UnicodeString& text, std::int32_t begin, std::int32_t
   bool has_period = false;
   const std::u16string_view before = word_before(text, begin, has_period);
   const bool follows_one = has_period && before.size() == 1;
+  const bool follows_lower = !before.empty() && u_islower(before.front());
   // "и т. д." and "и т. п." ("and so on") end sentences, and so does the English word "I".
   if (letter == U'д' || letter == U'п') return !(follows_one && before == u"т");
-  if (letter == U'I') return before.empty() || has_period || !u_islower(before.front());
-  if (u_isupper(letter)) return true;
+  if (letter == U'I' && follows_lower && !has_period) return false;
+  const bool is_abbreviated_phrase = follows_one && follows_lower;  // "z. B."
+  if (u_isupper(letter)) return is_abbreviated_phrase || !begins_sentence(text, end);
   return u_islower(letter) && (follows_one || is_letter_and_period(text, end));
 }
 
@@ -95,7 +116,8 @@ bool is_abbreviation(const icu::UnicodeString& text, std::int32_t end) {
   const std::u16string_view word = part(text, begin, dot);
   if (word.empty()) return false;
   if (word.size() == 1) return is_initial(text, begin, end);
-  return is_one_of(kBeforeWords, word) || (u_isdigit(next) && is_one_of(kBeforeNumbers, word));
+  return (is_one_of(kBeforeWords, word) && !begins_sentence(text, end)) ||
+         (u_isdigit(next) && is_one_of(kBeforeNumbers, word));
 }
 
 }  // namespace smelt

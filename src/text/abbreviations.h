@@ -9,7 +9,8 @@ namespace smelt {
 
 // Returns whether the period before `end` (with white space between them) belongs to an
 // abbreviation or an initial, such as "Dr. ", "И. " or "z. ", or to a German date, such as
-// "3. Oktober". `end` is where the next sentence would begin.
+// "3. Oktober". `end` is where the next sentence would begin. A title or an initial before a word
+// that often begins a sentence, such as "He", ends one.
 bool is_abbreviation(const icu::UnicodeString& text, std::int32_t end);
 
 }  // namespace smelt

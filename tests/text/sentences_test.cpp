@@ -56,10 +56,20 @@ TEST(Sentences, OfThaiAndLaoEndAtASpaceAfterFortyCharacters) {
 }
 
 TEST(Sentences, DoNotEndAtTitlesInitialsAndGermanDates) {
-  for (const char* whole : {"Dr. Müller kam am 3. Oktober um z. B. Berlin.",
-                            "И. И. Иванов пришёл, т. е. Иванов.", "Mr. Smith met J. R. Tolkien.",
-                            "Vgl. Nr. 5.", "Sr. García y Dña. Inés.", "Il a vu M. Dupont."})
+  for (const char* whole :
+       {"Dr. Müller kam am 3. Oktober um z. B. Berlin.", "И. И. Иванов пришёл, т. е. Иванов.",
+        "Mr. Smith met J. R. Tolkien.", "Vgl. Nr. 5.", "Sr. García y Dña. Inés.",
+        "Il a vu M. Dupont.", "A book by J. Smith and J. I. Packer."})
     EXPECT_THAT(sentences_of(whole), ElementsAre(whole));
+}
+
+TEST(Sentences, EndAtATitleOrASingleLetterBeforeAWordThatOftenBeginsOne) {
+  EXPECT_THAT(sentences_of("He took vitamin C. It helped him."),
+              ElementsAre("He took vitamin C.", "It helped him."));
+  EXPECT_THAT(sentences_of("This is plan B. We go."), ElementsAre("This is plan B.", "We go."));
+  EXPECT_THAT(sentences_of("z. B. Der Hund"), ElementsAre("z. B. Der Hund"));
+  EXPECT_THAT(sentences_of("She is a Ms. He ran."), ElementsAre("She is a Ms.", "He ran."));
+  EXPECT_THAT(sentences_of("Мы пили пл. Потом ушли."), ElementsAre("Мы пили пл.", "Потом ушли."));
 }
 
 TEST(Sentences, EndAtWordsThatOnlyResembleAbbreviations) {
