@@ -3,12 +3,14 @@
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 #include <sys/mman.h>
+#include <unicode/caniter.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -112,16 +114,41 @@ class MemoryFile {
   int fd_;
 };
 
-// Adds a rule of the library's TSV: code points in hexadecimal, a tab, what they become.
-void add_rule(const icu::UnicodeString& from, const icu::UnicodeString& to, std::string& rules) {
+// Returns a rule of the library's TSV: code points in hexadecimal, a tab, what they become.
+std::string rule_line(const icu::UnicodeString& from, const icu::UnicodeString& to) {
+  std::string line;
   const auto append = [&](const icu::UnicodeString& text) {
     for (std::int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1))
-      rules += str(i == 0 ? "" : " ", hex(static_cast<std::uint32_t>(text.char32At(i))));
+      line += str(i == 0 ? "" : " ", hex(static_cast<std::uint32_t>(text.char32At(i))));
   };
   append(from);
-  rules += '\t';
+  line += '\t';
   append(to);
-  rules += '\n';
+  line += '\n';
+  return line;
+}
+
+// What texts become, by the text.
+using Rules = std::map<icu::UnicodeString, icu::UnicodeString>;
+
+// Adds every other spelling of the character that is canonically equivalent to its composed form,
+// such as U+00EA U+0301 for U+1EBF. The library takes the longest rule that matches.
+void add_spellings(UChar32 character, const icu::Normalizer2& nfc, Rules& rules) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::UnicodeString composed = nfc.normalize(character, status);
+  icu::UnicodeString parts;
+  if (character >= 0xAC00 && character <= 0xD7A3) {
+    // The iterator below takes a second or two for all Hangul syllables.
+    nfc.getDecomposition(character, parts);
+    rules.emplace(parts, composed);
+    nfc.getRawDecomposition(character, parts);
+    rules.emplace(parts, composed);
+    return;
+  }
+  icu::CanonicalIterator spellings(character, status);
+  CHECK(U_SUCCESS(status), u_errorName(status));
+  for (icu::UnicodeString one = spellings.next(); !one.isBogus(); one = spellings.next())
+    if (one != composed) rules.emplace(one, composed);
 }
 
 // Returns the rules that compose characters (NFC), which the library has no name for. All white
@@ -129,23 +156,17 @@ void add_rule(const icu::UnicodeString& from, const icu::UnicodeString& to, std:
 std::string nfc_rules() {
   UErrorCode status = U_ZERO_ERROR;
   const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(status);
-  const icu::Normalizer2* nfd = icu::Normalizer2::getNFDInstance(status);
   CHECK(U_SUCCESS(status), u_errorName(status));
-  std::string rules;
-  for (UChar32 c = 0x80; c <= 0x2FFFF; ++c) {
-    const icu::UnicodeString character(c);
-    if (c == 0x200B || c == 0xFEFF || u_isUWhiteSpace(c)) {
-      add_rule(character, u" ", rules);
-      continue;
-    }
-    icu::UnicodeString parts;
-    if (!nfd->getDecomposition(c, parts)) continue;
-    const icu::UnicodeString composed = nfc->normalize(parts, status);
-    if (composed != character) add_rule(character, composed, rules);
-    if (composed != parts) add_rule(parts, composed, rules);
-  }
-  add_rule(u"\t", u" ", rules);
-  return rules;
+  Rules rules{{u"\t", u" "}};
+  icu::UnicodeString parts;
+  for (UChar32 c = 0x80; c <= 0x2FFFF; ++c)
+    if (c == 0x200B || c == 0xFEFF || u_isUWhiteSpace(c))
+      rules[c] = u" ";
+    else if (nfc->getDecomposition(c, parts))
+      add_spellings(c, *nfc, rules);
+  std::string out;
+  for (const auto& [from, to] : rules) out += rule_line(from, to);
+  return out;
 }
 
 std::unordered_map<std::string, std::string> arguments(const SentencePieceOptions& o) {

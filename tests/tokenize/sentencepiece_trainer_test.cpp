@@ -9,18 +9,25 @@
 namespace smelt {
 namespace {
 
-// Returns the pieces of a text by a model that was trained with the options.
-std::string pieces_of(SentencePieceOptions options, std::string_view text) {
-  const TempDir dir;
+constexpr std::string_view kLine = "（输入）：“值”，；！ caf\u00E9 一 二 三";
+
+// Returns a model that was trained with the options on 20 equal lines.
+std::string model_of(SentencePieceOptions options, std::string_view training_line = kLine) {
   int lines = 0;
   if (!options.byte_fallback) options.size = 60;
-  const std::string model = train_sentencepiece(
+  return train_sentencepiece(
       [&](std::string& line) {
-        line = "（输入）：“值”，；！ caf\u00E9 一 二 三";
+        line = training_line;
         return lines++ < 20;
       },
       options);
-  write_file(dir.file("x.model"), model);
+}
+
+// Returns the pieces of a text by model_of().
+std::string pieces_of(const SentencePieceOptions& options, std::string_view text,
+                      std::string_view training_line = kLine) {
+  const TempDir dir;
+  write_file(dir.file("x.model"), model_of(options, training_line));
   const SentencePieceTokenizer tokenizer(dir.file("x.model"));
   std::vector<std::int32_t> ids;
   tokenizer.encode(text, ids);
@@ -35,6 +42,18 @@ TEST(SentencePieceTrainer, NormalizesAsTheRuleSays) {
   EXPECT_EQ(pieces_of({.rule = Rule::nmt_nfkc}, text), "▁(值),caf\u00E9▁一");
   EXPECT_EQ(pieces_of({.rule = Rule::nfc}, text), "▁（值），caf\u00E9▁一");
   EXPECT_EQ(pieces_of({.rule = Rule::identity}, "（值）"), "▁（值）");
+}
+
+TEST(SentencePieceTrainer, ComposesTextThatIsPartlyComposed) {
+  const auto pieces = [](std::string_view text) {
+    return pieces_of({.rule = SentencePieceOptions::Rule::nfc}, text,
+                     "\u1ebf \u1ead \uac01 \u01fb");
+  };
+  const std::string composed = pieces("\u1ebf\u1ead\uac01\u01fb");
+  EXPECT_EQ(composed, "▁\u1ebf\u1ead\uac01\u01fb");
+  EXPECT_EQ(pieces("e\u0302\u0301a\u0323\u0302\u1100\u1161\u11a8a\u030a\u0301"), composed);
+  EXPECT_EQ(pieces("\u00ea\u0301\u1ea1\u0302\uac00\u11a8\u00e5\u0301"), composed);
+  EXPECT_EQ(pieces("\u00ea\u0341\u00e2\u0323\uac01\u00e5\u0301"), composed);
 }
 
 TEST(SentencePieceTrainer, WritesUnknownCharactersAsBytesOnDemand) {
