@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "format/wire.h"
 #include "text/unicode.h"
 
 namespace smelt {
@@ -169,6 +170,20 @@ std::string nfc_rules() {
   return out;
 }
 
+// Returns the model without the path of its rules, which differs from run to run.
+std::string without_rules_path(std::string model) {
+  // Protobuf merges a message that is appended: ModelProto.normalizer_spec 3, of it
+  // normalization_rule_tsv 6.
+  WireWriter normalizer, more;
+  normalizer.bytes(6, "");
+  more.message(3, normalizer);
+  model += more.take();
+  sentencepiece::SentencePieceProcessor processor;
+  const auto status = processor.LoadFromSerializedProto(model);
+  CHECK(status.ok(), status.message());
+  return processor.serialized_model_proto();
+}
+
 std::unordered_map<std::string, std::string> arguments(const SentencePieceOptions& o) {
   const bool own = o.kind == SentencePieceOptions::Kind::own_model;
   std::unordered_map<std::string, std::string> out{
@@ -215,7 +230,7 @@ std::string train_sentencepiece(const NextText& next, const SentencePieceOptions
   if (!status.ok())
     throw UsageError(str("vocab: ", options.type, " pieces cannot be trained: ", status.message()),
                      "give more text, or another size");
-  return model;
+  return rules ? without_rules_path(std::move(model)) : model;
 }
 
 std::vector<std::pair<std::string, float>> scored_pieces(const std::string& model) {

@@ -56,6 +56,10 @@ TEST(SentencePieceTrainer, ComposesTextThatIsPartlyComposed) {
   EXPECT_EQ(pieces("\u00ea\u0341\u00e2\u0323\uac01\u00e5\u0301"), composed);
 }
 
+TEST(SentencePieceTrainer, NamesNoFileOfItsRulesInTheModel) {
+  EXPECT_EQ(model_of({.rule = SentencePieceOptions::Rule::nfc}).find("/proc/"), std::string::npos);
+}
+
 TEST(SentencePieceTrainer, WritesUnknownCharactersAsBytesOnDemand) {
   EXPECT_EQ(pieces_of({.size = 320, .byte_fallback = true}, "值ж"), "▁值<0xD0><0xB6>");
 }
