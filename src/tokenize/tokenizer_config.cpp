@@ -291,10 +291,14 @@ void take_config(const TokenizerFiles& files, TokenizerOptions& options) {
   const auto characters = limit.as_number<std::uint32_t>();
   if (characters == 0u) limit.throw_unexpected(", not at least 1");
   if (characters) options.max_characters_per_word = *characters;
-  if (!config["normalization"].is_null()) config["normalization"].expect("NFC");
-  options.nfc = !config["normalization"].is_null();
-  options.zero_width_space = config["zero_width_space"].as_switch().value_or(false);
-  options.turkic_case = config["turkic_case"].as_switch().value_or(false);
+  // Only smelt writes these fields. Without them the settings of tokenizer.json stay.
+  if (!config["normalization"].is_null()) {
+    config["normalization"].expect("NFC");
+    options.nfc = true;
+  }
+  options.zero_width_space =
+      config["zero_width_space"].as_switch().value_or(options.zero_width_space);
+  options.turkic_case = config["turkic_case"].as_switch().value_or(options.turkic_case);
 }
 
 // Logs that vocab.txt and tokenizer.json differ, once for each folder.

@@ -257,6 +257,21 @@ TEST_F(TokenizerFile, TheConfigBesideATokenizerJsonCountsAsInTransformers) {
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {}); }), HasSubstr("T5Tokenizer"));
 }
 
+TEST_F(TokenizerFile, AConfigWithoutTheFieldsOfNormalizationKeepsThatOfTheTokenizerJson) {
+  const TokenizerOptions options{.nfc = true, .zero_width_space = true, .turkic_case = true};
+  const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a"});
+  file("tokenizer.json", tokenizer_json(vocabulary, options));
+  file("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer"})");
+  file("vocab.txt", vocabulary.text());
+  for (const char* name : {"tokenizer.json", "vocab.txt"}) {
+    const TokenizerOptions read = BertTokenizer::load(dir_.file(name), {}).options();
+    EXPECT_TRUE(read.nfc && read.zero_width_space && read.turkic_case) << name;
+  }
+  file("tokenizer_config.json", R"({"zero_width_space": false, "turkic_case": false})");
+  const TokenizerOptions read = BertTokenizer::load(dir_.file("vocab.txt"), {}).options();
+  EXPECT_TRUE(read.nfc && !read.zero_width_space && !read.turkic_case);
+}
+
 TEST_F(TokenizerFile, ATokenizerJsonBesideVocabTxtGivesItsAddedTokensAndIsChecked) {
   const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a"});
   const TokenizerOptions options{.added = {{.id = 4, .content = "<x>"}}};
