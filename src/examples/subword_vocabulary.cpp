@@ -87,21 +87,31 @@ SubwordFile train_by_library(const VocabularyJob& job, SampledLines& lines) {
   return file;
 }
 
-// The words of a line as the tokenizer splits it.
+// A vocab.json stores no normalizer and no space before a text.
+bool is_plain(const VocabularyJob& job) { return !merges_path(job.out).empty(); }
+
+void emit_byte_level_words(std::string_view text, const EmitWord& emit) {
+  // A dump of digits may be one word of millions, and every merge walks it.
+  constexpr std::size_t kLongestWord = 4096;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = byte_level_word_end(text, begin);
+    if (end - begin <= kLongestWord) emit(text.substr(begin, end - begin));
+    begin = end;
+  }
+}
+
+// Splits each of several lines into words as the tokenizer splits a text.
 WordSplitter byte_level_words(const VocabularyJob& job) {
   const auto normalizer =
       std::make_shared<const TextNormalizer>(own_normalizer(SubwordKind::byte_bpe, job.tokenizer));
-  return [normalizer](std::string_view line, const EmitWord& emit) {
-    const MappedText normalised = normalizer->apply(MappedText::of(line, 0, false));
-    if (normalised.text.empty()) return;
-    const std::string text =
-        normalised.text.starts_with(' ') ? normalised.text : " " + normalised.text;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = byte_level_word_end(text, begin);
-      // A dump of digits may be one word of millions, and every merge walks it.
-      constexpr std::size_t kLongestWord = 4096;
-      if (end - begin <= kLongestWord) emit(std::string_view(text).substr(begin, end - begin));
-      begin = end;
+  return [normalizer, plain = is_plain(job)](std::string_view lines, const EmitWord& emit) {
+    for (const std::string_view line : split(lines, '\n')) {
+      if (plain) {
+        emit_byte_level_words(line, emit);
+        continue;
+      }
+      const std::string text = normalizer->apply(MappedText::of(line, 0, false)).text;
+      if (!text.empty()) emit_byte_level_words(text.starts_with(' ') ? text : " " + text, emit);
     }
   };
 }
@@ -123,7 +133,7 @@ SubwordFile train_bytes(const VocabularyJob& job, SampledLines& lines, Vocabular
   SubwordFile file =
       own_subword_file(SubwordKind::byte_bpe, std::move(trained.pieces), job.tokenizer);
   file.merges = std::move(trained.merges);
-  if (path_name(job.out).ends_with("vocab.json")) make_plain_byte_level(file);
+  if (is_plain(job)) make_plain_byte_level(file);
   return file;
 }
 

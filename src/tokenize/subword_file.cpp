@@ -257,12 +257,6 @@ OrderedJson model_json(const SubwordFile& file) {
           {"merges", merges_json(file)}};
 }
 
-// vocab.json -> merges.txt, x-vocab.json -> x-merges.txt; empty for another name.
-std::string merges_path(const std::string& path) {
-  if (!path.ends_with(kPieces)) return {};
-  return path.substr(0, path.size() - std::string_view(kPieces).size()) + kMerges;
-}
-
 bool is_pieces_file(const std::string& path) {
   const std::string merges = merges_path(path);
   return !merges.empty() && exists(path) && exists(merges);
@@ -390,6 +384,11 @@ Json subword_config_json(const SubwordFile& file) {
 SubwordFile load_subword_file(const std::string& path) {
   if (is_pieces_file(path)) return load_pieces_and_merges(path);
   return parse_subword_json(read_file(path, kSmallFileBytes), path);
+}
+
+std::string merges_path(const std::string& path) {
+  if (!path.ends_with(kPieces)) return {};
+  return path.substr(0, path.size() - std::string_view(kPieces).size()) + kMerges;
 }
 
 std::string merges_text(const SubwordFile& file) {

@@ -66,6 +66,9 @@ void make_plain_byte_level(SubwordFile& file);
 
 // Reads a tokenizer.json, or a vocab.json with its merges.txt.
 SubwordFile load_subword_file(const std::string& path);
+// Returns the path of the merges beside a vocab.json: x-merges.txt for x-vocab.json. Empty for
+// another name.
+std::string merges_path(const std::string& path);
 // The content of a merges.txt, and of a vocab.json.
 std::string merges_text(const SubwordFile& file);
 std::string pieces_json(const SubwordFile& file);

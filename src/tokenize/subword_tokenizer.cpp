@@ -328,8 +328,8 @@ std::string SubwordTokenizer::readable_token(std::int32_t id) const {
 }
 
 void SubwordTokenizer::save(const std::string& path) const {
-  constexpr std::string_view kPiecesName = "vocab.json";
-  if (!path.ends_with(kPiecesName)) return write_file(path, subword_json(file_));
+  const std::string merges = merges_path(path);
+  if (merges.empty()) return write_file(path, subword_json(file_));
   if (!is_byte_level() || file_.model != SubwordFile::Model::bpe)
     throw UsageError(str(path, ": only a byte-level BPE vocabulary has a vocab.json"),
                      "write a tokenizer.json");
@@ -338,7 +338,7 @@ void SubwordTokenizer::save(const std::string& path) const {
         str(path, ": a vocab.json cannot store this vocabulary's normalizer and add_prefix_space"),
         "write a tokenizer.json");
   write_file(path, pieces_json(file_));
-  write_file(path.substr(0, path.size() - kPiecesName.size()) + "merges.txt", merges_text(file_));
+  write_file(merges, merges_text(file_));
 }
 
 }  // namespace smelt

@@ -267,6 +267,19 @@ TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
               HasSubstr("tokenizer_config.json exists"));
 }
 
+TEST_F(VocabularyJobTest, CountsTheWordsOfAVocabJsonAsItSplitsThem) {
+  VocabularyJob job = this->job("cafe\u0301 a\ncafe\u0301 a\n");
+  job.type = VocabularyType::byte_bpe;
+  job.tokenizer = new_vocabulary_options({}, "", "--language");
+  job.trainer.vocab_size = 300;
+  job.out = dir_.file("vocab.json");
+  EXPECT_EQ(train_vocabulary(job).distinct_words, 3);  // "cafe", U+0301, " a"
+  EXPECT_TRUE(BertTokenizer::load(job.out, {}).vocabulary().find("cafe"));
+  job.out = dir_.file("tokenizer.json");
+  EXPECT_EQ(train_vocabulary(job).distinct_words, 2);  // " café", " a"
+  EXPECT_TRUE(BertTokenizer::load(job.out, {}).vocabulary().find("ĠcafÃ©"));
+}
+
 TEST_F(VocabularyJobTest, TheCaseIsTheUsersChoice) {
   VocabularyJob cased = job("Über Über");
   cased.tokenizer.lower_case = false;
