@@ -15,6 +15,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/sentencepiece_trainer.h"
+#include "tokenize/subword_file.h"
 #include "tokenize/subword_tokenizer.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
@@ -31,9 +32,18 @@ constexpr NamedValues<VocabularyType, 5> kTypes{{{"wordpiece", VocabularyType::w
 
 bool is_model(const std::string& path) { return path.ends_with(".model"); }
 
+std::string config_beside(const VocabularyJob& job) {
+  return join_path(parent_path(job.out), "tokenizer_config.json");
+}
+
+// All files that are written.
 std::vector<std::string> output_files(const VocabularyJob& job) {
-  if (is_tokenizer_json(job.out) || is_model(job.out)) return {job.out};
-  return {job.out, tokenizer_config_path(job.out)};
+  if (is_model(job.out)) return {job.out};
+  if (!is_tokenizer_json(job.out)) return {job.out, tokenizer_config_path(job.out)};
+  if (job.type == VocabularyType::byte_bpe && !merges_path(job.out).empty())
+    return {job.out, merges_path(job.out)};
+  if (path_name(job.out) == "tokenizer.json") return {job.out, config_beside(job)};
+  return {job.out};
 }
 
 void check(const VocabularyJob& job) {
@@ -148,7 +158,7 @@ void take_size(const Vocabulary& vocabulary, VocabularySummary& summary) {
 void save_config_beside(const VocabularyJob& job, Json config) {
   if (path_name(job.out) != "tokenizer.json") return;
   for (const auto& [role, token] : kSpecialTokenRoles) config[role] = token;
-  write_file(join_path(parent_path(job.out), "tokenizer_config.json"), config.dump(2) + "\n");
+  write_file(config_beside(job), config.dump(2) + "\n");
 }
 
 }  // namespace

@@ -181,10 +181,10 @@ TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
 TEST_F(VocabularyJobTest, WritesATokenizerJsonWhereTheNameSaysSo) {
   VocabularyJob lines = job("The cat sat. The cat ran.\n"), json = lines;
   train_vocabulary(lines);
-  json.out = dir_.file("tokenizer.json");
+  json.out = dir_.file("json/tokenizer.json");
   train_vocabulary(json);
   EXPECT_EQ(Vocabulary::load(json.out).tokens(), Vocabulary::load(lines.out).tokens());
-  EXPECT_FALSE(std::filesystem::exists(dir_.file("tokenizer.tokenizer_config.json")));
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("json/tokenizer.tokenizer_config.json")));
 }
 
 // The SentencePiece library drops texts of more bytes than it is told to take, and those with its
@@ -265,6 +265,20 @@ TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
   write_file(dir_.file("tokenizer_config.json"), "{}");
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("words")); }),
               HasSubstr("tokenizer_config.json exists"));
+}
+
+TEST_F(VocabularyJobTest, ReplacesNoFileBesideItsOutputUnlessTold) {
+  VocabularyJob job = this->job("words");
+  job.out = dir_.file("tokenizer.json");
+  write_file(dir_.file("tokenizer_config.json"), "{}");
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
+              HasSubstr("tokenizer_config.json exists"));
+  job.out = dir_.file("x-vocab.json");
+  job.type = VocabularyType::byte_bpe;
+  job.tokenizer.lower_case = false;
+  write_file(dir_.file("x-merges.txt"), "");
+  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
+              HasSubstr("x-merges.txt exists"));
 }
 
 TEST_F(VocabularyJobTest, CountsTheWordsOfAVocabJsonAsItSplitsThem) {
