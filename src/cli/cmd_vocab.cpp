@@ -82,12 +82,13 @@ void add_trainer_options(CLI::App& command, VocabularyJob& job) {
                   "characters need more than a third of the pieces")
       ->capture_default_str();
   command
-      .add_option("--normalization", job.normalization,
-                  "of x.model: nmt_nfkc (T5's), nfkc, nfc, identity; auto: nfc for text in scripts "
-                  "without spaces between words, whose punctuation it keeps, else nmt_nfkc")
+      .add_option(
+          "--normalization", job.normalization,
+          "x.model only: nmt_nfkc (T5's), nfkc, nfc, identity; auto: nfc for text in scripts "
+          "without spaces between words, whose punctuation it keeps, else nmt_nfkc")
       ->capture_default_str();
   command.add_flag("--byte-fallback", job.byte_fallback,
-                   "of x.model: characters without a piece become pieces of their bytes");
+                   "x.model only: characters without a piece become pieces of their bytes");
   command
       .add_option("--special", o.reserved,
                   "more tokens after [MASK], separated by commas; of x.model after <pad>, </s> and "
@@ -118,7 +119,9 @@ void add_train(CLI::App& vocab) {
   add_tokenizer_flags(*command, *flags);
   auto language = std::make_shared<std::string>();
   command->add_option("--language", *language,
-                      "with --lower-case: a language tag; tr and az lower-case I to ı and İ to i");
+                      "with --lower-case: a language tag; tr and az lower-case I to ı and İ to i; "
+                      "--lower-case, --strip-accents and --language are not for SentencePiece "
+                      "models (x.model)");
   auto split_chinese = std::make_shared<bool>(true);
   command
       ->add_option("--split-chinese", *split_chinese,

@@ -46,6 +46,33 @@ std::vector<std::string> output_files(const VocabularyJob& job) {
   return {job.out};
 }
 
+// Throws UsageError for settings that this kind of output cannot have.
+void check_normalization(const VocabularyJob& job) {
+  const bool changes_case = job.tokenizer.lower_case || job.tokenizer.strips_accents();
+  if (is_model(job.out) && changes_case)
+    throw UsageError(str("vocab: --out ", job.out, " is a SentencePiece model, which cannot ",
+                         job.tokenizer.lower_case ? "lower-case text (--lower-case true, "
+                                                    "vocab.lower_case)"
+                                                  : "strip accents (--strip-accents true, "
+                                                    "vocab.strip_accents)"),
+                     "leave it out, or change the text before training");
+  if (is_model(job.out)) return;
+  if (job.normalization != "auto")
+    throw UsageError(
+        str("vocab: --normalization ", job.normalization, " (vocab.normalization): --out ", job.out,
+            " is not a SentencePiece model"),
+        "leave it out, or name a file x.model");
+  if (job.byte_fallback)
+    throw UsageError(str("vocab: --byte-fallback (vocab.byte_fallback): --out ", job.out,
+                         " is not a SentencePiece model"),
+                     "leave it out, or name a file x.model; --type byte_bpe has no unknown "
+                     "characters either");
+  if (job.out.ends_with("vocab.json") && changes_case)
+    throw UsageError(
+        str("vocab: --out ", job.out, " cannot store that case or accents are dropped"),
+        "name a tokenizer.json, or give --cased");
+}
+
 void check(const VocabularyJob& job) {
   const bool by_library = job.type == VocabularyType::unigram || job.type == VocabularyType::bpe;
   if (is_model(job.out) && !by_library)
@@ -55,11 +82,7 @@ void check(const VocabularyJob& job) {
   if (job.type == VocabularyType::byte_bpe && !is_tokenizer_json(job.out))
     throw UsageError(str("vocab: --out ", job.out, " cannot hold a vocabulary of type byte_bpe"),
                      "name a tokenizer.json, or a vocab.json, beside which merges.txt is written");
-  if (job.out.ends_with("vocab.json") &&
-      (job.tokenizer.lower_case || job.tokenizer.strips_accents()))
-    throw UsageError(
-        str("vocab: --out ", job.out, " cannot store that case or accents are dropped"),
-        "name a tokenizer.json, or give --cased");
+  check_normalization(job);
   if (job.unused < 0 || job.threads < 0)
     throw UsageError(
         str("vocab: --unused ", job.unused, " or --threads ", job.threads, " is less than 0"),

@@ -29,13 +29,13 @@ struct VocabularyJob {
   WordPieceTrainerOptions trainer;  // types unigram and bpe use the size and the reserved tokens
   std::int64_t unused = 0;          // [unused0], … after the special tokens, for words to come
   double coverage = 0.9995;         // of the text's characters; see WordPieceTrainerOptions
-  // Of x.model: what SentencePiece does to text first, nmt_nfkc, nfkc, nfc, identity or auto
+  // For x.model only: what SentencePiece does to text first, nmt_nfkc, nfkc, nfc, identity or auto
   // (choose_rule()), and whether unknown characters become their bytes.
   std::string normalization = "auto";
   bool byte_fallback = false;
-  TokenizerOptions tokenizer;
-  std::int64_t threads = 0;  // 0: as many as there are cores
-  bool overwrite = false;    // of an existing output
+  TokenizerOptions tokenizer;  // for x.model without lower_case and strip_accents
+  std::int64_t threads = 0;    // 0: as many as there are cores
+  bool overwrite = false;      // of an existing output
 };
 
 struct VocabularySummary {
@@ -47,7 +47,8 @@ struct VocabularySummary {
 
 // Words are the BasicTokenizer's, whose options are stored beside the vocabulary
 // (tokenize/tokenizer_config.h). The same text, however it is cut into files, gives the same bytes.
-// UsageError for a missing or empty corpus or an output that exists.
+// UsageError for a missing or empty corpus, settings that the output cannot have, or an output that
+// exists.
 VocabularySummary train_vocabulary(const VocabularyJob& job);
 
 }  // namespace smelt

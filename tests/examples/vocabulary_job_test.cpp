@@ -197,6 +197,7 @@ TEST_F(VocabularyJobTest, SentencePieceReadsLongLinesInParts) {
   one.type = VocabularyType::bpe;
   one.coverage = 1;
   one.out = dir_.file("x.model");
+  one.tokenizer.lower_case = false;
   EXPECT_EQ(train_vocabulary(one).text.lines, 1);
   const auto tokenizer = load_tokenizer(one.out, {});
   for (const char* word : {"w12", "w299", "zebra"}) {
@@ -279,6 +280,29 @@ TEST_F(VocabularyJobTest, ReplacesNoFileBesideItsOutputUnlessTold) {
   write_file(dir_.file("x-merges.txt"), "");
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
               HasSubstr("x-merges.txt exists"));
+}
+
+TEST_F(VocabularyJobTest, RefusesNormalizationThatTheOutputCannotHave) {
+  const auto refusal = [](const VocabularyJob& job) {
+    return error_of<UsageError>([&] { train_vocabulary(job); });
+  };
+  VocabularyJob model = job("words");
+  model.out = dir_.file("x.model");
+  model.type = VocabularyType::unigram;
+  EXPECT_THAT(refusal(model),
+              HasSubstr("x.model is a SentencePiece model, which cannot lower-case text "
+                        "(--lower-case true, vocab.lower_case)\n  hint: leave it out"));
+  model.tokenizer = {.lower_case = false, .strip_accents = true};
+  EXPECT_THAT(refusal(model),
+              HasSubstr("cannot strip accents (--strip-accents true, vocab.strip_accents)"));
+  VocabularyJob other = job("words");
+  other.normalization = "nfc";
+  EXPECT_THAT(refusal(other),
+              HasSubstr("vocab: --normalization nfc (vocab.normalization): --out " + other.out +
+                        " is not a SentencePiece model\n  hint: leave it out"));
+  other = job("words");
+  other.byte_fallback = true;
+  EXPECT_THAT(refusal(other), HasSubstr("vocab: --byte-fallback (vocab.byte_fallback): --out "));
 }
 
 TEST_F(VocabularyJobTest, CountsTheWordsOfAVocabJsonAsItSplitsThem) {

@@ -53,6 +53,7 @@ class VocabularyTools : public testing::Test {
     job.out = dir_.file(out);
     job.type = type;
     job.trainer.vocab_size = 120;
+    if (out.ends_with(".model")) job.tokenizer.lower_case = false;
     return job;
   }
   std::string trained(const VocabularyJob& job) {

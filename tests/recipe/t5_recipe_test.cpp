@@ -177,6 +177,7 @@ TEST_F(T5Run, TakesAVocabularyOfItsOwnSizeWithSentinelsOfItsOwn) {
   VocabularyJob job;
   job.out = dir_.file("own.model");
   job.type = VocabularyType::unigram;
+  job.tokenizer.lower_case = false;
   job.text.input = dir_.file("text.txt");
   job.trainer.vocab_size = 60;
   for (int i = 7; i >= 0; --i) job.trainer.reserved.push_back(str("<extra_id_", i, ">"));
