@@ -93,10 +93,9 @@ Letters letters_of(const LinesOptions& text) {
   constexpr double kLeastOfScript = 0.01, kLeastOfLetters = 0.003;
   SampledLines lines(text);
   ScriptCounts scripts;
-  std::uint64_t bytes = 0, all = 0, dotless = 0, others = 0;
+  std::uint64_t all = 0, dotless = 0, others = 0;
   std::string line;
-  while (bytes < kBytes && lines.next(line)) {
-    bytes += line.size();
+  while (lines.bytes_read() < kBytes && lines.next(line)) {
     scripts.add(line, {}, 0);
     for (const char32_t c : to_code_points(line)) {
       dotless += c == U'ı' || c == U'İ' ? 1 : 0;

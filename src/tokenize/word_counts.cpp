@@ -134,7 +134,9 @@ bool SampledLines::next(std::string& line) {
                       Progress::kBytes);
   for (Event event; (event = source_.next(line)) != Event::end;) {
     progress_->update(static_cast<std::int64_t>(source_.bytes_read()));
-    if (event != Event::line || !is_taken(number_++)) continue;
+    if (event != Event::line) continue;
+    line_bytes_ += line.size();
+    if (!is_taken(number_++)) continue;
     ++summary_.lines;
     return true;
   }

@@ -1,6 +1,7 @@
 // How often each word stands in text files.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,9 +43,9 @@ class SampledLines {
 
   bool next(std::string& line);
   const LinesSummary& summary() const { return summary_; }
-  // Bytes of the files read so far, compressed ones as stored, including lines that are not
-  // sampled.
-  std::uint64_t bytes_read() const { return source_.bytes_read(); }
+  // Returns the bytes read so far, including lines that are not sampled: of the files as stored, or
+  // of the lines if that is more, as it is for compressed files.
+  std::uint64_t bytes_read() const { return std::max(source_.bytes_read(), line_bytes_); }
 
  private:
   bool is_taken(std::uint64_t number) const;
@@ -52,6 +53,7 @@ class SampledLines {
   LineSource source_;
   double sample_;
   std::uint64_t number_ = 0;  // of lines before the next, in all files
+  std::uint64_t line_bytes_ = 0;
   LinesSummary summary_;
   std::optional<Progress> progress_;  // while lines are read
 };

@@ -8,6 +8,7 @@
 #include "base/philox.h"
 #include "store/file.h"
 #include "support/captured_log.h"
+#include "support/command.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 #include "tokenize/word_runs.h"
@@ -44,6 +45,26 @@ TEST(WordCounts, AreTheSameInBoundedMemory) {
               HasSubstr("vocab: 1 MB of memory hold none of 20000 different words"));
   EXPECT_THAT(error_of<UsageError>([&] { count(1, 1000); }),
               HasSubstr("vocab: --memory 1000 is less than 1048576 bytes"));
+}
+
+TEST(SampledLines, CountTheBytesOfLinesThatAreNotSampledAndOfCompressedText) {
+  const TempDir dir;
+  const std::string line(99, 'a');
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += line + "\n";
+  write_file(dir.file("a.txt"), text);
+  ASSERT_EQ(run_command(str("gzip -k ", dir.file("a.txt"))).status, 0);
+  for (const char* name : {"a.txt", "a.txt.gz"}) {
+    LinesOptions options;
+    options.input = dir.file(name);
+    options.sample = 0.1;
+    SampledLines lines(options);
+    std::string read;
+    while (lines.next(read)) {
+    }
+    EXPECT_LT(lines.summary().lines, 200) << name;
+    EXPECT_GE(lines.bytes_read(), 99'000u) << name;
+  }
 }
 
 TEST(WordRuns, AreMergedLikeAMap) {
