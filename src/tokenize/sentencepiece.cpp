@@ -77,6 +77,17 @@ std::vector<TokenSpan> SentencePieceTokenizer::encode_with_offsets(std::string_v
   return spans;
 }
 
+bool SentencePieceTokenizer::composes() const {
+  const auto normalized = [&](std::string_view text) {
+    sentencepiece::ImmutableSentencePieceText found;
+    check(processor_->Encode(text, found.mutable_proto()), path_);
+    std::string out;
+    for (const auto& piece : found.pieces()) out += piece.piece();
+    return out;
+  };
+  return normalized("e\u0301") == normalized("\u00e9");
+}
+
 std::string SentencePieceTokenizer::decode(std::span<const std::int32_t> ids) const {
   check_ids(ids, path_);
   std::string text;

@@ -35,6 +35,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   bool continues_word(std::int32_t id) const override;
   void encode(std::string_view utf8, std::vector<std::int32_t>& ids) const override;
   std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const override;
+  bool composes() const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
 
  private:

@@ -1,5 +1,7 @@
 #include "tokenize/tokenizer.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "tokenize/sentencepiece.h"
 #include "tokenize/subword_file.h"
@@ -15,6 +17,12 @@ std::vector<TokenSpan> in_characters(std::string_view text, std::vector<TokenSpa
     before[i + 1] = before[i] + ((text[i] & 0xC0) == 0x80 ? 0 : 1);
   for (TokenSpan& span : spans) span = {span.id, before[span.begin], before[span.end]};
   return spans;
+}
+
+bool Tokenizer::has_character(std::string_view character) const {
+  std::vector<std::int32_t> ids;
+  encode(character, ids);
+  return std::ranges::find(ids, unknown()) == ids.end();
 }
 
 void Tokenizer::check_ids(std::span<const std::int32_t> ids, std::string_view origin) const {

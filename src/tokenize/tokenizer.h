@@ -36,6 +36,11 @@ class Tokenizer {
   // Appends the ids of the pieces of one text, without special tokens.
   virtual void encode(std::string_view utf8, std::vector<std::int32_t>& ids) const = 0;
   virtual std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const = 0;
+  // Returns whether the vocabulary has a piece for the character, at the beginning of a word or
+  // within it.
+  virtual bool has_character(std::string_view character) const;
+  // Returns whether text is composed (NFC) before it is split.
+  virtual bool composes() const { return false; }
   // UsageError for an id that is negative or not below size().
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "text/unicode.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -16,12 +17,6 @@ std::string text_of_character(char32_t character) {
   std::string out;
   append_utf8(character, out);
   return out;
-}
-
-bool is_unknown(char32_t character, const Tokenizer& tokenizer) {
-  std::vector<std::int32_t> ids;
-  tokenizer.encode(text_of_character(character), ids);
-  return std::ranges::find(ids, tokenizer.unknown()) != ids.end();
 }
 
 // "; most of them have ㎏ (312 times), … ": the most frequent ones first.
@@ -41,10 +36,13 @@ std::string listed_characters(const CharacterCounts& counts) {
 
 void count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
                               CharacterCounts& counts) {
-  for (const TokenSpan& span : tokenizer.encode_with_offsets(text)) {
+  // Composed first, as offsets leave out the marks that composition takes.
+  const std::string composed = tokenizer.composes() ? nfc(std::string(text)) : std::string(text);
+  for (const TokenSpan& span : tokenizer.encode_with_offsets(composed)) {
     if (span.id != tokenizer.unknown()) continue;
-    for (const char32_t c : to_code_points(text.substr(span.begin, span.end - span.begin)))
-      if (!is_python_space(c) && is_unknown(c, tokenizer)) ++counts[c];
+    for (const char32_t c :
+         to_code_points(std::string_view(composed).substr(span.begin, span.end - span.begin)))
+      if (!is_python_space(c) && !tokenizer.has_character(text_of_character(c))) ++counts[c];
   }
 }
 
@@ -72,11 +70,16 @@ void UnknownCount::add(std::string_view text, std::span<const std::int32_t> ids,
 
 void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
   if (unknown < 2 || unknown * 100 <= tokens) return;
+  const bool is_sentencepiece = is_sentencepiece_file(std::string(vocab));
   log_warning(
-      "{}: {} % of the tokens are unknown ([UNK]): {} does not have their pieces{}\n"
-      "  hint: check that the vocabulary is of the text's language and case (--cased, "
-      "--lower-case)",
-      what, rounded(100 * share(unknown, tokens), 1), vocab, listed_characters(characters));
+      "{}: {} % of the tokens are unknown ({}): {} does not have their pieces{}\n  hint: {}", what,
+      rounded(100 * share(unknown, tokens), 1), is_sentencepiece ? "<unk>" : "[UNK]", vocab,
+      listed_characters(characters),
+      is_sentencepiece
+          ? "check that the vocabulary is of the text's language; train it with a higher "
+            "--coverage (vocab.coverage) or with --byte-fallback (vocab.byte_fallback)"
+          : "check that the vocabulary is of the text's language and case (--cased, "
+            "--lower-case)");
 }
 
 }  // namespace smelt

@@ -5,7 +5,9 @@
 #include "base/error.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "text/unicode.h"
 #include "tokenize/added_tokens.h"
+#include "tokenize/basic_tokenizer.h"
 #include "tokenize/casing.h"
 #include "tokenize/subword_file.h"
 #include "tokenize/subword_tokenizer.h"
@@ -187,6 +189,21 @@ void BertTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids
       ids.push_back(part.id);
     else
       encode_text(part.text);
+}
+
+bool BertTokenizer::has_character(std::string_view character) const {
+  if (Tokenizer::has_character(character)) return true;
+  if (subword_) return false;
+  std::vector<std::string> words;
+  BasicTokenizer(options_).tokenize(character, words);
+  const auto is_piece = [&](char32_t part) {
+    std::string piece = vocabulary_.continuing_prefix();
+    append_utf8(part, piece);
+    return vocabulary_.find(piece).has_value();
+  };
+  return std::ranges::all_of(words, [&](const std::string& word) {
+    return std::ranges::all_of(to_code_points(word), is_piece);
+  });
 }
 
 std::vector<std::int32_t> BertTokenizer::encode(std::string_view utf8) const {

@@ -45,6 +45,8 @@ class BertTokenizer final : public Tokenizer {
   // The bytes that became a piece, without those before and after it that vanished; of [UNK] the
   // whole word.
   std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const override;
+  bool has_character(std::string_view character) const override;
+  bool composes() const override { return options_.nfc; }
   // Appends the ids of a part of a text that [MASK] cuts in parts; `is_first` for the first one.
   // White space before [MASK] belongs to [MASK].
   void encode_part(std::string_view utf8, bool is_first, bool before_mask,

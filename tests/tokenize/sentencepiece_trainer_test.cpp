@@ -56,6 +56,15 @@ TEST(SentencePieceTrainer, ComposesTextThatIsPartlyComposed) {
   EXPECT_EQ(pieces("\u00ea\u0341\u00e2\u0323\uac01\u00e5\u0301"), composed);
 }
 
+TEST(SentencePieceTrainer, AModelComposesUnlessItsRuleIsIdentity) {
+  using Rule = SentencePieceOptions::Rule;
+  const TempDir dir;
+  for (const Rule rule : {Rule::nmt_nfkc, Rule::nfc, Rule::identity}) {
+    write_file(dir.file("x.model"), model_of({.rule = rule}));
+    EXPECT_EQ(SentencePieceTokenizer(dir.file("x.model")).composes(), rule != Rule::identity);
+  }
+}
+
 TEST(SentencePieceTrainer, NamesNoFileOfItsRulesInTheModel) {
   EXPECT_EQ(model_of({.rule = SentencePieceOptions::Rule::nfc}).find("/proc/"), std::string::npos);
 }

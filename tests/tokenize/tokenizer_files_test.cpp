@@ -29,6 +29,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using Ids = std::vector<std::int32_t>;
 using Words = std::vector<std::string>;
 
@@ -158,14 +159,33 @@ TEST_F(TokenizerFile, WarnsIfMoreThanOneTokenInAHundredIsUnknown) {
 TEST_F(TokenizerFile, TheWarningNamesTheCharactersWithoutAPiece) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b"}), {.lower_case = false});
   UnknownCount count;
-  for (const char* text : {"a ab ax", "axy\u0301 x", "a", "ba"})
+  for (const char* text : {"a ab ax", "axy\u0301 x", "a", "ba"})  // ##b is a piece
     count.add(text, tokenizer.encode(text), tokenizer);
   EXPECT_EQ(count.tokens, 8u);
   EXPECT_EQ(count.unknown, 4u);
   const CapturedLog log;
   count.warn("x.txt", "vocab.txt");
   EXPECT_THAT(log.text(), HasSubstr("vocab.txt does not have their pieces; characters without a "
-                                    "piece: x (3), b (1), y (1), \u0301 (1)\n"));
+                                    "piece: x (3), y (1), \u0301 (1)\n"));
+}
+
+TEST_F(TokenizerFile, TheWarningNamesComposedCharactersIfTheTokenizerComposes) {
+  const BertTokenizer tokenizer(Vocabulary({"[UNK]", "c", "##e", "##i"}),
+                                new_vocabulary_options({.lower_case = true}, "", ""));
+  UnknownCount count;
+  for (const char* text : {"cie\u0301", "CIE\u0301", "e"})
+    count.add(text, tokenizer.encode(text), tokenizer);
+  EXPECT_EQ(count.unknown, 3u);
+  EXPECT_EQ(count.characters, (CharacterCounts{{U'\u00e9', 1}, {U'\u00c9', 1}}));
+}
+
+TEST_F(TokenizerFile, TheWarningOfASentencePieceModelNamesItsOwnRemedies) {
+  const CapturedLog log;
+  UnknownCount{.unknown = 6, .tokens = 100}.warn("x.txt", "x.model");
+  EXPECT_THAT(log.text(), HasSubstr("6.0 % of the tokens are unknown (<unk>): x.model"));
+  EXPECT_THAT(log.text(), HasSubstr("with a higher --coverage (vocab.coverage) or with "
+                                    "--byte-fallback (vocab.byte_fallback)"));
+  EXPECT_THAT(log.text(), Not(HasSubstr("--cased")));
 }
 
 TEST_F(TokenizerFile, OtherTokenizersAreRefusedByName) {
