@@ -34,7 +34,7 @@ struct DataDescription {
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
   std::optional<MajorityToken> majority_token;
-  std::optional<double> characters_per_token;  // of the text, spaces counted
+  std::optional<double> characters_per_token;  // of the text, spaces counted, unknown words not
   Json all;                                    // every field, by its name
 };
 

@@ -49,9 +49,7 @@ class Scatterer {
       tokenizer_.encode(document.sentence(i), ids_);
       if (ids_.size() == before) continue;
       add_lengths(std::span(ids_).subspan(before));
-      counts.characters += characters(document.sentence(i));
-      counts.unknown_tokens += count_unknown(document.sentence(i), std::span(ids_).subspan(before),
-                                             tokenizer_, counts.unknown_characters);
+      add_sentence(document.sentence(i), std::span(ids_).subspan(before), tokenizer_, counts);
     }
     if (ids_.empty()) return;
     counts.one_sentence += lengths_.size() == 1 ? 1 : 0;

@@ -89,8 +89,7 @@ class ElectraReading {
     in_document_ = true;
     ++text_.sentences;
     text_.tokens += ids_.size();
-    text_.unknown_tokens += count_unknown(sentence, ids_, tokenizer_, text_.unknown_characters);
-    text_.characters += characters(sentence);
+    add_sentence(sentence, ids_, tokenizer_, text_);
     if (segments_.add(ids_)) put();
   }
 

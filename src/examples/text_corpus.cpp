@@ -68,8 +68,7 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
       // Python's str.strip() keeps NUL bytes, so a line of them is not blank to the original.
       if (sentence.empty() && !has_zeros) corpus.end_document();
       const std::vector<std::int32_t> ids = tokenizer_.encode(sentence);
-      counts.unknown_tokens += count_unknown(sentence, ids, tokenizer_, counts.unknown_characters);
-      if (!ids.empty()) counts.characters += characters(sentence);
+      if (!ids.empty()) add_sentence(sentence, ids, tokenizer_, counts);
       corpus.add_sentence(ids);
     }
   }

@@ -10,6 +10,13 @@ UnknownCount unknown_count(const CorpusCounts& c) {
   return {.unknown = c.unknown_tokens, .tokens = c.tokens, .characters = c.unknown_characters};
 }
 
+void add_sentence(std::string_view sentence, std::span<const std::int32_t> ids,
+                  const Tokenizer& tokenizer, CorpusCounts& counts) {
+  const TextCount found = count_text(sentence, ids, tokenizer, counts.unknown_characters);
+  counts.unknown_tokens += found.unknown_tokens;
+  counts.characters += found.known_characters;
+}
+
 void add_text(const CorpusCounts& part, CorpusCounts& whole) {
   whole.documents += part.documents;
   whole.sentences += part.sentences;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -22,13 +23,16 @@ struct CorpusCounts {
   std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
   std::uint64_t bad_rows = 0;                                  // that could not be read
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
-  std::uint64_t characters = 0;                                // code points of the sentences
+  std::uint64_t characters = 0;             // code points, but for those of unknown words
   CharacterCounts unknown_characters = {};  // those that the vocabulary has no piece for
   std::uint64_t one_sentence = 0;           // documents of one sentence
   std::uint64_t long_sentences = 0;         // that were split, as examples are much shorter
 };
 
 UnknownCount unknown_count(const CorpusCounts& counts);
+// Adds the characters and the unknown tokens of a sentence whose tokens are `ids`.
+void add_sentence(std::string_view sentence, std::span<const std::int32_t> ids,
+                  const Tokenizer& tokenizer, CorpusCounts& counts);
 // Adds the counts of another part of the same text.
 void add_text(const CorpusCounts& part, CorpusCounts& whole);
 

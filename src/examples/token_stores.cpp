@@ -63,10 +63,7 @@ TokenPart tokenize_part(const TextPart& part, const Tokenizer& tokenizer,
     for (std::size_t i = 0; i < document.size(); ++i) {
       const std::size_t begin = out.ids.size();
       tokenizer.encode(document.sentence(i), out.ids);
-      out.counts.characters += characters(document.sentence(i));
-      out.counts.unknown_tokens +=
-          count_unknown(document.sentence(i), std::span(out.ids).subspan(begin), tokenizer,
-                        out.counts.unknown_characters);
+      add_sentence(document.sentence(i), std::span(out.ids).subspan(begin), tokenizer, out.counts);
     }
     if (out.ids.size() == before) continue;
     out.counts.sentences += document.size();

@@ -7,6 +7,7 @@
 #include "base/figures.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/words.h"
 #include "text/unicode.h"
 #include "tokenize/unigram_json.h"
 
@@ -34,23 +35,31 @@ std::string listed_characters(const CharacterCounts& counts) {
 
 }  // namespace
 
-void count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
-                              CharacterCounts& counts) {
+std::uint64_t count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
+                                       CharacterCounts& counts) {
+  std::uint64_t all = 0;
   // Composed first, as offsets leave out the marks that composition takes.
   const std::string composed = tokenizer.composes() ? nfc(std::string(text)) : std::string(text);
   for (const TokenSpan& span : tokenizer.encode_with_offsets(composed)) {
     if (span.id != tokenizer.unknown()) continue;
-    for (const char32_t c :
-         to_code_points(std::string_view(composed).substr(span.begin, span.end - span.begin)))
+    const auto word =
+        to_code_points(std::string_view(composed).substr(span.begin, span.end - span.begin));
+    all += word.size();
+    for (const char32_t c : word)
       if (!is_python_space(c) && !tokenizer.has_character(text_of_character(c))) ++counts[c];
   }
+  return all;
 }
 
-std::uint64_t count_unknown(std::string_view text, std::span<const std::int32_t> ids,
-                            const Tokenizer& tokenizer, CharacterCounts& counts) {
-  const auto unknown = std::ranges::count(ids, tokenizer.unknown());
-  if (unknown > 0) count_unknown_characters(text, tokenizer, counts);
-  return static_cast<std::uint64_t>(unknown);
+TextCount count_text(std::string_view text, std::span<const std::int32_t> ids,
+                     const Tokenizer& tokenizer, CharacterCounts& counts) {
+  TextCount out{
+      .unknown_tokens = static_cast<std::uint64_t>(std::ranges::count(ids, tokenizer.unknown())),
+      .known_characters = characters(text)};
+  if (out.unknown_tokens > 0)
+    out.known_characters -=
+        std::min(out.known_characters, count_unknown_characters(text, tokenizer, counts));
+  return out;
 }
 
 void add_counts(const CharacterCounts& more, CharacterCounts& counts) {
@@ -65,7 +74,7 @@ void UnknownCount::add(std::span<const std::int32_t> ids, std::int32_t unknown_i
 void UnknownCount::add(std::string_view text, std::span<const std::int32_t> ids,
                        const Tokenizer& tokenizer) {
   tokens += ids.size();
-  unknown += count_unknown(text, ids, tokenizer, characters);
+  unknown += count_text(text, ids, tokenizer, characters).unknown_tokens;
 }
 
 void UnknownCount::warn(std::string_view what, std::string_view vocab) const {

@@ -12,12 +12,19 @@ namespace smelt {
 
 using CharacterCounts = std::map<char32_t, std::uint64_t>;
 
-// Counts the characters of the text's unknown words that the vocabulary has no piece for.
-void count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
-                              CharacterCounts& counts);
-// Does the same if one of `ids`, the text's tokens, is unknown. Returns how many of them are.
-std::uint64_t count_unknown(std::string_view text, std::span<const std::int32_t> ids,
-                            const Tokenizer& tokenizer, CharacterCounts& counts);
+// Counts the characters of the text's unknown words that the vocabulary has no piece for. Returns
+// how many code points the unknown words have.
+std::uint64_t count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
+                                       CharacterCounts& counts);
+
+struct TextCount {
+  std::uint64_t unknown_tokens = 0;
+  std::uint64_t known_characters = 0;  // code points, spaces too, but for those of unknown words
+};
+// Counts a text whose tokens are `ids`, and adds the characters of its unknown words as
+// count_unknown_characters() does.
+TextCount count_text(std::string_view text, std::span<const std::int32_t> ids,
+                     const Tokenizer& tokenizer, CharacterCounts& counts);
 void add_counts(const CharacterCounts& more, CharacterCounts& counts);
 
 // How many tokens of a text there are, and how many of them are unknown to the vocabulary.

@@ -169,6 +169,15 @@ TEST_F(TokenizerFile, TheWarningNamesTheCharactersWithoutAPiece) {
                                     "piece: x (3), y (1), \u0301 (1)\n"));
 }
 
+TEST_F(TokenizerFile, UnknownWordsHaveNoKnownCharacters) {
+  const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b"}), {.lower_case = false});
+  CharacterCounts characters;
+  const std::string_view text = "ab xyz a";
+  const TextCount count = count_text(text, tokenizer.encode(text), tokenizer, characters);
+  EXPECT_EQ(count.unknown_tokens, 1u);
+  EXPECT_EQ(count.known_characters, 5u);
+}
+
 TEST_F(TokenizerFile, TheWarningNamesComposedCharactersIfTheTokenizerComposes) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "c", "##e", "##i"}),
                                 new_vocabulary_options({.lower_case = true}, "", ""));
