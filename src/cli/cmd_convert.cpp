@@ -82,10 +82,11 @@ OrderedJson run_onnx(const ConvertFlags& f, const CLI::App& command) {
   if (is_one_file || hugging_face_part(exported_of(f.job.from), task))
     for (const char* flag : {"--config", "--vocab"})
       if (command.count(flag) > 0)
-        throw UsageError(str("convert: ", flag, ": cannot be used with ",
-                             is_one_file ? "a single ONNX file" : "a Hugging Face folder as its source",
-                             ", since the model has its own configuration and vocabulary"),
-                         str("leave ", flag, " out"));
+        throw UsageError(
+            str("convert: ", flag, ": cannot be used with ",
+                is_one_file ? "a single ONNX file" : "a Hugging Face folder as its source",
+                ", since the model has its own configuration and vocabulary"),
+            str("leave ", flag, " out"));
   const OnnxModel done = f.job.to.ends_with(".onnx") ? write_onnx_model(f.job.from, f.job.to, task)
                                                      : make_onnx_folder(f, task);
   log_info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.task,

@@ -358,15 +358,10 @@ void take_kept_defaults(Recipe& r) {
   }
 }
 
-Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew) {
-  const auto type = settings.find("model.type");
-  Recipe recipe;
-  recipe.anew = anew;
-  recipe.type =
-      &objective_type(type_name(settings), type == settings.end() ? path : type->second.origin);
-  add_preset(*recipe.type, path, settings);
-  const Sections sections = sections_of(*recipe.type);
-  check_names(settings, sections);
+// Gives each field of the recipe its value: that of the settings, else its default. `path` is the
+// file that the settings are from.
+void set_fields(const Settings& settings, const std::string& path, const Sections& sections,
+                Recipe& recipe) {
   for (const auto& [section, fields] : sections) {
     Json& object = recipe.sections[section];
     for (const ConfigField& field : fields) {
@@ -378,6 +373,18 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
       recipe.origins[at] = set == settings.end() ? path : set->second.origin;
     }
   }
+}
+
+Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew) {
+  const auto type = settings.find("model.type");
+  Recipe recipe;
+  recipe.anew = anew;
+  recipe.type =
+      &objective_type(type_name(settings), type == settings.end() ? path : type->second.origin);
+  add_preset(*recipe.type, path, settings);
+  const Sections sections = sections_of(*recipe.type);
+  check_names(settings, sections);
+  set_fields(settings, path, sections, recipe);
   recipe.out = recipe.sections[""]["out"];
   take_kept_defaults(recipe);
   recipe.text = parse_config<TextSection>(recipe.sections["text"], path);

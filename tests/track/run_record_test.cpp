@@ -192,8 +192,9 @@ TEST(Compare, SaysThatTheVocabulariesDiffer) {
   const auto text_of = [&](const std::string& one, const std::string& other) {
     return compare_text(read_runs({dir.file(one), dir.file(other)}));
   };
-  EXPECT_THAT(text_of("a", "b"), HasSubstr("\nThe runs have different vocabularies, so their losses and "
-                                           "accuracies per token are not comparable."));
+  EXPECT_THAT(text_of("a", "b"),
+              HasSubstr("\nThe runs have different vocabularies, so their losses and "
+                        "accuracies per token are not comparable."));
   EXPECT_THAT(text_of("b", "c"), testing::Not(HasSubstr("vocabularies")));
   EXPECT_THAT(text_of("a", "d"), testing::Not(HasSubstr("vocabularies")));
   EXPECT_EQ(compare_json(read_runs({dir.file("a"), dir.file("b")}))["vocabularies_differ"], true);
