@@ -22,8 +22,12 @@ std::string kinds_text() {
   return out;
 }
 
-void write_new(const std::string& path, const std::string& text) {
+void check_new(const std::string& path) {
   if (exists(path)) throw UsageError(str(path, " is already there"), "choose another name");
+}
+
+void write_new(const std::string& path, const std::string& text) {
+  check_new(path);
   write_file(path, text);
   std::cout << path << " is written; smelt run " << path << " --small rehearses it\n";
 }
@@ -57,6 +61,7 @@ OrderedJson advice_json(const Advice& advice) {
 
 // Returns the table as JSON.
 OrderedJson run_advise(AdviceCommand& c) {
+  if (!c.write.empty()) check_new(c.write);
   c.job.types = find_accelerators("--on", c.on);
   const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
   const Advice advice = advise(c.job, prices);

@@ -70,8 +70,12 @@ void for_each_text(const TokenizeJob& job,
     }
     faults.finish();
   } else if (job.texts.empty()) {
-    for (std::int64_t number = 1; std::getline(std::cin, line); ++number)
-      visit(decode_utf8_ignore(line, nullptr), str("standard input:", number));
+    TextFaults faults;
+    for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
+      faults.clean(line, "standard input", number);
+      visit(line, str("standard input:", number));
+    }
+    faults.finish();
   }
 }
 

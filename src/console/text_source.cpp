@@ -14,6 +14,7 @@
 #include "base/progress.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "text/faults.h"
 #include "text/lines.h"
 #include "text/rows.h"
 #include "text/unicode.h"
@@ -61,8 +62,11 @@ std::size_t read_input(std::span<char> buffer) {
 void each_input_line(const std::function<void(std::string line)>& take,
                      const std::function<void()>& before_wait) {
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
+  TextFaults faults;
+  std::int64_t number = 0;
   const auto give = [&](std::string line) {
     if (line.ends_with('\r')) line.pop_back();
+    faults.clean(line, "standard input", ++number);
     take(std::move(line));
   };
   std::vector<char> buffer(std::size_t{1} << 16);
@@ -82,6 +86,7 @@ void each_input_line(const std::function<void(std::string line)>& take,
   }
   if (!waiting.empty()) give(std::move(waiting));
   before_wait();
+  faults.finish();
 }
 
 void each_text_of(
@@ -89,6 +94,7 @@ void each_text_of(
     const std::function<void(const std::string& text, const std::string& where)>& take) {
   const FileFormat format = format_of(file.path, parse_file_format(file.format));
   Progress progress(command, static_cast<std::int64_t>(file_size(file.path)), Progress::kBytes);
+  TextFaults faults;
   std::int64_t line = 0;
   const auto told = [&](const std::string& text, std::uint64_t read) {
     take(nfc(text), str(file.path, ":", ++line));
@@ -96,16 +102,20 @@ void each_text_of(
   };
   if (format == FileFormat::text) {
     LineReader lines(file.path);
-    for (std::string text; lines.next(text);) told(text, lines.bytes_read());
-    return;
+    for (std::string text; lines.next(text);) {
+      faults.clean(text, file.path, lines.number());
+      told(text, lines.bytes_read());
+    }
+    return faults.finish();
   }
   const auto refuse = [&](const TextFault& fault) {
-    if (fault.kind != TextFault::Kind::bad_row) return;  // mended
+    if (fault.kind != TextFault::Kind::bad_row) return faults.add(fault, file.path);
     throw UsageError(str(file.path, ":", fault.line, ": a row that cannot be read: ", fault.what),
                      "mend it: each row is to have its answer");
   };
   const auto rows = open_rows(file.path, format, {{.name = file.field}}, refuse);
   for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
+  faults.finish();
 }
 
 void add_text_source(CLI::App& command, TextSource& source, const std::string& help_of_text) {

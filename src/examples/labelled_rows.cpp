@@ -80,7 +80,11 @@ bool LabelledRows::open_next() {
     fields.push_back({.name = files_.id, .is_text = false, .is_optional = true});
   const bool is_squad = files_.answers && files_.format == FileFormat::by_name &&
                         lower_case_name(path).ends_with(".json");
-  const auto tell = [this, path](const TextFault& fault) { faults_.add(fault, path); };
+  encoding_.emplace(path);
+  const auto tell = [this, path](const TextFault& fault) {
+    encoding_->add(fault);
+    faults_.add(fault, path);
+  };
   reader_ =
       open_rows(path, is_squad ? FileFormat::squad : files_.format, fields, tell, files_.header);
   return true;
@@ -116,6 +120,7 @@ bool LabelledRows::next(LabelledRow& row) {
       reader_.reset();
       continue;
     }
+    for (const std::string& value : values_) encoding_->add_text(value.size());
     row.text = std::move(values_[0]);
     std::size_t at = 1;
     if (!files_.pair.empty()) row.pair = std::move(values_[at++]);

@@ -65,6 +65,7 @@ class LabelledRows {
   std::vector<std::string> paths_;
   std::size_t next_ = 0;  // of paths_
   TextFaults faults_;
+  std::optional<EncodingCheck> encoding_;  // of the file that is open
   std::unique_ptr<RowReader> reader_;
   std::vector<std::string> values_;
   // How each composed label that is not ASCII stood in the files first; of a limited number.

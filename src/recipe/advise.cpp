@@ -145,8 +145,17 @@ std::string advice_text(const Advice& advice, const AdviceJob& job) {
           " tokens; ", usual_passes(advice.text.bytes), " passes over it are usual\nsteps of ",
           kAdvisedBatch, " x ", kAdvisedTokens, " tokens for at most $", rounded(job.budget, 0),
           ", and at most ", rounded(kUsualPasses, 0), " passes:\n", table_text(lines));
-  if (advice.best)
-    out += str("* row ", *advice.best + 1, ": the largest model that this text is enough for\n");
+  if (advice.best) {
+    const AdviceRow& row = advice.rows[*advice.best];
+    const double wanted = kTokensOfParameter * row.parameters;
+    const std::string mark = str("* row ", *advice.best + 1, ": ");
+    if (advice.text.tokens >= wanted)
+      out += mark + "the largest model that this text is enough for\n";
+    else
+      out += str(mark, "this text is too small even for this model, which wants about ",
+                 count_text(wanted), " tokens: add text, or continue the training of a model in ",
+                 "your language (`smelt new continue`)\n");
+  }
   return out +
          "Estimates by arithmetic; `smelt plan RECIPE --budget N` compiles the step and is "
          "closer.\n";

@@ -18,6 +18,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "tasks/bert_task.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -226,7 +227,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
   HuggingFaceBert bert;
   bert.config = config;
   bert.parameters = checkpoint.tensors;
-  bert.vocab_txt = read_file(paths.vocab);
+  bert.vocab_txt = vocabulary_bytes(paths.vocab);
   bert.tokenizer = tokenizer_options(paths.vocab, tokenizer_flags(r));
   export_hugging_face(folder, bert,
                       folder == paths.hugging_face ? OutputDirectory::Earlier::replaced

@@ -28,6 +28,7 @@
 #include "state/resume.h"
 #include "store/file.h"
 #include "store/path.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -293,7 +294,7 @@ void export_classifier(const Recipe& r, const std::string& folder) {
   model.dropout = task.dropout;
   model.seq_length = task.seq_length;
   model.answers = task.answers;
-  model.folder.vocab_txt = read_file(paths.vocab, kSmallFileBytes);
+  model.folder.vocab_txt = vocabulary_bytes(paths.vocab);
   model.folder.tokenizer = tokenizer_options(paths.vocab, tokenizer_flags(r));
   export_hugging_face(
       folder, std::move(model), lazy_tensors(checkpoint.tensors),

@@ -7,6 +7,7 @@
 #include "state/resume.h"
 #include "store/path.h"
 #include "tokenize/tokenizer_config.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 
@@ -54,7 +55,7 @@ void export_electra(const ElectraExportJob& job) {
           .checkpoint);
   ModelFolder model;
   model.parameters = checkpoint.tensors;
-  model.vocab_txt = read_file(job.vocab);
+  model.vocab_txt = vocabulary_bytes(job.vocab);
   model.tokenizer = load_tokenizer_config(job.vocab).value_or(job.tokenizer);
   const auto put = [&](const char* name, const ElectraPart& part, const char* cls) {
     const std::string to = join_path(job.folder, name);

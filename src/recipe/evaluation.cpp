@@ -290,8 +290,13 @@ bool has_diverged(const LossCourse& course) {
 
 std::string divergence_verdict(const std::optional<LossCourse>& course, const Evaluation& e,
                                double learning_rate) {
+  // Guessing among a million words gives a loss of 14.
+  constexpr double kMostLossOfWord = 20;
+  const bool is_beyond_guessing = std::ranges::any_of(e.measures, [](const MeasuredValue& m) {
+    return (m.name == "masked_lm_loss" || m.name == "word_loss") && m.value > kMostLossOfWord;
+  });
   const bool in_training = course && has_diverged(*course);
-  if (!in_training && std::isfinite(e.loss)) return "";
+  if (!in_training && !is_beyond_guessing && std::isfinite(e.loss)) return "";
   const std::string what =
       in_training
           ? str("training loss ", loss_text(course->best.value), " at step ", course->best.step,

@@ -12,6 +12,7 @@
 #include "console/text_source.h"
 #include "pod/hub.h"
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 
@@ -152,7 +153,8 @@ TEST_F(TextSources, AreLinesOfStandardInputWhichAreAnsweredBeforeMoreIsAwaited) 
     EXPECT_EQ(::write(ends[1], text.data(), text.size()), std::ssize(text));
   };
   std::vector<std::vector<std::string>> out;
-  write("one\r\ntwo\nthr");
+  const CapturedLog log;
+  write("one\r\ntw\xE9o\nthr");
   each_batch({}, "fill", [&](const auto& texts) {
     if (out.empty()) {  // the rest comes only after the answer
       write("ee\nfour");
@@ -163,6 +165,8 @@ TEST_F(TextSources, AreLinesOfStandardInputWhichAreAnsweredBeforeMoreIsAwaited) 
   ::dup2(before, STDIN_FILENO);
   ::close(before);
   EXPECT_EQ(out, (std::vector<std::vector<std::string>>{{"one", "two"}, {"three", "four"}}));
+  EXPECT_THAT(log.text(), HasSubstr("1 byte that is not UTF-8 was left out, the first in standard "
+                                    "input:2"));
 }
 
 TEST_F(TextSources, OfALongFileComeInBatches) {

@@ -72,6 +72,16 @@ TEST_F(LabelledExamples, TakeLabelsThatDifferByNormalizationAloneAsOne) {
   EXPECT_THAT(reader.classes(composed, "here"), ElementsAre(0));
 }
 
+TEST_F(LabelledExamples, RowsInAnotherEncodingAreRefused) {
+  std::string rows = "text\tlabel\n";
+  for (int i = 0; i < 40; ++i) rows += i % 2 == 0 ? "caf\xE9\t\xE0\n" : "th\xE9\t\xE9\n";
+  LabelledFiles files;
+  files.input = file("latin1.tsv", rows);
+  EXPECT_THAT(
+      error_of<UsageError>([&] { count_labels(files, Problem::single_label, "data.train"); }),
+      HasSubstr("the file is not UTF-8"));
+}
+
 TEST_F(LabelledExamples, KeepTheNumbersOfClassesBehindTwoFormsOfOneLabel) {
   const LabelReader reader(
       {.problem = Problem::single_label, .names = {"caf\u00E9", "cafe\u0301", "no"}});

@@ -202,6 +202,16 @@ TEST_F(GivenParts, TheKeptRecipeLeavesTheCaseToAGivenVocabulary) {
   EXPECT_EQ(kept_flags({}).lower_case, false);
 }
 
+TEST_F(GivenParts, AWordPieceTokenizerJsonIsExportedWithAVocabTxt) {
+  const Recipe r = recipe({"vocab.type=auto"});
+  run_recipe(r);
+  EXPECT_TRUE(exists(dir_.file("m/tokenizer.json")));
+  EXPECT_FALSE(exists(dir_.file("m/vocab.txt")));
+  const auto exported = files("m/huggingface");
+  EXPECT_THAT(exported.at("vocab.txt"), testing::StartsWith("[PAD]\n[UNK]\n"));
+  EXPECT_EQ(exported.at("tokenizer.json"), read_file(dir_.file("m/tokenizer.json")));
+}
+
 // Defaults were others when it was made.
 TEST_F(GivenParts, ARunOfAnEarlierVersionGoesOnWithItsOwnDefaults) {
   const std::string setting = "vocab.lower_case=true";

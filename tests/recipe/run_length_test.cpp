@@ -210,6 +210,7 @@ TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
   EXPECT_EQ(few.rows.size(), 10u);
   ASSERT_TRUE(few.best);
   EXPECT_EQ(few.rows[*few.best].size.name, "tiny");
+  EXPECT_THAT(advice_text(few, job), HasSubstr("this text is too small even for this model"));
   for (const AdviceRow& row : few.rows) {
     EXPECT_LE(row.passes, 41.0);
     EXPECT_LE(row.dollars.likely, 50);

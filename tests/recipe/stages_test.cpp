@@ -280,6 +280,9 @@ TEST_F(Stages, ALossFarAboveItsBestOrNotFiniteIsCalledDiverged) {
   EXPECT_THAT(divergence_verdict({}, {.loss = std::nan(""), .measures = {}}, 1e-4),
               HasSubstr("verdict: diverged: the evaluation's loss is not finite"));
   EXPECT_EQ(divergence_verdict({}, {.loss = 3, .measures = {}}, 1e-4), "");
+  const MeasuredValue huge{.name = "masked_lm_loss", .value = 12312.4, .weight = 1};
+  EXPECT_THAT(divergence_verdict({}, {.loss = 12313, .measures = {huge}}, 10),
+              HasSubstr("verdict: diverged: the evaluation's loss is "));
 }
 
 TEST_F(Stages, ARunsLossesAreReadFromItsLog) {
