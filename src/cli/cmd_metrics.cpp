@@ -55,7 +55,10 @@ JsonValues read_field(const std::string& path, const std::string& field, const c
       throw UsageError(str(where, ": the line is no JSON object"), "give a file of JSONL");
     if (!row.contains(field))
       throw UsageError(str(where, ": has no field '", field, "'"),
-                       str(flag, " names the field to read"));
+                       str(flag, " names another field",
+                           field == "label" ? "; `smelt predict --label-field COLUMN` writes the "
+                                              "labels beside the predictions"
+                                            : ""));
     out.push_back(row.at(field));
   }
   return out;

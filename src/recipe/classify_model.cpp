@@ -195,8 +195,8 @@ std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,
   const std::size_t more = classes.size() > kMost ? classes.size() - kMost : 0;
   classes.resize(classes.size() - more);
   return str("never predicted: ", join(classes, ", "), more > 0 ? str(" and ", more, " more") : "",
-             "\n  hint: --set train.class_weights=balanced makes rare classes count more; more "
-             "epochs or more examples of them help, too");
+             "\n  hint: more epochs or more examples of them help; so does --set "
+             "train.class_weights=balanced, if it is not set yet");
 }
 
 OrderedJson said_json(const Labels& labels, std::span<const float> numbers) {

@@ -264,8 +264,12 @@ Recipe of_trained(Recipe r) {
 // Both ways out of a text, vocabulary or data that are no longer the model's.
 std::string hint_of_other_data(const Recipe& r) {
   const RecipePaths p(r);
+  std::string vocab = p.vocab;  // which has another name if vocab.type has changed
+  for (const char* name : {"vocab.txt", "tokenizer.json"})
+    if (const std::string other = join_path(r.out, name); !exists(vocab) && exists(other))
+      vocab = other;
   const std::string weights = str(" --set train.init=", p.model_dir,
-                                  r.type->has_vocabulary() ? " --set vocab.file=" + p.vocab : "");
+                                  r.type->has_vocabulary() ? " --set vocab.file=" + vocab : "");
   return str(
       "choose another folder for a new run with --set out=…; to begin it with this model's "
       "weights, also give",

@@ -49,12 +49,11 @@ void TextFaults::add(const TextFault& fault, const std::string& path) {
   const bool zeros = fault.kind == TextFault::Kind::zeros;
   if (limits_.strict && zeros)
     throw UsageError(str(place, ": ", fault.bytes, " NUL bytes, which no text has"),
-                     "leave the file out if it is no text, or leave out --strict");
+                     "leave the file out if it is no text; if you gave --strict, leave that out");
   if (limits_.strict)
     throw UsageError(str(place, ": not UTF-8 (", counted(fault.bytes, "byte"), ")"),
-                     str("find its encoding with `file -i`, then convert it: `iconv -f ENCODING -t "
-                         "utf-8`; or leave "
-                         "out --strict"));
+                     "find its encoding with `file -i`, then convert it: `iconv -f ENCODING -t "
+                     "utf-8`; if you gave --strict, leave that out");
   std::string& first = zeros ? first_zero_ : first_dropped_;
   if (first.empty()) first = place;
   (zeros ? zeros_ : dropped_bytes_) += fault.bytes;

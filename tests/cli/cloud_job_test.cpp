@@ -233,7 +233,8 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   const std::string pod = run + rest + "--type v2-32 --budget 50 ";
   expect_wrong(pod, AllOf(HasSubstr("train.device: cpu, on a v2-32"),
                           HasSubstr("--set train.device=tpu --set train.devices=32")));
-  expect_wrong(pod + "--set train.device=tpu", HasSubstr("train.devices: 1: a v2-32 has 32 devices"));
+  expect_wrong(pod + "--set train.device=tpu",
+               HasSubstr("train.devices: 1: a v2-32 has 32 devices"));
   expect_wrong(good + "--set train.device=auto", HasSubstr("train.device: auto, on a v3-8"));
   const CommandOutput dry = run_smelt(good + "--dry-run --name a --until 2099-12-31T10:00Z");
   EXPECT_EQ(dry.status, 0);

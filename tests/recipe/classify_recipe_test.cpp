@@ -176,10 +176,10 @@ TEST(ClassWeights, BalancedOnesMakeAllClassesCountTheSame) {
 }
 
 TEST(NeverPredicted, NamesTheClassesWithTheirLabels) {
-  EXPECT_EQ(never_predicted({{"a", 86}, {"b", 14}}, {{"a", 100}}),
-            "never predicted: 'b' (the label of 14 of 100)\n  hint: --set "
-            "train.class_weights=balanced makes rare classes count more; more epochs or more "
-            "examples of them help, too");
+  EXPECT_EQ(
+      never_predicted({{"a", 86}, {"b", 14}}, {{"a", 100}}),
+      "never predicted: 'b' (the label of 14 of 100)\n  hint: more epochs or more examples of "
+      "them help; so does --set train.class_weights=balanced, if it is not set yet");
   EXPECT_EQ(never_predicted({{"a", 86}, {"b", 14}}, {{"a", 99}, {"b", 1}}), "");
 }
 
