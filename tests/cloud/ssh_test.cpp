@@ -304,9 +304,10 @@ TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
       run_program({"ssh-keygen", "-q", "-t", "ed25519", "-a", "1", "-N", "words", "-f", file}), 0);
   const ScopedVariable no_agent("SSH_AUTH_SOCK");
   const auto refusal = [&] { return error_of<UsageError>([&] { require_usable_key(file); }); };
-  EXPECT_THAT(error_of<CredentialsRefused>([&] { require_usable_key(file); }),
-              AllOf(HasSubstr(file + ": this key has a passphrase, and no ssh agent"),
-                    HasSubstr("hint: ssh-add " + file)));
+  EXPECT_THAT(
+      error_of<CredentialsRefused>([&] { require_usable_key(file); }),
+      AllOf(HasSubstr(file + ": this key has a passphrase and is not loaded in an ssh agent"),
+            HasSubstr("hint: ssh-add " + file)));
   expect_refusal("cloud ssh me@pod --project p --command true", HasSubstr("hint: ssh-add " + file));
   // What an agent says of the keys that it holds.
   const ScopedVariable agent("SSH_AUTH_SOCK", home_.dir.file("agent"));

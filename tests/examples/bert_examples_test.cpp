@@ -124,10 +124,10 @@ TEST_F(BertExamplesTest, RefusesAnEmptyCorpus) {
 }
 
 TEST_F(BertExamplesTest, RefusesTextWhoseNextSentencesWouldAllBeRandom) {
-  EXPECT_THAT(refusal(job("the one\n\nthe two\n")),
-              testing::AllOf(HasSubstr("none of the 2 documents has more than one sentence"),
-                             HasSubstr("if prose is not split yet: --sentences prose"),
-                             HasSubstr("--set data.next_sentence=false")));
+  EXPECT_THAT(
+      refusal(job("the one\n\nthe two\n")),
+      testing::AllOf(HasSubstr("none of the 2 documents has more than one sentence"),
+                     HasSubstr("give --sentences prose"), HasSubstr("(data.next_sentence=false)")));
 }
 
 TEST_F(BertExamplesTest, RefusesMissingInput) {
@@ -227,13 +227,13 @@ TEST_F(BertExamplesTest, WarnsIfMostNextSentencesAreRandom) {
   std::string text;
   for (int i = 0; i < 30; ++i) text += i % 3 == 0 ? "the one\nthe two\n\n" : "the one\n\n";
   BertExamplesJob pairs = job(text);
-  const char* warning = "20 of the 30 documents have one sentence, so that ";
+  const char* warning = "20 of the 30 documents have only one sentence: ";
   {
     const CapturedLog log;
     build_bert_examples(pairs);
     EXPECT_THAT(log.text(),
                 testing::AllOf(HasSubstr(warning), HasSubstr("% of the next sentences are random"),
-                               HasSubstr("--set data.next_sentence=false")));
+                               HasSubstr("data.next_sentence=false")));
   }
   pairs.pairs.next_sentence = false;
   pairs.overwrite = true;
