@@ -74,21 +74,24 @@ void add_trainer_options(CLI::App& command, VocabularyJob& job) {
       ->capture_default_str();
   command
       .add_option("--alphabet", o.alphabet_limit,
-                  "wordpiece: at most so many characters; 0: no limit")
+                  "wordpiece: maximum number of distinct characters; 0: no limit")
       ->capture_default_str();
   command
       .add_option("--coverage", job.coverage,
-                  "unigram, bpe: share of the characters to cover; wordpiece: the same if its "
-                  "characters need more than a third of the pieces")
+                  "share of the text's characters to keep; wordpiece applies it only if the "
+                  "characters would take more than a third of the pieces, as in Chinese")
       ->capture_default_str();
   command
       .add_option(
           "--normalization", job.normalization,
-          "x.model only: nmt_nfkc (T5's), nfkc, nfc, identity; auto: nfc for text in scripts "
-          "without spaces between words, whose punctuation it keeps, else nmt_nfkc")
+          "for x.model only: nmt_nfkc (T5's), nfkc, nfc, identity; auto: nfc for Chinese, "
+          "Japanese, "
+          "Thai and other text without spaces between words (it keeps their punctuation), else "
+          "nmt_nfkc")
       ->capture_default_str();
   command.add_flag("--byte-fallback", job.byte_fallback,
-                   "x.model only: characters without a piece become pieces of their bytes");
+                   "for x.model only: encode unknown characters as byte pieces instead of <unk>; "
+                   "uses 256 pieces");
   command
       .add_option("--special", o.reserved,
                   "more tokens after [MASK], separated by commas; of x.model after <pad>, </s> and "

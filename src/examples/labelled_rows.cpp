@@ -108,8 +108,8 @@ void LabelledRows::compose(LabelledRow& row) {
 void LabelledRows::warn_of_label_forms() const {
   if (two_forms_.empty() || files_.limits.quiet) return;
   log_warning(
-      "{}: {} written in several Unicode forms (NFC, NFD) and taken as one: {}", files_.input,
-      counted(two_forms_.size(), "label is", "labels are"),
+      "{}: {} in NFC and in NFD; both spellings count as one label: {}", files_.input,
+      counted(two_forms_.size(), "label occurs", "labels occur"),
       shortened(join(std::vector<std::string>(two_forms_.begin(), two_forms_.end()), ", "), 100));
 }
 

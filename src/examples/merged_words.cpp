@@ -133,8 +133,8 @@ void log_normalization(const LinesOptions& text, const TokenizerOptions& options
            normalization_of(options));
   if (letters.is_turkic && options.lower_case && !options.turkic_case)
     log_warning(
-        "vocab: the text seems to be Turkish or Azeri, in which I is not the capital of i: "
-        "lower-casing merges words and splits others in two\n"
+        "vocab: the text seems to be Turkish or Azeri, but lower-casing turns I into i instead of "
+        "ı, which makes different words equal\n"
         "  hint: --language tr (vocab.language=tr) lower-cases by the rules of Turkish; "
         "--lower-case false (vocab.lower_case=false) keeps case");
   const MergedWords found = count_merged_words(text, options);

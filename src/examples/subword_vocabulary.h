@@ -21,9 +21,9 @@ SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lin
 // that do not separate words by spaces, else wordpiece. Logs why. Reads the beginning of the text.
 VocabularyType choose_vocabulary_type(const LinesOptions& text);
 
-// Returns the normalization of a SentencePiece model that the word names. "auto": nfc if at least a
-// fifth of the text's letters are of such scripts, whose punctuation nmt_nfkc would replace, else
-// nmt_nfkc. Throws UsageError for an unknown word.
+// Returns the SentencePiece normalization rule named `word`. For "auto", returns nfc if at least a
+// fifth of the text's letters belong to scripts without spaces between words, because nmt_nfkc
+// would replace their punctuation, else nmt_nfkc. Throws UsageError for an unknown name.
 SentencePieceOptions::Rule choose_rule(const std::string& word, const LinesOptions& text);
 
 }  // namespace smelt

@@ -171,8 +171,8 @@ void DocumentReader::State::warn_of_forgotten() {
 void DocumentReader::State::log_the_rest() {
   if (std::exchange(rest_is_logged, true)) return;
   if (counts.divided_documents > 0)
-    log_info("text: documents longer than {} MB were divided, {}", kMaxDocumentBytes >> 20,
-             counted(counts.divided_documents, "time"));
+    log_info("text: split documents longer than {} MB ({})", kMaxDocumentBytes >> 20,
+             counted(counts.divided_documents, "split"));
   if (lines_left != 0) return;
   try {
     const double read = source.share_read();

@@ -78,8 +78,8 @@ std::vector<std::uint64_t> character_hashes(std::string_view text) {
   return hashes;
 }
 
-// Returns the hashes of all runs of five words; of a text with fewer, of all runs of five
-// characters; of a text with still fewer, of the whole text.
+// Returns the hashes of all five-word shingles. A text of fewer than five words uses five-character
+// shingles; a text of fewer than five characters is hashed whole.
 std::vector<std::uint64_t> shingles(std::string_view text) {
   constexpr std::size_t kLength = NearDuplicates::kShingleWords;
   std::vector<std::uint64_t> units = word_and_character_hashes(text), hashes;

@@ -28,9 +28,9 @@ UScriptCode script_of(UChar32 c) {
 
 // The scripts of a paragraph that need rules beside ICU's for English.
 struct Scripts {
-  bool greek = false;     // most letters beyond ASCII
-  bool unmarked = false;  // some Thai or Lao
-  bool signs = false;     // some Khmer or Tibetan
+  bool greek = false;     // more than half of the letters are Greek
+  bool unmarked = false;  // contains Thai or Lao, which have no sentence marks
+  bool signs = false;     // contains Khmer or Tibetan, whose marks ICU does not know
 
   explicit Scripts(const icu::UnicodeString& text) {
     std::int32_t greek_letters = 0, letters = 0;

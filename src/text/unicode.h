@@ -21,8 +21,8 @@ void append_utf8(char32_t code_point, std::string& out);
 // Returns whether the character's script puts no spaces between words: Han, kana, Thai, Lao, Khmer,
 // Burmese, Tibetan and others. CJK punctuation counts, too.
 bool is_written_without_spaces(char32_t code_point);
-// Returns whether a line break between the two lines of UTF-8 stands for no space, as their scripts
-// put none between words. After a Tibetan sign that ends a sentence it stands for a space.
+// Returns whether to join the two lines of UTF-8 without a space: both adjoining characters belong
+// to scripts that do not separate words by spaces, and the first is no Tibetan sentence mark.
 bool joins_without_space(std::string_view line, std::string_view next);
 
 // Returns whether the text begins with Thai or Lao, which end sentences at spaces only.

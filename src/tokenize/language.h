@@ -1,4 +1,4 @@
-// What a text's language changes in how its words are normalised.
+// Language-specific rules for text normalization.
 #pragma once
 
 #include <string_view>

@@ -14,11 +14,11 @@ struct SentencePieceOptions {
   std::string type = "unigram";  // or "bpe"
   std::int64_t size = 32000;     // pieces, those of `kind` included
   double coverage = 0.9995;      // share of the text's characters that the alphabet must cover
-  // A model of its own has T5's special pieces, <pad> 0, </s> 1, <unk> 2, and normalises text by
-  // NFKC; one whose pieces go into a WordPiece vocabulary has <unk> 0 alone and takes text as it
+  // A model of its own has T5's special pieces, <pad> 0, </s> 1, <unk> 2, and normalizes text by
+  // `rule`; one whose pieces go into a WordPiece vocabulary has <unk> 0 alone and leaves text as it
   // is.
   enum class Kind { own_model, for_wordpiece } kind = Kind::own_model;
-  // Of a model of its own: what it does to text first.
+  // How a model of its own normalizes text.
   enum class Rule { nmt_nfkc, nfkc, nfc, identity } rule = Rule::nmt_nfkc;
   bool byte_fallback = false;  // characters without a piece become pieces of their bytes
   // Of a model of its own: control pieces, which no text gives. With <unk> among them they are all

@@ -55,7 +55,7 @@ class TextNormalizer {
 // Whether the text is in Unicode's normal form NFC.
 bool is_nfc(std::string_view utf8);
 std::string nfc_text(std::string_view utf8);
-// As nfc_text(), with sources.
+// Normalizes to NFC and keeps the mapping from each byte to its source range.
 MappedText nfc_text(MappedText text);
 
 // What a BERT tokenizer's characters become, without splitting into words: white space becomes

@@ -29,7 +29,7 @@ bool is_replacement(const JsonField& step, const Replacement& r) {
 }
 
 // Returns the BertNormalizer at the end of a Sequence and takes the steps before it, which are
-// those that normalizer_json() writes, in that order.
+// those that normalizer_of() writes, in that order.
 JsonField take_sequence(const JsonField& sequence, const std::string& path,
                         const std::vector<Json>& steps, TokenizerOptions& options) {
   std::size_t at = 0;

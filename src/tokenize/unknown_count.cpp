@@ -20,7 +20,7 @@ std::string text_of_character(char32_t character) {
   return out;
 }
 
-// "; most of them have ㎏ (312 times), … ": the most frequent ones first.
+// Returns "; characters without a piece: ㎏ (312), …", the most frequent ones first.
 std::string listed_characters(const CharacterCounts& counts) {
   constexpr std::size_t kShown = 10;
   std::vector<std::pair<char32_t, std::uint64_t>> order(counts.begin(), counts.end());

@@ -348,8 +348,9 @@ std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_
   check_at_least_one("minimum frequency", options.min_frequency);
   if (options.alphabet_limit != 0) check_at_least_one("alphabet's limit", options.alphabet_limit);
   if (!(options.coverage > 0 && options.coverage <= 1))
-    throw UsageError(str("vocab: --coverage ", options.coverage, " is not above 0 and at most 1"),
-                     "leave it out for the default");
+    throw UsageError(
+        str("vocab: --coverage ", options.coverage, ": must be greater than 0 and at most 1"),
+        "leave it out for the default");
   const SpelledWords words = spell_words(word_counts);
   const Characters characters(words);
   const std::int64_t most = options.alphabet_limit > 0

@@ -41,9 +41,9 @@ void fill_with_unused(std::vector<std::string>& tokens, std::int64_t size);
 // first. Of equally frequent pairs the alphabetically first is merged. Fewer than vocab_size pieces
 // are filled up: with the forms of the alphabet's characters that do not occur in the text, most
 // frequent characters first, then with [unusedN]. Warns if more than one character in a thousand of
-// the text is not in the alphabet. Words of more than kMaxCharactersPerWord (tokenize/wordpiece.h),
-// which the tokenizer never cuts, are left out. UsageError when vocab_size has no room for the
-// special tokens and the alphabet or is beyond its limit, or another option is below 1.
+// the text is not in the alphabet. Words that are longer than the tokenizer's limit (100 characters
+// for new vocabularies), which become [UNK], are left out. UsageError when vocab_size has no room
+// for the special tokens and the alphabet or is beyond its limit, or another option is below 1.
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
                                          const WordPieceTrainerOptions& options);
 

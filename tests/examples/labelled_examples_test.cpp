@@ -65,8 +65,8 @@ TEST_F(LabelledExamples, TakeLabelsThatDifferByNormalizationAloneAsOne) {
   ASSERT_TRUE(rows.next(row));
   EXPECT_EQ(row.text, composed);
   while (rows.next(row)) continue;
-  EXPECT_THAT(log.text(), HasSubstr("1 label is written in several Unicode forms (NFC, NFD) and "
-                                    "taken as one: " +
+  EXPECT_THAT(log.text(), HasSubstr("1 label occurs in NFC and in NFD; both spellings count as "
+                                    "one label: " +
                                     composed));
   LabelReader reader({.problem = Problem::single_label, .names = {decomposed, "no"}});
   EXPECT_THAT(reader.classes(composed, "here"), ElementsAre(0));

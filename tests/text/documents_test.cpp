@@ -142,7 +142,7 @@ TEST_F(Documents, ThatAreTooLongComeInPieces) {
   for (int i = 0; i < 9000; ++i) text += line + "\n";
   const auto documents = read(from(write("a.txt", text)));
   ASSERT_EQ(documents.size(), 3u);
-  EXPECT_THAT(log_.text(), HasSubstr("documents longer than 4 MB were divided, 2 times"));
+  EXPECT_THAT(log_.text(), HasSubstr("split documents longer than 4 MB (2 splits)"));
   EXPECT_EQ(documents[0].size(), kMaxDocumentBytes / 1000 + 1);
   EXPECT_EQ(documents[0].size() + documents[1].size() + documents[2].size(), 9000u);
 }

@@ -248,7 +248,7 @@ TEST(WordPieceTrainer, KeepsEveryLetterThatAThirdOfThePlacesHolds) {
 
 TEST(WordPieceTrainer, RefusesACoverageThatIsNoShare) {
   EXPECT_THAT(error_of<UsageError>([] { train_wordpiece({{"a", 1}}, {.coverage = 1.5}); }),
-              HasSubstr("vocab: --coverage 1.5 is not above 0 and at most 1"));
+              HasSubstr("vocab: --coverage 1.5: must be greater than 0 and at most 1"));
 }
 
 TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
