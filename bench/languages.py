@@ -13,6 +13,7 @@ import gettext
 import html
 import json
 import re
+import shutil
 import subprocess
 import unicodedata
 from pathlib import Path
@@ -94,6 +95,7 @@ def text_of(language, work, most_bytes):
 
 def bits_of(smelt, language, kind, flags, work):
     out = work / f"{language}-{kind}"
+    shutil.rmtree(out, ignore_errors=True)
     recipe = RECIPE.replace("OUT", str(out)).replace("INPUT", str(text_of(language, work, flags.bytes)))
     (work / "recipe.yaml").write_text(recipe.replace("SIZE", str(flags.size)).replace("STEPS", str(flags.steps)))
     command = [smelt, "run", str(work / "recipe.yaml"), "--json", "--quiet"]
