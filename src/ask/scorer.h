@@ -38,7 +38,8 @@ struct Evaluation {
 
 inline constexpr std::string_view kBitsPerCharacter = "bits_per_character";
 
-// The loss of items, in nats, each of which stands for so many characters, as bits per character.
+// Converts a loss per item in nats into bits per character. An item stands for
+// `characters_per_item` characters of text.
 MeasuredValue bits_per_character(const MeasuredValue& loss, double characters_per_item);
 // Adds bits_per_character to an evaluation with a masked_lm_loss (nats per masked token), if the
 // description says how many characters of the text a token stands for: the loss / ln 2 / characters

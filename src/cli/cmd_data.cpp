@@ -87,14 +87,14 @@ void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
   command.add_flag("--overwrite", job.overwrite, "replace existing output files");
 }
 
-// Sets no normalization for the original order, as the original programs take text as it is.
+// Turns Unicode normalization off for the original order; the original programs do not normalize.
 // Throws UsageError if the command line asks for one.
 void keep_characters_in_original_order(const CLI::App& command, ExampleJob& job,
                                        ExampleOrder order) {
   if (order != ExampleOrder::original) return;
   if (command.count("--normalize") > 0 && job.text.format.normalize != Normalization::none)
     throw UsageError(
-        "--normalize nfc: must be none with --order original, which keeps characters as they are",
+        "--normalize nfc: must be none with --order original, which does not normalize text",
         "leave out --normalize, or use --order shuffled");
   job.text.format.normalize = Normalization::none;
 }

@@ -15,8 +15,8 @@
 namespace smelt {
 namespace {
 
-// Returns the piece for a line with figures: between directional isolates in a terminal, where a
-// piece that is written from right to left would else change places with a figure.
+// Returns the piece between directional isolates if the output is a terminal. Without them a piece
+// of a right-to-left script would change places with a figure on its line.
 std::string isolated(const std::string& piece) {
   static const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
   return is_terminal && !is_ascii(piece) ? "\u2068" + piece + "\u2069" : piece;

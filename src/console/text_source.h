@@ -12,10 +12,9 @@ namespace smelt {
 struct TextFile {
   std::string path, format = "auto", field = "text";
 };
-// Texts are given composed (Unicode NFC).
-
-// Calls `take` with each text of the file and its place, "questions.txt:3". `command` begins
-// messages and names the progress line. Throws UsageError for a row that cannot be read.
+// Calls `take` with each text of the file, composed (Unicode NFC), and its place,
+// "questions.txt:3". `command` begins messages and names the progress line. Throws UsageError for a
+// row that cannot be read.
 void each_text_of(
     const TextFile& file, const std::string& command,
     const std::function<void(const std::string& text, const std::string& where)>& take);
@@ -33,9 +32,9 @@ struct TextSource {
 // Adds --text, --input, --format and --field.
 void add_text_source(CLI::App& command, TextSource& source, const std::string& help_of_text);
 
-// Calls `take` with the texts in their order: those of --text together, those of a file or of
-// standard input in batches. A batch ends early if no more input is ready. Throws UsageError if
-// both --text and --input are given.
+// Calls `take` with the texts, composed (Unicode NFC), in their order: those of --text together,
+// those of a file or of standard input in batches. A batch ends early if no more input is ready.
+// Throws UsageError if both --text and --input are given.
 void each_batch(const TextSource& source, const std::string& command,
                 const std::function<void(const std::vector<std::string>& texts)>& take);
 

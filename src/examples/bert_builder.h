@@ -30,7 +30,7 @@ class BertBuilder final : public ExampleBuilder {
   std::unique_ptr<ExampleEncoder> encoder() const override;
   OrderedJson facts(const ExampleCounts& counts) const override;
 
-  // Warns if so many documents have one sentence that most next sentences are random.
+  // Warns if most next sentences are random because many documents have only one sentence.
   void warn_of_random_next(const CorpusCounts& text, const ExampleCounts& counts) const;
 
   void count(const MaskedPair& pair, ExampleCounts& counts) const;

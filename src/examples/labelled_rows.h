@@ -76,7 +76,7 @@ class LabelledRows {
 // What a label says of a text: numbers of classes, one of a single label; or a number.
 class LabelReader {
  public:
-  // Composes the names. Of names that are one then, rows have the first one's class.
+  // Composes the names (Unicode NFC). If two names become equal, rows get the class of the first.
   explicit LabelReader(Labels labels);
 
   // UsageError, which `place` begins, for a class that is unknown or no number.

@@ -176,8 +176,8 @@ void take_size(const Vocabulary& vocabulary, VocabularySummary& summary) {
       vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
 }
 
-// Writes what a tokenizer.json cannot say beside it: which control characters vanish, and what
-// transformers wants to know of a tokenizer's class.
+// Writes the tokenizer_config.json beside a tokenizer.json. It stores which control characters
+// vanish and the class that transformers loads, for which tokenizer.json has no fields.
 void save_config_beside(const VocabularyJob& job, Json config) {
   if (path_name(job.out) != "tokenizer.json") return;
   for (const auto& [role, token] : kSpecialTokenRoles) config[role] = token;

@@ -20,7 +20,7 @@ struct Estimate {
 };
 
 // Seconds of a step over those of its work, by the fitted half of the published runs
-// (docs/plan.md): of TPUs over the compiler's cycles, with a factor of its own for v4; of GPUs over
+// (docs/plan.md): of TPUs over the compiler's cycles (v4 has a separate factor); of GPUs over
 // their roofline. That half has only one log of a TPU other than v4: it gives the likely factor,
 // and the range around it is assumed.
 constexpr Estimate kOfCycles{0.8, 1.07, 1.5};
