@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "ask/answer_spans.h"
+#include "ask/lazy_model.h"
 #include "ask/row_predictor.h"
 #include "base/error.h"
-#include "state/resume.h"
 #include "tokenize/unknown_count.h"
 
 namespace smelt {
@@ -57,17 +57,11 @@ std::vector<std::vector<JudgedToken>> judge(RowModel& model, DetectTexts texts) 
 }  // namespace
 
 Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer) {
-  return [job, tokenizer, detector = Detector()](const std::vector<std::string>& texts) mutable {
-    if (!detector) {
-      encode_texts(job, tokenizer, texts);  // reports their errors before the model is read
-      auto loaded = std::make_shared<const TrainedModel>(
-          load_trained_model("detect", job.model_dir, job.model, job.vocab, job.averaged));
-      detector = open_detector(
-          job, tokenizer, std::shared_ptr<const SlicedTensors>(loaded, &loaded->checkpoint.tensors),
-          loaded->where);
-    }
-    return detector(texts);
-  };
+  return opened_with_first_texts<Detector>(
+      "detect", job, [job, tokenizer](const auto& texts) { encode_texts(job, tokenizer, texts); },
+      [job, tokenizer](auto tensors, const std::string& where) {
+        return open_detector(job, tokenizer, std::move(tensors), where);
+      });
 }
 
 Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer,

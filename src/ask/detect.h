@@ -40,7 +40,7 @@ using Detector =
 // and stays in memory. It throws UsageError for a text without tokens, one longer than the model's
 // positions, or no checkpoint.
 Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer);
-// The same for weights in memory; `where` begins the message about a missing one.
+// Returns a Detector for weights in memory; `where` begins the message about a missing one.
 Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer,
                        std::shared_ptr<const SlicedTensors> tensors, std::string where);
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "ask/lazy_model.h"
 #include "ask/row_predictor.h"
 #include "base/error.h"
-#include "state/resume.h"
 #include "text/unicode.h"
 #include "tokenize/unknown_count.h"
 
@@ -166,17 +166,11 @@ std::vector<FilledText> MaskFiller::fill(const SlicedTensors& tensors,
 }
 
 Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer) {
-  return [job, tokenizer, filler = Filler()](const std::vector<std::string>& texts) mutable {
-    if (!filler) {
-      encode_all(job, tokenizer, texts);  // reports their errors before the model is read
-      auto loaded = std::make_shared<const TrainedModel>(
-          load_trained_model("fill", job.model_dir, job.model, job.vocab, job.averaged));
-      filler = open_filler(
-          job, tokenizer, std::shared_ptr<const SlicedTensors>(loaded, &loaded->checkpoint.tensors),
-          loaded->where);
-    }
-    return filler(texts);
-  };
+  return opened_with_first_texts<Filler>(
+      "fill", job, [job, tokenizer](const auto& texts) { encode_all(job, tokenizer, texts); },
+      [job, tokenizer](auto tensors, const std::string& where) {
+        return open_filler(job, tokenizer, std::move(tensors), where);
+      });
 }
 
 Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer,

@@ -44,8 +44,9 @@ struct FillMaskJob {
 // Texts that are filled by one state of a model after another.
 class MaskFiller {
  public:
-  // As open_filler() has them; the job's files are not looked at. The tokenizer must outlive it.
-  // The model lies on one device, or over the placement's mesh (as predict_program takes it).
+  // Takes a job and a tokenizer as open_filler() does, but reads none of the job's files. The
+  // tokenizer must outlive it. The model lies on one device, or over the placement's mesh (as
+  // predict_program takes it).
   MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
              const BertTokenizer& tokenizer, std::vector<std::string> texts,
              const Placement& placement = {});
@@ -66,7 +67,7 @@ using Filler = std::function<std::vector<FilledText>(const std::vector<std::stri
 // than the model's positions, a `top` that is not in 1 … the vocabulary's size, or no checkpoint.
 // Ids beyond the vocabulary are never guessed.
 Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer);
-// The same for weights in memory; `where` begins the message about a missing one.
+// Returns a Filler for weights in memory; `where` begins the message about a missing one.
 Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer,
                    std::shared_ptr<const SlicedTensors> tensors, std::string where);
 

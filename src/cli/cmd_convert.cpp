@@ -79,16 +79,16 @@ OrderedJson run_onnx(const ConvertFlags& f, const CLI::App& command) {
           str("leave ", flag, " out"));
   const OnnxTask task = choose_of("--task", f.task, kOnnxTasks);
   const bool is_one_file = f.job.to.ends_with(".onnx");
-  if (is_one_file || hugging_face_part(exported_of(f.job.from), task))
-    for (const char* flag : {"--config", "--vocab"})
-      if (command.count(flag) > 0)
+  for (const char* flag : {"--config", "--vocab"})
+    if (command.count(flag) > 0)
+      if (is_one_file || hugging_face_part(exported_of(f.job.from), task))
         throw UsageError(
             str("convert: ", flag, ": cannot be used with ",
                 is_one_file ? "a single ONNX file" : "a Hugging Face folder as its source",
                 ", since the model has its own configuration and vocabulary"),
             str("leave ", flag, " out"));
-  const OnnxModel done = f.job.to.ends_with(".onnx") ? write_onnx_model(f.job.from, f.job.to, task)
-                                                     : make_onnx_folder(f, task);
+  const OnnxModel done =
+      is_one_file ? write_onnx_model(f.job.from, f.job.to, task) : make_onnx_folder(f, task);
   log_info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.task,
            bytes_text(static_cast<double>(done.bytes)));
   return {{"from", done.from}, {"path", f.job.to},    {"form", kOnnx},

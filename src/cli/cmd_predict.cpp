@@ -122,8 +122,8 @@ void each_row(const PredictFlags& f, const Labels& labels,
 // Predicts the lines of standard input; those that are ready make a batch.
 void converse(Predictions& predictions) {
   each_input_line(
-      [&](const std::string& line) {
-        predictions.add({.text = decode_utf8_ignore(line, nullptr), .pair = {}, .label = {}});
+      [&](std::string line) {
+        predictions.add({.text = std::move(line), .pair = {}, .label = {}});
       },
       [&] { predictions.flush(); });
 }

@@ -8,7 +8,6 @@
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/progress.h"
-#include "base/words.h"
 #include "examples/example_files.h"
 #include "store/folder.h"
 #include "store/path.h"
@@ -89,8 +88,8 @@ class Scatterer {
     }
   }
 
-  // Returns the nearest piece to `at` that begins a word and is at most `reach` pieces away, or
-  // `at` if there is none.
+  // Returns the piece nearest to `at` that begins a word, at most `reach` pieces away. Returns `at`
+  // if no piece in reach begins a word.
   std::uint64_t word_begin_near(std::span<const std::int32_t> ids, std::uint64_t at,
                                 std::uint64_t reach) const {
     for (std::uint64_t away = 0; away <= reach; ++away)

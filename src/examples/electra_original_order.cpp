@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "base/words.h"
 #include "examples/example_run.h"
 #include "examples/in_turn.h"
 #include "store/archive.h"

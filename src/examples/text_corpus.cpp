@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/words.h"
 #include "text/faults.h"
 #include "text/lines.h"
 #include "text/unicode.h"

@@ -46,13 +46,12 @@ CorpusCounts corpus_counts(const Json& json) {
                    .dropped_bytes = json[5],
                    .bad_rows = json[8],
                    .duplicate_documents = json[6],
-                   .duplicate_lines = json[7]};
-  if (json.size() < 13) return out;  // of an earlier version
-  out.characters = json[9];
+                   .duplicate_lines = json[7],
+                   .characters = json[9],
+                   .one_sentence = json[11],
+                   .long_sentences = json[12]};
   for (const Json& item : json[10].elements())
     out.unknown_characters[item[0].get<std::uint32_t>()] = item[1];
-  out.one_sentence = json[11];
-  out.long_sentences = json[12];
   return out;
 }
 

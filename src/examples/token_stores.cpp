@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/progress.h"
-#include "base/words.h"
 #include "data/data_paths.h"
 #include "data/record_index.h"
 #include "data/snapshot_folder.h"

@@ -98,15 +98,20 @@ std::string given_vocabulary(const Recipe& r) {
                                      : "name the weights' own with --set vocab.file=…/vocab.txt");
 }
 
+std::optional<std::string> vocabulary_in_run(const std::string& run) {
+  for (const char* name : {"vocab.txt", "tokenizer.json"})
+    if (std::string path = join_path(run, name); exists(path)) return path;
+  return std::nullopt;
+}
+
 namespace {
 
 // Whether the vocabulary of the run in the recipe's folder is a tokenizer.json of a Unigram or BPE
 // model; nullopt if there is no run yet, or if the recipe begins anew.
 std::optional<bool> own_copy_is_subword(const Recipe& r) {
-  if (r.anew) return std::nullopt;
-  if (exists(join_path(r.out, "vocab.txt"))) return false;
-  if (exists(join_path(r.out, "tokenizer.json"))) return true;
-  return std::nullopt;
+  const auto own = r.anew ? std::nullopt : vocabulary_in_run(r.out);
+  if (!own) return std::nullopt;
+  return path_name(*own) == "tokenizer.json";
 }
 
 // A given file decides if it is there, because another one may be given to a run that exists;

@@ -26,6 +26,10 @@ bool has_begun(const Recipe& recipe);
 // begun are gone.
 std::string given_vocabulary(const Recipe& recipe);
 
+// Returns the vocabulary of the encoder in a run's folder, vocab.txt or tokenizer.json; nullopt if
+// there is none.
+std::optional<std::string> vocabulary_in_run(const std::string& run);
+
 // Sets vocab.type to auto, whose vocabulary is a tokenizer.json, if the given vocabulary is the
 // tokenizer.json of a Unigram or BPE model and the recipe's model is an encoder.
 void take_vocabulary_form(Recipe& recipe);

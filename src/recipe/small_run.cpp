@@ -57,17 +57,15 @@ std::string small_out(std::string out) {
 }
 
 std::vector<std::string> all_settings(const Recipe& r) {
-  std::vector<std::string> out{"train.device=cpu",       "train.devices=1",
-                               "train.mesh=auto",        "train.mesh_rules=",
-                               "train.micro_batches=1",  "train.split_slots=false",
-                               "train.precision=f32",    "train.epochs=0",
-                               "train.tokens=0",         "train.budget.usd=0",
-                               "train.warmup_ratio=0.1", "train.decay_ratio=0",
-                               "train.decay_to_step=0",  "eval.steps=20",
-                               "eval.every=0",           "eval.every_epochs=0",
-                               "train.keep_best=",       "train.patience=0",
-                               "eval.best=false",        "track.fill=",
-                               "train.log_every=50"};
+  std::vector<std::string> out{"train.device=cpu",      "train.devices=1",
+                               "train.mesh=auto",       "train.mesh_rules=",
+                               "train.micro_batches=1", "train.split_slots=false",
+                               "train.precision=f32",   "train.warmup_ratio=0.1",
+                               "train.decay_ratio=0",   "train.decay_to_step=0",
+                               "eval.steps=20",         "eval.every=0",
+                               "eval.every_epochs=0",   "train.keep_best=",
+                               "train.patience=0",      "eval.best=false",
+                               "track.fill=",           "train.log_every=50"};
   for (const char* field : {"train.batch_size", "eval.batch_size"})
     out.push_back(
         str(field, "=",

@@ -264,10 +264,8 @@ Recipe of_trained(Recipe r) {
 // Both ways out of a text, vocabulary or data that are no longer the model's.
 std::string hint_of_other_data(const Recipe& r) {
   const RecipePaths p(r);
-  std::string vocab = p.vocab;  // which has another name if vocab.type has changed
-  for (const char* name : {"vocab.txt", "tokenizer.json"})
-    if (const std::string other = join_path(r.out, name); !exists(vocab) && exists(other))
-      vocab = other;
+  // It has another name if vocab.type has changed.
+  const std::string vocab = exists(p.vocab) ? p.vocab : vocabulary_in_run(r.out).value_or(p.vocab);
   const std::string weights = str(" --set train.init=", p.model_dir,
                                   r.type->has_vocabulary() ? " --set vocab.file=" + vocab : "");
   return str(

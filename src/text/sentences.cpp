@@ -116,17 +116,16 @@ class Paragraph {
     return end;
   }
 
-  static bool is_tibetan_sign(char16_t c) { return c >= u'\u0F0D' && c <= u'\u0F11'; }
   static bool is_khmer_sign(char16_t c) { return c == u'\u17D4' || c == u'\u17D5'; }
   static bool is_sign_or_space(char16_t c) {
-    return c == u' ' || c == u'\u00A0' || is_tibetan_sign(c) || is_khmer_sign(c);
+    return c == u' ' || c == u'\u00A0' || is_tibetan_end_mark(c) || is_khmer_sign(c);
   }
   // "។ល។" means "and so on".
   bool is_khmer_end(std::int32_t i) const {
     return is_khmer_sign(at(i)) && !(at(i + 1) == u'\u179B' && is_khmer_sign(at(i + 2)));
   }
   bool is_tibetan_end(std::int32_t i) const {
-    return is_tibetan_sign(at(i)) && (i + 1 == text_.length() || is_sign_or_space(at(i + 1)));
+    return is_tibetan_end_mark(at(i)) && (i + 1 == text_.length() || is_sign_or_space(at(i + 1)));
   }
 
   bool is_unmarked(std::int32_t i) const {

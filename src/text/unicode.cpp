@@ -106,8 +106,7 @@ bool joins_without_space(std::string_view line, std::string_view next) {
   const auto* next_bytes = reinterpret_cast<const std::uint8_t*>(next.data());
   std::int64_t begin = 0;
   U8_NEXT(next_bytes, begin, static_cast<std::int64_t>(next.size()), first);
-  const bool ends_tibetan_sentence = last >= 0x0F0D && last <= 0x0F11;
-  return last >= 0 && first >= 0 && !ends_tibetan_sentence &&
+  return last >= 0 && first >= 0 && !is_tibetan_end_mark(static_cast<char32_t>(last)) &&
          is_written_without_spaces(static_cast<char32_t>(last)) &&
          is_written_without_spaces(static_cast<char32_t>(first));
 }

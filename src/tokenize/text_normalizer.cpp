@@ -1,6 +1,5 @@
 #include "tokenize/text_normalizer.h"
 
-#include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
@@ -350,17 +349,6 @@ MappedText TextNormalizer::apply(MappedText text) const {
 
 bool is_nfc(std::string_view utf8) {
   return is_ascii(utf8) || is_quickly_nfc(utf8) || is_normal(form_of(StepKind::nfc), utf8);
-}
-
-std::string nfc_text(std::string_view utf8) {
-  std::string out;
-  icu::StringByteSink<std::string> sink(&out);
-  UErrorCode status = U_ZERO_ERROR;
-  form_of(StepKind::nfc)
-      .normalizeUTF8(0, {utf8.data(), static_cast<std::int32_t>(utf8.size())}, sink, nullptr,
-                     status);
-  CHECK(U_SUCCESS(status), u_errorName(status));
-  return out;
 }
 
 MappedText nfc_text(MappedText text) { return normal_form(StepKind::nfc, std::move(text)); }

@@ -54,7 +54,6 @@ class TextNormalizer {
 
 // Whether the text is in Unicode's normal form NFC.
 bool is_nfc(std::string_view utf8);
-std::string nfc_text(std::string_view utf8);
 // Normalizes to NFC and keeps the mapping from each byte to its source range.
 MappedText nfc_text(MappedText text);
 

@@ -10,6 +10,7 @@
 #include "base/philox.h"
 #include "base/words.h"
 #include "store/file.h"
+#include "text/unicode.h"
 #include "tokenize/character_table.h"
 #include "tokenize/text_normalizer.h"
 #include "tokenize/word_runs.h"
@@ -170,7 +171,8 @@ WordSplitter bert_words(const TokenizerOptions& options, LongWords* long_words) 
     const auto add_long = [&](std::string_view word) {
       if (long_words != nullptr) long_words->add(word);
     };
-    if (nfc && !is_nfc(text)) return for_each_word(table, nfc_text(text), longest, emit, add_long);
+    if (nfc && !is_nfc(text))
+      return for_each_word(table, smelt::nfc(std::string(text)), longest, emit, add_long);
     for_each_word(table, text, longest, emit, add_long);
   };
 }

@@ -182,7 +182,7 @@ void BertTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids
     IdSink sink(*this, ids);
     scan_words(*table_, text, sink);
   };
-  if (!added_ && options_.nfc && !is_nfc(utf8)) return encode_text(nfc_text(utf8));
+  if (!added_ && options_.nfc && !is_nfc(utf8)) return encode_text(nfc(std::string(utf8)));
   if (!added_) return encode_text(utf8);
   for (const AddedTokens::Part& part : added_->split(utf8))
     if (part.id >= 0)

@@ -11,6 +11,7 @@
 #include "support/captured_log.h"
 #include "support/oracle.h"
 #include "support/paths.h"
+#include "text/unicode.h"
 #include "tokenize/text_normalizer.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/wordpiece.h"
@@ -42,7 +43,7 @@ const std::vector<Language> kLanguages{
 
 // The text in NFC and without spaces.
 std::string letters_of(const std::string& text) {
-  std::string out = nfc_text(text);
+  std::string out = nfc(std::string(text));
   for (const std::string_view space : {" ", "\u200b"})
     for (std::size_t at; (at = out.find(space)) != std::string::npos;) out.erase(at, space.size());
   return out;
