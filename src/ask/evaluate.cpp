@@ -17,6 +17,7 @@ Evaluator::Evaluator(const EvaluateJob& job)
               .batch_size = job.batch_size,
               .steps = job.steps,
               .passes = job.passes,
+              .as_original = job.as_original,
               .repeats = job.repeats},
       job.fields);
 }

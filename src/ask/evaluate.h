@@ -19,11 +19,11 @@ struct EvaluateJob {
   std::string data;         // held out, as open_examples takes it
   std::string vocab = {};   // must be the one that the model was made with; empty: any
   std::string model_dir;    // its newest checkpoint is evaluated, or this one
-  std::int64_t steps = 0;   // batches; 0 = all whole batches of `data`
+  std::int64_t steps = 0;   // batches; 0: all of `data`
   std::int64_t passes = 1;  // of each batch, with other draws
-  bool repeats = false;     // as HeldOut has it
-  std::string init = {};    // weights to evaluate where model_dir has no checkpoint; empty: none
-  bool averaged = true;     // as load_trained_model has it
+  bool as_original = false, repeats = false;  // as HeldOut has them
+  std::string init = {};  // weights to evaluate where model_dir has no checkpoint; empty: none
+  bool averaged = true;   // as load_trained_model has it
   Fields fields = recipe_field;  // what messages call them
 };
 

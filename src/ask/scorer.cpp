@@ -14,10 +14,15 @@
 namespace smelt {
 namespace {
 
-std::optional<std::size_t> row_weights_of(const Task& task) {
-  const auto found = std::ranges::find(task.features, task.row_weights, &Feature::name);
-  if (found == task.features.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - task.features.begin());
+std::vector<std::size_t> row_weights_of(const Task& task, const HeldOut& held_out) {
+  std::vector<std::size_t> out;
+  if (held_out.as_original) return out;
+  for (const std::string& name : task.row_weights) {
+    const auto found = std::ranges::find(task.features, name, &Feature::name);
+    CHECK(found != task.features.end(), name);
+    out.push_back(static_cast<std::size_t>(found - task.features.begin()));
+  }
+  return out;
 }
 
 std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source, bool fills_up,
@@ -52,13 +57,13 @@ Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task, const Pla
                const Compute& compute, const HeldOut& held_out, const Fields& fields, bool together)
     : fields_(fields),
       held_out_(held_out),
-      row_weights_(row_weights_of(task)),
+      row_weights_(row_weights_of(task, held_out)),
       source_(open_examples({.input = held_out.data,
                              .features = task.features,
                              .kind = task.record_kind,
                              .foreign = task.foreign,
                              .windows = task.windows})),
-      batches_(count_batches(held_out, *source_, row_weights_.has_value(), fields)),
+      batches_(count_batches(held_out, *source_, pads(), fields)),
       program_(scoring_program(task, placement, compute, held_out, together)),
       compiled_(std::move(client), program_, advice("eval: a batch")) {}
 
@@ -69,7 +74,7 @@ MemoryAdvice Scorer::advice(const std::string& what) const {
 
 std::int64_t Scorer::rows_of(std::int64_t batch) const {
   const std::int64_t size = held_out_.batch_size;
-  if (!row_weights_ || held_out_.repeats) return size;
+  if (!pads() || held_out_.repeats) return size;
   return std::min(size, static_cast<std::int64_t>(source_->size()) - batch * size);
 }
 
@@ -79,10 +84,12 @@ std::int64_t Scorer::examples() const {
 
 Batch Scorer::batch(std::int64_t number) const {
   Batch out = source_->batch_in_order(static_cast<std::uint64_t>(number), held_out_.batch_size);
-  if (!row_weights_) return out;
-  const auto weights = out.arrays[*row_weights_].values<std::int32_t>();
-  const std::size_t of_row = weights.size() / static_cast<std::size_t>(held_out_.batch_size);
-  std::ranges::fill(weights.subspan(static_cast<std::size_t>(rows_of(number)) * of_row), 0);
+  const auto real = static_cast<std::size_t>(rows_of(number));
+  for (const std::size_t feature : row_weights_) {
+    const std::span bytes(out.arrays[feature].bytes);
+    const std::size_t of_row = bytes.size() / static_cast<std::size_t>(held_out_.batch_size);
+    std::ranges::fill(bytes.subspan(real * of_row), std::byte{0});
+  }
   return out;
 }
 
@@ -112,10 +119,11 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* w
     loss += one.figure("loss") * static_cast<double>(rows_of(i));
     progress.update(i + 1);
   }
-  Evaluation out{.global_step = step,
-                 .examples = examples(),
-                 .loss = loss / static_cast<double>(examples()),
-                 .measures = sums.measures()};
+  Evaluation out{
+      .global_step = step,
+      .examples = examples(),
+      .loss = held_out_.as_original ? loss / static_cast<double>(examples()) : sums.loss(),
+      .measures = sums.measures()};
   add_bits_per_character(source_->description(), out);
   return out;
 }
@@ -139,6 +147,13 @@ void Scorer::announce() const {
            all > source_->size() ? str(all, " times one of the") : str(all, " of the"),
            counted(source_->size(), "example"), counted(batches_, "batch", "batches"),
            held_out_.batch_size);
+  const bool is_cut_short = held_out_.steps > 0 && batches_ == held_out_.steps;
+  if (all < source_->size() && !is_cut_short)
+    log_warning(
+        "eval: the last {} not scored: {} fewer than {} {}",
+        source_->size() - all == 1 ? "example is" : str(source_->size() - all, " examples are"),
+        source_->size() - all == 1 ? "it is" : "they are", fields_("eval.batch_size"),
+        held_out_.batch_size);
 }
 
 void Scorer::read() const {

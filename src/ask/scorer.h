@@ -19,17 +19,20 @@ class Watchdog;
 struct HeldOut {
   std::string data;              // as open_examples takes it
   std::int64_t batch_size = 32;  // over all devices
-  std::int64_t steps = 0;        // batches; 0 = all whole batches of `data`, or, of a task that
-                                 // has row_weights, all examples
+  std::int64_t steps = 0;        // batches; 0: all of `data`
   std::int64_t passes = 1;       // of each batch, with other draws
-  bool repeats = false;          // so many steps even where the data are fewer, as the original
-  bool averages = false;         // the state's averages of weights are scored
+  // As the original programs evaluate: a last batch that is not full is dropped, and the loss is
+  // the mean of the batches' losses.
+  bool as_original = false;
+  bool repeats = false;   // exactly `steps` batches, starting over at the end of the data
+  bool averages = false;  // the state's averages of weights are scored
 };
 
 struct Evaluation {
   std::int64_t global_step = 0;
   std::int64_t examples = 0;
-  double loss = 0;  // the mean of the batches' losses, as the original has it, by their examples
+  double loss =
+      0;  // the losses over all items, added up; as_original: the mean of the batches' losses
   std::vector<MeasuredValue> measures;  // over all items of all batches: losses, then metrics
 
   // A name that the task has not is a bug.
@@ -48,9 +51,11 @@ void add_bits_per_character(const std::optional<DataDescription>& description, E
 
 class Scorer {
  public:
-  // `fields` says what messages call "eval.batch_size" and "mesh". UsageError when the data hold
-  // fewer examples than one batch (but of a task with row_weights), or a batch does not divide over
-  // the devices. `together`: the devices are those of several processes, which score together.
+  // Scores every example: padding examples of weight 0 fill up the last batch. A task without
+  // row_weights cannot have them and drops that batch. `fields` says what messages call
+  // "eval.batch_size" and "mesh". `together`: the devices are those of several processes, which
+  // score together. Throws UsageError if there is no batch, or if a batch does not divide over the
+  // devices.
   Scorer(std::shared_ptr<const Client> client, const Task& task, const Placement& placement,
          const Compute& compute, const HeldOut& held_out, const Fields& fields,
          bool together = false);
@@ -59,7 +64,7 @@ class Scorer {
   // Throws Stopped if a StopSignal is raised: of several processes in all of them, after the batch
   // in which one had it. The watchdog, if any, watches each batch.
   Evaluation score(const ModelState& state, std::int64_t step, Watchdog* watchdog = nullptr) const;
-  // Logs how many examples it takes of how many there are.
+  // Logs how many of the examples are scored, and warns if some are dropped.
   void announce() const;
   // Reads all batches and computes nothing.
   void read() const;
@@ -72,14 +77,15 @@ class Scorer {
   MemoryAdvice advice(const std::string& what) const;
 
  private:
-  // Rows of a batch that are examples; those behind them fill it up.
+  // Returns how many rows of a batch are examples; the others are padding.
   std::int64_t rows_of(std::int64_t batch) const;
+  bool pads() const { return !row_weights_.empty(); }
   Batch batch(std::int64_t number) const;
   [[noreturn]] void throw_stopped(std::int64_t batches_done) const;
 
   Fields fields_;
   HeldOut held_out_;
-  std::optional<std::size_t> row_weights_;  // which feature
+  std::vector<std::size_t> row_weights_;  // which features; empty: whole batches only
   std::unique_ptr<const ExampleSource> source_;
   std::int64_t batches_;
   StepProgram program_;

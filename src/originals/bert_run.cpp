@@ -194,7 +194,7 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   job.model_dir = f.output_dir;
   job.init = f.init_checkpoint;
   job.steps = f.max_eval_steps;
-  job.repeats = true;
+  job.as_original = job.repeats = true;
   job.fields = bert_field;
   log_info("***** Running evaluation *****");
   log_info("  Batch size = {}", f.eval_batch_size);

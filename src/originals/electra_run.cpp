@@ -218,7 +218,7 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
   job.steps = h.num_eval_steps;
-  job.repeats = true;
+  job.as_original = job.repeats = true;
   job.fields = electra_field;
   const Evaluation e = evaluate(job);
   adopted.keep();

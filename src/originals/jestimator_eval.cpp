@@ -29,6 +29,7 @@ EvaluateJob evaluation_job(const JestimatorFlags& f) {
   job.batch_size = held_out.batch_size;
   job.steps = held_out.steps;
   job.passes = held_out.passes;
+  job.as_original = held_out.as_original;
   job.task = of_training.task;
   job.on = of_training.on;
   job.fields = jestimator_fields("eval");

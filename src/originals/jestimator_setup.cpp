@@ -205,7 +205,8 @@ HeldOut held_out_of(const std::string& what, const std::string& pattern, std::in
   return {.data = pattern,
           .batch_size = batch,
           .steps = examples < 0 ? 0 : examples / batch,
-          .passes = kValidationDraws};
+          .passes = kValidationDraws,
+          .as_original = true};
 }
 
 std::vector<MeasuredValue> valid_metrics(const Evaluation& evaluation) {

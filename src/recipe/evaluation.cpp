@@ -53,12 +53,12 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   return job;
 }
 
-// `fills_up`: rows that are no examples may fill up a batch.
-HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool fills_up) {
+// `pads`: padding examples may fill up a batch.
+HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool pads) {
   HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
   if (held_out >= out.size) return out;
   const std::int64_t parts = partition_for(run_on(r.train).mesh, r.train.devices).row_shards();
-  if (fills_up) {
+  if (pads) {
     out.size = (held_out + parts - 1) / parts * parts;
     return out;
   }
@@ -223,15 +223,6 @@ HeldOutBatches held_out_batches(const Recipe& r, const Task& task, const std::st
     throw UsageError(str("eval: ", data, " holds no examples"),
                      "raise text.heldout, or give more text");
   return batches_of(r, static_cast<std::int64_t>(source->size()), !task.row_weights.empty());
-}
-
-void warn_of_few(const Recipe& r, std::int64_t held_out) {
-  if (r.type->reads == Reads::rows) return;  // whose batches are filled up
-  const HeldOutBatches batches = batches_of(r, held_out, false);
-  if (batches.size == r.eval.batch_size && !batches.repeats) return;
-  log_warning("data: {}, fewer than eval.batch_size {}: evaluated in batches of {}{}",
-              counted(held_out, "held-out example"), r.eval.batch_size, batches.size,
-              batches.repeats ? ", some of them twice, as each device takes one" : "");
 }
 
 OrderedJson evaluation_json(const Evaluation& e) {

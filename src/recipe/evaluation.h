@@ -15,14 +15,12 @@ namespace smelt {
 // How a recipe's held-out examples are scored.
 struct HeldOutBatches {
   std::int64_t size = 0;   // over all devices
-  std::int64_t steps = 0;  // 0 = all whole batches
+  std::int64_t steps = 0;  // 0: all
   bool repeats = false;    // they are taken several times: fewer than devices
 };
-// Of the records `data`, by eval.batch_size and eval.steps, with smaller batches where there are
-// fewer examples. UsageError where there are none.
+// Returns the batches for the records `data` by eval.batch_size and eval.steps. A batch is smaller
+// if there are fewer examples than eval.batch_size. Throws UsageError if there are none.
 HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task, const std::string& data);
-// A warning where held_out_batches() are not what the recipe asks for.
-void warn_of_few(const Recipe& recipe, std::int64_t held_out);
 
 // {"global_step": …, "examples": …, "loss": …, every measure, "weights": {…}}
 OrderedJson evaluation_json(const Evaluation& evaluation);

@@ -5,7 +5,6 @@
 #include "base/words.h"
 #include "examples/prose.h"
 #include "examples/vocabulary_job.h"
-#include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
@@ -122,7 +121,6 @@ void make_examples(const Recipe& r) {
   const std::uint64_t heldout = r.type->make_examples(r, ExampleSet::heldout);
   if (heldout == 0)
     throw UsageError("data: no held-out examples", "raise text.heldout, or give more text");
-  warn_of_few(r, static_cast<std::int64_t>(heldout));
   const std::uint64_t train = r.type->make_examples(r, ExampleSet::train);
   log_info("data: {} to train on, {} held out", counted(train, "example"), heldout);
 }

@@ -9,8 +9,7 @@ namespace smelt {
 void make_text(const Recipe& recipe);
 // vocab.txt, of the text or the one that the recipe is given (recipe/given_vocabulary.h).
 void make_vocabulary(const Recipe& recipe);
-// The records of both parts of the text, the held-out ones first: a warning where they are fewer
-// than eval.batch_size.
+// Writes the records of both parts of the text, the held-out ones first.
 void make_examples(const Recipe& recipe);
 
 }  // namespace smelt

@@ -282,7 +282,7 @@ void visit_fields(C& c, Visitor&& visit) {
 template <SectionOf<EvalSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("batch_size", c.batch_size, "examples per evaluation batch, over all devices");
-  visit("steps", c.steps, "evaluation batches; 0 = all whole batches of the held-out examples");
+  visit("steps", c.steps, "evaluation batches; 0 = all held-out examples");
   visit("passes", c.passes,
         "times that each batch is scored, with other masks, where the model draws them; 20 is "
         "JEstimator's");

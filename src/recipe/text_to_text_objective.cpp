@@ -105,7 +105,6 @@ Task answer_task(const Recipe& r) {
                             .loss_over = parse_config<AnswerModel>(r.model, "model").loss_over},
                .inputs_length = data.inputs_length,
                .targets_length = data.targets_length});
-  task.row_weights = "targets";
   task.record_kind = "text_to_text";
   if (pretrained.extra_ids) task.settings["extra_ids"] = *pretrained.extra_ids;
   if (!data.prefix.empty()) task.settings["prefix"] = data.prefix;

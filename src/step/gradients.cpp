@@ -127,7 +127,8 @@ Measures::Measures(const Objective& objective, const Placement& placement)
     CHECK(m.finish != nullptr || m.sum.rank() == 0, m.name, " is a vector ", m.sum.shape());
     reported.push_back({.name = m.name,
                         .sums = static_cast<std::size_t>(m.sum.shape().elements()),
-                        .finish = m.finish});
+                        .finish = m.finish,
+                        .loss_factor = reported.size() < losses ? m.factor : 0});
     weights.push_back(stop_gradient(m.weight));
   }
   total_weights = elements(sum_over_replicas(vector_of(weights), placement));

@@ -45,4 +45,12 @@ std::vector<MeasuredValue> ReportSums::measures() const {
   return out;
 }
 
+double ReportSums::loss() const {
+  double out = 0;
+  const auto values = measures();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    out += layout_.measures[i].loss_factor * values[i].value;
+  return out;
+}
+
 }  // namespace smelt

@@ -15,6 +15,7 @@ struct ReportedMeasure {
   std::string name;
   std::size_t sums = 1;
   Finish finish = nullptr;
+  double loss_factor = 0;  // in the sum of losses; 0: a metric
 };
 
 // What stands in the f32 vector that a program returns last: the figures, then the sums and the
@@ -44,6 +45,9 @@ class ReportSums {
   // The mean over the batches. A name that is no figure is a bug.
   double figure(std::string_view name) const;
   std::vector<MeasuredValue> measures() const;
+  // The losses over all items of all batches, times their factors. Unlike the mean of the batches'
+  // losses it does not depend on the batch size.
+  double loss() const;
 
  private:
   ReportLayout layout_;

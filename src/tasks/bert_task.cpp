@@ -40,12 +40,18 @@ void add_next_sentence(const BertTask& c, const Scope& root, const Inputs& in, T
                        Objective& out) {
   const Tensor labels = in["next_sentence_labels"];
   const Tensor logits = next_sentence_logits(root, c.model, pooled);
-  const Tensor loss = cross_entropy(logits, labels), ones = ones_like(loss);
-  const Tensor weight = full_like(reduce_sum(loss, {0}), static_cast<double>(labels.dim(0)));
+  const Tensor loss = cross_entropy(logits, labels);
+  // Training has no padding examples; its program is that of the originals.
+  const Tensor real =
+      root.training() ? ones_like(loss) : convert(reduce_max(in["input_mask"], {1}), DType::f32);
+  const Tensor weight = root.training()
+                            ? full_like(reduce_sum(loss, {0}), static_cast<double>(labels.dim(0)))
+                            : reduce_sum(real, {0});
+  const Tensor counted = root.training() ? loss : loss * real;
   out.losses.push_back(
-      {.name = "next_sentence_loss", .sum = reduce_sum(loss, {0}), .weight = weight});
+      {.name = "next_sentence_loss", .sum = reduce_sum(counted, {0}), .weight = weight});
   out.metrics.push_back({.name = "next_sentence_accuracy",
-                         .sum = count_hits(argmax(logits, -1), labels, ones),
+                         .sum = count_hits(argmax(logits, -1), labels, real),
                          .weight = weight});
 }
 
@@ -99,6 +105,7 @@ Task bert_task(const BertTask& c) {
   task.features.push_back(
       {.name = "next_sentence_labels", .row = {}, .limit = 2, .limit_name = "labels of"});
   task.tokens = "input_mask";
+  task.row_weights = {"input_mask", "masked_lm_weights"};
   task.dim_names = [model = c.model](std::string_view parameter) {
     return bert_dim_names(model, parameter);
   };

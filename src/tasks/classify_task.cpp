@@ -244,7 +244,7 @@ Task classify_task(const ClassifyTask& c) {
     task.features.push_back(std::move(feature));
   task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
   task.tokens = "input_mask";
-  task.row_weights = kRealExample;
+  task.row_weights = {kRealExample};
   // A batch is cut by what has a number for each token, as labels of seq_length classes seem to.
   const bool seems_tokens = task.features.at(3).row == Dims{c.seq_length};
   if (c.labels.problem == Problem::token_labels || !seems_tokens) task.lengths = c.lengths;

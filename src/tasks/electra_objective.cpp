@@ -62,10 +62,17 @@ void add_masked_lm(const Scope& root, const ElectraTask& c, const MaskedInputs& 
 
 // What the discriminator is to say, for each token.
 struct Guesses {
-  Tensor logits;   // f32 [B*S], above 0: replaced
-  Tensor labels;   // f32 [B*S]: 1 = replaced
-  Tensor weights;  // f32 [B*S]: 1 = a token
+  Tensor logits;       // f32 [B*S], above 0: replaced
+  Tensor labels;       // f32 [B*S]: 1 = replaced
+  Tensor weights;      // f32 [B*S]: 1 = a token
+  Tensor of_examples;  // f32 [B*S], in evaluation: 0 = in a padding example
 };
+
+// f32 [B*S]: 0 for all tokens of a padding example, which has no token in the mask.
+Tensor tokens_of_examples(Tensor input_mask) {
+  const Tensor any = reduce_max(input_mask, {1}, KeepDims::yes);
+  return flat(convert(broadcast_to(any, input_mask.dims()), DType::f32));
+}
 
 void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g, Objective& out) {
   const Tensor weight = total(g.weights);
@@ -85,11 +92,12 @@ void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g
                          .sum = count_hits(zero, g.labels, g.weights),
                          .weight = weight});
   if (root.training()) return;
-  // The original's is over padding, too, as tokens that are surely original.
+  // The original's is over padding tokens, too, as tokens that are surely original; but not over
+  // padding examples.
   const bool padding = c.masking().draws == MaskDraws::original;
   const Tensor probability = logistic(x) * g.weights;
   out.metrics.push_back(
-      roc_auc("disc_auc", probability, g.labels, padding ? ones_like(x) : g.weights));
+      roc_auc("disc_auc", probability, g.labels, padding ? g.of_examples : g.weights));
 }
 
 }  // namespace
@@ -154,6 +162,7 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
       .logits = electra_found_logits(root, c, fake, generated),
       .labels = flat(convert(replaced.where, DType::f32)),
       .weights = flat(convert(fake.input_mask, DType::f32)),
+      .of_examples = root.training() ? Tensor() : tokens_of_examples(fake.input_mask),
   };
   if (!c.settings.electric_objective) {
     const Tensor other = compare(fake.input_ids, in.inputs.input_ids, Compare::ne);

@@ -30,7 +30,11 @@ Tensor flattened(Tensor x) { return reshape(x, {x.shape().elements()}); }
 
 Tensor mask_draws(const Scope& root, const JestimatorBertTask& c, Tensor targets) {
   const Tensor drawn = uniform(root / "masking", targets.dims());
-  return compare(drawn, full_like(drawn, c.settings.mask_rate), Compare::lt);
+  const Tensor masked = compare(drawn, full_like(drawn, c.settings.mask_rate), Compare::lt);
+  if (root.training()) return masked;
+  // A padding example is all zeros.
+  const Tensor largest = broadcast_to(reduce_max(targets, {1}, KeepDims::yes), targets.dims());
+  return bitwise_and(masked, compare(largest, zeros_like(largest), Compare::gt));
 }
 
 // The scores of every token, and which of them count.
@@ -84,6 +88,7 @@ Task jestimator_bert_task(const JestimatorBertTask& c) {
   task.described = {{"seq_length", c.model.max_length}};
   task.features = jestimator_features(c.model);
   task.tokens = "targets";
+  task.row_weights = {"targets"};
   task.draws = true;
   task.dim_names = [model = c.model](std::string_view parameter) {
     return jestimator_bert_dim_names(model, parameter);

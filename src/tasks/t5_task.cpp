@@ -100,6 +100,7 @@ Task t5_task(const T5Task& c) {
   };
   task.features = {ids("inputs", c.inputs_length), ids("targets", c.targets_length)};
   task.tokens = c.inputs_length >= c.targets_length ? "inputs" : "targets";
+  task.row_weights = {"targets"};
   task.dim_names = [model = c.model](std::string_view parameter) {
     return t5_dim_names(model, parameter);
   };

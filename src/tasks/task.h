@@ -80,9 +80,10 @@ struct Task {
   // Lengths that a batch may have, ascending, the last that of `tokens`; empty: that alone. The
   // objective takes any of them.
   std::vector<std::int64_t> lengths = {};
-  // The feature whose numbers are all 0 of a row that only fills a batch up, and does not count for
-  // that; empty: all count, and an evaluation takes whole batches alone.
-  std::string row_weights = {};
+  // The features that are all 0 in a padding example, which fills up a batch and has no weight in
+  // any loss or metric of an evaluation. Empty: there are none, and an evaluation scores whole
+  // batches only.
+  std::vector<std::string> row_weights = {};
   // Whether the objective draws random numbers of its own, in evaluation, too.
   bool draws = false;
   // The names of the dimensions of the model's parameters, for nn/partition.h; empty: none is

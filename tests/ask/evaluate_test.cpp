@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
 
 #include "ask/scorer.h"
 #include "checkpoint/checkpoint.h"
@@ -12,8 +13,12 @@
 #include "format/tfrecord.h"
 #include "runs/golden_bert.h"
 #include "runs/small_run.h"
+#include "state/model_state.h"
 #include "store/file.h"
 #include "support/error_of.h"
+#include "tasks/electra_task.h"
+#include "tasks/jestimator_bert_task.h"
+#include "tasks/t5_task.h"
 
 namespace smelt {
 namespace {
@@ -117,12 +122,108 @@ TEST_F(GoldenEvaluation, EightDevicesGiveTheFiguresOfOne) {
   }
 }
 
-TEST_F(GoldenEvaluation, SumsOverBatchesAreThoseOfOneBatch) {
+// 8 examples in batches of 3: two whole ones, and a last one with a padding example.
+TEST_F(GoldenEvaluation, ScoresEveryExampleWhateverTheBatchSize) {
   SMELT_OPEN_CPU(client, 1);
-  const Evaluation whole = evaluate(job(1, 8)), parts = evaluate(job(1, 2));
-  EXPECT_EQ(parts.examples, whole.examples);
-  for (std::size_t i = 0; i < whole.measures.size(); ++i)
+  const Evaluation whole = evaluate(job(1, 8)), parts = evaluate(job(1, 3));
+  EXPECT_EQ(parts.examples, 8);
+  EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
+  for (std::size_t i = 0; i < whole.measures.size(); ++i) {
     EXPECT_NEAR(parts.measures[i].value, whole.measures[i].value, 1e-5) << whole.measures[i].name;
+    EXPECT_EQ(parts.measures[i].weight, whole.measures[i].weight) << whole.measures[i].name;
+  }
+}
+
+TEST_F(GoldenEvaluation, SpreadsAPartBatchOverDevicesThatHaveNoExample) {
+  SMELT_OPEN_CPU(client, 8);
+  const Evaluation one = evaluate(job(1, 8)), sixteen = evaluate(job(8, 16));
+  EXPECT_EQ(sixteen.examples, 8);
+  EXPECT_NEAR(sixteen.loss, one.loss, 1e-5 * one.loss);
+}
+
+TEST_F(GoldenEvaluation, DropsAPartBatchAsTheOriginals) {
+  SMELT_OPEN_CPU(client, 1);
+  EvaluateJob original = job(1, 3);
+  original.as_original = true;
+  EXPECT_EQ(evaluate(original).examples, 6);
+}
+
+TEST_F(GoldenEvaluation, WarnsOfExamplesThatItDropsForATaskWithoutPadding) {
+  SMELT_OPEN_CPU(client, 1);
+  EvaluateJob unpadded = job(1, 3);
+  unpadded.task.row_weights.clear();
+  EXPECT_EQ(evaluate(unpadded).examples, 6);
+  EXPECT_THAT(log_.text(),
+              HasSubstr("eval: the last 2 examples are not scored: they are fewer than "
+                        "eval.batch_size 3"));
+}
+
+// Tasks that draw masks, or have targets of several lengths, on five examples of arbitrary tokens.
+class PaddedEvaluation : public testing::TestWithParam<std::function<Task()>> {
+ protected:
+  static Batch arbitrary_examples(const Features& features) {
+    Batch out = empty_batch(features, 5);
+    for (std::size_t i = 0; i < features.size(); ++i)
+      for (std::size_t at = 0; std::int32_t& value : out.arrays[i].values<std::int32_t>()) {
+        value = static_cast<std::int32_t>(5 + ++at * (7 + i) % 20);
+        if (features[i].name == "input_mask") value = at % 8 != 0;
+        if (features[i].name == "segment_ids") value = 0;
+      }
+    return out;
+  }
+  Evaluation in_batches_of(const std::shared_ptr<const Client>& client, std::int64_t size,
+                           const Placement& placement) const {
+    const Task task = GetParam()();
+    write_records(dir_.file("records"), task.features, {arbitrary_examples(task.features)});
+    const Scorer scorer(client, task, placement, Compute(),
+                        {.data = dir_.file("records"), .batch_size = size}, recipe_field);
+    const auto& program = scorer.program();
+    return scorer.score(ModelState::fresh(*client, program.placement, program.state, 1), 0);
+  }
+  TempDir dir_;
+};
+
+Task tiny_electra() {
+  ElectraTask c{.seq_length = 8, .ids = {.cls = 1, .sep = 2, .mask = 3}};
+  c.model.vocab_size = 30;
+  c.model.hidden_size = c.model.embedding_size = c.model.intermediate_size = 8;
+  c.model.num_hidden_layers = c.model.num_attention_heads = 1;
+  c.model.generator_hidden_size = 1;
+  c.model.max_position_embeddings = 8;
+  c.settings.mask_prob = 0.3;
+  c.settings.masks = MaskDraws::original;  // whose disc_auc counts padding tokens
+  return electra_task(c);
+}
+
+Task tiny_jestimator() {
+  JestimatorBertTask c{.settings = {.mask_token_id = 4, .mask_rate = 0.3}};
+  c.model.vocab_size = 30;
+  c.model.max_length = c.model.hidden_size = c.model.mlp_size = 8;
+  c.model.num_heads = c.model.num_layers = 1;
+  return jestimator_bert_task(c);
+}
+
+Task tiny_t5() {
+  T5Task c{.inputs_length = 8, .targets_length = 4, .words = {{.begin = 5, .end = 20}}};
+  c.model.vocab_size = 30;
+  c.model.d_model = c.model.d_kv = c.model.d_ff = 8;
+  c.model.num_layers = c.model.num_heads = 1;
+  return t5_task(c);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, PaddedEvaluation,
+                         testing::Values(tiny_electra, tiny_jestimator, tiny_t5));
+
+TEST_P(PaddedEvaluation, GivesTheFiguresOfOneBatchAlsoInTheFormOfATpu) {
+  SMELT_OPEN_CPU(client, 1);
+  const Evaluation whole = in_batches_of(client, 5, Placement());
+  const Evaluation padded = in_batches_of(client, 4, placement_for("tpu", 1, Reduction::global));
+  EXPECT_EQ(padded.examples, 5);
+  EXPECT_NEAR(padded.loss, whole.loss, 1e-5 * whole.loss);
+  for (std::size_t i = 0; i < whole.measures.size(); ++i) {
+    EXPECT_NEAR(padded.measures[i].value, whole.measures[i].value, 1e-5) << whole.measures[i].name;
+    EXPECT_EQ(padded.measures[i].weight, whole.measures[i].weight) << whole.measures[i].name;
+  }
 }
 
 using EvaluationErrors = SmallRun;
@@ -131,6 +232,7 @@ TEST_F(EvaluationErrors, SayWhatIsMissing) {
   EvaluateJob evaluation = this->evaluation("model");
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("eval: no checkpoint in"));
   save_first_weights("model");
+  evaluation.as_original = true;
   evaluation.batch_size = 100000;
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("fewer than one batch of 100000"));
   evaluation.batch_size = 0;
