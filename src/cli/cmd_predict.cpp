@@ -34,7 +34,7 @@ std::string row_text(const LabelledRow& row, const Labels& labels,
                      const std::vector<float>& numbers) {
   std::ostringstream out;
   if (labels.problem == Problem::token_labels) {
-    const auto words = words_in(row.text);
+    const auto words = words_in(row.users_text());
     const OrderedJson told = words_json(labels, {words.begin(), words.end()}, numbers);
     for (std::size_t i = 0; i < words.size(); ++i) {
       const OrderedJson &label = told["prediction"][i], &sure = told["probabilities"][i];
@@ -57,8 +57,7 @@ class Predictions {
 
   const Labels& labels() const { return classifier_.job().labels; }
   void add(LabelledRow row) {
-    to_nfc(row.text);
-    to_nfc(row.pair);
+    if (row.written_text.empty() && row.written_pair.empty()) compose_texts(row);
     waiting_.push_back(std::move(row));
     if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
   }

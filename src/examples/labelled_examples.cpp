@@ -128,7 +128,10 @@ void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted
     std::size_t number = 0;
     for (LabelledRow row; rows.next(row); ++number) {
       if ((job.split && !wanted.at(number)) || (is_swapped && trim(row.pair).empty())) continue;
-      if (is_swapped) std::swap(row.text, row.pair);
+      if (is_swapped) {
+        std::swap(row.text, row.pair);
+        std::swap(row.written_text, row.written_pair);
+      }
       give(std::move(row), rows.place());
     }
   }
@@ -177,11 +180,14 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
     for (const std::int32_t one : classes) ++of_class[static_cast<std::size_t>(one)];
     return encoded;
   });
+  std::optional<OutputFile> kept;
+  if (job.keeps_rows) kept.emplace(rows_beside(job.output));
   LabelledSummary out;
   std::uint64_t rows = 0;
   each_row_of(job, wanted, [&](LabelledRow row, const std::string& place) {
     const LabelOf label = label_of(reader, row, place);  // which says what is wrong with it
     out.mean_label += (label.number - out.mean_label) / static_cast<double>(++rows);
+    if (kept) kept->write(row_line(row));
     records.add(std::move(row));
   });
   static_cast<RowCounts&>(out) = records.finish();
@@ -192,6 +198,7 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
   write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
   UnknownCount{.unknown = out.unknown, .tokens = out.tokens, .characters = out.unknown_characters}
       .warn(job.what, job.vocab);
+  if (kept) kept->commit();
   records.commit();
   return out;
 }

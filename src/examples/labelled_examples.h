@@ -23,7 +23,8 @@ struct LabelledExamplesJob {
   std::string vocab;  // word pieces
   TokenizerFlags tokenizer;
   std::int64_t seq_length = 128;
-  std::string output;  // replaced if there
+  std::string output;       // replaced if there
+  bool keeps_rows = false;  // as rows_beside() has them
 };
 
 struct LabelledSummary : RowCounts {    // cut: whose tokens are more than seq_length

@@ -51,7 +51,19 @@ void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint
         "classes in data.labels");
 }
 
+// Composes a text and returns it as it was before, or an empty string if it stays the same.
+std::string composed(std::string& text) {
+  if (is_ascii(text)) return "";
+  std::string before = std::exchange(text, nfc(text));
+  return before == text ? "" : before;
+}
+
 }  // namespace
+
+void compose_texts(LabelledRow& row) {
+  row.written_text = composed(row.text);
+  row.written_pair = composed(row.pair);
+}
 
 LabelledRows::LabelledRows(const LabelledFiles& files, const std::string& what)
     : files_(files), paths_(expand_files(files.input, what)), faults_(files.limits) {}
@@ -92,8 +104,7 @@ bool LabelledRows::open_next() {
 
 void LabelledRows::compose(LabelledRow& row) {
   if (files_.answers) return;
-  to_nfc(row.text);
-  to_nfc(row.pair);
+  compose_texts(row);
   if (is_ascii(row.label)) return;
   constexpr std::size_t kMostForms = 1000;
   std::string composed = nfc(row.label);

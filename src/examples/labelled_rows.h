@@ -38,7 +38,16 @@ struct LabelledRow {
   // are an empty one if labels are classes or numbers, unless they are names of known classes.
   std::string text, pair, label;
   std::string id = {};
+  // The text and the pair as the user wrote them; empty if they are the same as the composed ones.
+  std::string written_text = {}, written_pair = {};
+
+  const std::string& users_text() const { return written_text.empty() ? text : written_text; }
+  const std::string& users_pair() const { return written_pair.empty() ? pair : written_pair; }
 };
+
+// Composes text and pair (Unicode NFC) and keeps what the user wrote in written_text and
+// written_pair.
+void compose_texts(LabelledRow& row);
 
 // The rows of all files in their order. Texts and labels are composed (Unicode NFC), except if
 // labels are answers, which have positions in the text. One without text is a bad row, as

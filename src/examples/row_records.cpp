@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "base/philox.h"
 #include "base/words.h"
@@ -68,6 +69,14 @@ void throw_no_example(const LabelledFiles& files, const std::string& what,
         "give rows to evaluate on with data.validation; data.validation_share takes its share of "
         "each kind that has two rows or more");
   throw UsageError(str(what, ": ", files.input, " gives no example"), hint);
+}
+
+std::string rows_beside(const std::string& records) { return records + ".rows.jsonl"; }
+
+std::string row_line(const LabelledRow& row) {
+  OrderedJson out{{"text", row.users_text()}, {"label", row.label}};
+  if (!row.pair.empty()) out["pair"] = row.users_pair();
+  return out.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
 }
 
 RowRecords::RowRecords(const std::string& output, Encode encode)

@@ -70,14 +70,7 @@ OrderedJson answers_description(const TextToTextExamplesJob& job, const TextToTe
           {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
 }
 
-std::string kept_line(const LabelledRow& row) {
-  const OrderedJson out{{"text", row.text}, {"label", row.label}};
-  return out.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
-}
-
 }  // namespace
-
-std::string rows_beside(const std::string& records) { return records + ".rows.jsonl"; }
 
 std::uint64_t write_text_to_text_rows(const TextToTextExamplesJob& job) {
   const auto wanted = wanted_rows(job.rows, job.what, job.split,
@@ -88,7 +81,7 @@ std::uint64_t write_text_to_text_rows(const TextToTextExamplesJob& job) {
   std::uint64_t written = 0;
   for (LabelledRow row; rows.next(row); ++number) {
     if (job.split && !wanted.at(number)) continue;
-    file.write(kept_line(row));
+    file.write(row_line(row));
     ++written;
   }
   file.commit();
@@ -107,7 +100,7 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
   std::size_t number = 0;
   for (LabelledRow row; rows.next(row); ++number) {
     if (job.split && !wanted.at(number)) continue;
-    if (kept) kept->write(kept_line(row));
+    if (kept) kept->write(row_line(row));
     records.add(std::move(row));
   }
   TextToTextSummary out = encoder.summary(records.finish());

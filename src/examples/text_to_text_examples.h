@@ -33,10 +33,6 @@ struct TextToTextSummary : RowCounts {  // cut: whose text or answer is longer
   std::uint64_t unknown_texts = 0, unknown_targets = 0;
 };
 
-// The file beside such records that has each row's "text" and "label" as they were written: a line
-// of JSON for each record.
-std::string rows_beside(const std::string& records);
-
 // As write_labelled_examples() has it. What is longer loses its end, but for the last id.
 TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job);
 

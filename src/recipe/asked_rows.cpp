@@ -69,10 +69,10 @@ std::int32_t filler(std::size_t i) { return static_cast<std::int32_t>(i * 7 % 5)
 
 OrderedJson asked_row_json(const LabelledRow& row, bool has_label, const Labels& labels,
                            const std::vector<float>& numbers) {
-  OrderedJson out{{"text", row.text}};
-  if (!row.pair.empty()) out["pair"] = row.pair;
+  OrderedJson out{{"text", row.users_text()}};
+  if (!row.pair.empty()) out["pair"] = row.users_pair();
   if (labels.problem == Problem::token_labels) {
-    const auto words = words_in(row.text);
+    const auto words = words_in(row.users_text());
     if (has_label) out["label"] = label_names(labels.problem, row.label);
     out.update(words_json(labels, {words.begin(), words.end()}, numbers));
     return out;
@@ -201,7 +201,7 @@ std::vector<OrderedJson> AskedModel::say_texts(const LabelledFiles& files,
         texts.push_back(piece[i].text);
       const auto answers = generator_->answer(std::span<const std::string>(texts));
       for (std::size_t i = 0; i < texts.size(); ++i)
-        out.push_back({{"text", texts[i]},
+        out.push_back({{"text", piece[at + i].users_text()},
                        {"label", one_spaced(piece[at + i].label)},
                        {"prediction", answers[i].empty() ? "" : one_spaced(answers[i][0].text)}});
     }

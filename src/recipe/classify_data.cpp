@@ -111,7 +111,8 @@ std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& par
                                 .vocab = RecipePaths(r).vocab,
                                 .tokenizer = tokenizer_flags(r),
                                 .seq_length = data.seq_length,
-                                .output = part.output};
+                                .output = part.output,
+                                .keeps_rows = part.scored};
   const LabelledSummary s = write_labelled_examples(job);
   log_info("data: {} of {}: {} of them cut to {} tokens, {} unknown tokens",
            counted(s.examples, "example"), part.what, percent(part_of(s.cut, s.examples)),

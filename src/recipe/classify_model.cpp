@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "base/figures.h"
@@ -10,10 +11,12 @@
 #include "checkpoint/stored_classifier.h"
 #include "data/example_source.h"
 #include "examples/labelled_rows.h"
+#include "examples/row_records.h"
 #include "format/config.h"
 #include "metrics/correlation.h"
 #include "metrics/entities.h"
 #include "recipe/encoder_source.h"
+#include "recipe/kept_rows.h"
 #include "recipe/pipeline.h"
 #include "store/file.h"
 #include "train/together.h"
@@ -67,8 +70,14 @@ struct LabelledBatch {
   }
 };
 
-// Without [CLS] and [SEP].
-OrderedJson text_json(const BertTokenizer& tokenizer, const TextPairIds& text) {
+// The user's text and pair, or, if no rows are kept, what the ids decode to, without [CLS] and
+// [SEP].
+OrderedJson text_json(KeptRows& kept, const BertTokenizer& tokenizer, const TextPairIds& text) {
+  if (kept.are_there()) {
+    OrderedJson row = kept.next();
+    row.erase("label");
+    return row;
+  }
   const std::span<const std::int32_t> ids(text.ids);
   OrderedJson out{{"text", tokenizer.decode(ids.subspan(1, text.first - 2))}};
   if (text.first < ids.size())
@@ -76,8 +85,15 @@ OrderedJson text_json(const BertTokenizer& tokenizer, const TextPairIds& text) {
   return out;
 }
 
-// Of pieces that belong to words.
-std::vector<std::string> words_of(const BertTokenizer& tokenizer, const TextPairIds& text) {
+// Returns the words that the text's pieces are of: the first ones of the user's `written` text, or,
+// if no rows are kept, what the pieces decode to.
+std::vector<std::string> words_of(const std::optional<std::string>& written,
+                                  const BertTokenizer& tokenizer, const TextPairIds& text) {
+  if (written) {
+    const auto words = words_in(*written);
+    const std::size_t count = std::min(words.size(), text.words.size());
+    return {words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
   std::vector<std::string> out;
   for (std::size_t i = 0; i < text.words.size(); ++i) {
     const std::size_t begin = text.words[i];
@@ -115,7 +131,7 @@ struct ToldExamples {
   }
 };
 
-ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch) {
+ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch, KeptRows& kept) {
   const Labels& labels = classifier.job().labels;
   std::vector<TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
@@ -123,9 +139,11 @@ ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch) {
   const auto numbers = classifier.classify(texts);
   ToldExamples told;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto words = words_of(classifier.tokenizer(), texts[i]);
+    std::optional<std::string> written;
+    if (kept.are_there()) written = kept.next()["text"].get<std::string>();
+    const auto words = words_of(written, classifier.tokenizer(), texts[i]);
     const auto wanted = batch.labels_of_words(labels, i);
-    OrderedJson line{{"text", join(words, " ")}, {"label", wanted}};
+    OrderedJson line{{"text", written.value_or(join(words, " "))}, {"label", wanted}};
     line.update(words_json(labels, words, numbers[i]));
     told.add(line);
     for (const std::string& label : wanted) ++told.labelled[label];
@@ -136,7 +154,7 @@ ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch) {
   return told;
 }
 
-ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch) {
+ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch, KeptRows& kept) {
   const Labels& labels = classifier.job().labels;
   std::vector<TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
@@ -144,7 +162,7 @@ ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch) {
   const auto numbers = classifier.classify(texts);
   ToldExamples told;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    OrderedJson line = text_json(classifier.tokenizer(), texts[i]);
+    OrderedJson line = text_json(kept, classifier.tokenizer(), texts[i]);
     const std::vector<float> label = batch.label(labels, i);
     line["label"] = said_json(labels, label);
     line["prediction"] = said_json(labels, numbers[i]);
@@ -255,12 +273,16 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
       r, {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
   const bool of_words = task.labels.problem == Problem::token_labels;
   ToldExamples all;
+  KeptRows kept(paths.scored, source->size());
+  if (!kept.are_there())
+    log_warning("eval: {} is not there: predictions.jsonl has each text as its pieces decode",
+                rows_beside(paths.scored));
   OutputFile file(paths.predictions);
   for (std::uint64_t first = 0; first < source->size(); first += kExamplesAtOnce) {
     const auto count = std::min<std::uint64_t>(kExamplesAtOnce, source->size() - first);
     const Batch batch = source->examples_in_order(first, count);
     const ToldExamples told =
-        of_words ? tell_words(classifier, {batch}) : tell_texts(classifier, {batch});
+        of_words ? tell_words(classifier, {batch}, kept) : tell_texts(classifier, {batch}, kept);
     file.write(told.lines);
     all.entities += told.entities;
     all.said.insert(all.said.end(), told.said.begin(), told.said.end());

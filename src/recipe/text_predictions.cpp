@@ -13,12 +13,12 @@
 #include "data/example_source.h"
 #include "examples/text_to_text_examples.h"
 #include "metrics/named.h"
+#include "recipe/kept_rows.h"
 #include "recipe/pipeline.h"
 #include "recipe/recipe.h"
 #include "recipe/recipe_checks.h"
 #include "store/file.h"
 #include "store/folder.h"
-#include "text/lines.h"
 #include "tokenize/text_pair.h"
 #include "train/together.h"
 
@@ -43,52 +43,12 @@ std::string text_of(const GenerateJob& job, std::vector<std::int32_t> ids) {
   return job.decode(ids);
 }
 
-// Texts and labels of records, in their order.
-class ScoredRows {
- public:
-  ScoredRows(const std::string& records, std::uint64_t count, const GenerateJob& job)
-      : path_(rows_beside(records)), job_(job) {
-    if (exists(path_)) {
-      check_count(count);  // before the first answer, as all of them may take hours
-      lines_.emplace(path_);
-    }
-    if (!lines_)
-      log_warning(
-          "eval: {} is not there: answers are compared with what is left of the labels in pieces "
-          "of "
-          "the vocabulary",
-          path_);
-  }
-
-  OrderedJson row(const Batch& batch, std::size_t at) {
-    if (!lines_)
-      return {{"text", text_of(job_, row_of(batch.arrays[0], at, job_.end))},
-              {"label", text_of(job_, row_of(batch.arrays[1], at, job_.end))}};
-    std::string line;
-    const bool more = lines_->next(line);
-    auto row = OrderedJson::parse_or_discard(line);
-    if (!more || !row.is_object() || !row.contains("text") || !row.contains("label"))
-      throw UsageError(
-          str(path_, ":", lines_->number() + (more ? 0 : 1), ": no row of the record beside it"),
-          "remove it and the records: `smelt run` makes both again");
-    return row;
-  }
-
- private:
-  void check_count(std::uint64_t records) const {
-    LineReader lines(path_);
-    std::uint64_t rows = 0;
-    for (std::string line; lines.next(line);) ++rows;
-    if (rows != records)
-      throw UsageError(str(path_, ": ", counted(rows, "row"), ", and ", counted(records, "record"),
-                           " beside it"),
-                       "remove it and the records: `smelt run` makes both again");
-  }
-
-  std::string path_;
-  const GenerateJob& job_;
-  std::optional<LineReader> lines_;
-};
+// Returns the next kept row, or one of what the record's ids decode to.
+OrderedJson scored_row(KeptRows& kept, const GenerateJob& job, const Batch& batch, std::size_t at) {
+  if (kept.are_there()) return kept.next();
+  return {{"text", text_of(job, row_of(batch.arrays[0], at, job.end))},
+          {"label", text_of(job, row_of(batch.arrays[1], at, job.end))}};
+}
 
 std::uint64_t scored_rows(const Recipe& r, std::uint64_t all) {
   const auto asked = static_cast<std::uint64_t>(r.eval.steps * r.eval.batch_size);
@@ -137,7 +97,12 @@ void answer_rows(Generator& generator, const Recipe& r, const Features& features
                  const std::string& records, Watchdog* watchdog, const Answered& give) {
   const GenerateJob& job = generator.job();
   const auto source = open_examples({.input = records, .features = features});
-  ScoredRows rows(records, source->size(), job);
+  KeptRows rows(records, source->size());
+  if (!rows.are_there())
+    log_warning(
+        "eval: {} is not there: answers are compared with what is left of the labels in pieces of "
+        "the vocabulary",
+        rows_beside(records));
   const std::uint64_t all = scored_rows(r, source->size());
   Progress progress("eval", static_cast<std::int64_t>(all), "answers");
   for (std::uint64_t first = 0; first < all;) {
@@ -148,7 +113,7 @@ void answer_rows(Generator& generator, const Recipe& r, const Features& features
     for (std::size_t i = 0; i < count; ++i) inputs.push_back(row_of(batch.arrays[0], i, job.end));
     const auto answers = watched_answers(generator, inputs, watchdog);
     for (std::size_t i = 0; i < count; ++i)
-      give(rows.row(batch, i), answers[i].empty() ? "" : answers[i].front().text);
+      give(scored_row(rows, job, batch, i), answers[i].empty() ? "" : answers[i].front().text);
     first += count;
     progress.update(static_cast<std::int64_t>(first));
   }

@@ -99,6 +99,31 @@ TEST_F(ClassifyRun, EveryHeldOutRowCountsOnceAndIsPredicted) {
   EXPECT_NEAR(e.measure("accuracy").value, right / rows, 1e-6);
 }
 
+// The vocabulary has no capitals, no "?" and no "\u0301".
+TEST_F(ClassifyRun, PredictionsHoldTheTextAsTheUserWroteIt) {
+  std::string rows = "label\ttext\tpair\n";
+  for (int i = 0; i < 8; ++i)
+    rows += str(i % 2 == 0 ? "cats" : "dogs", "\tThe  Cafe\u0301 \u2013 w", 8 + i,
+                " w9 w10 w11 w12?\tDog!\n");
+  run("m", {"data.train=" + rows_file("u.tsv", rows), "data.pair=pair"});
+  LineReader lines(dir_.file("m/model/predictions.jsonl"));
+  std::string line;
+  ASSERT_TRUE(lines.next(line));
+  const auto row = Json::parse(line);
+  EXPECT_THAT(row["text"].get<std::string>(), testing::StartsWith("The  Cafe\u0301 \u2013 w"));
+  EXPECT_THAT(row["text"].get<std::string>(), testing::EndsWith(" w9 w10 w11 w12?"));
+  EXPECT_EQ(row["pair"], "Dog!");
+}
+
+TEST_F(ClassifyRun, RowsOfAnInferenceHoldTheTextAsTheUserWroteIt) {
+  LabelledRow row{.text = "Cafe\u0301", .pair = {}, .label = {}};
+  compose_texts(row);
+  EXPECT_EQ(row.text, "Caf\u00e9");
+  const OrderedJson json =
+      asked_row_json(row, false, {.problem = Problem::single_label, .names = {"a", "b"}}, {1, 0});
+  EXPECT_EQ(json["text"], "Cafe\u0301");
+}
+
 TEST_F(ClassifyRun, TrainsOnAllRowsWhereNoneAreHeldOut) {
   const std::vector<std::string> none{"data.validation_share=0"};
   run("m", none);
@@ -401,6 +426,7 @@ TEST_F(ClassifyRun, WordsAreLabelledAndEntitiesCounted) {
     const auto said = row["prediction"].get<std::vector<std::string>>(),
                label = row["label"].get<std::vector<std::string>>();
     EXPECT_EQ(row["words"].size(), label.size());
+    EXPECT_EQ(row["words"][0], "cat");
     words += static_cast<double>(label.size());
     entities += entity_counts(said, label);
   }
