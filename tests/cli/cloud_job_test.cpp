@@ -14,10 +14,13 @@
 #include "cli/job_recipe.h"
 #include "cloud/job_guard.h"
 #include "cloud/remote_job.h"
+#include "recipe/budget.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/command.h"
+#include "support/environment.h"
 #include "support/error_of.h"
+#include "support/plugins.h"
 
 namespace smelt {
 namespace {
@@ -185,6 +188,34 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
                                 HasSubstr("the job has ended, for $0.00: failed")));
   }
   EXPECT_EQ(count_requests("POST", "nodeId=smelt-"), 3);
+}
+
+// The machine, and each one after a preemption, runs the staged recipe.
+TEST_F(CloudJob, ABudgetBecomesStepsBeforeAMachineIsRentedAndTheyStay) {
+  REQUIRE_PLUGIN("tpu");
+  fake_.quota = 0;
+  const ScopedVariable cache("XDG_CACHE_HOME", home_.dir.file("cache"));
+  std::string text = read_file(recipe());
+  constexpr std::string_view kSteps = "steps: 20, ";
+  text.replace(text.find(kSteps), kSteps.size(), "budget: {usd: 50, type: v3-8, spot: true}, ");
+  write_file(recipe(), text);
+  const std::string line =
+      str("cloud run ", recipe(),
+          " --project p --zone us-central1-a --bucket gs://bucket --set out=", out(), " --package ",
+          package(), " --type v3-8 --spot --budget 60 --user tester --name budgeted ",
+          "--patience 1s --poll 0.05 --yes");
+  const CommandOutput first = run_smelt(line);
+  const std::size_t plan = first.text.find("plan: how many steps $50.00 pay for on a v3-8");
+  ASSERT_NE(plan, std::string::npos) << first.text;
+  EXPECT_LT(plan, first.text.find("us-central1-a: no quota")) << first.text;
+  const std::string staged = "gs://bucket/budgeted/recipe.yaml";
+  const auto steps = steps_of_budget_in(staged, load_recipe(recipe(), {"out=" + out()}));
+  ASSERT_TRUE(steps) << first.text;
+  EXPECT_EQ(str(load_recipe(staged, {}).train.steps), *steps);
+  EXPECT_EQ(with_steps_of_budget(staged, {}), std::vector<std::string>());  // it makes no plan
+  const CommandOutput again = run_smelt(line);
+  EXPECT_THAT(again.text, AllOf(HasSubstr(*steps + " steps of 8"), HasSubstr("no quota"),
+                                testing::Not(HasSubstr("plan: how many steps"))));
 }
 
 TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
