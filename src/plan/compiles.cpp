@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -221,10 +222,13 @@ std::string TpuCompiles::users_folder() {
   return cache ? join_path(*cache, "smelt/plans") : std::string();
 }
 
-Compiled TpuCompiles::kept_or_made(const CompileRequest& request) const {
-  if (folder_.empty()) return made(request);
-  const std::string path = join_path(folder_, name_of(request));
-  if (const auto kept = limits_.again ? std::nullopt : from_kept(path)) return *kept;
+Compiled TpuCompiles::kept_or_made(const CompileRequest& request,
+                                   const std::function<void()>& begin) const {
+  const std::string path = folder_.empty() ? "" : join_path(folder_, name_of(request));
+  if (!path.empty() && !limits_.again)
+    if (const auto kept = from_kept(path)) return *kept;
+  begin();
+  if (path.empty()) return made(request);
   const Compiled compiled = made(request);
   if (compiled.end == CompileEnd::failed) return compiled;
   try {
@@ -262,15 +266,26 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
   return compiled;
 }
 
-std::vector<Compiled> TpuCompiles::run(std::span<const CompileRequest> requests,
-                                       const Done& done) const {
+std::vector<Compiled> TpuCompiles::run(std::span<const CompileRequest> requests, const Done& done,
+                                       const Begun& begun) const {
+  std::map<CompileRequest, std::vector<std::size_t>> equal;
+  for (std::size_t i = 0; i < requests.size(); ++i) equal[requests[i]].push_back(i);
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& [request, numbers] : equal) groups.push_back(std::move(numbers));
+  std::ranges::sort(groups);
   std::vector<Compiled> out(requests.size());
   const StopSignal stop("plan: stopping the compilers\n");
   std::mutex told;
-  run_each(requests.size(), processes_at_a_time(limits_.side_by_side), [&](std::size_t i) {
-    out[i] = kept_or_made(requests[i]);
+  run_each(groups.size(), processes_at_a_time(limits_.side_by_side), [&](std::size_t g) {
+    const Compiled compiled = kept_or_made(requests[groups[g].front()], [&] {
+      const std::lock_guard lock(told);
+      if (begun) begun(groups[g].front());
+    });
     const std::lock_guard lock(told);
-    if (done) done(i, out[i]);
+    for (const std::size_t i : groups[g]) {
+      out[i] = compiled;
+      if (done) done(i, out[i]);
+    }
   });
   return out;
 }

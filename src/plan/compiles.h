@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <functional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@ namespace smelt {
 // A program to compile: StableHLO text, for the devices of a topology by libtpu's name.
 struct CompileRequest {
   std::string program, topology;
+  auto operator<=>(const CompileRequest&) const = default;
 };
 
 enum class CompileEnd { fits, does_not_fit, failed };
@@ -50,20 +52,23 @@ class TpuCompiles {
     bool again = false;                    // what is kept is not read, but replaced
   };
   using Done = std::function<void(std::size_t request, const Compiled& compiled)>;
+  using Begun = std::function<void(std::size_t request)>;
 
   // `folder`: for results to keep; empty: none are.
   TpuCompiles(std::string folder, Limits limits);
   explicit TpuCompiles(std::string folder) : TpuCompiles(std::move(folder), Limits()) {}
 
-  // In the order of the requests. `done` is told of each as it ends, of one at a time. A failure is
-  // kept by nobody.
-  std::vector<Compiled> run(std::span<const CompileRequest> requests, const Done& done = {}) const;
+  // Returns the results in the order of the requests. Equal requests are compiled once. Calls
+  // `begun` when a compilation starts, unless its result was kept, and `done` for each request as
+  // it ends; one call at a time. A failure is not kept.
+  std::vector<Compiled> run(std::span<const CompileRequest> requests, const Done& done = {},
+                            const Begun& begun = {}) const;
 
   // smelt/plans in $XDG_CACHE_HOME or ~/.cache; empty where there is none of these.
   static std::string users_folder();
 
  private:
-  Compiled kept_or_made(const CompileRequest& request) const;
+  Compiled kept_or_made(const CompileRequest& request, const std::function<void()>& begin) const;
   Compiled made(const CompileRequest& request) const;
 
   std::string folder_;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/log.h"
 #include "hlo/writer.h"
 #include "runtime/find_plugin.h"
 #include "step/model_flops.h"
@@ -171,9 +172,10 @@ class Planner {
     return std::nullopt;
   }
 
-  // Each wanted row's request, and what came of it, with its products.
+  // Compiles each wanted row's request and passes `take` the result with the row's products. `what`
+  // names the programs in the log.
   template <class Wanted, class Make, class Take>
-  void round(const Wanted& wanted, const Make& make, const Take& take) {
+  void round(const std::string& what, const Wanted& wanted, const Make& make, const Take& take) {
     std::vector<std::size_t> of;
     std::vector<CompileRequest> requests;
     std::vector<StepProducts> products;
@@ -186,10 +188,14 @@ class Planner {
       }
     }
     asked_ += requests.size();
-    compiles_.run(requests, [&](std::size_t i, const Compiled& compiled) {
+    const auto done = [&](std::size_t i, const Compiled& compiled) {
       take(of[i], as_fits(rows_[of[i]].type, compiled), products[i]);
       ++done_;
       if (told_.progress) told_.progress(done_, asked_);
+    };
+    compiles_.run(requests, done, [&](std::size_t i) {
+      log_info("plan: compiling for {} (type {} of {}): {}", rows_[of[i]].type.name, of[i] + 1,
+               rows_.size(), what);
     });
   }
 
@@ -197,6 +203,8 @@ class Planner {
   void compile_round(const Form& form, const Wanted& wanted,
                      const std::function<void(const PlanRow&)>& tell = {}) {
     round(
+        form.words.empty() ? str("the step, ", own_words(any_job()))
+                           : str("the step, ", form.words),
         wanted,
         [&](std::size_t i) -> std::optional<Made> {
           if (is_tried(i, form)) return std::nullopt;
@@ -247,24 +255,24 @@ class Planner {
   }
 
   void compile_evaluation() {
-    round([](const PlanRow& row) { return row.fits(); },
-          [&](std::size_t i) -> std::optional<Made> {
-            if (!runs_[i]->evaluation) return std::nullopt;
-            const PlannedEvaluation& e = *runs_[i]->evaluation;
-            const TrainJob job = best_job(i);
-            const Placement placement =
-                placement_for("tpu", job.on.devices, Reduction::global,
-                              partition_for(job.on.mesh, job.on.devices, job.fields));
-            return made(
-                rows_[i], job,
-                eval_program(job.task, e.batch, placement, compute_of(job, "tpu"), e.passes));
-          },
-          [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
-            PlanRow& row = rows_[i];
-            row.evaluation = compiled;
-            if (compiled.end == CompileEnd::fits)
-              row.scored = step_seconds(step_work(row.type, compiled, products), row.factor);
-          });
+    round(
+        "the evaluation", [](const PlanRow& row) { return row.fits(); },
+        [&](std::size_t i) -> std::optional<Made> {
+          if (!runs_[i]->evaluation) return std::nullopt;
+          const PlannedEvaluation& e = *runs_[i]->evaluation;
+          const TrainJob job = best_job(i);
+          const Placement placement =
+              placement_for("tpu", job.on.devices, Reduction::global,
+                            partition_for(job.on.mesh, job.on.devices, job.fields));
+          return made(rows_[i], job,
+                      eval_program(job.task, e.batch, placement, compute_of(job, "tpu"), e.passes));
+        },
+        [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
+          PlanRow& row = rows_[i];
+          row.evaluation = compiled;
+          if (compiled.end == CompileEnd::fits)
+            row.scored = step_seconds(step_work(row.type, compiled, products), row.factor);
+        });
   }
 
   // Doubles the batch until one does not fit; halves one that fits in no form.
@@ -287,7 +295,7 @@ class Planner {
   template <class Wanted>
   void find_batch(const Wanted& wanted, const std::function<std::int64_t(std::int64_t)>& other) {
     round(
-        wanted,
+        "another batch size", wanted,
         [&](std::size_t i) {
           TrainJob job = rows_[i].fits()
                              ? best_job(i)
@@ -342,11 +350,12 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
   if (type == nullptr)
     throw UsageError(
         str(where, " ran on ", devices, " x ", kind, ", no slice of TPUs that is known"),
-        "take a run on TPUs, or on GPUs of those that --on knows");
+        "name a run on a type of TPU or GPU that --on knows");
   std::vector<double> rates;
   if (const auto curve = told.lines.find("sequences_per_second"); curve != told.lines.end())
     for (const CurvePoint& p : curve->second) rates.push_back(p.value);
-  if (rates.empty()) throw UsageError(where + " has told of no steps", "take a run that has");
+  if (rates.empty())
+    throw UsageError(where + " has logged no steps", "name a run that has trained");
   std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 2);
   const double seconds = told.start.at("batch_size").get<double>() / rates[rates.size() / 2];
   const Plan plan = plan_run(

@@ -11,6 +11,7 @@
 #include "recipe/plan_text.h"
 #include "store/file.h"
 #include "store/folder.h"
+#include "support/captured_log.h"
 #include "support/command.h"
 #include "support/environment.h"
 #include "support/error_of.h"
@@ -126,6 +127,23 @@ TEST_F(PlanRecipe, AGpuIsPlannedByItsRoofline) {
         1e-9);
   }
   EXPECT_THAT(plan_text(plan), AllOf(HasSubstr("~"), HasSubstr("is rougher: a GPU's time")));
+}
+
+TEST_F(PlanRecipe, CompilesOnceForTypesThatShareAProgramAndLogsIt) {
+  const TpuCompiles stub(
+      "", {.smelt = stub_compiler(str("echo >>", dir_.file("compiled"), "; false"))});
+  const CapturedLog log;
+  const Plan plan =
+      plan_run({.run_on =
+                    [&](const Accelerator& type) {
+                      return planned_run(recipe_on(type, path_, {"data.seq_length=16"}));
+                    },
+                .types = find_accelerators("--on", "l4,h100"),
+                .steps_only = true},
+               stub, prices_);
+  EXPECT_TRUE(plan.rows[0].fits() && plan.rows[1].fits());
+  EXPECT_EQ(read_file(dir_.file("compiled")), "\n");
+  EXPECT_THAT(log.text(), HasSubstr("plan: compiling for l4 (type 1 of 2): the step, loop\n"));
 }
 
 TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound) {
