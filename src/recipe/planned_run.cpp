@@ -7,6 +7,7 @@
 #include "recipe/pipeline.h"
 #include "recipe/plan_recipe.h"
 #include "recipe/run_needs.h"
+#include "recipe/text_size.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -14,18 +15,17 @@ namespace smelt {
 namespace {
 
 // Of held-out examples: as many as are asked for, or about those of the text's share.
-std::optional<double> held_out_examples(const Recipe& r) {
+std::optional<double> planned_held_out(const Recipe& r) {
   if (r.eval.steps > 0) return static_cast<double>(r.eval.steps * r.eval.batch_size);
   if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
   try {
-    constexpr double kBytesOfToken = 5;
     double tokens = 1;
     for (const Feature& feature : r.program->step->features)
       tokens = std::max(tokens, static_cast<double>(feature.count()));
     const std::string made = RecipePaths(r).heldout_text;
     const double bytes = exists(made) ? static_cast<double>(total_size({made}))
                                       : unpacked_bytes(text_inputs(r)) * r.text.heldout;
-    return bytes / kBytesOfToken / tokens;
+    return held_out_examples(bytes, tokens);
   } catch (const UsageError&) {
     return std::nullopt;  // the text is elsewhere
   }
@@ -61,7 +61,7 @@ PlannedRun planned_run(const Recipe& recipe) {
         .batch = r.eval.batch_size,
         .passes = r.eval.passes,
         .times = 1 + (r.eval.every > 0 ? static_cast<double>(r.train.steps / r.eval.every) : 0),
-        .examples = held_out_examples(r)};
+        .examples = planned_held_out(r)};
   return out;
 }
 

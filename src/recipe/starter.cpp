@@ -56,11 +56,18 @@ std::string text_fields(const StarterRecipe& s) {
                        "paragraphs; lines: a sentence a line, empty lines between texts"));
 }
 
+// `otherwise`: the size if the text is not known.
+std::string vocabulary_size_field(const StarterRecipe& s, std::int64_t otherwise) {
+  const VocabularySize size =
+      s.text ? suitable_vocabulary(*s.text)
+             : VocabularySize{otherwise, "8000 for some MB of text, 30000 from 100 MB on"};
+  return yaml_line("  size", str(size.pieces), size.reason);
+}
+
 std::string wordpiece_fields(const StarterRecipe& s) {
   return str("vocab:\n",
              yaml_line("  type", "auto", "wordpiece, or unigram for Chinese, Japanese, Thai, ..."),
-             yaml_line("  size", s.size.hidden >= 512 ? "30000" : "8000",
-                       "8000 for some MB of text, 30000 from 100 MB on"),
+             vocabulary_size_field(s, s.size.hidden >= 512 ? 30000 : 8000),
              yaml_line("  lower_case", "false", "true: the model sees no capitals"));
 }
 
@@ -85,7 +92,8 @@ std::string bert_text(const StarterRecipe& s) {
          yaml_line("  learning_rate", s.size.hidden >= 768 ? "1e-4" : "5e-4",
                    "the BERT paper's is 1e-4 for base") +
          yaml_line("  warmup_ratio", "0.01", "1 % of the steps, as the paper's") +
-         device_fields(s) + "eval:\n" + yaml_line("  every", "1000", "steps between evaluations");
+         device_fields(s) + "eval:\n" +
+         yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
 }
 
 std::string electra_text(const StarterRecipe& s) {
@@ -101,13 +109,13 @@ std::string electra_text(const StarterRecipe& s) {
          yaml_line("  warmup_ratio", "0.01", "1 % of the steps") +
          yaml_line("  schedule", "electra", "the original's decay") +
          yaml_line("  weight_decay", "0.01", "") + device_fields(s) + "eval:\n" +
-         yaml_line("  every", "1000", "steps between evaluations");
+         yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
 }
 
 std::string t5_text(const StarterRecipe& s) {
   return starter_head(s, "A T5 from your own text, for tasks that write text.", "my-t5") +
          text_fields(s) + "vocab:\n" + yaml_line("  type", "unigram", "SentencePiece, as T5's") +
-         yaml_line("  size", "8000", "8000 for some MB of text, 32000 from 100 MB on") + "data:\n" +
+         vocabulary_size_field(s, 30000) + "data:\n" +
          yaml_line("  inputs_length", "256", "tokens that the encoder reads") + "model:\n" +
          yaml_line("  type", "t5", "sizes are those of T5-small") + "train:\n" +
          length_fields(s, "  epochs: 40                    # passes over the text\n") +
@@ -116,7 +124,7 @@ std::string t5_text(const StarterRecipe& s) {
          yaml_line("  learning_rate", "0.01",
                    "with warmup_steps: 1 / sqrt(max(step, warmup_steps))") +
          yaml_line("  warmup_steps", "10000", "") + device_fields(s) + "eval:\n" +
-         yaml_line("  every", "1000", "steps between evaluations");
+         yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
 }
 
 // The weights to begin with, and how to get them.
@@ -227,7 +235,8 @@ const ModelSize& model_size(const std::string& name, const std::string& where) {
     if (size.name == name) return size;
     names.push_back(size.name);
   }
-  throw UsageError(str(where, ": '", name, "' is no size of a model"), did_you_mean(name, names));
+  throw UsageError(str(where, ": '", name, "' is not a size of a model"),
+                   did_you_mean(name, names));
 }
 
 const std::vector<StarterKind>& starter_kinds() {
@@ -245,7 +254,7 @@ std::string starter_text(const StarterRecipe& recipe) {
     if (kind.kind.name == recipe.kind) return kind.text(recipe);
     names.push_back(kind.kind.name);
   }
-  throw UsageError(str("new: '", recipe.kind, "' is no kind of recipe"),
+  throw UsageError(str("new: '", recipe.kind, "' is not a kind of recipe"),
                    did_you_mean(recipe.kind, names));
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "recipe/text_size.h"
+
 namespace smelt {
 
 // A usual size of an encoder.
@@ -18,11 +20,14 @@ const std::vector<ModelSize>& model_sizes();
 // Throws a UsageError beginning with `where` for an unknown one.
 const ModelSize& model_size(const std::string& name, const std::string& where);
 
+constexpr std::int64_t kStarterEvalEvery = 1000;  // steps between a starter's evaluations
+
 struct StarterRecipe {
-  std::string kind = "bert";         // of starter_kinds()
-  std::string input = "text/*.txt";  // text, or labelled rows
-  std::string out = {};              // empty: named by the kind
-  ModelSize size = {};               // of kinds that are trained from scratch
+  std::string kind = "bert";          // of starter_kinds()
+  std::string input = "text/*.txt";   // text, or labelled rows
+  std::string out = {};               // empty: named by the kind
+  std::optional<TextSize> text = {};  // of the input, for the vocabulary's size; unset: not known
+  ModelSize size = {};                // of kinds that are trained from scratch
   // How long: a budget or steps; else passes over the text.
   std::optional<double> budget = {};
   std::optional<std::int64_t> steps = {};

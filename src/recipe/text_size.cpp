@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/figures.h"
+#include "base/progress.h"
 #include "data/description.h"
 #include "data/example_source.h"
 #include "recipe/objective_type.h"
@@ -73,6 +74,19 @@ std::optional<TextSize> text_size(const std::vector<std::string>& files) {
   return out;
 }
 
+VocabularySize suitable_vocabulary(const TextSize& text) {
+  // Chinese, Japanese and Korean, which have thousands of characters, fill a larger vocabulary.
+  constexpr double kMostTokensOfByte = 0.25;
+  const bool has_many_characters = text.tokens > kMostTokensOfByte * text.bytes;
+  const std::string of = str("for ", bytes_text(text.bytes), " of text");
+  if (has_many_characters && text.bytes < 1e7)
+    return {16000, of + " in a script of thousands of characters"};
+  if (has_many_characters || text.bytes >= 1e8) return {30000, of};
+  const std::string more = "30000 from 100 MB on";
+  if (text.bytes >= 1e7) return {16000, str(of, "; ", more)};
+  return {8000, str(of, "; 16000 from 10 MB, ", more)};
+}
+
 std::optional<TextSize> training_text(const Recipe& r) {
   if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
   const std::string made = RecipePaths(r).train_text;
@@ -100,6 +114,11 @@ double examples_of_text(const Recipe& r, const TextSize& text) {
   constexpr double kFilled = 0.85;
   const auto tokens = static_cast<double>(std::max<std::int64_t>(1, tokens_of_example(r)));
   return std::ceil(text.tokens * r.data.value("dupe_factor", 1.0) / (kFilled * tokens));
+}
+
+double held_out_examples(double bytes, double tokens) {
+  constexpr double kBytesOfToken = 5;
+  return bytes / kBytesOfToken / tokens;
 }
 
 // By the size of the text, before examples are made of it.

@@ -20,10 +20,20 @@ std::optional<TextSize> text_size(const std::vector<std::string>& files);
 // or the text is not on this machine.
 std::optional<TextSize> training_text(const Recipe& recipe);
 
+// How many pieces a vocabulary should have for a text, and why: "for 3.6 MB of text; 16000 from
+// 10 MB, 30000 from 100 MB on".
+struct VocabularySize {
+  std::int64_t pieces = 30000;
+  std::string reason;
+};
+VocabularySize suitable_vocabulary(const TextSize& text);
+
 // Tokens of an example, padding counted; 0 if the type of model has no program before its data.
 std::int64_t tokens_of_example(const Recipe& recipe);
 // About how many examples will be made of this much text.
 double examples_of_text(const Recipe& recipe, const TextSize& text);
+// About how many examples of so many tokens a held-out text of so many bytes gives.
+double held_out_examples(double bytes, double tokens);
 // Examples to train on: as many as were made, else as the text will give about. nullopt if neither
 // is known.
 std::optional<double> training_examples(const Recipe& recipe);
