@@ -2,12 +2,15 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "console/json_output.h"
 #include "console/number_check.h"
 #include "recipe/advise.h"
 #include "recipe/starter.h"
+#include "recipe/text_size.h"
 #include "store/file.h"
 #include "store/folder.h"
 
@@ -23,13 +26,40 @@ std::string kinds_text() {
 }
 
 void check_new(const std::string& path) {
-  if (exists(path)) throw UsageError(str(path, " is already there"), "choose another name");
+  if (exists(path))
+    throw UsageError(str(path, " exists already"), "name another file with --write");
 }
 
 void write_new(const std::string& path, const std::string& text) {
   check_new(path);
   write_file(path, text);
   std::cout << path << " is written; smelt run " << path << " --small rehearses it\n";
+}
+
+bool is_of_rows(const std::string& kind) {
+  return kind == "classify" || kind == "entities" || kind == "text_to_text";
+}
+
+// Returns the size of the recipe's text, or nullopt if the text is not on this machine.
+std::optional<TextSize> size_of_text(const StarterRecipe& starter) try {
+  if (is_of_rows(starter.kind)) return std::nullopt;
+  return text_size(expand_files(starter.input, "--input"));
+} catch (const UsageError&) {
+  return std::nullopt;
+}
+
+void run_new(StarterRecipe& starter, const std::string& write) {
+  const bool is_given = !starter.input.empty();
+  if (!is_given) starter.input = is_of_rows(starter.kind) ? "train.jsonl" : "text/*.txt";
+  starter.text = size_of_text(starter);
+  const std::string text = starter_text(starter);
+  if (is_given && !starter.text && !is_of_rows(starter.kind) && starter.kind != "continue")
+    log_warning("new: {} is not on this machine: vocab.size does not depend on the text",
+                starter.input);
+  if (write.empty())
+    std::cout << text;
+  else
+    write_new(write, text);
 }
 
 struct AdviceCommand {
@@ -46,10 +76,12 @@ OrderedJson estimate_json(const Estimate& e) {
 OrderedJson advice_json(const Advice& advice) {
   OrderedJson rows = OrderedJson::array();
   for (const AdviceRow& row : advice.rows) {
-    OrderedJson out{{"size", row.size.name},        {"type", row.type.name},
+    OrderedJson out{{"size", row.size.name},        {"type", row.plan.type.name},
                     {"parameters", row.parameters}, {"memory_bytes", row.memory},
-                    {"fits", row.fits()},           {"batch", row.batch},
+                    {"fits", row.fits()},           {"batch", row.plan.batch},
                     {"steps", row.steps},           {"passes", row.passes}};
+    out["vocabulary"] = row.vocabulary;
+    out["step_seconds"] = estimate_json(*row.plan.form().step);
     out["hours"] = estimate_json(row.hours);
     out["dollars"] = estimate_json(row.dollars);
     rows.push_back(std::move(out));
@@ -74,7 +106,8 @@ OrderedJson run_advise(AdviceCommand& c) {
   if (c.row == 0 && !advice.best)
     throw UsageError("advise: no row fits",
                      "choose one with --row, raise --budget, or name other types with --on");
-  write_new(c.write, advised_recipe(advice.rows[c.row > 0 ? c.row - 1 : *advice.best], c.job));
+  const AdviceRow& row = advice.rows[c.row > 0 ? c.row - 1 : *advice.best];
+  write_new(c.write, advised_recipe(row, c.job, advice.text));
   return advice_json(advice);
 }
 
@@ -96,14 +129,7 @@ void add_new_command(CLI::App& app) {
   command->footer(kinds_text());
   command->callback([starter, size, write] {
     starter->size = model_size(*size, "--size");
-    const bool of_rows = starter->kind == "classify" || starter->kind == "entities" ||
-                         starter->kind == "text_to_text";
-    if (starter->input.empty()) starter->input = of_rows ? "train.jsonl" : "text/*.txt";
-    const std::string text = starter_text(*starter);
-    if (write->empty())
-      std::cout << text;
-    else
-      write_new(*write, text);
+    run_new(*starter, *write);
   });
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "base/figures.h"
 #include "base/progress.h"
+#include "recipe/budget.h"
 #include "recipe/recipe.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -19,60 +21,103 @@ constexpr double kUsualPasses = 40;
 constexpr double kCopies = 5;     // of the text in BERT's examples
 constexpr double kFilled = 0.85;  // of an example's tokens
 
-// Share of a device's peak that a step reaches: as plans of BERT-base on TPUs have it, less for
-// narrow models, and less on GPUs (docs/plan.md, docs/gpu.md).
-double share_of_peak(const Accelerator& type, const ModelSize& size) {
-  const double base = type.is_gpu() ? 0.25 : 0.38;
-  return base * std::sqrt(std::min(1.0, size.hidden / 768.0));
+// The share of the peak at which the compiled step of a BERT-base does its operations, before the
+// factor by which published runs took longer: by the plans of tests/golden/published_runs.json, and
+// of a v2-8 and a v5litepod-8 by those of recipes/bert-from-scratch.yaml (docs/plan.md). For types
+// that are not listed it is assumed.
+double share_of_peak(const Accelerator& type) {
+  static const std::map<std::string, double> kShares{
+      {"v2", 0.63}, {"v3", 0.48}, {"v4", 0.36}, {"v5e", 0.43}};
+  constexpr double kOfOtherTpus = 0.4, kOfGpus = 0.53;
+  const auto found = kShares.find(type.generation);
+  return found != kShares.end() ? found->second : type.is_gpu() ? kOfGpus : kOfOtherTpus;
 }
 
-double encoder_parameters(const ModelSize& m) {
-  return 12.0 * m.layers * m.hidden * m.hidden + 30000.0 * m.hidden;
+// Narrow models reach less of the peak than BERT-base: an ELECTRA-small 0.2 of a v3's, a BERT of
+// size tiny 0.15.
+double share_of_size(const ModelSize& size) {
+  return std::pow(std::min(1.0, size.hidden / 768.0), 0.65);
 }
 
-// Operations of a training example: the model's products, three times for forward and backward; the
-// words of 20 masked tokens.
-double example_operations(const ModelSize& m) {
-  const double H = m.hidden, L = m.layers, T = kAdvisedTokens;
-  return 72 * L * H * H * T + 12 * L * H * T * T + 6 * 20 * (H * H + H * 30000);
+double encoder_parameters(const ModelSize& m, double vocabulary) {
+  return 12.0 * m.layers * m.hidden * m.hidden + vocabulary * m.hidden;
 }
 
-// An ELECTRA's discriminator has a loss at each token, and a generator of a quarter beside it.
-double kind_factor(const std::string& kind) { return kind == "electra" ? 1.35 : 1.0; }
+// Operations of a training example: the model's matmuls, three times for forward and backward, and
+// the words of 15 % of the tokens. An ELECTRA's discriminator has a loss at each token and a
+// generator of a quarter beside it.
+double example_operations(const AdvisedStep& step) {
+  const double H = step.size.hidden, L = step.size.layers, T = step.tokens;
+  const double words = 0.15 * T * (H * H + H * static_cast<double>(step.vocabulary));
+  const double bert = 72 * L * H * H * T + 12 * L * H * T * T + 6 * words;
+  return (step.kind == "electra" ? 1.35 : 1.0) * bert;
+}
 
 // State of Adam in f32 with the gradients, and activations of a device's rows.
-double device_memory_of(const ModelSize& m, const Accelerator& type) {
+double device_memory_of(const ModelSize& m, double parameters, const Accelerator& type) {
   const double rows = static_cast<double>(kAdvisedBatch) / type.devices;
-  return 16 * encoder_parameters(m) + rows * kAdvisedTokens * m.hidden * 34.0 * m.layers;
+  return 16 * parameters + rows * kAdvisedTokens * m.hidden * 34.0 * m.layers;
 }
 
-Estimate step_of(const ModelSize& m, const Accelerator& type, const std::string& kind) {
-  const double seconds = kAdvisedBatch * example_operations(m) * kind_factor(kind) /
-                         (type.flops * type.devices * share_of_peak(type, m));
-  return Estimate{.low = 0.75 * seconds, .likely = seconds, .high = 1.5 * seconds};
+// The compiled work of base and large models is within a quarter of the estimated one.
+Estimate widened(const Estimate& step) {
+  constexpr double kWithin = 1.25;
+  return {.low = step.low / kWithin, .likely = step.likely, .high = step.high * kWithin};
+}
+
+// A plan's row of the recipe that starter_text() writes, whose other fields are the defaults.
+PlanRow planned_row(const AdviceRow& row, const Accelerator& type, const Price* price,
+                    const AdviceJob& job, const TextSize& text) {
+  PlanRow out;
+  out.type = type;
+  out.price = price;
+  out.batch = kAdvisedBatch;
+  out.tokens = kAdvisedTokens;
+  out.factor = usual_factor(type);
+  out.longest_run = longest_run(type);
+  const StepWork work = advised_work({.size = row.size,
+                                      .kind = job.kind,
+                                      .vocabulary = row.vocabulary,
+                                      .batch = kAdvisedBatch,
+                                      .tokens = kAdvisedTokens},
+                                     type);
+  out.tried = {{.settings = {},
+                .words = "by arithmetic",
+                .compiled = {},
+                .products = {},
+                .work = work,
+                .step = widened(*step_seconds(work, out.factor))}};
+  out.best = 0;
+  const auto eval_batch = static_cast<double>(EvalSection().batch_size);
+  out.final_evaluations =
+      held_out_examples(text.bytes * TextSection().heldout, kAdvisedTokens) / eval_batch;
+  // A forward pass is a third of a step.
+  out.scored = out.form().step->times(eval_batch / kAdvisedBatch / 3);
+  out.work = {.steps = kStarterEvalEvery,
+              .save_every = TrainSection().save_every,
+              .checkpoint_bytes = 12 * row.parameters,
+              .evaluations = 2 * out.final_evaluations};
+  return out;
 }
 
 AdviceRow row_of(const ModelSize& m, const Accelerator& type, const Price* price,
                  const AdviceJob& job, const TextSize& text) {
   AdviceRow row;
   row.size = m;
-  row.type = type;
-  row.price = price;
+  row.vocabulary = suitable_vocabulary(text).pieces;
   row.spot = job.spot && price->spot.has_value();
-  row.parameters = encoder_parameters(m);
-  row.memory = device_memory_of(m, type);
-  row.step = step_of(m, type, job.kind);
-  row.batch = kAdvisedBatch;
-  const double an_hour = (row.spot ? *price->spot : *price->on_demand) * type.chips;
-  const double paid = std::max(0.0, job.budget / an_hour * 3600 - kStartSeconds) / row.step.likely;
+  row.parameters = encoder_parameters(m, static_cast<double>(row.vocabulary));
+  row.memory = device_memory_of(m, row.parameters, type);
+  row.plan = planned_row(row, type, price, job, text);
+  const auto paid = steps_within(row.plan, job.budget, row.spot).value_or(0);
   const double tokens_of_step = kFilled * kAdvisedTokens * kAdvisedBatch;
   const double wanted = std::ceil(kUsualPasses * text.tokens / tokens_of_step);
-  row.steps = static_cast<std::int64_t>(std::min(paid, wanted));
+  row.steps = static_cast<std::int64_t>(std::min(static_cast<double>(paid), wanted));
   row.passes = static_cast<double>(row.steps) * tokens_of_step / std::max(1.0, text.tokens);
-  const Estimate seconds = row.step.times(static_cast<double>(row.steps)).plus(kStartSeconds);
-  row.hours = seconds.times(1 / 3600.0);
-  row.hours.high = std::max(row.hours.high, longest_run(type) * row.hours.likely);
-  row.dollars = row.hours.times(an_hour);
+  const RunTime time = time_of(row.plan, row.steps);
+  const RunCost cost = run_cost(type, time, price);
+  row.hours = (row.spot ? time.spot_seconds : time.seconds).times(1 / 3600.0);
+  row.dollars = row.spot ? *cost.spot : *cost.on_demand;
   return row;
 }
 
@@ -98,6 +143,38 @@ std::optional<std::size_t> best_of(const Advice& advice) {
   return best;
 }
 
+// "1.07 (0.8 to 1.5)"
+std::string factor_text(const Estimate& factor) {
+  return str(significant(factor.likely, 3), " (", significant(factor.low, 3), " to ",
+             significant(factor.high, 3), ")");
+}
+
+// What the estimates are made of, by the types of the table.
+std::string sources_text(const Advice& advice) {
+  std::vector<std::string> types, factors;
+  bool has_tpus = false;
+  for (const AdviceRow& row : advice.rows) {
+    const Accelerator& type = row.plan.type;
+    has_tpus = has_tpus || !type.is_gpu();
+    const std::string share = str(type.name, " ", percent(share_of_peak(type)));
+    if (std::ranges::find(types, share) == types.end()) types.push_back(share);
+    const std::string factor =
+        str(factor_text(row.plan.factor), type.is_gpu()             ? " on GPUs"
+                                          : type.generation == "v4" ? " on v4"
+                                                                    : " on other TPUs");
+    if (std::ranges::find(factors, factor) == factors.end()) factors.push_back(factor);
+  }
+  return str("Estimates. A step is the model's operations at a share of the peak (for BERT-base ",
+             join(types, ", "), ", as plans found), times ", join(factors, ", "),
+             ".\nThe ranges are how long published runs took: Google's of MLPerf and KoELECTRA's, "
+             "NVIDIA's BERT and ELECTRA",
+             has_tpus ? str(". A whole run on TPUs took up to ", significant(kLongestRun, 3),
+                            " times its likely steps")
+                      : "",
+             ".\ndocs/plan.md lists them. `smelt plan RECIPE --budget N` compiles the step and is "
+             "closer.\n");
+}
+
 std::string estimate_text(const Estimate& e, int digits) {
   return str(rounded(e.likely, digits), " (", rounded(e.low, digits), " to ",
              rounded(e.high, digits), ")");
@@ -107,22 +184,37 @@ std::vector<std::string> advice_cells(const AdviceRow& row, std::size_t number, 
   return {str(number, chosen ? " *" : ""),
           row.size.name,
           str(rounded(row.parameters / 1e6, 0), " M"),
-          row.type.name,
+          row.plan.type.name,
           str(bytes_text(row.memory), row.fits() ? "" : " too much"),
           str(row.steps),
           rounded(row.passes, row.passes < 10 ? 1 : 0),
           estimate_text(row.hours, row.hours.likely < 10 ? 1 : 0),
           estimate_text(row.dollars, row.dollars.likely < 10 ? 1 : 0),
-          str(row.spot ? "spot, " : "on demand, ", row.price->date)};
+          str(row.spot ? "spot, " : "on demand, ", row.plan.price->date)};
 }
 
 }  // namespace
+
+StepWork advised_work(const AdvisedStep& step, const Accelerator& type) {
+  const double operations = static_cast<double>(step.batch) * example_operations(step);
+  // Devices that share a batch add up all gradients, those of the words' table once as it is looked
+  // up and once as it scores words.
+  const double vocabulary = static_cast<double>(step.vocabulary), n = type.devices;
+  const double gradients = 4 * (encoder_parameters(step.size, 2 * vocabulary));
+  const double told =
+      telling_seconds(type, {.axes = "data", .all_reduce = 2 * (n - 1) / n * gradients});
+  return {.work = operations / (type.flops * n * share_of_peak(type) * share_of_size(step.size)),
+          .told = told,
+          .behind = told};
+}
 
 Advice advise(const AdviceJob& job, const Prices& prices) {
   const auto text = text_size(expand_files(job.input, "advise"));
   if (!text)
     throw UsageError(str("advise: ", job.input, " is not on this machine"),
                      "give files of this machine, of which a part is enough");
+  if (text->tokens < 1)
+    throw UsageError(str("advise: ", job.input, " holds no text"), "give files with text");
   Advice out{.text = *text, .rows = {}, .best = {}};
   for (const ModelSize& size : model_sizes())
     for (const Accelerator& type : job.types) {
@@ -156,20 +248,20 @@ std::string advice_text(const Advice& advice, const AdviceJob& job) {
                  count_text(wanted), " tokens: add text, or continue the training of a model in ",
                  "your language (`smelt new continue`)\n");
   }
-  return out +
-         "Estimates by arithmetic; `smelt plan RECIPE --budget N` compiles the step and is "
-         "closer.\n";
+  return out + sources_text(advice);
 }
 
-std::string advised_recipe(const AdviceRow& row, const AdviceJob& job) {
+std::string advised_recipe(const AdviceRow& row, const AdviceJob& job, const TextSize& text) {
   StarterRecipe starter{.kind = job.kind, .input = job.input};
   starter.size = row.size;
+  const Accelerator& type = row.plan.type;
+  starter.text = text;
   starter.steps = row.steps;
-  starter.device = row.type.is_gpu() ? "gpu" : "tpu";
-  starter.precision = row.type.is_gpu() ? "bf16" : "";
-  starter.type = row.type.name;
-  starter.devices = row.type.devices;
-  starter.batch_size = static_cast<int>(row.batch);
+  starter.device = type.is_gpu() ? "gpu" : "tpu";
+  starter.precision = type.is_gpu() ? "bf16" : "";
+  starter.type = type.name;
+  starter.devices = type.devices;
+  starter.batch_size = static_cast<int>(row.plan.batch);
   return starter_text(starter);
 }
 

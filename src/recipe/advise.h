@@ -1,5 +1,6 @@
-// Which size of model to train on a text, on which machine, for an amount of money: estimates by
-// arithmetic, at once. A plan (recipe/plan_recipe.h) compiles the steps and is closer.
+// Which size of model to train on a text, on which machine, for an amount of money. A step is
+// estimated by arithmetic, at once; time and cost of the run follow from it as in a plan
+// (recipe/plan_recipe.h), which compiles the step and is closer.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "plan/accelerator.h"
 #include "plan/estimate.h"
 #include "plan/prices.h"
+#include "recipe/plan_recipe.h"
 #include "recipe/starter.h"
 #include "recipe/text_size.h"
 
@@ -26,17 +28,28 @@ struct AdviceJob {
 // A size of model on a machine.
 struct AdviceRow {
   ModelSize size;
-  Accelerator type;
-  const Price* price = nullptr;
+  std::int64_t vocabulary = 0;  // pieces
   bool spot = false;
   double parameters = 0;
   double memory = 0;  // bytes of a device, about
-  Estimate step;      // seconds
-  std::int64_t batch = 0, steps = 0;
+  // The type, its price and the step: a row of a plan whose step's work is estimated instead of
+  // compiled.
+  PlanRow plan;
+  std::int64_t steps = 0;
   double passes = 0;  // over the text
   Estimate hours, dollars;
-  bool fits() const { return memory < 0.9 * type.memory; }
+  bool fits() const { return memory < 0.9 * plan.type.memory; }
 };
+
+// A step of pre-training, and the work that it is estimated to be before the factor of
+// usual_factor(): the operations at a share of the type's peak.
+struct AdvisedStep {
+  ModelSize size;
+  std::string kind = "bert";  // or "electra"
+  std::int64_t vocabulary = 30000;
+  std::int64_t batch = 256, tokens = 128;
+};
+StepWork advised_work(const AdvisedStep& step, const Accelerator& type);
 
 struct Advice {
   TextSize text;
@@ -48,9 +61,9 @@ struct Advice {
 
 // Throws a UsageError if the text is not on this machine.
 Advice advise(const AdviceJob& job, const Prices& prices);
-// A table, the chosen row marked, and what the figures are made of.
+// Returns a table with the chosen row marked, and what its estimates are made of.
 std::string advice_text(const Advice& advice, const AdviceJob& job);
-// The recipe of a row.
-std::string advised_recipe(const AdviceRow& row, const AdviceJob& job);
+// Returns the recipe of a row for the text.
+std::string advised_recipe(const AdviceRow& row, const AdviceJob& job, const TextSize& text);
 
 }  // namespace smelt

@@ -1,8 +1,10 @@
 // How long a run is: by passes over its text, by tokens, by money; and recipes to begin with.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "recipe/advise.h"
 #include "recipe/budget.h"
 #include "recipe/dry_run.h"
@@ -12,6 +14,8 @@
 #include "recipe/text_size.h"
 #include "store/file.h"
 #include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
 
 namespace smelt {
 namespace {
@@ -196,9 +200,26 @@ TEST(Starter, EveryKindIsARecipe) {
                   testing::Not(HasSubstr("unknown field")));
   }
   EXPECT_THAT(error_of<UsageError>([] { starter_text({.kind = "brt"}); }),
-              HasSubstr("new: 'brt' is no kind of recipe\n  hint: did you mean 'bert'?"));
+              HasSubstr("new: 'brt' is not a kind of recipe\n  hint: did you mean 'bert'?"));
   EXPECT_THAT(error_of<UsageError>([] { (void)model_size("huge", "--size"); }),
-              HasSubstr("--size: 'huge' is no size of a model"));
+              HasSubstr("--size: 'huge' is not a size of a model"));
+}
+
+TEST(Starter, ChoosesTheVocabularySizeByTheText) {
+  const auto line_of = [](const TextSize& text, const char* kind) {
+    const std::string recipe =
+        starter_text({.kind = kind, .text = text, .size = model_size("base", "test")});
+    const std::size_t at = recipe.find("  size: ");
+    return recipe.substr(at, recipe.find('\n', at) - at);
+  };
+  EXPECT_EQ(line_of({3.6e6, 8e5}, "bert"),
+            "  size: 8000                    # for 3.6 MB of text; 16000 from 10 MB, 30000 from "
+            "100 MB on");
+  EXPECT_THAT(line_of({3.6e6, 8e5}, "t5"), HasSubstr("size: 8000 "));
+  EXPECT_THAT(line_of({2e7, 4.5e6}, "electra"), HasSubstr("size: 16000 "));
+  EXPECT_THAT(line_of({2e8, 4.5e7}, "bert"), HasSubstr("size: 30000 "));
+  EXPECT_THAT(line_of({3.6e6, 1.2e6}, "bert"), HasSubstr("size: 16000 "));  // Chinese
+  EXPECT_THAT(starter_text({.kind = "t5"}), HasSubstr("size: 30000 "));
 }
 
 TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
@@ -224,10 +245,95 @@ TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
   const Advice more = advise(job, prices);
   EXPECT_EQ(more.rows[*more.best].size.name, "mini");
   EXPECT_THAT(advice_text(more, job), HasSubstr(str("* row ", *more.best + 1, ": ")));
-  write_file(dir.file("r.yaml"), advised_recipe(more.rows[*more.best], job));
+  write_file(dir.file("r.yaml"), advised_recipe(more.rows[*more.best], job, more.text));
   const Recipe r = load_recipe(dir.file("r.yaml"), {"train.device=cpu"});
   EXPECT_EQ(r.train.steps, more.rows[*more.best].steps);
   EXPECT_EQ(r.model["hidden_size"], 256);
+}
+
+// The runs of bench/published_runs.py, whose steps plans have compiled.
+TEST(Advice, EstimatesTheWorkThatPlansFoundForPublishedRuns) {
+  const Json file = Json::parse(read_file(source_path("tests/golden/published_runs.json")));
+  int runs = 0;
+  for (const Json& run : file.at("runs")) {
+    const std::string name = run.at("name"), sequences = run.at("sequences");
+    const auto has = [&](const char* word) { return name.find(word) != std::string::npos; };
+    const std::size_t by = sequences.find(" x ");
+    const bool is_of_encoder = has("BERT") || has("bert") || has("ELECTRA");
+    if (!is_of_encoder || has("TF32") || run.value("work", 0.0) == 0 ||
+        sequences.find("and") != sequences.npos)
+      continue;
+    if (has("small")) continue;  // an ELECTRA-small is none of the sizes
+    const StepWork work =
+        advised_work({.size = model_size(has("large") ? "large" : "base", "test"),
+                      .kind = has("ELECTRA") ? "electra" : "bert",
+                      .batch = std::stoll(sequences.substr(0, by)),
+                      .tokens = std::stoll(sequences.substr(by + 3))},
+                     find_accelerators("test", run.at("on").get<std::string>()).front());
+    EXPECT_NEAR(work.work / run.at("work").get<double>(), 1, 0.25) << name;
+    ++runs;
+  }
+  EXPECT_EQ(runs, 18);
+}
+
+// The plan's compiler is one that finds the estimated work.
+TEST(Advice, AgreesWithAPlanOfTheRecipeThatItWrites) {
+  REQUIRE_PLUGIN("tpu");
+  const TempDir dir;
+  AdviceJob job{.input = dir.file("text"), .types = find_accelerators("test", "v3-8")};
+  write_file(job.input, std::string(3'000'000, 'a'));
+  const Prices prices;
+  const Advice advice = advise(job, prices);
+  const AdviceRow& tiny = advice.rows.front();
+  const std::string yaml = dir.file("r.yaml"), compiler = dir.file("smelt.sh");
+  write_file(yaml, advised_recipe(tiny, job, advice.text));
+  const double cycles = tiny.plan.form().work.work / tiny.plan.type.seconds_of(1);
+  write_file(compiler,
+             str(R"(#!/bin/sh
+echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_bytes": 1, "code_bytes": 1,
+  "unread": 0, "moved_bytes": 1, "compile_s": 0, "scheduled": )",
+                 cycles, R"(,
+  "sent_bytes": {"data": {"all_reduce": )",
+                 2 * 7 / 8.0 * 4 * (2 * 12 * 128 * 128 + 2 * 8000 * 128),
+                 R"(, "other": 0, "asynchronous_all_reduce": 0, "asynchronous_other": 0}}}'
+)"));
+  ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
+  const Plan plan = plan_run(
+      {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, yaml, {})); },
+       .types = job.types},
+      TpuCompiles("", {.smelt = compiler}), prices);
+  const PlanRow& row = plan.rows.front();
+  EXPECT_EQ(row.work.steps, tiny.steps);
+  EXPECT_NEAR(row.form().step->likely / tiny.plan.form().step->likely, 1, 0.01);
+  EXPECT_NEAR(row.time.seconds.likely / 3600 / tiny.hours.likely, 1, 0.03);
+  EXPECT_NEAR(row.cost.on_demand->likely / tiny.dollars.likely, 1, 0.03);
+  EXPECT_NEAR(row.work.checkpoint_bytes / tiny.plan.work.checkpoint_bytes, 1, 0.1);
+  EXPECT_THAT(advice_text(advice, job),
+              AllOf(HasSubstr("v3-8 48.0 %"), HasSubstr("times 1.07 (0.8 to 1.5) on other TPUs"),
+                    HasSubstr("up to 5.7 times its likely steps")));
+}
+
+TEST(RecipeFile, IsRefusedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
+  const TempDir dir;
+  const auto refusal = [&](const char* name, const std::string& text,
+                           const std::vector<std::string>& settings) {
+    write_file(dir.file(name), text);
+    return error_of<UsageError>([&] { (void)load_recipe(dir.file(name), settings); });
+  };
+  EXPECT_THAT(refusal("latin1.yaml", "text: {input: a}\nout: caf\xE9\n", {}),
+              HasSubstr("latin1.yaml:2: not UTF-8 (1 byte)\n  hint: save the file as UTF-8"));
+  EXPECT_THAT(refusal("empty.txt", "", {}), HasSubstr("empty.txt is neither a recipe nor a model"));
+  EXPECT_THAT(refusal("r.yaml", "model: {hidden_size: 12}\n",
+                      {"text.input=a", "out=" + dir.file("r.yaml")}),
+              HasSubstr("r.yaml', which is a file, not a folder\n  hint: name a folder"));
+}
+
+TEST(Advice, RefusesATextWithoutText) {
+  const TempDir dir;
+  write_file(dir.file("empty.txt"), "");
+  const AdviceJob job{.input = dir.file("empty.txt"), .types = find_accelerators("test", "v3-8")};
+  EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, Prices()); }),
+              HasSubstr("empty.txt holds no text"));
 }
 
 TEST(FieldHints, KnowOtherProgramsNames) {
