@@ -6,11 +6,22 @@
 #include "base/progress.h"
 #include "base/words.h"
 #include "store/file.h"
+#include "store/path.h"
 
 namespace smelt {
 namespace {
 
-// Documents to one of two files, each followed by a blank line.
+void check_document_count(const std::string& input, std::int64_t documents) {
+  if (documents == 0)
+    throw UsageError(str("text.input: ", input, " holds no text"), "give files with text");
+  if (documents < 2)
+    throw UsageError(str("text: ", input, " holds ", counted(documents, "document"),
+                         "; at least 2 are needed, one of them for evaluation"),
+                     str("give more text; a document of prose is about ", kProseSentences,
+                         " sentences of one file"));
+}
+
+// Writes documents to one of two files, each followed by a blank line.
 class DocumentWriter {
  public:
   DocumentWriter(const ProseJob& job, ProseSummary& summary)
@@ -30,12 +41,7 @@ class DocumentWriter {
   }
 
   void commit() {
-    if (summary_.documents < 2)
-      throw UsageError(
-          str("text: ", job_.text.input, " holds ", counted(summary_.documents, "document"),
-              "; at least 2 are needed, one of them for evaluation"),
-          str("give more text; a document of prose is about ", kProseSentences,
-              " sentences of one file"));
+    check_document_count(job_.text.input, summary_.documents);
     train_.commit();
     heldout_.commit();
   }
@@ -84,12 +90,37 @@ ProseSummary prepare_prose(const ProseJob& job) {
       progress.update(static_cast<std::int64_t>(reader.bytes_read()));
     }
   }
-  if (summary.documents == 0)
-    throw UsageError(str("text.input: ", job.text.input, " holds no text"), "give files with text");
   writer.commit();
   summary.read = reader.counts();
   warn_of_uneven_share(job, summary);
   return summary;
+}
+
+void check_prose(const DocumentOptions& text, std::size_t most_bytes) {
+  const auto files = expand_files(text.input, "input");
+  std::int64_t documents = 0;
+  bool is_all = true;
+  for (const std::string& file : files) {
+    if (file.find_first_of(",*?[") != file.npos) {  // which a list of patterns cannot name
+      is_all = false;
+      continue;
+    }
+    DocumentOptions one = text;
+    one.input = file;
+    one.limits.quiet = true;
+    DocumentReader reader(one);
+    bool has_ended = false;
+    for (Document document; !has_ended && reader.counts().bytes < most_bytes;) {
+      has_ended = !reader.next(document);
+      if (!has_ended) ++documents;
+    }
+    is_all = is_all && has_ended;
+    if (is_remote(file) || text.max_lines > 0) {
+      is_all = is_all && files.size() == 1;
+      break;
+    }
+  }
+  if (is_all) check_document_count(text.input, documents);
 }
 
 }  // namespace smelt

@@ -71,6 +71,14 @@ void throw_no_example(const LabelledFiles& files, const std::string& what,
   throw UsageError(str(what, ": ", files.input, " gives no example"), hint);
 }
 
+void check_rows(const LabelledFiles& files, const std::string& what, const std::string& hint) {
+  constexpr std::size_t kMostRows = 100'000;
+  auto rows = LabelledRows::quiet(files, what);
+  std::size_t count = 0;
+  for (LabelledRow row; count < kMostRows && rows.next(row);) ++count;
+  if (count == 0) throw_no_example(files, what, {}, 0, hint);
+}
+
 std::string rows_beside(const std::string& records) { return records + ".rows.jsonl"; }
 
 std::string row_line(const LabelledRow& row) {

@@ -45,6 +45,10 @@ std::string rows_beside(const std::string& records);
 // Returns the row's line of that file.
 std::string row_line(const LabelledRow& row);
 
+// Reads the first rows and throws the UsageError with which a job would refuse them: a file in
+// another encoding, bad rows, no row at all, for which `hint` says what to give.
+void check_rows(const LabelledFiles& files, const std::string& what, const std::string& hint);
+
 struct EncodedRow {
   std::string record;  // as a TFRecord file holds it
   std::size_t tokens = 0, unknown = 0;

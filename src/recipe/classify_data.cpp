@@ -236,6 +236,15 @@ std::uint64_t write_rows_of(const Recipe& r, ExampleSet set, const std::string& 
   return write_labelled_rows(job);
 }
 
+void check_labelled_rows(const Recipe& r) {
+  each_row_source(r, classify_data(r), [&](const RowSource& source) {
+    if (source.what == "data.train") (void)labels_for(r);  // which a run counts first
+    check_rows(files_of(r, source.input), source.what,
+               of_answers(r) ? "give rows of questions, texts and answers"
+                             : "give rows of texts and labels");
+  });
+}
+
 std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const ClassifyData data = classify_data(r);

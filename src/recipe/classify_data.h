@@ -26,6 +26,8 @@ std::vector<std::string> labels_to_come(const Recipe& recipe);
 // texts, or a question and the text that is asked.
 std::string example_flags(const Recipe& recipe);
 
+// Reads the rows and throws the UsageError with which make_labelled() would refuse them.
+void check_labelled_rows(const Recipe& recipe);
 // Writes the set's records (examples/labelled_examples.h, examples/question_examples.h); how many
 // there are.
 std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);

@@ -134,8 +134,9 @@ void check_answers(const RecipeChecks& checks, const ClassifyData& data) {
                  str("data.seq_length ", data.seq_length, " leaves a text no room beside ",
                      data.question_tokens, " tokens of a question"),
                  "384 with questions of 64 is usual");
-  checks.require(data.labels.empty(), {"data.labels"}, "data.labels, and answers",
-                 "answers have no classes: leave it empty");
+  checks.require(data.labels.empty(), {"data.labels"},
+                 "data.labels cannot be set with model.problem answer_spans",
+                 "leave data.labels empty");
 }
 
 // Only losses of one class of several have weights and smoothing.
@@ -195,8 +196,9 @@ void check_classify(const Recipe& r) {
                 {"auto", "jsonl", "tsv", "tsv-quoted", "csv", "parquet", "conll", "squad"});
   check_row_commands(r);
   checks.require(classify_model(r).problem != Problem::token_labels || data.pair.empty(),
-                 {"model.problem", "data.pair"}, "labels of words, and data.pair",
-                 "labels are of the words of one text: leave data.pair empty");
+                 {"model.problem", "data.pair"},
+                 "data.pair cannot be set with model.problem token_labels",
+                 "leave data.pair empty");
   checks.require(r.ready.records.empty() || data.train.empty(), {"data.records", "data.train"},
                  "data.records and data.train are given", "give one of the two");
   if (of_answers(r)) check_answers(checks, data);
@@ -316,6 +318,7 @@ ObjectiveType classify_objective() {
   type.weighs_classes = true;
   type.reads = Reads::rows;
   type.rows = labelled_row_files;
+  type.check_rows = check_labelled_rows;
   type.example_fields = {"problem"};
   type.beside_examples = {"answer_tokens"};
   type.check = check_classify;

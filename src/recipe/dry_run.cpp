@@ -14,6 +14,7 @@
 #include "recipe/epochs.h"
 #include "recipe/finished_run.h"
 #include "recipe/given_vocabulary.h"
+#include "recipe/making.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
 #include "recipe/plan_text.h"
@@ -101,10 +102,7 @@ void add_text(const Recipe& r, Lines& lines) {
     return lines.add("text.input",
                      str(r.text.input, ": not all there; goes on with what was made"));
   const auto files = text_inputs(r);
-  for (const std::string& file : files) {
-    char first = 0;
-    (void)InputFile(file).read({&first, 1});
-  }
+  check_text(r);
   lines.add("text.input", str(counted(files.size(), "file"), ", ",
                               bytes_text(static_cast<double>(total_size(files)))));
 }
@@ -120,6 +118,7 @@ void add_vocabulary(const Recipe& r, Lines& lines) {
 void add_inputs(const Recipe& r, Lines& lines) {
   lines.title("reads");
   if (r.type->reads_text() && r.ready.records.empty()) add_text(r, lines);
+  if (r.type->check_rows && r.ready.records.empty() && !has_begun(r)) r.type->check_rows(r);
   if (r.type->has_vocabulary()) add_vocabulary(r, lines);
   for (const auto& [name, files] :
        {std::pair{"data.records", r.ready.records}, {"data.heldout", r.ready.heldout}})

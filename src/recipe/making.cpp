@@ -53,20 +53,31 @@ void remove_other_form(const Recipe& r, const std::string& given) {
       remove_file(path);
 }
 
+DocumentOptions text_of(const Recipe& r) {
+  DocumentOptions text;
+  text.input = r.text.input;
+  text.format = {.file = parse_file_format(r.text.format),
+                 .field = r.text.field,
+                 .normalize = parse_normalization(r.text.normalize)};
+  text.sentences = parse_sentences(r.text.sentences);
+  text.dedup = parse_dedup(r.text.dedup);
+  text.max_lines = r.text.max_lines;
+  text.limits = {.strict = r.text.strict, .max_bad = r.text.max_bad};
+  return text;
+}
+
 }  // namespace
+
+void check_text(const Recipe& r) {
+  constexpr std::size_t kBytesOfFile = std::size_t{1} << 20;
+  check_prose(text_of(r), kBytesOfFile);
+}
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r);
   if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
   ProseJob job;
-  job.text.input = r.text.input;
-  job.text.format = {.file = parse_file_format(r.text.format),
-                     .field = r.text.field,
-                     .normalize = parse_normalization(r.text.normalize)};
-  job.text.sentences = parse_sentences(r.text.sentences);
-  job.text.dedup = parse_dedup(r.text.dedup);
-  job.text.max_lines = r.text.max_lines;
-  job.text.limits = {.strict = r.text.strict, .max_bad = r.text.max_bad};
+  job.text = text_of(r);
   job.train_out = paths.train_text;
   job.heldout_out = paths.heldout_text;
   job.heldout = r.text.heldout;

@@ -5,6 +5,9 @@
 
 namespace smelt {
 
+// Reads the beginning of each file of text.input and throws the UsageError that make_text() would
+// throw for it.
+void check_text(const Recipe& recipe);
 // text/train.txt and text/heldout.txt of text.input.
 void make_text(const Recipe& recipe);
 // vocab.txt, of the text or the one that the recipe is given (recipe/given_vocabulary.h).

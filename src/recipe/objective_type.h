@@ -65,6 +65,9 @@ struct ObjectiveType {
   std::vector<std::string> beside_examples = {};  // those under data: that they do not depend on
   // Of Reads::rows: the files, as data: names them.
   std::function<std::vector<std::string>(const Recipe&)> rows = {};
+  // Reads the rows that are on this machine and throws the UsageError with which a run would refuse
+  // them.
+  std::function<void(const Recipe&)> check_rows = {};
   // Writes the rows of a part as JSONL of text, label and, where there is a second text, pair; how
   // many there are. Models of such types can become smaller (recipe/compress_stage.h).
   std::function<std::uint64_t(const Recipe&, ExampleSet, const std::string& file)> write_rows = {};

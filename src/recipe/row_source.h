@@ -1,11 +1,15 @@
 // Which rows the parts of a recipe's examples are made of, by its section data.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "examples/row_records.h"
 #include "recipe/objective_type.h"
+#include "recipe/row_commands.h"
+#include "store/folder.h"
 
 namespace smelt {
 
@@ -28,6 +32,21 @@ RowSource row_source(const Data& data, ExampleSet set) {
                          .seed = static_cast<std::uint64_t>(data.seed),
                          .part = train ? RowSplit::Part::train : RowSplit::Part::heldout};
   return out;
+}
+
+// Calls `check` with the source of each part that has rows of its own. Leaves out parts whose rows
+// a command has yet to print (recipe/row_commands.h).
+template <class Data>
+void each_row_source(const Recipe& r, const Data& data,
+                     const std::function<void(const RowSource&)>& check) {
+  for (const auto& [set, part] : {std::pair{ExampleSet::train, "train"},
+                                  {ExampleSet::heldout, "validation"},
+                                  {ExampleSet::test, "test"}}) {
+    const RowSource source = row_source(data, set);
+    const bool is_share = set == ExampleSet::heldout && data.validation.empty();
+    const bool is_to_come = is_row_command(r.data.value(part, "")) && !exists(source.input);
+    if (!source.input.empty() && !is_share && !is_to_come) check(source);
+  }
 }
 
 }  // namespace smelt

@@ -195,6 +195,13 @@ std::uint64_t write_answer_rows(const Recipe& r, ExampleSet set, const std::stri
   return write_text_to_text_rows(job);
 }
 
+void check_answer_rows(const Recipe& r) {
+  const AnswerData data = answer_data(r);
+  each_row_source(r, data, [&](const RowSource& source) {
+    check_rows(answer_rows(data, source.input), source.what, "give rows of texts and answers");
+  });
+}
+
 std::uint64_t make_answers(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const RowSource source = row_source(answer_data(r), set);
@@ -243,6 +250,7 @@ ObjectiveType text_to_text_objective() {
   type.data = config_fields<AnswerData>();
   type.reads = Reads::rows;
   type.rows = answer_files;
+  type.check_rows = check_answer_rows;
   type.check = check_answers;
   type.sentencepiece = true;
   type.special_pieces = {};

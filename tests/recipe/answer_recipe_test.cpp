@@ -231,7 +231,8 @@ TEST_F(AnswerRun, WhatDoesNotFitIsSaid) {
               HasSubstr("data.no_answer without answers"));
   EXPECT_THAT(refusal({"data.question_tokens=5"}),
               HasSubstr("data.seq_length 8 leaves a text no room beside 5 tokens of a question"));
-  EXPECT_THAT(refusal({"data.labels=a,b"}), HasSubstr("data.labels, and answers"));
+  EXPECT_THAT(refusal({"data.labels=a,b"}),
+              HasSubstr("data.labels cannot be set with model.problem answer_spans"));
   EXPECT_THAT(refusal({"data.doc_stride=0"}), HasSubstr("data.doc_stride"));
 }
 

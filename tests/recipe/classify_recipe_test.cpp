@@ -11,6 +11,7 @@
 #include "recipe/asked_rows.h"
 #include "recipe/classify_fields.h"
 #include "recipe/classify_model.h"
+#include "recipe/dry_run.h"
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/objective_type.h"
@@ -122,6 +123,23 @@ TEST_F(ClassifyRun, RowsOfAnInferenceHoldTheTextAsTheUserWroteIt) {
   const OrderedJson json =
       asked_row_json(row, false, {.problem = Problem::single_label, .names = {"a", "b"}}, {1, 0});
   EXPECT_EQ(json["text"], "Cafe\u0301");
+}
+
+TEST_F(ClassifyRun, ADryRunRefusesRowsWithTheMessageOfTheRun) {
+  const auto refused = [&](const std::string& rows, std::vector<std::string> settings) {
+    settings.push_back("data.train=" + rows_file("bad.tsv", rows));
+    const std::string message =
+        error_of<UsageError>([&] { dry_run_text(recipe("dry", settings)); });
+    EXPECT_EQ(message, error_of<UsageError>([&] { run("dry", settings); }));
+    return message;
+  };
+  std::string latin1 = "label\ttext\n";
+  for (int i = 0; i < 100; ++i) latin1 += i % 2 == 0 ? "cats\tcaf\xe9\n" : "dogs\tth\xe9\n";
+  const std::string regression = "model.problem=regression";
+  EXPECT_THAT(refused("label\ttext\n", {}), HasSubstr("holds no label"));
+  EXPECT_THAT(refused("label\ttext\n", {regression}), HasSubstr("bad.tsv gives no example"));
+  EXPECT_THAT(refused("", {regression}), HasSubstr("bad.tsv"));
+  EXPECT_THAT(refused(latin1, {}), HasSubstr("the file is not UTF-8"));
 }
 
 TEST_F(ClassifyRun, TrainsOnAllRowsWhereNoneAreHeldOut) {
@@ -495,7 +513,7 @@ TEST_F(ClassifyRun, WordsOfOneRowThatIsCutOffAreOutside) {
 
 TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"model.problem=token_labels", "data.pair=pair"}),
-              HasSubstr("labels of words, and data.pair"));
+              HasSubstr("data.pair cannot be set with model.problem token_labels"));
   EXPECT_THAT(refusal({"model.problem=token_labels"}),
               HasSubstr("train.tsv:2: 2 words and 1 label\n  hint: give each word one label"));
   EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));

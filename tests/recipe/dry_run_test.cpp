@@ -98,6 +98,20 @@ TEST_F(DryRun, ADiskThatIsTooSmallForTextAndExamplesIsRefused) {
   EXPECT_EQ(after.text + after.records, 0);
 }
 
+TEST_F(DryRun, RefusesATextWithTheMessageOfTheRun) {
+  const auto refused = [&](const std::string& text) {
+    write_file(dir_.file("text.txt"), text);
+    const std::string message = refusal({});
+    EXPECT_EQ(message, error_of<UsageError>([&] { run_recipe(recipe()); }));
+    return message;
+  };
+  std::string latin1;
+  for (int i = 0; i < 100; ++i) latin1 += "caf\xe9 et th\xe9\n\n";
+  EXPECT_THAT(refused(latin1), HasSubstr("text.txt:19: the file is not UTF-8"));
+  EXPECT_THAT(refused(""), HasSubstr("text.txt holds no text\n  hint: give files with text"));
+  EXPECT_THAT(refused("one document\n"), HasSubstr("holds 1 document; at least 2 are needed"));
+}
+
 TEST_F(DryRun, ATpusRecipeIsJudgedWithoutATpu) {
   if (std::filesystem::exists("/dev/accel0") || std::filesystem::exists("/dev/vfio/0"))
     GTEST_SKIP() << "a TPU is here";
