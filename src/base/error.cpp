@@ -22,6 +22,7 @@ void throw_errno(std::string_view action, std::string_view path, int error_numbe
     case EROFS:
       throw UsageError(what, "choose a path on a disk that is not mounted read-only");
     case EISDIR:
+      throw UsageError(what, "name a file instead of the folder");
     case ENOTDIR:
     case EEXIST:
       throw UsageError(what, "choose another path");

@@ -64,8 +64,8 @@ class Session {
       : generator_(std::move(generator)), flags_(flags) {
     if (flags.out.empty()) return;
     if (exists(flags.out))
-      throw UsageError(str("generate: --out ", flags.out, " is there already"),
-                       "give another name, or move that file away");
+      throw UsageError(str("generate: --out ", flags.out, " exists already"),
+                       "name another file with --out");
     remove_abandoned({flags.out});
     file_.emplace(flags.out);
   }
@@ -85,7 +85,9 @@ class Session {
               file_ ? str("; ", flags_.out, " is not written") : ""),
           file_ ? "run it again; without --out answers come as they are made" : "run it again");
     if (waiting_.empty()) return;
-    const auto answers = generator_.answer(waiting_, first_);
+    std::vector<std::string> composed = waiting_;
+    for (std::string& text : composed) to_nfc(text);
+    const auto answers = generator_.answer(composed, first_);
     for (std::size_t i = 0; i < waiting_.size(); ++i)
       put(flags_.json ? answered_json(waiting_[i], answers[i])
                       : answered_text(answers[i], flags_.options.search.answers));
@@ -130,11 +132,11 @@ void generate(const ModelOption& model, GenerateFlags& f) {
                                 : f.early_stopping == "never" ? EarlyStop::never
                                                               : EarlyStop::no;
   if (!f.input.empty() && !f.texts.empty())
-    throw UsageError("generate: --text with --input", "give one of the two");
+    throw UsageError("generate: --text and --input cannot be combined", "leave one of the two out");
   for (const char* flag : {"--format", "--field"})
     if (f.input.empty() && model.command->count(flag) > 0)
       throw UsageError(str("generate: ", flag, " without --input"),
-                       "it is of a file: name that with --input");
+                       "add --input FILE, or leave the flag out");
   if (model.command->count("--prefix") > 0) f.options.prefix = f.prefix;
   Session session(open_model(model, f.options), f);
   if (f.input.empty() && f.texts.empty()) {

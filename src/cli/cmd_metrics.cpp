@@ -227,13 +227,16 @@ std::vector<std::string> failures(const MetricsJob& job, const Scored& scored) {
 void run(MetricsJob job) {
   add_metrics_of_thresholds(job);
   if (job.resample.samples < 0)
-    throw UsageError(str("--samples: ", job.resample.samples, " is below 0"),
-                     "0 leaves intervals out");
+    throw UsageError(str("--samples: ", job.resample.samples, ", must be at least 0"),
+                     "use --samples 0 to leave intervals out");
   Rows rows{.predicted = PredictedFields(job, job.predictions),
             .wanted = read_field(job.references.empty() ? job.predictions : job.references,
                                  job.reference, "--reference"),
             .against = {},
             .of_words = is_of_words(job.predictions)};
+  if (rows.wanted.empty())
+    throw UsageError(str(job.predictions, ": holds no predictions"),
+                     "name a file with a prediction a line");
   if (!job.against.empty()) rows.against.emplace(job, job.against);
   Scored out;
   score_by_names(job, rows, out);

@@ -21,8 +21,6 @@
 #include "recipe/classify_model.h"
 #include "recipe/glue_submission.h"
 #include "recipe/pipeline.h"
-#include "text/lines.h"
-#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -101,9 +99,10 @@ class Predictions {
 void each_row(const PredictFlags& f, const Labels& labels,
               const std::function<void(LabelledRow)>& give) {
   if (format_of(f.input, parse_file_format(f.format)) == FileFormat::text) {
-    LineReader lines(f.input);
-    for (std::string line; lines.next(line);)
-      give({.text = decode_utf8_ignore(line, nullptr), .pair = {}, .label = {}});
+    each_text_of({.path = f.input, .format = f.format}, "predict",
+                 [&](const std::string& text, const std::string&) {
+                   give({.text = text, .pair = {}, .label = {}});
+                 });
     return;
   }
   LabelledFiles files = f.columns;
@@ -129,14 +128,14 @@ void converse(Predictions& predictions) {
 
 void check_flags(const ModelOption& model, const PredictFlags& f) {
   if (!f.input.empty() && !f.texts.empty())
-    throw UsageError("predict: --text with --input", "give one of the two");
+    throw UsageError("predict: --text and --input cannot be combined", "leave one of the two out");
   if (!f.pairs.empty() && f.pairs.size() != f.texts.size())
     throw UsageError(str("predict: ", f.pairs.size(), " --pair for ", f.texts.size(), " --text"),
                      "give one for each, or none");
   for (const char* flag : {"--format", "--header", "--field", "--pair-field", "--label-field"})
     if (f.input.empty() && model.command->count(flag) > 0)
       throw UsageError(str("predict: ", flag, " without --input"),
-                       "it is of a file: name that with --input");
+                       "add --input FILE, or leave the flag out");
 }
 
 // A task's files for GLUE's own scores.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -95,23 +96,30 @@ void each_text_of(
   const FileFormat format = format_of(file.path, parse_file_format(file.format));
   Progress progress(command, static_cast<std::int64_t>(file_size(file.path)), Progress::kBytes);
   TextFaults faults;
+  EncodingCheck encoding(file.path);
+  const auto clean = [&](const TextFault& fault) {
+    encoding.add(fault);
+    faults.add(fault, file.path);
+  };
   std::int64_t line = 0;
   const auto told = [&](const std::string& text, std::uint64_t read) {
-    take(nfc(text), str(file.path, ":", ++line));
+    encoding.add_text(text.size());
+    take(text, str(file.path, ":", ++line));
     progress.update(static_cast<std::int64_t>(read));
   };
   if (format == FileFormat::text) {
     LineReader lines(file.path);
     for (std::string text; lines.next(text);) {
-      faults.clean(text, file.path, lines.number());
+      clean_text(text, lines.number(), clean);
       told(text, lines.bytes_read());
     }
+    if (line == 0) log_warning("{}: {} holds no text", command, file.path);
     return faults.finish();
   }
   const auto refuse = [&](const TextFault& fault) {
-    if (fault.kind != TextFault::Kind::bad_row) return faults.add(fault, file.path);
+    if (fault.kind != TextFault::Kind::bad_row) return clean(fault);
     throw UsageError(str(file.path, ":", fault.line, ": a row that cannot be read: ", fault.what),
-                     "mend it: each row is to have its answer");
+                     "correct or remove the row");
   };
   const auto rows = open_rows(file.path, format, {{.name = file.field}}, refuse);
   for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
@@ -134,7 +142,8 @@ void add_text_source(CLI::App& command, TextSource& source, const std::string& h
 void each_batch(const TextSource& source, const std::string& command,
                 const std::function<void(const std::vector<std::string>& texts)>& take) {
   if (!source.texts.empty() && !source.file.path.empty())
-    throw UsageError(str(command, ": --text with --input"), "give one of the two");
+    throw UsageError(str(command, ": --text and --input cannot be combined"),
+                     "leave one of the two out");
   if (!source.texts.empty()) {
     std::vector<std::string> texts = source.texts;
     for (std::string& text : texts) to_nfc(text);

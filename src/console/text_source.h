@@ -12,9 +12,9 @@ namespace smelt {
 struct TextFile {
   std::string path, format = "auto", field = "text";
 };
-// Calls `take` with each text of the file, composed (Unicode NFC), and its place,
+// Calls `take` with each text of the file, as it is written there, and its place,
 // "questions.txt:3". `command` begins messages and names the progress line. Throws UsageError for a
-// row that cannot be read.
+// row that cannot be read and for a file in another encoding.
 void each_text_of(
     const TextFile& file, const std::string& command,
     const std::function<void(const std::string& text, const std::string& where)>& take);

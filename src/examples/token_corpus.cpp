@@ -57,7 +57,7 @@ CorpusCounts corpus_counts(const Json& json) {
 
 void throw_no_text(std::size_t files) {
   throw UsageError(
-      str("training data: the input holds no text (", counted(files, "file"), ")"),
+      str("input: the input holds no text (", counted(files, "file"), ")"),
       "give files with one sentence a line and a blank line between documents, or running text "
       "and --sentences prose");
 }

@@ -9,6 +9,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "base/words.h"
 #include "recipe/compress_stage.h"
 #include "recipe/epochs.h"
 #include "recipe/given_vocabulary.h"
@@ -20,6 +21,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -118,7 +120,20 @@ std::string without_yaml(const std::string& name) {
           ? str("did you mean '",
                 known[static_cast<std::size_t>(std::ranges::find(names, *nearest) - names.begin())],
                 "'?")
-          : "give a run's folder, or a recipe's file; recipes/ holds examples");
+          : "check the path; recipes/ has examples, and `smelt new` writes a recipe");
+}
+
+// Throws UsageError that names the first line that is not UTF-8.
+void check_encoding(const std::string& path, const std::string& text) {
+  std::size_t number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    std::size_t dropped = 0;
+    (void)decode_utf8_ignore(line, &dropped);
+    if (dropped > 0)
+      throw UsageError(str(path, ":", number, ": not UTF-8 (", counted(dropped, "byte"), ")"),
+                       "save the file as UTF-8");
+  }
 }
 
 void add_settings(const std::vector<std::string>& over, Settings& out) {
@@ -140,7 +155,7 @@ bool is_named_as_yaml(const std::string& path) {
 [[noreturn]] void throw_no_fields(const std::string& path) {
   if (is_named_as_yaml(path))
     throw UsageError(str(path, ": not a recipe: no fields with names at its top"),
-                     "recipes/ holds examples");
+                     "see the examples in recipes/");
   throw UsageError(str(path, " is neither a recipe nor a model"),
                    "give a recipe (YAML) or a model's folder first; text goes behind --text, or "
                    "behind --set text.input=");
@@ -166,7 +181,7 @@ std::optional<std::size_t> line_with_tab(const std::string& text) {
                          "by spaces only"),
                      "replace the tab by two spaces");
   throw UsageError(str(path, ":", error.mark.line + 1, ": not YAML: ", error.msg),
-                   "correct that line; recipes/ holds examples");
+                   "correct that line; see the examples in recipes/");
 }
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
@@ -181,9 +196,10 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
     throw UsageError(str(path, ": is a folder in which no run has kept its recipe.yaml"),
                      "give a run's folder, or a recipe's file; recipes/ holds examples");
   const std::string text = read_file(path, kSmallFileBytes);
+  if (is_named_as_yaml(path)) check_encoding(path, text);
   try {
     const YAML::Node root = YAML::Load(text);
-    if (!root.IsMap() && !root.IsNull()) throw_no_fields(path);
+    if (!root.IsMap() && !(root.IsNull() && is_named_as_yaml(path))) throw_no_fields(path);
     std::map<std::string, int> lines;
     flatten(root, "", path, lines, out);
   } catch (const YAML::Exception& error) {

@@ -9,6 +9,8 @@
 #include "plan/accelerator.h"
 #include "recipe/objective_type.h"
 #include "recipe/optimizer_choice.h"
+#include "store/folder.h"
+#include "store/path.h"
 #include "text/documents.h"
 #include "tokenize/language.h"
 #include "tokenize/tokenizer_json.h"
@@ -129,7 +131,7 @@ static void check_steadiness(const RecipeChecks& checks, const TrainSection& t) 
   const double decay = t.ema_decay;
   checks.require(decay >= 0 && decay < 1, {"train.ema_decay"},
                  str("train.ema_decay is ", decay, ", must be at least 0 and below 1"),
-                 "0.999 or 0.9999 are usual");
+                 "use 0.999 or 0.9999");
   checks.one_of("train.spike_action", {"none", "skip", "rewind"});
   checks.at_least("train.spike_window", 2);
   checks.within("train.spike_sigmas", 0);
@@ -329,10 +331,10 @@ static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
 static void check_text(const RecipeChecks& checks, const Recipe& r) {
   checks.require(r.text.max_bad >= 0 && r.text.max_bad <= 1, {"text.max_bad"},
                  str("text.max_bad is ", r.text.max_bad, ", must be from 0 to 1"),
-                 "0.01 leaves out one row in a hundred");
+                 "use 0.01 to leave out at most one row in a hundred");
   checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
                  str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
-                 "0.05 is usual");
+                 "use 0.05");
   const auto named = [&](const char* field) { return str(r.origin({field}), ": ", field); };
   (void)parse_file_format(r.text.format, named("text.format"));
   (void)parse_sentences(r.text.sentences, named("text.sentences"));
@@ -350,6 +352,8 @@ void check_sections(const Recipe& r) {
       r.out.find_first_of(",*?[") == std::string::npos, {"out"},
       str("out is '", r.out, "': must not contain a comma, *, ? or [, which form a file pattern"),
       "name a folder without them");
+  checks.require(is_remote(r.out) || !exists(r.out) || is_folder(r.out), {"out"},
+                 str("out is '", r.out, "', which is a file, not a folder"), "name a folder");
   check_text(checks, r);
   check_vocabulary(checks, r);
   check_ready(checks, r);

@@ -134,7 +134,7 @@ TEST_F(Generate, AsksAFineTunedModelByItsPrefix) {
 
 TEST_F(Generate, RefusesWhatDoesNotFit) {
   write_file(dir_.file("out.txt"), "mine");
-  expect_refused("--text a --out out.txt", "generate: --out out.txt is there already");
+  expect_refused("--text a --out out.txt", "generate: --out out.txt exists already");
   expect_refused("--field question", "generate: --field without --input");
   expect_refused("--text a --mesh tensor=2", "--mesh 'tensor=2' has 2 devices, --devices are 1");
   expect_refused("--text a --devices 4 --mesh tensor=4",
@@ -147,7 +147,7 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
   expect_refused("--input rows.jsonl", "rows.jsonl:2: a row that cannot be read: ");
   EXPECT_THAT(in("generate mine --text \"$(printf 'a\\377b')\"").text,
               HasSubstr("--text: 1 byte left out: not UTF-8, or NUL"));
-  expect_refused("--text a --input in.txt", "generate: --text with --input");
+  expect_refused("--text a --input in.txt", "generate: --text and --input cannot be combined");
   expect_refused("--text a --beams 40", "generate: 40 beams over 46 words");
   EXPECT_THAT(in("generate mine --text a --max-length 100000000000").text,
               HasSubstr("answers of 100000000000 take about "));

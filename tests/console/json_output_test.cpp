@@ -138,9 +138,23 @@ TEST_F(TextSources, AreTheFlagsOrAFileOfLinesOrRows) {
   write_file(dir_.file("t.jsonl"), "{\"t\": \"one\"}\n{\"t\": \"two\"}\n");
   EXPECT_EQ(batches({.texts = {}, .file = {.path = dir_.file("t.jsonl"), .field = "t"}}),
             (All{{"one", "two"}}));
+  EXPECT_THAT(
+      error_of<UsageError>(
+          [&] { batches({.texts = {"a"}, .file = {.path = dir_.file("t.txt")}}); }),
+      HasSubstr("fill: --text and --input cannot be combined\n  hint: leave one of the two out"));
+}
+
+TEST_F(TextSources, RefuseAFileInAnotherEncodingAndWarnOfAnEmptyOne) {
+  std::string latin1;
+  for (int i = 0; i < 30; ++i) latin1 += "caf\xE9\n";
+  write_file(dir_.file("latin1.txt"), latin1);
+  write_file(dir_.file("empty.txt"), "");
   EXPECT_THAT(error_of<UsageError>(
-                  [&] { batches({.texts = {"a"}, .file = {.path = dir_.file("t.txt")}}); }),
-              HasSubstr("fill: --text with --input\n  hint: give one of the two"));
+                  [&] { batches({.texts = {}, .file = {.path = dir_.file("latin1.txt")}}); }),
+              HasSubstr("latin1.txt:20: the file is not UTF-8"));
+  const CapturedLog log;
+  EXPECT_TRUE(batches({.texts = {}, .file = {.path = dir_.file("empty.txt")}}).empty());
+  EXPECT_THAT(log.text(), HasSubstr("empty.txt holds no text"));
 }
 
 TEST_F(TextSources, AreLinesOfStandardInputWhichAreAnsweredBeforeMoreIsAwaited) {
