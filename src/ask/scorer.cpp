@@ -25,11 +25,11 @@ std::vector<std::size_t> row_weights_of(const Task& task, const HeldOut& held_ou
   return out;
 }
 
-std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source, bool fills_up,
+std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source, bool pads,
                            const Fields& fields) {
   if (held_out.repeats && held_out.steps > 0 && source.size() > 0) return held_out.steps;
   auto all = static_cast<std::int64_t>(source.whole_batches(held_out.batch_size));
-  if (fills_up && source.size() % static_cast<std::uint64_t>(held_out.batch_size) != 0) ++all;
+  if (pads && source.size() % static_cast<std::uint64_t>(held_out.batch_size) != 0) ++all;
   if (all == 0)
     throw UsageError(str("eval: ", held_out.data, " holds ", counted(source.size(), "example"),
                          ", fewer than one batch of ", held_out.batch_size),
