@@ -149,30 +149,35 @@ std::string factor_text(const Estimate& factor) {
              significant(factor.high, 3), ")");
 }
 
+// The type of machine that a factor is for, and the runs that set it (docs/plan.md).
+std::string factor_source(const Accelerator& type) {
+  if (type.is_gpu()) return " on GPUs (NVIDIA's BERT and ELECTRA on A100s)";
+  if (type.generation == "v4") return " on v4 (MLPerf's BERT-large)";
+  return " on TPUs (Chinese-ELECTRA on a v3-8)";
+}
+
 // What the estimates are made of, by the types of the table.
 std::string sources_text(const Advice& advice) {
-  std::vector<std::string> types, factors;
+  std::vector<std::string> shares, factors;
+  const auto add_once = [](std::vector<std::string>& to, const std::string& text) {
+    if (std::ranges::find(to, text) == to.end()) to.push_back(text);
+  };
   bool has_tpus = false;
   for (const AdviceRow& row : advice.rows) {
     const Accelerator& type = row.plan.type;
     has_tpus = has_tpus || !type.is_gpu();
-    const std::string share = str(type.name, " ", percent(share_of_peak(type)));
-    if (std::ranges::find(types, share) == types.end()) types.push_back(share);
-    const std::string factor =
-        str(factor_text(row.plan.factor), type.is_gpu()             ? " on GPUs"
-                                          : type.generation == "v4" ? " on v4"
-                                                                    : " on other TPUs");
-    if (std::ranges::find(factors, factor) == factors.end()) factors.push_back(factor);
+    add_once(shares, str(type.name, " ", percent(share_of_peak(type))));
+    add_once(factors, str(factor_text(row.plan.factor), factor_source(type)));
   }
-  return str("Estimates. A step is the model's operations at a share of the peak (for BERT-base ",
-             join(types, ", "), ", as plans found), times ", join(factors, ", "),
-             ".\nThe ranges are how long published runs took: Google's of MLPerf and KoELECTRA's, "
-             "NVIDIA's BERT and ELECTRA",
-             has_tpus ? str(". A whole run on TPUs took up to ", significant(kLongestRun, 3),
-                            " times its likely steps")
-                      : "",
-             ".\ndocs/plan.md lists them. `smelt plan RECIPE --budget N` compiles the step and is "
-             "closer.\n");
+  return str(
+      "Estimates. A step is the model's operations at a share of the peak (of BERT-base: ",
+      join(shares, ", "),
+      ", as plans found),\ntimes what published runs took longer: ", join(factors, "; "), ".\n",
+      has_tpus ? str("A whole run on TPUs took up to ", significant(kLongestRun, 3),
+                     " times its likely steps (the BERT paper's).\n")
+               : "",
+      "docs/plan.md lists these runs. `smelt plan RECIPE --budget N` compiles the step and is "
+      "closer.\n");
 }
 
 std::string estimate_text(const Estimate& e, int digits) {

@@ -309,7 +309,8 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
   EXPECT_NEAR(row.cost.on_demand->likely / tiny.dollars.likely, 1, 0.03);
   EXPECT_NEAR(row.work.checkpoint_bytes / tiny.plan.work.checkpoint_bytes, 1, 0.1);
   EXPECT_THAT(advice_text(advice, job),
-              AllOf(HasSubstr("v3-8 48.0 %"), HasSubstr("times 1.07 (0.8 to 1.5) on other TPUs"),
+              AllOf(HasSubstr("v3-8 48.0 %"),
+                    HasSubstr("1.07 (0.8 to 1.5) on TPUs (Chinese-ELECTRA on a v3-8)"),
                     HasSubstr("up to 5.7 times its likely steps")));
 }
 
