@@ -44,8 +44,9 @@ void add_word(std::vector<std::string>& words, const char* flag, const std::stri
 std::string zone_or_gcloud(const std::string& zone, const std::string& what) {
   std::string found = zone.empty() ? gcloud_zone() : zone;
   if (found.empty())
-    throw UsageError(str(what, ": no zone is named"),
-                     "--zone us-central1-a, or gcloud config set compute/zone us-central1-a");
+    throw UsageError(
+        str(what, ": no zone is named"),
+        "add --zone us-central1-a, or set a default: gcloud config set compute/zone us-central1-a");
   return found;
 }
 

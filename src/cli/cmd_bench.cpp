@@ -111,7 +111,7 @@ Task bench_task(const BenchOptions& o) {
   if (o.classes == 0 && o.predictions > o.seq)
     throw UsageError(
         str("bench: --predictions ", o.predictions, " of --seq ", o.seq, ": more than tokens"),
-        "give at most as many as tokens");
+        "lower --predictions to at most --seq");
   BertConfig model = known != models().end()
                          ? known->second
                          : parse_bert_config(read_file(o.model, kSmallFileBytes), o.model);
@@ -288,7 +288,7 @@ void add_bench_command(CLI::App& app) {
   command->callback([o] {
     if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too
       throw UsageError(str("bench: --dropout ", o->dropout, " is not between 0 and 0.99"),
-                       "give a probability");
+                       "use a probability such as 0.1");
     o->on.device = chosen_device(o->on.device);
     if (!o->emit.empty()) return emit_step(*o);
     std::cout << (o->updates.empty() ? run_bench(*o) : run_updates(*o)).dump() << "\n";

@@ -79,8 +79,8 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
   needs("--group", f.job.weights == WeightCodes::int4, "--weights int4", "leave it out");
   needs("--examples", !f.calibrate.empty(), "--calibrate's rows", "leave it out, or name rows");
   if (command.count("--smooth") > 0 && !(f.job.smooth > 0 && f.job.smooth <= 1))
-    throw UsageError(str("compress: --smooth is ", f.job.smooth, ", which is no exponent"),
-                     "give a number above 0, at most 1");
+    throw UsageError(str("compress: --smooth is ", f.job.smooth, ", must be above 0 and at most 1"),
+                     "use --smooth 0.5");
 }
 
 void take_calibration(QuantizeFlags& f, const CLI::App& command) {

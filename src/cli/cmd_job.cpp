@@ -68,8 +68,8 @@ void run_recipe_there(const WorkerOptions& w, JobOptions o, bool is_for_workers)
                                     {"--package", o.package}})
     if (value.empty())
       throw UsageError(str("smelt cloud run ", o.recipe, ": a recipe needs ", flag),
-                       "--type v3-8 --zone us-central1-a --bucket gs://NAME --budget 50 --package "
-                       "FILE");
+                       "add what is missing of --type v3-8 --zone us-central1-a --bucket gs://NAME "
+                       "--budget 50 --package FILE");
   if (is_for_workers)
     throw UsageError(str("smelt cloud run ", o.recipe,
                          ": --worker is for a machine's command; a "
@@ -114,7 +114,7 @@ void add_run(CLI::App& cloud) {
     if (!*stop && what->count() == 0) {
       if (is_recipe(w->name)) return run_recipe_there(*w, *o, workers->count() > 0);
       throw UsageError(str("smelt cloud run ", w->name, ": nothing to run"),
-                       "a recipe's file; or a machine and --command 'what to run', or --stop");
+                       "add --command 'COMMAND' or --stop, or name a recipe's file");
     }
     refuse_flags(of_recipes, w->name);
     w->command = *stop ? stop_job() : start_job(w->command);

@@ -51,7 +51,8 @@ void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
 
 void print_score(const ModelOption& model, const EvalFlags& flags) {
   if (flags.follow)
-    throw UsageError("eval: --follow with --text", "a text is scored by the newest checkpoint");
+    throw UsageError("eval: --follow with --text",
+                     "leave out --follow: --text is scored by the newest checkpoint");
   const std::string& path = model.recipe.path;
   const bool is_run = !model.is_stored();
   const StoredAnswers answers(

@@ -39,7 +39,7 @@ void take_glue(OverviewFlags& f, const CLI::App& command) {
        {"--format", "--header", "--field", "--pair-field", "--label-field", "--problem"})
     if (command.count(flag) > 0)
       throw UsageError(str("data overview: --glue with ", flag),
-                       "the task says it; without --glue any files are read");
+                       "leave the flag out, or leave out --glue to read other files");
   if (f.files.size() != 1)
     throw UsageError(str("data overview: --glue with ", f.files.size(), " files"),
                      "give the folder of the task's files, or of all tasks' folders");

@@ -44,7 +44,7 @@ void check_batch(const std::string& word) {
   if (word.empty() || word == kAuto || (is_number && number >= 1 && number <= kMost)) return;
   throw UsageError(str("smelt plan: --batch '", word, "' is no whole number from 1 to ", kMost,
                        ", and not 'auto'"),
-                   "give the examples of a step, or auto");
+                   "give the number of examples per step, or auto");
 }
 
 // A recipe's settings, with a batch that --batch says.
@@ -63,7 +63,7 @@ void refuse_words(const PlanCommand& c) {
     throw UsageError(str("smelt plan: '", first, "' is no command that is planned"),
                      did_you_mean(first, planned));
   throw UsageError(str("smelt plan: ", c.more.front(), " is not known"),
-                   "`smelt plan --help` lists its flags; an original's stand behind --");
+                   "see `smelt plan --help`; flags of an original's command go after --");
 }
 
 // Of a recipe, or of an original's command line.

@@ -149,8 +149,7 @@ std::vector<std::int32_t> parse_ids(std::string_view text, const std::string& wh
     std::int32_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size())
-      throw UsageError(str(where, ": '", word, "' is no id"),
-                       "--decode takes ids separated by spaces");
+      throw UsageError(str(where, ": '", word, "' is no id"), "give ids separated by spaces");
     ids.push_back(id);
   }
   return ids;

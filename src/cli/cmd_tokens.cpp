@@ -89,7 +89,7 @@ void print_token_statistics(const InspectOptions& options, bool json) {
   if (found.out_of_range > 0)
     throw UsageError(str("inspect: ", found.out_of_range, " tokens are out of range for ", limit,
                          " pieces, first ", found.first_out_of_range),
-                     "were the tokens made with this vocabulary?");
+                     "name the vocabulary that the tokens were made with");
   if (tokenizer && found.vocabulary.crc32c &&
       *found.vocabulary.crc32c != vocabulary_crc32c(options.vocab))
     throw UsageError(str("inspect: the tokens were made with another vocabulary than ",

@@ -114,7 +114,7 @@ std::string write_report(const TrackOptions& options) {
   const auto runs = run_folders(options, "report");
   if (options.out.empty() && options.runs.size() > 1)
     throw UsageError(str("report: a page about ", runs.size(), " runs is in no run's folder"),
-                     "say where it goes, with --out runs.html");
+                     "name the page's file, such as --out runs.html");
   const std::string out = options.out.empty()
                               ? join_path(folder_of(options.runs.front(), options), "report.html")
                               : options.out;

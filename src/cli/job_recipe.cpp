@@ -45,7 +45,8 @@ std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<R
     (void)staged_recipe(recipe, "gs://bucket/job");  // what it names is there, and can go there
   }
   const DryRun run = dry_run(recipe, {}, type);
-  if (!run.misfit.empty()) throw UsageError(run.misfit, "smelt plan says where and how it fits");
+  if (!run.misfit.empty())
+    throw UsageError(run.misfit, "find a machine that it fits with `smelt plan RECIPE`");
   planned = run.planned;
   return str(recipe.type->name, ", ", recipe.train.steps, " steps of ", recipe.train.batch_size,
              " on ", recipe.train.devices, " x ", recipe.train.device);
@@ -144,7 +145,7 @@ class Stager {
   static std::string list_entry(const std::string& field, const std::string& path) {
     const RemotePath parts = parse_remote(path);
     if (parts.key.find(',') != std::string::npos)
-      throw UsageError(str(field, ": ", path, ": a comma parts the names in a job's list"),
+      throw UsageError(str(field, ": ", path, ": a name in a job's list cannot have a comma"),
                        str("smelt storage cp '", path, "' to a name without a comma"));
     const bool is_plain = parts.key.find_first_of("*?[") == std::string::npos &&
                           !parts.key.starts_with(' ') && !parts.key.ends_with(' ');
@@ -270,7 +271,7 @@ void require_same_run(const StagedRecipe& staged, const std::string& folder) {
     if (value_in(was, name) != value_in(is, name))
       throw UsageError(str(folder, ": its run has checkpoints of another recipe: ", name, " was ",
                            value_in(was, name), ", is ", value_in(is, name)),
-                       "for another job --name NAME");
+                       "start another job with --name NAME");
 }
 
 JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,

@@ -39,14 +39,14 @@ std::string job_name(const JobOptions& o, const Recipe& recipe) {
   static const std::regex form("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
   if (!o.name.empty() && !std::regex_match(o.name, form))
     throw UsageError(str("--name: '", o.name, "' is no name of a folder in the bucket"),
-                     "letters, digits, '.', '_' and '-'");
+                     "use only letters, digits, '.', '_' and '-'");
   if (!o.name.empty()) return o.name;
   const std::string name = path_name(recipe.out);
   if (is_remote(recipe.out))
     throw UsageError(str("out: ", recipe.out,
                          ": a job's run lies below --bucket, and its results "
                          "come into a folder here"),
-                     "--set out=FOLDER");
+                     "name a folder on this machine with --set out=FOLDER");
   return name;
 }
 
@@ -61,7 +61,8 @@ std::vector<JobSpec::Zone> zones_of(const JobOptions& o, const Accelerator& type
     if (o.price <= 0 && !known)
       throw UsageError(str("--budget: the price of a ", type.name, o.spot ? ", spot," : "", " in ",
                            zone, " is not known, and no money can be counted"),
-                       "--price DOLLARS of the machine for an hour, or --prices FILE");
+                       "give its price for an hour with --price DOLLARS, or a list of prices with "
+                       "--prices FILE");
     out.push_back({zone, o.price > 0 ? o.price : known->an_hour});
   }
   return out;
@@ -72,12 +73,12 @@ double silence_of(const std::string& text) {
   const auto seconds = static_cast<double>(parse_duration("--silence", text).count());
   if (seconds < kLeast)
     throw UsageError(str("--silence: ", text, " is too short to tell silence from a slow network"),
-                     "--silence 10m, or more");
+                     "use --silence 10m or more");
   return seconds;
 }
 
 double turn_of(const JobOptions& o) {
-  if (!o.queued) throw UsageError("--turn: only what is in the queue has one", "add --queued");
+  if (!o.queued) throw UsageError("--turn: is for queued machines only", "add --queued");
   return static_cast<double>(parse_duration("--turn", o.turn).count());
 }
 
@@ -232,7 +233,7 @@ void require_enough(const JobOptions& o, const JobJournal& journal) {
         str("--budget ", std::ceil(least + rate), " gives it an hour and more"));
   throw UsageError(str("--until: ", o.until, " is too soon: to come up, save and be deleted takes ",
                        std::ceil(need / 60), " minutes"),
-                   "a later --until");
+                   "give a later --until");
 }
 
 std::string time_text(double seconds) {

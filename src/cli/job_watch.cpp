@@ -124,9 +124,10 @@ double parse_until(const std::string& text) {
     const std::tm given = time;
     const auto at = static_cast<double>(::timegm(&time));
     if (time.tm_mday != given.tm_mday)  // the 31st of a month that has none
-      throw UsageError(str("--until: there is no ", text), "name a day that there is");
+      throw UsageError(str("--until: there is no ", text), "correct the day");
     if (at <= seconds_now())
-      throw UsageError(str("--until: ", text, " has passed"), "name a time to come, or as 6h");
+      throw UsageError(str("--until: ", text, " has passed"),
+                       "give a later time, or a length of time such as 6h");
     return at;
   }
   try {
@@ -186,11 +187,12 @@ void watch_job(const WatchOptions& o) {
   }
   const auto journal = [&](const std::optional<std::string>& kept) {
     if (!kept)
-      throw UsageError(str(folder, ": there is no job"), "smelt cloud run RECIPE makes one");
+      throw UsageError(str(folder, ": there is no job"), "start one with `smelt cloud run RECIPE`");
     JobJournal of = parse_journal(*kept, join_path(folder, kJournalName));
     if (of.step == JobStep::stage)
-      throw UsageError(str(folder, ": the job's data are not all in the bucket"),
-                       "give the command of smelt cloud run again, where they are");
+      throw UsageError(
+          str(folder, ": the job's data are not all in the bucket"),
+          "run the same `smelt cloud run` command again on the machine that has the data");
     return of;
   };
   JobLead lead{.folder = folder,

@@ -48,9 +48,9 @@ void check_queue(const MachineOptions& o, const std::vector<std::string>& zones)
        {std::pair{"--valid-until", !o.valid_until.empty()}, std::pair{"--no-wait", o.no_wait},
         std::pair{"--reservation", !o.reservation.empty()}})
     if (given && !o.queued)
-      throw UsageError(str(flag, ": only what is in the queue has it"), "add --queued");
+      throw UsageError(str(flag, ": is for queued machines only"), "add --queued");
   if (o.spot && o.reserved)
-    throw UsageError("--spot and --reserved: a machine is one or the other", "leave out one");
+    throw UsageError("--spot and --reserved cannot be combined", "leave one of the two out");
 }
 
 MachineRequest request_of(const MachineOptions& o, const Accelerator& type) {
@@ -195,7 +195,8 @@ OrderedJson switch_machine(const MachineOptions& o, const std::string& verb) {
   const auto node = tpu.node(o.zone, o.name);
   if (!node) tpu.require_zones({o.zone});
   if (!node)
-    throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone), "smelt cloud list");
+    throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone),
+                     "see the names with `smelt cloud list`");
   if (node->is_spot)
     throw UsageError(
         str("cloud: ", o.name, " is a spot machine, which is never started or stopped"),

@@ -13,8 +13,8 @@ namespace smelt {
 PredictionOutput::PredictionOutput(const PredictFlags& flags) : flags_(flags) {
   if (flags.out.empty()) return;
   if (exists(flags.out))
-    throw UsageError(str("predict: --out ", flags.out, " is there already"),
-                     "give another name, or move that file away");
+    throw UsageError(str("predict: --out ", flags.out, " exists already"),
+                     "name another file with --out");
   remove_abandoned({flags.out});
   file_.emplace(flags.out);
 }

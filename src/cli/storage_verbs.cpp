@@ -59,7 +59,8 @@ std::vector<FileSource> sources_of(StorageApi& api, const std::string& path, boo
       if (each.is_folder) folders.push_back(each.root);
       return each.is_folder;
     });
-  if (found.empty()) throw UsageError(str("storage: ", path, " is a folder"), "-r takes all in it");
+  if (found.empty())
+    throw UsageError(str("storage: ", path, " is a folder"), "add -r to take all that is in it");
   for (const std::string& folder : folders)
     std::cerr << "note: " << folder << " of " << path << " is a folder, and is left out\n";
   for (const FileSource& source : found)
@@ -91,7 +92,7 @@ bool is_whole_bucket(const GsPath& path) {
 std::vector<StoredFile> doomed(StorageApi& api, const StorageOptions& o, const std::string& path) {
   const GsPath parts = parse_gs(path);
   if (parts.key.empty() && !o.recursive)
-    throw UsageError(str("storage rm: ", path, " is a bucket"), "-r deletes it");
+    throw UsageError(str("storage rm: ", path, " is a bucket"), "add -r to delete it");
   std::vector<StoredFile> files;
   if (parts.key.empty()) {
     files = files_below(api, path);
@@ -102,7 +103,7 @@ std::vector<StoredFile> doomed(StorageApi& api, const StorageOptions& o, const s
   if (is_whole_bucket(parts) && !files.empty() && !o.all)
     throw UsageError(str("storage rm: bucket ", parts.bucket, " holds ",
                          files_words(files.size(), stored_bytes(files)), ": nothing was deleted"),
-                     "--all deletes all that is in it");
+                     "add --all to delete all that is in it");
   return files;
 }
 

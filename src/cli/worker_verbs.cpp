@@ -102,9 +102,9 @@ RemotePart machine_of(const WorkerOptions& o) {
     const auto from = remote_part(path);
     const bool fits = to.has_value() != from.has_value();
     if (!fits || (from && machine && from->target != machine->target))
-      throw UsageError(
-          str("cp: from ", path, " to ", o.to, ": one side is on a machine, NAME:PATH"),
-          "smelt cloud cp text.txt bert-1:text.txt");
+      throw UsageError(str("cp: from ", path, " to ", o.to,
+                           ": one of the two must be on a machine, as NAME:PATH"),
+                       "smelt cloud cp text.txt bert-1:text.txt");
     if (from) machine = from;
   }
   return *machine;
@@ -132,15 +132,15 @@ constexpr const char* kCommandNotice =
 void run_on_workers(const WorkerOptions& o) {
   std::optional<StopSignal> signal(kCommandNotice);
   if (o.command.empty() && !o.timeout.empty())
-    throw UsageError("--timeout: a shell has none", "give --command, too, or leave --timeout out");
+    throw UsageError("--timeout: needs --command", "add --command, or leave --timeout out");
   if (!o.flags.empty() && !o.flags.front().starts_with("-"))
     throw UsageError(str("ssh: '", o.flags.front(), "' is no flag of ssh's"),
                      str("--command ", shell_word(join(o.flags, " "))));
   const SshAccess access = access_to(o, o.name);
   if (o.command.empty()) {
     if (access.workers.size() > 1)
-      throw UsageError(str("--worker ", o.workers, ": a shell is of one worker"),
-                       "--command 'what to run', or one --worker");
+      throw UsageError(str("--worker ", o.workers, ": a shell needs one worker"),
+                       "name one worker, or add --command 'COMMAND'");
     const auto words = ssh_words(access, access.workers.front(), "");
     if (o.dry_run) return show({{0, words}});
     signal.reset();

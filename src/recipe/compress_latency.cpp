@@ -52,11 +52,13 @@ void check_not_stopped() {
 
 LatencyJob sizes_within(LatencyJob job, std::int64_t most_tokens) {
   if (job.rounds < 1)
-    throw UsageError(str("compress: --rounds ", job.rounds, " measures nothing"), "give 20");
+    throw UsageError(str("compress: --rounds ", job.rounds, ": must be at least 1"),
+                     "use --rounds 20");
   for (const std::int64_t batch : job.batches)
     if (batch < 1)
-      throw UsageError(str("compress: --batches ", batch, " is no number of texts"),
-                       "give 1, 8, 32");
+      throw UsageError(
+          str("compress: --batches ", batch, ": a batch size must be a positive integer"),
+          "use --batches 1,8,32");
   std::vector<std::int64_t> lengths;
   for (std::int64_t length : job.lengths) {
     if (length < 2 || (length > most_tokens && job.lengths_told))

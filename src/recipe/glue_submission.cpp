@@ -75,7 +75,7 @@ std::vector<Test> tests_of(const GlueTask& task, const std::string& glue_folder,
     if (!exists(one.input) && !test.is_needed) continue;
     if (!exists(one.input))
       throw UsageError(str("predict: --glue: ", one.input, " is not there"),
-                       "--set data.glue_folder=… says where GLUE's files are");
+                       "name the folder of GLUE's files with --set data.glue_folder=…");
     if (exists(one.output))
       throw UsageError(str("predict: --out: ", one.output, " is there already"),
                        "give another folder, or move that file away");

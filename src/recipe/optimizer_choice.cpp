@@ -120,7 +120,7 @@ static void check_adafactor_alone(const RecipeChecks& checks, const TrainSection
   checks.require(
       t.adafactor_momentum >= 0 && t.adafactor_momentum < 1, {"train.adafactor_momentum"},
       str("train.adafactor_momentum is ", t.adafactor_momentum, ", must be at least 0 and below 1"),
-      "0, for none, is T5's");
+      "use 0 for none, as T5 does");
 }
 
 static void check_amos_alone(const RecipeChecks& checks, const TrainSection& t) {
@@ -158,7 +158,7 @@ void check_optimizer(const RecipeChecks& checks, const TrainSection& t) {
   checks.within("train.beta", 0, 1, RecipeChecks::Ends::without);
   checks.require(t.momentum >= 0 && t.momentum < 1, {"train.momentum"},
                  str("train.momentum is ", t.momentum, ", must be at least 0 and below 1"),
-                 "0.9 is usual");
+                 "use 0.9");
   check_amos_alone(checks, t);
   check_adafactor_alone(checks, t);
   check_clip(checks, "train.clip_norm", t.clip_norm, clip_norm_of(t));

@@ -297,8 +297,8 @@ Filler filler_of(const Recipe& r, std::int64_t top) {
   FillMaskJob job = asked_job<FillMaskJob>(r);
   if (is_sentencepiece(r))
     throw UsageError(
-        str("fill: ", job.vocab, " is a SentencePiece model, by which no text has [MASK]"),
-        "fill takes models of word pieces");
+        str("fill: ", job.vocab, " is a SentencePiece vocabulary, which has no [MASK] token"),
+        "use a WordPiece model (BERT, ELECTRA), or `smelt generate` for a T5");
   job.top = top;
   return open_filler(job, BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
 }

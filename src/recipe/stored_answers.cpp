@@ -72,7 +72,7 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
     throw UsageError(str(command_, ": ", model_.where, ": its vocabulary is not beside it"),
                      command_ == "compress"
                          ? "put its vocab.txt, spiece.model or tokenizer.json there"
-                         : "give --vocab");
+                         : "name it with --vocab");
   const TokenizerFlags& words = flags_.tokenizer;
   if (is_sentencepiece_file(model_.vocab) &&
       (words.lower_case || words.strip_accents || words.control))

@@ -51,7 +51,7 @@ std::vector<std::string> settings_of(const std::string& axis) {
   for (const std::string_view value : split(std::string_view(axis).substr(equals + 1), ',')) {
     std::string setting = str(axis.substr(0, equals + 1), trim(value));
     if (std::ranges::find(out, setting) != out.end())
-      throw UsageError(str("--grid: ", setting, " stands twice"), "name each value once");
+      throw UsageError(str("--grid: ", setting, " is given twice"), "name each value once");
     out.push_back(std::move(setting));
   }
   return out;

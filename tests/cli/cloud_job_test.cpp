@@ -237,7 +237,7 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   expect_refusal(good + "--until 10m",
                  HasSubstr("--until: 10m is too soon: to come up, save and be "
                            "deleted takes 18 minutes"));
-  expect_refusal(good + "--turn 1h", HasSubstr("--turn: only what is in the queue has one"));
+  expect_refusal(good + "--turn 1h", HasSubstr("--turn: is for queued machines only"));
   expect_refusal(good + "--worker 0", HasSubstr("--worker is for a machine's command"));
   expect_refusal(good + "--until 2020-01-01", HasSubstr("--until: 2020-01-01 has passed"));
   expect_refusal(good + "--until 2030-11-31", HasSubstr("--until: there is no 2030-11-31"));

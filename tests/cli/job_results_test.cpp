@@ -135,7 +135,7 @@ TEST_F(JobResults, AFolderWithCheckpointsTakesTheirRecipeAlone) {
   write_checkpoint(folder + "/run", 10, "");
   expect_refusal(other, AllOf(HasSubstr("gs://bucket/again: its run has checkpoints of another "
                                         "recipe: model.intermediate_size was 32, is 64"),
-                              HasSubstr("hint: for another job --name NAME")));
+                              HasSubstr("hint: start another job with --name NAME")));
   const CommandOutput longer = run_smelt(run_line("again") + "--dry-run --set train.steps=40");
   EXPECT_EQ(longer.status, 0) << longer.text;
 }

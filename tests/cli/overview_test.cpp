@@ -50,7 +50,7 @@ TEST(DataOverview, ATaskOfGlueIsNamed) {
     EXPECT_EQ(split["lengths"]["longest"], 3);
   }
   expect_refusal(glue + " --field text",
-                 HasSubstr("data overview: --glue with --field\n  hint: the task says it"));
+                 HasSubstr("data overview: --glue with --field\n  hint: leave the flag out"));
   expect_refusal(str(glue, " ", dir.file("other")),
                  HasSubstr("data overview: --glue with 2 files\n  hint: give the folder"));
   expect_refusal("data overview --glue rte " + dir.file("glue"),

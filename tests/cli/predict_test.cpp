@@ -39,7 +39,7 @@ TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
     EXPECT_EQ(row, Json::parse(want[i]));
   }
   expect_refusal(predict + "--text cat --header none",
-                 HasSubstr("predict: --header without --input\n  hint: it is of a file"));
+                 HasSubstr("predict: --header without --input\n  hint: add --input FILE"));
   expect_refusal(str(predict, "--input ", dir.file("rows.tsv"), " --header non"),
                  HasSubstr("--header 'non' is unknown\n  hint: did you mean 'none'?"));
   expect_refusal(predict + "--text cat --no-answer-threshold 2",

@@ -167,9 +167,9 @@ TEST_F(QueueTest, AMachineIsStoppedAndStarted) {
 TEST_F(QueueTest, WhatDoesNotFitIsRefused) {
   const std::string up = "cloud up bert --project p --type v3-8 --zone us-central1-a";
   expect_refusal(up + ",us-central1-b --queued", HasSubstr("one waits in the queue of one zone"));
-  expect_refusal(up + " --valid-until 6h", HasSubstr("only what is in the queue has it"));
+  expect_refusal(up + " --valid-until 6h", HasSubstr("is for queued machines only"));
   expect_refusal(up + " --queued --valid-until soon", HasSubstr("'soon' is no length of time"));
-  expect_refusal(up + " --spot --reserved", HasSubstr("a machine is one or the other"));
+  expect_refusal(up + " --spot --reserved", HasSubstr("--spot and --reserved cannot be combined"));
 }
 
 TEST_F(QueueTest, PricesAreThoseThatPlansAreMadeWith) {

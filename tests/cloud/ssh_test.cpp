@@ -230,7 +230,7 @@ TEST_F(SshTest, WhoMayNotSignInIsSaidBefore) {
   expect_refusal("cloud ssh me@pod --project p --worker x --command true",
                  HasSubstr("'x' is no list of workers"));
   expect_refusal("cloud ssh me@pod --project p --worker all",
-                 HasSubstr("a shell is of one worker"));
+                 HasSubstr("a shell needs one worker"));
   expect_refusal("cloud cp a b --project p", HasSubstr("one side is on a machine"));
   expect_refusal("cloud run me@pod --project p", HasSubstr("nothing to run"));
   fake_.preempt("pod");

@@ -74,7 +74,7 @@ TEST_F(StorageTest, TheTutorialsLinesMakeFillShowAndDeleteABucket) {
             "\n");
   refused("rm -r gs://mine",
           AllOf(HasSubstr("storage rm: bucket mine holds 3 files, 19 B: nothing was deleted"),
-                HasSubstr("hint: --all deletes all that is in it")));
+                HasSubstr("hint: add --all to delete all that is in it")));
   refused("rm gs://mine/**", HasSubstr("holds 3 files"));
   EXPECT_EQ(says("rm -r gs://mine/data/deep"), "removed 1 file, 11 B\n");
   EXPECT_EQ(says("rm -r gs://mine --all"), "removed 2 files, 8 B\nremoved gs://mine\n");
@@ -166,7 +166,7 @@ TEST_F(StorageTest, ASlashAtTheEndNamesOnlyWhatIsBelow) {
 TEST_F(StorageTest, ALiteralNameIsThatOfOneObject) {
   for (const char* name : {"/", "f/", "f/x"})
     emulator_->client(str("put ", name, " ", dir_.file("data/a.txt")));
-  refused("rm -r 'gs://bucket//?='", HasSubstr("hint: --all deletes all"));
+  refused("rm -r 'gs://bucket//?='", HasSubstr("hint: add --all to delete all"));
   refused("rm -r 'gs://bucket/?='", HasSubstr("names no object"));
   refused("rm -r 'gs://bucket?='", HasSubstr("names no object"));
   EXPECT_EQ(says("rm 'gs://bucket/f/?='"), "removed 1 file, 3 B\n");

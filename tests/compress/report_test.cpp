@@ -154,7 +154,7 @@ TEST_F(CompressReport, RefusesWhatWouldBeScoredTooWellOrIsOfAnotherTask) {
   EXPECT_THAT(refusal(sizes), HasSubstr("--lengths 13: the models take 2 to 12 tokens"));
   sizes = job();
   sizes.latency.batches = {0};
-  EXPECT_THAT(refusal(sizes), HasSubstr("--batches 0 is no number of texts"));
+  EXPECT_THAT(refusal(sizes), HasSubstr("--batches 0: a batch size must be a positive integer"));
   note_choice("cut", "test.tsv");
   EXPECT_THAT(refusal(job()), HasSubstr("are the rows that " + dir_.file("cut") +
                                         " was chosen by\n  hint: name the rows of a test"));

@@ -227,7 +227,7 @@ TEST_F(StaticInt8, ItsFlagsAreHeldToEachOther) {
                  HasSubstr("--calibration 'entropie' is unknown\n  hint: did you mean 'entropy'?"));
   expect_refusal(quantize + "--activations statik", HasSubstr("did you mean 'static'?"));
   expect_refusal(quantize + "--activations dynamic --smooth 2",
-                 HasSubstr("--smooth is 2, which is no exponent"));
+                 HasSubstr("--smooth is 2, must be above 0 and at most 1"));
   expect_refusal(quantize + "--examples 9", HasSubstr("--examples is of --calibrate's rows"));
   expect_refusal(quantize + "--group 64", HasSubstr("--group is of --weights int4"));
 }

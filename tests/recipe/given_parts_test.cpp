@@ -149,7 +149,7 @@ TEST_F(GivenParts, JestimatorsModelsTakeSentencePieceVocabularies) {
   EXPECT_TRUE(exists(dir_.file("m/vocab.model")));
   EXPECT_EQ(r.type->task(r).settings["model"]["vocab_size"], 40);
   EXPECT_THAT(error_of<UsageError>([&] { filler_of(r, 1)({"a [MASK]"}); }),
-              HasSubstr("m/vocab.model is a SentencePiece model, by which no text has [MASK]"));
+              HasSubstr("m/vocab.model is a SentencePiece vocabulary, which has no [MASK] token"));
 }
 
 TEST_F(GivenParts, JestimatorsModelsRefuseByteLevelVocabularies) {

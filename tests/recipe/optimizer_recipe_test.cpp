@@ -44,7 +44,7 @@ TEST_F(OptimizerRecipe, NamesTheWordsThatItDoesNotKnow) {
 
 TEST_F(OptimizerRecipe, RefusesNumbersOutOfRange) {
   EXPECT_EQ(refusal({"train.momentum=1"}),
-            "--set: train.momentum is 1, must be at least 0 and below 1\n  hint: 0.9 is usual");
+            "--set: train.momentum is 1, must be at least 0 and below 1\n  hint: use 0.9");
   EXPECT_THAT(refusal({"train.beta=1"}), HasSubstr("train.beta is 1, must be above 0 and below 1"));
   EXPECT_THAT(refusal({"train.clip_value=-1"}),
               HasSubstr("train.clip_value is -1, must be auto or a finite number from 0 on"));
@@ -133,7 +133,7 @@ TEST_F(OptimizerRecipe, RefusesWhatAdafactorAloneReadsAndWhatItCannotTake) {
               HasSubstr("train.adafactor_exponent is 0, must be above 0 and below 1"));
   EXPECT_EQ(with_adafactor("momentum=1"),
             "--set: train.adafactor_momentum is 1, must be at least 0 and below 1\n"
-            "  hint: 0, for none, is T5's");
+            "  hint: use 0 for none, as T5 does");
 }
 
 TEST_F(OptimizerRecipe, AdafactorIsThatOfT5XOrOfTransformers) {

@@ -232,7 +232,7 @@ TEST_F(StoredAnswersTest, WhatIsNotKnownIsSaid) {
       HasSubstr("tf/model.ckpt-5: the model's sizes are not known: there is no bert_config.json "));
   remove_file(dir_.file("tf/vocab.txt"));
   EXPECT_THAT(refusal([&] { open("tf"); }),
-              HasSubstr("its vocabulary is not beside it\n  hint: give --vocab"));
+              HasSubstr("its vocabulary is not beside it\n  hint: name it with --vocab"));
   write_file(dir_.file("other.txt"), vocab_ + "more\n");
   EXPECT_THAT(refusal([&] { open("electra/model", "detect", {.vocab = dir_.file("other.txt")}); }),
               HasSubstr("other.txt is not the vocabulary that the model was made with"));

@@ -193,7 +193,7 @@ TEST_F(TrialsTest, SettingsThatDoNotFitAreRefusedBeforeAnythingRuns) {
   EXPECT_THAT(refused("train.learning_rate"), HasSubstr("--grid: 'train.learning_rate' names no"));
   EXPECT_THAT(refused("train.learning_rate=1e-5,fast"), HasSubstr("train.learning_rate"));
   EXPECT_THAT(refused("train.learning_rate=1e-5,1e-4, 1e-5"),
-              HasSubstr("--grid: train.learning_rate=1e-5 stands twice"));
+              HasSubstr("--grid: train.learning_rate=1e-5 is given twice"));
   EXPECT_THAT(refused("train.seed=1,2"),
               HasSubstr("--grid: train.seed is what the runs of a kind differ by"));
   EXPECT_THAT(refused("out=a,b"), HasSubstr("--grid: out is where all runs lie"));
