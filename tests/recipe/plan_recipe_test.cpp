@@ -269,10 +269,11 @@ TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
   if (exists("/dev/accel0") || exists("/dev/vfio/0")) GTEST_SKIP() << "a TPU is here";
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
   const ScopedVariable none("SMELT_TPU_PLUGIN", "");
-  write_file(dir_.file("text.txt"), "One sentence. Another one.\n");
+  write_file(dir_.file("text-1.txt"), "One sentence. Another one.\n");
+  write_file(dir_.file("text-2.txt"), "Another text.\n");
   const CommandOutput told = run_smelt(str(
-      "run --dry-run ", path_, " --set train.device=tpu --set train.devices=1 --set text.input=",
-      dir_.file("text.txt"), " --set out=", dir_.file("m")));
+      "run --dry-run ", path_, " --set train.device=tpu --set train.devices=1 --set text.input='",
+      dir_.file("text-*.txt"), "' --set out=", dir_.file("m")));
   EXPECT_EQ(told.status, 0) << told.text;
   EXPECT_THAT(told.text, AllOf(ContainsRegex("planned for a v5litepod-1 +loop, .* on each device"),
                                ContainsRegex("time +.* on a v5litepod-1, \\$.* on demand"),
@@ -289,7 +290,7 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
           "--max_predictions_per_seq=2 --num_train_steps=700 --bert_config_file=",
           dir_.file("bert_config.json"));
   const Json row =
-      Json::parse(run_smelt("plan --on v5litepod-1 --json" + flags + " 2>/dev/null").text)
+      Json::parse(run_smelt("plan --on v5litepod-1 --json" + flags + " 2>/dev/null | cat").text)
           .at("rows")
           .at(0);
   EXPECT_EQ(row.at("batch"), 32);
@@ -301,8 +302,9 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
   expect_refusal("plan --batch 64" + flags, HasSubstr("plan: --batch 64 with run_pretraining"));
   expect_refusal(
       "plan --batch more" + flags,
-      HasSubstr("plan: --batch 'more' is no whole number from 1 to 16777216, and not 'auto'"));
-  expect_refusal("plan --batch 1e3 " + path_, HasSubstr("--batch '1e3' is no whole number from 1"));
+      HasSubstr("plan: --batch 'more' is not a whole number from 1 to 16777216, and not 'auto'"));
+  expect_refusal("plan --batch 1e3 " + path_,
+                 HasSubstr("--batch '1e3' is not a whole number from 1"));
   expect_refusal("plan -- run_pretrainin --num_train_steps=3",
                  HasSubstr("plan: 'run_pretrainin' is no command that is planned\n  hint: did you "
                            "mean 'run_pretraining'?"));
@@ -381,12 +383,12 @@ TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
                                HasSubstr("months old: check it"), HasSubstr("nothing was run")));
   EXPECT_THAT(read_file(dir_.file("page.html")),
               AllOf(HasSubstr("Hours of the run"), HasSubstr("US dollars on demand")));
-  const std::string json = run_smelt(plan + " --json 2>/dev/null").text;
+  const std::string json = run_smelt(plan + " --json 2>/dev/null | cat").text;
   const Json figures = Json::parse(json);
   EXPECT_EQ(figures.at("fastest"), "v5litepod-1");
   EXPECT_EQ(figures.at("rows").at(0).at("topology"), "v5e:1x1");
   EXPECT_EQ(figures.at("rows").at(0).at("tried").at(0).at("kept"), true);
-  const Json other = Json::parse(run_smelt(plan + " --batch 32 --json 2>/dev/null").text);
+  const Json other = Json::parse(run_smelt(plan + " --batch 32 --json 2>/dev/null | cat").text);
   EXPECT_EQ(other.at("rows").at(0).at("batch"), 32);
   expect_refusal(plan + " --region mars --set train.devices=4",
                  AllOf(HasSubstr("--region: no price of 'mars' is known"),
