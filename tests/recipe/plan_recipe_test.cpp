@@ -302,9 +302,8 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
   expect_refusal("plan --batch 64" + flags, HasSubstr("plan: --batch 64 with run_pretraining"));
   expect_refusal(
       "plan --batch more" + flags,
-      HasSubstr("plan: --batch 'more' is not a whole number from 1 to 16777216, and not 'auto'"));
-  expect_refusal("plan --batch 1e3 " + path_,
-                 HasSubstr("--batch '1e3' is not a whole number from 1"));
+      HasSubstr("plan: --batch 'more' is no whole number from 1 to 16777216, and not 'auto'"));
+  expect_refusal("plan --batch 1e3 " + path_, HasSubstr("--batch '1e3' is no whole number from 1"));
   expect_refusal("plan -- run_pretrainin --num_train_steps=3",
                  HasSubstr("plan: 'run_pretrainin' is no command that is planned\n  hint: did you "
                            "mean 'run_pretraining'?"));
