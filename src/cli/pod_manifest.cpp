@@ -21,28 +21,33 @@ namespace {
 // Exit statuses after which a run goes on when it is started again: of processes that saved at a
 // signal or were ended by one (SIGHUP, SIGTERM), ...
 constexpr std::array kStoppedStatuses{kStoppedExit, 129, 143};
-// ... and of those that lost a process of their pod, crashed (SIGABRT, SIGBUS, SIGSEGV) or were
-// killed, as by the kernel when memory ran out.
+// ... of those that lost a process of their pod, crashed (SIGABRT, SIGBUS, SIGSEGV) or were killed,
+// as by the kernel when memory ran out; and kSystemExit, since a disk or a network may work again.
 constexpr std::array kLostStatuses{kPodExit, 134, 135, 137, 139};
 // A run that comes to nothing is not started again and again: after so many starts in a row that
 // lasted less than these seconds, ...
 constexpr int kShortStarts = 5, kShortSeconds = 600;
 // ... and where starts cannot be timed, after so many in all.
 constexpr int kMostOfJobSet = 50, kMostOfSlurm = 200;
-// A task's statuses for a stop, a loss and an error: none is srun's own, which returns the highest.
-constexpr int kTaskStopped = kStoppedExit, kTaskLost = kPodExit, kTaskError = kTaskErrorExit;
+// A task's statuses for a stop, a failure that may pass and any other error. None is srun's own,
+// which returns the highest.
+constexpr int kTaskStopped = kStoppedExit, kTaskFailed = kPodExit, kTaskError = kTaskErrorExit;
 
 std::vector<int> restart_statuses() {
   std::vector<int> out(kStoppedStatuses.begin(), kStoppedStatuses.end());
   out.insert(out.end(), kLostStatuses.begin(), kLostStatuses.end());
+  out.push_back(kSystemExit);
   std::ranges::sort(out);  // as Kubernetes wants them
   return out;
 }
 
-// Shell commands that run `command`, and again while it ends with one of kLostStatuses.
+// Returns a shell pattern of kSystemExit and kLostStatuses.
+std::string failed_pattern() { return str(kSystemExit, "|", join(kLostStatuses, "|")); }
+
+// Returns shell commands that run `command`, and again while it ends with one of failed_pattern().
 std::string run_again(const std::string& command) {
   return str("n=0; while :; do t=$(date +%s); ", command, "; code=$?; case $code in ",
-             join(kLostStatuses, "|"), ") ;; *) exit $code ;; esac; if [ $(($(date +%s) - t)) -lt ",
+             failed_pattern(), ") ;; *) exit $code ;; esac; if [ $(($(date +%s) - t)) -lt ",
              kShortSeconds, " ]; then n=$((n + 1)); else n=0; fi; if [ $n -ge ", kShortStarts,
              " ]; then echo '", kShortStarts, " starts in a row lasted less than ",
              kShortSeconds / 60, " minutes: given up' >&2; exit $code; fi; sleep 5; done");
@@ -140,9 +145,10 @@ std::string tpu_vm_manifest(const PodPlan& plan) {
              plan.spot ? " --spot" : "",
              "\n# smelt must be in the PATH of each host (docs/pod.md). A process that is killed, "
              "crashes or hangs ends the others with ",
-             kPodExit, ":\n# all are started again and go on. After Ctrl-C or a preemption (",
-             kStoppedExit, ") the same script goes on.\nset -e\n", tpu, "scp ", quoted(plan.recipe),
-             " ", plan.name, ":", there, where, "\n", tpu, "ssh ", plan.name, where,
+             kPodExit, ".\n# After that, or if a disk or the network failed (", kSystemExit,
+             "), all are started again and resume. After Ctrl-C or a preemption (", kStoppedExit,
+             ")\n# run the same script again.\nset -e\n", tpu, "scp ", quoted(plan.recipe), " ",
+             plan.name, ":", there, where, "\n", tpu, "ssh ", plan.name, where,
              " --command=", shell_word(command), "\n");
 }
 
@@ -169,7 +175,7 @@ std::string jobset_manifest(const PodPlan& plan) {
       "              - action: Count  # an eviction: all begin anew, and go on\n"
       "                onPodConditions:\n                  - type: DisruptionTarget\n"
       "                    status: \"True\"\n"
-      "              - action: FailJob  # an error that another start does not mend\n"
+      "              - action: FailJob  # any other error: another start does not help\n"
       "                onExitCodes:\n                  containerName: smelt\n"
       "                  operator: NotIn\n                  values: [",
       join(restart_statuses(), ", "), "]\n", host_template(plan));
@@ -182,16 +188,17 @@ std::string slurm_manifest(const PodPlan& plan) {
              "#SBATCH --job-name=", plan.name, "\n#SBATCH --nodes=", plan.hosts,
              "\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=", plan.machine.chips,
              "\n#SBATCH --signal=TERM@120\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\n",
-             "# If no task has an error, but some were stopped (", kStoppedExit,
-             ": the time is nearly up, or a preemption),\n# killed or left by another task (",
-             kPodExit,
-             "), the job is queued again and goes on. srun returns the highest status of all "
-             "tasks,\n# so each task maps its own: 0 done, ",
-             kTaskStopped, " stopped, ", kTaskLost, " killed or left, ", kTaskError,
-             " an error; 1 is srun's own. The traps keep its shell until smelt has saved.\n"
+             "# The job is queued again and resumes if its tasks were stopped (", kStoppedExit,
+             ": the time is nearly up, or a preemption)\n# or failed for a reason that may pass (",
+             kSystemExit, ": disk or network; ", kPodExit,
+             ": another task was lost; or killed). Any other error ends it.\n# srun returns the "
+             "highest status of all tasks, so each task maps its own: 0 done, ",
+             kTaskStopped, " stopped, ", kTaskFailed, " failed, ", kTaskError,
+             " any\n# other error; 1 is srun's own. The traps keep its shell until smelt has "
+             "saved.\n"
              "srun --kill-on-bad-exit=0 bash -c 'trap : TERM INT HUP; \"$@\"; case $? in 0) ;; ",
-             stopped, ") exit ", kTaskStopped, " ;; ", lost, ") exit ", kTaskLost, " ;; *) exit ",
-             kTaskError, " ;; esac' task ", run_command(plan, quoted(plan.recipe)),
+             stopped, ") exit ", kTaskStopped, " ;; ", failed_pattern(), ") exit ", kTaskFailed,
+             " ;; *) exit ", kTaskError, " ;; esac' task ", run_command(plan, quoted(plan.recipe)),
              "\ncode=$?\ncase $code in\n", stopped, ") ", requeue, " ;;\n", lost,
              ") if [ \"${SLURM_RESTART_COUNT:-0}\" -lt ", kMostOfSlurm, " ]; then ", requeue,
              "\n  else echo 'not queued again after ", kMostOfSlurm,

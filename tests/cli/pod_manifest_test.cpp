@@ -59,7 +59,7 @@ class PodManifest : public testing::Test {
 
 constexpr const char *kOut = "<out=gs://b/jes>", *kText = "<text.input=gs://b/it's $HOME/*>";
 
-TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterALossOrACrash) {
+TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterAFailureOrACrash) {
   fake(
       "gcloud",
       "exec 2>/dev/null; echo gcloud \"${@:1:5}\"\nfor word; do case $word in --command=*) bash -c "
@@ -69,11 +69,11 @@ TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterALossOrACrash) {
   fake("sleep", "");
   const std::string run = str("smelt\n<run>\n<jes.yaml>\n<--set>\n", kOut, "\n<--set>\n", kText,
                               "\n<--set>\n<train.devices=32>\n");
-  for (const int status : {76, 134, 135, 137, 139, 75, 1}) {
+  for (const int status : {1, 76, 134, 135, 137, 139, 75, 2, 70}) {
     SCOPED_TRACE(status);
     ends_with(status);
     const CommandOutput out = run_with_fakes("sh " + path);
-    const bool again = status > 75;
+    const bool again = status == 1 || status > 75;
     EXPECT_EQ(out.status, again ? 0 : status);
     EXPECT_EQ(out.text, str("gcloud compute tpus tpu-vm scp ", recipe_,
                             "\ngcloud compute tpus tpu-vm ssh jes\n", run, again ? run : ""));
@@ -110,7 +110,7 @@ TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
   const Json job = found[1]["spec"]["replicatedJobs"][0]["template"]["spec"];
   EXPECT_EQ(job["parallelism"], 4);
   EXPECT_EQ(job["podFailurePolicy"]["rules"][1]["onExitCodes"]["values"],
-            (Json{75, 76, 129, 134, 135, 137, 139, 143}));
+            (Json{1, 75, 76, 129, 134, 135, 137, 139, 143}));
   const Json pod = job["template"]["spec"];
   EXPECT_EQ(pod["nodeSelector"],
             (Json{{"cloud.google.com/gke-tpu-accelerator", "tpu-v5-lite-podslice"},
@@ -149,12 +149,13 @@ TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
                               "<train.devices=16>\n");
   using Statuses = std::pair<int, int>;
   for (const auto& [first, second] : {Statuses(75, 75), Statuses(76, 137), Statuses(139, 76),
-                                      Statuses(134, 0), Statuses(76, 143)})
+                                      Statuses(134, 0), Statuses(76, 143), Statuses(1, 76)})
     EXPECT_EQ(ended(first, second).text, run + "scontrol requeue 7\n") << first << " " << second;
-  for (const auto& [first, second] : {Statuses(0, 0), Statuses(2, 2), Statuses(1, 76)})
+  for (const auto& [first, second] :
+       {Statuses(0, 0), Statuses(2, 2), Statuses(2, 76), Statuses(70, 1)})
     EXPECT_EQ(ended(first, second).text, run) << first << " " << second;
   EXPECT_EQ(ended(0, 0).status, 0);
-  EXPECT_NE(ended(76, 1).status, 0);
+  EXPECT_NE(ended(76, 2).status, 0);
 }
 
 // 1 is srun's own, as where no step can be made.
