@@ -38,7 +38,7 @@ constexpr std::array kBeside{"config.json",
                              "vocab.txt",
                              "spiece.model"};
 
-StoredModel open_for_onnx(const std::string& from) {
+StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
   StoredModel model = open_stored_model(exported_of(from), "convert");
   const std::string type = model_type_of(model.tensors);
   if (!model.slices.empty())
@@ -52,6 +52,7 @@ StoredModel open_for_onnx(const std::string& from) {
   require_sizes(model, "convert");
   if (put_averages_in_place(model.tensors))
     log_info("{}: exporting the moving averages of the weights", model.where);
+  if (task == OnnxTask::fill_mask) take_generator(model);
   if (model.form == ModelForm::hugging_face && is_packed(read_model_config(model.where)))
     log_warning("{}: weights in four bits are written to the ONNX file as floats", model.where);
   return model;
@@ -120,20 +121,20 @@ std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const std::strin
                     {}, "logits");
 }
 
-// Returns the scope of the masked-language-model head that belongs to the encoder at `scope`; "" if
-// there is none. An ELECTRA's generator beside a discriminator has an encoder of its own.
-std::string word_head_of(const StoredModel& model, const std::string& scope) {
-  const bool has_generator =
-      model.tensors.lower_bound("generator/") != model.tensors.end() &&
-      model.tensors.lower_bound("generator/")->first.starts_with("generator/");
+// Returns the scope of the masked-language-model head of the encoder at `scope`; "" if there is
+// none. The automatic task takes an ELECTRA with a discriminator as an encoder.
+std::string word_head_of(const StoredModel& model, const std::string& scope, OnnxTask task) {
+  const bool is_discriminator = has_generator(model.tensors) ||
+                                (task == OnnxTask::automatic &&
+                                 model.tensors.contains("discriminator_predictions/dense/bias"));
   const std::string head = scope == "bert" ? kBertWords : kElectraWords;
-  return !has_generator && model.tensors.contains(head + "/output_bias") ? head : "";
+  return !is_discriminator && model.tensors.contains(head + "/output_bias") ? head : "";
 }
 
 std::string add_encoder_outputs(OnnxFile& file, OnnxEncoder& encoder, const StoredModel& model,
                                 const Encoder& config, OnnxTask task, const std::string& x) {
   const bool is_fine_tuned = model_type_of(model.tensors) == "classify";
-  const std::string scope(encoder_name(config)), words = word_head_of(model, scope);
+  const std::string scope(encoder_name(config)), words = word_head_of(model, scope, task);
   const BertConfig sizes = sizes_of(config, model);
   if (task == OnnxTask::automatic && is_fine_tuned) {
     const ClassifierHead head = stored_head(model);
@@ -199,7 +200,7 @@ std::uint64_t write_onnx(const OnnxFile& file, const StoredModel& model, const s
 OnnxModel write_onnx_model(const std::string& from, const std::string& to, OnnxTask task) {
   if (exists(to))
     throw UsageError(str("convert: ", to, " is there already"), "remove it, or give another name");
-  const StoredModel model = open_for_onnx(from);
+  const StoredModel model = open_for_onnx(from, task);
   if (model_type_of(model.tensors) == "t5")
     throw UsageError(str("convert: ", model.where, ": a T5 takes three ONNX files, not one"),
                      "name a new folder: smelt convert MODEL FOLDER --to onnx");
@@ -211,7 +212,7 @@ OnnxModel write_onnx_model(const std::string& from, const std::string& to, OnnxT
 }
 
 OnnxModel write_onnx_folder(const std::string& from, const std::string& to, OnnxTask task) {
-  const StoredModel model = open_for_onnx(from);
+  const StoredModel model = open_for_onnx(from, task);
   const bool is_t5 = model_type_of(model.tensors) == "t5";
   if (is_t5 && task != OnnxTask::automatic)
     throw UsageError("convert: --task is for encoders, and this model is a T5", "leave it out");

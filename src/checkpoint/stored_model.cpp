@@ -298,6 +298,19 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
             "(…/bert_model.ckpt) or a Hugging Face folder");
 }
 
+void take_generator(StoredModel& model) {
+  if (model_type_of(model.tensors) != "electra" || !has_generator(model.tensors)) return;
+  const ElectraPart part =
+      electra_generator_part(parse_config<ElectraConfig>(model.config, model.where));
+  const std::string own = "electra/", shared = own + "embeddings/";
+  std::erase_if(model.tensors, [&](const auto& item) {
+    const bool is_shared = part.embeddings == "electra" && item.first.starts_with(shared);
+    return (item.first.starts_with(own) && !is_shared) ||
+           item.first.starts_with("discriminator_predictions/");
+  });
+  model.config = take_as_masked_lm(part, model.tensors);
+}
+
 void check_vocabulary_rows(const StoredModel& model, std::string_view where) {
   if (model.vocab.empty() || !model.config.is_object() || !model.config.contains("vocab_size"))
     return;
@@ -368,6 +381,11 @@ std::string model_type_of(const LazyTensors& tensors) {
   if (begins("shared/embedding") && begins("decoder/")) return "t5";
   if (begins("electra/") || begins("generator/")) return "electra";
   return begins("encoder/embedder_block/") ? "jestimator_bert" : "";
+}
+
+bool has_generator(const LazyTensors& tensors) {
+  const auto first = tensors.lower_bound("generator/");
+  return first != tensors.end() && first->first.starts_with("generator/");
 }
 
 bool has_averages(const LazyTensors& tensors) {

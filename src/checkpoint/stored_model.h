@@ -63,6 +63,10 @@ void put_t5_words(const T5Words& words, Json& config);
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 
+// Makes an ELECTRA's generator the model's only encoder, with the names that its own folder has.
+// Does nothing if the model has no generator beside its discriminator.
+void take_generator(StoredModel& model);
+
 // UsageError beginning with `where` if the model's vocabulary has ids beyond its embeddings.
 void check_vocabulary_rows(const StoredModel& model, std::string_view where);
 
@@ -81,6 +85,8 @@ void require_sizes(const StoredModel& model, const std::string& where,
 // T5 if `config` is null, and any other config as it is. `where` is the config's file.
 Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::string& where);
 
+// Returns whether an ELECTRA's generator has an encoder of its own.
+bool has_generator(const LazyTensors& tensors);
 // Whether there are moving averages of weights (train.ema_decay).
 bool has_averages(const LazyTensors& tensors);
 // How many of the tensors are slots and averages.

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/choice.h"
 #include "base/error.h"
@@ -39,11 +40,12 @@ constexpr NamedValues<OnnxTask, 3> kOnnxTasks{
      {"fill-mask", OnnxTask::fill_mask},
      {"feature-extraction", OnnxTask::feature_extraction}}};
 
-// Returns the Hugging Face folder that has the model of the task; of an ELECTRA its discriminator's
-// or its generator's. nullopt if `path` is none.
+// Returns the Hugging Face folder that has the model of the task: of an ELECTRA its generator's for
+// `fill_mask`, else its discriminator's, or the only one that is there. nullopt if `path` is none.
 std::optional<std::string> hugging_face_part(const std::string& path, OnnxTask task) {
-  const char* part = task == OnnxTask::fill_mask ? "generator" : "discriminator";
-  for (const std::string& folder : {path, join_path(path, part)})
+  const char *first = "discriminator", *second = "generator";
+  if (task == OnnxTask::fill_mask) std::swap(first, second);
+  for (const std::string& folder : {path, join_path(path, first), join_path(path, second)})
     if (exists(join_path(folder, "config.json"))) return folder;
   return std::nullopt;
 }

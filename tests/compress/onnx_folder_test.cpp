@@ -52,8 +52,8 @@ class OnnxFolder : public testing::Test {
     }
     export_hugging_face(dir_.file("hf"), bert);
   }
-  // Writes "run", a model folder of an ELECTRA with both parts, as training saves it.
-  void write_electra() const {
+  // Writes "run", a model folder of an ELECTRA as training saves it: both parts, or no generator.
+  void write_electra(bool with_generator = true) const {
     const Json h = facts("electra_tiny")["cases"]["electra"]["hparams"];
     Json config{{"vocab_size", h["vocab_size"]},
                 {"embedding_size", h["embedding_size"]},
@@ -65,7 +65,8 @@ class OnnxFolder : public testing::Test {
     const std::string prefix = "electra/param/";
     TensorMap tensors;
     for (const auto& [key, tensor] : file.tensors())
-      if (key.starts_with(prefix)) tensors.emplace(key.substr(prefix.size()), tensor);
+      if (key.starts_with(prefix) && (with_generator || !key.starts_with(prefix + "generator")))
+        tensors.emplace(key.substr(prefix.size()), tensor);
     write_file(dir_.file("run/vocab.txt"), vocabulary());
     save_checkpoint(dir_.file("run"), 5, tensors, {{"task", "electra"}, {"model", config}});
   }
@@ -153,6 +154,15 @@ TEST_F(OnnxFolder, OfACheckpointHasItsTokenizerToo) {
   for (const char* name : {"model.onnx", "config.json", "tokenizer.json", "vocab.txt"})
     EXPECT_TRUE(exists(dir_.file(str("onnx/", name)))) << name;
   EXPECT_THAT(read_file(dir_.file("onnx/config.json")), HasSubstr("ElectraForMaskedLM"));
+  write_onnx_model(dir_.file("run"), dir_.file("one.onnx"), OnnxTask::fill_mask);
+  EXPECT_EQ(read_file(dir_.file("one.onnx")), read_file(dir_.file("onnx/model.onnx")));
+}
+
+TEST_F(OnnxFolder, OfAnElectraWithoutGeneratorIsRefusedForFillMask) {
+  write_electra(false);
+  expect_refusal(
+      str("convert ", dir_.file("run"), " ", dir_.file("onnx"), " --to onnx --task fill-mask"),
+      HasSubstr("has no masked-language-model head\n"));
 }
 
 }  // namespace
