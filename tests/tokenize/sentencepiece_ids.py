@@ -9,6 +9,7 @@ import json
 import sys
 
 import sentencepiece
+from sentencepiece.sentencepiece_pb2 import SentencePieceText
 
 
 def main():
@@ -20,8 +21,8 @@ def main():
     model = sentencepiece.SentencePieceProcessor(model_file=out + ".model")
     with open(out, "w", encoding="utf-8") as result:
         for text in lines:
-            pieces = model.encode(text, out_type="immutable_proto").pieces
-            offsets = [[len(text[:at].encode()) for at in (piece.begin, piece.end)] for piece in pieces]
+            pieces = SentencePieceText.FromString(model.encode(text, out_type="serialized_proto")).pieces
+            offsets = [[piece.begin, piece.end] for piece in pieces]
             ids = [piece.id for piece in pieces]
             print(json.dumps({"ids": ids, "pieces": [piece.piece for piece in pieces], "offsets": offsets,
                               "text": model.decode(ids)}), file=result)
