@@ -10,7 +10,6 @@
 #include "base/figures.h"
 #include "base/parallel.h"
 #include "state/resume.h"
-#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -33,8 +32,6 @@ Classifier::Classifier(std::shared_ptr<const Client> client, ClassifyJob job,
       weights_(std::move(weights)),
       where_(std::move(where)),
       owner_(std::move(owner)) {
-  // Earlier versions stored labels as the files had them; those of rows are composed.
-  for (std::string& name : job_.labels.names) to_nfc(name);
   placement_ = answering_placement(client_->platform_name(), job_.devices);
 }
 

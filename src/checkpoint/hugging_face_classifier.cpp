@@ -5,6 +5,7 @@
 #include "checkpoint/hugging_face.h"
 #include "checkpoint/hugging_face_electra.h"
 #include "format/config.h"
+#include "text/unicode.h"
 
 namespace smelt {
 namespace {
@@ -133,6 +134,11 @@ void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
   write_model_folder(folder, model.folder, parameters, names, form);
 }
 
+std::vector<std::string> composed_labels(std::vector<std::string> names) {
+  for (std::string& name : names) to_nfc(name);
+  return names;
+}
+
 Json head_settings(const ClassifierHead& head) {
   Json out{{"problem", word_of(head.labels.problem, kProblems)},
            {"labels", head.labels.names},
@@ -172,6 +178,7 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   ClassifierHead out;
   for (std::size_t i = 0; i < names.size(); ++i)
     out.labels.names.push_back(label_name(names, i, where));
+  out.labels.names = composed_labels(std::move(out.labels.names));
   out.labels.problem = of_tokens ? Problem::token_labels : problem_in(config, names.size(), where);
   if (out.labels.problem == Problem::regression) out.labels.names.clear();
   const Json dropout = config.value("classifier_dropout", Json());

@@ -29,6 +29,9 @@ struct HuggingFaceClassifier {
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
                          const LazyTensors& parameters, const FolderForm& form);
 
+// Composes names of classes (Unicode NFC), as those of rows are. Every reader of labels uses it.
+std::vector<std::string> composed_labels(std::vector<std::string> names);
+
 // What a config.json says of a head that scores whole texts or tokens; nothing where it is another
 // class'. UsageError, which `where` begins, for labels or a problem that cannot be read.
 struct ClassifierHead {

@@ -19,7 +19,7 @@ ClassifierHead stored_head(const StoredModel& m) {
   ClassifierHead out;
   if (said.is_object() && said.contains("labels")) {
     out.labels.problem = choose_of(str(m.where, ": problem"), said.value("problem", ""), kProblems);
-    out.labels.names = said["labels"].get<std::vector<std::string>>();
+    out.labels.names = composed_labels(said["labels"].get<std::vector<std::string>>());
     out.labels.no_answer = said.value("no_answer", false);
     out.dropout = said.value("dropout", out.dropout);
     take_limits(said, m.where, out);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/words.h"
+#include "checkpoint/hugging_face_classifier.h"
 #include "data/description.h"
 #include "examples/labelled_examples.h"
 #include "examples/question_examples.h"
@@ -23,7 +24,6 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
-#include "text/unicode.h"
 #include "track/predictions_page.h"
 
 namespace smelt {
@@ -37,11 +37,8 @@ std::string or_else(const std::string& said, const char* otherwise) {
   return said.empty() ? otherwise : said;
 }
 
-// Returns the names in data.labels, composed as those of the rows are.
 std::vector<std::string> named_classes(const ClassifyData& data) {
-  std::vector<std::string> names = class_names_in(data.labels);
-  for (std::string& name : names) to_nfc(name);
-  return names;
+  return composed_labels(class_names_in(data.labels));
 }
 
 LabelledFiles files_of(const Recipe& r, const std::string& input) {
@@ -205,9 +202,9 @@ std::vector<std::string> known_labels(const Recipe& r) {
   const RecipePaths paths(r);
   const auto files = record_files(paths.train_records);
   if (const auto described = files.empty() ? std::nullopt : find_description(files))
-    return described->all.value("labels", std::vector<std::string>());
+    return composed_labels(described->all.value("labels", std::vector<std::string>()));
   const auto begun = begun_state(r);
-  return begun ? begun->state.value("labels", std::vector<std::string>())
+  return begun ? composed_labels(begun->state.value("labels", std::vector<std::string>()))
                : std::vector<std::string>();
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checkpoint/stored_classifier.h"
 #include "checkpoint/stored_model.h"
 #include "runs/golden_classify.h"
 #include "store/file.h"
@@ -82,6 +83,20 @@ TEST(ClassifierHead, HasAsManyClassesAsNumLabelsWithoutNames) {
                 HasSubstr(str("c: num_labels is ", wrong.dump(),
                               ", must be an integer from 1 to 1000000\n  hint: correct it")));
   }
+}
+
+// As rows' labels are: a student's come from rows, its teacher's from a folder or a checkpoint.
+TEST(ClassifierHead, HasComposedLabels) {
+  const std::vector<std::string> composed{"caf\u00E9", "no"}, stored{"cafe\u0301", "no"};
+  const Json config{{"architectures", {"BertForSequenceClassification"}},
+                    {"id2label", {{"0", stored[0]}, {"1", stored[1]}}}};
+  EXPECT_EQ(classifier_head(config, "c")->labels.names, composed);
+  StoredModel checkpoint;
+  checkpoint.settings = {{"labels", stored}, {"problem", "single_label"}};
+  EXPECT_EQ(stored_head(checkpoint).labels.names, composed);
+  StoredModel folder;
+  folder.objective = head_settings({.labels = {.names = stored}});
+  EXPECT_EQ(stored_head(folder).labels.names, composed);
 }
 
 TEST(ClassifierHead, IsReadAsTransformersWritesIt) {
