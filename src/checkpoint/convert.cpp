@@ -67,10 +67,11 @@ void take_files(const ConvertJob& job, StoredModel& model) {
     const auto said =
         model.settings.is_object() ? model.settings.find(kVocabularyCrc32c) : model.settings.end();
     if (model.settings.is_object() && said != model.settings.end() &&
-        *said != crc32c(model.vocab_txt))
-      throw UsageError(str("convert: ", job.vocab, " is not the vocabulary of ", model.where,
-                           ": its crc32c is ", crc32c(model.vocab_txt), ", not ", said->dump()),
-                       "name the vocabulary that the model was trained with");
+        *said != vocabulary_crc32c(model.vocab))
+      throw UsageError(
+          str("convert: ", job.vocab, " is not the vocabulary of ", model.where, ": its crc32c is ",
+              vocabulary_crc32c(model.vocab), ", not ", said->dump()),
+          "name the vocabulary that the model was trained with");
   }
   if (model.tokenizer)
     check_flags({.lower_case = job.lower_case}, *model.tokenizer, model.where);
@@ -108,7 +109,9 @@ Json settings_of(const StoredModel& model, const std::string& type) {
     out["model"] = model.config;
   if (!model.objective.is_null() && type != "classify") out["objective"] = model.objective;
   if (type == "t5") put_t5_words(model.t5, out);
-  if (!model.vocab_txt.empty()) out[kVocabularyCrc32c] = crc32c(model.vocab_txt);
+  if (!model.vocab_txt.empty())
+    out[kVocabularyCrc32c] =
+        type == "t5" ? vocabulary_crc32c(model.vocab) : crc32c(model.vocab_txt);
   return out;
 }
 
@@ -152,6 +155,9 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
   }
   if (model.vocab_txt.empty() || exists(vocab)) return;
   write_file(vocab, model.vocab_txt);
+  if (const std::string beside = type == "t5" ? config_beside_copy(model.vocab) : "";
+      !beside.empty())
+    write_file(join_path(folder, "tokenizer_config.json"), beside);
   if (model.tokenizer && type != "t5" && !is_subword_json(model.vocab_txt))
     save_tokenizer_config(vocab, *model.tokenizer);
 }

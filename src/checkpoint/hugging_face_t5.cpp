@@ -1,12 +1,9 @@
 #include "checkpoint/hugging_face_t5.h"
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "base/words.h"
 #include "checkpoint/lazy_files.h"
 #include "checkpoint/t5_names.h"
 #include "format/config.h"
@@ -49,7 +46,7 @@ std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::s
   Json config = special;
   config["model_max_length"] = kModelLength;
   config["extra_ids"] = sentinels.ids - tokenizer.size();
-  config.update(Json::parse(tokenizer_config_of(space_signs(vocab))));
+  config.update(t5_tokenizer_config(vocab));
   return {{kT5VocabularyFile, sentencepiece_model(vocab)},
           {"tokenizer_config.json", config.dump(2) + "\n"},
           {"special_tokens_map.json", special.dump(2) + "\n"}};
@@ -65,9 +62,11 @@ void export_hugging_face_t5(const std::string& folder, const T5Config& config,
   if (tokenizer->token(0) != kPad)
     throw UsageError(str(vocab, ": piece 0 is '", tokenizer->token(0), "', not ", kPad),
                      "T5 fills sequences up with id 0; give the model's own spiece.model");
+  const AddedPieces added = added_pieces(vocab);
+  check_added_pieces(added, config.vocab_size, vocab);
   const Sentinels sentinels = sentinels_of(
       *tokenizer, vocab,
-      extra_ids.value_or(std::clamp<std::int64_t>(config.vocab_size - tokenizer->size(), 0, 100)));
+      extra_ids.value_or(sentinels_on_top(tokenizer->size(), config.vocab_size, added.tokens)));
   if (sentinels.ids > config.vocab_size)
     throw UsageError(
         str(vocab, ": ", tokenizer->size(), " pieces and ", sentinels.ids - tokenizer->size(),
@@ -106,38 +105,11 @@ static void check_tokenizer_class(const Json& config, const std::string& where) 
                      "weights get other ids");
 }
 
-// Returns the tokens that a user added to T5's own: they are no pieces of the SentencePiece model.
-static std::set<std::string> added_tokens(const Json& config, const Json& added) {
-  std::set<std::string> names;
-  if (added.is_object())
-    for (const auto& [name, id] : added.items()) names.insert(name);
-  const Json decoder = config.is_object() ? config.value("added_tokens_decoder", Json()) : Json();
-  if (decoder.is_object())
-    for (const auto& [id, token] : decoder.items())
-      if (token.is_object() && token.value("content", Json()).is_string())
-        names.insert(token["content"].get<std::string>());
-  std::erase_if(names, [](const std::string& name) {
-    return name == kPad || name == kEnd || name == kUnknown || name.starts_with("<extra_id_");
-  });
-  return names;
-}
-
 void check_t5_tokenizer(const std::string& folder) {
-  const auto object_in = [&](const char* file) {
-    const std::string path = join_path(folder, file);
-    const Json read =
-        exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
-    return read.is_object() ? read : Json::object();
-  };
-  const Json config = object_in("tokenizer_config.json");
-  check_tokenizer_class(config, join_path(folder, "tokenizer_config.json"));
-  const std::set<std::string> added = added_tokens(config, object_in("added_tokens.json"));
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  const std::lock_guard lock(mutex);
-  if (added.empty() || !warned.insert(folder).second) return;
-  log_warning("{}: added tokens are not read, a text with one of them is split into pieces: {}",
-              folder, shortened(join(added, ", "), 80));
+  const std::string path = join_path(folder, "tokenizer_config.json");
+  const Json config =
+      exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
+  if (config.is_object()) check_tokenizer_class(config, path);
 }
 
 // Where there is no spiece.model, what the other form of the tokenizer says.

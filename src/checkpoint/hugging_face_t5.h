@@ -36,7 +36,7 @@ struct OpenedT5 {
 bool is_t5_folder(const std::string& folder);
 OpenedT5 open_hugging_face_t5(const std::string& folder);
 // Checks the tokenizer's files in a T5's folder whose vocabulary is used. Throws UsageError for
-// another class than T5's, and warns once of added tokens, which are not read.
+// another class than T5's.
 void check_t5_tokenizer(const std::string& folder);
 
 }  // namespace smelt

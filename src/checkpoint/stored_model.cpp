@@ -17,7 +17,6 @@
 #include "checkpoint/t5_names.h"
 #include "checkpoint/tensorflow.h"
 #include "format/config.h"
-#include "format/crc32c.h"
 #include "format/json_difference.h"
 #include "format/tfrecord.h"
 #include "format/token_store.h"
@@ -50,9 +49,8 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
       paths.push_back(wordpiece_file_in(folder));
   for (const std::string& path : paths) {
     if (path.empty() || !exists(path)) continue;
-    std::string text = vocabulary_bytes(path);
-    if (crc && crc32c(text) != *crc) continue;
-    out.vocab_txt = std::move(text);
+    if (crc && vocabulary_crc32c(path) != *crc) continue;
+    out.vocab_txt = vocabulary_bytes(path);
     out.vocab = path;
     out.tokenizer = load_tokenizer_config(path);
     return;

@@ -8,7 +8,6 @@
 #include "checkpoint/given_weights.h"
 #include "checkpoint/hugging_face_t5.h"
 #include "checkpoint/tensorflow.h"
-#include "format/crc32c.h"
 #include "recipe/kept_recipe.h"
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
@@ -42,7 +41,7 @@ std::optional<std::string> beside_checkpoint(const std::string& weights) {
     for (const char* name : kVocabularyNames) {
       const std::string path = join_path(place, name);
       if (!exists(path) || (!crc && place != folder)) continue;
-      if (!crc || crc32c(vocabulary_bytes(path)) == *crc) return path;
+      if (!crc || vocabulary_crc32c(path) == *crc) return path;
     }
   return std::nullopt;
 }

@@ -1,5 +1,8 @@
 #include "recipe/making.h"
 
+#include <string>
+#include <vector>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "base/words.h"
@@ -18,6 +21,14 @@
 namespace smelt {
 namespace {
 
+void warn_of_added_tokens(const std::string& vocab) {
+  std::vector<std::string> names;
+  for (const AddedToken& token : added_pieces(vocab).tokens) names.push_back(token.content);
+  if (!names.empty())
+    log_warning("{}: pre-training splits added tokens into pieces: {}", vocab,
+                shortened(join(names, ", "), 80));
+}
+
 // Where nothing says it, as the vocabulary's pieces are.
 void take_vocabulary(const Recipe& r, const std::string& file) {
   const std::string to = RecipePaths(r).vocab;
@@ -25,9 +36,9 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
     write_file(to, sentencepiece_model(file));
     // Beside it, as the model file says nothing of it.
     const std::string beside = join_path(parent_path(to), "tokenizer_config.json");
-    const SpaceSigns signs = space_signs(file);
-    if (signs != SpaceSigns()) return write_file(beside, tokenizer_config_of(signs));
-    return remove_file(beside);
+    if (r.type->reads_text()) warn_of_added_tokens(file);
+    const std::string config = config_beside_copy(file);
+    return config.empty() ? remove_file(beside) : write_file(beside, config);
   }
   const BertTokenizer given = BertTokenizer::load(file, tokenizer_flags(r));
   // A kept recipe sets every field, so that the default does not count as the user's.

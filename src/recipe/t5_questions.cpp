@@ -1,10 +1,11 @@
 #include "recipe/t5_questions.h"
 
 #include <algorithm>
-#include <charconv>
+#include <map>
 
 #include "format/config.h"
 #include "tasks/t5_answers.h"
+#include "tokenize/added_tokens.h"
 #include "tokenize/sentencepiece.h"
 #include "tokenize/sentinels.h"
 #include "tokenize/tokenizer.h"
@@ -13,68 +14,69 @@
 namespace smelt {
 namespace {
 
-constexpr std::string_view kSentinel = "<extra_id_";
-constexpr std::int64_t kSentinelsOfT5 = 100;  // that the original puts on top of its vocabulary
+constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
 
-// Text in pieces and sentinels.
+std::string sentinel_name(std::int64_t number) { return str("<extra_id_", number, ">"); }
+
+// Text in pieces, sentinels and added tokens, as transformers' T5TokenizerFast splits it: first at
+// the tokens that are found in the text as it is, then, in the rest, at those that are found in
+// normalized text.
 class T5Text {
  public:
   T5Text(const T5Config& model, const std::string& vocab, const TokenizerFlags& flags,
          std::optional<std::int64_t> extra_ids)
       : tokenizer_(load_tokenizer(vocab, flags)),
+        added_(added_pieces(vocab)),
         sentinels_(sentinels_of(*tokenizer_, vocab,
-                                extra_ids.value_or(std::clamp<std::int64_t>(
-                                    model.vocab_size - tokenizer_->size(), 0, kSentinelsOfT5)))),
+                                extra_ids.value_or(sentinels_on_top(
+                                    tokenizer_->size(), model.vocab_size, added_.tokens)))),
         signs_(space_signs(vocab)),
         end_(id_of_piece(*tokenizer_, vocab, "</s>")) {
-    if (signs_.of_spaces || signs_.behind_sentinels != signs_.at_begin)
+    check_added_pieces(added_, model.vocab_size, vocab);
+    if (signs_.of_spaces || signs_.behind_sentinels != signs_.at_begin || !added_.tokens.empty())
       other_ = std::make_unique<SentencePieceTokenizer>(vocab, !signs_.at_begin);
+    add_sentinels();
+    add_tokens(vocab);
   }
 
   std::vector<std::int32_t> encode(std::string_view text) const {
     std::vector<std::int32_t> out;
-    bool first = true;
-    const auto put = [&](std::string_view part) {
-      if (part.empty()) return;
-      const bool sign = (first ? signs_.at_begin : signs_.behind_sentinels) ||
-                        (signs_.of_spaces && part.front() == ' ');
-      (sign == signs_.at_begin ? *tokenizer_ : *other_).encode(part, out);
-    };
-    for (std::size_t at = text.find(kSentinel); at != text.npos;) {
-      const auto sentinel = sentinel_at(text.substr(at));
-      if (!sentinel) {  // text
-        at = text.find(kSentinel, at + 1);
-        continue;
-      }
-      put(text.substr(0, at));
-      first = false;
-      out.push_back(sentinel->id);
-      text.remove_prefix(at + sentinel->size);
-      at = text.find(kSentinel);
-    }
-    put(text);
+    Before before = Before::nothing;
+    as_written_.for_each(text, nullptr,
+                         [&](const AddedToken* token, std::size_t begin, std::size_t end) {
+                           if (token == nullptr)
+                             return encode_part(text.substr(begin, end - begin), before, out);
+                           out.push_back(token->id);
+                           before = is_sentinel(token->id) ? Before::sentinel : Before::token;
+                         });
     out.push_back(end_);
     return out;
   }
 
   std::string decode(std::span<const std::int32_t> ids) const {
     std::string out;
-    const auto add = [&](const std::string& text) {
-      if (!out.empty() && !text.empty()) out += ' ';
+    std::vector<std::int32_t> pieces;
+    bool joins = false;  // what follows has its space in its first piece
+    const auto add = [&](const std::string& text, bool spaced) {
+      if (!out.empty() && !text.empty() && spaced) out += ' ';
       out += text;
     };
-    std::vector<std::int32_t> pieces;
     const auto flush = [&] {
-      if (!pieces.empty()) add(tokenizer_->decode(pieces));
+      if (pieces.empty()) return;
+      add(tokenizer_->decode(pieces),
+          !joins || tokenizer_->token(pieces.front()).starts_with(kSpaceSign));
+      joins = false;
       pieces.clear();
     };
     for (const std::int32_t id : ids) {
-      const std::int64_t number = sentinels_.first - id;
-      const bool is_sentinel = number >= 0 && number < sentinels_.count;
-      if (!is_sentinel && id < tokenizer_->size()) pieces.push_back(id);
-      if (!is_sentinel) continue;
+      const auto found = names_.find(id);
+      if (found == names_.end()) {
+        if (id < tokenizer_->size()) pieces.push_back(id);
+        continue;
+      }
       flush();
-      add(str(kSentinel, number, ">"));
+      add(found->second, is_sentinel(id));
+      joins = !is_sentinel(id);
     }
     flush();
     return out;
@@ -82,30 +84,106 @@ class T5Text {
 
   std::int32_t end() const { return end_; }
   std::int32_t unknown() const { return tokenizer_->unknown(); }
-  std::int64_t ids() const { return sentinels_.ids; }
+  // One more than the highest id.
+  std::int64_t ids() const { return ids_; }
 
  private:
-  struct Sentinel {
-    std::int32_t id;
-    std::size_t size;
-  };
-  // "<extra_id_7>…"
-  std::optional<Sentinel> sentinel_at(std::string_view text) const {
-    std::int64_t number = -1;
-    const char* const begin = text.data() + kSentinel.size();
-    const auto [stop, error] = std::from_chars(begin, text.data() + text.size(), number);
-    if (error != std::errc() || stop == text.data() + text.size() || *stop != '>' || number < 0 ||
-        number >= sentinels_.count)
-      return std::nullopt;
-    return Sentinel{static_cast<std::int32_t>(sentinels_.first - number),
-                    static_cast<std::size_t>(stop + 1 - text.data())};
+  // What stands before a part of a text.
+  enum class Before { nothing, sentinel, token };
+
+  void add_sentinels() {
+    const bool strip = added_.sentinels_strip && !added_.tokens.empty();
+    for (std::int64_t i = 0; i < sentinels_.count; ++i) {
+      const auto id = static_cast<std::int32_t>(sentinels_.first - i);
+      const std::string name = sentinel_name(i);
+      const auto found = std::ranges::find(added_.tokens, name, &AddedToken::content);
+      if (found != added_.tokens.end()) continue;  // it has another id
+      as_written_.add(name, {.id = id, .content = name, .lstrip = strip, .rstrip = strip});
+      names_[id] = name;
+    }
+  }
+
+  void add_tokens(const std::string& vocab) {
+    ids_ = sentinels_.ids;
+    for (const AddedToken& token : added_.tokens) {
+      // A piece of the vocabulary that is listed again is found as a piece.
+      if (token.id < tokenizer_->size() && tokenizer_->token(token.id) == token.content) continue;
+      if (token.normalized && raw_ == nullptr)
+        raw_ = std::make_unique<SentencePieceTokenizer>(vocab, false, true);
+      (token.normalized ? normalized_ : as_written_)
+          .add(token.normalized ? normalize(token.content) : token.content, token);
+      names_[token.id] = token.content;
+      ids_ = std::max<std::int64_t>(ids_, token.id + 1);
+    }
+  }
+
+  bool is_sentinel(std::int32_t id) const {
+    const std::int64_t number = sentinels_.first - id;
+    return number >= 0 && number < sentinels_.count && names_.at(id) == sentinel_name(number);
+  }
+
+  // Normalized text without white space at its end. Several spaces become one U+2581, a single
+  // space stays.
+  std::string normalize(std::string_view text) const {
+    const std::string marked = raw_->normalized(text);
+    std::string spaced, out;
+    for (std::size_t at = 0; at < marked.size();) {
+      const bool is_sign = std::string_view(marked).substr(at).starts_with(kSpaceSign);
+      spaced += is_sign ? ' ' : marked[at];
+      at += is_sign ? kSpaceSign.size() : 1;
+    }
+    spaced.resize(white_space_begin(spaced));
+    for (std::size_t at = 0; at < spaced.size();) {
+      const std::size_t stop = std::min(spaced.find_first_not_of(' ', at), spaced.size());
+      if (stop > at + 1 && !added_.by_words)
+        out += kSpaceSign;
+      else
+        out += spaced[at];
+      at = added_.by_words ? at + 1 : std::max(stop, at + 1);
+    }
+    return out;
+  }
+
+  // Encodes the text between two tokens that are found as written.
+  void encode_part(std::string_view part, Before before, std::vector<std::int32_t>& out) const {
+    const bool at_begin = before == Before::nothing;
+    const bool sign =
+        at_begin ? signs_.at_begin
+                 : signs_.behind_sentinels ||
+                       ((signs_.of_spaces || before == Before::token) && part.front() == ' ');
+    if (normalized_.empty()) return encode_pieces(part, sign, out);
+    const std::string text = normalize(part);
+    normalized_.for_each(
+        text, nullptr, [&](const AddedToken* token, std::size_t begin, std::size_t end) {
+          if (token != nullptr) return out.push_back(token->id);
+          const std::string_view rest = std::string_view(text).substr(begin, end - begin);
+          if (rest.size() == text.size()) return encode_pieces(part, sign, out);
+          const bool first = at_begin && begin == 0;
+          encode_rest(rest, first ? signs_.at_begin : signs_.behind_sentinels, out);
+        });
+  }
+
+  // Encodes normalized text beside an added token, whose spaces count.
+  void encode_rest(std::string_view text, bool sign, std::vector<std::int32_t>& out) const {
+    if (added_.by_words) return encode_pieces(text, true, out);
+    const bool spaced = text.starts_with(' ') || text.starts_with(kSpaceSign);
+    raw_->encode(sign && !spaced ? str(" ", text) : std::string(text), out);
+  }
+
+  void encode_pieces(std::string_view text, bool sign, std::vector<std::int32_t>& out) const {
+    (sign == signs_.at_begin ? *tokenizer_ : *other_).encode(text, out);
   }
 
   std::unique_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<const Tokenizer> other_;  // with the other choice of a sign, where it is wanted
+  std::unique_ptr<const SentencePieceTokenizer> raw_;  // keeps all spaces, adds none
+  AddedPieces added_;
   Sentinels sentinels_;
   SpaceSigns signs_;
   std::int32_t end_;
+  std::int64_t ids_ = 0;
+  TokenFinder as_written_, normalized_;
+  std::map<std::int32_t, std::string> names_;  // of sentinels and added tokens
 };
 
 // In f32: of each row keys and values of both stacks' tokens, the encoder's scores before and after

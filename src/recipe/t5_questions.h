@@ -12,7 +12,8 @@ namespace smelt {
 
 // Its answers to texts, in the pieces of a vocabulary with so many sentinels on top of its own
 // (nullopt: the original's 100, or as many as there are rows for), which texts and answers call
-// <extra_id_0> and so on. UsageError for a vocabulary without "</s>".
+// <extra_id_0> and so on. Added tokens (added_pieces()) are found as a whole. UsageError for a
+// vocabulary without "</s>", and for an added token beyond the rows of the embeddings.
 GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
                             const TokenizerFlags& flags, std::optional<std::int64_t> extra_ids);
 // The same of a folder's, with the prefix that it was fine-tuned with.

@@ -3,6 +3,7 @@
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "format/wire.h"
@@ -31,14 +32,16 @@ std::int64_t first_other_piece(std::string_view model, std::string_view other) {
 }
 
 SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path,
-                                               std::optional<bool> begins_with_space)
+                                               std::optional<bool> begins_with_space,
+                                               bool keeps_spaces)
     : path_(path), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
   std::string model = sentencepiece_model(path);
-  if (begins_with_space) {
+  if (begins_with_space || keeps_spaces) {
     // A message of protobuf's goes on in whatever stands behind it: ModelProto.normalizer_spec 3,
-    // of it add_dummy_prefix 3.
+    // of it add_dummy_prefix 3 and remove_extra_whitespaces 4.
     WireWriter normalizer, more;
-    normalizer.varint(3, *begins_with_space);
+    if (begins_with_space) normalizer.varint(3, *begins_with_space);
+    if (keeps_spaces) normalizer.varint(4, false);
     more.message(3, normalizer);
     model += more.take();
   }
@@ -78,14 +81,24 @@ std::vector<TokenSpan> SentencePieceTokenizer::encode_with_offsets(std::string_v
 }
 
 bool SentencePieceTokenizer::composes() const {
-  const auto normalized = [&](std::string_view text) {
-    sentencepiece::ImmutableSentencePieceText found;
-    check(processor_->Encode(text, found.mutable_proto()), path_);
-    std::string out;
-    for (const auto& piece : found.pieces()) out += piece.piece();
-    return out;
-  };
   return normalized("e\u0301") == normalized("\u00e9");
+}
+
+std::string SentencePieceTokenizer::normalized(std::string_view utf8) const {
+  sentencepiece::ImmutableSentencePieceText found;
+  check(processor_->Encode(utf8, found.mutable_proto()), path_);
+  std::string out;
+  for (const auto& piece : found.pieces()) {
+    if (!processor_->IsByte(static_cast<int>(piece.id()))) {
+      out += piece.piece();
+      continue;
+    }
+    int byte = 0;  // "<0xE4>"
+    const std::string& name = piece.piece();
+    std::from_chars(name.data() + 3, name.data() + name.size() - 1, byte, 16);
+    out += static_cast<char>(byte);
+  }
+  return out;
 }
 
 std::string SentencePieceTokenizer::decode(std::span<const std::int32_t> ids) const {

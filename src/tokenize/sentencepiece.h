@@ -24,9 +24,11 @@ class SentencePieceTokenizer final : public Tokenizer {
  public:
   // Of a *.model, or of a tokenizer.json (tokenize/unigram_json.h). UsageError when the file is
   // missing or no such model. `begins_with_space`: whether a text gets the sign of a space before
-  // its first piece; else as the model says.
+  // its first piece; else as the model says. `keeps_spaces`: spaces at the ends of a text and
+  // several in a row are kept; else as the model says.
   explicit SentencePieceTokenizer(const std::string& path,
-                                  std::optional<bool> begins_with_space = std::nullopt);
+                                  std::optional<bool> begins_with_space = std::nullopt,
+                                  bool keeps_spaces = false);
   ~SentencePieceTokenizer() override;
 
   std::int32_t size() const override;
@@ -37,6 +39,8 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const override;
   bool composes() const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
+  // Returns the text as the model normalizes it, with spaces as U+2581.
+  std::string normalized(std::string_view utf8) const;
 
  private:
   std::string path_;

@@ -1,5 +1,6 @@
 #include "tokenize/sentinels.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -43,6 +44,14 @@ Sentinels sentinels_of(const Tokenizer& tokenizer, const std::string& origin, st
     ++expected;
   }
   return {first, std::ssize(own), size};
+}
+
+std::int64_t sentinels_on_top(std::int64_t pieces, std::int64_t rows,
+                              const std::vector<AddedToken>& added) {
+  constexpr std::int64_t kSentinelsOfT5 = 100;
+  for (const AddedToken& token : added)
+    if (token.id >= pieces) rows = std::min<std::int64_t>(rows, token.id);
+  return std::clamp<std::int64_t>(rows - pieces, 0, kSentinelsOfT5);
 }
 
 std::int32_t id_of_piece(const Tokenizer& tokenizer, const std::string& origin,

@@ -19,6 +19,10 @@ struct Sentinels {
 // T5 and transformers' T5Tokenizer have it, whose spiece.model knows none. UsageError for own ones
 // that do not descend, or fewer than none.
 Sentinels sentinels_of(const Tokenizer& tokenizer, const std::string& origin, std::int64_t extra);
+// Returns how many sentinels are on top of a vocabulary that does not state it: 100, or as many as
+// there are ids below the added tokens and the model's `rows`.
+std::int64_t sentinels_on_top(std::int64_t pieces, std::int64_t rows,
+                              const std::vector<AddedToken>& added);
 
 // The id of a piece such as "</s>". UsageError for a vocabulary without.
 std::int32_t id_of_piece(const Tokenizer& tokenizer, const std::string& origin,

@@ -370,6 +370,14 @@ void merge_added_tokens(std::vector<AddedToken> more, std::vector<AddedToken>& t
   std::ranges::sort(tokens, {}, &AddedToken::id);
 }
 
+std::vector<AddedToken> tokens_beside(const std::string& vocab) {
+  const auto beside = [&](const char* name) { return join_path(parent_path(vocab), name); };
+  const TokenizerFiles files = files_of(beside("tokenizer_config.json"), "");
+  std::vector<AddedToken> tokens = tokens_in_decoder(files);
+  merge_added_tokens(tokens_in_list(beside("added_tokens.json"), files), tokens);
+  return tokens;
+}
+
 std::string wordpiece_file_in(const std::string& folder) {
   std::string lines = join_path(folder, "vocab.txt"), json = join_path(folder, "tokenizer.json");
   if (exists(lines)) return lines;

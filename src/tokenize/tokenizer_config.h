@@ -62,6 +62,9 @@ AddedToken parse_added_token(const JsonField& field, std::int32_t id);
 std::int32_t token_id_of(const JsonField& field);
 // The flags of an added token, as both files store them.
 OrderedJson added_token_json(const AddedToken& token);
+// Returns the tokens in added_tokens_decoder of tokenizer_config.json and in added_tokens.json,
+// both beside `vocab`. Throws UsageError if one of the files is malformed.
+std::vector<AddedToken> tokens_beside(const std::string& vocab);
 // Adds tokens by id; an id that is there already keeps its token.
 void merge_added_tokens(std::vector<AddedToken> more, std::vector<AddedToken>& tokens);
 

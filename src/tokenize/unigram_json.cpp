@@ -1,6 +1,7 @@
 #include "tokenize/unigram_json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,12 +16,15 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "tokenize/subword_file.h"
+#include "tokenize/tokenizer_config.h"
 #include "tokenize/tokenizer_json.h"
 
 namespace smelt {
 namespace {
 
-constexpr const char *kOwnSigns = "space_signs", *kAtBegin = "at_begin", *kOfSpaces = "of_spaces";
+constexpr const char *kOwnSigns = "space_signs", *kAtBegin = "at_begin", *kOfSpaces = "of_spaces",
+                     *kByWords = "by_words", *kSentinelsStrip = "sentinels_strip",
+                     *kTokensById = "added_tokens_decoder";
 constexpr std::string_view kUnigramHint =
     "give the tokenizer.json of a T5, or its spiece.model, which says all of it";
 constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
@@ -28,7 +32,7 @@ constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
 // How text is cut before the pieces are looked for, as sentencepiece_model.proto has it.
 struct Normalizer {
   std::string charsmap;
-  bool squeezes_spaces = false, strips_left = false;
+  bool squeezes_spaces = false, strips_left = false, by_words = false;
   SpaceSigns signs = {};
 };
 
@@ -81,12 +85,11 @@ Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
 
 void parse_pre_tokenizer(const JsonField& root, const std::string& path, Normalizer& out) {
   std::string scheme;
-  bool by_words = false;
   for (const Json& step : steps_of(root["pre_tokenizer"], "pretokenizers")) {
     const JsonField field(step, path, kUnigramHint);
     const std::string type = field["type"].as<std::string>("");
     if (type == "WhitespaceSplit") {
-      by_words = out.squeezes_spaces = true;
+      out.by_words = out.squeezes_spaces = true;
     } else if (type == "Metaspace") {
       field["replacement"].expect(kSpaceSign);
       scheme = field["prepend_scheme"].as<std::string>(
@@ -97,7 +100,7 @@ void parse_pre_tokenizer(const JsonField& root, const std::string& path, Normali
     }
   }
   if (scheme.empty()) root["pre_tokenizer"].throw_unexpected(", not Metaspace");
-  if (by_words && scheme != "always")
+  if (out.by_words && scheme != "always")
     throw UsageError(str(path, ": a Metaspace that prepends ", scheme,
                          " behind a WhitespaceSplit, which leaves words without spaces"),
                      kUnigramHint);
@@ -152,10 +155,10 @@ std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
     const JsonField field(added, path, kUnigramHint);
     const std::size_t id = added_id(field);
     const auto text = field["content"].as<std::string>();
-    if (id >= out.size() && is_extra_id(text)) continue;
-    if (id >= out.size() || out[id].text != text)
-      throw UsageError(str(path, ": '", text, "' is added with id ", id, ", which no piece of the ",
-                           out.size(), " has"),
+    if (id >= out.size()) continue;
+    if (out[id].text != text)
+      throw UsageError(str(path, ": '", text, "' is added with id ", id, ", which is the piece '",
+                           out[id].text, "'"),
                        kUnigramHint);
     if (out[id].type == PieceType::normal)
       out[id].type = field["special"].as_switch().value_or(false) ? PieceType::control
@@ -164,18 +167,68 @@ std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
   return out;
 }
 
-// How many sentinels stand behind the other pieces, as pieces, as added tokens or as both; the
-// first, <extra_id_0>, has the highest id (tokenize/sentinels.h).
-std::int64_t take_extra_ids(const JsonField& root, const std::string& path,
-                            std::vector<Piece>& pieces) {
+// The number of "<extra_id_7>"; nullopt for another text.
+std::optional<std::int64_t> number_of(std::string_view text) {
+  if (!is_extra_id(text)) return std::nullopt;
+  const std::string_view digits = text.substr(10, text.size() - 11);
+  std::int64_t number = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number < 0)
+    return std::nullopt;
+  return number;
+}
+
+// Returns whether the sentinels among the tokens have T5's ids: of each one, id and number have the
+// same sum.
+bool sentinels_descend(const std::vector<AddedToken>& tokens) {
+  std::optional<std::int64_t> sum;
+  for (const AddedToken& token : tokens)
+    if (const auto number = number_of(token.content)) {
+      if (sum.value_or(*number + token.id) != *number + token.id) return false;
+      sum = *number + token.id;
+    }
+  return true;
+}
+
+// Erases T5's special tokens and, with `sentinels`, the sentinels.
+void erase_usual_tokens(std::vector<AddedToken>& tokens, bool sentinels) {
+  std::erase_if(tokens, [&](const AddedToken& token) {
+    const std::string& text = token.content;
+    return (sentinels && number_of(text)) || text == "<pad>" || text == "</s>" || text == "<unk>" ||
+           text == "<s>";
+  });
+}
+
+// The added tokens whose ids are `first` or above.
+std::vector<AddedToken> tokens_behind(const JsonField& root, const std::string& path,
+                                      std::size_t first) {
+  std::vector<AddedToken> out;
+  for (const Json& added : root["added_tokens"].as<std::vector<Json>>({})) {
+    const JsonField field(added, path, kUnigramHint);
+    if (added_id(field) >= first)
+      merge_added_tokens({parse_added_token(field, token_id_of(field["id"]))}, out);
+  }
+  return out;
+}
+
+// Takes the sentinels off the end of the pieces, and the tokens beyond these. The sentinels are
+// pieces, added tokens or both; the first, <extra_id_0>, has the highest id
+// (tokenize/sentinels.h). Added sentinels with other ids stay as added tokens.
+void take_added(const JsonField& root, const std::string& path, std::vector<Piece>& pieces,
+                UnigramJson& out) {
   std::map<std::size_t, std::string> sentinels;
   for (; !pieces.empty() && is_extra_id(pieces.back().text); pieces.pop_back())
     sentinels[pieces.size() - 1] = pieces.back().text;
-  for (const Json& added : root["added_tokens"].as<std::vector<Json>>({})) {
-    const JsonField field(added, path, kUnigramHint);
-    if (const std::size_t id = added_id(field); id >= pieces.size())
-      sentinels[id] = field["content"].as<std::string>();
-  }
+  std::vector<AddedToken> tokens = tokens_behind(root, path, pieces.size());
+  const auto is_sentinel = [](const AddedToken& token) { return is_extra_id(token.content); };
+  const auto lowest = std::ranges::find_if(tokens, is_sentinel);
+  out.added.sentinels_strip = lowest != tokens.end() && lowest->rstrip;
+  if (out.added.sentinels_strip) out.signs.of_spaces = false;
+  const bool usual = sentinels_descend(tokens) && lowest != tokens.end() &&
+                     static_cast<std::size_t>(lowest->id) == pieces.size();
+  for (const AddedToken& token : tokens)
+    if (usual && is_extra_id(token.content))
+      sentinels[static_cast<std::size_t>(token.id)] = token.content;
   std::size_t id = pieces.size(), number = sentinels.size();
   for (const auto& [at, text] : sentinels) {
     const std::string wanted = str("<extra_id_", --number, ">");
@@ -184,7 +237,9 @@ std::int64_t take_extra_ids(const JsonField& root, const std::string& path,
                            " in a T5's"),
                        kUnigramHint);
   }
-  return static_cast<std::int64_t>(sentinels.size());
+  out.extra_ids = std::ssize(sentinels);
+  erase_usual_tokens(tokens, usual);
+  out.added.tokens = std::move(tokens);
 }
 
 // ModelProto of sentencepiece_model.proto: pieces 1, trainer_spec 2, normalizer_spec 3.
@@ -234,9 +289,10 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
   parse_pre_tokenizer(root, path, normalizer);
   std::vector<Piece> pieces = pieces_of(root, path);
   UnigramJson out;
-  out.extra_ids = take_extra_ids(root, path, pieces);
-  out.model = model_bytes(pieces, normalizer);
   out.signs = normalizer.signs;
+  take_added(root, path, pieces, out);
+  out.added.by_words = normalizer.by_words && !out.added.tokens.empty();
+  out.model = model_bytes(pieces, normalizer);
   return out;
 }
 
@@ -271,19 +327,56 @@ SpaceSigns space_signs(const std::string& path) {
   return out;
 }
 
-std::string tokenizer_config_of(const SpaceSigns& signs) {
+AddedPieces added_pieces(const std::string& path) {
+  if (is_tokenizer_json(path))
+    return parse_unigram_json(read_file(path, kSmallFileBytes), path).added;
+  AddedPieces out{.tokens = tokens_beside(path)};
+  for (const AddedToken& token : out.tokens)
+    if (is_extra_id(token.content)) out.sentinels_strip = token.rstrip;
+  erase_usual_tokens(out.tokens, sentinels_descend(out.tokens));
+  const std::string config = join_path(parent_path(path), "tokenizer_config.json");
+  if (out.tokens.empty() || !exists(config)) return out;
+  const Json file = Json::parse_or_discard(read_file(config, kSmallFileBytes));
+  if (const Json own = file.value(kOwnSigns, Json()); own.is_object()) {
+    out.by_words = own.value(kByWords, Json()) == true;
+    if (own.value(kSentinelsStrip, Json()) == false) out.sentinels_strip = false;
+  }
+  return out;
+}
+
+void check_added_pieces(const AddedPieces& added, std::int64_t rows, const std::string& vocab) {
+  for (const AddedToken& token : added.tokens)
+    if (token.id >= rows)
+      throw UsageError(str(vocab, ": the added token '", token.content, "' has id ", token.id,
+                           ", the model has ", rows, " rows of embeddings (vocab_size)"),
+                       "add rows with transformers' resize_token_embeddings(), or remove the token "
+                       "from the tokenizer's files");
+}
+
+Json t5_tokenizer_config(const std::string& path) {
+  const SpaceSigns signs = space_signs(path);
+  const AddedPieces added = added_pieces(path);
   Json out{{"tokenizer_class", "T5Tokenizer"}, {"legacy", signs.behind_sentinels}};
   if (const SpaceSigns usual;
       signs.at_begin != usual.at_begin || signs.of_spaces != usual.of_spaces)
     out[kOwnSigns] = {{kAtBegin, signs.at_begin}, {kOfSpaces, signs.of_spaces}};
-  return out.dump(2) + "\n";
+  if (added.by_words) out[kOwnSigns][kByWords] = true;
+  if (!added.tokens.empty() && !added.sentinels_strip) out[kOwnSigns][kSentinelsStrip] = false;
+  for (const AddedToken& token : added.tokens)
+    out[kTokensById][std::to_string(token.id)] = Json::parse(added_token_json(token).dump());
+  return out;
+}
+
+std::string config_beside_copy(const std::string& path) {
+  if (space_signs(path) == SpaceSigns() && added_pieces(path).tokens.empty()) return "";
+  return t5_tokenizer_config(path).dump(2) + "\n";
 }
 
 std::uint32_t vocabulary_crc32c(const std::string& path) {
   const std::uint32_t crc = crc32c(vocabulary_bytes(path));
   if (!is_sentencepiece_file(path)) return crc;
-  const SpaceSigns signs = space_signs(path);
-  return signs == SpaceSigns() ? crc : crc32c(tokenizer_config_of(signs), crc);
+  const std::string config = config_beside_copy(path);
+  return config.empty() ? crc : crc32c(config, crc);
 }
 
 std::string vocabulary_bytes(const std::string& path) {

@@ -318,21 +318,13 @@ TEST_P(T5Folder, OfAnotherFirstTokenIsRefused) {
               HasSubstr("config.json: decoder_start_token_id is 5, must be 0"));
 }
 
-TEST_P(T5Folder, OfAnotherTokenizerIsRefusedAndAddedTokensAreNamed) {
+TEST_P(T5Folder, OfAnotherTokenizerIsRefused) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   write_file(dir_.file("hf/tokenizer_config.json"), R"({"tokenizer_class": "ByT5Tokenizer"})");
   load_weights(dir_.file("hf"));  // which another vocabulary may be named for
   EXPECT_THAT(error_of<UsageError>([&] { open_stored_model(dir_.file("hf"), "test"); }),
               HasSubstr("tokenizer_class is \"ByT5Tokenizer\", not \"T5Tokenizer\""));
-  CapturedLog log;
-  write_file(
-      dir_.file("hf/tokenizer_config.json"),
-      R"({"added_tokens_decoder": {"1": {"content": "</s>"}, "99": {"content": "[EVENT]"}}})");
-  write_file(dir_.file("hf/added_tokens.json"), R"({"<extra_id_3>": 96, "covid": 100})");
-  check_t5_tokenizer(dir_.file("hf"));
-  EXPECT_THAT(log.text(), HasSubstr("added tokens are not read, a text with one of them is split "
-                                    "into pieces: [EVENT], covid"));
 }
 
 TEST(T5Names, AreThoseOfTheOriginalsLaterModelsToo) {

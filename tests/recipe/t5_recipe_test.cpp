@@ -182,14 +182,18 @@ TEST_F(T5Run, TakesAVocabularyOfItsOwnSizeWithSentinelsOfItsOwn) {
   job.trainer.vocab_size = 60;
   for (int i = 7; i >= 0; --i) job.trainer.reserved.push_back(str("<extra_id_", i, ">"));
   train_vocabulary(job);
-  const std::vector<std::string> own{"vocab.file=" + job.out, "model.vocab_size=60",
+  write_file(dir_.file("tokenizer_config.json"),
+             R"({"added_tokens_decoder": {"60": {"content": "covid"}}})");
+  const std::vector<std::string> own{"vocab.file=" + job.out, "model.vocab_size=61",
                                      "data.extra_ids=0", "train.steps=2"};
-  EXPECT_EQ(recipe("m", own).program->job->task.features[0].limit, 60);
+  EXPECT_EQ(recipe("m", own).program->job->task.features[0].limit, 61);
   Evaluation told;
   run_recipe(recipe("m", own), {}, [&](const Evaluation& e) { told = e; });
   EXPECT_GT(told.measure("word_loss").weight, 0);
   EXPECT_EQ(told.measure("unigram_loss").weight, told.measure("word_loss").weight);
   EXPECT_LT(told.measure("word_loss").weight, told.measure("target_loss").weight);
+  EXPECT_THAT(log_.text(), HasSubstr("own.model: pre-training splits added tokens into pieces: "
+                                     "covid"));
 }
 
 TEST_F(T5Run, KeepsTheSentinelsOfTheWeightsThatItBeginsWith) {

@@ -284,12 +284,13 @@ TEST_F(TextToText, WhatIsNoSentinelIsText) {
 }
 
 // As transformers' T5Tokenizer with legacy=False.
-TEST_F(TextToText, NoSpaceSignStandsBehindASentinelWhereTheFolderSaysSo) {
+TEST_F(TextToText, SpaceSignsAndAddedTokensAreThoseOfTheFolderAndStayInTheRun) {
   for (const char* form : {"old", "new"}) {
     make_folders(dir_.file(form));
     write_file(dir_.file(str(form, "/spiece.model")), read_file(dir_.file("base/vocab.model")));
   }
-  write_file(dir_.file("new/tokenizer_config.json"), R"({"legacy": false})");
+  write_file(dir_.file("new/tokenizer_config.json"),
+             R"({"legacy": false, "added_tokens_decoder": {"70": {"content": "covid"}}})");
   const auto pieces_of = [&](const char* form, std::string_view text) {
     const std::string vocab = dir_.file(str(form, "/spiece.model"));
     const auto config =
@@ -303,10 +304,13 @@ TEST_F(TextToText, NoSpaceSignStandsBehindASentinelWhereTheFolderSaysSo) {
   EXPECT_EQ(pieces_of("old", "a dog <extra_id_0> the cat"), "▁a▁dog<>▁the▁cat</s>");
   EXPECT_EQ(pieces_of("new", "a dog <extra_id_0> the cat"), "▁a▁dog<>the▁cat</s>");
   EXPECT_EQ(pieces_of("new", "<extra_id_0>a"), "<>a</s>");
+  EXPECT_EQ(pieces_of("new", "a covid dog"), "▁a▁<>▁dog</s>");
   // A run keeps what the folder says, and so does what it exports.
   run("m", {"vocab.file=" + dir_.file("new/spiece.model"), "train.steps=1"});
-  for (const char* vocab : {"m/vocab.model", "m/huggingface/spiece.model"})
+  for (const char* vocab : {"m/vocab.model", "m/huggingface/spiece.model"}) {
     EXPECT_FALSE(space_signs(dir_.file(vocab)).behind_sentinels) << vocab;
+    EXPECT_EQ(added_pieces(dir_.file(vocab)).tokens.at(0).id, 70) << vocab;
+  }
   EXPECT_EQ(vocabulary_crc32c(dir_.file("m/vocab.model")),
             vocabulary_crc32c(dir_.file("new/spiece.model")));
   EXPECT_NE(vocabulary_crc32c(dir_.file("old/spiece.model")),

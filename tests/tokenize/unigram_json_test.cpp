@@ -136,8 +136,8 @@ TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
   EXPECT_THAT(with("/model/unk_id", 9), HasSubstr("model.unk_id is 9, no piece's number"));
   EXPECT_THAT(with("/model/vocab", {"a", "b"}),
               HasSubstr("model.vocab is no list of pieces with their scores"));
-  EXPECT_THAT(with("/added_tokens/0", added(9, "<mask>")),
-              HasSubstr("t.json: '<mask>' is added with id 9, which no piece of the 9 has"));
+  EXPECT_THAT(with("/added_tokens/0", added(5, "<mask>")),
+              HasSubstr("t.json: '<mask>' is added with id 5, which is the piece 'b'"));
   EXPECT_THAT(with("/added_tokens/0/id", -1), HasSubstr("t.json: id is no whole number in range"));
   EXPECT_THAT(with("/model/unk_id", 8), HasSubstr("model.unk_id is 8, no piece's number"))
       << "a sentinel";
@@ -148,19 +148,29 @@ TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
               HasSubstr("t.json: is not a JSON object"));
 }
 
-// T5's descend: others would be said by each other's ids.
-TEST_F(UnigramJsonFile, SentinelsThatDoNotDescendAreRefused) {
+// T5's descend from the last id.
+TEST_F(UnigramJsonFile, SentinelsWithOtherIdsAreAddedTokens) {
   Json file = small();
   file["model"]["vocab"].erase(8);
   file["model"]["vocab"].erase(7);
   EXPECT_EQ(parse_unigram_json(file.dump(), "t").extra_ids, 2);
   file["added_tokens"][3]["content"] = "<extra_id_0>";
   file["added_tokens"][4]["content"] = "<extra_id_1>";
-  EXPECT_THAT(refusal(file),
-              HasSubstr("t.json: '<extra_id_0>' has id 7, where <extra_id_1> has 7"));
+  const auto names = [](const Json& from) {
+    std::vector<std::string> out;
+    const UnigramJson read = parse_unigram_json(from.dump(), "t");
+    for (const AddedToken& token : read.added.tokens)
+      out.push_back(str(token.content, " ", token.id));
+    out.push_back(str(read.extra_ids));
+    return out;
+  };
+  EXPECT_THAT(names(file), ElementsAre("<extra_id_0> 7", "<extra_id_1> 8", "0"));
   file = small();
+  EXPECT_THAT(names(file), ElementsAre("2"));
   file["added_tokens"].push_back(added(10, "<extra_id_2>"));
-  EXPECT_THAT(refusal(file), HasSubstr("'<extra_id_1>' has id 7, where <extra_id_2> has 7"));
+  EXPECT_THAT(names(file), ElementsAre("<extra_id_1> 7", "<extra_id_0> 8", "<extra_id_2> 10", "2"));
+  file["model"]["vocab"][7] = piece("<extra_id_0>");
+  EXPECT_THAT(refusal(file), HasSubstr("t.json: '<extra_id_1>' is added with id 7"));
 }
 
 }  // namespace
