@@ -43,7 +43,7 @@ OrderedJson examples_json(const ExampleJob& job, const CorpusCounts& text, std::
   return {{"path", job.output},
           {"examples", examples},
           {"seq_length", seq_length},
-          {"text", to_json(text)}};
+          {"text", named_counts(text)}};
 }
 
 void add_pair_options(CLI::App& command, PairOptions& o) {

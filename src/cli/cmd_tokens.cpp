@@ -120,7 +120,7 @@ void add_data_tokens_command(CLI::App& data) {
       const CorpusCounts text = write_text_tokens(*job);
       print_text_counts(text);
       std::cout << "written:  " << job->output << "\n";
-      return OrderedJson{{"path", job->output}, {"text", to_json(text)}};
+      return OrderedJson{{"path", job->output}, {"text", named_counts(text)}};
     });
   });
 }

@@ -87,15 +87,9 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
   out["order"] = order;
   out["seed"] = checked.job.seed;
   out["text"] = text_settings(checked);
-  out["text"].update({{"documents", summary.text.documents},
-                      {"sentences", summary.text.sentences},
-                      {"tokens", summary.text.tokens},
-                      {"unknown_tokens", summary.text.unknown_tokens},
-                      {"characters", summary.text.characters},
-                      {"dropped_bytes", summary.text.dropped_bytes},
-                      {"bad_rows", summary.text.bad_rows},
-                      {"duplicate_documents", summary.text.duplicate_documents},
-                      {"duplicate_lines", summary.text.duplicate_lines}});
+  OrderedJson counts = named_counts(summary.text);
+  counts.erase("files");  // text_settings() names them
+  out["text"].update(counts);
   out.update(builder.facts(summary.counts));
   write_file(checked.files.description(), out.dump(2) + "\n");
 }

@@ -28,6 +28,19 @@ void add_text(const CorpusCounts& part, CorpusCounts& whole) {
   add_counts(part.unknown_characters, whole.unknown_characters);
 }
 
+OrderedJson named_counts(const CorpusCounts& c) {
+  return {{"files", c.files},
+          {"documents", c.documents},
+          {"sentences", c.sentences},
+          {"tokens", c.tokens},
+          {"unknown_tokens", c.unknown_tokens},
+          {"characters", c.characters},
+          {"dropped_bytes", c.dropped_bytes},
+          {"bad_rows", c.bad_rows},
+          {"duplicate_documents", c.duplicate_documents},
+          {"duplicate_lines", c.duplicate_lines}};
+}
+
 Json to_json(const CorpusCounts& c) {
   Json unknown = Json::array();
   for (const auto& [character, count] : c.unknown_characters)

@@ -58,9 +58,19 @@ TEST_F(TokensCommand, MakesAStoreOfText) {
   EXPECT_EQ(layout.id_bytes, 2u);
   EXPECT_EQ(layout.vocabulary.size, 10u);
   EXPECT_EQ(layout.vocabulary.crc32c, crc32c(read_file(vocab_)));
-  EXPECT_EQ(
-      data("tokens --input text.txt --vocab vocab.txt --out b.tokens --document-end [SEP]").status,
-      0);
+  const CommandOutput other =
+      data("tokens --input text.txt --vocab vocab.txt --out b.tokens --document-end [SEP] --json");
+  EXPECT_EQ(Json::parse(other.text.substr(other.text.find('{')))["text"],
+            (Json{{"files", 1},
+                  {"documents", 3},
+                  {"sentences", 4},
+                  {"tokens", 7},
+                  {"unknown_tokens", 1},
+                  {"characters", 18},
+                  {"dropped_bytes", 0},
+                  {"bad_rows", 0},
+                  {"duplicate_documents", 0},
+                  {"duplicate_lines", 0}}));
   EXPECT_THAT(tokens_of(dir_.file("b.tokens")), ElementsAre(5, 6, 7, 3, 5, 9, 8, 3, 1, 3));
 }
 
