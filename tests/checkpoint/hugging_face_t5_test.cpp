@@ -27,6 +27,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "tokenize/sentinels.h"
+#include "tokenize/unigram_json.h"
 
 namespace smelt {
 namespace {
@@ -325,6 +326,19 @@ TEST_P(T5Folder, OfAnotherTokenizerIsRefused) {
   load_weights(dir_.file("hf"));  // which another vocabulary may be named for
   EXPECT_THAT(error_of<UsageError>([&] { open_stored_model(dir_.file("hf"), "test"); }),
               HasSubstr("tokenizer_class is \"ByT5Tokenizer\", not \"T5Tokenizer\""));
+}
+
+TEST_P(T5Folder, KeepsItsAddedTokensThroughOurOwnForm) {
+  export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
+                         tensors(), {});
+  write_file(dir_.file("hf/tokenizer_config.json"),
+             R"({"extra_ids": 10, "added_tokens_decoder": {"30": {"content": "covid"}}})");
+  convert("hf", "own", ModelForm::smelt);
+  convert("own", "again", ModelForm::hugging_face);
+  const auto tokens = added_pieces(dir_.file("again/spiece.model")).tokens;
+  ASSERT_EQ(tokens.size(), 1u);
+  EXPECT_EQ(tokens[0].content, "covid");
+  EXPECT_EQ(tokens[0].id, 30);
 }
 
 TEST(T5Names, AreThoseOfTheOriginalsLaterModelsToo) {
