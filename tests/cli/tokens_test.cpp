@@ -64,7 +64,7 @@ TEST_F(TokensCommand, MakesAStoreOfText) {
             (Json{{"files", 1},
                   {"documents", 3},
                   {"sentences", 4},
-                  {"tokens", 7},
+                  {"tokens", 10},
                   {"unknown_tokens", 1},
                   {"characters", 18},
                   {"dropped_bytes", 0},
