@@ -5,6 +5,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/child_groups.h"
 #include "base/closed_pipe.h"
 #include "base/temporary_path.h"
 
@@ -18,6 +19,7 @@ constexpr std::string_view kBeginsAnew = "\nstopped\n";
 
 // Both do only what a signal handler may do.
 [[noreturn]] void say_and_end(std::string_view resumes) {
+  end_child_groups();
   const std::string_view notice = remove_temporary_paths() ? kBeginsAnew : resumes;
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, notice.data(), notice.size());
   ::_exit(kStoppedExit);

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "base/child_groups.h"
 #include "base/temporary_path.h"
 
 namespace smelt {
@@ -40,6 +41,7 @@ bool asks_again(int signal) {
 // At a second request the signal's default action ends the process, without a save.
 void note_or_end(int signal) {
   if (asks_again(signal)) {
+    end_child_groups();
     remove_temporary_paths();
     std::signal(signal, SIG_DFL);
     std::raise(signal);

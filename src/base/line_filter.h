@@ -1,0 +1,61 @@
+// A long-lived program that reads lines and writes as many lines.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/child_groups.h"
+
+namespace smelt {
+
+// Runs a command line of the shell and passes lines through it. The command must write each line
+// when it has read it, without waiting for the end of its input. Not thread-safe.
+class LineFilter {
+ public:
+  using Seconds = std::chrono::duration<double>;
+  static constexpr Seconds kSilence{120};
+
+  // Starts the command. `silence`: how long it may write nothing while lines are due. Throws
+  // SystemError if there is no shell.
+  explicit LineFilter(std::string command, Seconds silence = kSilence);
+  // Kills the command and the programs that it started.
+  ~LineFilter();
+  LineFilter(const LineFilter&) = delete;
+  LineFilter& operator=(const LineFilter&) = delete;
+
+  // Returns what the command writes for these lines, which hold no line feed: one line for each.
+  // Writes and reads concurrently, so that full pipes do not block. Throws UsageError if the
+  // command ends, is silent for too long or writes more lines; the filter cannot be used then.
+  std::vector<std::string> filter(std::span<const std::string> lines);
+
+ private:
+  enum End : std::size_t { kIn, kOut, kErrors };
+
+  void exchange(const std::string& input, std::size_t count);
+  void write_some(const std::string& input, std::size_t& sent);
+  // Returns false if the pipe has ended.
+  bool read_some(End end, std::string& to);
+  void close_end(End end);
+  [[noreturn]] void throw_more(std::string_view output) const;
+  [[noreturn]] void throw_ended();
+
+  std::string command_;
+  Seconds silence_;
+  std::array<int, 3> ends_{-1, -1, -1};
+  ::pid_t child_ = -1;
+  std::unique_ptr<ChildGroup> group_;
+  std::string output_;         // read, and not returned yet
+  std::size_t line_ends_ = 0;  // in output_
+  std::size_t passed_ = 0;     // lines returned so far
+  std::string errors_;         // the end of its standard error
+};
+
+}  // namespace smelt

@@ -1,0 +1,93 @@
+#include "base/line_filter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Lines = std::vector<std::string>;
+
+constexpr const char* kNumbered =
+    "while IFS= read -r line; do n=$((n + 1)); echo \"$n $line\"; done";
+
+std::string error_with(const std::string& command, const Lines& lines) {
+  LineFilter filter(command, LineFilter::Seconds(0.2));
+  return error_of<UsageError>([&] { filter.filter(lines); });
+}
+
+// Whether the process runs; one that has ended may wait for its parent.
+bool is_running(const std::string& process) {
+  std::ifstream in("/proc/" + process + "/stat");
+  std::string number, name, state;
+  return in >> number >> name >> state && state != "Z";
+}
+
+TEST(LineFilter, KeepsOneProcessForAllLines) {
+  LineFilter filter(kNumbered);
+  EXPECT_THAT(filter.filter(Lines{"a", "", " b "}), ElementsAre("1 a", "2 ", "3  b "));
+  EXPECT_THAT(filter.filter(Lines{"c"}), ElementsAre("4 c"));
+}
+
+TEST(LineFilter, WritesAndReadsAtTheSameTimeSoThatFullPipesDoNotBlock) {
+  LineFilter filter("cat");
+  const Lines lines(64, std::string(1 << 15, 'x'));
+  EXPECT_EQ(filter.filter(lines), lines);
+}
+
+TEST(LineFilter, StandardErrorDoesNotBlockEither) {
+  LineFilter filter("head -c 200000 /dev/zero >&2; cat");
+  EXPECT_THAT(filter.filter(Lines{"a"}), ElementsAre("a"));
+}
+
+TEST(LineFilter, ReportsACommandThatEnds) {
+  EXPECT_THAT(error_with("read -r a; echo $a; echo 'no more' >&2; exit 3", {"a", "b"}),
+              HasSubstr("ended (exit status 3) after 1 line: no more"));
+  EXPECT_THAT(error_with("kill -SEGV $$", {"a"}), HasSubstr("ended (signal 11) after 0 lines"));
+  EXPECT_THAT(error_with("no-such-program -x", {"a"}),
+              AllOf(HasSubstr("'no-such-program -x' ended (exit status 127)"),
+                    HasSubstr("hint: install the program, or correct the command")));
+}
+
+TEST(LineFilter, ReportsACommandThatIsSilent) {
+  EXPECT_THAT(error_with("sleep 100", {"a", "b"}),
+              AllOf(HasSubstr("'sleep 100' wrote nothing for 0.2 s while 2 lines of 2 were due"),
+                    HasSubstr("python3 -u, sed -u")));
+}
+
+TEST(LineFilter, ReportsACommandThatWritesTooMuch) {
+  EXPECT_THAT(error_with("while read -r a; do printf '%s\\nmore\\n' $a; done", {"a"}),
+              HasSubstr("wrote more lines than it was given: 'more"));
+  EXPECT_THAT(error_with("cat /dev/zero", {"a"}), HasSubstr("wrote more lines"));
+}
+
+TEST(LineFilter, PythonWritesItsLinesAtOnce) {
+  LineFilter filter("read -r a; echo $PYTHONUNBUFFERED $PYTHONUTF8");
+  EXPECT_THAT(filter.filter(Lines{"a"}), ElementsAre("1 1"));
+}
+
+TEST(LineFilter, EndsTheProgramsThatTheCommandStarted) {
+  for (const bool by_signal : {false, true}) {
+    auto filter = std::make_unique<LineFilter>("read -r a; sleep 100 & echo $!; cat");
+    const std::string sleep = filter->filter(Lines{"a"})[0];
+    EXPECT_TRUE(is_running(sleep));
+    if (by_signal)
+      end_child_groups();  // as signal handlers do
+    else
+      filter.reset();
+    for (int i = 0; i < 100 && is_running(sleep); ++i) ::usleep(10'000);
+    EXPECT_FALSE(is_running(sleep)) << by_signal;
+  }
+}
+
+}  // namespace
+}  // namespace smelt
