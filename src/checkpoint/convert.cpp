@@ -160,6 +160,8 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
     write_file(join_path(folder, "tokenizer_config.json"), beside);
   if (model.tokenizer && type != "t5" && !is_subword_json(model.vocab_txt))
     save_tokenizer_config(vocab, *model.tokenizer);
+  else if (!model.vocab.empty())
+    store_segment_command(vocab, segment_command_of(model.vocab, {}));
 }
 
 std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std::string& type) {

@@ -47,9 +47,13 @@ std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::s
   config["model_max_length"] = kModelLength;
   config["extra_ids"] = sentinels.ids - tokenizer.size();
   config.update(t5_tokenizer_config(vocab));
-  return {{kT5VocabularyFile, sentencepiece_model(vocab)},
-          {"tokenizer_config.json", config.dump(2) + "\n"},
-          {"special_tokens_map.json", special.dump(2) + "\n"}};
+  const std::string command = segment_command_of(vocab, {});
+  if (!command.empty()) config["segment_command"] = command;
+  std::vector<FolderFile> files{{kT5VocabularyFile, sentencepiece_model(vocab)},
+                                {"tokenizer_config.json", config.dump(2) + "\n"},
+                                {"special_tokens_map.json", special.dump(2) + "\n"}};
+  add_segment_command_note(command, files);
+  return files;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nearest_name.h"
+#include "base/run_program.h"
 #include "checkpoint/folder_weights.h"
 #include "checkpoint/lazy_files.h"
 #include "models/encoder.h"
@@ -177,6 +178,8 @@ std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
   Json config = is_subword
                     ? subword_config_json(parse_subword_json(model.vocab_txt, "tokenizer.json"))
                     : tokenizer_config_json(model.tokenizer);
+  const std::string& command = model.tokenizer.segment_command;
+  if (!command.empty()) config["segment_command"] = command;
   config.update(special_tokens);
   config["model_max_length"] = model.max_tokens;
   std::vector<FolderFile> files;
@@ -187,10 +190,30 @@ std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
              {"tokenizer.json", tokenizer_json(vocabulary_of(model), model.tokenizer)}};
   files.push_back({"tokenizer_config.json", config.dump(2) + "\n"});
   files.push_back({"special_tokens_map.json", special_tokens.dump(2) + "\n"});
+  add_segment_command_note(command, files);
   return files;
 }
 
 }  // namespace
+
+void add_segment_command_note(const std::string& command, std::vector<FolderFile>& files) {
+  if (command.empty()) return;
+  files.push_back(
+      {kSegmentCommandNote,
+       str("# Split text into words first\n\nThis model was trained on text that this command "
+           "split "
+           "into words:\n\n    ",
+           command,
+           "\n\nIt reads lines and writes each line with spaces between its words. transformers "
+           "does "
+           "not run it:\nwithout it the model gets other tokens than in training. Pass each text "
+           "through the command before\nthe tokenizer, for example in Python:\n\n    import "
+           "subprocess\n    words = subprocess.run(COMMAND, shell=True, input=text + \"\\n\", "
+           "capture_output=True,\n                           text=True, "
+           "check=True).stdout.strip()\n   "
+           " tokens = tokenizer(words)\n\n`smelt` runs it if you allow it: --segment-command ",
+           shell_word(command), "\n")});
+}
 
 std::string text_field(const Json& config, const char* name, const char* fallback,
                        const std::string& where) {

@@ -44,6 +44,12 @@ void write_folder(const std::string& folder, Json config, const LazyTensors& par
                   std::span<const ParameterName> names, std::span<const FolderFile> files,
                   const FolderForm& form);
 
+// The file of a Hugging Face folder that says by which command text must be split into words, as
+// transformers does not run one.
+inline constexpr const char* kSegmentCommandNote = "SEGMENT_COMMAND.md";
+// Adds that file, unless the command is empty.
+void add_segment_command_note(const std::string& command, std::vector<FolderFile>& files);
+
 // A folder of an encoder, with the files of its WordPiece vocabulary.
 // Parameters that are none of `names` are left out. UsageError when one is missing or has another
 // shape, when the vocabulary has more tokens than `vocab_size` of the config or lacks a special

@@ -258,6 +258,8 @@ void add_report(CLI::App& vocab) {
   add_tokenizer_flags(*command, o->tokenizer);
   command->add_flag("--json", o->json, "print JSON");
   command->callback([o] {
+    o->text.segment_command = segment_command_of(o->vocab, o->tokenizer);
+    o->tokenizer.segment_command = kNoSegmentCommand;  // the words are separated then
     const WordCounts words =
         words_of_report(o->text, o->threads > 0 ? o->threads : available_threads());
     std::vector<VocabularyReport> reports;

@@ -7,6 +7,7 @@
 #include "base/figures.h"
 #include "base/str.h"
 #include "base/words.h"
+#include "tokenize/segmenter.h"
 
 namespace smelt {
 
@@ -57,6 +58,15 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
           [&flags, names](const std::string& name) { flags.control = names.at(name); },
           "what vanishes: bert (Cc, Cf) or electra (all C*)")
       ->check(CLI::IsMember({"bert", "electra"}));
+  command.add_option_function<std::string>(
+      "--segment-command",
+      [&flags](const std::string& words) {
+        flags.segment_command = words;
+        allow_segment_command(words);
+      },
+      "a program that splits text into words, as 'mecab -Owakati': it reads lines and writes each "
+      "with spaces between its words, at once; allows to run the one that is stored beside the "
+      "vocabulary; none: the text's words are separated already");
 }
 
 void add_document_flags(CLI::App& command, DocumentOptions& o, const std::string& name) {

@@ -93,12 +93,14 @@ ElectraBuilder::ElectraBuilder(const BertTokenizer& tokenizer, const ElectraOpti
 
 OrderedJson ElectraBuilder::settings() const {
   const TokenizerOptions& tokenizer = tokenizer_.options();
-  return {{"seq_length", options_.seq_length},
-          {"blanks_separate_docs", options_.blanks_separate_docs},
-          {"lower_case", tokenizer.lower_case},
-          {"strip_accents", tokenizer.strips_accents()},
-          {"control_characters", name(tokenizer.control)},
-          {"split_chinese", tokenizer.split_chinese}};
+  OrderedJson out{{"seq_length", options_.seq_length},
+                  {"blanks_separate_docs", options_.blanks_separate_docs},
+                  {"lower_case", tokenizer.lower_case},
+                  {"strip_accents", tokenizer.strips_accents()},
+                  {"control_characters", name(tokenizer.control)},
+                  {"split_chinese", tokenizer.split_chinese}};
+  if (!tokenizer.segment_command.empty()) out["segment_command"] = tokenizer.segment_command;
+  return out;
 }
 
 std::unique_ptr<ExampleDrawer> ElectraBuilder::drawer(const DocumentGroup& group,

@@ -147,7 +147,9 @@ SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lin
 
 double share_without_spaces(const LinesOptions& text) {
   constexpr std::uint64_t kEnoughBytes = std::uint64_t{64} << 20;
-  SampledLines lines(text);
+  LinesOptions as_written = text;
+  as_written.segment_command.clear();
+  SampledLines lines(as_written);
   std::uint64_t letters = 0, without_spaces = 0;
   std::string line;
   while (lines.bytes_read() < kEnoughBytes && lines.next(line))
@@ -156,6 +158,10 @@ double share_without_spaces(const LinesOptions& text) {
 }
 
 VocabularyType choose_vocabulary_type(const LinesOptions& text) {
+  if (!text.segment_command.empty()) {
+    log_info("vocab: type wordpiece, because '{}' separates the words", text.segment_command);
+    return VocabularyType::wordpiece;
+  }
   const double part = share_without_spaces(text);
   const bool is_unigram = part >= kManyWithoutSpaces;
   log_info(

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "store/file.h"
 #include "store/folder.h"
 #include "text/unicode.h"
 #include "tokenize/tokenizer_json.h"
@@ -85,7 +86,9 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   ExtendSummary out;
   out.unused = std::ranges::count_if(tokens, is_unused);
   const std::int64_t count = wanted(job, out.unused);
-  SampledLines lines(job.text);
+  LinesOptions text = job.text;
+  text.segment_command = before.options().segment_command;
+  SampledLines lines(text);
   const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
   const WordCounts words =
       count_words(lines, bert_words(before.options()), threads, job.text.memory);

@@ -167,6 +167,7 @@ void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummar
                                                  .byte_fallback = job.byte_fallback,
                                                  .special = job.trainer.reserved});
   write_file(job.out, model);
+  store_segment_command(job.out, job.tokenizer.segment_command);
   summary.size = job.trainer.vocab_size;
 }
 
@@ -179,7 +180,10 @@ void take_size(const Vocabulary& vocabulary, VocabularySummary& summary) {
 // Writes the tokenizer_config.json beside a tokenizer.json. It stores which control characters
 // vanish and the class that transformers loads, for which tokenizer.json has no fields.
 void save_config_beside(const VocabularyJob& job, Json config) {
-  if (path_name(job.out) != "tokenizer.json") return;
+  if (path_name(job.out) != "tokenizer.json")
+    return store_segment_command(job.out, job.tokenizer.segment_command);
+  if (!job.tokenizer.segment_command.empty())
+    config["segment_command"] = job.tokenizer.segment_command;
   for (const auto& [role, token] : kSpecialTokenRoles) config[role] = token;
   write_file(config_beside(job), config.dump(2) + "\n");
 }
@@ -190,8 +194,24 @@ VocabularyType parse_vocabulary_type(std::string_view word) {
   return choose_of("vocab: --type", word, kTypes);
 }
 
-VocabularySummary train_vocabulary(const VocabularyJob& job) {
+// The job for text that is split into words by the tokenizer's command, if it has one.
+static VocabularyJob with_segment_command(VocabularyJob job) {
+  job.text.segment_command = job.tokenizer.segment_command;
+  if (!job.tokenizer.segment_command.empty()) job.tokenizer.split_chinese = false;
+  return job;
+}
+
+// Logs what normalization changes. That does not depend on words, so no command splits the text.
+static void log_normalization(const VocabularyJob& job) {
+  if (is_model(job.out) || !is_rereadable(job.text)) return;
+  LinesOptions text = job.text;
+  text.segment_command.clear();
+  log_normalization(text, job.tokenizer);
+}
+
+VocabularySummary train_vocabulary(const VocabularyJob& given) {
   const auto start = Clock::now();
+  const VocabularyJob job = with_segment_command(given);
   check(job);
   if (job.type == VocabularyType::choose) {
     if (!is_rereadable(job.text))
@@ -202,7 +222,7 @@ VocabularySummary train_vocabulary(const VocabularyJob& job) {
     chosen.type = choose_vocabulary_type(job.text);
     return train_vocabulary(chosen);
   }
-  if (!is_model(job.out) && is_rereadable(job.text)) log_normalization(job.text, job.tokenizer);
+  log_normalization(job);
   VocabularySummary summary;
   SampledLines lines(job.text);
   if (is_model(job.out)) {

@@ -33,9 +33,11 @@ struct VocabularyJob {
   // (choose_rule()), and whether unknown characters become their bytes.
   std::string normalization = "auto";
   bool byte_fallback = false;
-  TokenizerOptions tokenizer;  // for x.model without lower_case and strip_accents
-  std::int64_t threads = 0;    // 0: as many as there are cores
-  bool overwrite = false;      // of an existing output
+  // For x.model without lower_case and strip_accents. With a segment_command, which splits the
+  // text, split_chinese is false.
+  TokenizerOptions tokenizer;
+  std::int64_t threads = 0;  // 0: as many as there are cores
+  bool overwrite = false;    // of an existing output
 };
 
 struct VocabularySummary {

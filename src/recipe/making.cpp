@@ -15,6 +15,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "store/path.h"
+#include "tokenize/segmenter.h"
 #include "tokenize/tokenizer_config.h"
 #include "tokenize/unigram_json.h"
 
@@ -31,14 +32,17 @@ void warn_of_added_tokens(const std::string& vocab) {
 
 // Where nothing says it, as the vocabulary's pieces are.
 void take_vocabulary(const Recipe& r, const std::string& file) {
-  const std::string to = RecipePaths(r).vocab;
+  const std::string to = RecipePaths(r).vocab,
+                    command = segment_command_of(file, tokenizer_flags(r));
+  if (!command.empty()) Segmenter::of(command)->check_allowed(file);
   if (is_sentencepiece(r)) {
     write_file(to, sentencepiece_model(file));
     // Beside it, as the model file says nothing of it.
     const std::string beside = join_path(parent_path(to), "tokenizer_config.json");
     if (r.type->reads_text()) warn_of_added_tokens(file);
     const std::string config = config_beside_copy(file);
-    return config.empty() ? remove_file(beside) : write_file(beside, config);
+    config.empty() ? remove_file(beside) : write_file(beside, config);
+    return store_segment_command(to, command);
   }
   const BertTokenizer given = BertTokenizer::load(file, tokenizer_flags(r));
   // A kept recipe sets every field, so that the default does not count as the user's.

@@ -152,6 +152,8 @@ TrainJob train_job(const TrainSection& t, Task task) {
 
 TokenizerFlags tokenizer_flags(const Recipe& r) {
   TokenizerFlags flags{.control = r.type->control};
+  flags.segment_command_name = "vocab.segment_command";
+  if (!r.vocab.segment_command.empty()) flags.segment_command = r.vocab.segment_command;
   if (is_sentencepiece(r)) return flags;  // a run's own recipe says every field
   flags.lower_case_name = "vocab.lower_case";
   flags.strip_accents_name = "vocab.strip_accents";

@@ -22,6 +22,7 @@
 #include "store/folder.h"
 #include "store/path.h"
 #include "text/unicode.h"
+#include "tokenize/segmenter.h"
 
 namespace smelt {
 namespace {
@@ -405,6 +406,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   take_kept_defaults(recipe);
   recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
+  if (!recipe.vocab.segment_command.empty()) allow_segment_command(recipe.vocab.segment_command);
   // The vocabulary is the pre-trained model's.
   if (recipe.type->reads == Reads::rows && recipe.type->sentencepiece)
     recipe.vocab.type = "unigram";

@@ -42,6 +42,7 @@ struct VocabSection {
   std::string strip_accents = "false";
   std::string language;
   bool split_chinese = true;
+  std::string segment_command;
   std::string normalization = "auto";
   bool byte_fallback = false;
   std::int64_t min_frequency = 2;

@@ -60,6 +60,10 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("split_chinese", c.split_chinese,
         "of word pieces: each Chinese character is a word (transformers' tokenize_chinese_chars); "
         "false for text whose words are separated by spaces already, as by MeCab");
+  visit("segment_command", c.segment_command,
+        "a program that splits text into words, as 'mecab -Owakati': it reads lines and writes "
+        "each with spaces between its words, at once; used wherever text is read, and stored with "
+        "the vocabulary; none: the text's words are separated already");
   visit(
       "normalization", c.normalization,
       "SentencePiece models: normalization of text: nmt_nfkc (T5's), nfkc, nfc or identity; auto: "

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "checkpoint/model_folder.h"
 #include "store/folder.h"
 #include "store/path.h"
 
@@ -13,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 9> kMade{
+constexpr std::array<std::string_view, 10> kMade{
     "config.json", "generation_config.json",  "tokenizer.json", "tokenizer_config.json",
     "vocab.txt",   "special_tokens_map.json", "spiece.model",   "discriminator",
-    "generator"};
+    "generator",   kSegmentCommandNote};
 
 bool is_made(std::string_view name) {
   return std::ranges::find(kMade, name) != kMade.end() ||

@@ -19,6 +19,7 @@
 #include "store/file.h"
 #include "store/folder.h"
 #include "tokenize/casing.h"
+#include "tokenize/segmenter.h"
 #include "tokenize/sentencepiece.h"
 #include "tokenize/unigram_json.h"
 
@@ -84,6 +85,8 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
   check_vocabulary_rows(model_, command_);
   type_ = &objective_type(stored_type(model_), str(command_, ": ", model_.where));
   flags_.tokenizer = as_vocabulary_is(flags_.tokenizer, model_.vocab, type_->control);
+  if (const auto splits = Segmenter::of(segment_command_of(model_.vocab, flags_.tokenizer)))
+    splits->check_allowed(model_.vocab);
   weights_ = hold_weights(model_, false);
 }
 

@@ -34,7 +34,7 @@ class T5Text {
         end_(id_of_piece(*tokenizer_, vocab, "</s>")) {
     check_added_pieces(added_, model.vocab_size, vocab);
     if (signs_.of_spaces || signs_.behind_sentinels != signs_.at_begin || !added_.tokens.empty())
-      other_ = std::make_unique<SentencePieceTokenizer>(vocab, !signs_.at_begin);
+      other_ = std::make_unique<SentencePieceTokenizer>(vocab, !signs_.at_begin, flags);
     add_sentinels();
     add_tokens(vocab);
   }
@@ -109,7 +109,7 @@ class T5Text {
       // A piece of the vocabulary that is listed again is found as a piece.
       if (token.id < tokenizer_->size() && tokenizer_->token(token.id) == token.content) continue;
       if (token.normalized && raw_ == nullptr)
-        raw_ = std::make_unique<SentencePieceTokenizer>(vocab, false, true);
+        raw_ = std::make_unique<SentencePieceTokenizer>(vocab, false, TokenizerFlags{}, true);
       (token.normalized ? normalized_ : as_written_)
           .add(token.normalized ? normalize(token.content) : token.content, token);
       names_[token.id] = token.content;

@@ -25,6 +25,10 @@ struct MappedText {
   Source source(std::size_t begin, std::size_t end) const {
     return has_sources ? Source{sources[begin].first, sources[end - 1].second} : Source{0, 0};
   }
+  // The empty place in the original text before byte `at`. {0, 0} if sources are not kept.
+  Source place_before(std::size_t at) const {
+    return at < sources.size() ? Source{sources[at].first, sources[at].first} : Source{0, 0};
+  }
   void append(std::string_view bytes, Source from) {
     text += bytes;
     if (has_sources) sources.resize(text.size(), from);

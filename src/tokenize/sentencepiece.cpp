@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "format/wire.h"
+#include "tokenize/mapped_text.h"
+#include "tokenize/segmenter.h"
 #include "tokenize/unigram_json.h"
 
 namespace smelt {
@@ -33,8 +35,10 @@ std::int64_t first_other_piece(std::string_view model, std::string_view other) {
 
 SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path,
                                                std::optional<bool> begins_with_space,
-                                               bool keeps_spaces)
-    : path_(path), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
+                                               const TokenizerFlags& flags, bool keeps_spaces)
+    : path_(path),
+      segmenter_(Segmenter::of(segment_command_of(path, flags))),
+      processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
   std::string model = sentencepiece_model(path);
   if (begins_with_space || keeps_spaces) {
     // A message of protobuf's goes on in whatever stands behind it: ModelProto.normalizer_spec 3,
@@ -66,17 +70,36 @@ bool SentencePieceTokenizer::continues_word(std::int32_t id) const {
 }
 
 void SentencePieceTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids) const {
+  if (segmenter_) return encode_words(segmenter_->split(utf8), ids);
+  encode_words(utf8, ids);
+}
+
+bool SentencePieceTokenizer::has_character(std::string_view character) const {
+  std::vector<std::int32_t> ids;
+  encode_words(character, ids);
+  return std::ranges::find(ids, unknown()) == ids.end();
+}
+
+void SentencePieceTokenizer::encode_words(std::string_view utf8,
+                                          std::vector<std::int32_t>& ids) const {
   std::vector<int> found;
   check(processor_->Encode(utf8, &found), path_);
   ids.insert(ids.end(), found.begin(), found.end());
 }
 
 std::vector<TokenSpan> SentencePieceTokenizer::encode_with_offsets(std::string_view utf8) const {
+  MappedText words;
+  if (segmenter_) words = segmenter_->split(MappedText::of(utf8, 0, true));
   sentencepiece::ImmutableSentencePieceText text;
-  check(processor_->Encode(utf8, text.mutable_proto()), path_);
+  check(processor_->Encode(segmenter_ ? words.text : utf8, text.mutable_proto()), path_);
   std::vector<TokenSpan> spans;
-  for (const auto& piece : text.pieces())
-    spans.push_back({static_cast<std::int32_t>(piece.id()), piece.begin(), piece.end()});
+  for (const auto& piece : text.pieces()) {
+    MappedText::Source from{piece.begin(), piece.end()};
+    if (segmenter_)
+      from = from.first < from.second ? words.source(from.first, from.second)
+                                      : words.place_before(from.first);
+    spans.push_back({static_cast<std::int32_t>(piece.id()), from.first, from.second});
+  }
   return spans;
 }
 

@@ -47,7 +47,7 @@ TextPairIds TextPairEncoder::encode_words(std::span<const std::string_view> word
   TextPairIds out{.ids = {cls_}};
   for (const std::string_view word : words) {
     out.words.push_back(out.ids.size());
-    tokenizer_.encode(word, out.ids);
+    tokenizer_.encode_words(word, out.ids);
     if (out.ids.size() == out.words.back()) out.ids.push_back(tokenizer_.unknown());
   }
   const std::size_t kept = std::min(out.ids.size(), most_tokens_ - 1);

@@ -45,19 +45,26 @@ void check_rows(const std::string& vocab, std::int64_t rows, std::string_view wh
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const TokenizerFlags& flags) {
   if (is_subword_file(path)) {
-    (void)tokenizer_options(path, flags);
+    const std::string command = tokenizer_options(path, flags).segment_command;
     auto tokenizer = std::make_unique<SubwordTokenizer>(path);
     if (tokenizer->vocabulary().find("[UNK]"))
-      return std::make_unique<BertTokenizer>(std::move(tokenizer));
+      return std::make_unique<BertTokenizer>(std::move(tokenizer), command);
+    if (!command.empty())
+      throw UsageError(
+          str(path, ": a vocabulary without [UNK] cannot have a segment command"),
+          str("split the text before, and give --segment-command ", kNoSegmentCommand));
     return tokenizer;
   }
   if (!is_sentencepiece_file(path))
     return std::make_unique<BertTokenizer>(BertTokenizer::load(path, flags));
-  if (flags != TokenizerFlags{})
+  TokenizerFlags others = flags;
+  others.segment_command.reset();
+  others.segment_command_name = TokenizerFlags{}.segment_command_name;
+  if (others != TokenizerFlags{})
     throw UsageError(
         str(path, ": a SentencePiece model has its own normalisation, which no flag changes"),
         "leave out the flags for case, accents and control characters");
-  return std::make_unique<SentencePieceTokenizer>(path);
+  return std::make_unique<SentencePieceTokenizer>(path, std::nullopt, flags);
 }
 
 }  // namespace smelt

@@ -22,7 +22,8 @@
 namespace smelt {
 namespace {
 
-constexpr const char *kDecoder = "added_tokens_decoder", *kAdditional = "additional_special_tokens";
+constexpr const char *kDecoder = "added_tokens_decoder", *kAdditional = "additional_special_tokens",
+                     *kSegmentCommand = "segment_command";
 
 bool is_token_id(const Json& value) {
   constexpr std::int64_t kMostTokens = 10'000'000;
@@ -328,6 +329,31 @@ void check_flag(std::string_view flag, std::string_view said, std::string_view s
 
 std::string_view yes_or_no(bool value) { return value ? "true" : "false"; }
 
+// The file beside a vocabulary of any kind that stores its segment command.
+std::string segment_config_path(const std::string& vocab) {
+  const std::string file = path_name(vocab);
+  const bool is_usual = file == "tokenizer.json" || file == "spiece.model";
+  return is_usual ? join_path(parent_path(vocab), "tokenizer_config.json")
+                  : tokenizer_config_path(vocab);
+}
+
+// The object in the file; empty if there is no such file or object.
+Json config_or_empty(const std::string& path) {
+  Json config = exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
+  return config.is_object() ? config : Json::object();
+}
+
+std::string given_segment_command(const TokenizerFlags& flags) {
+  const std::string command = flags.segment_command.value_or("");
+  return command == kNoSegmentCommand ? "" : command;
+}
+
+std::string stored_segment_command(const std::string& vocab) {
+  const std::string path = segment_config_path(vocab);
+  const Json config = config_or_empty(path);
+  return JsonField(config, path, "correct the file")[kSegmentCommand].as<std::string>("");
+}
+
 }  // namespace
 
 std::string_view name(ControlCharacters control) {
@@ -384,13 +410,37 @@ std::string wordpiece_file_in(const std::string& folder) {
   return exists(json) && !is_sentencepiece_file(json) ? json : std::string();
 }
 
+std::string segment_command_of(const std::string& vocab, const TokenizerFlags& flags) {
+  std::string stored = stored_segment_command(vocab);
+  if (!flags.segment_command) return stored;
+  if (*flags.segment_command == kNoSegmentCommand) return "";
+  if (!stored.empty())
+    check_flag(flags.segment_command_name, str("'", *flags.segment_command, "'"),
+               str("'", stored, "'"), segment_config_path(vocab));
+  return *flags.segment_command;
+}
+
+void store_segment_command(const std::string& vocab, const std::string& command) {
+  const std::string path = segment_config_path(vocab);
+  if (stored_segment_command(vocab) == command) return;
+  Json config = config_or_empty(path);
+  config.erase(kSegmentCommand);
+  if (!command.empty()) config[kSegmentCommand] = command;
+  write_file(path, config.dump(2) + "\n");
+}
+
+// The options that are stored in a tokenizer.json and beside it.
+static std::optional<TokenizerOptions> options_of_json(const std::string& path) {
+  if (!exists(path) || is_sentencepiece_file(path)) return std::nullopt;
+  TokenizerOptions options =
+      is_subword_file(path) ? SubwordTokenizer(path).options() : load_tokenizer_json(path).options;
+  options.segment_command = stored_segment_command(path);
+  return options;
+}
+
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {
   if (vocab.ends_with(".model")) return std::nullopt;
-  if (is_tokenizer_json(vocab)) {
-    if (!exists(vocab) || is_sentencepiece_file(vocab)) return std::nullopt;
-    if (is_subword_file(vocab)) return SubwordTokenizer(vocab).options();
-    return load_tokenizer_json(vocab).options;
-  }
+  if (is_tokenizer_json(vocab)) return options_of_json(vocab);
   const bool of_folder = path_name(vocab) == "vocab.txt";
   const auto beside = [&](const char* name) {
     return of_folder ? join_path(parent_path(vocab), name) : std::string();
@@ -414,14 +464,16 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
     if (!is_json_class(files.tokenizer_class) || !files.json) take_config(files, options);
     options.control =
         control_of(JsonField(*files.config, files.path, files.hint), files.tokenizer_class);
+    options.segment_command = stored_segment_command(vocab);
   }
   options.added = added_tokens(files, beside("added_tokens.json"), std::move(options.added), lines);
   return options;
 }
 
 TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlags& flags) {
-  const auto stored = load_tokenizer_config(vocab);
+  auto stored = load_tokenizer_config(vocab);
   if (!stored) return options_of(case_of(Vocabulary::load(vocab), flags));
+  stored->segment_command = segment_command_of(vocab, flags);
   if (is_subword_file(vocab)) {
     TokenizerFlags without_control = flags;  // which control characters vanish is fixed there
     without_control.control.reset();
@@ -476,6 +528,7 @@ Json tokenizer_config_json(const TokenizerOptions& options) {
                options.control == ControlCharacters::bert ? "BertTokenizer" : "ElectraTokenizer"}};
   if (options.strip_accents) config["strip_accents"] = *options.strip_accents;
   add_own_steps(options, config);
+  if (!options.segment_command.empty()) config[kSegmentCommand] = options.segment_command;
   if (options.max_characters_per_word != kMaxCharactersPerWord)
     config["max_input_chars_per_word"] = options.max_characters_per_word;
   for (const AddedToken& token : options.added)
@@ -510,7 +563,8 @@ TokenizerOptions options_of(const TokenizerFlags& flags) {
   const TokenizerOptions defaults;
   return {.lower_case = flags.lower_case.value_or(defaults.lower_case),
           .strip_accents = flags.strip_accents,
-          .control = flags.control.value_or(defaults.control)};
+          .control = flags.control.value_or(defaults.control),
+          .segment_command = given_segment_command(flags)};
 }
 
 TokenizerOptions new_vocabulary_options(const TokenizerFlags& flags, std::string_view language,
@@ -524,6 +578,7 @@ TokenizerOptions new_vocabulary_options(const TokenizerFlags& flags, std::string
                        .nfc = true,
                        .zero_width_space = true};
   if (strip_accents != lower_case) out.strip_accents = strip_accents;
+  out.segment_command = given_segment_command(flags);
   out.turkic_case = has_turkic_case(language, language_name) && lower_case;
   return out;
 }

@@ -25,13 +25,18 @@ inline constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialToke
      {"sep_token", "[SEP]"},
      {"mask_token", "[MASK]"}}};
 
+// The value of --segment-command for text whose words are separated by spaces already.
+inline constexpr std::string_view kNoSegmentCommand = "none";
+
 // What the user said; unset: nothing.
 struct TokenizerFlags {
   std::optional<bool> lower_case = {}, strip_accents = {};
   std::optional<ControlCharacters> control = {};
+  std::optional<std::string> segment_command = {};  // a command, or kNoSegmentCommand
   // As the user writes them.
   std::string_view lower_case_name = "--lower-case", strip_accents_name = "--strip-accents",
-                   control_name = "--control-characters";
+                   control_name = "--control-characters",
+                   segment_command_name = "--segment-command";
 
   bool operator==(const TokenizerFlags&) const = default;
 };
@@ -55,6 +60,14 @@ void apply_tokenizer_config(const std::string& tokenizer_json,
 // that normalisation can produce the vocabulary's pieces. UsageError for a flag that contradicts a
 // stored option.
 TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlags& flags);
+
+// Returns the command that splits text into words for this vocabulary, of any kind: the one that is
+// stored beside it, else the flag's; empty if there is none. Throws UsageError if both are given
+// and differ.
+std::string segment_command_of(const std::string& vocab, const TokenizerFlags& flags);
+// Stores the command beside the vocabulary, or removes it if it is empty. BertTokenizer::save()
+// does this.
+void store_segment_command(const std::string& vocab, const std::string& command);
 
 // An object of added_tokens or added_tokens_decoder. UsageError for another form.
 AddedToken parse_added_token(const JsonField& field, std::int32_t id);

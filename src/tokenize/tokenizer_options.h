@@ -44,6 +44,9 @@ struct TokenizerOptions {
   bool nfc = false;               // the text is normalised to NFC before anything else
   bool zero_width_space = false;  // U+200B is white space; false: it vanishes
   bool turkic_case = false;  // lower-casing turns I into ı and İ into i, as in Turkish and Azeri
+  // The command that splits a text into words (tokenize/segmenter.h) before anything but NFC;
+  // empty: none.
+  std::string segment_command = {};
 
   bool strips_accents() const { return strip_accents.value_or(lower_case); }
   bool operator==(const TokenizerOptions&) const = default;

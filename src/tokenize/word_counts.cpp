@@ -12,6 +12,7 @@
 #include "store/file.h"
 #include "text/unicode.h"
 #include "tokenize/character_table.h"
+#include "tokenize/segmenter.h"
 #include "tokenize/text_normalizer.h"
 #include "tokenize/word_runs.h"
 #include "tokenize/word_scanner.h"
@@ -118,7 +119,8 @@ WordCounts keep_most_frequent(const ForEachWord& for_each, std::uint64_t memory)
 
 SampledLines::SampledLines(const LinesOptions& options, int threads)
     : source_(expand_patterns(options.input, "--input"), options.format, options.limits, threads),
-      sample_(options.sample) {
+      sample_(options.sample),
+      segmenter_(Segmenter::of(options.segment_command)) {
   if (!(sample_ > 0 && sample_ <= 1))
     throw UsageError(str("vocab: --sample ", sample_, " is not above 0 and at most 1"),
                      "0.1 takes a tenth of the lines");
@@ -129,6 +131,24 @@ bool SampledLines::is_taken(std::uint64_t number) const {
 }
 
 bool SampledLines::next(std::string& line) {
+  constexpr std::size_t kLines = 256, kBytes = 1 << 16;  // of one exchange with the command
+  if (!segmenter_) return next_as_read(line);
+  if (segmented_.empty()) {
+    std::vector<std::string> lines;
+    for (std::size_t bytes = 0; lines.size() < kLines && bytes < kBytes && next_as_read(line);) {
+      bytes += line.size();
+      lines.push_back(line);
+    }
+    for (std::string& words : segmenter_->split_lines(lines))
+      segmented_.push_back(std::move(words));
+  }
+  if (segmented_.empty()) return false;
+  line = std::move(segmented_.front());
+  segmented_.pop_front();
+  return true;
+}
+
+bool SampledLines::next_as_read(std::string& line) {
   using Event = LineSource::Event;
   if (!progress_)
     progress_.emplace("reading", static_cast<std::int64_t>(source_.total_bytes()),

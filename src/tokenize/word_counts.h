@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,12 +28,15 @@ struct LinesOptions {
   TextLimits limits = {};             // of what is left out because it cannot be read
   std::int64_t memory = kWordMemory;  // for counts of words and what is made of them
   double sample = 1;  // share of the lines to take, each by a draw that depends on its number alone
+  std::string segment_command = {};  // splits the lines into words (tokenize/segmenter.h)
 };
 
 struct LinesSummary {
   std::int64_t lines = 0;           // that were taken
   std::uint64_t dropped_bytes = 0;  // of all lines
 };
+
+class Segmenter;
 
 // The lines of many files one after another, perhaps a sample of them.
 class SampledLines {
@@ -49,10 +53,13 @@ class SampledLines {
 
  private:
   bool is_taken(std::uint64_t number) const;
+  bool next_as_read(std::string& line);
 
   LineSource source_;
   double sample_;
-  std::uint64_t number_ = 0;  // of lines before the next, in all files
+  std::shared_ptr<const Segmenter> segmenter_;  // null: lines are taken as they are
+  std::deque<std::string> segmented_;           // read ahead
+  std::uint64_t number_ = 0;                    // of lines before the next, in all files
   std::uint64_t line_bytes_ = 0;
   LinesSummary summary_;
   std::optional<Progress> progress_;  // while lines are read

@@ -1,6 +1,7 @@
 #include "tokenize/wordpiece.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/error.h"
 #include "store/file.h"
@@ -9,6 +10,8 @@
 #include "tokenize/added_tokens.h"
 #include "tokenize/basic_tokenizer.h"
 #include "tokenize/casing.h"
+#include "tokenize/mapped_text.h"
+#include "tokenize/segmenter.h"
 #include "tokenize/subword_file.h"
 #include "tokenize/subword_tokenizer.h"
 #include "tokenize/text_normalizer.h"
@@ -98,8 +101,8 @@ struct BertTokenizer::SpanSink {
 
 BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags& flags) {
   if (is_subword_file(path)) {
-    (void)tokenizer_options(path, flags);
-    return BertTokenizer(std::make_shared<const SubwordTokenizer>(path));
+    return BertTokenizer(std::make_shared<const SubwordTokenizer>(path),
+                         tokenizer_options(path, flags).segment_command);
   }
   const TokenizerOptions options = tokenizer_options(path, flags);
   Vocabulary vocabulary = Vocabulary::load(path);
@@ -118,15 +121,20 @@ BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& opti
       unknown_(vocabulary_.id("[UNK]")) {
   const auto added = std::make_shared<const AddedTokens>(options_.added, *table_, options_.nfc);
   if (!added->empty()) added_ = added;
+  segmenter_ = Segmenter::of(options_.segment_command);
 }
 
-BertTokenizer::BertTokenizer(std::shared_ptr<const SubwordTokenizer> subword)
+BertTokenizer::BertTokenizer(std::shared_ptr<const SubwordTokenizer> subword,
+                             const std::string& segment_command)
     : vocabulary_(subword->vocabulary()),
       options_(subword->options()),
       table_(&CharacterTable::of(options_)),
       trie_({}, kContinuingPrefix),
       subword_(std::move(subword)),
-      unknown_(vocabulary_.id("[UNK]")) {}
+      unknown_(vocabulary_.id("[UNK]")) {
+  options_.segment_command = segment_command;
+  segmenter_ = Segmenter::of(options_.segment_command);
+}
 
 bool BertTokenizer::continues_word(std::int32_t id) const {
   return subword_ ? subword_->continues_word(id) : vocabulary_.continues_word(id);
@@ -142,9 +150,13 @@ void BertTokenizer::save(const std::string& path) const {
       throw UsageError(str(path, ": ", vocabulary_.origin(), " holds a Unigram or BPE vocabulary, ",
                            "which a vocab.txt cannot hold"),
                        "write a tokenizer.json");
-    return subword_->save(path);
+    subword_->save(path);
+    return store_segment_command(path, options_.segment_command);
   }
-  if (is_tokenizer_json(path)) return write_file(path, tokenizer_json(vocabulary_, options_));
+  if (is_tokenizer_json(path)) {
+    write_file(path, tokenizer_json(vocabulary_, options_));
+    return store_segment_command(path, options_.segment_command);
+  }
   vocabulary_.check_fits_text(path);
   const std::string config = tokenizer_config_path(path), settings = vocab_txt_config(options_);
   OutputFile vocabulary(path);
@@ -173,10 +185,48 @@ void BertTokenizer::encode_part(std::string_view utf8, bool is_first, bool befor
   if (!subword_) return encode(utf8, ids);
   // As Hugging Face's tokenizers do it, [MASK] being an added token with lstrip.
   if (before_mask) utf8 = utf8.substr(0, white_space_begin(utf8));
-  subword_->encode_part(utf8, is_first, ids);
+  if (!segmenter_ || utf8.empty()) return subword_->encode_part(utf8, is_first, ids);
+  // A word of its own follows [MASK], as it does in segmented text.
+  std::string text = segmented(utf8, false).text;
+  if (!is_first && !text.starts_with(' ')) text.insert(0, 1, ' ');
+  subword_->encode_part(text, is_first, ids);
+}
+
+// Returns the text split into words by the segment command. Added tokens stay whole.
+MappedText BertTokenizer::segmented(std::string_view utf8, bool keep_sources) const {
+  MappedText text = MappedText::of(utf8, 0, keep_sources);
+  if (options_.nfc) text = nfc_text(std::move(text));
+  MappedText out = text.like();
+  std::size_t begin = 0;
+  const auto put = [&](const MappedText& words, std::size_t at) {
+    const bool is_apart = out.text.empty() || words.text.empty() || out.text.ends_with(' ') ||
+                          words.text.starts_with(' ');
+    if (!is_apart) out.append(" ", text.place_before(at));
+    out.append(words, 0, words.text.size());
+  };
+  const auto part = [&](std::size_t from, std::size_t to) {
+    MappedText bytes = text.like();
+    bytes.append(text, from, to);
+    return bytes;
+  };
+  while (begin < text.text.size()) {
+    std::size_t at = text.text.size(), size = 0;
+    for (const AddedToken& token : options_.added)
+      if (const std::size_t found = text.text.find(token.content, begin); found < at)
+        std::tie(at, size) = std::pair(found, token.content.size());
+    put(segmenter_->split(part(begin, at)), begin);
+    put(part(at, at + size), at);
+    begin = at + size;
+  }
+  return out;
 }
 
 void BertTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids) const {
+  if (segmenter_) return encode_words(segmented(utf8, false).text, ids);
+  encode_words(utf8, ids);
+}
+
+void BertTokenizer::encode_words(std::string_view utf8, std::vector<std::int32_t>& ids) const {
   if (subword_) return subword_->encode(utf8, ids);
   const auto encode_text = [&](std::string_view text) {
     IdSink sink(*this, ids);
@@ -192,7 +242,9 @@ void BertTokenizer::encode(std::string_view utf8, std::vector<std::int32_t>& ids
 }
 
 bool BertTokenizer::has_character(std::string_view character) const {
-  if (Tokenizer::has_character(character)) return true;
+  std::vector<std::int32_t> ids;
+  encode_words(character, ids);
+  if (std::ranges::find(ids, unknown_) == ids.end()) return true;
   if (subword_) return false;
   std::vector<std::string> words;
   BasicTokenizer(options_).tokenize(character, words);
@@ -213,6 +265,18 @@ std::vector<std::int32_t> BertTokenizer::encode(std::string_view utf8) const {
 }
 
 std::vector<TokenSpan> BertTokenizer::encode_with_offsets(std::string_view utf8) const {
+  if (!segmenter_) return word_spans(utf8);
+  const MappedText text = segmented(utf8, true);
+  std::vector<TokenSpan> spans = word_spans(text.text);
+  for (TokenSpan& span : spans) {
+    const MappedText::Source from =
+        span.end > span.begin ? text.source(span.begin, span.end) : text.place_before(span.begin);
+    span = {span.id, from.first, from.second};
+  }
+  return spans;
+}
+
+std::vector<TokenSpan> BertTokenizer::word_spans(std::string_view utf8) const {
   if (subword_) return subword_->encode_with_offsets(utf8);
   const auto spans_of = [&](std::string_view text) {
     SpanSink sink{.tokenizer = *this, .spans = {}, .word = {}, .sources = {}, .ids = {}};

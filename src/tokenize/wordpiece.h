@@ -18,7 +18,9 @@
 namespace smelt {
 
 class AddedTokens;
+class Segmenter;
 class SubwordTokenizer;
+struct MappedText;
 
 // Immutable: one may serve several threads.
 class BertTokenizer final : public Tokenizer {
@@ -27,8 +29,10 @@ class BertTokenizer final : public Tokenizer {
   static BertTokenizer load(const std::string& path, const TokenizerFlags& flags);
   // UsageError when the vocabulary has no [UNK].
   BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& options);
-  // Of a Unigram or BPE vocabulary. UsageError when it has no [UNK].
-  explicit BertTokenizer(std::shared_ptr<const SubwordTokenizer> subword);
+  // Of a Unigram or BPE vocabulary; `segment_command` as in TokenizerOptions. UsageError when it
+  // has no [UNK].
+  explicit BertTokenizer(std::shared_ptr<const SubwordTokenizer> subword,
+                         const std::string& segment_command = {});
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const TokenizerOptions& options() const { return options_; }
@@ -40,8 +44,11 @@ class BertTokenizer final : public Tokenizer {
   const SubwordTokenizer* subword() const { return subword_.get(); }
 
   std::vector<std::int32_t> encode(std::string_view utf8) const;
-  // One pass over the text; allocates nothing but the growth of `ids`.
+  // One pass over the text; allocates nothing but the growth of `ids`, unless the options have a
+  // segment_command.
   void encode(std::string_view utf8, std::vector<std::int32_t>& ids) const override;
+  // Does the same for text whose words are separated already: no segment_command splits it.
+  void encode_words(std::string_view utf8, std::vector<std::int32_t>& ids) const;
   // The bytes that became a piece, without those before and after it that vanished; of [UNK] the
   // whole word.
   std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const override;
@@ -69,12 +76,16 @@ class BertTokenizer final : public Tokenizer {
   struct IdSink;
   struct SpanSink;
 
+  MappedText segmented(std::string_view utf8, bool keep_sources) const;
+  std::vector<TokenSpan> word_spans(std::string_view utf8) const;
+
   Vocabulary vocabulary_;
   TokenizerOptions options_;
   const CharacterTable* table_;
   WordPieceTrie trie_;
   std::shared_ptr<const AddedTokens> added_;         // null: there are none
   std::shared_ptr<const SubwordTokenizer> subword_;  // null: WordPiece
+  std::shared_ptr<const Segmenter> segmenter_;       // null: text is taken as it is
   std::int32_t unknown_;
 };
 

@@ -1,6 +1,8 @@
 // What a recipe is given instead of making it: weights' vocabularies, ready records, SentencePiece.
 #include <gmock/gmock.h>
 
+#include <span>
+
 #include "recipe/evaluation.h"
 #include "recipe/given_vocabulary.h"
 #include "recipe/kept_recipe.h"
@@ -8,6 +10,8 @@
 #include "recipe/objective_type.h"
 #include "recipe/pipeline.h"
 #include "recipe/small_recipe.h"
+#include "recipe/stage_list.h"
+#include "recipe/stored_answers.h"
 #include "store/file.h"
 #include "store/folder.h"
 #include "support/error_of.h"
@@ -237,6 +241,47 @@ TEST_F(GivenParts, ChineseCharactersAreSplitAsTheVocabularySays) {
       }),
       HasSubstr("vocab.split_chinese is true, but " + dir_.file("m/vocab.txt") +
                 " was made with false"));
+}
+
+// Splits "cat" and "dog", each text's commonest words, as if they were two words.
+constexpr const char* kSplitsCats = "vocab.segment_command=sed -u 's/cat/c at/g'";
+constexpr const char* kSplitsDogs = "vocab.segment_command=sed -u 's/dog/d og/g'";
+
+TEST_F(GivenParts, AChangedSegmentCommandMakesVocabularyAndDataAnew) {
+  const auto stages = stages_of(recipe({kSplitsCats}), {});
+  for (const Stage& stage : std::span(stages).first(3)) run_stage(dir_.file("m"), stage);
+  const Vocabulary vocabulary = Vocabulary::load(dir_.file("m/vocab.txt"));
+  EXPECT_TRUE(vocabulary.find("at") && !vocabulary.find("cat"));
+  EXPECT_THAT(read_file(dir_.file("m/data/train.tfrecord.json")),
+              HasSubstr(R"("segment_command": "sed -u 's/cat/c at/g'")"));
+  const auto finished = [&](const char* setting) {
+    std::vector<std::string> out;
+    for (const Stage& stage : stages_of(recipe({setting}), {}))
+      if (is_finished(dir_.file("m"), stage)) out.push_back(stage.name);
+    return out;
+  };
+  EXPECT_THAT(finished(kSplitsCats), testing::ElementsAre("text", "vocab", "data"));
+  EXPECT_THAT(finished(kSplitsDogs), testing::ElementsAre("text"));
+}
+
+TEST_F(GivenParts, ASegmentCommandIsExportedAndNotRunUnlessItIsGiven) {
+  const Recipe r = recipe({kSplitsCats});
+  run_recipe(r);
+  EXPECT_EQ(filler_of(r, 1)({"the cat [MASK] a dog"}).at(0).masks.size(), 1u);
+  const std::string folder = dir_.file("m/huggingface");
+  EXPECT_THAT(read_file(folder + "/tokenizer_config.json"),
+              HasSubstr(R"("segment_command": "sed -u 's/cat/c at/g'")"));
+  EXPECT_THAT(read_file(folder + "/SEGMENT_COMMAND.md"), HasSubstr("    sed -u 's/cat/c at/g'\n"));
+  store_segment_command(folder + "/vocab.txt", "touch " + dir_.file("touched"));
+  const auto refusal = HasSubstr("is split into words by the command 'touch ");
+  EXPECT_THAT(error_of<UsageError>([&] { StoredAnswers("fill", folder, {}); }), refusal);
+  const Recipe next = recipe({"out=" + dir_.file("n"), "train.init=" + folder});
+  EXPECT_THAT(error_of<UsageError>([&] { make_vocabulary(next); }), refusal);
+  EXPECT_FALSE(exists(dir_.file("touched")));
+  const Recipe without =
+      recipe({"out=" + dir_.file("n"), "train.init=" + folder, "vocab.segment_command=none"});
+  make_vocabulary(without);
+  EXPECT_EQ(segment_command_of(dir_.file("n/vocab.txt"), {}), "");
 }
 
 TEST_F(GivenParts, AUnigramVocabularyIsMadeTrainedWithExportedAndGivenToAnotherRun) {
