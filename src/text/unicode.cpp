@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "text/nfc_check.h"
 
 namespace smelt {
 namespace {
@@ -133,16 +134,29 @@ std::size_t grapheme_end(std::string_view text, std::size_t at) {
   return static_cast<std::size_t>(end);
 }
 
-void to_nfc(std::string& text) {
-  if (is_ascii(text)) return;
+static const icu::Normalizer2& nfc_normalizer() {
   UErrorCode status = U_ZERO_ERROR;
   static const icu::Normalizer2* const form = icu::Normalizer2::getNFCInstance(status);
+  CHECK(form != nullptr, u_errorName(status));
+  return *form;
+}
+
+bool is_nfc(std::string_view text) {
+  if (is_ascii(text) || is_quickly_nfc(text)) return true;
+  UErrorCode status = U_ZERO_ERROR;
+  const UBool found = nfc_normalizer().isNormalizedUTF8(
+      {text.data(), static_cast<std::int32_t>(text.size())}, status);
   CHECK(U_SUCCESS(status), u_errorName(status));
-  const icu::StringPiece utf8(text.data(), static_cast<std::int32_t>(text.size()));
-  if (form->isNormalizedUTF8(utf8, status) != 0) return;
+  return found != 0;
+}
+
+void to_nfc(std::string& text) {
+  if (is_nfc(text)) return;
+  UErrorCode status = U_ZERO_ERROR;
   std::string composed;
   icu::StringByteSink<std::string> sink(&composed);
-  form->normalizeUTF8(0, utf8, sink, nullptr, status);
+  nfc_normalizer().normalizeUTF8(0, {text.data(), static_cast<std::int32_t>(text.size())}, sink,
+                                 nullptr, status);
   CHECK(U_SUCCESS(status), u_errorName(status));
   text = std::move(composed);
 }

@@ -34,8 +34,10 @@ bool puts_spaces_between_sentences(std::string_view text);
 // not before byte `at` of the UTF-8 text.
 std::size_t grapheme_end(std::string_view text, std::size_t at);
 
-// Composes the UTF-8 text (Unicode's normalization form C). Well-formed text that is composed
-// already stays untouched, which costs little.
+// Whether the UTF-8 text is composed (Unicode's normalization form C).
+bool is_nfc(std::string_view text);
+// Composes the UTF-8 text. Well-formed text that is composed already stays untouched, which costs
+// little.
 void to_nfc(std::string& text);
 std::string nfc(std::string text);
 

@@ -1,7 +1,7 @@
 #include "tokenize/basic_tokenizer.h"
 
 #include "text/unicode.h"
-#include "tokenize/text_normalizer.h"
+#include "text/unicode.h"
 #include "tokenize/word_scanner.h"
 
 namespace smelt {

@@ -405,20 +405,13 @@ std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions op
   using Step = NormalizerStep::Kind;
   const bool is_plain =
       kind == SubwordKind::byte_bpe && !options.lower_case && !options.strips_accents();
-  std::vector<NormalizerStep> steps;
-  if (options.nfc || is_plain) steps.push_back({.kind = Step::nfc});
-  if (options.zero_width_space)
-    steps.push_back({.kind = Step::replace, .pattern = "\u200b", .content = " "});
-  if (options.turkic_case) {
-    steps.push_back({.kind = Step::replace, .pattern = "İ", .content = "i"});
-    steps.push_back({.kind = Step::replace, .pattern = "I", .content = "ı"});
+  if (is_plain) options.nfc = true;
+  options.split_chinese = false;
+  std::vector<NormalizerStep> steps = normalizer_steps(options);
+  if (is_plain) {
+    steps.pop_back();  // BERT's, which would drop control characters
+    return steps;
   }
-  if (is_plain) return steps;
-  steps.push_back({.kind = Step::bert,
-                   .options = {.lower_case = options.lower_case,
-                               .strip_accents = options.strip_accents,
-                               .control = ControlCharacters::electra,
-                               .split_chinese = false}});
   steps.push_back({.kind = Step::replace_spaces, .content = " "});
   steps.push_back({.kind = Step::strip, .left = false});
   return steps;

@@ -47,93 +47,6 @@ bool is_normal(const icu::Normalizer2& form, std::string_view text) {
   return U_SUCCESS(status) && found != 0;
 }
 
-// What NFC can do with a character: nothing; change its order among the marks next to it; compose
-// it with a character before it; or replace it.
-enum class Nfc : std::uint8_t { keeps, orders, composes, changes };
-
-Nfc nfc_of(UChar32 c) {
-  const std::int32_t check = u_getIntPropertyValue(c, UCHAR_NFC_QUICK_CHECK);
-  return check == UNORM_NO             ? Nfc::changes
-         : check == UNORM_MAYBE        ? Nfc::composes
-         : u_getCombiningClass(c) != 0 ? Nfc::orders
-                                       : Nfc::keeps;
-}
-
-// The characters of the basic plane.
-struct NfcTable {
-  static constexpr std::size_t kSize = 0x10000;
-
-  std::vector<Nfc> of = std::vector<Nfc>(kSize);
-  std::vector<bool> begins_pair =
-      std::vector<bool>(kSize);  // a later character may compose with it
-  std::vector<std::uint8_t> mark = std::vector<std::uint8_t>(kSize);  // combining class of its end
-  // By character / 64, whether NFC keeps all characters of the block. They differ in the last byte
-  // of their UTF-8 only.
-  std::array<bool, kSize / 64> keeps_block;
-
-  NfcTable() {
-    const icu::Normalizer2& form = form_of(StepKind::nfc);
-    keeps_block.fill(true);
-    icu::UnicodeString pair;
-    for (std::size_t i = 0; i < kSize; ++i) {
-      const auto c = static_cast<UChar32>(i);
-      of[i] = nfc_of(c);
-      mark[i] = static_cast<std::uint8_t>(
-          u_getIntPropertyValue(c, UCHAR_TRAIL_CANONICAL_COMBINING_CLASS));
-      if (of[i] != Nfc::keeps) keeps_block[i / 64] = false;
-      if (form.getRawDecomposition(c, pair) && pair.length() == 2) begins_pair[pair[0]] = true;
-    }
-  }
-};
-
-// Returns whether NFC surely keeps the character `c`, which begins at a byte of the text, if it
-// keeps the text before it.
-bool is_kept_here(const NfcTable& table, std::string_view text, std::size_t begin, std::size_t c) {
-  if (table.of[c] == Nfc::changes || begin == 0) return table.of[c] != Nfc::changes;
-  auto at = static_cast<std::int32_t>(begin);
-  UChar32 before;
-  U8_PREV(reinterpret_cast<const std::uint8_t*>(text.data()), 0, at, before);
-  const auto first = static_cast<std::size_t>(before);
-  if (before < 0 || first >= NfcTable::kSize) return false;
-  const std::uint8_t mark = table.mark[first], own = table.mark[c];
-  if (table.of[c] == Nfc::orders) return mark <= own;
-  // A mark of another class does not keep `c` from composing with what is before the mark.
-  if (mark != 0 && own != 0 && mark != own) return false;
-  if (table.of[first] == Nfc::keeps && mark > own) return false;
-  return !table.begins_pair[first] ||
-         form_of(StepKind::nfc).composePair(before, static_cast<UChar32>(c)) < 0;
-}
-
-// Returns whether the text is seen to be in NFC by its characters one by one, which takes a
-// fraction of the time of ICU's check. If false, it may still be in NFC.
-bool is_quickly_nfc(std::string_view text) {
-  static const NfcTable kTable;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
-  const std::size_t size = text.size();
-  const auto rest = [&](std::size_t at) { return bytes[at] & 0x3FU; };
-  const auto is_kept = [&](std::size_t at, std::size_t block, std::size_t last) {
-    if (kTable.keeps_block[block]) return true;
-    const std::size_t c = block << 6 | last;
-    return kTable.of[c] == Nfc::keeps || is_kept_here(kTable, text, at, c);
-  };
-  for (std::size_t at = 0; at < size;) {
-    const std::uint32_t lead = bytes[at];
-    if (lead < 0x80) {
-      ++at;
-    } else if (lead >= 0xC0 && lead < 0xE0 && size - at >= 2) {
-      if (!is_kept(at, lead & 0x1FU, rest(at + 1))) return false;
-      at += 2;
-    } else if (lead >= 0xE0 && lead < 0xF0 && size - at >= 3) {
-      if (!is_kept(at, (lead & 0x0FU) << 6 | rest(at + 1), rest(at + 2))) return false;
-      at += 3;
-    } else {
-      const UChar32 c = take_character(text, at);
-      if (c < static_cast<UChar32>(NfcTable::kSize) || nfc_of(c) != Nfc::keeps) return false;
-    }
-  }
-  return true;
-}
-
 std::u32string normalised(const icu::Normalizer2& form, std::string_view text) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::UnicodeString result = form.normalize(
@@ -300,7 +213,7 @@ OrderedJson step_json(const NormalizerStep& step) {
   const auto& accents = step.options.strip_accents;
   return {{"type", "BertNormalizer"},
           {"clean_text", true},
-          {"handle_chinese_chars", false},
+          {"handle_chinese_chars", step.options.split_chinese},
           {"strip_accents", accents ? OrderedJson(*accents) : OrderedJson(nullptr)},
           {"lowercase", step.options.lower_case}};
 }
@@ -314,6 +227,23 @@ std::vector<NormalizerStep> parse_normalizer_steps(const JsonField& normalizer,
   std::vector<NormalizerStep> steps;
   for (const Json& step : normalizer["normalizers"].as<std::vector<Json>>())
     steps.push_back(parse_step(JsonField(step, path, hint)));
+  return steps;
+}
+
+std::vector<NormalizerStep> normalizer_steps(const TokenizerOptions& options) {
+  std::vector<NormalizerStep> steps;
+  if (options.nfc) steps.push_back({.kind = StepKind::nfc});
+  if (options.zero_width_space)
+    steps.push_back({.kind = StepKind::replace, .pattern = "\u200b", .content = " "});
+  if (options.turkic_case) {
+    steps.push_back({.kind = StepKind::replace, .pattern = "İ", .content = "i"});
+    steps.push_back({.kind = StepKind::replace, .pattern = "I", .content = "ı"});
+  }
+  steps.push_back({.kind = StepKind::bert,
+                   .options = {.lower_case = options.lower_case,
+                               .strip_accents = options.strip_accents,
+                               .control = ControlCharacters::electra,
+                               .split_chinese = options.split_chinese}});
   return steps;
 }
 
@@ -345,10 +275,6 @@ MappedText TextNormalizer::apply(MappedText text) const {
       text = normal_form(step.kind, std::move(text));
   }
   return text;
-}
-
-bool is_nfc(std::string_view utf8) {
-  return is_ascii(utf8) || is_quickly_nfc(utf8) || is_normal(form_of(StepKind::nfc), utf8);
 }
 
 MappedText nfc_text(MappedText text) { return normal_form(StepKind::nfc, std::move(text)); }

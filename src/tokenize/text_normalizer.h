@@ -37,6 +37,8 @@ struct NormalizerStep {
 // UsageError for a step of another kind.
 std::vector<NormalizerStep> parse_normalizer_steps(const JsonField& normalizer,
                                                    std::string_view path, std::string_view hint);
+// The steps of the options of a tokenizer that smelt writes, but for ControlCharacters::bert.
+std::vector<NormalizerStep> normalizer_steps(const TokenizerOptions& options);
 OrderedJson normalizer_json(const std::vector<NormalizerStep>& steps);
 
 // Applies the steps. Immutable: one may serve several threads.
@@ -52,8 +54,6 @@ class TextNormalizer {
   std::vector<const CharacterTable*> tables_;  // by step; null for all but `bert`
 };
 
-// Whether the text is in Unicode's normal form NFC.
-bool is_nfc(std::string_view utf8);
 // Normalizes to NFC and keeps the mapping from each byte to its source range.
 MappedText nfc_text(MappedText text);
 

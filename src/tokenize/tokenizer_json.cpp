@@ -5,6 +5,7 @@
 #include "store/file.h"
 #include "store/path.h"
 #include "text/unicode.h"
+#include "tokenize/text_normalizer.h"
 #include "tokenize/tokenizer_config.h"
 
 namespace smelt {
@@ -19,17 +20,13 @@ struct Replacement {
 };
 constexpr Replacement kSpace{"\u200b", " "}, kDotted{"İ", "i"}, kDotless{"I", "ı"};
 
-OrderedJson replacement_json(const Replacement& r) {
-  return {{"type", "Replace"}, {"pattern", {{"String", r.from}}}, {"content", r.to}};
-}
-
 bool is_replacement(const JsonField& step, const Replacement& r) {
   return step["type"].value() == "Replace" && step["pattern"]["String"].value() == r.from &&
          step["content"].value() == r.to;
 }
 
 // Returns the BertNormalizer at the end of a Sequence and takes the steps before it, which are
-// those that normalizer_of() writes, in that order.
+// those that normalizer_steps() gives, in that order.
 JsonField take_sequence(const JsonField& sequence, const std::string& path,
                         const std::vector<Json>& steps, TokenizerOptions& options) {
   std::size_t at = 0;
@@ -182,26 +179,6 @@ WordPieceModel load_tokenizer_json(const std::string& path) {
   return model;
 }
 
-static OrderedJson normalizer_of(const TokenizerOptions& options) {
-  const OrderedJson bert{
-      {"type", "BertNormalizer"},
-      {"clean_text", true},
-      {"handle_chinese_chars", options.split_chinese},
-      {"strip_accents",
-       options.strip_accents ? OrderedJson(*options.strip_accents) : OrderedJson(nullptr)},
-      {"lowercase", options.lower_case}};
-  OrderedJson steps = OrderedJson::array();
-  if (options.nfc) steps.push_back({{"type", "NFC"}});
-  if (options.zero_width_space) steps.push_back(replacement_json(kSpace));
-  if (options.turkic_case) {
-    steps.push_back(replacement_json(kDotted));
-    steps.push_back(replacement_json(kDotless));
-  }
-  if (steps.empty()) return bert;
-  steps.push_back(bert);
-  return {{"type", "Sequence"}, {"normalizers", steps}};
-}
-
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options) {
   OrderedJson vocab;
   std::vector<std::string> pieces = vocabulary.pieces();
@@ -219,7 +196,7 @@ std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions&
       {"truncation", nullptr},
       {"padding", nullptr},
       {"added_tokens", added_tokens_json(vocabulary, options.added)},
-      {"normalizer", normalizer_of(options)},
+      {"normalizer", normalizer_json(normalizer_steps(options))},
       {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
       {"post_processor", template_of(vocabulary)},
       {"decoder",

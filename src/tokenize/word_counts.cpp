@@ -13,7 +13,6 @@
 #include "text/unicode.h"
 #include "tokenize/character_table.h"
 #include "tokenize/segmenter.h"
-#include "tokenize/text_normalizer.h"
 #include "tokenize/word_runs.h"
 #include "tokenize/word_scanner.h"
 

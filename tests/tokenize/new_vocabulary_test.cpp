@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "support/error_of.h"
+#include "text/nfc_check.h"
 #include "text/unicode.h"
 #include "tokenize/basic_tokenizer.h"
 #include "tokenize/language.h"
@@ -52,6 +53,13 @@ TEST(NewVocabulary, FindsOutWhetherTextIsInNfc) {
        {"e\u0301", "x\u0301\u0323", "\u1112\u1161\u11ab", "\u0958", "\u212b", "a😀e\u0301",
         "\u00ea\u0323", "\u1ea1\u0302", "\uac00\u11a8", "\u0928\u093c", "e\u0316\u0301"})
     EXPECT_FALSE(is_nfc(text)) << text;
+}
+
+TEST(NewVocabulary, TheFastCheckOfNfcLeavesIllFormedTextToIcu) {
+  EXPECT_TRUE(is_quickly_nfc("\u00e9 \u3042 \U0001f600"));
+  for (const char* text : {"a\xC3z", "\xE3\x81z", "\xC3", "\xC0\xAF", "\xE0\x80\xAF",
+                           "\xED\xA0\x80", "\x81", "\xF0\x9F\x98"})
+    EXPECT_FALSE(is_quickly_nfc(text)) << text;
 }
 
 TEST(NewVocabulary, TakesAZeroWidthSpaceForWhiteSpace) {
