@@ -20,6 +20,8 @@ namespace smelt {
 namespace {
 
 constexpr double kManyWithoutSpaces = 0.2;  // of the letters
+// Letters between two U+200B, on average, if they separate words and not phrases.
+constexpr std::uint64_t kMostLettersOfWord = 20;
 
 SubwordKind kind_of(VocabularyType type) {
   CHECK(type != VocabularyType::wordpiece && type != VocabularyType::choose, "not a subword type");
@@ -145,16 +147,15 @@ SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lin
                                               : train_by_library(job, lines);
 }
 
-double share_without_spaces(const LinesOptions& text) {
+static LetterCounts letter_counts(const LinesOptions& text) {
   constexpr std::uint64_t kEnoughBytes = std::uint64_t{64} << 20;
   LinesOptions as_written = text;
   as_written.segment_command.clear();
   SampledLines lines(as_written);
-  std::uint64_t letters = 0, without_spaces = 0;
+  LetterCounts counts;
   std::string line;
-  while (lines.bytes_read() < kEnoughBytes && lines.next(line))
-    count_letters(line, letters, without_spaces);
-  return share(without_spaces, letters);
+  while (lines.bytes_read() < kEnoughBytes && lines.next(line)) count_letters(line, counts);
+  return counts;
 }
 
 VocabularyType choose_vocabulary_type(const LinesOptions& text) {
@@ -162,7 +163,13 @@ VocabularyType choose_vocabulary_type(const LinesOptions& text) {
     log_info("vocab: type wordpiece, because '{}' separates the words", text.segment_command);
     return VocabularyType::wordpiece;
   }
-  const double part = share_without_spaces(text);
+  const LetterCounts counts = letter_counts(text);
+  const double part = share(counts.without_spaces, counts.letters);
+  if (part >= kManyWithoutSpaces &&
+      counts.zero_width_spaces * kMostLettersOfWord >= counts.without_spaces) {
+    log_info("vocab: type wordpiece, because U+200B separates the words");
+    return VocabularyType::wordpiece;
+  }
   const bool is_unigram = part >= kManyWithoutSpaces;
   log_info(
       "vocab: type {}, because {} of the text's letters are of scripts without spaces between "
@@ -173,7 +180,8 @@ VocabularyType choose_vocabulary_type(const LinesOptions& text) {
 
 SentencePieceOptions::Rule choose_rule(const std::string& word, const LinesOptions& text) {
   if (word != "auto") return choose_of("vocab: --normalization", word, kSentencePieceRules);
-  const double part = share_without_spaces(text);
+  const LetterCounts counts = letter_counts(text);
+  const double part = share(counts.without_spaces, counts.letters);
   if (part < kManyWithoutSpaces) return SentencePieceOptions::Rule::nmt_nfkc;
   log_info(
       "vocab: normalization nfc, because {} of the text's letters are of scripts without spaces "

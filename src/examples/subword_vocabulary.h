@@ -18,8 +18,8 @@ SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lin
                                      VocabularySummary& summary);
 
 // Returns the type that suits the text: unigram if at least a fifth of its letters are of scripts
-// that do not separate words by spaces, and no segment_command does, else wordpiece. Logs why.
-// Reads the beginning of the text.
+// that do not separate words by spaces, and neither U+200B nor a segment_command separates them,
+// else wordpiece. Logs why. Reads the beginning of the text.
 VocabularyType choose_vocabulary_type(const LinesOptions& text);
 
 // Returns the SentencePiece normalization rule named `word`. For "auto", returns nfc if at least a

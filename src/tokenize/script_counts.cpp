@@ -4,7 +4,6 @@
 #include <unicode/uscript.h>
 
 #include <algorithm>
-#include <array>
 
 #include "text/unicode.h"
 
@@ -25,18 +24,12 @@ int script_of(std::string_view text) {
 
 }  // namespace
 
-bool writes_spaces(char32_t code_point) {
-  constexpr std::array kWithout{USCRIPT_HAN,      USCRIPT_HIRAGANA, USCRIPT_KATAKANA,
-                                USCRIPT_BOPOMOFO, USCRIPT_THAI,     USCRIPT_LAO,
-                                USCRIPT_KHMER,    USCRIPT_MYANMAR,  USCRIPT_TIBETAN};
-  return std::ranges::find(kWithout, script_of(code_point)) == kWithout.end();
-}
-
-void count_letters(std::string_view text, std::uint64_t& letters, std::uint64_t& without_spaces) {
+void count_letters(std::string_view text, LetterCounts& counts) {
   for (const char32_t c : to_code_points(text)) {
+    if (c == 0x200B) ++counts.zero_width_spaces;
     if ((U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_L_MASK) == 0) continue;
-    ++letters;
-    if (c >= 0x0E00 && !writes_spaces(c)) ++without_spaces;  // the first such script is Thai
+    ++counts.letters;
+    if (is_written_without_spaces(c)) ++counts.without_spaces;
   }
 }
 

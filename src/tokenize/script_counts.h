@@ -11,12 +11,12 @@
 
 namespace smelt {
 
-// Whether the character's script separates words by spaces, as Chinese, Japanese, Thai, Lao, Khmer,
-// Burmese and Tibetan do not. True for characters of no script.
-bool writes_spaces(char32_t code_point);
-
-// Adds the letters of the text, and those of scripts that do not write spaces.
-void count_letters(std::string_view text, std::uint64_t& letters, std::uint64_t& without_spaces);
+struct LetterCounts {
+  std::uint64_t letters = 0;
+  std::uint64_t without_spaces = 0;     // of them: is_written_without_spaces() (text/unicode.h)
+  std::uint64_t zero_width_spaces = 0;  // U+200B, by which Khmer and Burmese text may mark words
+};
+void count_letters(std::string_view text, LetterCounts& counts);
 
 struct ScriptCount {
   std::string

@@ -66,7 +66,7 @@ bool goes_on(std::string_view text) {
   U8_NEXT(reinterpret_cast<const std::uint8_t*>(text.data()), at, text.size(), c);
   if (c < 0) return false;  // the first bytes of a character
   constexpr std::uint32_t kOfWords = U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK;
-  return (U_GET_GC_MASK(c) & kOfWords) != 0 && writes_spaces(static_cast<char32_t>(c));
+  return (U_GET_GC_MASK(c) & kOfWords) != 0 && !is_written_without_spaces(static_cast<char32_t>(c));
 }
 
 // How many characters of white space a token begins and ends with.

@@ -93,10 +93,13 @@ TEST_F(VocabularyJobTest, CountsAndNamesWordsThatAreTooLong) {
 
 TEST_F(VocabularyJobTest, AutoTakesUnigramForScriptsWithoutSpacesBetweenWords) {
   const CapturedLog log;
-  const std::map<std::string, bool> is_unigram{
-      {"The cat sat on the mat.\n", false}, {"Кошка сидела на ковре.\n", false},
-      {"고양이가 앉았다\n", false},         {"猫坐在垫子上。狗也坐着。\n", true},
-      {"ねこはマットにすわった。\n", true}, {"แมวนั่งบนเสื่อ\n", true}};
+  const std::map<std::string, bool> is_unigram{{"The cat sat on the mat.\n", false},
+                                               {"Кошка сидела на ковре.\n", false},
+                                               {"고양이가 앉았다\n", false},
+                                               {"猫坐在垫子上。狗也坐着。\n", true},
+                                               {"ねこはマットにすわった。\n", true},
+                                               {"แมวนั่งบนเสื่อ\n", true},
+                                               {"ភាសា\u200bខ្មែរ\u200bជា\u200bភាសា\n", false}};
   for (const auto& [text, expected] : is_unigram) {
     VocabularyJob job = this->job(text);
     job.out = dir_.file("tokenizer.json");
