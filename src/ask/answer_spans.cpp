@@ -83,12 +83,6 @@ std::size_t characters(std::string_view utf8) {
 
 }  // namespace
 
-std::size_t shown_end(std::string_view text, std::span<const TokenSpan> pieces, std::size_t last) {
-  const std::size_t end = pieces[last].end;
-  const std::size_t next = last + 1 < pieces.size() ? pieces[last + 1].begin : text.size();
-  return next <= end ? end : std::min(next, grapheme_end(text, end));
-}
-
 std::vector<FoundAnswer> find_answers(Classifier& classifier,
                                       std::span<const TextQuestion> questions) {
   const ClassifyJob& job = classifier.job();

@@ -30,10 +30,6 @@ struct FoundAnswer {
   double no_answer = 0;            // logit of "no answer" minus that of the best span
 };
 
-// Returns where the text of piece `last` ends for a reader: combining marks behind it that belong
-// to no piece are included, as a tokenizer that composes or strips accents leaves them out.
-std::size_t shown_end(std::string_view text, std::span<const TokenSpan> pieces, std::size_t last);
-
 // In the order of the questions. The classifier is one of answers; where its labels say no_answer a
 // question may have none.
 std::vector<FoundAnswer> find_answers(Classifier& classifier,

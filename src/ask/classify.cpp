@@ -106,8 +106,7 @@ std::vector<std::vector<float>> Classifier::classify(std::span<const PairOfTexts
   for (std::size_t i = 0; i < texts.size(); ++i) {
     cut_ += encoded[i].cut > 0 ? 1 : 0;
     if (std::ranges::find(encoded[i].ids, tokenizer_->unknown()) == encoded[i].ids.end()) continue;
-    count_unknown_characters(texts[i].text, *tokenizer_, tokens_.characters);
-    count_unknown_characters(texts[i].pair, *tokenizer_, tokens_.characters);
+    count_unknown_characters(texts[i].text, texts[i].pair, *tokenizer_, tokens_.characters);
   }
   return classify(encoded);
 }

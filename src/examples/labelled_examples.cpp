@@ -69,8 +69,7 @@ class RowEncoder {
         .unknown = static_cast<std::size_t>(std::ranges::count(text.ids, tokenizer_.unknown())),
         .is_cut = text.cut > 0};
     if (out.unknown > 0)
-      for (const std::string& one : {row.text, row.pair})
-        count_unknown_characters(one, tokenizer_, out.unknown_characters);
+      count_unknown_characters(row.text, row.pair, tokenizer_, out.unknown_characters);
     append_record(out.record, example.take());
     return out;
   }

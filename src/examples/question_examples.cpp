@@ -55,8 +55,7 @@ class QuestionEncoder {
       out.push_back(record_of(window.ids, place, all.cut > 0));
     }
     if (std::ranges::any_of(out, [](const EncodedRow& one) { return one.unknown > 0; }))
-      for (const std::string& one : {row.text, row.pair})
-        count_unknown_characters(one, tokenizer_, out.front().unknown_characters);
+      count_unknown_characters(row.text, row.pair, tokenizer_, out.front().unknown_characters);
     return out;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/unicode.h"
 #include "tokenize/sentencepiece.h"
 #include "tokenize/subword_file.h"
 #include "tokenize/subword_tokenizer.h"
@@ -17,6 +18,12 @@ std::vector<TokenSpan> in_characters(std::string_view text, std::vector<TokenSpa
     before[i + 1] = before[i] + ((text[i] & 0xC0) == 0x80 ? 0 : 1);
   for (TokenSpan& span : spans) span = {span.id, before[span.begin], before[span.end]};
   return spans;
+}
+
+std::size_t shown_end(std::string_view text, std::span<const TokenSpan> pieces, std::size_t last) {
+  const std::size_t end = pieces[last].end;
+  const std::size_t next = last + 1 < pieces.size() ? pieces[last + 1].begin : text.size();
+  return next <= end ? end : std::min(next, grapheme_end(text, end));
 }
 
 bool Tokenizer::has_character(std::string_view character) const {

@@ -23,6 +23,10 @@ struct TokenSpan {
 // The offsets in characters (code points), as Hugging Face gives them.
 std::vector<TokenSpan> in_characters(std::string_view text, std::vector<TokenSpan> spans);
 
+// Returns where the text of piece `last` ends for a reader: combining marks behind it that belong
+// to no piece are included, as a tokenizer that composes or strips accents leaves them out.
+std::size_t shown_end(std::string_view text, std::span<const TokenSpan> pieces, std::size_t last);
+
 // Immutable: one may serve several threads.
 class Tokenizer {
  public:

@@ -51,6 +51,11 @@ std::uint64_t count_unknown_characters(std::string_view text, const Tokenizer& t
   return all;
 }
 
+void count_unknown_characters(std::string_view text, std::string_view pair,
+                              const Tokenizer& tokenizer, CharacterCounts& counts) {
+  for (const std::string_view one : {text, pair}) count_unknown_characters(one, tokenizer, counts);
+}
+
 TextCount count_text(std::string_view text, std::span<const std::int32_t> ids,
                      const Tokenizer& tokenizer, CharacterCounts& counts) {
   TextCount out{

@@ -17,6 +17,10 @@ using CharacterCounts = std::map<char32_t, std::uint64_t>;
 std::uint64_t count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
                                        CharacterCounts& counts);
 
+// Does so for both texts of a pair; the second may be empty.
+void count_unknown_characters(std::string_view text, std::string_view pair,
+                              const Tokenizer& tokenizer, CharacterCounts& counts);
+
 struct TextCount {
   std::uint64_t unknown_tokens = 0;
   std::uint64_t known_characters = 0;  // code points, spaces too, but for those of unknown words

@@ -1,7 +1,7 @@
-// Answers as they are cut from a text.
-#include "ask/answer_spans.h"
-
+// Where pieces end for a reader.
 #include <gtest/gtest.h>
+
+#include "tokenize/tokenizer.h"
 
 namespace smelt {
 namespace {
