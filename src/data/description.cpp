@@ -57,6 +57,11 @@ UnknownCount unknown_count(const DataDescription& description) {
           .tokens = text.value("tokens", std::uint64_t{0})};
 }
 
+void warn_of_unknown_tokens(const DataDescription& d) {
+  unknown_count(d).warn(
+      d.origin, d.vocabulary_file.empty() ? "the vocabulary of the data" : d.vocabulary_file);
+}
+
 void check_description(const DataDescription& d, const ExpectedData& e) {
   const auto differ = [&](std::string_view what, const auto& said, const auto& wanted,
                           const std::string& hint) {

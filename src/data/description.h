@@ -40,6 +40,9 @@ struct DataDescription {
 
 // The tokens of the text that the data were made of; all 0 if the description lacks them.
 UnknownCount unknown_count(const DataDescription& description);
+// Logs a warning as UnknownCount::warn() does, with hints for the kind of vocabulary that the
+// description names.
+void warn_of_unknown_tokens(const DataDescription& description);
 
 // What a reader of the records expects of them; what the description lacks passes.
 struct ExpectedData {

@@ -128,8 +128,7 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
     vocab = join_path(prefix ? parent_path(*prefix) : f.init_checkpoint, "vocab.txt");
   }
   const auto description = find_description(files);
-  if (description)
-    unknown_count(*description).warn(description->origin, "the vocabulary of the data");
+  if (description) warn_of_unknown_tokens(*description);
   if (vocab.empty() || !exists(vocab) || !description) return;
   if (description->all.value("lower_case", Json()) != true) return;
   TokenizerOptions options;

@@ -97,7 +97,7 @@ class RecipeRun {
 void warn_of_unknown_tokens(const Recipe& r) {
   if (r.ready.records.empty()) return;
   if (const auto description = find_description(record_files(r.ready.records)))
-    unknown_count(*description).warn(description->origin, "the vocabulary of the data");
+    smelt::warn_of_unknown_tokens(*description);
 }
 
 void RecipeRun::begin() {

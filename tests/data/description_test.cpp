@@ -6,14 +6,17 @@
 #include "base/error.h"
 #include "format/crc32c.h"
 #include "store/file.h"
+#include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 
 namespace smelt {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Description, HoldsEveryFieldAndThoseThatAreCheckedByType) {
   const DataDescription d = parse_description(
@@ -104,6 +107,21 @@ TEST(Description, WhatIsNotAsExpectedIsRefusedWithBoth) {
             str("a.json: says that the vocabulary's CRC-32C (v) is ", crc32c("a\nb\n"), ", not ",
                 crc32c("a\n"), "\n  hint: make the data again with ", other.vocab,
                 ", by `smelt run` or `smelt data`"));
+}
+
+TEST(Description, TheWarningOfUnknownTokensFitsTheKindOfVocabulary) {
+  const auto warning_of = [](const std::string& vocabulary) {
+    CapturedLog log;
+    warn_of_unknown_tokens(parse_description(
+        str(R"({"text": {"tokens": 10, "unknown_tokens": 5})", vocabulary, "}"), "a.json"));
+    return log.text();
+  };
+  EXPECT_THAT(warning_of(R"(, "vocabulary": {"file": "m/vocab.model"})"),
+              AllOf(HasSubstr("(<unk>): m/vocab.model"), HasSubstr("--byte-fallback"),
+                    Not(HasSubstr("--cased"))));
+  EXPECT_THAT(warning_of(R"(, "vocabulary": {"file": "m/vocab.txt"})"),
+              AllOf(HasSubstr("([UNK]): m/vocab.txt"), HasSubstr("--cased")));
+  EXPECT_THAT(warning_of(""), HasSubstr("([UNK]): the vocabulary of the data"));
 }
 
 }  // namespace
