@@ -36,10 +36,13 @@ void add_lines_options(CLI::App& command, LinesOptions& o) {
       ->default_str("4GB");
 }
 
+// Punctuation is split off, unlike in a report's words between spaces.
+constexpr const char *kWord = "word or punctuation mark", *kWords = "words and punctuation marks";
+
 void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
   std::cout << "text:       " << counted(s.text.lines, "line");
   if (s.words > 0)
-    std::cout << ", " << counted(s.words, "word") << ", " << s.distinct_words << " distinct";
+    std::cout << ", " << counted(s.words, kWord, kWords) << ", " << s.distinct_words << " distinct";
   std::cout << "\nvocabulary: " << s.size << " pieces in " << s.seconds << " s\n";
   if (s.unused > job.unused)
     std::cout << "            " << s.unused - job.unused
@@ -229,7 +232,7 @@ void print_reports(const std::vector<VocabularyReport>& reports) {
   print_row("", reports, [&](const auto&) { return std::string(1, letter++); });
   print_row("size", reports, [](const auto& r) { return str(r.size); });
   print_row("pieces that the text uses", reports, [](const auto& r) { return str(r.used); });
-  print_row("words", reports, [](const auto& r) { return str(r.words); });
+  print_row("words between spaces", reports, [](const auto& r) { return str(r.words); });
   print_row("pieces", reports, [](const auto& r) { return str(r.pieces); });
   print_row("pieces a word", reports,
             [](const auto& r) { return rounded(share(r.pieces, r.words), 3); });

@@ -129,7 +129,8 @@ void make_vocabulary(const Recipe& r) {
   job.overwrite = true;
   const VocabularySummary s = train_vocabulary(job);
   if (s.words > 0)
-    log_info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"), counted(s.words, "word"),
+    log_info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
+             counted(s.words, "word or punctuation mark", "words and punctuation marks"),
              s.distinct_words);
   else
     log_info("vocab: {} from {}", counted(s.size, "piece"), counted(s.text.lines, "line"));
