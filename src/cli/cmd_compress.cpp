@@ -20,6 +20,7 @@
 #include "compress/prune.h"
 #include "compress/quantize.h"
 #include "console/number_check.h"
+#include "console/text_flags.h"
 #include "recipe/compress_choice.h"
 #include "store/file.h"
 #include "store/folder.h"
@@ -166,6 +167,7 @@ void add_model_and_out(CLI::App& command, std::string& from, std::string& out) {
                   "Hugging Face folder")
       ->required();
   command.add_option("--out", out, "the folder to make")->required();
+  add_segment_command_flag(command);
 }
 
 // What becomes codes, and how.

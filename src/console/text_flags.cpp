@@ -69,6 +69,12 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
       "vocabulary; none: the text's words are separated already");
 }
 
+void add_segment_command_flag(CLI::App& command) {
+  command.add_option_function<std::string>(
+      "--segment-command", allow_segment_command,
+      "allows to run this program, which is stored with the model and splits text into words");
+}
+
 void add_document_flags(CLI::App& command, DocumentOptions& o, const std::string& name) {
   add_input_flags(command, o.input, o.format, o.limits, name);
   command

@@ -21,6 +21,9 @@ void add_document_flags(CLI::App& command, DocumentOptions& options,
 
 // What is not given stays unset: as stored beside the vocabulary, else the default.
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags);
+// --segment-command of commands without the other flags: allows to run the command that is stored
+// beside a vocabulary.
+void add_segment_command_flag(CLI::App& command);
 
 // What was read of a text, on standard output.
 void print_text_counts(const CorpusCounts& text);
