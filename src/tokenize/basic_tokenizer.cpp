@@ -1,7 +1,6 @@
 #include "tokenize/basic_tokenizer.h"
 
 #include "text/unicode.h"
-#include "text/unicode.h"
 #include "tokenize/word_scanner.h"
 
 namespace smelt {
