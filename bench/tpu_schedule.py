@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a step takes on a TPU by the compiler's own schedule, beside its estimate, instruction by instruction.
 
-`smelt compile` counts the bundles of instructions that libtpu has scheduled (src/runtime/schedule.h): they take a cycle each, or
+`smelt compile` counts the bundles of instructions that libtpu has scheduled (src/pjrt/schedule.h): they take a cycle each, or
 what the matrix units take, if that is more, or what a kernel moves between HBM and the core. libtpu's `estimated_cycles` are
 close to that for matrix products, but those of passes over numbers in VMEM are bytes over some 220 a cycle: a sum of
 exponentials that is scheduled in 27 thousand cycles is told as 455, and on v2 products of integers, of which random bits are

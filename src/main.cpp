@@ -1,6 +1,6 @@
-#include "auth/credential_file.h"
-#include "cli/commands.h"
-#include "runtime/client.h"
+#include "cli/commands/commands.h"
+#include "io/credentials/credential_file.h"
+#include "pjrt/client.h"
 
 int main(int argc, char** argv) {
   smelt::lead_google_client_to_gcloud();  // before any thread: it sets a variable

@@ -1,4 +1,4 @@
-"""What the original counts as the cost of training each model, for tests/cli/electra_flops_test.cpp.
+"""What the original counts as the cost of training each model, for tests/cli/commands/electra_flops_test.cpp.
 
     python tools/golden_electra_flops.py FOLDER
 

@@ -9,7 +9,7 @@ folder (commit 13b196c), both run unchanged. Writes tests/golden/scripts.json:
   hashes    by variant of the tokenizer: of each script's texts (lines until SCRIPT_BYTES are full), and of each
             100,000 of RANDOM_STRINGS strings over all code points, the words and ids of every text
 
-tests/tokenize/script_texts.h draws the same texts: what is here called Draw, line and random_string. Needs
+tests/text/tokenizers/script_texts.h draws the same texts: what is here called Draw, line and random_string. Needs
 tensorflow-cpu and Python 3.11, whose tables are those of Unicode 14. Takes about ten minutes.
 """
 import hashlib

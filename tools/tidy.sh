@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# tools/tidy.sh [ROOM | FILES...]: runs clang-tidy's checks (.clang-tidy) over the large files (CMake's unity build) of
-# all rooms or of one, or over these files. All take some 20 minutes of one processor; nothing is built, and what is
+# tools/tidy.sh [MODULE | FILES...]: runs clang-tidy's checks (.clang-tidy) over the large files (CMake's unity build) of
+# all modules or of one (io/http), or over these files. All take some 20 minutes of one processor; nothing is built, and what is
 # found is printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tidy=${CLANG_TIDY:-.venv-oracle/bin/clang-tidy}
 [ -x "$tidy" ] || { echo "error: $tidy is missing"; echo "hint: scripts/test installs it, or set CLANG_TIDY"; exit 1; } >&2
-room='*'
-if [ $# = 1 ] && [ -d "src/$1" ]; then room=$1; shift; fi
+module='*'
+if [ $# = 1 ] && [ -d "src/$1" ]; then module=${1//\//_}; shift; fi
 unity=ON
 [ $# = 0 ] || unity=OFF
 # What gcc alone knows, and what only the standard library's headers and the large files do.
 options=(--extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-deprecated-declarations
   --checks=-bugprone-suspicious-include)
 cmake -S . -B build/tidy -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_UNITY_BUILD=$unity >/dev/null
-[ $# -gt 0 ] || mapfile -t -d '' files < <(find build/tidy/CMakeFiles/smelt_$room.dir -name '*.cxx' -print0)
+[ $# -gt 0 ] || mapfile -t -d '' files < <(find build/tidy/CMakeFiles/smelt_$module.dir -name '*.cxx' -print0)
 printf '%s\0' "${@:-${files[@]}}" | xargs -0 -n 1 -P "$(nproc)" "$tidy" -p build/tidy --quiet "${options[@]}" 2>/dev/null

@@ -12,7 +12,7 @@
 #include <ctime>
 
 #include "base/error.h"
-#include "base/words.h"
+#include "base/plural.h"
 
 namespace smelt {
 namespace {

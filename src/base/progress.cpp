@@ -9,8 +9,8 @@
 #include <iomanip>
 #include <sstream>
 
-#include "base/figures.h"
 #include "base/log.h"
+#include "base/number_format.h"
 #include "base/progress_line.h"
 #include "base/str.h"
 

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "auth/json_text.h"
 #include "base/error.h"
+#include "base/plural.h"
 #include "base/run_program.h"
-#include "base/words.h"
 #include "cloud/file_hash.h"
 #include "cloud/ssh.h"
 #include "cloud/storage_api.h"
 #include "cloud/tpu_api.h"
 #include "cloud/tpu_fault.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "io/credentials/json_text.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "store/archive.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "io/filesystem/archive.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/stop_signal.h"
-#include "store/descriptor.h"
+#include "io/filesystem/descriptor.h"
 
 namespace smelt {
 namespace {

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <vector>
 
-#include "auth/json_text.h"
-#include "auth/redact.h"
 #include "base/error.h"
 #include "base/host.h"
 #include "base/parallel.h"
+#include "io/credentials/json_text.h"
+#include "io/credentials/redact.h"
 
 namespace smelt {
 namespace {

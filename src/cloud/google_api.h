@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "cloud/token_source.h"
-#include "net/http.h"
-#include "net/url.h"
+#include "io/http/http.h"
+#include "io/http/url.h"
 
 namespace smelt {
 

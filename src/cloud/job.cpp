@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "auth/credential_file.h"
 #include "base/error.h"
-#include "base/figures.h"
+#include "base/number_format.h"
 #include "cloud/google_api.h"
-#include "store/path.h"
+#include "io/credentials/credential_file.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 namespace {

@@ -7,16 +7,16 @@
 #include <charconv>
 #include <map>
 
-#include "auth/credential_file.h"
-#include "auth/json_text.h"
 #include "base/error.h"
 #include "base/exit_codes.h"
 #include "base/run_program.h"
 #include "cloud/file_hash.h"
 #include "cloud/machine_calls.h"
 #include "cloud/remote_job.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "io/credentials/credential_file.h"
+#include "io/credentials/json_text.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 namespace {

@@ -1,9 +1,9 @@
 #include "cloud/journal_object.h"
 
-#include "auth/json_text.h"
 #include "base/error.h"
 #include "cloud/storage_api.h"
-#include "store/path.h"
+#include "io/credentials/json_text.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "base/run_program.h"
 #include "base/str.h"
-#include "net/url.h"
-#include "store/path.h"
+#include "io/filesystem/path.h"
+#include "io/http/url.h"
 
 namespace smelt {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cloud/patience.h"
+#include "cloud/retry_budget.h"
 #include "cloud/tpu_api.h"
 
 namespace smelt {

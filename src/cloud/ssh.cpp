@@ -10,13 +10,13 @@
 #include <regex>
 #include <set>
 
-#include "auth/credential_file.h"
 #include "base/error.h"
 #include "base/run_program.h"
 #include "cloud/tpu_fault.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "io/credentials/credential_file.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 namespace {

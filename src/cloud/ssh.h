@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cloud/fleet.h"
-#include "cloud/patience.h"
+#include "cloud/retry_budget.h"
 #include "cloud/tpu_api.h"
 
 namespace smelt {

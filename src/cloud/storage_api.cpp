@@ -4,10 +4,10 @@
 #include <array>
 #include <regex>
 
-#include "auth/json_text.h"
-#include "auth/jwt.h"
-#include "auth/refusal.h"
 #include "base/error.h"
+#include "io/credentials/json_text.h"
+#include "io/credentials/jwt.h"
+#include "io/credentials/refusal.h"
 
 namespace smelt {
 namespace {

@@ -1,5 +1,5 @@
 // Google Cloud Storage by its JSON API: buckets, and what is in them with its checksums. The bytes
-// go another way (store/file.h).
+// go another way (io/filesystem/file.h).
 #pragma once
 
 #include <cstdint>

@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/stop_signal.h"
-#include "format/crc32c.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/crc32c.h"
 
 namespace smelt {
 namespace {

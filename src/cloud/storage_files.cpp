@@ -8,9 +8,9 @@
 #include <set>
 
 #include "base/error.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 namespace {

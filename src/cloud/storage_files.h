@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "cloud/storage_api.h"
-#include "store/path.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <optional>
 
-#include "auth/credential_file.h"
-#include "auth/credentials.h"
+#include "io/credentials/credential_file.h"
+#include "io/credentials/credentials.h"
 
 namespace smelt {
 

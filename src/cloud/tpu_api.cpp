@@ -4,10 +4,10 @@
 #include <ctime>
 #include <regex>
 
-#include "auth/json_text.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "cloud/tpu_fault.h"
+#include "io/credentials/json_text.h"
 
 namespace smelt {
 namespace {

@@ -1,8 +1,8 @@
 // The TPU API's queue.
-#include "auth/json_text.h"
 #include "base/error.h"
 #include "cloud/tpu_api.h"
 #include "cloud/tpu_fault.h"
+#include "io/credentials/json_text.h"
 
 namespace smelt {
 namespace {

@@ -1,8 +1,8 @@
 // What the TPU API does with a node that is there.
-#include "auth/json_text.h"
 #include "base/error.h"
 #include "cloud/tpu_api.h"
 #include "cloud/tpu_fault.h"
+#include "io/credentials/json_text.h"
 
 namespace smelt {
 

@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "auth/credential_file.h"
-#include "auth/json_text.h"
 #include "base/error.h"
-#include "store/file.h"
+#include "io/credentials/credential_file.h"
+#include "io/credentials/json_text.h"
+#include "io/filesystem/file.h"
 
 namespace smelt {
 namespace {

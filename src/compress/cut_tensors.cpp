@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "checkpoint/cut_heads.h"
+#include "checkpoint/interop/cut_heads.h"
 
 namespace smelt {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "format/int4_groups.h"
+#include "io/formats/int4_groups.h"
 
 namespace smelt {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "compiler/ops/ops.h"
 #include "compress/product_inputs.h"
-#include "ops/ops.h"
 
 namespace smelt {
 namespace {

@@ -1,8 +1,8 @@
 #include "compress/input_sums.h"
 
+#include "compiler/ops/ops.h"
 #include "compress/product_inputs.h"
-#include "nn/einsum.h"
-#include "ops/ops.h"
+#include "model/nn/einsum.h"
 
 namespace smelt {
 namespace {

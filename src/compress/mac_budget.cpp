@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "base/error.h"
-#include "base/figures.h"
+#include "base/number_format.h"
 
 namespace smelt {
 namespace {
@@ -14,7 +14,7 @@ struct ProductRows {
   double queries = 0, keys = 0;
 };
 
-ProductRows rows_of(const CutProduct& product, const MacLengths& lengths) {
+ProductRows rows_of(const PruneTarget& product, const MacLengths& lengths) {
   const bool asks_text = product.output.find("EncDecAttention") != product.output.npos;
   const auto text = static_cast<double>(lengths.text), answer = static_cast<double>(lengths.answer);
   const double queries = product.of_decoder ? answer : text;
@@ -27,13 +27,14 @@ bool is_of_keys(const std::string& name) {
 
 }  // namespace
 
-double unit_macs(const CompressedFolder& folder, const CutGroup& group, const MacLengths& lengths) {
+double unit_macs(const CompressedFolder& folder, const PruneGroup& group,
+                 const MacLengths& lengths) {
   const auto elements = [&](const std::string& name) {
     const Shape& shape = folder.tensors.at(name).shape;
     return shape.rank() == 2 ? static_cast<double>(shape.elements()) : 0.0;
   };
   double all = 0;
-  for (const CutProduct& product : group.products) {
+  for (const PruneTarget& product : group.products) {
     const ProductRows rows = rows_of(product, lengths);
     all += elements(product.output) * rows.queries;
     for (const std::string& name : product.inputs)

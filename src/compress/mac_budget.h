@@ -16,7 +16,8 @@ struct MacLengths {
 };
 // Multiplications of one unit in all of the group's products for one example: of the matrices that
 // make it and that it goes into, and of a head's scores and sums, too.
-double unit_macs(const CompressedFolder& folder, const CutGroup& group, const MacLengths& lengths);
+double unit_macs(const CompressedFolder& folder, const PruneGroup& group,
+                 const MacLengths& lengths);
 
 // Units of one kind in all layers.
 struct UnitCosts {

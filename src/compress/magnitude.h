@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "optim/nm_pattern.h"
+#include "model/optim/nm_pattern.h"
 
 namespace smelt {
 

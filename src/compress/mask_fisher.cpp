@@ -1,14 +1,14 @@
 #include "compress/mask_fisher.h"
 
-#include "grad/grad.h"
-#include "ops/ops.h"
+#include "compiler/autodiff/grad.h"
+#include "compiler/ops/ops.h"
 
 namespace smelt {
 namespace {
 
 Tensor loss_of(const Objective& objective) {
   Tensor loss;
-  for (const Measure& m : objective.losses) {
+  for (const Metric& m : objective.losses) {
     const Tensor part = m.sum * norm_factor(m.norm, m.weight) * m.factor;
     loss = loss ? loss + part : part;
   }

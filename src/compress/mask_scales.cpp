@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "compiler/ops/ops.h"
+#include "compiler/ops/table.h"
 #include "compress/cholesky.h"
-#include "nn/einsum.h"
-#include "ops/ops.h"
-#include "ops/table.h"
+#include "model/nn/einsum.h"
 
 namespace smelt {
 namespace {
@@ -124,10 +124,10 @@ Prediction product_sums(const Task& task, const std::vector<ScaledProduct>& prod
   Prediction out;
   out.features = task.features;
   out.outputs = [task, products](const Scope& root, const Inputs& inputs) {
-    Told told;
+    ForwardOutputs told;
     told.stacks.resize(task.tells->sizes.stacks.size());
     std::vector<Tensor> losses, sums;
-    for (const Measure& m : task.tells->objective(root, inputs, told).losses)
+    for (const Metric& m : task.tells->objective(root, inputs, told).losses)
       losses.push_back(m.sum);
     for (const ScaledProduct& product : products) {
       const Tensor kernel = root.shared(product.parameter);

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "ops/ops.h"
-#include "ops/table.h"
-#include "step/program.h"
+#include "compiler/ops/ops.h"
+#include "compiler/ops/table.h"
+#include "model/train_step/program.h"
 
 namespace smelt {
 namespace {
@@ -36,10 +36,10 @@ struct Taken {
 std::vector<Taken> taken_by(const Task& task, const std::vector<std::string>& parameters,
                             const Scope& root, const Inputs& inputs) {
   CHECK(task.tells.has_value(), task.name);
-  Told told;
+  ForwardOutputs told;
   told.stacks.resize(task.tells->sizes.stacks.size());
   std::vector<Tensor> losses;
-  for (const Measure& m : task.tells->objective(root, inputs, told).losses) losses.push_back(m.sum);
+  for (const Metric& m : task.tells->objective(root, inputs, told).losses) losses.push_back(m.sum);
   const auto by_kernel = inputs_by_kernel(losses);
   std::vector<Taken> out;
   for (const std::string& name : parameters) {

@@ -4,14 +4,14 @@
 #include <span>
 
 #include "base/error.h"
-#include "base/words.h"
-#include "checkpoint/cut_heads.h"
-#include "checkpoint/folder_weights.h"
+#include "base/plural.h"
+#include "checkpoint/interop/cut_heads.h"
+#include "checkpoint/interop/folder_weights.h"
 #include "compress/cut_tensors.h"
 #include "compress/mac_budget.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 
 namespace smelt {
 namespace {
@@ -108,7 +108,7 @@ struct UnitKind {
   const char* field;
   double share = 1;
   std::int64_t step = 1;
-  std::vector<CutGroup> groups;
+  std::vector<PruneGroup> groups;
 };
 
 std::vector<UnitKind> unit_kinds(const PruneJob& job, const SourceFolder& source,
@@ -148,8 +148,8 @@ void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> 
 // The factors of a kind's products, folded into what is left of them.
 void rescale(const UnitKind& kind, std::vector<MaskScales>::const_iterator& next,
              CompressedFolder& made, Pruned::Units& told) {
-  for (const CutGroup& group : kind.groups)
-    for (const CutProduct& product : group.products) {
+  for (const PruneGroup& group : kind.groups)
+    for (const PruneTarget& product : group.products) {
       const MaskScales& scales = *next++;
       scale_units(made, group, product, scales.factors);
       told.lost_before.push_back(scales.lost_before);
@@ -183,7 +183,7 @@ std::vector<std::int64_t> counts_within(const PruneJob& job, const CompressedFol
   double all = 0;
   for (const UnitKind& kind : kinds) {
     double macs = 0;
-    for (const CutGroup& group : kind.groups) macs += unit_macs(folder, group, lengths);
+    for (const PruneGroup& group : kind.groups) macs += unit_macs(folder, group, lengths);
     const std::int64_t units = kind.groups.front().units;
     costs.push_back(
         unit_costs(importances.first(kind.groups.size()), step_within(units, kind.step), macs));
@@ -214,7 +214,7 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
                Pruned& out) {
   if (!cuts_units(job)) return;
   const std::vector<UnitKind> kinds = unit_kinds(job, source, made, stacks, kept_layers);
-  std::vector<CutGroup> groups;
+  std::vector<PruneGroup> groups;
   for (const UnitKind& kind : kinds)
     groups.insert(groups.end(), kind.groups.begin(), kind.groups.end());
   const PruneRows rows(source, job.data);

@@ -58,7 +58,7 @@ struct Pruned {
 // the whole model, by how much the loss of `data` hangs on them (mask_fisher.h), how many of each
 // as the job says or as most of that costs no more than it says (mac_budget.h); neurons are a
 // multiple of 128 where there are so many (units.h). Of a BERT or an ELECTRA config.json lists the
-// heads that are gone (checkpoint/cut_heads.h). UsageError as
+// heads that are gone (checkpoint/interop/cut_heads.h). UsageError as
 // open_source_folder() and write_compressed_folder() have it, where nothing is to be cut, for
 // numbers that are no layers' or do not ascend, for more layers than there are, for shares without
 // rows or rows without shares, and for a model that was cut before.

@@ -5,19 +5,19 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "checkpoint/stored_classifier.h"
+#include "checkpoint/interop/stored_classifier.h"
 #include "compress/mask_fisher.h"
-#include "examples/labelled_examples.h"
-#include "examples/text_to_text_examples.h"
-#include "format/config.h"
-#include "models/t5_config.h"
-#include "runtime/hardware.h"
-#include "store/file.h"
-#include "tasks/classify_task.h"
-#include "tasks/t5_task.h"
-#include "tokenize/casing.h"
-#include "tokenize/sentinels.h"
-#include "tokenize/tokenizer.h"
+#include "data/preprocess/labelled_examples.h"
+#include "data/preprocess/text_to_text_examples.h"
+#include "io/filesystem/file.h"
+#include "io/formats/config.h"
+#include "model/models/t5_config.h"
+#include "model/tasks/classify_task.h"
+#include "model/tasks/t5_task.h"
+#include "pjrt/hardware.h"
+#include "text/tokenizers/casing.h"
+#include "text/tokenizers/sentinels.h"
+#include "text/tokenizers/tokenizer.h"
 
 namespace smelt {
 namespace {
@@ -73,10 +73,10 @@ Task t5_data(const StoredModel& model, const PruneData& data, const std::string&
                   .targets_length = data.target_length});
 }
 
-std::vector<MaskedProduct> products_of(const std::vector<CutGroup>& groups) {
+std::vector<MaskedProduct> products_of(const std::vector<PruneGroup>& groups) {
   std::vector<MaskedProduct> out;
-  for (const CutGroup& group : groups)
-    for (const CutProduct& product : group.products)
+  for (const PruneGroup& group : groups)
+    for (const PruneTarget& product : group.products)
       out.push_back({product.parameter, group.units});
   return out;
 }
@@ -144,11 +144,12 @@ RowPass PruneRows::pass() const {
           .where = opened_->where};
 }
 
-std::vector<std::vector<double>> PruneRows::importances(const std::vector<CutGroup>& groups) const {
+std::vector<std::vector<double>> PruneRows::importances(
+    const std::vector<PruneGroup>& groups) const {
   const auto found = mask_fisher(opened_->task, products_of(groups), pass());
   std::vector<std::vector<double>> out;
   auto next = found.begin();
-  for (const CutGroup& group : groups) {
+  for (const PruneGroup& group : groups) {
     std::vector<double> sum(static_cast<std::size_t>(group.units));
     for (std::size_t i = 0; i < group.products.size(); ++i, ++next)
       for (std::size_t unit = 0; unit < sum.size(); ++unit) sum[unit] += (*next)[unit];
@@ -172,11 +173,12 @@ std::map<std::string, AbsHistogram> PruneRows::histograms(
 }
 
 std::vector<MaskScales> PruneRows::scales(
-    const std::vector<CutGroup>& groups, const std::vector<std::vector<std::int64_t>>& kept) const {
+    const std::vector<PruneGroup>& groups,
+    const std::vector<std::vector<std::int64_t>>& kept) const {
   CHECK(groups.size() == kept.size(), groups.size(), " ", kept.size());
   std::vector<ScaledProduct> products;
   for (std::size_t i = 0; i < groups.size(); ++i)
-    for (const CutProduct& product : groups[i].products)
+    for (const PruneTarget& product : groups[i].products)
       products.push_back({product.parameter, groups[i].units, kept[i]});
   return mask_scales(opened_->task, products, pass());
 }

@@ -14,7 +14,7 @@
 #include "compress/mask_scales.h"
 #include "compress/source_folder.h"
 #include "compress/units.h"
-#include "examples/labelled_rows.h"
+#include "data/preprocess/labelled_rows.h"
 
 namespace smelt {
 
@@ -44,10 +44,10 @@ class PruneRows {
 
   // For each group, in their order, how much the loss hangs on each of its units (mask_fisher.h),
   // summed over its products.
-  std::vector<std::vector<double>> importances(const std::vector<CutGroup>& groups) const;
+  std::vector<std::vector<double>> importances(const std::vector<PruneGroup>& groups) const;
   // For each product of each group, in their order, factors of the units that the group keeps
   // (mask_scales.h).
-  std::vector<MaskScales> scales(const std::vector<CutGroup>& groups,
+  std::vector<MaskScales> scales(const std::vector<PruneGroup>& groups,
                                  const std::vector<std::vector<std::int64_t>>& kept) const;
   // As each_input_sums() (input_sums.h).
   void each_input(const std::vector<std::string>& parameters,

@@ -9,19 +9,19 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/words.h"
-#include "checkpoint/decoded.h"
-#include "checkpoint/int4_weights.h"
-#include "checkpoint/int8_weights.h"
-#include "checkpoint/lazy_files.h"
-#include "compress/coded_matrix.h"
+#include "base/plural.h"
+#include "checkpoint/interop/decoded.h"
+#include "checkpoint/interop/int4_weights.h"
+#include "checkpoint/interop/int8_weights.h"
+#include "checkpoint/storage/lazy_files.h"
 #include "compress/product_inputs.h"
 #include "compress/quantize_plan.h"
+#include "compress/quantized_matrix.h"
 #include "compress/smooth.h"
 #include "compress/source_folder.h"
-#include "examples/work_folder.h"
-#include "format/int8_rows.h"
-#include "store/folder.h"
+#include "data/preprocess/work_folder.h"
+#include "io/filesystem/folder.h"
+#include "io/formats/int8_rows.h"
 
 namespace smelt {
 namespace {
@@ -48,7 +48,7 @@ CodedMatrices coded_matrices(const SourceFolder& source, const QuantizePlan& pla
 }
 
 Quantized::Tensor loss_of_codes(const std::string& name, const LazyTensor& matrix,
-                                const CodedMatrix& codes) {
+                                const QuantizedMatrix& codes) {
   const std::vector<std::byte> bytes = as_dtype(matrix, DType::f32).read();
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), bytes.size());

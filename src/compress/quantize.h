@@ -95,7 +95,7 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 
 // Writes `to`, a Hugging Face folder in compressed-tensors' format "int-quantized" (W8A16): the
 // matrices of attention and feed-forward in every layer, each output channel by a scale of its own
-// (format/int8_rows.h); not pooler, head and biases. Which codes lost how much stands in
+// (io/formats/int8_rows.h); not pooler, head and biases. Which codes lost how much stands in
 // compress.json. With activations (W8A8) a matrix whose codes have less than kLeastSqnr stays as it
 // is; by_input_scale takes scales of what job.rows give. Four bits are of format "pack-quantized"
 // (W4A16). With a limit, what lost most (middle_db) goes back to floats, worst first, as many as

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "checkpoint/int4_weights.h"
-#include "checkpoint/int8_weights.h"
+#include "checkpoint/interop/int4_weights.h"
+#include "checkpoint/interop/int8_weights.h"
 
 namespace smelt {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "runtime/client.h"
-#include "state/compiled_step.h"
-#include "state/model_state.h"
+#include "execution/train_state/compiled_step.h"
+#include "execution/train_state/model_state.h"
+#include "pjrt/client.h"
 
 namespace smelt {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include "checkpoint/lazy_files.h"
-#include "data/example_source.h"
-#include "tasks/task.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "data/input_pipeline/example_source.h"
+#include "model/tasks/task.h"
 
 namespace smelt {
 

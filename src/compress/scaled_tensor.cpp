@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "base/error.h"
-#include "checkpoint/decoded.h"
-#include "checkpoint/lazy_files.h"
+#include "checkpoint/interop/decoded.h"
+#include "checkpoint/storage/lazy_files.h"
 
 namespace smelt {
 namespace {

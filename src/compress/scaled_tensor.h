@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "format/lazy_tensor.h"
+#include "io/formats/lazy_tensor.h"
 
 namespace smelt {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "checkpoint/lazy_files.h"
+#include "checkpoint/storage/lazy_files.h"
 #include "compress/product_inputs.h"
 #include "compress/prune_data.h"
 #include "compress/scaled_tensor.h"

@@ -7,16 +7,16 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "checkpoint/convert.h"
-#include "checkpoint/folder_weights.h"
-#include "checkpoint/given_weights.h"
-#include "checkpoint/int8_weights.h"
-#include "checkpoint/sparse_weights.h"
-#include "checkpoint/stored_model.h"
-#include "format/crc32c.h"
-#include "nn/state_names.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "checkpoint/interop/convert.h"
+#include "checkpoint/interop/folder_weights.h"
+#include "checkpoint/interop/int8_weights.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/sparse_weights.h"
+#include "checkpoint/interop/stored_model.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/crc32c.h"
+#include "model/nn/state_names.h"
 
 namespace smelt {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "checkpoint/model_folder.h"
-#include "examples/work_folder.h"
+#include "checkpoint/interop/model_folder.h"
+#include "data/preprocess/work_folder.h"
 
 namespace smelt {
 

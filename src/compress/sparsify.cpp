@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/figures.h"
 #include "base/json.h"
-#include "checkpoint/decoded.h"
-#include "checkpoint/int8_weights.h"
-#include "checkpoint/lazy_files.h"
-#include "checkpoint/sparse_weights.h"
+#include "base/number_format.h"
+#include "checkpoint/interop/decoded.h"
+#include "checkpoint/interop/int8_weights.h"
+#include "checkpoint/interop/sparse_weights.h"
+#include "checkpoint/storage/lazy_files.h"
 #include "compress/matrix_names.h"
 #include "compress/source_folder.h"
-#include "optim/pruning.h"
-#include "store/folder.h"
+#include "io/filesystem/folder.h"
+#include "model/optim/pruning.h"
 
 namespace smelt {
 namespace {

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "checkpoint/cut_heads.h"
-#include "checkpoint/lazy_files.h"
+#include "checkpoint/interop/cut_heads.h"
+#include "checkpoint/storage/lazy_files.h"
 #include "compress/scaled_tensor.h"
 
 namespace smelt {
@@ -26,11 +26,11 @@ std::string with_slashes(std::string name) {
 }
 
 // "bert.encoder.layer.3.output.dense" -> "bert/encoder/layer_3/output/dense/kernel"
-CutProduct bert_product(const LayerStack& stack, std::int64_t layer, const std::string& output,
-                        const std::vector<std::string>& inputs) {
+PruneTarget bert_product(const LayerStack& stack, std::int64_t layer, const std::string& output,
+                         const std::vector<std::string>& inputs) {
   const std::string at = str(stack.prefix, layer, ".");
   const std::string scope = stack.prefix.substr(0, stack.prefix.size() - 1);
-  CutProduct out{
+  PruneTarget out{
       .what = str("layer ", layer, " ", output),
       .output = str(at, output, ".weight"),
       .inputs = {},
@@ -42,19 +42,19 @@ CutProduct bert_product(const LayerStack& stack, std::int64_t layer, const std::
 }
 
 // "encoder.block.3.layer.1" and "encoder/block_3/layer_001", and what is behind them.
-CutProduct t5_product(const CompressedFolder& folder, const LayerStack& stack, std::int64_t layer,
-                      int part, const std::string& block, const std::string& output,
-                      const std::vector<std::string>& inputs) {
+PruneTarget t5_product(const CompressedFolder& folder, const LayerStack& stack, std::int64_t layer,
+                       int part, const std::string& block, const std::string& output,
+                       const std::vector<std::string>& inputs) {
   const std::string at = str(stack.prefix, layer, ".layer.", part, ".", block, ".");
   const std::string side = stack.prefix.substr(0, stack.prefix.find('.'));
   const bool is_kernel = block == "DenseReluDense";
-  CutProduct out{.what = str(side, " layer ", layer, " ", block),
-                 .output = str(at, output, ".weight"),
-                 .inputs = {},
-                 .parameter = str(side, "/block_", layer, "/layer_00", part, "/", block, "/",
-                                  output, is_kernel ? "/kernel" : ""),
-                 .layer = layer,
-                 .of_decoder = side == "decoder"};
+  PruneTarget out{.what = str(side, " layer ", layer, " ", block),
+                  .output = str(at, output, ".weight"),
+                  .inputs = {},
+                  .parameter = str(side, "/block_", layer, "/layer_00", part, "/", block, "/",
+                                   output, is_kernel ? "/kernel" : ""),
+                  .layer = layer,
+                  .of_decoder = side == "decoder"};
   for (const std::string& name : inputs)
     if (const std::string full = str(at, name, ".weight"); folder.tensors.contains(full))
       out.inputs.push_back(full);
@@ -87,24 +87,24 @@ LazyTensor taken(const LazyTensor& tensor, std::vector<std::int64_t> kept, std::
 
 }  // namespace
 
-std::vector<CutGroup> of_layers(std::vector<CutGroup> groups,
-                                const std::vector<std::vector<std::int64_t>>& kept_layers) {
-  for (CutGroup& group : groups)
-    std::erase_if(group.products, [&](const CutProduct& product) {
+std::vector<PruneGroup> of_layers(std::vector<PruneGroup> groups,
+                                  const std::vector<std::vector<std::int64_t>>& kept_layers) {
+  for (PruneGroup& group : groups)
+    std::erase_if(group.products, [&](const PruneTarget& product) {
       const auto& kept = kept_layers.at(product.of_decoder ? 1 : 0);
       return std::ranges::find(kept, product.layer) == kept.end();
     });
-  std::erase_if(groups, [](const CutGroup& group) { return group.products.empty(); });
+  std::erase_if(groups, [](const PruneGroup& group) { return group.products.empty(); });
   return groups;
 }
 
-std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
-                                 const std::vector<LayerStack>& stacks) {
-  std::vector<CutGroup> out;
+std::vector<PruneGroup> ffn_groups(const CompressedFolder& folder,
+                                   const std::vector<LayerStack>& stacks) {
+  std::vector<PruneGroup> out;
   for (const LayerStack& stack : stacks) {
     const int part = stack.prefix.starts_with("decoder") ? 2 : 1;
     for (std::int64_t i = 0; i < stack.layers; ++i) {
-      CutProduct product =
+      PruneTarget product =
           is_bert(stack)
               ? bert_product(stack, i, "output.dense", {"intermediate.dense"})
               : t5_product(folder, stack, i, part, "DenseReluDense", "wo", {"wi", "wi_0", "wi_1"});
@@ -115,11 +115,11 @@ std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
   return out;
 }
 
-static std::vector<CutGroup> bert_head_groups(const CompressedFolder& folder,
-                                              const LayerStack& stack) {
+static std::vector<PruneGroup> bert_head_groups(const CompressedFolder& folder,
+                                                const LayerStack& stack) {
   const Json& c = folder.config;
   const std::int64_t heads = c.at("num_attention_heads"), hidden = c.at("hidden_size");
-  std::vector<CutGroup> out;
+  std::vector<PruneGroup> out;
   for (std::int64_t i = 0; i < stack.layers; ++i)
     out.push_back({.products = {bert_product(
                        stack, i, "attention.output.dense",
@@ -129,19 +129,20 @@ static std::vector<CutGroup> bert_head_groups(const CompressedFolder& folder,
   return out;
 }
 
-std::vector<CutGroup> head_groups(const CompressedFolder& folder,
-                                  const std::vector<LayerStack>& stacks) {
+std::vector<PruneGroup> head_groups(const CompressedFolder& folder,
+                                    const std::vector<LayerStack>& stacks) {
   if (is_bert(stacks.front())) return bert_head_groups(folder, stacks.front());
   const std::int64_t heads = folder.config.at("num_heads"), width = folder.config.at("d_kv");
   const auto attention = [&](const LayerStack& stack, std::int64_t i, int part, const char* name) {
     return t5_product(folder, stack, i, part, name, "o", {"q", "k", "v"});
   };
-  std::vector<CutGroup> out;
+  std::vector<PruneGroup> out;
   for (const LayerStack& stack : stacks) {
-    CutGroup own{.products = {},
-                 .units = heads,
-                 .width = width,
-                 .table = stack.prefix + "0.layer.0.SelfAttention.relative_attention_bias.weight"};
+    PruneGroup own{
+        .products = {},
+        .units = heads,
+        .width = width,
+        .table = stack.prefix + "0.layer.0.SelfAttention.relative_attention_bias.weight"};
     for (std::int64_t i = 0; i < stack.layers; ++i)
       own.products.push_back(attention(stack, i, 0, "SelfAttention"));
     out.push_back(std::move(own));
@@ -177,7 +178,7 @@ std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_
   return order;
 }
 
-void scale_units(CompressedFolder& folder, const CutGroup& group, const CutProduct& product,
+void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneTarget& product,
                  const std::vector<double>& factors) {
   LazyTensor& tensor = folder.tensors.at(product.output);
   std::vector<float> of_columns;
@@ -187,14 +188,14 @@ void scale_units(CompressedFolder& folder, const CutGroup& group, const CutProdu
   tensor = with_scaled_columns(tensor, std::move(of_columns));
 }
 
-void keep_units(CompressedFolder& folder, const CutGroup& group,
+void keep_units(CompressedFolder& folder, const PruneGroup& group,
                 const std::vector<std::int64_t>& kept) {
   const auto cut = [&](const std::string& name, std::int64_t width, bool columns) {
     LazyTensor& tensor = folder.tensors.at(name);
     CHECK(tensor.shape.dims[columns ? 1 : 0] == group.units * width, name, " ", tensor.shape);
     tensor = taken(tensor, kept, width, columns);
   };
-  for (const CutProduct& product : group.products) {
+  for (const PruneTarget& product : group.products) {
     cut(product.output, group.width, true);
     for (const std::string& name : product.inputs) cut(name, group.width, false);
   }

@@ -12,7 +12,7 @@
 namespace smelt {
 
 // The units of one product.
-struct CutProduct {
+struct PruneTarget {
   std::string what;                 // "layer 0"
   std::string output;               // [H, units * width], whose columns they are
   std::vector<std::string> inputs;  // [units * width, …], whose rows they are
@@ -22,23 +22,23 @@ struct CutProduct {
 };
 
 // Products that keep the same units.
-struct CutGroup {
-  std::vector<CutProduct> products;
+struct PruneGroup {
+  std::vector<PruneTarget> products;
   std::int64_t units = 0, width = 1;
   std::string table = {};  // [rows, units], whose columns go along: a T5's position biases
 };
 
 // Groups without the products of other layers of the stacks, and without those that had no others.
-std::vector<CutGroup> of_layers(std::vector<CutGroup> groups,
-                                const std::vector<std::vector<std::int64_t>>& kept_layers);
+std::vector<PruneGroup> of_layers(std::vector<PruneGroup> groups,
+                                  const std::vector<std::vector<std::int64_t>>& kept_layers);
 
 // One group for each feed-forward.
-std::vector<CutGroup> ffn_groups(const CompressedFolder& folder,
-                                 const std::vector<LayerStack>& stacks);
+std::vector<PruneGroup> ffn_groups(const CompressedFolder& folder,
+                                   const std::vector<LayerStack>& stacks);
 // One for each layer of a BERT or an ELECTRA. Of a T5 one for the self-attentions of a stack, which
 // share position biases, and one for each attention to the encoder.
-std::vector<CutGroup> head_groups(const CompressedFolder& folder,
-                                  const std::vector<LayerStack>& stacks);
+std::vector<PruneGroup> head_groups(const CompressedFolder& folder,
+                                    const std::vector<LayerStack>& stacks);
 
 // How many of the units make that share, at least one step: a multiple of `step`, which is halved
 // until it is no more than they are.
@@ -51,11 +51,11 @@ std::int64_t step_within(std::int64_t units, std::int64_t step);
 std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_t count);
 
 // Leaves the other units out; the config is left alone.
-void keep_units(CompressedFolder& folder, const CutGroup& group,
+void keep_units(CompressedFolder& folder, const PruneGroup& group,
                 const std::vector<std::int64_t>& kept);
 
 // Each unit that is left says so many times what it said in that product of the group.
-void scale_units(CompressedFolder& folder, const CutGroup& group, const CutProduct& product,
+void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneTarget& product,
                  const std::vector<double>& factors);
 
 }  // namespace smelt

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "nn/state_names.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "model/nn/state_names.h"
 
 namespace smelt {
 namespace {

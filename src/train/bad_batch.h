@@ -1,5 +1,5 @@
 // A step that was not finite, kept whole: its batch and the state before it, which the step left as
-// it was (step/step_guard.h), and run again without an update.
+// it was (model/train_step/step_guard.h), and run again without an update.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "state/compiled_step.h"
-#include "state/resume.h"
+#include "execution/train_state/compiled_step.h"
+#include "execution/train_state/resume.h"
 
 namespace smelt {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "state/compiled_step.h"
+#include "execution/train_state/compiled_step.h"
 #include "train/trainer.h"
 
 namespace smelt {

@@ -7,13 +7,13 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/nearest_name.h"
+#include "base/plural.h"
 #include "base/progress.h"
-#include "base/words.h"
-#include "data/description.h"
-#include "state/resume.h"
-#include "store/folder.h"
-#include "store/path.h"
-#include "train/start.h"
+#include "data/input_pipeline/description.h"
+#include "execution/train_state/resume.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "train/initial_state.h"
 
 namespace smelt {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "state/state_copy.h"
-#include "store/folder.h"
+#include "execution/train_state/state_copy.h"
+#include "io/filesystem/folder.h"
 
 namespace smelt {
 
@@ -28,7 +28,7 @@ std::int64_t layers_of(const Task& task) {
 
 // A loop gathers one layer's parameters at a time over a mesh that splits them.
 bool splits_parameters(const TrainJob& job) {
-  const Partition mesh = partition_for(job.on.mesh, job.on.devices, job.fields);
+  const PartitionRules mesh = partition_for(job.on.mesh, job.on.devices, job.fields);
   return mesh.size("fsdp") > 1 || mesh.size("tensor") > 1;
 }
 
@@ -39,10 +39,10 @@ bool is_worth_unrolling(const TrainJob& job) {
 
 }  // namespace
 
-Compute compute_of(const TrainJob& job, std::string_view platform) {
+ComputePolicy compute_of(const TrainJob& job, std::string_view platform) {
   if (!job.on.compute) return job.config.compute;
-  ComputeChoice choice = *job.on.compute;
-  const bool open = !choice.layers && choice.save.value_or(Save::all) == Save::all;
+  ComputeOptions choice = *job.on.compute;
+  const bool open = !choice.layers && choice.save.value_or(RematPolicy::all) == RematPolicy::all;
   if (open && platform == "tpu" && is_worth_unrolling(job)) choice.layers = Layers::unrolled;
   return compute_for(platform, choice, job.fields);
 }

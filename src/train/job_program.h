@@ -13,7 +13,7 @@ namespace smelt {
 // said and no axis of the mesh splits parameters: its steps are faster and hold less than a loop
 // that saves products. By the run's whole length, so that what is resumed has the form it began
 // with.
-Compute compute_of(const TrainJob& job, std::string_view platform);
+ComputePolicy compute_of(const TrainJob& job, std::string_view platform);
 // What it chose, and why, for the log; empty where there was nothing to choose.
 std::string form_text(const TrainJob& job, std::string_view platform);
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "ask/best_score.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/layout.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "execution/inference/best_score.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 #include "train/rewind.h"
 
 namespace smelt {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "store/folder_lock.h"
+#include "io/filesystem/folder_lock.h"
 #include "train/trainer.h"
 
 namespace smelt {

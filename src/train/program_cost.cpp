@@ -1,6 +1,6 @@
 #include "train/program_cost.h"
 
-#include "base/figures.h"
+#include "base/number_format.h"
 #include "base/progress.h"
 
 namespace smelt {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "runtime/compiled_program.h"
-#include "track/metrics_file.h"
+#include "evaluation/tracking/metrics_file.h"
+#include "pjrt/compiled_program.h"
 
 namespace smelt {
 

@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/figures.h"
 #include "base/log.h"
-#include "optim/soft_pruning.h"
-#include "runtime/compile_cache.h"
-#include "state/placement_options.h"
-#include "step/prune_program.h"
+#include "base/number_format.h"
+#include "execution/train_state/placement_options.h"
+#include "model/optim/soft_pruning.h"
+#include "model/train_step/prune_program.h"
+#include "pjrt/compile_cache.h"
 
 namespace smelt {
 namespace {

@@ -1,10 +1,10 @@
-// What sets weights of a run to 0 between its steps (optim/pruning.h).
+// What sets weights of a run to 0 between its steps (model/optim/pruning.h).
 #pragma once
 
 #include <memory>
 
-#include "optim/pruning.h"
-#include "state/compiled_step.h"
+#include "execution/train_state/compiled_step.h"
+#include "model/optim/pruning.h"
 
 namespace smelt {
 
@@ -32,7 +32,7 @@ class Pruner {
   std::shared_ptr<const Client> client_;
   Pruning pruning_;
   MemoryAdvice advice_;
-  Placement placement_;
+  ShardingPlan placement_;
   StateLayout state_;
   std::uint64_t weights_;
   Executable executable_;

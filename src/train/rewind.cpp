@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "store/folder.h"
+#include "io/filesystem/folder.h"
 
 namespace smelt {
 

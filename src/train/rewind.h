@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/field_names.h"
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/storage/checkpoint.h"
 #include "train/spike_record.h"
 
 namespace smelt {

@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 #include "base/events.h"
-#include "base/figures.h"
 #include "base/log.h"
-#include "checkpoint/checkpoint.h"
-#include "runtime/peak_flops.h"
-#include "step/model_flops.h"
-#include "store/path.h"
-#include "track/run_record.h"
+#include "base/number_format.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "evaluation/tracking/run_record.h"
+#include "io/filesystem/path.h"
+#include "model/train_step/model_flops.h"
+#include "pjrt/peak_flops.h"
 #include "train/program_cost.h"
 
 namespace smelt {
@@ -119,7 +119,7 @@ void RunLog::ready(const Record& cost) {
     add_events([&](EventLog& events) { events.add(facts_.step, text); });
   }
   record("ready", facts_.step, fields);
-  clock_.turn(Spent::step);
+  clock_.turn(GoodputBucket::step);
   tally();
   line_times_ = {};
   progress_.emplace("train", facts_.total, "steps", facts_.step);
@@ -215,7 +215,7 @@ double RunLog::seconds_left(std::int64_t step) const {
 }
 
 void RunLog::add_rates(Record& figures, std::int64_t step) {
-  const double seconds = line_times_[Spent::step] + line_times_[Spent::input];
+  const double seconds = line_times_[GoodputBucket::step] + line_times_[GoodputBucket::input];
   const double rate = static_cast<double>((step - line_step_) * facts_.batch_size) / seconds;
   figures[kRate] = to_f32_digits(last_->figure(kRate));
   figures["gradient_norm"] = to_f32_digits(since_line_->figure("gradient_norm"));
@@ -223,7 +223,7 @@ void RunLog::add_rates(Record& figures, std::int64_t step) {
   if (token_feature_)
     figures["tokens_per_second"] = to_f32_digits(static_cast<double>(tokens_) / seconds);
   if (peak_) figures["mfu"] = to_f32_digits(rate * flops_per_example_ / *peak_);
-  figures["input_share"] = to_f32_digits(line_times_[Spent::input] / seconds);
+  figures["input_share"] = to_f32_digits(line_times_[GoodputBucket::input] / seconds);
   figures["seconds_left"] = to_f32_digits(seconds_left(step));
 }
 

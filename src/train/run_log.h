@@ -11,17 +11,17 @@
 #include <string_view>
 #include <vector>
 
-#include "ask/scorer.h"
-#include "ask/text_sampler.h"
 #include "base/progress.h"
-#include "data/batch.h"
-#include "runtime/client.h"
-#include "state/parameter_scales.h"
-#include "step/report.h"
-#include "tasks/task.h"
-#include "track/event_log.h"
-#include "track/metrics_file.h"
-#include "track/run_clock.h"
+#include "data/input_pipeline/batch.h"
+#include "evaluation/tracking/event_log.h"
+#include "evaluation/tracking/goodput_timer.h"
+#include "evaluation/tracking/metrics_file.h"
+#include "execution/inference/scorer.h"
+#include "execution/inference/text_sampler.h"
+#include "execution/train_state/parameter_scales.h"
+#include "model/tasks/task.h"
+#include "model/train_step/report.h"
+#include "pjrt/client.h"
 
 namespace smelt {
 
@@ -58,7 +58,8 @@ struct TrackChoice {
   std::function<std::vector<CheckedFigure>(const TrainCheck&)> figures = check_figures;
   // What the state at hand makes of texts at each check; made once the device is open, for the
   // placement that the sampler gets.
-  std::function<std::unique_ptr<const TextSampler>(std::shared_ptr<const Client>, const Placement&)>
+  std::function<std::unique_ptr<const TextSampler>(std::shared_ptr<const Client>,
+                                                   const ShardingPlan&)>
       sampler = {};
   std::int64_t histograms_every = 0;  // steps; 0: none
   bool gradient_histograms = false;   // with the others; another program is compiled for them
@@ -84,7 +85,7 @@ class RunLog {
   RunLog(const Task& task, TrackChoice choice);
 
   // What the time of this thread goes into meanwhile.
-  [[nodiscard]] RunClock::During during(Spent what) { return clock_.during(what); }
+  [[nodiscard]] GoodputTimer::During during(GoodputBucket what) { return clock_.during(what); }
 
   void begin(const RunFacts& facts, ReportLayout report);
   // The program is compiled and the state there: steps follow. `cost` is program_cost()'s.
@@ -126,7 +127,7 @@ class RunLog {
   TrackChoice choice_;
   std::optional<std::size_t> token_feature_;  // of the batch's arrays
   double flops_per_example_ = 0;
-  RunClock clock_{Spent::preparation};
+  GoodputTimer clock_{GoodputBucket::preparation};
   RunFacts facts_;
   std::optional<double> peak_;  // operations a second of all devices
   std::optional<Progress> progress_;

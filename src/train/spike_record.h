@@ -1,12 +1,13 @@
-// The spikes of a run and what was done about them (step/spikes.h says what a spike is).
+// The spikes of a run and what was done about them (model/train_step/spikes.h says what a spike
+// is).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "base/json.h"
-#include "checkpoint/checkpoint.h"
-#include "step/spikes.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "model/train_step/spikes.h"
 
 namespace smelt {
 

@@ -26,7 +26,7 @@ StepPrograms::StepPrograms(std::shared_ptr<const Client> client, const TrainJob&
 }
 
 Execution StepPrograms::run(const Batch& batch, const ModelState& state, std::int64_t argument,
-                            const Wishes& wishes) const {
+                            const ConsensusFlags& wishes) const {
   const auto found = steps_.find(length_of(batch.arrays.front().shape));
   CHECK(found != steps_.end(), batch.arrays.front().shape);
   return found->second.run(batch, state, argument, wishes);

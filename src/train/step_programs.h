@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "state/compiled_step.h"
+#include "execution/train_state/compiled_step.h"
 #include "train/trainer.h"
 
 namespace smelt {
@@ -17,7 +17,7 @@ class StepPrograms {
 
   // By the program of the batch's length.
   Execution run(const Batch& batch, const ModelState& state, std::int64_t argument,
-                const Wishes& wishes = {}) const;
+                const ConsensusFlags& wishes = {}) const;
   // What they hold beside their state; null: nothing.
   std::shared_ptr<const ModelState> held() const { return steps_.begin()->second.held(); }
   // Of the longest batches.

@@ -4,19 +4,19 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/progress.h"
 #include "base/stop_notice.h"
 #include "base/stop_signal.h"
-#include "base/words.h"
-#include "track/metrics_file.h"
-#include "train/form.h"
+#include "evaluation/tracking/metrics_file.h"
+#include "train/memory_variant.h"
 #include "train/training_run.h"
 
 namespace smelt {
 namespace {
 
 // All that a run does up to its first check, but for its steps.
-TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* scorer) {
+TrainSummary read_data(const OpenedRun& run, const InitialState& start, const Scorer* scorer) {
   const TrainJob& job = run.job;
   const std::int64_t steps = std::clamp<std::int64_t>(run.last_step() - start.step, 0,
                                                       std::max<std::int64_t>(1, job.check_every));
@@ -34,12 +34,12 @@ TrainSummary read_data(const OpenedRun& run, const Start& start, const Scorer* s
 }
 
 // What a run without steps begins with is all that it leaves.
-TrainSummary save_alone(OpenedRun& run, const Start& start, const ModelState& state) try {
+TrainSummary save_alone(OpenedRun& run, const InitialState& start, const ModelState& state) try {
   const StopSignal stop(kStopsTraining);
   run.log.ready();
-  Saver saver = run.saver(start);
+  CheckpointManager saver = run.saver(start);
   {
-    const auto saving = run.log.during(Spent::save);
+    const auto saving = run.log.during(GoodputBucket::save);
     saver.save(start.step, state.start_copy(), {.regular = true}, run.settings, run.watchdog);
     const Watchdog::Watch watch(&run.watchdog, "waiting for the last save", WorkOf::store);
     saver.finish();
@@ -53,7 +53,7 @@ TrainSummary save_alone(OpenedRun& run, const Start& start, const ModelState& st
 }
 
 // A run that has no step left: what a kill behind its last checkpoint has left undone is done.
-TrainSummary finished(OpenedRun& run, Start& start) {
+TrainSummary finished(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
   if (job.resume_from.empty()) restore_kept_states(run, start);
   if (job.together.leads()) try {
@@ -69,9 +69,9 @@ TrainSummary finished(OpenedRun& run, Start& start) {
 
 TrainSummary trained(const TrainJob& job) {
   OpenedRun run(job);
-  Start start = [&] {
-    const auto restoring = run.log.during(Spent::restore);
-    return start_of(job, run.program, *run.client, run.settings);
+  InitialState start = [&] {
+    const auto restoring = run.log.during(GoodputBucket::restore);
+    return resolve_initial_state(job, run.program, *run.client, run.settings);
   }();
   const bool has_work = start.has_work(job);
   if (start.is_saved() && !has_work)

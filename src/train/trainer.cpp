@@ -7,20 +7,20 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/progress.h"
 #include "base/stop_signal.h"
-#include "base/words.h"
-#include "nn/state_names.h"
+#include "model/nn/state_names.h"
 #include "train/bad_batch.h"
+#include "train/initial_state.h"
 #include "train/job_program.h"
 #include "train/program_cost.h"
 #include "train/rewind.h"
-#include "train/start.h"
 #include "train/training_run.h"
 
 namespace smelt {
 
-Trainer::Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared)
+Trainer::Trainer(OpenedRun& run, const InitialState& start, PreparedRun& prepared)
     : run_(run),
       job_(run.job),
       log_(run.log),
@@ -50,7 +50,7 @@ std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
 }
 
 Batch Trainer::next_batch() {
-  const auto waiting = log_.during(Spent::input);
+  const auto waiting = log_.during(GoodputBucket::input);
   job_.together.doing(str("the batch of step ", position_.step() + 1));
   const Watchdog::Watch watch(
       &run_.watchdog, str("waiting for the batch of step ", position_.step() + 1), WorkOf::store);
@@ -67,8 +67,8 @@ Batch Trainer::next_batch_or_save() try { return next_batch(); } catch (const st
 }
 
 // A signal, and the time, come to each process by itself.
-Wishes Trainer::wishes() const {
-  const Together& together = job_.together;
+ConsensusFlags Trainer::wishes() const {
+  const ProcessGroup& together = job_.together;
   if (!together.several()) return {};
   return {.stop = StopSignal::raised(), .save = together.leads() && saver_.is_due_by_time()};
 }
@@ -101,7 +101,7 @@ void Trainer::step(const Batch& batch) {
 }
 
 void Trainer::step_with_histograms(const Batch& batch) {
-  const auto looking = log_.during(Spent::eval);
+  const auto looking = log_.during(GoodputBucket::eval);
   std::optional<Watchdog::Watch> watch(
       std::in_place, &run_.watchdog,
       str("looking at the values before step ", position_.step() + 1));
@@ -112,7 +112,7 @@ void Trainer::step_with_histograms(const Batch& batch) {
                                         numbers_.argument(position_.step()));
   watch.reset();
   {
-    const auto stepping = log_.during(Spent::step);
+    const auto stepping = log_.during(GoodputBucket::step);
     step(batch);
     read_report();
   }
@@ -241,10 +241,10 @@ void Trainer::check_and_save(Due due) {
   if (!due.check && !due.save) return;
   if (position_.state() != RunState::spiked) read_report();
   if (position_.state() == RunState::spiked) return;
-  const auto looking = log_.during(due.save ? Spent::save : Spent::eval);
+  const auto looking = log_.during(due.save ? GoodputBucket::save : GoodputBucket::eval);
   wait_for_save();
   StateCopy copy = state_.start_copy();
-  Saver::Kinds kinds{.regular = due.save};
+  CheckpointManager::Kinds kinds{.regular = due.save};
   std::exception_ptr fault;  // of the check, which must not cost the steps before it
   if (due.check) {
     const HostState& host = host_of(copy);
@@ -305,7 +305,7 @@ void Trainer::tell_saved() {
 
 // Gives the value that is the best so far.
 std::optional<double> Trainer::check(const HostState& host) {
-  const auto checking = log_.during(Spent::eval);
+  const auto checking = log_.during(GoodputBucket::eval);
   const std::int64_t step = position_.step();
   job_.together.doing(str("the check of step ", step));
   saver_.require_finite(step, host);
@@ -359,7 +359,7 @@ void Trainer::run_steps() {
   check_and_save({.save = saver_.newest() != position_.step()});
   if (position_.state() == RunState::spiked) rewind();  // found in the last step before a signal
   {
-    const auto saving = log_.during(Spent::save);
+    const auto saving = log_.during(GoodputBucket::save);
     const Watchdog::Watch watch(&run_.watchdog, "waiting for the last save", WorkOf::store);
     saver_.finish();
   }

@@ -1,6 +1,6 @@
 // The life of a training run: data, compile, restore or initialise, steps, checkpoints, reports.
 //
-// Where a run stands between its steps (RunPosition, train/run_position.h). A step is started while
+// Where a run stands between its steps (StepTracker, train/step_tracker.h). A step is started while
 // the one before it may still be under way, and its report is read when the next is started or
 // somebody wants to look at the state; so a spike is found one step late at most.
 //
@@ -16,12 +16,13 @@
 //         `----------> cut: its state is saved, marked as unchecked, and the run ends
 //
 // What counts steps:
-//   RunPosition::step()       the newest step started; all that the weights have been through count
+//   StepTracker::step()       the newest step started; all that the weights have been through count
 //   StepNumbers::argument()   the same without those of another run that the weights are of: what
 //                             the program, and so its schedule and its dropout, are given
 //   StepNumbers::batch_after()  the batch that the next step reads: without those of another run,
 //                             too, and behind the batches that rewinds have skipped
-//   Saver::newest(), saved()  the newest step whose checkpoint is begun, and is known to be there
+//   CheckpointManager::newest(), saved()  the newest step whose checkpoint is begun, and is known
+//   to be there
 #pragma once
 
 #include <cstdint>
@@ -33,29 +34,30 @@
 #include <string_view>
 #include <vector>
 
-#include "ask/scorer.h"
-#include "ask/state_measures.h"
-#include "checkpoint/checkpoint.h"
-#include "step/program.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "execution/inference/scorer.h"
+#include "execution/inference/state_measures.h"
+#include "model/train_step/program.h"
+#include "train/process_group.h"
 #include "train/run_log.h"
-#include "train/together.h"
 
 namespace smelt {
 
 // What is wanted of a model folder that may hold checkpoints: to go on from the newest where there
 // is one; that there is one; that there is none.
-enum class Begin { either, resume, fresh };
+enum class ResumeMode { either, resume, fresh };
 
 struct TrainJob {
   Task task;
   TrainingConfig config;  // schedule.total_steps is where the run ends
-  RunOn on = {};     // config.devices are these; without a choice of compute it is config.compute
+  DeviceConfig on =
+      {};            // config.devices are these; without a choice of compute it is config.compute
   std::string data;  // as open_examples takes it; a description beside the files must fit
   std::shared_ptr<const ExampleSource> source = {};  // open_training_data(), if that was called
   bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does
   std::string vocab;      // the data's vocabulary, if known: it must be what the description says
   std::string model_dir;  // checkpoints; the newest whole one is resumed
-  Begin begin = Begin::either;
+  ResumeMode begin = ResumeMode::either;
   bool overwrite = false;  // it is emptied before `accepted` is called, and none is resumed
   std::string init;        // a folder of weights that a new run begins with; empty: with fresh ones
   std::string resume_from;  // one of this run's own checkpoints; empty: the newest
@@ -83,7 +85,7 @@ struct TrainJob {
   std::function<void(const TrainCheck&)> checked = {};  // before the check's state is saved
   bool dry_run = false;  // compiles, reads the data of check_every steps and of the validation
   TrackChoice track = {};
-  Together together = {};        // with other processes: all of them call train() alike
+  ProcessGroup together = {};    // with other processes: all of them call train() alike
   Fields fields = recipe_field;  // what messages call them
   // Called once data, model and the checkpoint to go on from are known to fit, before the first
   // step; not where no step is left.

@@ -1,7 +1,7 @@
 // The phases of a training run, for src/train alone; each is made of those before it, and what a
 // phase has does not exist before it has begun.
 //   OpenedRun    data, devices, the step's program, the locked folder
-//   Start        what it goes on from (train/start.h)
+//   Start        what it goes on from (train/initial_state.h)
 //   PreparedRun  the state on the devices and, where they have work, the compiled programs
 //   Trainer      the steps: the machine of train/trainer.h
 #pragma once
@@ -11,16 +11,16 @@
 #include <string>
 
 #include "base/watchdog.h"
-#include "data/prefetch.h"
-#include "state/compiled_step.h"
-#include "store/folder_lock.h"
+#include "data/input_pipeline/prefetch.h"
+#include "execution/train_state/compiled_step.h"
+#include "io/filesystem/folder_lock.h"
+#include "train/checkpoint_manager.h"
 #include "train/gradient_values.h"
+#include "train/initial_state.h"
 #include "train/pruner.h"
-#include "train/run_position.h"
-#include "train/saver.h"
 #include "train/spike_record.h"
-#include "train/start.h"
 #include "train/step_programs.h"
+#include "train/step_tracker.h"
 #include "train/trainer.h"
 
 namespace smelt {
@@ -33,8 +33,8 @@ struct OpenedRun {
   explicit OpenedRun(const TrainJob& job);
 
   std::int64_t last_step() const { return job.config.schedule.total_steps; }
-  Compute compute() const;
-  Saver saver(const Start& start) const;
+  ComputePolicy compute() const;
+  CheckpointManager saver(const InitialState& start) const;
   MemoryAdvice advice(const std::string& what) const {
     return advice_for_training(what, job.fields);
   }
@@ -65,15 +65,15 @@ struct PreparedRun {
 };
 
 // Takes the start's state or weights. What cannot be trained removes and leaves nothing.
-PreparedRun prepare(OpenedRun& run, Start& start);
+PreparedRun prepare(OpenedRun& run, InitialState& start);
 // The folder is the run's from here on.
-void accept(OpenedRun& run, Start& start);
+void accept(OpenedRun& run, InitialState& start);
 // Makes best/ and save/ what they were at the run's start.
-void restore_kept_states(OpenedRun& run, Start& start);
+void restore_kept_states(OpenedRun& run, InitialState& start);
 
 // What a step, which is counted over all that the weights have been through, is elsewhere.
 struct StepNumbers {
-  StepNumbers(const TrainJob& job, const Start& start)
+  StepNumbers(const TrainJob& job, const InitialState& start)
       : steps_before(start.steps_before),
         first_batch(job.replay_data ? -start.step : -start.steps_before) {}
 
@@ -90,7 +90,7 @@ struct StepNumbers {
 
 class Trainer {
  public:
-  Trainer(OpenedRun& run, const Start& start, PreparedRun& prepared);
+  Trainer(OpenedRun& run, const InitialState& start, PreparedRun& prepared);
   TrainSummary run();
 
  private:
@@ -103,7 +103,7 @@ class Trainer {
   void prune(std::int64_t steps_done);
   void step_with_histograms(const Batch& batch);
   void take_step();
-  Wishes wishes() const;
+  ConsensusFlags wishes() const;
   bool is_to_stop() const;
   void read_report();
   [[noreturn]] void stop_at_bad_step(double loss, double norm);
@@ -133,8 +133,8 @@ class Trainer {
   ModelState state_;
   std::optional<std::int64_t> pruned_at_;  // what the state has of programs_.pruner
   SpikeRecord spikes_;
-  RunPosition position_;
-  Saver saver_;
+  StepTracker position_;
+  CheckpointManager saver_;
   std::unique_ptr<Prefetch> batches_;
   std::optional<Buffer> report_;  // of position_.step(), where it is due
   ReportSums since_check_, last_;

@@ -5,25 +5,25 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/words.h"
-#include "checkpoint/layout.h"
-#include "data/description.h"
-#include "format/crc32c.h"
-#include "state/held_slices.h"
-#include "state/resume.h"
-#include "store/path.h"
-#include "train/form.h"
+#include "base/plural.h"
+#include "checkpoint/storage/layout.h"
+#include "data/input_pipeline/description.h"
+#include "execution/train_state/held_slices.h"
+#include "execution/train_state/resume.h"
+#include "io/filesystem/path.h"
+#include "io/formats/crc32c.h"
+#include "train/initial_state.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
+#include "train/memory_variant.h"
 #include "train/rewind.h"
-#include "train/start.h"
 #include "train/training_run.h"
 
 namespace smelt {
 namespace {
 
 std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
-  const auto opening = log.during(Spent::device);
+  const auto opening = log.during(GoodputBucket::device);
   job.together.doing("opening the device");
   return open_device(job.on.device, static_cast<int>(job.on.devices));
 }
@@ -45,7 +45,7 @@ void check_processes(const TrainJob& job, const Client& client) {
 
 // What makes all processes run the same program on the same data.
 void check_alike(const OpenedRun& run) {
-  const Together& together = run.job.together;
+  const ProcessGroup& together = run.job.together;
   constexpr std::string_view kHint = "start the same command with the same files on all hosts";
   together.agree("steps", "train", {{"train.steps", run.last_step()}}, kHint);
   together.agree("settings", "train", run.settings, kHint);
@@ -79,9 +79,9 @@ void leave_the_way_behind(const OpenedRun& run, std::int64_t from) {
 
 // The run's own mesh, over which a model may lie that one device has no room for. Of replicas each
 // device holds all of it.
-Placement sampling_placement(const OpenedRun& run) {
+ShardingPlan sampling_placement(const OpenedRun& run) {
   if (run.program.placement.replicas() > 1) return {};
-  Placement out = run.program.placement;
+  ShardingPlan out = run.program.placement;
   out.partition.names = run.job.task.dim_names;
   return out;
 }
@@ -154,15 +154,15 @@ OpenedRun::OpenedRun(const TrainJob& of)
   if (!job.dry_run) lock_folder(*this);
 }
 
-Saver OpenedRun::saver(const Start& start) const {
+CheckpointManager OpenedRun::saver(const InitialState& start) const {
   if (!job.together.several()) return {job, start, &*lock};
   return {job, start, lock ? &*lock : nullptr,
           held_slices(program.state, program.placement, *client), client->process_index()};
 }
 
-Compute OpenedRun::compute() const { return compute_of(job, client->platform_name()); }
+ComputePolicy OpenedRun::compute() const { return compute_of(job, client->platform_name()); }
 
-void restore_kept_states(OpenedRun& run, Start& start) {
+void restore_kept_states(OpenedRun& run, InitialState& start) {
   start.best = restore_kept_states(run.job,
                                    {.step = start.step,
                                     .first_step = start.steps_before,
@@ -171,7 +171,7 @@ void restore_kept_states(OpenedRun& run, Start& start) {
                                    run.lock ? &*run.lock : nullptr, "kept");
 }
 
-void accept(OpenedRun& run, Start& start) {
+void accept(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
   job.together.told("accepted", [&] {
     if (job.overwrite && run.lock) {
@@ -185,7 +185,7 @@ void accept(OpenedRun& run, Start& start) {
   if (job.dry_run) return;
   if (start.is_saved()) restore_kept_states(run, start);
   const auto description = run.source->description();
-  const Compute compute = run.compute();
+  const ComputePolicy compute = run.compute();
   run.log.begin({.folder = job.together.leads() ? job.model_dir : "",
                  .step = start.step,
                  .total = run.last_step(),
@@ -201,7 +201,7 @@ void accept(OpenedRun& run, Start& start) {
                 run.program.report);
 }
 
-PreparedRun prepare(OpenedRun& run, Start& start) {
+PreparedRun prepare(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
   const std::string form = form_text(job, run.client->platform_name());
   log_info("train: {}, a model ({}) of {}; compiling{}{}",
@@ -214,7 +214,7 @@ PreparedRun prepare(OpenedRun& run, Start& start) {
                                job.config.seed,
                                start.taken ? start.taken->parameters : TensorMap());
     });
-  const auto compiling = run.log.during(Spent::compile);
+  const auto compiling = run.log.during(GoodputBucket::compile);
   job.together.doing("compiling");
   std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "compiling", WorkOf::compiler);
   const auto begin = Clock::now();

@@ -6,12 +6,12 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
-#include "base/figures.h"
 #include "base/log.h"
 #include "base/nearest_name.h"
+#include "base/number_format.h"
 #include "base/philox.h"
+#include "base/plural.h"
 #include "base/progress.h"
-#include "base/words.h"
 #include "support/stderr_terminal.h"
 
 namespace smelt {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/figures.h"
+#include "base/number_format.h"
 #include "base/progress_line.h"
 
 namespace smelt {

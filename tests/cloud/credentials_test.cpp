@@ -1,4 +1,4 @@
-#include "auth/credentials.h"
+#include "io/credentials/credentials.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cloud/google_stand_in.h"
 #include "cloud/token_source.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 

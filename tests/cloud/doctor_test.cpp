@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "cloud/tpu_test.h"
-#include "store/file.h"
-#include "store/folder.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
 #include "support/command.h"
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"

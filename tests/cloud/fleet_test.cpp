@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/stop_signal.h"
 #include "cloud/ssh.h"
-#include "store/file.h"
-#include "store/folder.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
 #include "support/error_of.h"
 #include "support/paths.h"
 

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/command.h"
 
 namespace smelt {

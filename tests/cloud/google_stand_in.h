@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "auth/credential_file.h"
 #include "base/json.h"
+#include "io/credentials/credential_file.h"
 #include "support/environment.h"
 #include "support/http_server.h"
 #include "support/paths.h"

@@ -7,8 +7,8 @@
 #include "base/run_program.h"
 #include "base/str.h"
 #include "cloud/remote_job.h"
-#include "store/file.h"
-#include "store/folder.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
 #include "support/command.h"
 #include "support/paths.h"
 

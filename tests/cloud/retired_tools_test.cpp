@@ -3,7 +3,7 @@
 
 #include "cloud/machines.h"
 #include "cloud/tpu_test.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/command.h"
 
 namespace smelt {

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "store/file.h"
-#include "store/folder.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
 #include "support/command.h"
 
 namespace smelt {

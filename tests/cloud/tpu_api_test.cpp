@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cloud/tpu_fault.h"
 #include "cloud/tpu_test.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/oracle.h"

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cloud/google_stand_in.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/command.h"
 
 namespace smelt {

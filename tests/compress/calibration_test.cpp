@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/json.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/paths.h"
 
 namespace smelt {

@@ -7,10 +7,10 @@
 
 #include "base/json.h"
 #include "compress/quantize.h"
-#include "format/safetensors.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/formats/safetensors.h"
 #include "runs/golden_classify.h"
-#include "store/file.h"
-#include "store/folder.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/paths.h"

@@ -2,27 +2,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ask/answering_placement.h"
 #include "base/json.h"
-#include "checkpoint/int8_weights.h"
-#include "checkpoint/lazy_files.h"
-#include "checkpoint/stored_model.h"
+#include "checkpoint/interop/int8_weights.h"
+#include "checkpoint/interop/stored_model.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "compiler/stablehlo/writer.h"
 #include "compress/folder_scores.h"
 #include "compress/quantize.h"
 #include "compress/source_folder.h"
-#include "hlo/writer.h"
+#include "execution/inference/answering_placement.h"
+#include "execution/train_state/placement_options.h"
+#include "io/filesystem/file.h"
+#include "model/tasks/classify_task.h"
+#include "model/train_step/program.h"
+#include "pjrt/topology.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
-#include "runtime/topology.h"
-#include "state/placement_options.h"
-#include "step/program.h"
-#include "store/file.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "tasks/classify_task.h"
 
 namespace smelt {
 namespace {

@@ -1,5 +1,5 @@
 // What a model learns with as codes, and what its folder of codes says then.
-#include "tasks/fake_quant.h"
+#include "model/tasks/fake_quant.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,14 +7,14 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "checkpoint/int8_weights.h"
+#include "checkpoint/interop/int8_weights.h"
 #include "compress/folder_scores.h"
 #include "compress/quantize.h"
-#include "recipe/taught_recipe.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/distill_recipe.h"
 #include "runs/golden_classify.h"
 #include "runs/probe.h"
-#include "store/file.h"
-#include "store/folder.h"
 #include "support/command.h"
 #include "support/oracle.h"
 #include "support/paths.h"

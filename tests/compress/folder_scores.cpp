@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "recipe/stored_answers.h"
+#include "io/filesystem/file.h"
+#include "pipeline/stored_answers.h"
 #include "runs/golden_t5.h"
-#include "store/file.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 

@@ -9,15 +9,15 @@
 #include <sstream>
 
 #include "base/str.h"
-#include "checkpoint/lazy_files.h"
+#include "checkpoint/storage/lazy_files.h"
 #include "compress/folder_scores.h"
 #include "compress/product_inputs.h"
 #include "compress/prune_data.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "tokenize/sentinels.h"
-#include "tokenize/tokenizer.h"
+#include "text/tokenizers/sentinels.h"
+#include "text/tokenizers/tokenizer.h"
 
 namespace smelt {
 namespace {

@@ -7,13 +7,13 @@
 #include <random>
 
 #include "base/json.h"
-#include "checkpoint/stored_model.h"
+#include "checkpoint/interop/stored_model.h"
 #include "compress/folder_scores.h"
 #include "compress/gptq.h"
 #include "compress/quantize.h"
+#include "io/filesystem/file.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
-#include "store/file.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -98,7 +98,7 @@ class Int4Folder : public testing::TestWithParam<const char*> {
     if (is_t5()) out.keep = {"*.o"};  // of 18 inputs
     return out;
   }
-  QuantizeJob by_rows() const {
+  QuantizeJob constrain_batch_sharding() const {
     QuantizeJob out = job();
     out.to = dir_.file("gptq");
     out.rows.rows.input = dir_.file("rows.tsv");
@@ -134,7 +134,7 @@ TEST_P(Int4Folder, ByRowsGivesSmeltTheWeightsThatItsCodesSay) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   quantize_weights(job());
-  quantize_weights(by_rows());
+  quantize_weights(constrain_batch_sharding());
   EXPECT_NE(read_file(dir_.file("gptq/model.safetensors")),
             read_file(dir_.file("int4/model.safetensors")));
   check_by_numpy("gptq", "--plain " + dir_.file("plain"));

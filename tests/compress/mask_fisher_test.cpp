@@ -6,11 +6,11 @@
 
 #include <cmath>
 
-#include "ops/ops.h"
+#include "compiler/ops/ops.h"
+#include "execution/train_state/compiled_step.h"
+#include "execution/train_state/model_state.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
-#include "state/compiled_step.h"
-#include "state/model_state.h"
 #include "support/plugins.h"
 
 namespace smelt {
@@ -66,7 +66,7 @@ std::vector<std::vector<float>> run(const Client& client, const StepProgram& pro
 TEST_P(MaskGradients, AreDifferencesOfLossesOfModelsWithAUnitWeakerAndStronger) {
   SMELT_OPEN_CPU(client, 1);
   const Case c = case_of(GetParam());
-  const Compute exact{.exact_products = true};
+  const ComputePolicy exact{.exact_products = true};
   const StepProgram program =
       predict_program(mask_gradients(c.task, c.products), c.batch.rows, exact);
   const CompiledStep step(client, program);
@@ -75,7 +75,7 @@ TEST_P(MaskGradients, AreDifferencesOfLossesOfModelsWithAUnitWeakerAndStronger) 
   Prediction losses{.features = c.task.features};
   losses.outputs = [&](const Scope& root, const Inputs& inputs) {
     std::vector<Tensor> out;
-    for (const Measure& m : c.task.objective(root, inputs).losses) {
+    for (const Metric& m : c.task.objective(root, inputs).losses) {
       EXPECT_EQ(m.norm, Norm::mean);
       out.push_back(m.sum / m.weight * m.factor);
     }

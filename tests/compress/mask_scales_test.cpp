@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "checkpoint/cut_heads.h"
+#include "checkpoint/interop/cut_heads.h"
 #include "compress/folder_scores.h"
 #include "compress/prune.h"
 #include "compress/prune_data.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
-#include "store/file.h"
-#include "store/folder.h"
 #include "support/largest_difference.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -53,9 +53,9 @@ class RescaledUnits : public testing::TestWithParam<const char*> {
     out.rows.input = dir_.file("rows.tsv");
     return out;
   }
-  static std::vector<CutGroup> groups_of(const SourceFolder& source, CompressedFolder& folder) {
-    std::vector<CutGroup> groups = ffn_groups(folder, layer_stacks(source));
-    for (CutGroup& group : head_groups(folder, layer_stacks(source)))
+  static std::vector<PruneGroup> groups_of(const SourceFolder& source, CompressedFolder& folder) {
+    std::vector<PruneGroup> groups = ffn_groups(folder, layer_stacks(source));
+    for (PruneGroup& group : head_groups(folder, layer_stacks(source)))
       groups.push_back(std::move(group));
     return groups;
   }
@@ -66,8 +66,8 @@ class RescaledUnits : public testing::TestWithParam<const char*> {
       LazyTensor& tensor = twins.tensors.at(name);
       tensor = with_twins(tensor, units, columns);
     };
-    for (const CutGroup& group : groups_of(source, twins)) {
-      for (const CutProduct& product : group.products) {
+    for (const PruneGroup& group : groups_of(source, twins)) {
+      for (const PruneTarget& product : group.products) {
         twin(product.output, group.units, true);
         for (const std::string& name : product.inputs) twin(name, group.units, false);
       }
@@ -85,9 +85,9 @@ TEST_P(RescaledUnits, SayWhatTheirTwinsSaid) {
   write_twins();
   const SourceFolder source = open_source_folder(dir_.file("twins"));
   CompressedFolder cut{.config = source.config, .tensors = source.tensors, .step = {}};
-  const std::vector<CutGroup> groups = groups_of(source, cut);
+  const std::vector<PruneGroup> groups = groups_of(source, cut);
   std::vector<std::vector<std::int64_t>> kept;
-  for (const CutGroup& group : groups) {
+  for (const PruneGroup& group : groups) {
     auto& stays = kept.emplace_back();
     for (std::int64_t unit = 0; unit < group.units; unit += 2) stays.push_back(unit);
   }
@@ -95,7 +95,7 @@ TEST_P(RescaledUnits, SayWhatTheirTwinsSaid) {
   auto next = scales.begin();
   for (std::size_t i = 0; i < groups.size(); ++i) {
     keep_units(cut, groups[i], kept[i]);
-    for (const CutProduct& product : groups[i].products) {
+    for (const PruneTarget& product : groups[i].products) {
       ASSERT_TRUE(next->taken) << product.what;
       EXPECT_GT(next->lost_before, 1e-2) << product.what;
       EXPECT_LT(next->lost, 1e-6) << product.what;

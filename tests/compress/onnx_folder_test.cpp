@@ -4,13 +4,13 @@
 
 #include <filesystem>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/convert.h"
-#include "checkpoint/hugging_face.h"
-#include "checkpoint/onnx_model.h"
+#include "checkpoint/interop/convert.h"
+#include "checkpoint/interop/hugging_face.h"
+#include "checkpoint/interop/onnx_model.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
 #include "runs/golden_t5.h"
-#include "store/file.h"
-#include "store/folder.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"

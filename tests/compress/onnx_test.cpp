@@ -1,17 +1,17 @@
 // Fine-tuned models as ONNX files, by onnxruntime: what smelt answers, and transformers.
 #include <gmock/gmock.h>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/convert.h"
-#include "checkpoint/onnx_model.h"
+#include "checkpoint/interop/convert.h"
+#include "checkpoint/interop/onnx_model.h"
+#include "checkpoint/storage/checkpoint.h"
 #include "compress/folder_scores.h"
 #include "compress/prune.h"
 #include "compress/quantize.h"
 #include "compress/sparsify.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 #include "runs/golden_classify.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/largest_difference.h"

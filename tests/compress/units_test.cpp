@@ -7,13 +7,13 @@
 #include <cstring>
 #include <filesystem>
 
-#include "checkpoint/cut_heads.h"
+#include "checkpoint/interop/cut_heads.h"
 #include "compress/folder_scores.h"
 #include "compress/prune.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
-#include "store/file.h"
-#include "store/folder.h"
 #include "support/error_of.h"
 #include "support/largest_difference.h"
 #include "support/oracle.h"
@@ -57,13 +57,13 @@ class CutUnits : public testing::TestWithParam<const char*> {
     const SourceFolder source = open_source_folder(dir_.file("hf"));
     CompressedFolder masked{.config = source.config, .tensors = source.tensors, .step = {}};
     CompressedFolder cut = masked;
-    const auto leave_out = [&](const std::vector<CutGroup>& groups,
+    const auto leave_out = [&](const std::vector<PruneGroup>& groups,
                                const std::vector<std::int64_t>& units) {
       std::vector<std::int64_t> kept;
       for (std::int64_t i = 0; i < groups.front().units; ++i)
         if (std::ranges::find(units, i) == units.end()) kept.push_back(i);
-      for (const CutGroup& group : groups) {
-        for (const CutProduct& product : group.products)
+      for (const PruneGroup& group : groups) {
+        for (const PruneTarget& product : group.products)
           masked.tensors[product.output] =
               without(masked.tensors[product.output], group.width, units);
         keep_units(cut, group, kept);

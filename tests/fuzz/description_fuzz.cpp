@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "data/description.h"
+#include "data/input_pipeline/description.h"
 #include "fuzz/target.h"
 
 namespace smelt {

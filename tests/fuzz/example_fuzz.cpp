@@ -2,9 +2,9 @@
 #include <array>
 
 #include "base/error.h"
-#include "format/example.h"
-#include "format/example_slots.h"
 #include "fuzz/target.h"
+#include "io/formats/example.h"
+#include "io/formats/example_slots.h"
 
 namespace smelt {
 namespace {

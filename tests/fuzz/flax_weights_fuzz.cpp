@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "checkpoint/flax_weights.h"
+#include "checkpoint/interop/flax_weights.h"
 #include "fuzz/target.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/paths.h"
 
 namespace smelt {

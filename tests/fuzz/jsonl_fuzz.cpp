@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "text/documents.h"
+#include "text/readers/documents.h"
 
 namespace smelt {
 

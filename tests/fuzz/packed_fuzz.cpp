@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "store/decompress.h"
+#include "io/filesystem/decompress.h"
 
 namespace smelt {
 namespace {

@@ -3,12 +3,12 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "data/record_index.h"
-#include "data/record_index_file.h"
-#include "format/crc32c.h"
-#include "format/tfrecord.h"
+#include "data/input_pipeline/record_index.h"
+#include "data/input_pipeline/record_index_file.h"
 #include "fuzz/target.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
+#include "io/formats/crc32c.h"
+#include "io/formats/tfrecord.h"
 
 namespace smelt {
 namespace {

@@ -1,7 +1,7 @@
 #include "base/error.h"
-#include "format/crc32c.h"
-#include "format/record_layout.h"
 #include "fuzz/target.h"
+#include "io/formats/crc32c.h"
+#include "io/formats/record_layout.h"
 
 namespace smelt {
 namespace {

@@ -1,6 +1,6 @@
-#include "format/little_endian.h"
-#include "format/safetensors.h"
 #include "fuzz/target.h"
+#include "io/formats/little_endian.h"
+#include "io/formats/safetensors.h"
 
 namespace smelt {
 namespace {

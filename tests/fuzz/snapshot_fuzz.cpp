@@ -1,6 +1,6 @@
 #include "base/error.h"
-#include "format/snapshot.h"
 #include "fuzz/target.h"
+#include "io/formats/snapshot.h"
 #include "support/snapshots.h"
 
 namespace smelt {

@@ -1,7 +1,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "fuzz/target.h"
-#include "text/rows.h"
+#include "text/readers/rows.h"
 
 namespace smelt {
 

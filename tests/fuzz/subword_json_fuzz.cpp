@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "tokenize/subword_tokenizer.h"
+#include "text/tokenizers/subword_tokenizer.h"
 
 namespace smelt {
 

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "text/rows.h"
+#include "text/readers/rows.h"
 
 namespace smelt {
 

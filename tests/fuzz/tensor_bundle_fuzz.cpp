@@ -1,11 +1,11 @@
 #include "base/error.h"
-#include "format/checkpoint_state.h"
-#include "format/crc32c.h"
-#include "format/little_endian.h"
-#include "format/sstable.h"
-#include "format/tensor_bundle.h"
-#include "format/wire.h"
 #include "fuzz/target.h"
+#include "io/formats/checkpoint_state.h"
+#include "io/formats/crc32c.h"
+#include "io/formats/little_endian.h"
+#include "io/formats/sstable.h"
+#include "io/formats/tensor_bundle.h"
+#include "io/formats/wire.h"
 
 namespace smelt {
 namespace {

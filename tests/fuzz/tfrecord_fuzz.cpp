@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "format/crc32c.h"
-#include "format/tfrecord.h"
 #include "fuzz/target.h"
+#include "io/formats/crc32c.h"
+#include "io/formats/tfrecord.h"
 
 namespace smelt {
 namespace {

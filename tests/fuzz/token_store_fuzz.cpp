@@ -1,7 +1,7 @@
 #include "base/error.h"
-#include "format/crc32c.h"
-#include "format/token_store.h"
 #include "fuzz/target.h"
+#include "io/formats/crc32c.h"
+#include "io/formats/token_store.h"
 
 namespace smelt {
 namespace {

@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "tokenize/tokenizer_json.h"
+#include "text/tokenizers/tokenizer_json.h"
 
 namespace smelt {
 

@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "tokenize/unigram_json.h"
+#include "text/tokenizers/unigram_json.h"
 
 namespace smelt {
 

@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "fuzz/target.h"
-#include "tokenize/vocabulary.h"
+#include "text/tokenizers/vocabulary.h"
 
 namespace smelt {
 

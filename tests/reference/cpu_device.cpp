@@ -3,8 +3,8 @@
 #include <map>
 
 #include "base/error.h"
-#include "runtime/executable.h"
-#include "runtime/find_plugin.h"
+#include "pjrt/executable.h"
+#include "pjrt/find_plugin.h"
 
 namespace smelt::testing {
 namespace {

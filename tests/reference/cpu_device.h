@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "hlo/writer.h"
+#include "compiler/stablehlo/writer.h"
+#include "pjrt/compile_options.h"
 #include "reference/value.h"
-#include "runtime/compile_options.h"
 
 namespace smelt::testing {
 

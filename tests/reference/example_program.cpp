@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "grad/grad.h"
-#include "ops/ops.h"
+#include "compiler/autodiff/grad.h"
+#include "compiler/ops/ops.h"
 
 namespace smelt::testing {
 namespace {

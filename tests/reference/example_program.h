@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "hlo/writer.h"
-#include "ir/op.h"
+#include "compiler/ir/op.h"
+#include "compiler/stablehlo/writer.h"
 
 namespace smelt::testing {
 

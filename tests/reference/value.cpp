@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "ir/float16.h"
+#include "compiler/ir/float16.h"
 
 namespace smelt::testing {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/op.h"
+#include "compiler/ir/op.h"
 
 namespace smelt::testing {
 

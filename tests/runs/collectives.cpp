@@ -3,7 +3,7 @@
 #include <ostream>
 #include <set>
 
-#include "runtime/compiled_module.h"
+#include "pjrt/compiled_module.h"
 
 namespace smelt {
 namespace {

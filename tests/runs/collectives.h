@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/shape.h"
-#include "runtime/compiled_program.h"
+#include "compiler/ir/shape.h"
+#include "pjrt/compiled_program.h"
 
 namespace smelt {
 

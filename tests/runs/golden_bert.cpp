@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "models/bert_config.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
+#include "model/models/bert_config.h"
 #include "support/paths.h"
 
 namespace smelt {

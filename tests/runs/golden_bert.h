@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/json.h"
-#include "data/batch.h"
-#include "format/safetensors.h"
-#include "optim/adamw.h"
-#include "step/program.h"
-#include "tasks/bert_task.h"
+#include "data/input_pipeline/batch.h"
+#include "io/formats/safetensors.h"
+#include "model/optim/adamw.h"
+#include "model/tasks/bert_task.h"
+#include "model/train_step/program.h"
 
 namespace smelt {
 

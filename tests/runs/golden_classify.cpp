@@ -1,8 +1,8 @@
 #include "runs/golden_classify.h"
 
-#include "checkpoint/hugging_face_classifier.h"
-#include "checkpoint/lazy_files.h"
-#include "store/file.h"
+#include "checkpoint/interop/hugging_face_classifier.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/filesystem/file.h"
 #include "support/paths.h"
 
 namespace smelt {

@@ -1,12 +1,12 @@
 #include "runs/golden_distill.h"
 
-#include "checkpoint/lazy_files.h"
-#include "format/config.h"
-#include "store/file.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/filesystem/file.h"
+#include "io/formats/config.h"
+#include "model/tasks/bert_task.h"
+#include "model/tasks/classify_task.h"
+#include "model/tasks/t5_task.h"
 #include "support/paths.h"
-#include "tasks/bert_task.h"
-#include "tasks/classify_task.h"
-#include "tasks/t5_task.h"
 
 namespace smelt {
 namespace {
@@ -68,9 +68,9 @@ Task GoldenDistill::student() const {
 }
 
 Teacher GoldenDistill::teacher() const {
-  HeldModel model{.where = "teacher",
-                  .values = std::make_shared<const LazyTensors>(lazy_tensors(tensors("teacher"))),
-                  .dim_names = {}};
+  FrozenModel model{.where = "teacher",
+                    .values = std::make_shared<const LazyTensors>(lazy_tensors(tensors("teacher"))),
+                    .dim_names = {}};
   if (name_ == "words") return bert_teacher(bert(facts_["teacher"], 0.5), std::move(model));
   if (name_ == "answers") return t5_teacher(t5(facts_["teacher"], 0.5), std::move(model));
   return classify_teacher(classifier(facts_, "teacher", 0.5), std::move(model));

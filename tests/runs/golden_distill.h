@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "data/batch.h"
-#include "format/safetensors.h"
-#include "tasks/distill.h"
+#include "data/input_pipeline/batch.h"
+#include "io/formats/safetensors.h"
+#include "model/tasks/distill.h"
 
 namespace smelt {
 

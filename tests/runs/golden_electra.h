@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "data/batch.h"
-#include "format/safetensors.h"
-#include "step/program.h"
-#include "tasks/electra_task.h"
+#include "data/input_pipeline/batch.h"
+#include "io/formats/safetensors.h"
+#include "model/tasks/electra_task.h"
+#include "model/train_step/program.h"
 
 namespace smelt {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "format/config.h"
-#include "ops/ops.h"
-#include "optim/adamw.h"
+#include "compiler/ops/ops.h"
+#include "io/filesystem/file.h"
+#include "io/formats/config.h"
+#include "model/optim/adamw.h"
 #include "runs/golden_bert.h"
-#include "store/file.h"
 #include "support/paths.h"
 
 namespace smelt {

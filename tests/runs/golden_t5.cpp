@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "checkpoint/hugging_face_t5.h"
-#include "checkpoint/lazy_files.h"
-#include "format/config.h"
-#include "store/file.h"
+#include "checkpoint/interop/hugging_face_t5.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/filesystem/file.h"
+#include "io/formats/config.h"
 #include "support/paths.h"
-#include "tokenize/sentencepiece_trainer.h"
+#include "text/tokenizers/sentencepiece_trainer.h"
 
 namespace smelt {
 

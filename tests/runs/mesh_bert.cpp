@@ -1,8 +1,8 @@
 #include "runs/mesh_bert.h"
 
 #include "base/philox.h"
-#include "optim/adamw.h"
-#include "state/compiled_step.h"
+#include "execution/train_state/compiled_step.h"
+#include "model/optim/adamw.h"
 
 namespace smelt {
 
@@ -51,13 +51,13 @@ TrainingConfig mesh_config(std::int64_t devices) {
   return c;
 }
 
-Placement mesh_placement(const std::string& mesh, bool split_slots) {
+ShardingPlan mesh_placement(const std::string& mesh, bool split_slots) {
   return placement_for("tpu", 8, Reduction::global,
                        partition_for({.mesh = mesh, .split_slots = split_slots}, 8));
 }
 
 MeshRan run_mesh_steps(const std::shared_ptr<const Client>& client, const BertTask& bert,
-                       const TrainingConfig& config, const Placement& placement) {
+                       const TrainingConfig& config, const ShardingPlan& placement) {
   const Task task = bert_task(bert);
   const Batch batch = mesh_batch(task.features, config.batch_size, 1);
   const StepProgram program = train_program(task, config, placement);

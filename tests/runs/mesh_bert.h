@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "data/batch.h"
+#include "data/input_pipeline/batch.h"
+#include "model/tasks/bert_task.h"
+#include "model/train_step/program.h"
 #include "runs/state_values.h"
-#include "step/program.h"
-#include "tasks/bert_task.h"
 
 namespace smelt {
 
@@ -22,7 +22,7 @@ Batch mesh_batch(const Features& features, std::int64_t rows, std::uint64_t seed
 TrainingConfig mesh_config(std::int64_t devices);
 
 // The mesh of a recipe's words, and one program over it on any platform.
-Placement mesh_placement(const std::string& mesh, bool split_slots = false);
+ShardingPlan mesh_placement(const std::string& mesh, bool split_slots = false);
 
 constexpr int kMeshSteps = 5;
 
@@ -33,6 +33,6 @@ struct MeshRan {
 
 // Steps from fresh weights, all on one batch.
 MeshRan run_mesh_steps(const std::shared_ptr<const Client>& client, const BertTask& bert,
-                       const TrainingConfig& config, const Placement& placement);
+                       const TrainingConfig& config, const ShardingPlan& placement);
 
 }  // namespace smelt

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "grad/grad.h"
-#include "ops/ops.h"
+#include "compiler/autodiff/grad.h"
+#include "compiler/ops/ops.h"
 
 namespace smelt {
 namespace {
@@ -22,7 +22,7 @@ Optimizer gradient_instead() {
 
 StepGradients step_gradients(const std::shared_ptr<const Client>& client, const Task& task,
                              TrainingConfig config, const Batch& batch, const TensorMap& state,
-                             const Placement& placement) {
+                             const ShardingPlan& placement) {
   config.optimizer = gradient_instead();
   config.clip_norm = config.clip_value = 0;
   config.batch_size = batch.rows;
@@ -52,7 +52,7 @@ std::vector<Tensor> losses_and_gradients(const Task& task, const Scope& root, co
   const auto before = static_cast<std::ptrdiff_t>(root.graph().arguments().size());
   const Objective objective = task.objective(root, in);
   std::vector<Tensor> out{Tensor()};
-  for (const Measure& m : objective.losses) {
+  for (const Metric& m : objective.losses) {
     out.push_back(m.sum * norm_factor(m.norm, m.weight));
     const Tensor term = out.back() * m.factor;
     out[0] = out[0] ? out[0] + term : term;

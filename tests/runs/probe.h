@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "data/batch.h"
+#include "data/input_pipeline/batch.h"
+#include "execution/train_state/compiled_step.h"
+#include "model/tasks/task.h"
 #include "runs/state_values.h"
-#include "state/compiled_step.h"
-#include "tasks/task.h"
 
 namespace smelt {
 
@@ -39,8 +39,8 @@ struct StepGradients {
 };
 StepGradients step_gradients(const std::shared_ptr<const Client>& client, const Task& task,
                              TrainingConfig config, const Batch& batch, const TensorMap& state,
-                             const Placement& placement = placement_for("cpu", 1,
-                                                                        Reduction::global));
+                             const ShardingPlan& placement = placement_for("cpu", 1,
+                                                                           Reduction::global));
 
 // sqrt(sum (a-b)^2), sqrt(sum b^2)
 std::pair<double, double> distance(const std::vector<float>& a, const std::vector<float>& b);

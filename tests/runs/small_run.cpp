@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "examples/bert_examples.h"
-#include "tokenize/vocabulary.h"
+#include "data/preprocess/bert_examples.h"
+#include "text/tokenizers/vocabulary.h"
 
 namespace smelt {
 

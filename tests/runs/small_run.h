@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "ask/evaluate.h"
-#include "checkpoint/checkpoint.h"
-#include "optim/adamw.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "execution/inference/evaluate.h"
+#include "model/optim/adamw.h"
+#include "model/tasks/bert_task.h"
 #include "support/captured_log.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-#include "tasks/bert_task.h"
 #include "train/trainer.h"
 
 namespace smelt {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/storage/checkpoint.h"
 
 namespace smelt {
 namespace {

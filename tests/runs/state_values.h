@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "state/model_state.h"
+#include "execution/train_state/model_state.h"
 
 namespace smelt {
 

@@ -1,8 +1,8 @@
 #include "support/bert_records.h"
 
-#include "format/example.h"
-#include "format/tfrecord.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
+#include "io/formats/example.h"
+#include "io/formats/tfrecord.h"
 
 namespace smelt {
 

@@ -1,7 +1,7 @@
 #include "support/gcs_emulator.h"
 
 #include "base/error.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 #include "support/oracle.h"
 
 namespace smelt {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/descriptor.h"
+#include "io/filesystem/descriptor.h"
 
 namespace smelt {
 

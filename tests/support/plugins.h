@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/error.h"
-#include "runtime/client.h"
-#include "runtime/find_plugin.h"
+#include "pjrt/client.h"
+#include "pjrt/find_plugin.h"
 #include "support/missing.h"
 
 // Ends the test where the plugin of a kind of device ("cpu", "tpu") is not installed.

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "store/file.h"
+#include "io/filesystem/file.h"
 
 namespace smelt {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdio>
 
 #include "base/str.h"
-#include "format/tfrecord.h"
-#include "format/wire.h"
-#include "store/file.h"
-#include "store/path.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/path.h"
+#include "io/formats/tfrecord.h"
+#include "io/formats/wire.h"
 
 namespace smelt {
 namespace {

@@ -1,13 +1,13 @@
 // Training with Adafactor: the same whatever the layers' form, the devices and the micro-batches.
-#include "optim/adafactor.h"
+#include "model/optim/adafactor.h"
 
 #include <gtest/gtest.h>
 
-#include "nn/layers.h"
-#include "ops/ops.h"
+#include "compiler/ops/ops.h"
+#include "execution/train_state/compiled_step.h"
+#include "model/nn/layers.h"
 #include "runs/mesh_bert.h"
 #include "runs/state_values.h"
-#include "state/compiled_step.h"
 #include "support/plugins.h"
 
 namespace smelt {
@@ -24,12 +24,13 @@ TrainingConfig adafactor_config(std::int64_t devices, Layers layers = Layers::un
   c.clip_norm = 0;
   c.schedule = {.learning_rate = 0.05, .warmup_steps = 4, .warmup = Warmup::none};
   c.schedule.decay = Decay::inverse_sqrt;
-  c.compute = {.layers = layers, .save = layers == Layers::scan ? Save::products : Save::all};
+  c.compute = {.layers = layers,
+               .save = layers == Layers::scan ? RematPolicy::products : RematPolicy::all};
   return c;
 }
 
 MeshRan run_adafactor(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
-                      const Placement& placement) {
+                      const ShardingPlan& placement) {
   return run_mesh_steps(client, mesh_bert(), config, placement);
 }
 
@@ -41,7 +42,7 @@ void expect_same_run(const MeshRan& got, const MeshRan& want) {
 
 TEST(AdafactorTraining, IsTheSameInALoopOfLayersInPartsAndOverAMesh) {
   SMELT_OPEN_CPU(client, 8);
-  const Placement one = placement_for("cpu", 1, Reduction::global);
+  const ShardingPlan one = placement_for("cpu", 1, Reduction::global);
   const MeshRan want = run_adafactor(client, adafactor_config(1), one);
   EXPECT_LT(want.losses.back(), want.losses.front() - 0.1);  // it learns
   EXPECT_TRUE(want.first.contains("bert/encoder/layer_1/output/dense/kernel/adafactor_column"));

@@ -1,10 +1,10 @@
 // Training with Amos: the same whatever the layers' form, the devices and the micro-batches.
-#include "optim/amos.h"
+#include "model/optim/amos.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "optim/amos_presets.h"
+#include "model/optim/amos_presets.h"
 #include "runs/mesh_bert.h"
 #include "runs/small_run.h"
 #include "runs/state_values.h"
@@ -30,16 +30,17 @@ TrainingConfig amos_config(std::int64_t devices, Layers layers = Layers::unrolle
   c.optimizer = bert_amos({{".*layer_1/output/dense/kernel", "0.3"}});  // of one layer alone
   c.clip_norm = 0;
   c.schedule.learning_rate = 0.05;
-  c.compute = {.layers = layers, .save = layers == Layers::scan ? Save::products : Save::all};
+  c.compute = {.layers = layers,
+               .save = layers == Layers::scan ? RematPolicy::products : RematPolicy::all};
   return c;
 }
 
 MeshRan run_amos(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
-                 const Placement& placement) {
+                 const ShardingPlan& placement) {
   return run_mesh_steps(client, mesh_bert(), config, placement);
 }
 
-Placement cpu_devices(std::int64_t devices, Reduction reduction = Reduction::global) {
+ShardingPlan cpu_devices(std::int64_t devices, Reduction reduction = Reduction::global) {
   return placement_for("cpu", devices, reduction);
 }
 

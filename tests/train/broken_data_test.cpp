@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/checkpoint.h"
-#include "data/example_source.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "data/input_pipeline/example_source.h"
 #include "runs/small_run.h"
 #include "support/error_of.h"
 

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "data/record_source.h"
+#include "data/input_pipeline/record_source.h"
 #include "runs/small_run.h"
 
 namespace smelt {

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tasks/bert_task.h"
-#include "tasks/electra_task.h"
-#include "tasks/jestimator_bert_task.h"
-#include "tasks/t5_task.h"
+#include "model/tasks/bert_task.h"
+#include "model/tasks/electra_task.h"
+#include "model/tasks/jestimator_bert_task.h"
+#include "model/tasks/t5_task.h"
 
 namespace smelt {
 namespace {
@@ -22,7 +22,7 @@ TrainJob job_of(std::int64_t steps, std::int64_t layers = 12) {
   bert.model.num_hidden_layers = layers;
   TrainJob job;
   job.task = bert_task(bert);
-  job.on = {.device = "tpu", .devices = 8, .mesh = {}, .compute = ComputeChoice()};
+  job.on = {.device = "tpu", .devices = 8, .mesh = {}, .compute = ComputeOptions()};
   job.config.schedule.total_steps = steps;
   return job;
 }
@@ -34,7 +34,7 @@ Layers layers_on(std::string_view platform, const TrainJob& job) {
 TEST(ComputeOf, ALongRunOnTpusCompilesItsLayersOneByOne) {
   const TrainJob job = job_of(kLong);
   EXPECT_EQ(layers_on("tpu", job), Layers::unrolled);
-  EXPECT_EQ(compute_of(job, "tpu").save, Save::all);
+  EXPECT_EQ(compute_of(job, "tpu").save, RematPolicy::all);
   EXPECT_FALSE(compute_of(job, "tpu").stored_scores);
   EXPECT_THAT(form_text(job, "tpu"), HasSubstr("layers unrolled, as 10000 faster steps"));
   EXPECT_EQ(layers_on("tpu", job_of(kLong - 1)), Layers::scan);
@@ -45,10 +45,10 @@ TEST(ComputeOf, ALongRunOnTpusCompilesItsLayersOneByOne) {
 
 TEST(ComputeOf, ALongRunKeepsTheLoopWhereItIsNeeded) {
   TrainJob job = job_of(kLong);
-  job.on.compute->save = Save::products;
-  EXPECT_EQ(compute_of(job, "tpu").save, Save::products);
+  job.on.compute->save = RematPolicy::products;
+  EXPECT_EQ(compute_of(job, "tpu").save, RematPolicy::products);
   EXPECT_EQ(layers_on("tpu", job), Layers::scan);
-  job.on.compute = ComputeChoice{.layers = Layers::scan};
+  job.on.compute = ComputeOptions{.layers = Layers::scan};
   EXPECT_EQ(layers_on("tpu", job), Layers::scan);
   EXPECT_THAT(form_text(job, "tpu"), IsEmpty());
   job = job_of(kLong);

@@ -4,16 +4,16 @@
 
 #include <algorithm>
 
-#include "ask/mask_sampler.h"
+#include "evaluation/tracking/run_record.h"
+#include "execution/inference/mask_sampler.h"
+#include "execution/train_state/shards.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "model/train_step/program.h"
 #include "runs/small_run.h"
 #include "runs/state_values.h"
-#include "state/shards.h"
-#include "step/program.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
 #include "support/error_of.h"
-#include "track/run_record.h"
 #include "train/bad_batch.h"
 #include "train/job_program.h"
 
@@ -129,8 +129,8 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   run.keep_best = "masked_lm_loss";
   run.track.histograms_every = 2;
   run.track.gradient_histograms = true;
-  Placement sampled_over;
-  run.track.sampler = [&](std::shared_ptr<const Client> client, const Placement& placement) {
+  ShardingPlan sampled_over;
+  run.track.sampler = [&](std::shared_ptr<const Client> client, const ShardingPlan& placement) {
     sampled_over = placement;
     return std::make_unique<const MaskSampler>(std::move(client), fill, tokenizer, texts,
                                                placement);

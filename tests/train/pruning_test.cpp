@@ -1,9 +1,9 @@
 // Runs in which weights become 0.
-#include "optim/pruning.h"
+#include "model/optim/pruning.h"
 
 #include <gmock/gmock.h>
 
-#include "optim/soft_pruning.h"
+#include "model/optim/soft_pruning.h"
 #include "runs/small_run.h"
 
 namespace smelt {

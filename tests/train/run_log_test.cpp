@@ -5,14 +5,14 @@
 
 #include <chrono>
 
+#include "evaluation/tracking/run_record.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "model/tasks/jestimator_bert_task.h"
+#include "model/train_step/model_flops.h"
 #include "runs/small_run.h"
-#include "step/model_flops.h"
-#include "store/file.h"
-#include "store/folder.h"
-#include "store/path.h"
 #include "support/error_of.h"
-#include "tasks/jestimator_bert_task.h"
-#include "track/run_record.h"
 #include "train/gradient_values.h"
 #include "train/job_program.h"
 #include "train/program_cost.h"
@@ -62,8 +62,8 @@ TEST_F(RunLogTest, EveryLineHasItsFiguresAndNoTimeIsCountedTwice) {
   EXPECT_GT(tokens, 5 * rows);       // [CLS] a [SEP] b [SEP] at least
   EXPECT_GT(run.spent.total(), 0.5 * seconds);
   EXPECT_LE(run.spent.total(), seconds);
-  EXPECT_GT(run.spent[Spent::compile], 0);
-  EXPECT_GT(run.spent[Spent::save], 0);
+  EXPECT_GT(run.spent[GoodputBucket::compile], 0);
+  EXPECT_GT(run.spent[GoodputBucket::save], 0);
 }
 
 TEST_F(RunLogTest, AKilledRunThatGoesOnTellsTheSameOnceAndKnowsWhatWasLost) {
@@ -73,9 +73,9 @@ TEST_F(RunLogTest, AKilledRunThatGoesOnTellsTheSameOnceAndKnowsWhatWasLost) {
   train(told_job("killed", 6));
   const RunRecord whole = read_run(dir_.file("whole")), killed = read_run(dir_.file("killed"));
   EXPECT_EQ(killed.starts, 2);
-  EXPECT_EQ(whole.spent[Spent::lost], 0);
-  EXPECT_GT(killed.spent[Spent::lost], 0);
-  EXPECT_GT(killed.spent[Spent::restore], whole.spent[Spent::restore]);
+  EXPECT_EQ(whole.spent[GoodputBucket::lost], 0);
+  EXPECT_GT(killed.spent[GoodputBucket::lost], 0);
+  EXPECT_GT(killed.spent[GoodputBucket::restore], whole.spent[GoodputBucket::restore]);
   const Curve &loss = killed.lines.at("loss"), &want = whole.lines.at("loss");
   ASSERT_EQ(loss.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(loss[i].step, want[i].step);

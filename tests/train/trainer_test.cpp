@@ -10,12 +10,12 @@
 #include <functional>
 
 #include "base/error.h"
-#include "format/tfrecord.h"
-#include "ops/ops.h"
+#include "compiler/ops/ops.h"
+#include "evaluation/tracking/run_record.h"
+#include "io/filesystem/file.h"
+#include "io/formats/tfrecord.h"
 #include "runs/small_run.h"
-#include "store/file.h"
 #include "support/error_of.h"
-#include "track/run_record.h"
 #include "train/job_checks.h"
 
 namespace smelt {

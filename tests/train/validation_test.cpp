@@ -4,12 +4,12 @@
 #include <cmath>
 #include <csignal>
 
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "io/filesystem/folder.h"
 #include "runs/small_run.h"
-#include "store/folder.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
-#include "train/start.h"
+#include "train/initial_state.h"
 
 namespace smelt {
 namespace {

@@ -1,0 +1,314 @@
+#include "checkpoint/interop/convert.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "checkpoint/interop/hugging_face.h"
+#include "checkpoint/interop/hugging_face_electra.h"
+#include "checkpoint/interop/hugging_face_t5.h"
+#include "checkpoint/interop/stored_classifier.h"
+#include "checkpoint/interop/t5_names.h"
+#include "checkpoint/interop/tensorflow.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "io/filesystem/path.h"
+#include "io/formats/config.h"
+#include "io/formats/crc32c.h"
+#include "io/formats/json_difference.h"
+#include "model/models/bert_config.h"
+#include "model/nn/state_names.h"
+#include "text/tokenizers/casing.h"
+#include "text/tokenizers/subword_file.h"
+#include "text/tokenizers/tokenizer_config.h"
+#include "text/tokenizers/tokenizer_json.h"
+#include "text/tokenizers/unigram_json.h"
+
+namespace smelt {
+namespace {
+
+ModelForm form_of(const ConvertJob& job) {
+  if (job.form) return *job.form;
+  if (is_checkpoint_path(job.to)) return ModelForm::smelt;
+  if (path_name(job.to).find(".ckpt") != std::string::npos) return ModelForm::tensorflow;
+  throw UsageError(str("convert: ", job.to, ": its name does not say which form it is to have"),
+                   "give --to smelt, tf, hf or onnx");
+}
+
+[[noreturn]] void throw_there(const std::string& path) {
+  throw UsageError(str("convert: ", path, " is there already"), "remove it, or give another name");
+}
+
+// What the user named, over what lies beside the checkpoint.
+void take_files(const ConvertJob& job, StoredModel& model) {
+  if (!job.config.empty()) {
+    model.config = Json::parse_or_discard(read_file(job.config, kSmallFileBytes));
+    if (!model.config.is_object())
+      throw UsageError(str("convert: ", job.config, " is not a JSON object"),
+                       "name a bert_config.json, an electra_config.json or a t5_config.json");
+    model.config = with_sizes_of_tensors(std::move(model.config), model, job.config);
+  } else if (!job.model.is_null()) {
+    model.config = job.model;
+  }
+  if (Json objective = take_objective(model.config); !objective.is_null())
+    model.objective = std::move(objective);
+  if (!job.vocab.empty()) {
+    if (is_tokenizer_json(job.vocab) && !is_sentencepiece_file(job.vocab) &&
+        !is_subword_file(job.vocab))
+      load_tokenizer_json(job.vocab).vocabulary.check_fits_text("convert: vocab.txt");
+    model.vocab_txt = vocabulary_bytes(job.vocab);
+    model.vocab = job.vocab;
+    model.tokenizer = load_tokenizer_config(job.vocab);
+    const auto said =
+        model.settings.is_object() ? model.settings.find(kVocabularyCrc32c) : model.settings.end();
+    if (model.settings.is_object() && said != model.settings.end() &&
+        *said != vocabulary_crc32c(model.vocab))
+      throw UsageError(
+          str("convert: ", job.vocab, " is not the vocabulary of ", model.where, ": its crc32c is ",
+              vocabulary_crc32c(model.vocab), ", not ", said->dump()),
+          "name the vocabulary that the model was trained with");
+  }
+  if (model.tokenizer)
+    check_flags({.lower_case = job.lower_case}, *model.tokenizer, model.where);
+  else if (job.lower_case)
+    model.tokenizer = options_of({.lower_case = job.lower_case});
+}
+
+// Where nothing says it, as the vocabulary's pieces are.
+TokenizerOptions tokenizer_of(const StoredModel& model, ControlCharacters control) {
+  if (model.tokenizer) return *model.tokenizer;
+  const TokenizerOptions options = options_of(case_of(
+      vocabulary_from_bytes(model.vocab_txt, model.where + ": vocab.txt"), {.control = control}));
+  log_info(
+      "convert: do_lower_case {}{}, inferred from the vocabulary; use --lower-case to override",
+      options.lower_case,
+      options.lower_case && !options.strips_accents() ? ", strip_accents false" : "");
+  return options;
+}
+
+// Whose names the files beside it have: a classifier's are its encoder's.
+std::string files_type(const StoredModel& model, const std::string& type) {
+  return type == "classify" ? stored_encoder_name(model) : type;
+}
+
+// In the full form that a run records, so that it can be held to it.
+Json settings_of(const StoredModel& model, const std::string& type) {
+  if (model.settings.is_object()) return model.settings;
+  Json out{{"converted_from", model.where}};
+  if (!type.empty()) out["task"] = type;
+  if (type == "classify")
+    out.update(classifier_settings(stored_encoder_name(model), stored_head(model)));
+  if (files_type(model, type) == "bert" && !model.config.is_null())
+    out["model"] = config_json(parse_bert_config(model.config.dump(), model.where));
+  else if (!model.config.is_null())
+    out["model"] = model.config;
+  if (!model.objective.is_null() && type != "classify") out["objective"] = model.objective;
+  if (type == "t5") put_t5_words(model.t5, out);
+  if (!model.vocab_txt.empty())
+    out[kVocabularyCrc32c] =
+        type == "t5" ? vocabulary_crc32c(model.vocab) : crc32c(model.vocab_txt);
+  return out;
+}
+
+const Json& known_config(const StoredModel& model) {
+  require_sizes(model, "convert", "give --config");
+  return model.config;
+}
+
+const char* vocabulary_name(const StoredModel& model, const std::string& type) {
+  if (is_subword_json(model.vocab_txt)) return "tokenizer.json";
+  return type == "t5" ? kT5VocabularyFile : "vocab.txt";
+}
+
+// What lies there is taken for the model's by whoever reads it.
+void check_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
+  const std::string config = join_path(folder, files_type(model, type) + "_config.json");
+  const std::string vocab = join_path(folder, vocabulary_name(model, type));
+  constexpr const char* kHint = "choose another folder, or move that file away";
+  if (!model.vocab_txt.empty() && exists(vocab) && read_file(vocab) != model.vocab_txt)
+    throw UsageError(
+        str("convert: ", vocab, " is there, and is not the vocabulary of ", model.where), kHint);
+  if (model.config.is_null() || !exists(config)) return;
+  Json there = Json::parse_or_discard(read_file(config, kSmallFileBytes));
+  (void)take_t5_words(there);
+  if (const auto other = first_difference(there, model.config))
+    throw UsageError(str("convert: ", config, " is there, and has ", other->name, " ",
+                         other->was.dump(), " where ", model.where, " has ", other->is.dump()),
+                     kHint);
+}
+
+void put_beside(const ConvertJob& job, const std::string& folder, const StoredModel& model,
+                const std::string& type) {
+  if (!job.beside || type.empty()) return;
+  const std::string config = join_path(folder, files_type(model, type) + "_config.json");
+  const std::string vocab = join_path(folder, vocabulary_name(model, type));
+  if (!model.config.is_null() && !exists(config)) {
+    Json said = model.config;
+    if (type == "electra" && !model.objective.is_null()) said["objective"] = model.objective;
+    if (type == "t5") put_t5_words(model.t5, said);
+    write_file(config, said.dump(2) + "\n");
+  }
+  if (model.vocab_txt.empty() || exists(vocab)) return;
+  write_file(vocab, model.vocab_txt);
+  if (const std::string beside = type == "t5" ? config_beside_copy(model.vocab) : "";
+      !beside.empty())
+    write_file(join_path(folder, "tokenizer_config.json"), beside);
+  if (model.tokenizer && type != "t5" && !is_subword_json(model.vocab_txt))
+    save_tokenizer_config(vocab, *model.tokenizer);
+  else if (!model.vocab.empty())
+    store_segment_command(vocab, segment_command_of(model.vocab, {}));
+}
+
+std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std::string& type) {
+  if (job.dtype != DType::f32)
+    throw UsageError("convert: a checkpoint of smelt's has f32 parameters",
+                     "leave --dtype out, or give another --to");
+  const bool named = is_checkpoint_path(job.to);
+  std::string folder = named ? parent_path(job.to) : job.to;
+  if (folder.empty()) folder = ".";  // of a bare name
+  const std::int64_t step = named ? *step_of(path_name(job.to)) : model.step;
+  const std::string path = checkpoint_path(folder, step);
+  const FolderLock lock(folder, "convert");  // a run that trains there would take it for its own
+  if (exists(path)) throw_there(path);
+  check_beside(folder, model, type);
+  const HeldTensors held = hold_tensors(model.tensors);
+  save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});
+  put_beside(job, folder, model, type);
+  return path;
+}
+
+std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
+                          const std::string& type) {
+  if (exists(append_to_path(job.to, kBundleIndexSuffix))) throw_there(job.to);
+  if (is_folder(job.to))
+    throw UsageError(str("convert: ", job.to, " is a folder"),
+                     str("give a prefix in it, as ", join_path(job.to, "model.ckpt")));
+  check_beside(parent_path(job.to), model, type);
+  LazyTensors tensors = to_original_t5(model.tensors);
+  if (job.slots && !job.averages && (model.step > 0 || count_slots(tensors) > 0)) {
+    std::vector<std::byte> bytes(sizeof model.step);
+    std::memcpy(bytes.data(), &model.step, bytes.size());
+    tensors.emplace("global_step", LazyTensor{{DType::s64, {}}, [bytes] { return bytes; }});
+  }
+  write_tensorflow_checkpoint(job.to, tensors);
+  note_tensorflow_checkpoint(job.to);
+  put_beside(job, parent_path(job.to), model, type);
+  return job.to;
+}
+
+void to_electra_folders(const ConvertJob& job, const StoredModel& model, const ModelFolder& folder,
+                        const FolderForm& form) {
+  const auto config = parse_config<ElectraConfig>(known_config(model), model.where);
+  const auto has = [&](const char* name) { return model.tensors.contains(name); };
+  const bool generator = has("generator_predictions/output_bias");
+  // The masked LM is the only encoder of a model without a generator of its own.
+  ElectraConfig of_generator = config;
+  const bool one_encoder = !has("generator/encoder/layer_0/output/dense/kernel");
+  if (one_encoder) of_generator.untied_generator = false;
+  const bool is_masked_lm =
+      one_encoder && generator && !has("discriminator_predictions/dense/bias");
+  const bool discriminator = has("electra/embeddings/word_embeddings") && !is_masked_lm;
+  if (discriminator)
+    export_hugging_face(join_path(job.to, "discriminator"), electra_discriminator(config), folder,
+                        model.tensors, form);
+  if (generator)
+    export_hugging_face(join_path(job.to, "generator"), electra_generator_part(of_generator),
+                        folder, model.tensors, form);
+}
+
+void to_classifier_folder(const ConvertJob& job, const StoredModel& model, const FolderForm& form) {
+  const ClassifierHead head = stored_head(model);
+  HuggingFaceClassifier out{
+      .encoder = parse_encoder(stored_encoder_name(model), known_config(model), model.where),
+      .labels = head.labels,
+      .dropout = head.dropout,
+      .seq_length = head.seq_length,
+      .answers = head.answers,
+      .folder = {}};
+  out.folder.vocab_txt = model.vocab_txt;
+  out.folder.tokenizer =
+      tokenizer_of(model, stored_encoder_name(model) == "electra" ? ControlCharacters::electra
+                                                                  : ControlCharacters::bert);
+  export_hugging_face(job.to, std::move(out), model.tensors, form);
+}
+
+std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
+                            const std::string& type) {
+  if (type != "bert" && type != "electra" && type != "t5" && type != "classify")
+    throw UsageError(str("convert: ", model.where, ": transformers has no class for ",
+                         type.empty() ? "this model" : "JEstimator's BERT"),
+                     "give --to tf or smelt");
+  if (exists(job.to) && !list_folder(job.to).empty()) throw_there(job.to);
+  if (model.vocab_txt.empty())
+    throw UsageError(
+        str("convert: ", model.where, ": no ", vocabulary_name(model, type), " is beside it"),
+        "give --vocab");
+  const FolderForm form{.dtype = job.dtype, .shard_bytes = job.shard_bytes};
+  if (type == "classify") {
+    to_classifier_folder(job, model, form);
+  } else if (type == "t5") {
+    const auto config = parse_config<T5Config>(known_config(model), model.where);
+    export_hugging_face_t5(job.to, config, model.vocab, model.t5.extra_ids, model.tensors, form,
+                           model.t5.prefix);
+  } else if (type == "electra") {
+    ModelFolder folder;
+    folder.vocab_txt = model.vocab_txt;
+    folder.tokenizer = tokenizer_of(model, ControlCharacters::electra);
+    to_electra_folders(job, model, folder, form);
+  } else {
+    HuggingFaceBert bert;
+    bert.config = config_json(parse_bert_config(known_config(model).dump(), model.where));
+    bert.vocab_txt = model.vocab_txt;
+    bert.tokenizer = tokenizer_of(model, ControlCharacters::bert);
+    export_hugging_face(job.to, bert, model.tensors, form);
+  }
+  return job.to;
+}
+
+void take_averages_of(StoredModel& model) {
+  if (!put_averages_in_place(model.tensors))
+    throw UsageError(str("convert: ", model.where, " holds no moving averages"),
+                     "leave --averages out");
+}
+
+}  // namespace
+
+Converted convert_checkpoint(const ConvertJob& job) {
+  const ModelForm form = form_of(job);
+  StoredModel model = open_stored_model(job.from, "convert");
+  take_files(job, model);
+  check_vocabulary_rows(model, "convert");
+  if (job.averages) take_averages_of(model);
+  const std::string type = model_type_of(model.tensors);
+  Converted out{.from = model.form,
+                .to = form,
+                .where_from = model.where,
+                .where_to = {},
+                .step = model.step,
+                .left_out = model.skipped};
+  const std::size_t slots = count_slots(model.tensors);
+  const bool keep = job.slots && !job.averages && form != ModelForm::hugging_face;
+  if (!keep && slots > 0) out.left_out.push_back(str(slots, " slots and averages of the run"));
+  const LazyTensors all = model.tensors;
+  if (!keep)
+    std::erase_if(model.tensors, [&](const auto& item) { return is_slot(item.first, all); });
+  const DType dtype = form == ModelForm::hugging_face ? DType::f32 : job.dtype;
+  for (auto& [name, tensor] : model.tensors) tensor = as_dtype(std::move(tensor), dtype);
+  out.slots = keep ? slots : 0;
+  out.parameters = model.tensors.size() - out.slots;
+  if (out.parameters == 0)
+    throw UsageError(str("convert: ", model.where, " holds no floating-point tensors"),
+                     "name a checkpoint of a model");
+  const auto write = form == ModelForm::smelt        ? to_smelt
+                     : form == ModelForm::tensorflow ? to_tensorflow
+                                                     : to_hugging_face;
+  out.where_to = write(job, model, type);
+  return out;
+}
+
+}  // namespace smelt

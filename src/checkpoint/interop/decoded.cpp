@@ -1,0 +1,35 @@
+#include "checkpoint/interop/decoded.h"
+
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "checkpoint/storage/lazy_files.h"
+
+namespace smelt {
+
+LazyTensor decoded(Dims dims, const std::function<PutBytes(Laid laid)>& stored) {
+  LazyTensor out{{DType::f32, std::move(dims)}, {}};
+  const auto read = [stored, size = out.shape.size_bytes()](Laid laid) {
+    std::vector<std::byte> values(size);
+    stored(laid)(values);
+    return values;
+  };
+  out.read = [read] { return read(Laid::as_is); };
+  out.read_stored = [stored] { return stored(Laid::as_is); };
+  if (out.shape.rank() != 2) return out;
+  out.read_transposed = [read] { return read(Laid::transposed); };
+  out.read_stored_transposed = [stored] { return stored(Laid::transposed); };
+  return out;
+}
+
+std::vector<float> finite_values(const LazyTensor& tensor, const std::string& what) {
+  auto out = read_values<float>(as_dtype(tensor, DType::f32));
+  for (const float x : out)
+    if (!std::isfinite(x))
+      throw UsageError(str(what, " holds ", x, ", which is no finite number"),
+                       "take a model whose weights are finite");
+  return out;
+}
+
+}  // namespace smelt

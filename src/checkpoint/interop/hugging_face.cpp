@@ -1,0 +1,130 @@
+#include "checkpoint/interop/hugging_face.h"
+
+#include <mutex>
+#include <set>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "base/str.h"
+#include "checkpoint/interop/bert_names.h"
+#include "checkpoint/interop/cut_heads.h"
+#include "checkpoint/interop/hugging_face_classifier.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/filesystem/path.h"
+#include "io/formats/config.h"
+#include "model/models/bert_config.h"
+#include "model/nn/layers.h"
+
+namespace smelt {
+namespace {
+
+// The fields of a bert_config.json that both programs call by the same name.
+std::vector<std::string> shared_fields() {
+  std::vector<std::string> names;
+  for (const ConfigField& field : config_fields<BertConfig>())
+    if (field.name != "hidden_act") names.push_back(field.name);
+  return names;
+}
+
+// Warns once for each model: a command may read its config several times.
+void warn_of_gelu(const std::string& name, const std::string& where) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  if (warned.insert(str(where, ": ", name)).second)
+    log_warning(
+        "{}: hidden_act {} (erf) is replaced by BERT's tanh approximation of gelu; they differ by "
+        "up to 0.0005",
+        where, name);
+}
+
+// transformers' class of a BERT with these heads.
+const char* class_with(const LazyTensors& parameters) {
+  const bool words = parameters.contains("cls/predictions/output_bias");
+  if (words && parameters.contains("cls/seq_relationship/output_bias")) return "BertForPreTraining";
+  return words ? "BertForMaskedLM" : "BertModel";
+}
+
+// Returns BERT's own name for an activation of transformers'. Its "gelu" is the tanh approximation;
+// gelu by erf is taken as that, with a warning.
+std::string original_activation(const std::string& name, const std::string& where) {
+  const bool by_erf = name == "gelu" || name == "gelu_python";
+  if (by_erf) warn_of_gelu(name, where);
+  const std::set<std::string> by_tanh{"gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+                                      "gelu_accurate"};
+  const std::string original = by_erf || by_tanh.contains(name) ? "gelu" : name;
+  check_activation(original, "hidden_act", activation_names(), where);
+  return original;
+}
+
+Json original_config(const Json& config, const std::string& where) {
+  const std::string type = config.is_object() ? text_field(config, "model_type", "", where) : "";
+  if (type != "bert")
+    throw UsageError(
+        str(where, ": not the config of a BERT model: model_type is ",
+            type.empty() ? "missing" : "'" + type + "'", in_brackets(architecture_of(config))),
+        "smelt reads bert, electra, t5 and mt5");
+  check_encoder_form(config, where);
+  const Json left = with_heads_left(config, where);
+  Json original = Json::object();
+  for (const std::string& name : shared_fields())
+    if (left.contains(name)) original[name] = left.at(name);
+  if (left.contains(kHeadWidth)) original[kHeadWidth] = left[kHeadWidth];
+  original["hidden_act"] =
+      original_activation(text_field(config, "hidden_act", "gelu", where), where);
+  const auto head = classifier_head(config, where);
+  if (head && head->labels.problem != Problem::answer_spans)
+    original[kNumLabels] = head->labels.outputs();
+  return original;
+}
+
+}  // namespace
+
+Json hugging_face_config(const Json& bert, std::string_view class_name) {
+  Json config = {{"architectures", {class_name}}, {"model_type", "bert"}};
+  for (const std::string& name : shared_fields())
+    if (bert.contains(name)) config[name] = bert.at(name);
+  // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
+  const std::string act = text_field(bert, "hidden_act", "gelu", "BERT config");
+  config["hidden_act"] = act == "gelu" ? "gelu_new" : act;
+  if (bert.contains(kHeadWidth)) config[kHeadWidth] = bert[kHeadWidth];
+  return with_heads_listed(std::move(config));
+}
+
+void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
+                         const LazyTensors& parameters, const FolderForm& form) {
+  const std::vector<ParameterName> names = without_missing_parts(
+      bert_names(bert.config), kBertParts,
+      [&](const ParameterName& name) { return parameters.contains(name.original); });
+  write_model_folder(folder,
+                     {.config = hugging_face_config(bert.config, class_with(parameters)),
+                      .parameters = {},
+                      .vocab_txt = bert.vocab_txt,
+                      .tokenizer = bert.tokenizer,
+                      .max_tokens = config_size(bert.config, "max_position_embeddings"),
+                      .owner = {}},
+                     parameters, names, form);
+}
+
+void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
+                         OutputDirectory::Earlier earlier) {
+  export_hugging_face(folder, bert, lazy_tensors(bert.parameters), {.earlier = earlier});
+}
+
+OpenedFolder open_hugging_face_bert(const std::string& folder) {
+  Json config = original_config(read_model_config(folder), join_path(folder, "config.json"));
+  const std::vector<ParameterName> names = bert_names(config);
+  return open_model_folder(folder, std::move(config), names, kBertParts, "bert.");
+}
+
+HuggingFaceBert import_hugging_face(const std::string& folder) {
+  ModelFolder model = held_folder(open_hugging_face_bert(folder));
+  return {.config = std::move(model.config),
+          .parameters = std::move(model.parameters),
+          .vocab_txt = std::move(model.vocab_txt),
+          .tokenizer = model.tokenizer,
+          .owner = std::move(model.owner)};
+}
+
+}  // namespace smelt

@@ -1,0 +1,191 @@
+#include "checkpoint/interop/hugging_face_classifier.h"
+
+#include "base/error.h"
+#include "checkpoint/interop/bert_names.h"
+#include "checkpoint/interop/hugging_face.h"
+#include "checkpoint/interop/hugging_face_electra.h"
+#include "io/formats/config.h"
+#include "text/readers/unicode.h"
+
+namespace smelt {
+namespace {
+
+constexpr NamedValues<Problem, 3> kProblemTypes{
+    {{"single_label_classification", Problem::single_label},
+     {"multi_label_classification", Problem::multi_label},
+     {"regression", Problem::regression}}};
+
+// A regression's only output has transformers' own name for it.
+std::vector<std::string> output_names(const Labels& labels) {
+  return labels.problem == Problem::regression ? std::vector<std::string>{"LABEL_0"} : labels.names;
+}
+
+constexpr std::int64_t kMostLabels = 1'000'000;
+constexpr const char *kNoAnswer = "no_answer", *kSeqLength = "seq_length", *kAnswers = "answers";
+
+// What transformers does not know, and smelt asks the model by.
+void put_limits(Problem problem, std::int64_t seq_length, const AnswerLimits& answers, Json& out) {
+  if (seq_length > 0) out[kSeqLength] = seq_length;
+  if (problem == Problem::answer_spans) out[kAnswers] = config_json(answers);
+}
+
+std::int64_t positive(const Json& value, const std::string& where, const std::string& name) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
+    throw UsageError(str(where, ": ", name, " is ", value.dump(), ", must be a positive integer"),
+                     "correct it, or leave it out");
+  return value.get<std::int64_t>();
+}
+
+void put_head(const HuggingFaceClassifier& model, Json& config) {
+  config["architectures"] = {classifier_class(model.encoder, model.labels.problem)};
+  put_limits(model.labels.problem, model.seq_length, model.answers, config);
+  if (model.labels.problem == Problem::answer_spans) {
+    config[kNoAnswer] = model.labels.no_answer;
+    return;
+  }
+  const auto names = output_names(model.labels);
+  config["id2label"] = Json::object();
+  config["label2id"] = Json::object();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    config["id2label"][std::to_string(i)] = names[i];
+    config["label2id"][names[i]] = i;
+  }
+  if (model.labels.problem != Problem::token_labels)
+    config["problem_type"] = word_of(model.labels.problem, kProblemTypes);
+  // Left out where it is the encoder's: TensorFlow's class of an ELECTRA cannot read another
+  // (transformers 4.57).
+  if (model.dropout != encoder_sizes(model.encoder).hidden_dropout_prob)
+    config["classifier_dropout"] = model.dropout;
+}
+
+struct NamedConfig {
+  Json config;
+  std::vector<ParameterName> names;
+};
+
+NamedConfig named_config(const HuggingFaceClassifier& model) {
+  const std::int64_t outputs = model.labels.outputs();
+  const std::string_view of = classifier_class(model.encoder, model.labels.problem);
+  if (const auto* electra = std::get_if<ElectraConfig>(&model.encoder)) {
+    ElectraPart part = electra_discriminator(*electra);
+    if (model.labels.problem != Problem::answer_spans) part.labels = outputs;
+    part.of_tokens = model.labels.problem == Problem::token_labels;
+    return {electra_part_config(part, of), electra_names(part)};
+  }
+  Json bert = encoder_config_json(model.encoder);
+  Json config = hugging_face_config(bert, of);
+  if (model.labels.problem != Problem::answer_spans) bert[kNumLabels] = outputs;
+  return {std::move(config), bert_names(bert)};
+}
+
+std::string label_name(const Json& names, std::size_t i, const std::string& where) {
+  const auto found = names.find(std::to_string(i));
+  if (found == names.end() || !found->is_string())
+    throw UsageError(str(where, ": id2label has no name for ", i),
+                     "give it a name for each number from 0 on");
+  return found->get<std::string>();
+}
+
+// Returns "id2label". If the config has none, names as transformers makes them: "LABEL_0" to
+// num_labels, which is 2 by default. UsageError beginning with `where` for a num_labels that is not
+// from 1 to kMostLabels.
+Json label_names_in(const Json& config, const std::string& where) {
+  if (const Json names = config.value("id2label", Json()); !names.is_null()) return names;
+  const Json count = config.value("num_labels", Json(2));
+  const std::int64_t labels = count.is_number_integer() ? count.get<std::int64_t>() : 0;
+  if (labels < 1 || labels > kMostLabels)
+    throw UsageError(str(where, ": num_labels is ", count.dump(), ", must be an integer from 1 to ",
+                         kMostLabels),
+                     "correct it, or name the classes in id2label");
+  Json out = Json::object();
+  for (std::int64_t i = 0; i < labels; ++i) out[std::to_string(i)] = str("LABEL_", i);
+  return out;
+}
+
+Problem problem_in(const Json& config, std::size_t outputs, const std::string& where) {
+  const std::string said = text_field(config, "problem_type", "", where);
+  if (!said.empty()) return choose_of(str(where, ": problem_type"), said, kProblemTypes);
+  return outputs == 1 ? Problem::regression : Problem::single_label;
+}
+
+}  // namespace
+
+std::string_view classifier_class(const Encoder& encoder, Problem problem) {
+  const bool is_electra = std::holds_alternative<ElectraConfig>(encoder);
+  if (problem == Problem::answer_spans) return is_electra ? kElectraAnswerer : kBertAnswerer;
+  if (problem == Problem::token_labels) return is_electra ? kElectraTagger : kBertTagger;
+  return is_electra ? kElectraClassifier : kBertClassifier;
+}
+
+void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
+                         const LazyTensors& parameters, const FolderForm& form) {
+  // Of tokens there is no pooler.
+  std::vector<std::string_view> others{"cls/predictions/", "cls/seq_relationship/",
+                                       "discriminator_predictions/", "bert/pooler/"};
+  if (model.labels.problem != Problem::answer_spans)
+    others.insert(others.end(), {"cls/squad/", "qa_outputs/"});
+  NamedConfig named = named_config(model);
+  put_head(model, named.config);
+  const auto names = without_missing_parts(named.names, others, [&](const ParameterName& name) {
+    return parameters.contains(name.original);
+  });
+  model.folder.config = std::move(named.config);
+  model.folder.max_tokens = encoder_sizes(model.encoder).max_position_embeddings;
+  write_model_folder(folder, model.folder, parameters, names, form);
+}
+
+std::vector<std::string> composed_labels(std::vector<std::string> names) {
+  for (std::string& name : names) to_nfc(name);
+  return names;
+}
+
+Json head_settings(const ClassifierHead& head) {
+  Json out{{"problem", word_of(head.labels.problem, kProblems)},
+           {"labels", head.labels.names},
+           {"dropout", head.dropout}};
+  if (head.labels.no_answer) out[kNoAnswer] = true;
+  put_limits(head.labels.problem, head.seq_length, head.answers, out);
+  return out;
+}
+
+void take_limits(const Json& settings, const std::string& where, ClassifierHead& head) {
+  if (const auto found = settings.find(kSeqLength); found != settings.end())
+    head.seq_length = positive(*found, where, kSeqLength);
+  const auto found = settings.find(kAnswers);
+  if (head.labels.problem != Problem::answer_spans || found == settings.end()) return;
+  head.answers = parse_config<AnswerLimits>(*found, str(where, ": ", kAnswers));
+  for (const auto& [name, value] : config_json(head.answers).items())
+    (void)positive(value, where, str(kAnswers, ".", name));
+}
+
+std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where) {
+  const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
+  const auto is = [&](const char* name) { return classes == Json::array({name}); };
+  if (is(kBertAnswerer) || is(kElectraAnswerer)) {
+    const Json no_answer = config.value(kNoAnswer, Json());
+    ClassifierHead out{.labels = {.problem = Problem::answer_spans,
+                                  .names = {},
+                                  .no_answer = no_answer.is_boolean() && no_answer.get<bool>()},
+                       .dropout = 0};
+    take_limits(config, where, out);
+    return out;
+  }
+  const bool of_tokens = is(kBertTagger) || is(kElectraTagger);
+  if (!of_tokens && !is(kBertClassifier) && !is(kElectraClassifier)) return std::nullopt;
+  const Json names = label_names_in(config, where);
+  if (!names.is_object() || names.empty())
+    throw UsageError(str(where, ": id2label names no class"), "give it a name for each number");
+  ClassifierHead out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out.labels.names.push_back(label_name(names, i, where));
+  out.labels.names = composed_labels(std::move(out.labels.names));
+  out.labels.problem = of_tokens ? Problem::token_labels : problem_in(config, names.size(), where);
+  if (out.labels.problem == Problem::regression) out.labels.names.clear();
+  const Json dropout = config.value("classifier_dropout", Json());
+  out.dropout = dropout.is_number() ? dropout.get<double>()
+                                    : config.value("hidden_dropout_prob", out.dropout);
+  take_limits(config, where, out);
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,164 @@
+#include "checkpoint/interop/hugging_face_t5.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "checkpoint/interop/t5_names.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/config.h"
+#include "text/tokenizers/sentinels.h"
+#include "text/tokenizers/tokenizer.h"
+#include "text/tokenizers/unigram_json.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>",
+                     *kTokenizerFile = "tokenizer.json";
+constexpr std::int64_t kModelLength = 512;  // of the original's windows; T5 itself has no limit
+
+// Who generates begins with the padding and stops at the end.
+Json generation_config(std::int32_t end) {
+  return {{"decoder_start_token_id", 0}, {"eos_token_id", end}, {"pad_token_id", 0}};
+}
+
+Json folder_config(const T5Config& c, std::int32_t end) {
+  Json config = config_json(c);
+  config["num_decoder_layers"] = c.decoder_layers();
+  config["architectures"] = {"T5ForConditionalGeneration"};
+  config["model_type"] = "t5";
+  config["is_encoder_decoder"] = true;
+  config.update(generation_config(end));
+  return config;
+}
+
+std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& vocab,
+                                        const Sentinels& sentinels) {
+  Json names = Json::array();
+  for (std::int64_t i = 0; i < sentinels.count; ++i) names.push_back(str("<extra_id_", i, ">"));
+  const Json special{{"additional_special_tokens", names},
+                     {"eos_token", kEnd},
+                     {"pad_token", kPad},
+                     {"unk_token", kUnknown}};
+  Json config = special;
+  config["model_max_length"] = kModelLength;
+  config["extra_ids"] = sentinels.ids - tokenizer.size();
+  config.update(t5_tokenizer_config(vocab));
+  const std::string command = segment_command_of(vocab, {});
+  if (!command.empty()) config["segment_command"] = command;
+  std::vector<FolderFile> files{{kT5VocabularyFile, sentencepiece_model(vocab)},
+                                {"tokenizer_config.json", config.dump(2) + "\n"},
+                                {"special_tokens_map.json", special.dump(2) + "\n"}};
+  add_segment_command_note(command, files);
+  return files;
+}
+
+}  // namespace
+
+void export_hugging_face_t5(const std::string& folder, const T5Config& config,
+                            const std::string& vocab, std::optional<std::int64_t> extra_ids,
+                            const LazyTensors& parameters, const FolderForm& form,
+                            const std::string& prefix) {
+  const auto tokenizer = load_tokenizer(vocab, {});
+  if (tokenizer->token(0) != kPad)
+    throw UsageError(str(vocab, ": piece 0 is '", tokenizer->token(0), "', not ", kPad),
+                     "T5 fills sequences up with id 0; give the model's own spiece.model");
+  const AddedPieces added = added_pieces(vocab);
+  check_added_pieces(added, config.vocab_size, vocab);
+  const Sentinels sentinels = sentinels_of(
+      *tokenizer, vocab,
+      extra_ids.value_or(sentinels_on_top(tokenizer->size(), config.vocab_size, added.tokens)));
+  if (sentinels.ids > config.vocab_size)
+    throw UsageError(
+        str(vocab, ": ", tokenizer->size(), " pieces and ", sentinels.ids - tokenizer->size(),
+            " sentinels are more than the config's vocab_size ", config.vocab_size),
+        "use the vocabulary that the model was trained with");
+  const std::int32_t end = id_of_piece(*tokenizer, vocab, kEnd);
+  std::vector<FolderFile> files = tokenizer_files(*tokenizer, vocab, sentinels);
+  files.push_back({"generation_config.json", generation_config(end).dump(2) + "\n"});
+  Json said = folder_config(config, end);
+  if (!prefix.empty()) said["prefix"] = prefix;
+  write_folder(folder, said, parameters, t5_names(config), files, form);
+}
+
+bool is_t5_folder(const std::string& folder) {
+  const Json config = read_model_config(folder);
+  const std::string type =
+      config.is_object() ? text_field(config, "model_type", "", join_path(folder, "config.json"))
+                         : "";
+  return type == "t5" || type == "mt5";
+}
+
+// Throws UsageError if tokenizer_config.json names a tokenizer that is not T5's, as T5s with a
+// vocab.txt, bytes or Pegasus' pieces have.
+static void check_tokenizer_class(const Json& config, const std::string& where) {
+  static const std::set<std::string> kRead{"",
+                                           "T5Tokenizer",
+                                           "T5TokenizerFast",
+                                           "MT5Tokenizer",
+                                           "MT5TokenizerFast",
+                                           "PreTrainedTokenizerFast",
+                                           "TokenizersBackend"};
+  const std::string name = text_field(config, "tokenizer_class", "", where);
+  if (!kRead.contains(name))
+    throw UsageError(str(where, ": tokenizer_class is \"", name, "\", not \"T5Tokenizer\""),
+                     "use a T5 with the SentencePiece model of T5 or mT5: with other rules the "
+                     "weights get other ids");
+}
+
+void check_t5_tokenizer(const std::string& folder) {
+  const std::string path = join_path(folder, "tokenizer_config.json");
+  const Json config =
+      exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
+  if (config.is_object()) check_tokenizer_class(config, path);
+}
+
+// Where there is no spiece.model, what the other form of the tokenizer says.
+static void take_vocabulary(const std::string& folder, OpenedT5& out) {
+  out.vocabulary = join_path(folder, kT5VocabularyFile);
+  if (!out.folder.model.vocab_txt.empty()) return;
+  const std::string path = join_path(folder, kTokenizerFile);
+  if (exists(path)) refuse_lfs_pointer(path);
+  if (!is_sentencepiece_file(path)) return;
+  UnigramJson read = parse_unigram_json(read_file(path, kSmallFileBytes), path);
+  out.vocabulary = path;
+  out.folder.model.vocab_txt = std::move(read.model);
+  out.extra_ids = read.extra_ids;
+}
+
+OpenedT5 open_hugging_face_t5(const std::string& folder) {
+  const Json config = read_model_config(folder);
+  const std::string where = join_path(folder, "config.json");
+  Json fields = Json::object();
+  for (const ConfigField& field : config_fields<T5Config>())
+    if (config.contains(field.name) && !config[field.name].is_null())
+      fields[field.name] = config[field.name];
+  check_activation(text_field(config, "feed_forward_proj", "relu", where), "feed_forward_proj",
+                   {"relu", "gated-gelu"}, where);
+  const Json start = config.value("decoder_start_token_id", Json());
+  if (!start.is_null() && start != 0)
+    throw UsageError(str(where, ": decoder_start_token_id is ", start.dump(),
+                         ", must be 0: answers begin with <pad>, as T5's do"),
+                     "take a model whose decoder begins with 0");
+  OpenedT5 out{.config = parse_config<T5Config>(fields, where),
+               .prefix = {},
+               .extra_ids = {},
+               .vocabulary = {},
+               .folder = {}};
+  if (const auto said = config.find("prefix"); said != config.end() && said->is_string())
+    out.prefix = said->get<std::string>();
+  if (out.config.num_decoder_layers == out.config.num_layers) out.config.num_decoder_layers = 0;
+  check_t5_config(out.config, [&](const std::string&) { return where; });
+  out.folder = open_model_folder(folder, config_json(out.config), t5_names(out.config), {}, "",
+                                 kT5VocabularyFile);
+  take_vocabulary(folder, out);
+  std::erase_if(out.folder.unused, [&](const std::string& name) {
+    return name.ends_with(".embed_tokens.weight") || name == "lm_head.weight";
+  });
+  return out;
+}
+
+}  // namespace smelt

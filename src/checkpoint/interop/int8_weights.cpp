@@ -1,0 +1,210 @@
+#include "checkpoint/interop/int8_weights.h"
+
+#include <cmath>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "checkpoint/interop/decoded.h"
+#include "checkpoint/interop/int4_weights.h"
+#include "checkpoint/interop/sparse_weights.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/formats/int8_rows.h"
+#include "model/nn/scope.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
+
+// "bert.pooler.dense" of "bert.pooler.dense.weight".
+std::string module_of(const std::string& name) {
+  return name.substr(0, name.size() - std::string_view(kWeight).size());
+}
+
+[[noreturn]] void refuse_way(const std::string& where, const char* field, const Json& said,
+                             const char* wanted) {
+  throw UsageError(str(where, ": ", kQuantizationConfig, "'s ", field, " is ", said.dump(),
+                       ", read is \"", wanted, "\""),
+                   "take the model as it was before it was quantized");
+}
+
+void refuse_zero_point(const std::string& name, const LazyTensors& tensors,
+                       const std::string& where) {
+  if (tensors.contains(name))
+    throw UsageError(str(where, ": '", name, "': codes that are not about 0"),
+                     "take a model that is quantized symmetrically");
+}
+
+const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
+                           const LazyTensors& tensors, const std::string& where) {
+  const auto found = tensors.find(name + kScaleSuffix);
+  if (found == tensors.end())
+    throw UsageError(
+        str(where, ": '", name, "' is ", codes.shape, " without '", name, kScaleSuffix, "'"),
+        "copy the folder again, or make it anew");
+  const Shape& shape = found->second.shape;
+  const bool whole = shape.elements() == 1;
+  const bool rows = codes.shape.rank() == 2 && shape.dims == Dims{codes.shape.dims[0], 1};
+  if (!is_float(shape.dtype) || !(whole || rows))
+    throw UsageError(str(where, ": '", found->first, "' is ", shape, " for ", codes.shape,
+                         ": neither one for each row nor one for all"),
+                     "take a model that is quantized by channel");
+  refuse_zero_point(name + kZeroPoint, tensors, where);
+  return found->second;
+}
+
+std::vector<Json> groups_of(const Json& config) {
+  std::vector<Json> out;
+  const Json said = config.value(kQuantizationConfig, Json::object());
+  for (const Json& group : said.value("config_groups", Json::object()))
+    if (group.is_object()) out.push_back(group);
+  return out;
+}
+
+// What is said of the rows that come to a module: by a group that names it, or else by the one of
+// all modules of its class.
+Json activations_of(const Json& config, const std::string& module) {
+  Json found;
+  for (const Json& group : groups_of(config))
+    for (const Json& target : group.value("targets", Json::array())) {
+      if (target == module) return group.value("input_activations", Json());
+      if (target == "Linear") found = group.value("input_activations", Json());
+    }
+  return found;
+}
+
+bool are_so(const Json& activations, const Json& wanted) {
+  if (!activations.is_object()) return false;
+  for (const auto& [field, value] : wanted.items())
+    if (field != "observer" && activations.value(field, Json()) != value) return false;
+  return true;
+}
+bool are_by_row(const Json& activations) { return are_so(activations, activations_by_row()); }
+bool are_by_input_scale(const Json& activations) {
+  return are_so(activations, activations_by_input_scale());
+}
+
+// The scale [1] of what comes to the module.
+LazyTensor input_scale_of(const std::string& module, const LazyTensors& tensors,
+                          const std::string& where) {
+  const std::string name = module + kInputScale;
+  const auto found = tensors.find(name);
+  if (found == tensors.end())
+    throw UsageError(str(where, ": '", module, kWeight, "' is to be multiplied with rows of one ",
+                         "scale, and there is no '", name, "'"),
+                     "copy the folder again, or make it anew");
+  const Shape& shape = found->second.shape;
+  if (!is_float(shape.dtype) || shape.elements() != 1)
+    throw UsageError(str(where, ": '", name, "' is ", shape, ", not one scale for all rows"),
+                     "take a model whose activations are quantized by tensor");
+  refuse_zero_point(str(module, ".input", kZeroPoint), tensors, where);
+  const LazyTensor plain = as_dtype(found->second, DType::f32);
+  return {{DType::f32, {1}}, plain.read};
+}
+
+// One scale for each row of codes.
+LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
+  const auto rows = static_cast<std::size_t>(codes.shape.dims[0]);
+  return {{DType::f32, {codes.shape.dims[0]}}, [scale, rows] {
+            auto scales = read_values<float>(scale);
+            if (scales.size() == 1) scales.assign(rows, scales[0]);
+            return bytes_of_values(scales);
+          }};
+}
+
+// What puts their values.
+PutBytes read_codes(const LazyTensor& codes, const LazyTensor& scale, Laid laid) {
+  const auto given = std::make_shared<const std::vector<std::byte>>(codes.read());
+  return [given, scales = read_values<float>(scale),
+          rows = static_cast<std::size_t>(codes.shape.dims[0]), laid](std::span<std::byte> to) {
+    put_int8_values({reinterpret_cast<const std::int8_t*>(given->data()), given->size()}, scales,
+                    rows, {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);
+  };
+}
+
+Int8Rows coded_rows(const LazyTensor& matrix, const std::string& what) {
+  return int8_rows(finite_values(matrix, what), static_cast<std::size_t>(matrix.shape.dims[0]));
+}
+
+}  // namespace
+
+bool is_quantized(const Json& config, const std::string& where) {
+  const auto found = config.is_object() ? config.find(kQuantizationConfig) : config.end();
+  if (!config.is_object() || found == config.end() || found->is_null()) return false;
+  const Json said = found->is_object() ? *found : Json::object();
+  const Json method = said.value("quant_method", Json()), format = said.value("format", Json());
+  const bool is_own = method.is_null() && said.contains(kSparsityConfig);  // `smelt compress prune`
+  if (!is_own && method != kQuantMethod) refuse_way(where, "quant_method", method, kQuantMethod);
+  if (is_sparse(config, where)) return true;
+  if (format != kIntQuantized && format != kPackQuantized)
+    refuse_way(where, "format", format, kIntQuantized);
+  for (const Json& group : groups_of(config)) {
+    const Json activations = group.value("input_activations", Json());
+    if (!activations.is_null() && !are_by_row(activations) && !are_by_input_scale(activations))
+      log_warning("{}: activations are computed in floats here, not in eight bits by {}", where,
+                  activations.value("strategy", Json("another rule")).dump());
+  }
+  return true;
+}
+
+Json activations_by_row() {
+  return {{"num_bits", 8},       {"type", "int"},   {"symmetric", true},
+          {"strategy", "token"}, {"dynamic", true}, {"observer", nullptr}};
+}
+
+Json activations_by_input_scale() {
+  return {{"num_bits", 8},        {"type", "int"},    {"symmetric", true},
+          {"strategy", "tensor"}, {"dynamic", false}, {"observer", "minmax"}};
+}
+
+LazyTensors without_codes(LazyTensors tensors, const Json& config, const std::string& where) {
+  LazyTensors out;
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.shape.dtype != DType::s8 || !name.ends_with(kWeight)) {
+      out.emplace(name, tensor);
+      continue;
+    }
+    const LazyTensor scale = as_dtype(scale_of(name, tensor, tensors, where), DType::f32);
+    LazyTensor values = decoded(
+        tensor.shape.dims, [tensor, scale](Laid laid) { return read_codes(tensor, scale, laid); });
+    const std::string module = module_of(name);
+    const Json activations = activations_of(config, module);
+    LazyCodes codes{tensor, by_row(scale, tensor)};
+    const bool by_input_scale = are_by_input_scale(activations);
+    if (by_input_scale) codes.input_scale = input_scale_of(module, tensors, where);
+    codes.of_rows = by_input_scale || are_by_row(activations);
+    values.codes = std::make_shared<const LazyCodes>(std::move(codes));
+    out.emplace(name, std::move(values));
+  }
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.shape.dtype == DType::s8) {
+      out.erase(name + kScaleSuffix);
+      if (name.ends_with(kWeight)) out.erase(module_of(name) + kInputScale);
+    }
+  return out;
+}
+
+LazyTensors as_codes(const LazyTensors& tensors) {
+  LazyTensors out;
+  for (const auto& [name, tensor] : tensors) {
+    const bool of_rows = tensor.codes && tensor.codes->of_rows;
+    out.emplace(name, of_rows ? tensor.codes->codes : tensor);
+    if (!of_rows) continue;
+    out.emplace(scales_name(name), tensor.codes->scales);
+    if (tensor.codes->input_scale) out.emplace(input_scale_name(name), *tensor.codes->input_scale);
+  }
+  return out;
+}
+
+CodedTensor coded(const LazyTensor& matrix, const std::string& what) {
+  CHECK(matrix.shape.rank() == 2, what, " ", matrix.shape);
+  const LazyTensor plain = as_dtype(matrix, DType::f32);
+  const Dims& dims = matrix.shape.dims;
+  return {.codes = {{DType::s8, dims},
+                    [plain, what] { return bytes_of_values(coded_rows(plain, what).codes); }},
+          .scales = {{DType::f32, {dims[0], 1}},
+                     [plain, what] { return bytes_of_values(coded_rows(plain, what).scales); }}};
+}
+
+}  // namespace smelt

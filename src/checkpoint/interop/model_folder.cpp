@@ -1,0 +1,347 @@
+#include "checkpoint/interop/model_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/nearest_name.h"
+#include "base/run_program.h"
+#include "checkpoint/interop/folder_weights.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "model/models/encoder.h"
+#include "text/tokenizers/casing.h"
+#include "text/tokenizers/subword_file.h"
+#include "text/tokenizers/tokenizer_config.h"
+#include "text/tokenizers/tokenizer_json.h"
+#include "text/tokenizers/unigram_json.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char *kPositions = "position_embedding_type", *kAbsolute = "absolute",
+                     *kEpsilon = "layer_norm_eps";
+
+// Of the vocabulary file and the added tokens.
+Vocabulary vocabulary_of(const ModelFolder& model) {
+  return vocabulary_from_bytes(model.vocab_txt,
+                               is_subword_json(model.vocab_txt) ? "tokenizer.json" : "vocab.txt",
+                               model.tokenizer.added);
+}
+
+const char* torch_dtype(DType dtype) {
+  return dtype == DType::bf16 ? "bfloat16" : dtype == DType::f16 ? "float16" : "float32";
+}
+
+// With what all configs have.
+Json whole_config(const ModelFolder& model) {
+  const Vocabulary vocabulary = vocabulary_of(model);
+  const std::int64_t vocab_size = model.config.at("vocab_size");
+  if (vocabulary.rows() > vocab_size)
+    throw UsageError(str(vocabulary.origin(), ": ", vocabulary.rows(),
+                         " tokens are more than the config's vocab_size ", vocab_size),
+                     "use the vocabulary that the model was trained with");
+  for (const std::string_view token : kSpecialTokens)
+    if (token != "[PAD]" && !vocabulary.find(token))
+      throw UsageError(str(vocabulary.origin(), ": no ", token),
+                       "use the vocabulary that the model was trained with");
+  Json config = {{kEpsilon, kLayerNormEpsilon},
+                 {"pad_token_id", vocabulary.find("[PAD]").value_or(0)},
+                 {kPositions, kAbsolute},
+                 {"tie_word_embeddings", true}};
+  config.update(model.config);
+  return config;
+}
+
+Shape reversed(const Shape& shape) {
+  return {shape.dtype, {shape.dims.rbegin(), shape.dims.rend()}};
+}
+
+// A line of cache is written at a time.
+template <class T>
+void put_transposed(const std::byte* values, std::size_t rows, std::size_t columns,
+                    std::byte* out) {
+  constexpr std::size_t kBlock = 64 / sizeof(T);
+  for (std::size_t r0 = 0; r0 < rows; r0 += kBlock)
+    for (std::size_t c = 0; c < columns; ++c)
+      for (std::size_t r = r0; r < std::min(r0 + kBlock, rows); ++r)
+        std::memcpy(out + (c * rows + r) * sizeof(T), values + (r * columns + c) * sizeof(T),
+                    sizeof(T));
+}
+
+// [rows, columns] -> [columns, rows]
+std::vector<std::byte> transposed(const std::vector<std::byte>& values, const Shape& shape) {
+  const auto rows = static_cast<std::size_t>(shape.dims[0]);
+  const auto columns = static_cast<std::size_t>(shape.dims[1]);
+  const std::size_t item = dtype_size_bytes(shape.dtype);
+  std::vector<std::byte> out(values.size());
+  const auto put = item == 1   ? put_transposed<std::uint8_t>
+                   : item == 2 ? put_transposed<std::uint16_t>
+                   : item == 4 ? put_transposed<std::uint32_t>
+                               : put_transposed<std::uint64_t>;
+  put(values.data(), rows, columns, out.data());
+  return out;
+}
+
+const LazyTensor& find(const LazyTensors& tensors, const std::string& name, const Shape& shape,
+                       std::string_view where) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) {
+    if (std::ranges::any_of(tensors, [](const auto& t) { return t.first.ends_with(":0"); }))
+      throw UsageError(
+          str(where, ": no tensor '", name, "', but such as '", tensors.begin()->first,
+              "': these are TensorFlow's names"),
+          "save it by PyTorch's class of transformers, from_pretrained(…, from_tf=True)");
+    std::vector<std::string> known;
+    for (const auto& item : tensors) known.push_back(item.first);
+    throw UsageError(str(where, ": no tensor '", name, "'"),
+                     nearest_name(name, known)
+                         ? did_you_mean(name, known)
+                         : "do the config and the parameters belong together?");
+  }
+  if (found->second.shape != shape)
+    throw UsageError(
+        str(where, ": '", name, "' is ", found->second.shape, ", the config asks for ", shape),
+        "do the config and the parameters belong together?");
+  return found->second;
+}
+
+// The same values in the other layout.
+LazyTensor relaid(const LazyTensor& tensor, bool transpose) {
+  if (!transpose) return tensor;
+  if (tensor.read_transposed)
+    return {.shape = reversed(tensor.shape),
+            .read = tensor.read_transposed,
+            .read_transposed = tensor.read,
+            .read_stored = tensor.read_stored_transposed,
+            .read_stored_transposed = tensor.read_stored,
+            .codes = tensor.codes};
+  return {reversed(tensor.shape), [tensor] { return transposed(tensor.read(), tensor.shape); }};
+}
+
+// transformers' own older files, those of the model hub among them, call a LayerNorm's parameters
+// so.
+std::string modern_name(std::string name) {
+  for (const auto& [old, modern] : {std::pair{".gamma", ".weight"}, {".beta", ".bias"}})
+    if (name.ends_with(old)) return name.substr(0, name.size() - std::string(old).size()) + modern;
+  return name;
+}
+
+// All weights by today's names; whatever their type, as f32.
+LazyTensors folder_weights(const std::string& folder, std::string_view base) {
+  LazyTensors out;
+  for (auto& [name, tensor] : plain_weights(folder, read_model_config(folder)))
+    out.emplace(modern_name(name), as_dtype(std::move(tensor), DType::f32));
+  if (!out.contains("embeddings.word_embeddings.weight")) return out;
+  LazyTensors based;
+  for (auto& [name, tensor] : out) based.emplace(str(base, name), std::move(tensor));
+  return based;
+}
+
+LazyTensors exported(const LazyTensors& parameters, std::span<const ParameterName> names,
+                     DType dtype) {
+  LazyTensors tensors;
+  for (const ParameterName& name : names) {
+    const LazyTensor& found = find(parameters, name.original, name.shape, "export");
+    tensors.emplace(name.hugging_face, as_dtype(relaid(found, name.transposed), dtype));
+  }
+  return tensors;
+}
+
+// Returns the model type of a config without model_type, which the configs of 2018 and 2019 do not
+// have, or "" if nothing in it says the type. Later models than BERT and T5 always have the field.
+std::string inferred_model_type(const Json& config) {
+  const Json classes = config.value("architectures", Json());
+  if (classes.is_array() && !classes.empty() && classes[0].is_string()) {
+    const std::string name = classes[0].get<std::string>();
+    const bool is_bert = name.starts_with("BertFor") || name == "BertModel";
+    return is_bert ? "bert" : name.starts_with("T5") ? "t5" : "";
+  }
+  const auto has_all = [&](std::initializer_list<const char*> fields) {
+    return std::ranges::all_of(fields, [&](const char* name) { return config.contains(name); });
+  };
+  if (has_all({"d_model", "d_kv", "d_ff"})) return "t5";
+  return has_all({"hidden_size", "intermediate_size", "type_vocab_size"}) &&
+                 !config.contains("embedding_size")
+             ? "bert"
+             : "";
+}
+
+std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
+  Json special_tokens;
+  for (const auto& [role, token] : kSpecialTokenRoles) special_tokens[role] = token;
+  const bool is_subword = is_subword_json(model.vocab_txt);
+  Json config = is_subword
+                    ? subword_config_json(parse_subword_json(model.vocab_txt, "tokenizer.json"))
+                    : tokenizer_config_json(model.tokenizer);
+  const std::string& command = model.tokenizer.segment_command;
+  if (!command.empty()) config["segment_command"] = command;
+  config.update(special_tokens);
+  config["model_max_length"] = model.max_tokens;
+  std::vector<FolderFile> files;
+  if (is_subword)
+    files = {{"tokenizer.json", model.vocab_txt}};
+  else
+    files = {{"vocab.txt", model.vocab_txt},
+             {"tokenizer.json", tokenizer_json(vocabulary_of(model), model.tokenizer)}};
+  files.push_back({"tokenizer_config.json", config.dump(2) + "\n"});
+  files.push_back({"special_tokens_map.json", special_tokens.dump(2) + "\n"});
+  add_segment_command_note(command, files);
+  return files;
+}
+
+}  // namespace
+
+void add_segment_command_note(const std::string& command, std::vector<FolderFile>& files) {
+  if (command.empty()) return;
+  files.push_back(
+      {kSegmentCommandNote,
+       str("# Split text into words first\n\nThis model was trained on text that this command "
+           "split "
+           "into words:\n\n    ",
+           command,
+           "\n\nIt reads lines and writes each line with spaces between its words. transformers "
+           "does "
+           "not run it:\nwithout it the model gets other tokens than in training. Pass each text "
+           "through the command before\nthe tokenizer, for example in Python:\n\n    import "
+           "subprocess\n    words = subprocess.run(COMMAND, shell=True, input=text + \"\\n\", "
+           "capture_output=True,\n                           text=True, "
+           "check=True).stdout.strip()\n   "
+           " tokens = tokenizer(words)\n\n`smelt` runs it if you allow it: --segment-command ",
+           shell_word(command), "\n")});
+}
+
+std::string text_field(const Json& config, const char* name, const char* fallback,
+                       const std::string& where) {
+  const Json value = config.value(name, Json());
+  if (value.is_null()) return fallback;
+  if (!value.is_string())
+    throw UsageError(str(where, ": ", name, " is ", value.dump(), ", not a text"),
+                     "correct the value");
+  return value.get<std::string>();
+}
+
+void write_folder(const std::string& folder, Json config, const LazyTensors& parameters,
+                  std::span<const ParameterName> names, std::span<const FolderFile> files,
+                  const FolderForm& form) {
+  const LazyTensors tensors = exported(parameters, names, form.dtype);
+  config["torch_dtype"] = torch_dtype(form.dtype);
+  OutputDirectory directory(folder, form.earlier);
+  write_weights(directory, tensors, form.shard_bytes);
+  write_file(directory.file("config.json"), config.dump(2) + "\n");
+  for (const FolderFile& file : files) write_file(directory.file(file.name), file.content);
+  directory.commit();
+}
+
+void write_model_folder(const std::string& folder, const ModelFolder& model,
+                        const LazyTensors& parameters, std::span<const ParameterName> names,
+                        const FolderForm& form) {
+  write_folder(folder, whole_config(model), parameters, names, tokenizer_files(model), form);
+}
+
+Json read_model_config(const std::string& folder) {
+  Json config =
+      Json::parse_or_discard(read_file(join_path(folder, "config.json"), kSmallFileBytes));
+  if (!config.is_object()) return {};
+  if (config.value("model_type", Json()).is_null())
+    if (const std::string type = inferred_model_type(config); !type.empty())
+      config["model_type"] = type;
+  return config;
+}
+
+std::string architecture_of(const Json& config) {
+  const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
+  const bool is_named = classes.is_array() && !classes.empty() && classes[0].is_string();
+  return is_named ? classes[0].get<std::string>() : "";
+}
+
+void check_activation(const std::string& name, const char* field,
+                      const std::vector<std::string>& known, const std::string& where) {
+  if (std::ranges::find(known, name) == known.end())
+    throw UsageError(
+        str(where, ": ", field, " is '", name, "', smelt computes ", join(known, ", ")),
+        "take a model with one of these activations");
+}
+
+void check_encoder_form(const Json& config, const std::string& where) {
+  const std::string positions = text_field(config, kPositions, kAbsolute, where);
+  if (positions != kAbsolute)
+    throw UsageError(str(where, ": ", kPositions, " is '", positions, "', not '", kAbsolute, "'"),
+                     "take a model whose positions are absolute");
+  if (const Json decoder = config.value("is_decoder", Json()); decoder == true)
+    throw UsageError(str(where, ": is_decoder is true: a causal language model, whose tokens see ",
+                         "only those before them"),
+                     "take an encoder, such as a folder of BertForMaskedLM");
+  const Json epsilon = config.value(kEpsilon, Json(kLayerNormEpsilon));
+  if (epsilon != kLayerNormEpsilon)
+    log_warning("{}: {} {} is taken as {}, the only one here", where, kEpsilon, epsilon.dump(),
+                kLayerNormEpsilon);
+}
+
+// The matrix by which a folder's model scores words, where that is not their embeddings.
+void refuse_untied_scores(const Json& config, const LazyTensors& weights,
+                          const std::string& folder) {
+  const Json tied = config.value("tie_word_embeddings", Json(true));
+  if (!tied.is_boolean() || tied.get<bool>()) return;
+  for (const char* name : {"cls.predictions.decoder.weight", "generator_lm_head.weight"})
+    if (weights.contains(name))
+      throw UsageError(str(folder, ": tie_word_embeddings is false, and ", name,
+                           " would be lost: words are scored by their embeddings here"),
+                       "take a model whose output is tied to its embeddings");
+}
+
+OpenedFolder open_model_folder(const std::string& folder, Json config,
+                               std::span<const ParameterName> names,
+                               std::span<const std::string_view> parts, std::string_view base,
+                               const std::string& vocabulary) {
+  OpenedFolder out;
+  const Json stored = read_model_config(folder);
+  const auto control =
+      text_field(stored, "model_type", "", join_path(folder, "config.json")) == "electra"
+          ? std::optional(ControlCharacters::electra)
+          : std::nullopt;
+  out.model.config = std::move(config);
+  out.vocabulary = vocabulary.empty() ? wordpiece_file_in(folder) : join_path(folder, vocabulary);
+  if (!out.vocabulary.empty() && exists(out.vocabulary)) {
+    refuse_lfs_pointer(out.vocabulary);
+    if (const std::string json = join_path(folder, "tokenizer.json");
+        vocabulary.empty() && exists(json))
+      refuse_lfs_pointer(json);
+    out.model.vocab_txt = vocabulary_bytes(out.vocabulary);
+    if (vocabulary.empty())
+      out.model.tokenizer =
+          tokenizer_options(out.vocabulary, as_vocabulary_is({}, out.vocabulary, control));
+  }
+  const LazyTensors weights = folder_weights(folder, base);
+  refuse_untied_scores(stored, weights, folder);
+  const auto is_there = [&](const ParameterName& name) {
+    return weights.contains(name.hugging_face);
+  };
+  std::set<std::string, std::less<>> used;
+  for (const ParameterName& name : without_missing_parts(names, parts, is_there)) {
+    const Shape shape = name.transposed ? reversed(name.shape) : name.shape;
+    const LazyTensor& found = find(weights, name.hugging_face, shape, weights_path(folder));
+    out.parameters.emplace(name.original, relaid(found, name.transposed));
+    used.insert(name.hugging_face);
+  }
+  for (const auto& [name, tensor] : weights)
+    if (!used.contains(name)) out.unused.push_back(name);
+  std::erase_if(out.unused, [](const std::string& name) {
+    return name.find(".decoder.") != name.npos || name.ends_with("position_ids") ||
+           name == "generator_lm_head.weight";
+  });
+  return out;
+}
+
+ModelFolder held_folder(OpenedFolder opened) {
+  auto held = std::make_shared<HeldTensors>(hold_tensors(opened.parameters));
+  opened.model.parameters = held->tensors;
+  opened.model.owner = std::move(held);
+  return std::move(opened.model);
+}
+
+}  // namespace smelt

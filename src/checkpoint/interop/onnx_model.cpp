@@ -1,0 +1,237 @@
+#include "checkpoint/interop/onnx_model.h"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "checkpoint/interop/int4_weights.h"
+#include "checkpoint/interop/model_folder.h"
+#include "checkpoint/interop/onnx_encoder.h"
+#include "checkpoint/interop/onnx_t5.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/stored_classifier.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/config.h"
+#include "model/models/classifier.h"
+#include "model/nn/state_names.h"
+
+namespace smelt {
+namespace {
+
+const std::vector<std::string> kTokens{"batch", "sequence"};
+constexpr const char *kBertWords = "cls/predictions", *kElectraWords = "generator_predictions";
+constexpr const char *kFillMask = "fill-mask", *kFeatures = "feature-extraction",
+                     *kText2Text = "text2text-generation";
+// Files of a Hugging Face folder that programs want beside its ONNX files.
+constexpr std::array kBeside{"config.json",
+                             "generation_config.json",
+                             "tokenizer.json",
+                             "tokenizer_config.json",
+                             "special_tokens_map.json",
+                             "added_tokens.json",
+                             "vocab.txt",
+                             "spiece.model"};
+
+StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
+  StoredModel model = open_stored_model(exported_of(from), "convert");
+  const std::string type = model_type_of(model.tensors);
+  if (!model.slices.empty())
+    throw UsageError(
+        str("convert: ", model.where, ": no ONNX file is made of a sharded checkpoint"),
+        "convert it to a Hugging Face folder first");
+  if (type != "classify" && type != "bert" && type != "electra" && type != "t5")
+    throw UsageError(str("convert: ", model.named(), ": no ONNX file is made of a model of type ",
+                         type.empty() ? "unknown" : type),
+                     "take a BERT, an ELECTRA or a T5");
+  require_sizes(model, "convert");
+  if (put_averages_in_place(model.tensors))
+    log_info("{}: exporting the moving averages of the weights", model.where);
+  if (task == OnnxTask::fill_mask) take_generator(model);
+  if (model.form == ModelForm::hugging_face && is_packed(read_model_config(model.where)))
+    log_warning("{}: weights in four bits are written to the ONNX file as floats", model.where);
+  return model;
+}
+
+// A graph with what is written beside it.
+struct OnnxFile {
+  std::string name;
+  OnnxGraph graph{"smelt"};
+  OnnxGraph::Properties properties = {};
+};
+
+// As model/models/classifier.h: [B,C] of texts, [B,S,C] of tokens, [B,S] and [B,S] of answers.
+void add_head(OnnxGraph& graph, OnnxEncoder& encoder, const Encoder& config, Problem problem,
+              const std::string& x) {
+  const bool is_bert = encoder_name(config) == "bert";
+  if (problem == Problem::answer_spans) {
+    const std::string both =
+        is_bert ? encoder.turned_dense("cls/squad/output_weights", "cls/squad/output_bias", x)
+                : encoder.dense("qa_outputs", x);
+    for (const auto& [name, at] : {std::pair{"start_logits", 0}, {"end_logits", 1}})
+      graph.output(graph.node("Gather", {both, graph.scalar(at)}, {{"axis", 2}}, name), DType::f32,
+                   kTokens);
+    return;
+  }
+  std::string logits;
+  if (problem == Problem::token_labels) {
+    logits = is_bert ? encoder.turned_dense("output_weights", "output_bias", x)
+                     : encoder.dense("classifier", x);
+  } else if (is_bert) {
+    const std::string pooled =
+        encoder.activated("tanh", encoder.dense("bert/pooler/dense", encoder.first(x)), Gelu::erf);
+    logits = encoder.turned_dense("output_weights", "output_bias", pooled);
+  } else {
+    const std::string hidden =
+        encoder.activated("gelu", encoder.dense("classifier/dense", encoder.first(x)), Gelu::erf);
+    logits = encoder.dense("classifier/out_proj", hidden);
+  }
+  std::vector<std::string> dims{"batch", "classes"};
+  if (problem == Problem::token_labels) dims.insert(dims.begin() + 1, "sequence");
+  graph.output(graph.node("Identity", {logits}, {}, "logits"), DType::f32, dims);
+}
+
+// A BERT's gelu is by erf if its Hugging Face folder says so, as transformers computes it.
+BertConfig sizes_of(const Encoder& config, const StoredModel& model) {
+  BertConfig out = encoder_sizes(config);
+  if (model.form != ModelForm::hugging_face || !exists(join_path(model.where, "config.json")))
+    return out;
+  const std::string name = read_model_config(model.where).value("hidden_act", "gelu");
+  if (name == "gelu" || name == "gelu_python") out.gelu = Gelu::erf;
+  return out;
+}
+
+// [B,S,V] of hidden states [B,S,H].
+std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const std::string& head,
+                        const std::string& table, const BertConfig& sizes, const std::string& x) {
+  const bool is_bert = head == kBertWords;
+  const std::string scope = is_bert ? head + "/transform" : head;
+  const std::string hidden =
+      encoder.activated(sizes.hidden_act, encoder.dense(scope + "/dense", x), sizes.gelu);
+  const std::string normed = encoder.norm(scope + "/LayerNorm", hidden);
+  const std::string words =
+      graph.node("Transpose", {encoder.floats(table)}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  return graph.node("Add",
+                    {graph.node("MatMul", {normed, words}), encoder.floats(head + "/output_bias")},
+                    {}, "logits");
+}
+
+// Returns the scope of the masked-language-model head of the encoder at `scope`; "" if there is
+// none. The automatic task takes an ELECTRA with a discriminator as an encoder.
+std::string word_head_of(const StoredModel& model, const std::string& scope, OnnxTask task) {
+  const bool is_discriminator = has_generator(model.tensors) ||
+                                (task == OnnxTask::automatic &&
+                                 model.tensors.contains("discriminator_predictions/dense/bias"));
+  const std::string head = scope == "bert" ? kBertWords : kElectraWords;
+  return !is_discriminator && model.tensors.contains(head + "/output_bias") ? head : "";
+}
+
+std::string add_encoder_outputs(OnnxFile& file, OnnxEncoder& encoder, const StoredModel& model,
+                                const Encoder& config, OnnxTask task, const std::string& x) {
+  const bool is_fine_tuned = model_type_of(model.tensors) == "classify";
+  const std::string scope(encoder_name(config)), words = word_head_of(model, scope, task);
+  const BertConfig sizes = sizes_of(config, model);
+  if (task == OnnxTask::automatic && is_fine_tuned) {
+    const ClassifierHead head = stored_head(model);
+    add_head(file.graph, encoder, config, head.labels.problem, x);
+    file.properties["labels"] = Json(head.labels.names).dump();
+    return std::string(word_of(head.labels.problem, kProblems));
+  }
+  if (task == OnnxTask::fill_mask && words.empty())
+    throw UsageError(str("convert: ", model.named(), " has no masked-language-model head"),
+                     "of an ELECTRA name the generator's folder; leave --task out for its encoder");
+  if (task != OnnxTask::feature_extraction && !words.empty()) {
+    const std::string table = scope + "/embeddings/word_embeddings";
+    file.graph.output(word_logits(file.graph, encoder, words, table, sizes, x), DType::f32,
+                      {"batch", "sequence", str(sizes.vocab_size)});
+    return kFillMask;
+  }
+  file.graph.output(file.graph.node("Identity", {x}, {}, "last_hidden_state"), DType::f32,
+                    {"batch", "sequence", str(sizes.hidden_size)});
+  return kFeatures;
+}
+
+OnnxFile encoder_file(const StoredModel& model, const std::string& name, OnnxTask task) {
+  OnnxFile out{.name = name};
+  const Encoder config = parse_encoder(stored_encoder_name(model), model.config, model.where);
+  OnnxEncoder encoder(out.graph, model.tensors, str("convert: ", model.where));
+  const auto ids = [&](const char* of) { return out.graph.input(of, DType::s64, kTokens); };
+  const std::string x = encoder.encoded(
+      std::string(encoder_name(config)), sizes_of(config, model),
+      {.ids = ids("input_ids"), .mask = ids("attention_mask"), .types = ids("token_type_ids")});
+  out.properties["problem"] = add_encoder_outputs(out, encoder, model, config, task, x);
+  return out;
+}
+
+std::vector<OnnxFile> t5_files(const StoredModel& model) {
+  const auto config = parse_config<T5Config>(model.config, model.where);
+  std::vector<OnnxFile> out;
+  for (const auto& [name, kind] : {std::pair{"encoder_model.onnx", T5Graph::encoder},
+                                   {"decoder_model.onnx", T5Graph::decoder},
+                                   {"decoder_with_past_model.onnx", T5Graph::decoder_with_past}}) {
+    OnnxFile& file = out.emplace_back(OnnxFile{.name = name});
+    add_t5_graph(file.graph, model.tensors, config, str("convert: ", model.where), kind);
+    file.properties["problem"] = kText2Text;
+  }
+  return out;
+}
+
+// Returns the file's size.
+std::uint64_t write_onnx(const OnnxFile& file, const StoredModel& model, const std::string& to) {
+  const std::uint64_t bytes = file.graph.bytes(file.properties);
+  if (bytes > std::numeric_limits<std::int32_t>::max())
+    throw UsageError(
+        str("convert: ", model.where, " would have ", bytes_text(static_cast<double>(bytes)),
+            " as ONNX, and one file holds 2 GB at most"),
+        "put its weights in eight bits first: smelt compress quantize");
+  OutputFile out(to, OutputFile::Cache::bypassed);
+  file.graph.write(file.properties, [&](std::string_view piece) { out.write(piece); });
+  out.commit();
+  return bytes;
+}
+
+}  // namespace
+
+OnnxModel write_onnx_model(const std::string& from, const std::string& to, OnnxTask task) {
+  if (exists(to))
+    throw UsageError(str("convert: ", to, " is there already"), "remove it, or give another name");
+  const StoredModel model = open_for_onnx(from, task);
+  if (model_type_of(model.tensors) == "t5")
+    throw UsageError(str("convert: ", model.where, ": a T5 takes three ONNX files, not one"),
+                     "name a new folder: smelt convert MODEL FOLDER --to onnx");
+  const OnnxFile file = encoder_file(model, path_name(to), task);
+  return {.from = model.where,
+          .task = file.properties.at("problem"),
+          .files = {file.name},
+          .bytes = write_onnx(file, model, to)};
+}
+
+OnnxModel write_onnx_folder(const std::string& from, const std::string& to, OnnxTask task) {
+  const StoredModel model = open_for_onnx(from, task);
+  const bool is_t5 = model_type_of(model.tensors) == "t5";
+  if (is_t5 && task != OnnxTask::automatic)
+    throw UsageError("convert: --task is for encoders, and this model is a T5", "leave it out");
+  std::vector<OnnxFile> files;
+  if (is_t5)
+    files = t5_files(model);
+  else
+    files.push_back(encoder_file(model, "model.onnx", task));
+  OutputDirectory folder(to);
+  OnnxModel out{.from = model.where, .task = files.front().properties.at("problem"), .files = {}};
+  for (const OnnxFile& file : files) {
+    out.bytes += write_onnx(file, model, folder.file(file.name));
+    out.files.push_back(file.name);
+  }
+  for (const char* name : kBeside)
+    if (const std::string path = join_path(model.where, name); exists(path))
+      write_file(folder.file(name), read_file(path));
+  folder.commit();
+  return out;
+}
+
+}  // namespace smelt

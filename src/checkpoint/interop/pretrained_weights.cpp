@@ -1,0 +1,206 @@
+#include "checkpoint/interop/pretrained_weights.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/error.h"
+#include "checkpoint/interop/hugging_face.h"
+#include "checkpoint/interop/hugging_face_classifier.h"
+#include "checkpoint/interop/hugging_face_electra.h"
+#include "checkpoint/interop/hugging_face_t5.h"
+#include "checkpoint/interop/stored_model.h"
+#include "checkpoint/interop/t5_names.h"
+#include "checkpoint/interop/tensorflow.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/config.h"
+#include "model/models/electra_config.h"
+#include "model/nn/state_names.h"
+#include "text/tokenizers/tokenizer_config.h"
+#include "text/tokenizers/unigram_json.h"
+
+namespace smelt {
+namespace {
+
+// "bert-base-uncased" or "google-bert/bert-base-uncased", and no path.
+bool reads_as_hub_name(const std::string& name) {
+  return !exists(name) && !is_remote(name) && !name.starts_with('.') && !name.starts_with('/') &&
+         std::ranges::count(name, '/') <= 1 && name.find(".ckpt") == name.npos;
+}
+
+[[noreturn]] void throw_no_weights(const std::string& folder) {
+  refuse_renamed_checkpoint(folder, "init");
+  throw UsageError(exists(folder)
+                       ? str("init: ", folder, " holds neither a checkpoint nor config.json")
+                       : str("init: there is no ", folder),
+                   str("name a model folder of smelt's, a TensorFlow checkpoint "
+                       "(…/bert_model.ckpt), or a Hugging "
+                       "Face folder of a BERT, an ELECTRA or a T5",
+                       reads_as_hub_name(folder) ? str("; smelt downloads none: hf download "
+                                                       "google-bert/bert-base-uncased --local-dir ",
+                                                       folder)
+                                                 : ""));
+}
+
+ElectraConfig config_of_run(const Json& settings) {
+  auto config = parse_config<ElectraConfig>(settings.at("model"), "init");
+  const Json objective = settings.value("objective", Json::object());
+  // A masked LM has one encoder.
+  if (!objective.value("electra_objective", true) && !objective.value("electric_objective", false))
+    config.untied_generator = false;
+  return config;
+}
+
+// `alone`: the other of the two parts is not given.
+std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone, const Json& settings) {
+  const ElectraConfig run = config_of_run(settings);
+  const bool generator = part.head == ElectraPart::Head::generator;
+  if (generator && !alone && !run.untied_generator) return {};  // its encoder is not taken
+  Json given = electra_sizes(part);
+  given.erase("vocab_size");  // the weights' table says it
+  auto found = differences(
+      given, electra_sizes(generator ? electra_generator_part(run) : electra_discriminator(run)));
+  for (JsonDifference& d : found)
+    d.name = str(generator ? "the generator's " : "the discriminator's ", d.name);
+  return found;
+}
+
+void add_hugging_face(const std::string& folder, PretrainedWeights& out) {
+  const Json config = read_model_config(folder);
+  const std::string where = join_path(folder, "config.json");
+  if (const auto head = classifier_head(config, where))
+    out.head = {{"problem", word_of(head->labels.problem, kProblems)},
+                {"labels", head->labels.names}};
+  if (text_field(config, "model_type", "", where) == "electra") {
+    HuggingFaceElectra electra = import_hugging_face_electra(folder);
+    ModelFolder model = std::move(electra.model);
+    out.other_model = [part = electra.part, other = out.other_model](const auto& settings) {
+      auto found = other ? other(settings) : std::vector<JsonDifference>();
+      std::ranges::move(other_sizes(part, !other, settings), std::back_inserter(found));
+      return found;
+    };
+    out.parameters.merge(model.parameters);
+    out.owners.push_back(std::move(model.owner));
+    out.vocab_txt = std::move(model.vocab_txt);
+    out.else_under = {{"generator/", "electra/"}, {"generator/embeddings/", "electra/embeddings/"}};
+    return;
+  }
+  if (is_t5_folder(folder)) {
+    ModelFolder model = held_folder(open_hugging_face_t5(folder).folder);
+    out.parameters.merge(model.parameters);
+    out.model = std::move(model.config);
+    out.owners.push_back(std::move(model.owner));
+    out.vocab_txt = std::move(model.vocab_txt);
+    return;
+  }
+  HuggingFaceBert bert = import_hugging_face(folder);
+  out.parameters.merge(bert.parameters);
+  out.model = std::move(bert.config);
+  out.owners.push_back(std::move(bert.owner));
+  out.vocab_txt = std::move(bert.vocab_txt);
+}
+
+PretrainedWeights of_checkpoint(SlicedCheckpoint sliced) {
+  Checkpoint checkpoint = parameters_of(std::move(sliced));
+  PretrainedWeights out{.where = checkpoint.path,
+                        .step = checkpoint.step,
+                        .parameters = std::move(checkpoint.tensors),
+                        .model = checkpoint.state.value("model", Json()),
+                        .owners = std::move(checkpoint.owners)};
+  if (checkpoint.state.contains("labels"))
+    out.head = {{"problem", checkpoint.state.value("problem", "")},
+                {"labels", checkpoint.state["labels"]}};
+  if (const auto crc = checkpoint.state.find(kVocabularyCrc32c); crc != checkpoint.state.end())
+    out.vocabulary_crc32c = crc->get<std::uint32_t>();
+  return out;
+}
+
+// Only parameters are read, and the step.
+PretrainedWeights of_tensorflow(const std::string& prefix) {
+  const TensorflowCheckpoint checkpoint(prefix);
+  check_variable_names(checkpoint, "init");
+  PretrainedWeights out{.where = prefix,
+                        .step = checkpoint.global_step().value_or(0),
+                        .parameters = {},
+                        .model = {},
+                        .owners = {}};
+  std::vector<std::string> slots;
+  const LazyTensors all = from_original_t5(with_layer_norm_names(checkpoint.tensors()), slots);
+  LazyTensors parameters;
+  for (const auto& [name, tensor] : all)
+    if (is_float(tensor.shape.dtype) && !is_slot(name, all))
+      parameters.emplace(name, as_dtype(tensor, DType::f32));
+  auto held = std::make_shared<HeldTensors>(hold_tensors(parameters));
+  out.parameters = held->tensors;
+  out.owners.push_back(std::move(held));
+  const std::string folder = parent_path(prefix);
+  const std::string vocab =
+      model_type_of(all) == "t5" ? join_path(folder, kT5VocabularyFile) : wordpiece_file_in(folder);
+  if (!vocab.empty() && exists(vocab)) out.vocab_txt = vocabulary_bytes(vocab);
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> model_in_run(const std::string& folder, std::string_view where) {
+  const std::string inner = join_path(folder, "model");
+  if (is_folder(inner) && latest_checkpoint(inner)) return inner;
+  if (is_folder(folder) && exists(join_path(folder, ".stages")))
+    throw UsageError(str(where, ": ", folder, ": no checkpoint yet"),
+                     str("`smelt run ", folder, "` trains, from where it was"));
+  return std::nullopt;
+}
+
+std::string exported_of(const std::string& path) {
+  const std::string exported = join_path(path, "huggingface");
+  const bool is_run = is_folder(path) && exists(join_path(path, ".stages"));
+  return is_run && exists(join_path(exported, "config.json")) ? exported : path;
+}
+
+void refuse_renamed_checkpoint(const std::string& folder, std::string_view where) {
+  const std::string path = join_path(folder, kManifestFile);
+  if (is_checkpoint_path(folder) || !exists(join_path(folder, kCommitFile)) || !exists(path))
+    return;
+  const auto manifest = Json::parse_or_discard(read_file(path));
+  if (!manifest.is_object() || !manifest.contains("step")) return;
+  const std::string name = str("checkpoint-", manifest["step"].dump());
+  throw UsageError(str(where, ": ", folder, " is ", name, " of a run, but is not called so"),
+                   str("rename the folder to ", name));
+}
+
+std::vector<std::string> hugging_face_folders(const std::string& folder) {
+  const auto is_model = [](const std::string& path) {
+    return exists(join_path(path, "config.json"));
+  };
+  if (is_model(folder)) return {folder};
+  std::vector<std::string> found;
+  for (const char* part : {"discriminator", "generator"})
+    if (is_model(join_path(folder, part))) found.push_back(join_path(folder, part));
+  return found;
+}
+
+PretrainedWeights load_weights(const std::string& folder) {
+  if (is_checkpoint_path(folder)) return of_checkpoint(load_sliced_checkpoint(folder));
+  if (is_folder(folder))
+    if (auto checkpoint = load_latest_sliced_checkpoint(folder))
+      return of_checkpoint(std::move(*checkpoint));
+  if (const auto prefix = tensorflow_prefix(folder)) return of_tensorflow(*prefix);
+  PretrainedWeights out{.where = folder, .parameters = {}, .model = {}, .owners = {}};
+  for (const std::string& model : hugging_face_folders(folder)) add_hugging_face(model, out);
+  if (!out.owners.empty()) return out;
+  if (const auto inner = model_in_run(folder, "init")) return load_weights(*inner);
+  throw_no_weights(folder);
+}
+
+void check_weights_folder(const std::string& folder) {
+  if (is_checkpoint_path(folder)) return;
+  if (is_folder(folder) && latest_checkpoint(folder)) return;
+  if (tensorflow_prefix(folder) || !hugging_face_folders(folder).empty()) return;
+  if (!model_in_run(folder, "init")) throw_no_weights(folder);
+}
+
+}  // namespace smelt

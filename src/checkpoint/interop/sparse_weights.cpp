@@ -1,0 +1,121 @@
+#include "checkpoint/interop/sparse_weights.h"
+
+#include <memory>
+
+#include "base/error.h"
+#include "checkpoint/interop/decoded.h"
+#include "checkpoint/interop/int8_weights.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "io/formats/bitmask_rows.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char *kCompressedValues = "compressed", *kBits = "bitmask",
+                     *kRowOffsets = "row_offsets", *kDenseShape = "shape";
+constexpr std::string_view kBitsOfModule = ".bitmask";
+
+struct SparseMatrix {
+  LazyTensor values, bits;
+  Shape shape;  // f32 [R,C]
+  std::string what;
+};
+
+const LazyTensor& part_of_sparse(const LazyTensors& tensors, const std::string& module,
+                                 const char* part, const std::string& where) {
+  const auto found = tensors.find(str(module, ".", part));
+  if (found == tensors.end())
+    throw UsageError(
+        str(where, ": '", module, kBitsOfModule, "' without '", module, ".", part, "'"),
+        "copy the folder again, or make it anew");
+  return found->second;
+}
+
+SparseMatrix sparse_matrix(const LazyTensors& tensors, const std::string& module,
+                           const std::string& where) {
+  const LazyTensor& values = part_of_sparse(tensors, module, kCompressedValues, where);
+  const LazyTensor& bits = part_of_sparse(tensors, module, kBits, where);
+  const LazyTensor& shape = part_of_sparse(tensors, module, kDenseShape, where);
+  const Dims dims =
+      shape.shape.dtype == DType::s64 ? Dims(read_values<std::int64_t>(shape)) : Dims();
+  const bool fits = dims.size() == 2 && dims[0] > 0 && dims[1] > 0 && dims[0] < (1LL << 31) &&
+                    dims[1] < (1LL << 31) && is_float(values.shape.dtype) &&
+                    values.shape.rank() == 1 &&
+                    bits.shape == Shape{DType::u8, {dims[0], bitmask_bytes(dims[1])}};
+  if (!fits)
+    throw UsageError(str(where, ": '", module, kBitsOfModule, "' is ", bits.shape, " with values ",
+                         values.shape, " for a matrix of ", dims_text(dims)),
+                     "take a model whose zeros are stored as \"sparse-bitmask\"");
+  return {.values = as_dtype(values, DType::f32),
+          .bits = bits,
+          .shape = {DType::f32, dims},
+          .what = str(where, ": '", module)};
+}
+
+PutBytes read_sparse(const SparseMatrix& m, Laid laid) {
+  const auto bits =
+      std::make_shared<const std::vector<std::uint8_t>>(read_values<std::uint8_t>(m.bits));
+  const auto values = std::make_shared<const std::vector<float>>(read_values<float>(m.values));
+  const auto rows = static_cast<std::size_t>(m.shape.dims[0]);
+  const std::size_t places = count_bits(*bits, rows, static_cast<std::size_t>(m.shape.dims[1]));
+  if (places != values->size())
+    throw UsageError(str(m.what, kBitsOfModule, "' has places for ", places, " values, and '",
+                         kCompressedValues, "' holds ", values->size()),
+                     "copy the folder again, or make it anew");
+  return [bits, values, rows, laid](std::span<std::byte> to) {
+    put_bitmask_values(*values, *bits, rows,
+                       {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);
+  };
+}
+
+}  // namespace
+
+bool is_sparse(const Json& config, const std::string& where) {
+  const Json said = config.value(kQuantizationConfig, Json());
+  const Json sparsity = said.is_object() ? said.value(kSparsityConfig, Json()) : Json();
+  const Json format = sparsity.is_object() ? sparsity.value("format", Json()) : Json();
+  if (format.is_null() || format == "dense") return false;
+  if (format != kSparseBitmask)
+    throw UsageError(str(where, ": ", kSparsityConfig, "'s format is ", format.dump(),
+                         ", read is \"", kSparseBitmask, "\""),
+                     "take the model as it was before it was compressed");
+  if (!said.value("config_groups", Json::object()).empty())
+    throw UsageError(
+        str(where, ": ", kSparsityConfig, " and config_groups: zeros and codes at once"),
+        "take the model as it was before it was compressed");
+  return true;
+}
+
+LazyTensors without_bitmasks(LazyTensors tensors, const std::string& where) {
+  LazyTensors out = tensors;
+  for (const auto& [full, bits] : tensors) {
+    if (!full.ends_with(kBitsOfModule)) continue;
+    const std::string module = full.substr(0, full.size() - kBitsOfModule.size());
+    const SparseMatrix matrix = sparse_matrix(tensors, module, where);
+    out.emplace(module + ".weight", decoded(matrix.shape.dims, [matrix](Laid laid) {
+                  return read_sparse(matrix, laid);
+                }));
+    for (const char* part : {kCompressedValues, kBits, kRowOffsets, kDenseShape})
+      out.erase(str(module, ".", part));
+  }
+  return out;
+}
+
+LazyTensors bitmask_tensors(const LazyTensor& matrix, std::int64_t not_zero) {
+  const Dims& dims = matrix.shape.dims;
+  const auto rows = [plain = as_dtype(matrix, DType::f32)] {
+    return bitmask_rows(read_values<float>(plain), static_cast<std::size_t>(plain.shape.dims[0]));
+  };
+  const LazyTensor values{{DType::f32, {not_zero}},
+                          [rows] { return bytes_of_values(rows().values); }};
+  return {
+      {kCompressedValues, as_dtype(values, matrix.shape.dtype)},
+      {kBits,
+       {{DType::u8, {dims[0], bitmask_bytes(dims[1])}},
+        [rows] { return bytes_of_values(rows().bits); }}},
+      {kRowOffsets, {{DType::s64, {dims[0]}}, [rows] { return bytes_of_values(rows().offsets); }}},
+      {kDenseShape,
+       {{DType::s64, {2}}, [dims] { return bytes_of_values(std::vector<std::int64_t>(dims)); }}}};
+}
+
+}  // namespace smelt

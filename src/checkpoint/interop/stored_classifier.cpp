@@ -1,0 +1,53 @@
+#include "checkpoint/interop/stored_classifier.h"
+
+#include "base/error.h"
+
+namespace smelt {
+
+bool is_answer_head(const LazyTensors& tensors) {
+  return tensors.contains("cls/squad/output_bias") || tensors.contains("qa_outputs/bias");
+}
+
+std::string stored_encoder_name(const StoredModel& m) {
+  const auto found = m.tensors.lower_bound("electra/");
+  return found != m.tensors.end() && found->first.starts_with("electra/") ? "electra" : "bert";
+}
+
+ClassifierHead stored_head(const StoredModel& m) {
+  const bool own = m.settings.is_object() && m.settings.contains("labels");
+  const Json& said = own ? m.settings : m.objective;
+  ClassifierHead out;
+  if (said.is_object() && said.contains("labels")) {
+    out.labels.problem = choose_of(str(m.where, ": problem"), said.value("problem", ""), kProblems);
+    out.labels.names = composed_labels(said["labels"].get<std::vector<std::string>>());
+    out.labels.no_answer = said.value("no_answer", false);
+    out.dropout = said.value("dropout", out.dropout);
+    take_limits(said, m.where, out);
+    return out;
+  }
+  if (is_answer_head(m.tensors)) {
+    out.labels.problem = Problem::answer_spans;
+    return out;
+  }
+  const bool is_bert = stored_encoder_name(m) == "bert";
+  const bool of_tokens = is_bert ? !m.tensors.contains("bert/pooler/dense/kernel")
+                                 : m.tensors.contains("classifier/bias");
+  const auto found = m.tensors.find(is_bert     ? "output_bias"
+                                    : of_tokens ? "classifier/bias"
+                                                : "classifier/out_proj/bias");
+  if (of_tokens) out.labels.problem = Problem::token_labels;
+  if (found == m.tensors.end() || found->second.shape.dims.size() != 1)
+    throw UsageError(str(m.where, ": its classes are not known"),
+                     "take the folder that a run was exported to, or the run's own");
+  for (std::int64_t i = 0; i < found->second.shape.dims[0]; ++i)
+    out.labels.names.push_back(str("LABEL_", i));
+  return out;
+}
+
+Json classifier_settings(const std::string& encoder, const ClassifierHead& head) {
+  Json out = head_settings(head);
+  out["encoder"] = encoder;
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <span>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "checkpoint/storage/save_parts.h"
+#include "checkpoint/storage/slice_lines.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/crc32c.h"
+
+namespace smelt {
+
+Json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors) {
+  OutputFile file(path, OutputFile::Cache::bypassed);
+  std::uint32_t crc = 0;
+  std::uint64_t size = 0;
+  write_safetensors(tensors, {}, [&](std::string_view piece) {
+    file.write(piece);
+    crc = crc32c(piece, crc);
+    size += piece.size();
+  });
+  file.commit();
+  Json pieces = Json::object();
+  for (const auto& [tensor, view] : tensors) pieces[tensor] = checksum_text(view.data);
+  return {{"name", name},
+          {"size_bytes", size},
+          {"crc32c", hex_text(crc)},
+          {kPieceChecksums, std::move(pieces)}};
+}
+
+void write_manifest(const OutputDirectory& directory, std::int64_t step,
+                    const SlicedTensors& tensors, Json lines, const PieceFiles& files,
+                    const Json& state, const SaveOptions& options) {
+  const bool whole =
+      std::ranges::all_of(tensors, [](const auto& item) { return item.second.is_whole(); });
+  Json manifest = {{"format", whole ? kManifestFormat : kSlicedFormat},
+                   {"step", step},
+                   {"files", std::move(lines)},
+                   {"tensors", Json::object()},
+                   {"state", state}};
+  for (const auto& [name, tensor] : tensors)
+    manifest["tensors"][name] = tensor_line(name, tensor, files);
+  const std::string text = manifest.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n";
+  write_file(directory.file(kManifestFile), text);
+  options.require_held();
+  write_file(directory.file(kCommitFile), commit_text(text));
+}
+
+namespace {
+
+// A directory on its way: written beside an earlier one, set aside.
+constexpr std::string_view kNew = ".new";
+constexpr std::string_view kReplaced = ".replaced";
+
+// The tensors in order of name, cut where a file is full.
+std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_bytes) {
+  std::vector<TensorMap> parts(1);
+  std::uint64_t held = 0;
+  for (const auto& [name, tensor] : tensors) {
+    if (held > 0 && held + tensor.data.size() > shard_bytes) {
+      parts.emplace_back();
+      held = 0;
+    }
+    parts.back().emplace(name, tensor);
+    held += tensor.data.size();
+  }
+  return parts;
+}
+
+// What the files hold, by name: whole tensors and slices.
+TensorMap all_pieces(const SlicedTensors& tensors) {
+  TensorMap pieces;
+  for (const auto& [name, tensor] : tensors)
+    for (const TensorSlice& slice : tensor.slices)
+      CHECK(pieces.emplace(piece_name(name, tensor, slice), slice.part).second, name);
+  return pieces;
+}
+
+// Writes the files and gives their lines of the manifest.
+Json write_files(const OutputDirectory& directory, const std::vector<TensorMap>& parts) {
+  Json lines = Json::array();
+  lines.elements().resize(parts.size());
+  std::atomic<std::size_t> next = 0;
+  run_parallel(std::min(static_cast<int>(parts.size()), kFilesAtOnce), [&](int) {
+    for (std::size_t i; (i = next++) < parts.size();) {
+      const std::string name = shard_name(i, parts.size());
+      lines[i] = write_shard(directory.file(name), name, parts[i]);
+    }
+  });
+  return lines;
+}
+
+void write_members(const OutputDirectory& directory, std::int64_t step,
+                   const SlicedTensors& tensors, const Json& state, const SaveOptions& options) {
+  const std::vector<TensorMap> parts = shards(all_pieces(tensors), options.shard_bytes);
+  Json lines = write_files(directory, parts);
+  PieceFiles files;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (const auto& [piece, view] : parts[i]) files.emplace(piece, lines[i]["name"]);
+  write_manifest(directory, step, tensors, std::move(lines), files, state, options);
+}
+
+void rename_directory(const std::string& from, const std::string& to) {
+  std::error_code error;
+  std::filesystem::rename(from, to, error);
+  if (error) throw_errno("rename", from, error.value());
+}
+
+bool is_committed(const std::string& path) { return exists(join_path(path, kCommitFile)); }
+
+bool is_whole(const std::string& path) {
+  const std::string manifest = join_path(path, kManifestFile);
+  return is_committed(path) && exists(manifest) &&
+         read_file(join_path(path, kCommitFile)) == commit_text(read_file(manifest));
+}
+
+void remove_committed(const std::string& path) {
+  if (is_committed(path)) remove_checkpoint(path);
+}
+
+CheckpointNames other(CheckpointNames names) {
+  return names == CheckpointNames::smelt ? CheckpointNames::jestimator : CheckpointNames::smelt;
+}
+
+// So that another program's folder of the same name is never taken for a broken checkpoint of ours.
+bool holds_only_checkpoint_files(const std::string& directory) {
+  return std::ranges::all_of(list_folder(directory), [](const std::string& name) {
+    return name == kManifestFile || name == kCommitFile ||
+           (name.starts_with("tensors-") && name.find(".safetensors") != name.npos);
+  });
+}
+
+// Partial folders were named by the number of their process before.
+bool is_older_partial(std::string_view suffix) {
+  if (suffix.starts_with(kNew)) suffix.remove_prefix(kNew.size());
+  constexpr std::string_view kBegin = ".partial-";
+  return suffix.starts_with(kBegin) && suffix.size() > kBegin.size() &&
+         suffix.find_first_not_of("0123456789", kBegin.size()) == suffix.npos;
+}
+
+// What killed saves and removals left behind.
+bool is_remains(const std::string& model_dir, const std::string& name) {
+  const std::string path = join_path(model_dir, name);
+  const auto dot = name.find('.');
+  if (!step_of(name.substr(0, dot)) || !is_folder(path)) return false;
+  if (dot == std::string::npos) return !is_committed(path) && holds_only_checkpoint_files(path);
+  const std::string_view suffix = std::string_view(name).substr(dot);
+  if (suffix == kReplaced) return is_committed(join_path(model_dir, name.substr(0, dot)));
+  const auto place = place_of_partial(suffix);
+  return suffix == kNew || place == "" || place == kNew || is_older_partial(suffix);
+}
+
+void replace(const std::string& path, const std::string& by) {
+  const std::string aside = str(path, kReplaced);
+  rename_directory(path, aside);
+  rename_directory(by, path);
+  remove_tree(aside);
+}
+
+void remove_steps(const std::string& model_dir, std::span<const std::int64_t> steps) {
+  for (const std::int64_t step : steps)
+    for (const CheckpointNames names : {CheckpointNames::smelt, CheckpointNames::jestimator})
+      remove_committed(checkpoint_path(model_dir, step, names));
+}
+
+void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& options) {
+  if (options.max_to_keep == 0) return;
+  std::vector<std::int64_t> steps = checkpoint_steps(model_dir);
+  std::erase_if(steps, [&](std::int64_t other) { return other > step; });
+  if (options.spare) std::erase(steps, *options.spare);
+  const auto kept = static_cast<std::size_t>(options.max_to_keep);
+  remove_steps(model_dir, std::span(steps).first(steps.size() - std::min(steps.size(), kept)));
+}
+
+}  // namespace
+
+void remove_remains(const std::string& model_dir) {
+  for (const std::string& name : list_folder(model_dir))
+    if (is_remains(model_dir, name)) remove_tree(join_path(model_dir, name));
+}
+
+void take_back_checkpoints(const std::string& model_dir) {
+  if (is_remote(model_dir) || !is_folder(model_dir)) return;
+  for (const std::string_view suffix : {kNew, kReplaced})
+    for (const std::string& name : list_folder(model_dir)) {
+      if (!name.ends_with(suffix)) continue;
+      const std::string place = name.substr(0, name.size() - suffix.size());
+      const std::string from = join_path(model_dir, name), to = join_path(model_dir, place);
+      if (step_of(place) && is_whole(from) && !exists(to)) rename_directory(from, to);
+    }
+}
+
+namespace {
+
+using WriteMembers = std::function<void(const OutputDirectory&)>;
+
+void write_directory(const std::string& path, const WriteMembers& write) {
+  OutputDirectory directory(path);
+  write(directory);
+  directory.commit();
+}
+
+// The members of a committed checkpoint once more, the marker last.
+WriteMembers members_of(const std::string& from, const SaveOptions& options) {
+  return [&options, from](const OutputDirectory& directory) {
+    for (const std::string& name : list_folder(from))
+      if (name != kCommitFile) share_file(join_path(from, name), directory.file(name));
+    options.require_held();
+    share_file(join_path(from, kCommitFile), directory.file(kCommitFile));
+  };
+}
+
+// Nothing can be renamed there: the new one is whole under the step's other name, which is read as
+// well, before the earlier one goes.
+void replace_on_store(const std::string& path, const std::string& other_path,
+                      const SaveOptions& options, const WriteMembers& write) {
+  remove_committed(other_path);  // beside it, of a save that was killed here
+  write_directory(other_path, write);
+  options.require_held();
+  remove_checkpoint(path);
+  write_directory(path, members_of(other_path, options));
+}
+
+}  // namespace
+
+void publish_checkpoint(const std::string& model_dir, std::int64_t step, const SaveOptions& options,
+                        const WriteMembers& write) {
+  CHECK(step >= 0 && options.max_to_keep >= 0);
+  options.require_held();
+  take_back_checkpoints(model_dir);
+  remove_remains(model_dir);
+  const std::string path = checkpoint_path(model_dir, step, options.names);
+  const std::string other_path = checkpoint_path(model_dir, step, other(options.names));
+  if (!is_committed(path)) {
+    write_directory(path, write);
+  } else if (is_remote(path)) {
+    replace_on_store(path, other_path, options, write);
+  } else {
+    write_directory(str(path, kNew), write);
+    options.require_held();
+    replace(path, str(path, kNew));
+  }
+  options.require_held();
+  remove_committed(other_path);
+  rotate(model_dir, step, options);
+}
+
+void remove_checkpoint(const std::string& path) {
+  remove_file(join_path(path, kCommitFile));
+  remove_tree(path);
+}
+
+void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
+                     const Json& state, const SaveOptions& options) {
+  save_sliced_checkpoint(model_dir, step, slices_of(tensors), state, options);
+}
+
+void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
+                            const SlicedTensors& tensors, const Json& state,
+                            const SaveOptions& options) {
+  CHECK(options.shard_bytes > 0);
+  publish_checkpoint(model_dir, step, options, [&](const OutputDirectory& directory) {
+    write_members(directory, step, tensors, state, options);
+  });
+}
+
+void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
+                     const SaveOptions& options) {
+  publish_checkpoint(folder, step, options, members_of(committed_path(model_dir, step), options));
+}
+
+}  // namespace smelt

@@ -1,0 +1,225 @@
+#include "checkpoint/storage/slice_lines.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/error.h"
+#include "checkpoint/storage/layout.h"
+
+namespace smelt {
+namespace {
+
+std::vector<TensorSlice> in_order(std::vector<TensorSlice> slices) {
+  std::ranges::sort(slices, {}, &TensorSlice::begin);
+  return slices;
+}
+
+std::optional<Dims> dims_of(const Json& line, const char* field) {
+  const auto found = line.find(field);
+  if (found == line.end() || !found->is_array()) return std::nullopt;
+  Dims out;
+  for (const Json& number : *found) {
+    if (!number.is_number_unsigned() ||
+        number.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+      return std::nullopt;
+    out.push_back(number.get<std::int64_t>());
+  }
+  return out;
+}
+
+std::string text_of(const Json& line, const char* field) {
+  const auto found = line.find(field);
+  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// One tensor's line of the manifest, which may say anything.
+class LineReader {
+ public:
+  LineReader(const std::string& path, const std::string& name, FilePieces& files)
+      : path_(path), name_(name), files_(files) {}
+
+  SlicedTensor read(const Json& line) {
+    const auto dims = line.is_object() ? dims_of(line, "shape") : std::nullopt;
+    dtype_ = line.is_object() ? text_of(line, "dtype") : "";
+    if (!dims || dtype_.empty()) refuse("has no shape or no dtype");
+    dims_ = *dims;
+    SlicedTensor out;
+    if (const auto slices = line.find("slices"); slices == line.end()) {
+      const Dims begin(dims_.size());
+      out.slices.push_back(take(begin, dims_, text_of(line, "file"), name_));
+    } else {
+      if (!slices->is_array()) refuse("has slices that are no list");
+      for (const Json& slice : *slices) out.slices.push_back(read_slice(slice));
+      out.slices = in_order(std::move(out.slices));
+      check_cover(out.slices);
+    }
+    out.shape = {out.slices.front().part.shape.dtype, dims_};
+    return out;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw_damaged(path_, str(kManifestFile, ": tensor '", name_, "' ", what));
+  }
+  [[noreturn]] void refuse_hole(const Dims& place) const {
+    refuse(str(dims_text(dims_), ": no slice holds ", dims_text(place)));
+  }
+  [[noreturn]] void refuse(const TensorSlice& a, const TensorSlice& b, const char* what) const {
+    refuse(str(dims_text(dims_), ": its slices ", slice_text(a.begin, a.part.shape.dims), " and ",
+               slice_text(b.begin, b.part.shape.dims), " ", what));
+  }
+
+  TensorSlice read_slice(const Json& line) {
+    const bool object = line.is_object();
+    const auto begin = object ? dims_of(line, "begin") : std::nullopt;
+    const auto dims = object ? dims_of(line, "shape") : std::nullopt;
+    if (!begin || !dims || begin->size() != dims_.size() || dims->size() != dims_.size())
+      refuse(str(dims_text(dims_), ": the begin or shape of a slice is not ", dims_.size(),
+                 " whole numbers"));
+    for (std::size_t i = 0; i < dims_.size(); ++i) {
+      if ((*begin)[i] > dims_[i] || (*dims)[i] > dims_[i] - (*begin)[i])
+        refuse(str(dims_text(dims_), ": its slice ", slice_text(*begin, *dims), " lies outside"));
+      if ((*dims)[i] == 0)
+        refuse(str(dims_text(dims_), ": its slice ", slice_text(*begin, *dims), " is empty"));
+    }
+    return take(*begin, *dims, text_of(line, "file"), text_of(line, "name"));
+  }
+
+  // Out of the files, so that nothing is taken twice.
+  TensorSlice take(const Dims& begin, const Dims& dims, const std::string& file,
+                   const std::string& piece) {
+    const std::string which = dims == dims_ ? "it" : str("its slice ", slice_text(begin, dims));
+    const std::string what = str(dims_text(dims_), ": ", which, " is ");
+    const auto in = files_.find(file);
+    if (in == files_.end()) refuse(str(what, "missing: there is no file '", file, "'"));
+    const auto found = in->second.find(piece);
+    if (found == in->second.end()) refuse(str(what, "missing: ", file, " has no '", piece, "'"));
+    Piece taken = std::move(found->second);
+    const Shape& shape = taken.view.shape;
+    const std::string_view dtype = safetensors_dtype(shape.dtype);
+    if (shape.dims != dims || dtype != dtype_)
+      refuse(str(what, dtype, " ", dims_text(shape.dims), " in ", file, ", the manifest says ",
+                 dtype_, " ", dims_text(dims)));
+    in->second.erase(found);
+    return {.begin = begin, .part = taken.view, .put = std::move(taken.put)};
+  }
+
+  // Slices are rows of slices, as axes of a mesh cut a tensor: those that begin together along a
+  // dimension end together. Sorted by their places, each then begins where the one before it
+  // leaves off.
+  void check_cover(const std::vector<TensorSlice>& slices) const {
+    if (slices.empty()) refuse_hole(Dims(dims_.size()));
+    check_begin(slices.front(), 0);
+    for (std::size_t k = 1; k < slices.size(); ++k) {
+      const TensorSlice &a = slices[k - 1], &b = slices[k];
+      std::size_t along = 0;  // the first dimension in which they differ
+      for (; along < dims_.size() && a.begin[along] == b.begin[along]; ++along)
+        if (a.part.shape.dims[along] != b.part.shape.dims[along])
+          refuse(a, b, "begin together and end apart");
+      if (along == dims_.size()) refuse(a, b, "overlap");
+      check_end(a, along + 1);
+      const std::int64_t end = a.begin[along] + a.part.shape.dims[along];
+      if (b.begin[along] < end) refuse_overlap(slices, b);
+      if (b.begin[along] > end) refuse_hole(place(a, along, end));
+      check_begin(b, along + 1);
+    }
+    check_end(slices.back(), 0);
+  }
+
+  // The place of a slice along the first dimensions, `at` along the next, 0 along others.
+  Dims place(const TensorSlice& slice, std::size_t along, std::int64_t at) const {
+    Dims out(dims_.size());
+    std::copy_n(slice.begin.begin(), along, out.begin());
+    out[along] = at;
+    return out;
+  }
+  // From this dimension on it begins where the tensor does.
+  void check_begin(const TensorSlice& slice, std::size_t from) const {
+    for (std::size_t i = from; i < dims_.size(); ++i)
+      if (slice.begin[i] > 0) refuse_hole(place(slice, i, 0));
+  }
+  void check_end(const TensorSlice& slice, std::size_t from) const {
+    for (std::size_t i = dims_.size(); i-- > from;)
+      if (const std::int64_t end = slice.begin[i] + slice.part.shape.dims[i]; end < dims_[i])
+        refuse_hole(place(slice, i, end));
+  }
+  [[noreturn]] void refuse_overlap(const std::vector<TensorSlice>& slices,
+                                   const TensorSlice& b) const {
+    const auto other = std::ranges::find_if(slices, [&](const TensorSlice& a) {
+      for (std::size_t i = 0; i < dims_.size(); ++i)
+        if (a.begin[i] + a.part.shape.dims[i] <= b.begin[i] ||
+            b.begin[i] + b.part.shape.dims[i] <= a.begin[i])
+          return false;
+      return true;
+    });
+    refuse(*other, b, "overlap");
+  }
+
+  const std::string& path_;
+  const std::string& name_;
+  FilePieces& files_;
+  std::string dtype_;
+  Dims dims_;
+};
+
+}  // namespace
+
+std::string piece_name(const std::string& tensor, const SlicedTensor& whole,
+                       const TensorSlice& slice) {
+  return whole.is_whole() ? tensor : tensor + slice_text(slice.begin, slice.part.shape.dims);
+}
+
+// A slice that was lost is noticed before an older checkpoint goes.
+static void check_all_is_there(const std::string& name, const SlicedTensor& tensor) {
+  std::size_t size = 0;
+  for (const TensorSlice& slice : tensor.slices) size += slice.part.shape.size_bytes();
+  CHECK(size >= tensor.shape.size_bytes(), name, ": ", size, " bytes of ", tensor.shape);
+}
+
+Json tensor_line(const std::string& name, const SlicedTensor& tensor, const PieceFiles& files) {
+  check_all_is_there(name, tensor);
+  Json line{{"dtype", safetensors_dtype(tensor.shape.dtype)}, {"shape", tensor.shape.dims}};
+  if (tensor.is_whole()) {
+    line["file"] = files.at(name);
+    return line;
+  }
+  line["slices"] = Json::array();
+  for (const TensorSlice& slice : in_order(tensor.slices)) {
+    const std::string piece = piece_name(name, tensor, slice);
+    line["slices"].push_back({{"begin", slice.begin},
+                              {"shape", slice.part.shape.dims},
+                              {"file", files.at(piece)},
+                              {"name", piece}});
+  }
+  return line;
+}
+
+Pieces pieces_of(const TensorMap& tensors) {
+  Pieces out;
+  for (const auto& [name, view] : tensors) out.emplace_hint(out.end(), name, Piece{view});
+  return out;
+}
+
+SlicedTensors whole_tensors(const FilePieces& files) {
+  SlicedTensors out;
+  for (const auto& [file, pieces] : files)
+    for (const auto& [name, piece] : pieces) {
+      const Shape& shape = piece.view.shape;
+      out.emplace(name, SlicedTensor{shape, {{Dims(shape.dims.size()), piece.view, piece.put}}});
+    }
+  return out;
+}
+
+SlicedTensors sliced_tensors(const std::string& path, const Json& lines, FilePieces files) {
+  SlicedTensors out;
+  for (const auto& [name, line] : lines.items())
+    out.emplace(name, LineReader(path, name, files).read(line));
+  for (const auto& [file, left] : files)
+    if (!left.empty())
+      throw_damaged(path,
+                    str(kManifestFile, " does not list '", left.begin()->first, "' of ", file));
+  return out;
+}
+
+}  // namespace smelt

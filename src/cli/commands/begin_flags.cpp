@@ -1,0 +1,58 @@
+#include "cli/commands/begin_flags.h"
+
+#include "base/str.h"
+#include "pipeline/budget.h"
+#include "train/process_group.h"
+
+namespace smelt {
+
+Beginning BeginFlags::beginning() const {
+  const ResumeMode begin = resume  ? ResumeMode::resume
+                           : fresh ? ResumeMode::fresh
+                                   : ResumeMode::either;
+  return {.begin = begin, .overwrite = overwrite};
+}
+
+Recipe BeginFlags::load(RecipeOption recipe) const {
+  if (!init_from.empty()) recipe.settings.push_back(str("train.init=", init_from));
+  const Recipe loaded = load_recipe(recipe.path, recipe.settings, overwrite);
+  if (loaded.train.budget_usd == 0) return loaded;
+  return load_recipe(recipe.path, with_steps_of_budget(recipe.path, recipe.settings, overwrite),
+                     overwrite);
+}
+
+void BeginFlags::load_and_run(const RecipeOption& recipe,
+                              const std::function<void(const Recipe&)>& work) const {
+  std::optional<Recipe> loaded;
+  run_in_pod(
+      pod,
+      [&] {
+        loaded = load(recipe);
+        return loaded->train.device;
+      },
+      [&] {
+        together_now("recipe").agree("recipe", "the recipe", loaded->sections,
+                                     "start the same command with the same recipe on all hosts");
+        work(*loaded);
+      });
+}
+
+std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {
+  auto flags = std::make_shared<BeginFlags>();
+  auto* resume = command.add_flag("--resume", flags->resume,
+                                  "go on from the newest checkpoint; refused where there is none");
+  auto* fresh = command.add_flag("--fresh", flags->fresh,
+                                 "a new run; refused where there is a checkpoint. Neither of the "
+                                 "two: goes on where there is one");
+  command
+      .add_flag("--overwrite", flags->overwrite,
+                "with --fresh: removes what the model's folder holds")
+      ->needs(fresh);
+  command.add_option("--init-from", flags->init_from,
+                     "a folder of weights that a new run begins with, as train.init");
+  resume->excludes(fresh);
+  add_pod_flags(command, flags->pod);
+  return flags;
+}
+
+}  // namespace smelt

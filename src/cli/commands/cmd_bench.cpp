@@ -1,0 +1,297 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ctime>
+#include <future>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/philox.h"
+#include "cli/commands/bench_update.h"
+#include "cli/commands/commands.h"
+#include "cli/options/form_flags.h"
+#include "cli/options/number_check.h"
+#include "cli/options/parse_arguments.h"
+#include "execution/train_state/compiled_step.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "model/tasks/bert_task.h"
+#include "model/tasks/classify_task.h"
+#include "model/tasks/electra_task.h"
+#include "model/tasks/jestimator_bert_task.h"
+#include "model/tasks/t5_task.h"
+#include "pipeline/optimizer_choice.h"
+#include "pjrt/hardware.h"
+
+namespace smelt {
+namespace {
+
+struct BenchOptions {
+  std::string model = "base", optimizer = "bert_adamw", emit;
+  std::vector<std::string> updates;  // these alone
+  DeviceConfig on = {.compute = ComputeOptions()};
+  std::int64_t depth = 0, batch = 8, seq = 128, predictions = 20, steps = 5, micro_batches = 1;
+  std::int64_t classes = 0;  // that a BERT is fine-tuned to tell apart; 0: it is pre-trained
+  double dropout = 0.1;
+};
+
+const std::map<std::string, BertConfig>& models() {
+  const auto config = [](std::int64_t layers, std::int64_t hidden) {
+    BertConfig c;
+    c.vocab_size = 30522;
+    c.type_vocab_size = 2;
+    c.hidden_size = hidden;
+    c.num_hidden_layers = layers;
+    c.num_attention_heads = hidden / 64;
+    c.intermediate_size = 4 * hidden;
+    return c;
+  };
+  static const std::map<std::string, BertConfig> kModels{{"tiny", config(2, 128)},
+                                                         {"small", config(4, 512)},
+                                                         {"base", config(12, 768)},
+                                                         {"large", config(24, 1024)}};
+  return kModels;
+}
+
+constexpr const char* kElectra = "electra-small";
+constexpr const char* kJestimator = "jestimator-base";
+constexpr const char *kT5 = "t5-small", *kT5Gated = "t5-v1_1-small";
+
+Task electra_bench_task(const BenchOptions& o) {
+  ElectraTask task;
+  task.model.vocab_size = 30522;
+  task.model.num_hidden_layers = o.depth;
+  task.model.hidden_dropout_prob = task.model.attention_probs_dropout_prob = o.dropout;
+  task.seq_length = o.seq;
+  return electra_task(task);
+}
+
+// The tutorial's model.
+Task jestimator_bench_task(const BenchOptions& o) {
+  JestimatorBertTask task;
+  task.model.vocab_size = 32000;
+  task.model.max_length = o.seq;
+  if (o.depth > 0) task.model.num_layers = o.depth;
+  task.model.hidden_dropout_rate = task.model.attention_dropout_rate = o.dropout;
+  task.settings.mask_token_id = 4;
+  return jestimator_bert_task(task);
+}
+
+// The original's small models; --predictions are the targets' tokens.
+Task t5_bench_task(const BenchOptions& o) {
+  T5Task task{.inputs_length = o.seq, .targets_length = o.predictions};
+  task.model.vocab_size = 32128;
+  task.model.dropout_rate = o.dropout;
+  if (o.model == kT5Gated) {
+    task.model.d_ff = 1024;
+    task.model.num_layers = 8;
+    task.model.num_heads = 6;
+    task.model.feed_forward_proj = "gated-gelu";
+    task.model.tie_word_embeddings = false;
+  }
+  if (o.depth > 0) task.model.num_layers = o.depth;
+  return t5_task(task);
+}
+
+Task classify_bench_task(const BenchOptions& o, const BertConfig& model) {
+  ClassifyTask task{.encoder = model, .seq_length = o.seq, .dropout = o.dropout};
+  for (std::int64_t i = 0; i < o.classes; ++i) task.labels.names.push_back(str("class ", i));
+  return classify_task(task);
+}
+
+Task bench_task(const BenchOptions& o) {
+  if (o.model == kT5 || o.model == kT5Gated) return t5_bench_task(o);
+  if (o.model == kElectra) return electra_bench_task(o);
+  if (o.model == kJestimator) return jestimator_bench_task(o);
+  const auto known = models().find(o.model);
+  if (o.classes == 0 && o.predictions > o.seq)
+    throw UsageError(
+        str("bench: --predictions ", o.predictions, " of --seq ", o.seq, ": more than tokens"),
+        "lower --predictions to at most --seq");
+  BertConfig model = known != models().end()
+                         ? known->second
+                         : parse_bert_config(read_file(o.model, kSmallFileBytes), o.model);
+  if (o.depth > 0) model.num_hidden_layers = o.depth;
+  if (known != models().end())
+    model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
+  if (o.classes > 0) return classify_bench_task(o, model);
+  return bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
+}
+
+// With a recipe's defaults.
+Optimizer bench_optimizer(const BenchOptions& o, const std::string& name) {
+  return optimizer_of({.optimizer = name}, o.model == kJestimator ? "jestimator_bert" : "bert");
+}
+
+TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
+  TrainingConfig c;
+  c.batch_size = o.batch;
+  c.devices = o.on.devices;
+  c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
+  c.optimizer = bench_optimizer(o, o.optimizer);
+  c.clip_norm = clip_norm_of({.optimizer = o.optimizer});
+  c.micro_batches = o.micro_batches;
+  c.compute = compute_for(platform, *o.on.compute, flag);
+  return c;
+}
+
+// Random tokens without padding.
+Batch random_batch(const Features& features, std::int64_t rows) {
+  Batch batch = empty_batch(features, rows);
+  std::uint64_t drawn = 0;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const Feature& feature = features[i];
+    if (feature.dtype == DType::f32)
+      std::ranges::fill(batch.arrays[i].values<float>(), 1.0f);
+    else if (feature.name == "input_mask" || feature.name == "is_real_example")
+      std::ranges::fill(batch.arrays[i].values<std::int32_t>(), 1);
+    else if (feature.name != "segment_ids")
+      for (std::int32_t& value : batch.arrays[i].values<std::int32_t>())
+        value = static_cast<std::int32_t>(philox(1, drawn++, 0)[0] % feature.limit);
+  }
+  return batch;
+}
+
+ShardingPlan bench_placement(const BenchOptions& o, std::string_view platform) {
+  return placement_for(platform, o.on.devices, Reduction::global,
+                       partition_for(o.on.mesh, o.on.devices, flag));
+}
+
+// The step's StableHLO text, for other programs to compile.
+void emit_step(const BenchOptions& o) {
+  const TrainingConfig config = bench_config(o, o.on.device);
+  const StepProgram step = train_program(bench_task(o), config, bench_placement(o, o.on.device));
+  OutputFile file(o.emit);
+  file.write(emit_module(step.program, "step"));
+  file.commit();
+}
+
+// Steps on one batch, of which the first is not timed; `begin` is when the process had begun.
+Json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state, std::int64_t steps,
+                Clock::time_point begin) {
+  std::vector<double> times, processor_times;
+  Json result{{"start_s", seconds_since(begin)}};
+  for (std::int64_t i = 0; i <= steps; ++i) {
+    const auto start = Clock::now();
+    const std::clock_t processor_start = std::clock();
+    Execution execution = step.run(batch, state, i);
+    const auto report = execution.results[0].back().to_host<float>();
+    result["loss"] = report[0];
+    result["gradient_norm"] = report[1];
+    state.replace(execution.results);
+    if (i == 0) {
+      result["start_to_first_step_s"] = seconds_since(begin);
+      continue;
+    }
+    times.push_back(seconds_since(start));
+    processor_times.push_back(static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC);
+  }
+  std::ranges::sort(times);
+  const double median = times[times.size() / 2];
+  result["step_s_min"] = times.front();
+  result["step_cpu_s_min"] = std::ranges::min(processor_times);
+  result["step_s_median"] = median;
+  result["sequences_per_s"] = static_cast<double>(batch.rows) / median;
+  return result;
+}
+
+Json run_bench(const BenchOptions& o) {
+  const auto begin = Clock::now();
+  const Task task = bench_task(o);
+  const TrainingConfig config = bench_config(o, o.on.device);
+  const StepProgram program = train_program(task, config, bench_placement(o, o.on.device));
+  const double build_s = seconds_since(begin);
+  const auto client = open_device(o.on.device, static_cast<int>(o.on.devices));
+  // As in training.
+  auto fresh = std::async(std::launch::async, [&] {
+    return ModelState::fresh(*client, program.placement, program.state, config.seed);
+  });
+  const auto compiling = Clock::now();
+  const CompiledStep step(client, program, advice_for_training("bench: a step", flag));
+  const double compile_s = seconds_since(compiling);
+  ModelState state = fresh.get();
+  Json result = time_steps(step, random_batch(task.features, o.batch), state, o.steps, begin);
+  result["build_s"] = build_s;
+  result["compile_s"] = compile_s;
+  return result;
+}
+
+Json run_updates(const BenchOptions& o) {
+  const auto client = open_device(o.on.device);
+  const StepProgram step =
+      train_program(bench_task(o), bench_config(o, client->platform_name()),
+                    placement_for(client->platform_name(), 1, Reduction::global));
+  std::vector<NamedOptimizer> optimizers;
+  for (const std::string& name : o.updates) optimizers.push_back({name, bench_optimizer(o, name)});
+  const auto first = step.state.tensors.begin();
+  return time_updates(client, {first, first + static_cast<std::ptrdiff_t>(step.state.values)},
+                      optimizers, o.steps);
+}
+
+void add_optimizer_flags(CLI::App& command, BenchOptions& o) {
+  command.add_option("--optimizer", o.optimizer, "the step's")
+      ->check(CLI::IsMember(optimizer_names()))
+      ->capture_default_str();
+  command
+      .add_option("--updates", o.updates,
+                  "time nothing but these optimizers' updates, in turns, on one device")
+      ->delimiter(',')
+      ->check(CLI::IsMember(optimizer_names()));
+}
+
+// "" for a name or a file, else what is wrong.
+std::string check_model(const std::string& value) {
+  std::vector<std::string> names{kElectra, kJestimator, kT5, kT5Gated};
+  if (std::ranges::find(names, value) != names.end() || models().contains(value) || exists(value))
+    return "";
+  for (const auto& [name, config] : models()) names.push_back(name);
+  return str("'", value, "' is neither a file nor one of ", join(names, ", "));
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  auto* command = app.add_subcommand("bench", "time a training step on made-up examples, as JSON");
+  auto o = std::make_shared<BenchOptions>();
+  command
+      ->add_option("--model", o->model,
+                   "BERT's tiny, small, base or large, electra-small, jestimator-base, t5-small or "
+                   "t5-v1_1-small; or a bert_config.json, with its own dropout")
+      ->check(check_model, "NAME");
+  add_device_flag(*command, o->on.device);
+  const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
+    command->add_option(name, value, help)->check(number_from(1, 1e6))->capture_default_str();
+  };
+  command->add_option("--depth", o->depth, "layers, if not the model's own number")
+      ->check(number_from(1, 1000));
+  add_count("--devices", o->on.devices, "devices that share a batch");
+  add_count("--batch", o->batch, "examples per step, over all devices");
+  add_count("--seq", o->seq, "tokens per example");
+  add_count("--predictions", o->predictions, "BERT's masked tokens, or T5's targets, per example");
+  add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
+  add_count("--steps", o->steps, "steps timed, after one that is not");
+  command
+      ->add_option("--classes", o->classes,
+                   "fine-tune a BERT to tell so many classes apart, instead of pre-training it")
+      ->check(number_from(2, 1000));
+  command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
+  add_optimizer_flags(*command, *o);
+  add_form_flags(*command, *o->on.compute, o->on.mesh);
+  command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing")
+      ->check(is_not_empty, "");
+  for (const char* of_a_step : {"--emit", "--optimizer", "--mesh"})
+    command->get_option("--updates")->excludes(command->get_option(of_a_step));
+  command->callback([o] {
+    if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too
+      throw UsageError(str("bench: --dropout ", o->dropout, " is not between 0 and 0.99"),
+                       "use a probability such as 0.1");
+    o->on.device = chosen_device(o->on.device);
+    if (!o->emit.empty()) return emit_step(*o);
+    std::cout << (o->updates.empty() ? run_bench(*o) : run_updates(*o)).dump() << "\n";
+  });
+}
+
+}  // namespace smelt

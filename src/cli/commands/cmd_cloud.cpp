@@ -1,0 +1,133 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/commands/cmd_doctor.h"
+#include "cli/commands/cmd_job.h"
+#include "cli/commands/cmd_workers.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/machine_verbs.h"
+#include "cli/commands/project_flag.h"
+#include "cloud/tpu_api.h"
+#include "cloud/whoami.h"
+
+namespace smelt {
+namespace {
+
+OrderedJson text_or_null(const std::string& text) {
+  return text.empty() ? OrderedJson() : OrderedJson(text);
+}
+
+void print(const Whoami& found, bool json) {
+  const Who& who = found.who;
+  const Project& project = found.project;
+  if (json) {
+    std::cout << OrderedJson{{"kind", who.kind},
+                             {"account", text_or_null(who.account)},
+                             {"source", who.source},
+                             {"project", text_or_null(project.name)},
+                             {"project_source", text_or_null(project.source)},
+                             {"quota_project", text_or_null(who.quota_project)},
+                             {"token_seconds", found.token_lasts.count()}}
+                     .dump()
+              << "\n";
+    return;
+  }
+  std::cout << "account: " << (who.account.empty() ? "not told" : who.account) << " (" << who.kind
+            << ")\nsource:  " << who.source << "\nproject: ";
+  if (project.name.empty())
+    std::cout << "none; set GOOGLE_CLOUD_PROJECT=NAME, or gcloud config set project NAME\n";
+  else
+    std::cout << project.name << " (" << project.source << ")\n";
+  if (!who.quota_project.empty()) std::cout << "billed:  " << who.quota_project << "\n";
+  if (who.lacks_quota_project())
+    std::cout << "billed:  gcloud's own project, where some APIs are disabled; to use yours: "
+              << quota_project_command(project.name.empty() ? "PROJECT" : project.name) << "\n";
+  std::cout << "token:   given, for " << found.token_lasts.count() << " seconds\n";
+}
+
+void add_whoami(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("whoami", "say which identity is used, from where, for which project");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "one JSON object instead of lines");
+  command->callback([json] {
+    GoogleApi api{TokenSource(google_credentials())};
+    print(whoami(api), *json);
+  });
+}
+
+// What commands about a project's machines have in common.
+struct ListOptions {
+  std::string project, zone;
+  bool json = false;
+};
+
+std::shared_ptr<ListOptions> add_list_options(CLI::App& command) {
+  auto o = std::make_shared<ListOptions>();
+  add_project_flag(command, o->project);
+  command.add_flag("--json", o->json, "one JSON object instead of lines");
+  return o;
+}
+
+void add_list(CLI::App& app) {
+  auto* command = app.add_subcommand("list", "show the project's TPUs and those in the queue");
+  auto o = std::make_shared<MachineOptions>();
+  o->zone = kAllZones;
+  add_project_flag(*command, o->project);
+  command->add_flag("--json", o->json, "one JSON object instead of lines");
+  command->add_option("--zone", o->zone, "only this zone's; default: all zones'");
+  command->callback([o] { list_machines(*o); });
+}
+
+void add_locations(CLI::App& app) {
+  auto* command = app.add_subcommand("locations", "name the zones that have TPUs");
+  auto o = add_list_options(*command);
+  command->callback([o] {
+    GoogleApi api{TokenSource(google_credentials())};
+    const auto zones = TpuApi(api, project_of(o->project, api)).zones();
+    if (o->json)
+      std::cout << OrderedJson{{"zones", zones}}.dump() << "\n";
+    else
+      for (const std::string& zone : zones) std::cout << zone << "\n";
+  });
+}
+
+void add_types(CLI::App& app) {
+  auto* command = app.add_subcommand("types", "name the types of TPUs that a zone has");
+  auto o = add_list_options(*command);
+  command->add_option("--zone", o->zone, "as us-central1-a")->required();
+  command->callback([o] {
+    GoogleApi api{TokenSource(google_credentials())};
+    TpuApi tpu(api, project_of(o->project, api));
+    tpu.require_zones({o->zone});
+    const auto types = tpu.accelerator_types(o->zone);
+    if (o->json)
+      std::cout << OrderedJson{{"types", types},
+                               {"runtime_versions", tpu.runtime_versions(o->zone)}}
+                       .dump()
+                << "\n";
+    else
+      for (const std::string& type : types) std::cout << type << "\n";
+  });
+}
+
+}  // namespace
+
+void add_cloud_command(CLI::App& app) {
+  auto* command = app.add_subcommand("cloud", "Google Cloud: who one is there, TPUs");
+  command->require_subcommand(1);
+  add_whoami(*command);
+  add_doctor_command(*command);
+  add_list(*command);
+  add_locations(*command);
+  add_types(*command);
+  add_machine_commands(*command);
+  add_worker_commands(*command);
+  add_job_commands(*command);
+  add_prices_command(*command);
+}
+
+}  // namespace smelt

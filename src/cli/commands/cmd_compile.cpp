@@ -1,0 +1,272 @@
+#include "cli/commands/cmd_compile.h"
+
+#include <sys/prctl.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <regex>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "base/progress.h"
+#include "cli/options/number_check.h"
+#include "execution/train_state/compiled_step.h"
+#include "io/filesystem/file.h"
+#include "pjrt/device_memory.h"
+#include "pjrt/schedule.h"
+#include "pjrt/step_cycles.h"
+#include "pjrt/topology.h"
+
+namespace smelt {
+namespace {
+
+struct CompileCommand {
+  std::string program, topology;
+  std::int64_t top = 0;
+  bool json = false;
+};
+
+// "mhlo.num_partitions = 32" in the module's head; 1 where it says nothing.
+int module_count(const std::string& text, const std::string& name) {
+  const std::string head = text.substr(0, text.find("func.func"));
+  std::smatch found;
+  const bool given =
+      std::regex_search(head, found, std::regex("mhlo\\." + name + " = (\\d{1,6}) "));
+  return given ? std::stoi(found[1]) : 1;
+}
+
+// libtpu ends the process for some names that it does not know.
+void check_topology(const std::string& name) {
+  std::smatch found;
+  const bool fits = std::regex_match(
+      name, found,
+      std::regex("(v[0-9]+[a-z]*|tpu7x):([1-9][0-9]{0,2})x([1-9][0-9]{0,2})(x[1-9][0-9]{0,2})?"));
+  static const std::map<std::string, int> flat{{"v2", 16}, {"v3", 32}, {"v5e", 16}, {"v6e", 16}};
+  const auto most = flat.find(fits ? found[1].str() : "");
+  if (fits && (most == flat.end() || (!found[4].matched && std::stoi(found[2]) <= most->second &&
+                                      std::stoi(found[3]) <= most->second)))
+    return;
+  throw UsageError(str("--topology '", name, "' is no slice of TPUs"),
+                   "give chips by libtpu's name, e.g. v2:4x4, v3:2x2, v4:2x2x1, v5e:2x4");
+}
+
+Topology topology_of(const std::string& name) {
+  try {
+    return Topology::tpu(name);
+  } catch (const PjrtError& error) {
+    throw UsageError(str("--topology ", name, ": ", error.what()),
+                     "give chips by libtpu's name, e.g. v2:4x4, v3:2x2, v5e:2x4");
+  }
+}
+
+CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
+                             const std::string& text, const CompileOptions& options) {
+  try {
+    return topology.compile(text, options);
+  } catch (const PjrtError& error) {
+    if (error.code() == pjrt::ErrorCode::resource_exhausted)
+      throw_does_not_fit(error, advice_for_training(str(c.program, " on ", c.topology), flag));
+    // What follows the first line is of programs of other versions, or the program itself.
+    throw UsageError(str(c.program, ": ", first_line(error.what())),
+                     "give StableHLO text, as smelt bench --emit writes it");
+  }
+}
+
+// "sdy.mesh @mesh = <["data"=2, "fsdp"=4]>"; without one all devices are along "data".
+Mesh mesh_of(const std::string& text, std::int64_t devices) {
+  const std::string head = text.substr(0, text.find("func.func"));
+  const std::size_t at = head.find("sdy.mesh");
+  Mesh out;
+  if (at != head.npos) {
+    const std::regex axis("\"(\\w+)\"\\s*=\\s*(\\d{1,6})");
+    for (std::sregex_iterator i(head.begin() + static_cast<std::ptrdiff_t>(at), head.end(), axis),
+         end;
+         i != end; ++i)
+      out.emplace_back((*i)[1], std::stoll((*i)[2]));
+  }
+  return out.empty() ? Mesh{{"data", devices}} : out;
+}
+
+// What a device sends along each axis of the mesh, and how much of it beside other work.
+Json axes_json(const StepCycles& cycles, const Mesh& mesh) {
+  std::int64_t devices = 1;
+  for (const auto& [axis, size] : mesh) devices *= size;
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 0; i < devices; ++i) all.push_back(i);
+  std::map<std::string, std::map<std::string, double>> told;
+  for (const CollectiveBytes& c : cycles.collectives) {
+    auto& axis = told[axes_of(mesh, c.group.empty() ? all : c.group)];
+    const double sent = sent_bytes(c, devices);
+    axis[c.opcode == "all-reduce" ? "all_reduce" : "other"] += sent;
+    axis[c.opcode == "all-reduce" ? "asynchronous_all_reduce" : "asynchronous_other"] +=
+        c.asynchronous ? sent : 0;
+  }
+  Json out = Json::object();
+  for (const auto& [axes, sent] : told)
+    if (!axes.empty()) out[axes] = sent;
+  return out;
+}
+
+Json cycles_json(const StepCycles& cycles, std::int64_t top) {
+  Json out{{"cycles", cycles.total},
+           {"scheduled", cycles.scheduled},
+           {"unread", cycles.unread},
+           {"top", Json::array()},
+           {"collectives", Json::object()}};
+  std::map<std::string, std::pair<double, double>> told;  // all bytes, those beside other work
+  for (const CollectiveBytes& c : cycles.collectives) {
+    told[c.opcode].first += c.bytes;
+    if (c.asynchronous) told[c.opcode].second += c.bytes;
+  }
+  for (const auto& [opcode, bytes] : told)
+    out["collectives"][opcode] = {{"bytes", bytes.first}, {"asynchronous_bytes", bytes.second}};
+  for (const InstructionCycles& i : cycles.instructions) {
+    if (std::ssize(out["top"]) == top) break;
+    out["top"].push_back({{"name", i.name},
+                          {"op_name", i.op_name},
+                          {"cycles", i.cycles},
+                          {"scheduled", i.scheduled},
+                          {"hbm_bytes", i.hbm_bytes},
+                          {"turns", i.turns},
+                          {"bytes", i.bytes}});
+  }
+  return out;
+}
+
+StepCycles cycles_of(const CompiledProgram& compiled, const ScheduleDump& dump,
+                     const std::string& device_kind) {
+  StepCycles out = step_cycles(read_hlo_module(compiled.optimized_module()));
+  add_schedule(out, dump.kernels(), device_kind);
+  return out;
+}
+
+// Between a device's large memory and its cores.
+double moved_bytes(const StepCycles& cycles) {
+  double out = 0;
+  for (const InstructionCycles& i : cycles.instructions) out += i.hbm_bytes;
+  return out;
+}
+
+Json compile_program(const CompileCommand& c) {
+  const std::string text = read_file(c.program);
+  CompileOptions options;
+  options.num_partitions = module_count(text, "num_partitions");
+  options.num_replicas = module_count(text, "num_replicas");
+  check_topology(c.topology);
+  const ScheduleDump dump;
+  const Topology topology = topology_of(c.topology);
+  const int wanted = options.num_partitions * options.num_replicas;
+  if (wanted > topology.device_count())
+    throw UsageError(str(c.program, " is for ", wanted, " devices, --topology ", c.topology,
+                         " has ", topology.device_count()),
+                     "choose a larger topology");
+  const auto begin = Clock::now();
+  const CompiledProgram compiled = compiled_for(topology, c, text, options);
+  const double seconds = seconds_since(begin);
+  const CompiledMemory memory = compiled.memory();
+  const auto cost = compiled.cost();
+  const auto figure = [&](const char* name) { return cost.contains(name) ? cost.at(name) : 0.0; };
+  const StepCycles cycles = cycles_of(compiled, dump, topology.device_kind());
+  Json out = cycles_json(cycles, c.top);
+  out.update(Json{{"topology", c.topology},
+                  {"sent_bytes", axes_json(cycles, mesh_of(text, wanted))},
+                  {"moved_bytes", moved_bytes(cycles)},
+                  {"devices", topology.device_count()},
+                  {"device_kind", topology.device_kind()},
+                  {"compile_s", seconds},
+                  {"flops", figure("flops")},
+                  {"bytes_accessed", figure("bytes accessed")},
+                  {"argument_bytes", memory.argument_bytes},
+                  {"output_bytes", memory.output_bytes},
+                  {"alias_bytes", memory.alias_bytes},
+                  {"temporary_bytes", memory.temporary_bytes},
+                  {"code_bytes", memory.code_bytes},
+                  {"peak_bytes", memory.peak_bytes},
+                  {"cycle_flops", cycle_flops(topology.device_kind())},
+                  {"seconds", seconds_of(cycles.total, topology.device_kind())},
+                  {"scheduled_seconds", seconds_of(cycles.scheduled, topology.device_kind())}});
+  return out;
+}
+
+// What takes longest, a line each.
+std::string top_text(const Json& f) {
+  std::string out;
+  for (const Json& i : f.at("top"))
+    out +=
+        str("  ", rounded(i.at("scheduled").get<double>() / 1e6, 3), " million cycles, ",
+            rounded(100 * i.at("scheduled").get<double>() / f.at("scheduled").get<double>(), 1),
+            " %, in ", counted(i.at("turns").get<int>(), "turn"), ": ",
+            i.at("name").get<std::string>(), ", from ", i.at("op_name").get<std::string>(), "\n");
+  return out;
+}
+
+// What devices tell one another, a line for each axis of their mesh.
+std::string sent_text(const Json& f) {
+  std::string out;
+  for (const auto& [axes, sent] : f.at("sent_bytes").items()) {
+    const auto bytes = [&](const char* name) { return sent.value(name, 0.0); };
+    const double beside = bytes("asynchronous_all_reduce") + bytes("asynchronous_other");
+    out += str("told      ", bytes_text(bytes("all_reduce") + bytes("other")),
+               " sent by each device along ", axes, ", ", bytes_text(beside),
+               " of them beside other work\n");
+  }
+  return out;
+}
+
+// For a person. What does not fit was not compiled.
+std::string compiled_text(const Json& f, const std::string& program) {
+  const auto bytes = [&](const char* name) { return bytes_text(f.at(name).get<double>()); };
+  const auto capacity = device_memory_bytes(f.at("device_kind").get<std::string>());
+  const std::string of =
+      capacity ? str(" of a device's ", bytes_text(*capacity), ", some of which is the runtime's")
+               : "";
+  return str("program   ", program, ", for ", f.at("topology").get<std::string>(), ": ",
+             counted(f.at("devices").get<int>(), "device"), ", each a ",
+             f.at("device_kind").get<std::string>(), "\nfits      yes, ", bytes("peak_bytes"),
+             " at the peak", of, "\nmemory    ", bytes("argument_bytes"), " of arguments, ",
+             bytes("output_bytes"), " of results (", bytes("alias_bytes"),
+             " of them in the arguments' place), ", bytes("temporary_bytes"), " temporary, ",
+             bytes("code_bytes"), " of code\nwork      ",
+             rounded(f.at("flops").get<double>() / 1e9, 1), " GFLOP and ", bytes("bytes_accessed"),
+             " moved on a device, by the compiler's count, where a loop's body counts once\n",
+             "time      ", rounded(f.at("scheduled").get<double>() / 1e6, 1), " million cycles, ",
+             rounded(1e3 * f.at("scheduled_seconds").get<double>(), 2),
+             " ms at the chip's clock, by the compiler's schedule (by its estimate ",
+             rounded(f.at("cycles").get<double>() / 1e6, 1),
+             "), with all turns of loops and without what devices wait for one another\n",
+             sent_text(f), top_text(f), "compiled  in ",
+             rounded(f.at("compile_s").get<double>(), 1), " s\n");
+}
+
+}  // namespace
+
+void add_compile_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "compile",
+      "compile a StableHLO program for TPUs that are not here: whether it fits a device");
+  auto c = std::make_shared<CompileCommand>();
+  command->add_option("program", c->program, "a file of StableHLO text (smelt bench --emit)")
+      ->required();
+  command
+      ->add_flag_callback(
+          "--with-parent", [] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); },
+          "end when the process that started it does")
+      ->group("");
+  command->add_option("--topology", c->topology, "the TPUs by libtpu's name, e.g. v2:4x4, v5e:2x4")
+      ->required();
+  command->add_option("--top", c->top, "also show so many instructions that take longest")
+      ->check(number_from(0, 10000));
+  command->add_flag("--json", c->json, "one JSON object: the figures of one device");
+  command->callback([c] {
+    const Json figures = compile_program(*c);
+    std::cout << (c->json ? figures.dump() + "\n" : compiled_text(figures, c->program));
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,165 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/number_format.h"
+#include "base/progress.h"
+#include "base/stop_signal.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/row_columns.h"
+#include "cli/options/form_flags.h"
+#include "cli/options/number_check.h"
+#include "evaluation/metrics/named.h"
+#include "evaluation/tracking/compress_page.h"
+#include "evaluation/tracking/page.h"
+#include "io/filesystem/file.h"
+#include "pipeline/compress_report.h"
+
+namespace smelt {
+namespace {
+
+struct ReportFlags {
+  CompressReportJob job;
+  RowColumns columns;
+  std::string metrics, out = "compress.html";
+  bool alone = true, json = false;
+};
+
+// This process's words, with spaces between.
+std::string own_command() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string out;
+  for (std::string word; std::getline(file, word, '\0');) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+void run_report(ReportFlags& f, const CLI::App& command) {
+  take_columns(f.columns, command, f.job.test);
+  f.job.metrics = metric_list(f.metrics);
+  std::erase(f.job.metrics, "");
+  check_page_place("compress report", f.out);
+  f.job.latency.lengths_told = command.count("--lengths") > 0;
+  if (f.alone) f.job.smelt = own_program();
+  f.job.command = own_command();
+  f.job.version = SMELT_VERSION;
+  const StopSignal stop("compress: stopping\n");
+  const OrderedJson report = compress_report(f.job);
+  write_file(f.out, compress_page(report));
+  if (f.json)
+    std::cout << report.dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n";
+  else
+    std::cout << compress_report_text(report);
+  log_info("compress report: {}", f.out);
+}
+
+void add_columns(CLI::App& command, ReportFlags& f) {
+  AskedRows& test = f.job.test;
+  command
+      .add_option("--input", test.files.input,
+                  "labelled rows of a test (JSONL, TSV, CSV, Parquet, SQuAD's JSON) that neither "
+                  "training nor compression has seen")
+      ->required();
+  command.add_option("--dev", f.job.dev, "rows that models were chosen by: scored beside the test");
+  add_column_flags(command, f.columns, test);
+  command.add_option("--metric", f.metrics, "as `smelt metrics` has them; default: the problem's");
+}
+
+void add_sizes(CLI::App& command, ReportFlags& f) {
+  LatencyJob& latency = f.job.latency;
+  command.add_option("--batches", latency.batches, "texts at a time that are timed")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--lengths", latency.lengths, "tokens of each")
+      ->delimiter(',')
+      ->capture_default_str();
+  const auto number = [&](const char* name, auto& value, double least, const char* help) {
+    command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--rounds", latency.rounds, 1, "of each size; every model has its turn in each");
+  number("--answer-tokens", f.job.answer_tokens, 1, "of a T5: of the answers that are timed");
+  number("--batch", f.job.batch_size, 1, "rows that are scored at a time");
+  number("--samples", f.job.resample.samples, 1, "resampled sets of rows, for intervals");
+  number("--seed", f.job.resample.seed, 0, "of the samples");
+  command.add_flag("!--no-processes", f.alone,
+                   "leave out loading and memory, which take processes of their own");
+  add_device_flag(command, f.job.device);
+}
+
+void add_page(CLI::App& compress) {
+  auto f = std::make_shared<ReportFlags>();
+  auto* command = compress.add_subcommand(
+      "report", "a page about a model and smaller ones: how right, how large, how fast");
+  command->add_option("base", f->job.base, "the model that the others were made of")->required();
+  command->add_option("model", f->job.models, "smaller ones")->required();
+  command->add_option("--student", f->job.students,
+                      "a dense model of equal size, trained as such: what cutting has to beat");
+  add_columns(*command, *f);
+  add_sizes(*command, *f);
+  command->add_option("--out", f->out, "the HTML file to write")->capture_default_str();
+  command->add_flag("--json", f->json, "one JSON object instead of lines");
+  command->callback([f, command] { run_report(*f, *command); });
+}
+
+struct LoadFlags {
+  std::string model;
+  AskedModel::Options options = {.stored = {}, .batch_size = 1, .answer_tokens = 16, .rows = {}};
+  std::int64_t length = 128;
+  bool json = false;
+};
+
+void run_load(const LoadFlags& f) {
+  const auto begin = Clock::now();
+  AskedModel model("compress load", f.model, f.options);
+  const double loaded = seconds_since(begin);
+  (void)model.seconds(f.options.batch_size, std::min(f.length, model.most_tokens()));
+  const OrderedJson out{
+      {"load_seconds", loaded},
+      {"first_answer_seconds", seconds_since(begin)},
+      {"peak_bytes", peak_memory()},
+      {"weights_seconds", seconds_of_weights(f.model, f.options.stored.device)},
+  };
+  if (f.json)
+    std::cout << out.dump() << "\n";
+  else
+    std::cout << f.model << ": loaded in " << rounded(loaded, 3) << " s, first answers after "
+              << rounded(out["first_answer_seconds"].get<double>(), 3)
+              << " s, its weights alone on the device in "
+              << rounded(out["weights_seconds"].get<double>(), 3) << " s; at most "
+              << bytes_text(out["peak_bytes"].get<double>()) << "\n";
+}
+
+void add_load(CLI::App& compress) {
+  auto f = std::make_shared<LoadFlags>();
+  auto* command = compress.add_subcommand(
+      "load",
+      "how long a model and its weights take to be in memory, and the most that its process holds");
+  command->add_option("model", f->model, "a fine-tuned model's folder")->required();
+  command->add_option("--batch", f->options.batch_size, "texts that it answers")
+      ->check(number_from(1))
+      ->capture_default_str();
+  command->add_option("--length", f->length, "tokens of each")
+      ->check(number_from(2))
+      ->capture_default_str();
+  command->add_option("--answer-tokens", f->options.answer_tokens, "of a T5's answers")
+      ->check(number_from(1))
+      ->capture_default_str();
+  add_device_flag(*command, f->options.stored.device);
+  command->add_flag("--json", f->json, "a JSON object instead of a line");
+  command->callback([f] { run_load(*f); });
+}
+
+}  // namespace
+
+void add_compress_report_commands(CLI::App& compress) {
+  add_page(compress);
+  add_load(compress);
+}
+
+}  // namespace smelt

@@ -1,0 +1,172 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/choice.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "checkpoint/interop/convert.h"
+#include "checkpoint/interop/onnx_model.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "cli/commands/commands.h"
+#include "cli/options/json_output.h"
+#include "cli/options/number_check.h"
+#include "data/preprocess/work_folder.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+struct ConvertFlags {
+  ConvertJob job;
+  std::string form, dtype = "f32", task = "auto";
+  bool no_slots = false, json = false;
+  double shard_mb = 5000;
+};
+
+constexpr const char* kOnnx = "onnx";
+
+constexpr NamedValues<OnnxTask, 3> kOnnxTasks{
+    {{"auto", OnnxTask::automatic},
+     {"fill-mask", OnnxTask::fill_mask},
+     {"feature-extraction", OnnxTask::feature_extraction}}};
+
+// Returns the Hugging Face folder that has the model of the task: of an ELECTRA its generator's for
+// `fill_mask`, else its discriminator's, or the only one that is there. nullopt if `path` is none.
+std::optional<std::string> hugging_face_part(const std::string& path, OnnxTask task) {
+  const char *first = "discriminator", *second = "generator";
+  if (task == OnnxTask::fill_mask) std::swap(first, second);
+  for (const std::string& folder : {path, join_path(path, first), join_path(path, second)})
+    if (exists(join_path(folder, "config.json"))) return folder;
+  return std::nullopt;
+}
+
+// A folder needs the files of a Hugging Face folder beside the ONNX files. Any other form of the
+// model becomes one first.
+OnnxModel make_onnx_folder(const ConvertFlags& f, OnnxTask task) {
+  const std::string from = exported_of(f.job.from);
+  if (const auto folder = hugging_face_part(from, task))
+    return write_onnx_folder(*folder, f.job.to, task);
+  const std::string id = str(from, " ", ::getpid());
+  WorkFolder work(temporary_work_folder("onnx", id));
+  work.begin({{"onnx", id}});
+  work.remove_at_signal();
+  const std::string folder = work.file("hf");
+  convert_checkpoint({.from = from,
+                      .to = folder,
+                      .form = ModelForm::hugging_face,
+                      .averages = has_averages(open_stored_model(from, "convert").tensors),
+                      .config = f.job.config,
+                      .vocab = f.job.vocab});
+  OnnxModel made = write_onnx_folder(hugging_face_part(folder, task).value(), f.job.to, task);
+  made.from = from;
+  return made;
+}
+
+OrderedJson run_onnx(const ConvertFlags& f, const CLI::App& command) {
+  for (const char* flag : {"--dtype", "--no-slots", "--averages", "--lower-case", "--shard-mb"})
+    if (command.count(flag) > 0)
+      throw UsageError(
+          str("convert: ", flag, ": cannot be used with an ONNX file, which holds the ",
+              "moving averages of the weights if there are any, else the weights"),
+          str("leave ", flag, " out"));
+  const OnnxTask task = choose_of("--task", f.task, kOnnxTasks);
+  const bool is_one_file = f.job.to.ends_with(".onnx");
+  for (const char* flag : {"--config", "--vocab"})
+    if (command.count(flag) > 0)
+      if (is_one_file || hugging_face_part(exported_of(f.job.from), task))
+        throw UsageError(
+            str("convert: ", flag, ": cannot be used with ",
+                is_one_file ? "a single ONNX file" : "a Hugging Face folder as its source",
+                ", since the model has its own configuration and vocabulary"),
+            str("leave ", flag, " out"));
+  const OnnxModel done =
+      is_one_file ? write_onnx_model(f.job.from, f.job.to, task) : make_onnx_folder(f, task);
+  log_info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.task,
+           bytes_text(static_cast<double>(done.bytes)));
+  return {{"from", done.from}, {"path", f.job.to},    {"form", kOnnx},
+          {"task", done.task}, {"files", done.files}, {"bytes", done.bytes}};
+}
+
+OrderedJson run_convert(ConvertFlags& f, const CLI::App& command) {
+  if (f.form == kOnnx || (f.form.empty() && f.job.to.ends_with(".onnx")))
+    return run_onnx(f, command);
+  static const std::map<std::string, ModelForm> kForms{
+      {"smelt", ModelForm::smelt}, {"tf", ModelForm::tensorflow}, {"hf", ModelForm::hugging_face}};
+  static const std::map<std::string, DType> kDTypes{
+      {"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}};
+  if (!f.form.empty()) f.job.form = kForms.at(f.form);
+  f.job.dtype = kDTypes.at(f.dtype);
+  f.job.slots = !f.no_slots;
+  f.job.shard_bytes = static_cast<std::uint64_t>(f.shard_mb * 1e6);
+  const Converted done = convert_checkpoint(f.job);
+  for (const std::string& what : done.left_out) log_info("left out: {}", what);
+  log_info("convert: {} ({}, step {}) is now {} ({}): {} parameters, {} slots", done.where_from,
+           name(done.from), done.step, done.where_to, name(done.to), done.parameters, done.slots);
+  return {{"from", done.where_from},  {"path", done.where_to},         {"form", name(done.to)},
+          {"step", done.step},        {"parameters", done.parameters}, {"slots", done.slots},
+          {"left_out", done.left_out}};
+}
+
+void add_form_options(CLI::App& command, ConvertFlags& f) {
+  command
+      .add_option("--to", f.form,
+                  "smelt, tf, hf or onnx (a file NAME.onnx, or a new folder with the tokenizer); "
+                  "default: by the name, *.ckpt*, checkpoint-<step> or *.onnx")
+      ->check(CLI::IsMember({"smelt", "tf", "hf", kOnnx}));
+  command
+      .add_option("--task", f.task,
+                  "of ONNX: auto (a fine-tuned head, else the masked-LM head, else the encoder), "
+                  "fill-mask or feature-extraction (last_hidden_state)")
+      ->check(CLI::IsMember({"auto", "fill-mask", "feature-extraction"}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_convert_command(CLI::App& app) {
+  auto f = std::make_shared<ConvertFlags>();
+  auto* command = app.add_subcommand(
+      "convert",
+      "convert a checkpoint to another format: smelt's, TensorFlow's, Hugging Face's or ONNX");
+  command
+      ->add_option("from", f->job.from,
+                   "a model folder, a checkpoint, a TensorFlow prefix (…/bert_model.ckpt) or a "
+                   "Hugging Face folder")
+      ->required();
+  command
+      ->add_option(
+          "to", f->job.to,
+          "a model folder or …/checkpoint-<step>, a TensorFlow prefix, a new folder, or a file "
+          "NAME.onnx")
+      ->required();
+  add_form_options(*command, *f);
+  command->add_option("--dtype", f->dtype, "of what is written: f32, bf16 or f16")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}))
+      ->capture_default_str();
+  command->add_flag("--no-slots", f->no_slots, "leave the optimizer's slots and the step out");
+  command->add_flag("--averages", f->job.averages,
+                    "the weights' moving averages (train.ema_decay) instead of the weights");
+  command->add_option("--config", f->job.config,
+                      "bert_config.json or electra_config.json; default: beside the checkpoint");
+  command->add_option("--vocab", f->job.vocab, "vocab.txt; default: beside the checkpoint");
+  command->add_option("--lower-case", f->job.lower_case,
+                      "true or false: of the vocabulary, where no tokenizer_config.json says it; "
+                      "default: inferred from its pieces");
+  command->add_option("--shard-mb", f->shard_mb, "megabytes of a Hugging Face folder's files")
+      ->check(number_from(0.001, 1e9))
+      ->capture_default_str();
+  add_json_flag(*command, f->json);
+  command->callback(
+      [f, command] { print_result(f->json, [&] { return run_convert(*f, *command); }); });
+}
+
+}  // namespace smelt

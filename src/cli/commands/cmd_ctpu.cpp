@@ -1,0 +1,165 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/commands/cloud_line.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/project_flag.h"
+#include "cloud/ssh.h"
+
+namespace smelt {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct CtpuOptions {
+  std::string name, project, zone;
+  std::string size = "v2-8", network;
+  bool preemptible = false, dry_run = false, agreed = false, vm_only = false;
+
+  std::string machine() const { return name.empty() ? local_user() : name; }
+};
+using Options = std::shared_ptr<CtpuOptions>;
+
+constexpr const char* kOneMachine = "a TPU VM is its own host, there is no machine beside it";
+
+const std::vector<IgnoredFlag> kIgnoredByUp{
+    {"--tf-version", true, "smelt needs no TensorFlow"},
+    {"--machine-type", true, kOneMachine},
+    {"--disk-size-gb", true, kOneMachine},
+    {"--gce-image", true, kOneMachine},
+    {"--use-dl-images", false, kOneMachine},
+    {"--preemptible-vm", false, kOneMachine},
+    {"--tpu-only", false, kOneMachine},
+    {"--forward-ports", false, "smelt cloud ssh NAME --ssh-option LocalForward=… does it"},
+    {"--forward-agent", false, "smelt cloud ssh NAME --ssh-option ForwardAgent=yes does it"},
+    {"--print-welcome", false, "there is none"},
+    {"--require-permissions", false, "smelt grants no permissions"}};
+
+void run(const CtpuOptions& o, const Words& words) {
+  o.dry_run ? show_cloud_line(words) : become_cloud_line(words);
+}
+
+void bring_up(const CtpuOptions& o) {
+  if (o.vm_only)
+    throw UsageError("ctpu up: --vm-only: a TPU VM is made whole, with its TPU",
+                     "leave out --vm-only");
+  Words words{
+      "cloud", "up", o.machine(), "--type", o.size, "--zone", zone_or_gcloud(o.zone, "ctpu up")};
+  if (o.preemptible) words.emplace_back("--spot");
+  add_word(words, "--network", o.network == "default" ? "" : o.network);
+  add_word(words, "--project", o.project);
+  if (o.agreed) words.emplace_back("--yes");
+  if (o.dry_run) words.emplace_back("--dry-run");
+  become_cloud_line(words);
+}
+
+void take_down(const CtpuOptions& o) {
+  Words words{"cloud", "down", o.machine(), "--zone", zone_or_gcloud(o.zone, "ctpu delete")};
+  add_word(words, "--project", o.project);
+  if (o.agreed) words.emplace_back("--yes");
+  run(o, words);
+}
+
+// "cloud <verb> [NAME] [--zone Z] [--project P]"
+enum class Needs { nothing, zone, name, name_and_zone };
+void run_verb(const CtpuOptions& o, const std::string& verb, Needs needs,
+              const std::string& original) {
+  // The status of no machine in particular is that of all.
+  const bool is_of_all = needs == Needs::name && o.name.empty();
+  Words words{"cloud", is_of_all ? "list" : verb};
+  if (!is_of_all && (needs == Needs::name || needs == Needs::name_and_zone))
+    words.push_back(o.machine());
+  const bool needs_zone = needs == Needs::zone || needs == Needs::name_and_zone;
+  add_word(words, "--zone", needs_zone ? zone_or_gcloud(o.zone, "ctpu " + original) : o.zone);
+  add_word(words, "--project", o.project);
+  run(o, words);
+}
+
+// ctpu takes these before and behind its verb.
+void add_where(CLI::App& command, const Options& o) {
+  command.add_option("--name", o->name, "the machine; default: your user's name");
+  command.add_option("--zone", o->zone, "default: gcloud's compute/zone");
+  add_project_flag(command, o->project);
+}
+
+void add_up(CLI::App& ctpu, const Options& o) {
+  auto* command = ctpu.add_subcommand("up", "smelt cloud up: make a TPU machine");
+  command->add_option("--tpu-size", o->size, "as v3-8")->capture_default_str();
+  command->add_flag("--preemptible", o->preemptible, "cheaper, and may be taken away");
+  command->add_option("--gcp-network", o->network, "default: the project's");
+  command->add_flag("--noconf", o->agreed, "make it without asking");
+  command->add_flag("--dry-run", o->dry_run, "show price and request, and make nothing");
+  command->add_flag("--vm-only", o->vm_only, "refused: there is no machine without its TPU");
+  add_ignored(*command, kIgnoredByUp);
+  add_where(*command, o);
+  command->callback([o] { bring_up(*o); });
+}
+
+void add_delete(CLI::App& ctpu, const Options& o) {
+  auto* command = ctpu.add_subcommand("delete", "smelt cloud down: delete a TPU machine");
+  command->alias("rm");
+  command->add_flag("--noconf", o->agreed, "delete it without asking");
+  command->add_flag("--dry-run", o->dry_run, "show the line that this is now, and do nothing");
+  add_ignored(*command, {{"--tpu-only", false, kOneMachine},
+                         {"--nowait", false, "it is waited for"},
+                         {"--wait-for-async-ops", false, "it is waited for"}});
+  add_where(*command, o);
+  command->callback([o] { take_down(*o); });
+}
+
+struct Verb {
+  const char *name, *alias, *cloud;
+  Needs needs;
+  const char* help;
+};
+const std::vector<Verb> kVerbs{
+    {"status", "st", "status", Needs::name,
+     "smelt cloud status: a machine's state and cost; without --name smelt cloud list"},
+    {"list", "ls", "list", Needs::nothing, "smelt cloud list: the project's TPUs"},
+    {"pause", "", "stop", Needs::name_and_zone, "smelt cloud stop: halt a machine"},
+    {"restart", "", "start", Needs::name_and_zone, "smelt cloud start: start it again"},
+    {"tpu-locations", "", "locations", Needs::nothing, "smelt cloud locations: zones with TPUs"},
+    {"tpu-sizes", "", "types", Needs::zone, "smelt cloud types: those of a zone"},
+    {"auth", "", "whoami", Needs::nothing, "smelt cloud whoami"},
+    {"config", "", "whoami", Needs::nothing, "smelt cloud whoami"}};
+
+void add_verb(CLI::App& ctpu, const Options& o, const Verb& verb) {
+  auto* command = ctpu.add_subcommand(verb.name, verb.help);
+  if (*verb.alias != '\0') command->alias(verb.alias);
+  command->add_flag("--dry-run", o->dry_run, "show the line that this is now, and do nothing");
+  if (std::string_view(verb.name) == "status")
+    add_ignored(*command, {{"--details", false, "all is shown"},
+                           {"--no-color", false, "there are no colours"}});
+  add_where(*command, o);
+  command->callback([o, verb] { run_verb(*o, verb.cloud, verb.needs, verb.name); });
+}
+
+void add_words_alone(CLI::App& ctpu) {
+  ctpu.add_subcommand("version", "smelt's")->callback([] {
+    std::cout << "smelt " << SMELT_VERSION << "\n";
+  });
+  ctpu.add_subcommand("quota", "where Google shows the project's quota")->callback([] {
+    std::cout << "https://console.cloud.google.com/iam-admin/quotas?service=tpu.googleapis.com\n";
+  });
+  ctpu.add_subcommand("tf-versions", "none: smelt needs no TensorFlow")->callback([] {
+    std::cout << "smelt needs no TensorFlow; a zone's runtime versions are in: smelt cloud types "
+                 "--zone ZONE --json\n";
+  });
+}
+
+}  // namespace
+
+void add_ctpu_command(CLI::App& app) {
+  auto* ctpu = app.add_subcommand("ctpu", "the retired ctpu's lines, as smelt cloud's");
+  ctpu->require_subcommand(1);
+  auto o = std::make_shared<CtpuOptions>();
+  add_where(*ctpu, o);
+  add_up(*ctpu, o);
+  add_delete(*ctpu, o);
+  for (const Verb& verb : kVerbs) add_verb(*ctpu, o, verb);
+  add_words_alone(*ctpu);
+}
+
+}  // namespace smelt

@@ -1,0 +1,97 @@
+#include "cli/commands/cmd_distill.h"
+
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "cli/commands/cmd_run.h"
+#include "cli/commands/recipe_option.h"
+#include "cli/options/json_output.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/distill_recipe.h"
+#include "pipeline/kept_recipe.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/run_history.h"
+#include "pipeline/run_result.h"
+
+namespace smelt {
+namespace {
+
+std::string run_of_teacher(const std::string& teacher) {
+  const auto run = run_named_by(teacher);
+  if (run) return *run;
+  throw UsageError(str("compress distill: ", teacher, " keeps no recipe, which says data and task"),
+                   "name the folder of a run; a recipe of your own takes any teacher: --set "
+                   "distill.teacher=…");
+}
+
+Recipe recipe_for(const DistillFlags& f) {
+  return taught_recipe(run_of_teacher(f.teacher), f.student, f.out, f.settings);
+}
+
+}  // namespace
+
+void check_distill(const DistillFlags& f, bool may_go_on) {
+  (void)load_recipe(run_of_teacher(f.teacher), f.settings);
+  if (exists(f.out) && may_go_on)
+    if (const auto other = begun_with_other_weights(recipe_for(f)))
+      throw UsageError(
+          str("compress distill: ", f.out, " was begun from another student: ", *other),
+          "name another folder");
+  if (exists(f.out) && !may_go_on)
+    throw UsageError(str("compress distill: ", f.out, " exists already, and ", f.student,
+                         " is not what this command would cut"),
+                     exists(f.student) ? str("name another folder; `smelt compress distill ",
+                                             quoted(f.teacher), " ", quoted(f.student), " --out ",
+                                             quoted(f.out), "` goes on with a run there")
+                                       : std::string("name another folder"));
+}
+
+void teach(const DistillFlags& f) {
+  const Recipe recipe = recipe_for(f);
+  run_and_report(recipe);
+}
+
+void require_apart(const std::string& out, const char* flag, const std::string& run) {
+  if (run.empty() || !(lies_in(run, out) || lies_in(out, run))) return;
+  throw UsageError(str("compress: --out ", out, " and ", flag, " ", run,
+                       ": a run, and what is made of it, are two folders"),
+                   "name another folder beside them");
+}
+
+void teach_itself(const std::string& model, const std::string& run,
+                  const std::vector<std::string>& settings) {
+  const DistillFlags flags{
+      .teacher = model, .student = exported_of(model), .out = run, .settings = settings};
+  check_distill(flags, true);
+  teach(flags);
+}
+
+OrderedJson distill(const DistillFlags& f) {
+  teach(f);
+  const Recipe recipe = recipe_for(f);
+  std::cout << "next:\n  smelt compress quantize " << quoted(recipe.out) << " --out FOLDER\n  "
+            << RecipePaths(recipe).hugging_face << "      # is for Hugging Face transformers\n";
+  return run_result_json(recipe);
+}
+
+void add_distill(CLI::App& compress) {
+  auto f = std::make_shared<DistillFlags>();
+  auto* command = compress.add_subcommand(
+      "distill",
+      "train a small model to say what a large one says, by the large one's recipe and data");
+  command->add_option("teacher", f->teacher, "the folder of the run that made the large one")
+      ->required();
+  command
+      ->add_option("student", f->student,
+                   "weights that the small one begins with: what `compress prune` cut, or any "
+                   "small model of the same vocabulary")
+      ->required();
+  command->add_option("--out", f->out, "the run's folder; what is there goes on")->required();
+  add_set_option(*command, f->settings);
+  add_json_flag(*command, f->json);
+  command->callback([f] { print_events(f->json, [&] { return distill(*f); }); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,86 @@
+#include "cli/commands/cmd_doctor.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/exit_status.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/commands/job_recipe.h"
+#include "cli/commands/project_flag.h"
+#include "cost_model/accelerator.h"
+
+namespace smelt {
+namespace {
+
+struct DoctorOptions {
+  std::string recipe, zones;
+  std::vector<std::string> settings;
+  DoctorAsk ask;
+  bool json = false;
+};
+
+void print_json(const std::vector<DoctorCheck>& checks) {
+  OrderedJson all = OrderedJson::array();
+  for (const DoctorCheck& check : checks)
+    all.push_back({{"check", check.what},
+                   {"ok", check.good},
+                   {"said", check.said},
+                   {"remedy", check.remedy.empty() ? OrderedJson() : OrderedJson(check.remedy)}});
+  std::cout << OrderedJson{{"ok", are_good(checks)}, {"checks", all}}.dump() << "\n";
+}
+
+void run_doctor(DoctorOptions o) {
+  std::optional<Accelerator> type;
+  if (!o.ask.type.empty()) {
+    type = find_accelerators("--type", o.ask.type).front();
+    o.ask.type = type->name;
+  }
+  if (!o.zones.empty()) o.ask.zones = split_zones(o.zones);
+  auto checks = examine(o.ask, [] { return GoogleApi(TokenSource(google_credentials())); });
+  if (!o.recipe.empty())
+    checks.push_back(judge_recipe(o.recipe, o.settings, type ? &*type : nullptr).check);
+  o.json ? print_json(checks) : print_checks(std::cout, checks);
+  if (!are_good(checks)) throw ExitStatus(1);
+}
+
+}  // namespace
+
+void print_checks(std::ostream& out, const std::vector<DoctorCheck>& checks) {
+  std::size_t width = 0;
+  for (const DoctorCheck& check : checks) width = std::max(width, check.what.size());
+  for (const DoctorCheck& check : checks) {
+    out << (check.good ? "ok     " : "wrong  ") << check.what
+        << std::string(width - check.what.size() + 2, ' ') << check.said << "\n";
+    if (!check.remedy.empty())
+      out << std::string(width + 9, ' ') << "hint: " << check.remedy << "\n";
+  }
+  out << std::flush;
+}
+
+bool are_good(const std::vector<DoctorCheck>& checks) {
+  return std::ranges::all_of(checks, &DoctorCheck::good);
+}
+
+void add_doctor_command(CLI::App& cloud) {
+  auto* command = cloud.add_subcommand(
+      "doctor", "look at all that a job at Google needs, and say what mends what is wrong");
+  auto o = std::make_shared<DoctorOptions>();
+  command->add_option("recipe", o->recipe, "a recipe that is to be run there");
+  command->add_option("--set", o->settings, "a field over the recipe's, e.g. train.steps=1000");
+  command->add_option("--type", o->ask.type, "as v3-8");
+  command->add_option("--zone", o->zones, "a list of zones, with commas");
+  command->add_option("--bucket", o->ask.bucket, "gs://NAME, or a folder in it");
+  command->add_option("--package", o->ask.package, "what scripts/package has made");
+  command->add_option("--service-account", o->ask.service_account,
+                      "that the machine has; default: the project's");
+  command->add_option("--user", o->ask.user, "who signs in to it; default: who one is here");
+  command->add_flag("--far-bucket", o->ask.far_bucket, "the bucket may lie in another region");
+  add_project_flag(*command, o->ask.project);
+  command->add_flag("--json", o->json, "one JSON object instead of lines");
+  command->callback([o] { run_doctor(*o); });
+}
+
+}  // namespace smelt

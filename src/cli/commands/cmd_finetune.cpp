@@ -1,0 +1,48 @@
+#include "cli/commands/cmd_finetune.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/commands/recipe_option.h"
+#include "cli/options/number_check.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/path.h"
+#include "pipeline/trials.h"
+
+namespace smelt {
+
+void add_finetune_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "finetune", "several runs of a recipe, by seeds and settings, and one table of them");
+  const auto recipe = add_recipe_options(*command);
+  auto job = std::make_shared<TrialsJob>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("--seeds", job->seeds, "runs of each kind, which differ by train.seed")
+      ->check(number_from(1))
+      ->capture_default_str();
+  command->add_option("--grid", job->grid,
+                      "a field and values, train.learning_rate=1e-5,3e-5: runs of each; may be "
+                      "given several times");
+  command->add_option(
+      "--against", job->against,
+      "a setting of other runs that each is held against, train.init=; may be given "
+      "several times");
+  command->add_flag("--against-fresh", job->against_fresh,
+                    "each is held against the same model from fresh weights");
+  command->add_option(
+      "--metric", job->metric,
+      "metric to compare the runs by (smelt metrics lists them); f1:LABEL is the F1 of one class. "
+      "Default: a GLUE task's own metric, else accuracy, for numbers pearson, for words entity-f1, "
+      "for answers squad-f1");
+  command->add_flag("--json", *json, "one object instead of a table");
+  command->callback([recipe, job, json] {
+    job->recipe = recipe->path;
+    job->settings = recipe->settings;
+    const TrialsSummary summary = run_trials(*job);
+    std::cout << (*json ? trials_json(summary).dump(2) + "\n" : trials_text(summary));
+  });
+}
+
+}  // namespace smelt

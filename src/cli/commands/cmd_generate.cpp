@@ -1,0 +1,216 @@
+#include "cli/commands/cmd_generate.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "base/stop_signal.h"
+#include "cli/commands/model_option.h"
+#include "cli/options/number_check.h"
+#include "cli/options/text_source.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/pipeline.h"
+#include "text/readers/unicode.h"
+
+namespace smelt {
+namespace {
+
+struct GenerateFlags {
+  GenerateOptions options;
+  std::vector<std::string> texts;
+  std::string prefix, input, field = "text", format = "auto", out, early_stopping = "no";
+  bool json = false;
+};
+
+std::string in_one_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : std::string(1, c);
+  return out;
+}
+
+// As many lines as answers were asked for: those that beams have not found are empty.
+std::string answered_text(const std::vector<Answer>& answers, std::int64_t asked) {
+  std::string out;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(asked); ++i) {
+    if (i < answers.size())
+      out += (asked > 1 ? str(rounded(answers[i].score, 3), "\t") : std::string()) +
+             in_one_line(answers[i].text);
+    out += "\n";
+  }
+  return out;
+}
+
+std::string answered_json(const std::string& text, const std::vector<Answer>& answers) {
+  OrderedJson out{{"text", text}, {"answers", OrderedJson::array()}};
+  for (const Answer& answer : answers)
+    out["answers"].push_back({{"text", answer.text},
+                              {"score", to_f32_digits(answer.score)},
+                              {"tokens", answer.ids.size()}});
+  return out.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
+}
+
+// Texts in batches through a model, and their answers in order.
+class Session {
+ public:
+  Session(Generator generator, const GenerateFlags& flags)
+      : generator_(std::move(generator)), flags_(flags) {
+    if (flags.out.empty()) return;
+    if (exists(flags.out))
+      throw UsageError(str("generate: --out ", flags.out, " exists already"),
+                       "name another file with --out");
+    remove_abandoned({flags.out});
+    file_.emplace(flags.out);
+  }
+
+  void add(const std::string& text, const std::string& where) {
+    waiting_.push_back(decode_utf8_ignore(text, nullptr));
+    std::erase(waiting_.back(), '\0');
+    if (waiting_.back().size() < text.size())
+      log_warning("{}: {} left out: not UTF-8, or NUL", where,
+                  counted(text.size() - waiting_.back().size(), "byte"));
+    if (std::ssize(waiting_) == flags_.options.batch_size) flush();
+  }
+  void flush() {
+    if (StopSignal::raised())
+      throw Stopped(
+          str("generate: stopped by a signal after ", counted(first_, "text"),
+              file_ ? str("; ", flags_.out, " is not written") : ""),
+          file_ ? "run it again; without --out answers come as they are made" : "run it again");
+    if (waiting_.empty()) return;
+    std::vector<std::string> composed = waiting_;
+    for (std::string& text : composed) to_nfc(text);
+    const auto answers = generator_.answer(composed, first_);
+    for (std::size_t i = 0; i < waiting_.size(); ++i)
+      put(flags_.json ? answered_json(waiting_[i], answers[i])
+                      : answered_text(answers[i], flags_.options.search.answers));
+    first_ += std::ssize(waiting_);
+    waiting_.clear();
+    if (!file_) std::cout.flush();
+  }
+  void finish() {
+    flush();
+    if (file_) file_->commit();
+  }
+
+ private:
+  void put(const std::string& line) {
+    if (file_) return file_->write(line);
+    if (!(std::cout << line)) throw SystemError("standard output: cannot be written to");
+  }
+
+  Generator generator_;
+  const GenerateFlags& flags_;
+  std::optional<OutputFile> file_;
+  std::vector<std::string> waiting_;
+  std::int64_t first_ = 0;
+};
+
+// Answers the lines of standard input; those that are ready make a batch.
+void converse(Session& session) {
+  std::int64_t number = 0;
+  each_input_line(
+      [&](const std::string& line) { session.add(line, str("standard input:", ++number)); },
+      [&] { session.flush(); });
+}
+
+Generator open_model(const ModelOption& model, const GenerateOptions& options) {
+  if (model.is_stored())
+    return StoredAnswers("generate", model.recipe.path, model.stored).generator(options);
+  return generator_of(model.recipe.load_asked("generate"), options);
+}
+
+void generate(const ModelOption& model, GenerateFlags& f) {
+  f.options.search.early_stop = f.early_stopping == "yes"     ? EarlyStop::yes
+                                : f.early_stopping == "never" ? EarlyStop::never
+                                                              : EarlyStop::no;
+  if (!f.input.empty() && !f.texts.empty())
+    throw UsageError("generate: --text and --input cannot be combined", "leave one of the two out");
+  for (const char* flag : {"--format", "--field"})
+    if (f.input.empty() && model.command->count(flag) > 0)
+      throw UsageError(str("generate: ", flag, " without --input"),
+                       "add --input FILE, or leave the flag out");
+  if (model.command->count("--prefix") > 0) f.options.prefix = f.prefix;
+  Session session(open_model(model, f.options), f);
+  if (f.input.empty() && f.texts.empty()) {
+    converse(session);
+    return session.finish();
+  }
+  const StopSignal stop("generate: stopping after these texts\n");
+  if (!f.input.empty())
+    each_text_of(
+        {.path = f.input, .format = f.format, .field = f.field}, "generate",
+        [&](const std::string& text, const std::string& where) { session.add(text, where); });
+  for (const std::string& text : f.texts) session.add(text, "--text");
+  session.finish();
+}
+
+void add_search_flags(CLI::App& command, GenerateFlags& f) {
+  Search& s = f.options.search;
+  const auto number = [&](const char* name, auto& value, double least, const char* help) {
+    command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--max-length", s.most_tokens, 1, "most tokens of an answer, its end among them");
+  number("--min-length", s.least_tokens, 0, "tokens before an answer may end");
+  number("--beams", s.beams, 1, "best answers that are followed at a time; 1: the best word");
+  command
+      .add_option("--length-penalty", s.length_penalty,
+                  "of beams: a score is over the length to this power")
+      ->capture_default_str();
+  command
+      .add_option("--early-stopping", f.early_stopping,
+                  "of beams: no, yes (once as many answers as beams have ended), never")
+      ->check(CLI::IsMember({"no", "yes", "never"}))
+      ->capture_default_str();
+  command.add_flag("--sample", s.sample, "draw words by their probability");
+  command.add_option("--temperature", s.temperature, "of samples: below 1 the likely come oftener")
+      ->capture_default_str();
+  number("--top-k", s.top_k, 0, "of samples: among so many best words; 0: among all");
+  command.add_option("--top-p", s.top_p, "of samples: among the best words of this probability")
+      ->capture_default_str();
+  number("--answers", s.answers, 1, "to each text: samples, or the best beams");
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "generate",
+      "inference with a T5: generate text for --text, --input or lines of standard input");
+  const auto model = add_model_option(*command);
+  auto f = std::make_shared<GenerateFlags>();
+  command->add_option("--text", f->texts, "a text; may be given several times");
+  command->add_option("--input", f->input,
+                      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet)");
+  command->add_option("--format", f->format, "of --input, where its name does not say it")
+      ->capture_default_str();
+  command->add_option("--field", f->field, "of rows: the one that is answered")
+      ->capture_default_str();
+  command->add_option("--out", f->out, "a file for the answers instead of standard output");
+  command->add_option("--prefix", f->prefix,
+                      "before each text, as 'summarize: '; else what it was fine-tuned with");
+  add_search_flags(*command, *f);
+  const auto number = [&](const char* name, auto& value, double least, const char* help) {
+    command->add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--max-inputs", f->options.most_inputs, 2, "tokens of a text; what is longer is cut");
+  number("--batch", f->options.batch_size, 1, "texts at a time");
+  command->add_option("--seed", f->options.seed, "of samples")->capture_default_str();
+  number("--devices", f->options.devices, 1, "that share a batch");
+  command
+      ->add_option("--mesh", f->options.mesh.mesh,
+                   "auto: each device has the whole model; data=2,fsdp=2,tensor=2: parts of it")
+      ->capture_default_str();
+  command->add_option("--mesh-rules", f->options.mesh.rules, "e.g. vocab=none");
+  command->add_flag("--json", f->json, "a JSON object for each text");
+  command->callback([model, f] { generate(*model, *f); });
+}
+
+}  // namespace smelt

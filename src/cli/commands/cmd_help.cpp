@@ -1,0 +1,164 @@
+#include "cli/commands/cmd_help.h"
+
+#include <CLI/CLI.hpp>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "cli/commands/completion.h"
+#include "cli/commands/field_help.h"
+#include "cli/commands/help_text.h"
+
+namespace smelt {
+namespace {
+
+class HelpOfAll : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    const bool is_all = app->get_parent() == nullptr;
+    return wrapped(
+        is_all ? all_commands_help(*app) : Formatter::make_help(app, std::move(name), mode),
+        help_columns());
+  }
+
+ private:
+  static std::string all_commands_help(const CLI::App& app) {
+    std::ostringstream out;
+    out << app.get_description() << "\n";
+    std::string group;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+      if (command->get_group() != group) out << "\n" << (group = command->get_group()) << ":\n";
+      out << "  " << std::left << std::setw(28) << command->get_name() << command->get_description()
+          << "\n";
+    }
+    out << "\nusage: smelt COMMAND …; `smelt COMMAND --help` lists its flags, `smelt --version` "
+           "says which smelt this is\n"
+        << app.get_footer() << "\n";
+    return out.str();
+  }
+};
+
+// By the last word of their names: "train" -> "vocab train".
+std::map<std::string, std::string> names_below(const CLI::App& app, const std::string& path) {
+  std::map<std::string, std::string> out;
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string name = path + below->get_name();
+    out.emplace(below->get_name(), name);
+    out.merge(names_below(*below, name + " "));
+  }
+  return out;
+}
+
+// Of the words here, else of those below.
+std::string command_meant(const CLI::App& here, const std::string& word,
+                          const std::vector<std::string>& known) {
+  if (nearest_name(word, known)) return did_you_mean(word, known);
+  const auto below = names_below(here, "");
+  std::vector<std::string> names;
+  for (const auto& [name, path] : below) names.push_back(name);
+  const auto nearest = nearest_name(word, names);
+  return nearest ? str("did you mean '", below.at(*nearest), "'?") : did_you_mean(word, known);
+}
+
+// `words` name a command: {"data", "bert"}.
+std::string help_of(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::string path;
+  for (const std::string& word : words) {
+    std::vector<std::string> known;
+    if (command == &app) known.emplace_back("recipe");
+    const CLI::App* found = nullptr;
+    for (const CLI::App* below : command->get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(below->get_name());
+      if (below->get_name() == word) found = below;
+    }
+    path += (command == &app ? "" : " ") + command->get_name();
+    if (found == nullptr)
+      throw UsageError(str("help: '", word, "' is no command of ", path),
+                       known.empty() ? str(path, " --help says what it takes")
+                                     : command_meant(*command, word, known));
+    command = found;
+  }
+  return command->help(path);
+}
+
+constexpr const char* kFirstScreen =
+    "smelt pre-trains, fine-tunes and compresses BERT, ELECTRA and T5 models on your own text.\n"
+    "\n"
+    "Usage: smelt COMMAND [arguments]\n"
+    "\n"
+    "  smelt run recipes/demo.yaml          train a small model from a recipe\n"
+    "  smelt run FOLDER                     resume a run from its newest checkpoint\n"
+    "  smelt status FOLDER                  show what a run does now\n"
+    "  smelt eval FOLDER                    evaluate a model on its held-out examples\n"
+    "  smelt predict FOLDER --text TEXT     run inference with a fine-tuned model\n"
+    "  smelt fill FOLDER --text TEXT        fill [MASK] in a text\n"
+    "  smelt generate FOLDER --text TEXT    generate text with a T5\n"
+    "  smelt compress quantize MODEL --out FOLDER    quantize the weights to 8 bits\n"
+    "  smelt convert MODEL model.onnx       convert a checkpoint to another format\n"
+    "\n"
+    "  smelt help                           list all commands\n"
+    "  smelt help COMMAND                   list the flags of a command\n"
+    "  smelt help recipe                    list all recipe fields\n"
+    "  smelt help train.learning_rate       explain a recipe field\n";
+
+std::string help_of_topic(const CLI::App& app, std::vector<std::string> topic,
+                          const std::string& type) {
+  const bool is_recipe = topic.front() == "recipe";
+  if (is_recipe) topic.erase(topic.begin());
+  if (topic.size() == 1 && names_recipe_field(topic.front()))
+    return wrapped(field_help(topic.front()), help_columns());
+  if (!is_recipe) return help_of(app, topic);
+  if (topic.size() > 1)
+    throw UsageError(str("help: unknown topic '", topic[1], "'"),
+                     "smelt help recipe SECTION lists a section's fields");
+  return wrapped(recipe_help(type, topic.empty() ? "" : topic.front()), help_columns());
+}
+
+}  // namespace
+
+void print_first_screen() { std::cout << kFirstScreen; }
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpOfAll>(); }
+
+void add_help_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("help", "all commands, one of them, a recipe's fields, or one field");
+  auto topic = std::make_shared<std::vector<std::string>>();
+  auto type = std::make_shared<std::string>("bert");
+  command->add_option("topic", *topic,
+                      "a command; recipe, and a section of it; or a field, such as train.steps");
+  command->add_option("--type", *type, "with the fields of this model.type")->capture_default_str();
+  command->callback([topic, type, &app] {
+    if (topic->empty()) {
+      std::cout << app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
+      return;
+    }
+    std::cout << help_of_topic(app, *topic, *type);
+  });
+}
+
+void add_completion_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "completion",
+      "a script that completes commands, flags and recipe fields: source <(smelt completion "
+      "bash)");
+  auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->callback([shell, &app] {
+    const auto fields = completed_fields();
+    std::cout << (*shell == "bash"  ? bash_completion(app, fields)
+                  : *shell == "zsh" ? zsh_completion(app, fields)
+                                    : fish_completion(app, fields));
+  });
+}
+
+}  // namespace smelt

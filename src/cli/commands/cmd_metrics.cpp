@@ -1,0 +1,302 @@
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "base/number_format.h"
+#include "cli/commands/commands.h"
+#include "cli/options/json_output.h"
+#include "cli/options/number_check.h"
+#include "evaluation/metrics/command.h"
+#include "evaluation/metrics/named.h"
+#include "text/readers/lines.h"
+
+namespace smelt {
+namespace {
+
+// A bound of --at-least: "accuracy=0.8".
+struct Threshold {
+  std::string metric;
+  double least = 0;
+};
+
+struct MetricsJob {
+  std::string predictions, references, against, metrics = "accuracy", command;
+  std::string prediction = "prediction", reference = "label";
+  ResampleOptions resample;
+  bool samples_given = false, prediction_given = false;
+  std::vector<Threshold> thresholds;
+  bool json = false, report = false;
+};
+
+Threshold threshold_of(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const auto number = equals == word.npos ? std::nullopt : number_in(word.substr(equals + 1));
+  if (!number)
+    throw UsageError(str("--at-least: '", word, "' is not METRIC=NUMBER"),
+                     "write it as --at-least accuracy=0.8");
+  return {word.substr(0, equals), *number};
+}
+
+JsonValues read_field(const std::string& path, const std::string& field, const char* flag) {
+  JsonValues out;
+  LineReader lines(path);
+  for (std::string line; lines.next(line);) {
+    if (trim(line).empty()) continue;
+    const Json row = Json::parse_or_discard(line);
+    const std::string where = str(path, ":", lines.number());
+    if (!row.is_object())
+      throw UsageError(str(where, ": the line is no JSON object"), "give a file of JSONL");
+    if (!row.contains(field))
+      throw UsageError(str(where, ": has no field '", field, "'"),
+                       str(flag, " names another field",
+                           field == "label" ? "; `smelt predict --label-field COLUMN` writes the "
+                                              "labels beside the predictions"
+                                            : ""));
+    out.push_back(row.at(field));
+  }
+  return out;
+}
+
+// Whether the file's first row has "words": its predictions and labels are lists, of one label for
+// each word.
+bool is_of_words(const std::string& path) {
+  LineReader lines(path);
+  for (std::string line; lines.next(line);) {
+    if (trim(line).empty()) continue;
+    const Json row = Json::parse_or_discard(line);
+    return row.is_object() && row.contains("words");
+  }
+  return false;
+}
+
+// The fields of a file that metrics score, each read when one wants it.
+class PredictedFields {
+ public:
+  explicit PredictedFields(const MetricsJob& job, const std::string& path)
+      : job_(job), path_(path) {}
+
+  const JsonValues& of(const std::string& field) {
+    auto found = fields_.find(field);
+    if (found == fields_.end())
+      found = fields_.emplace(field, read_field(path_, field, "--prediction")).first;
+    return found->second;
+  }
+  // As the flag says, or the metric.
+  const JsonValues& of_metric(const std::string& metric) {
+    return of(job_.prediction_given ? job_.prediction : predicted_field(metric));
+  }
+
+ private:
+  const MetricsJob& job_;
+  std::string path_;
+  std::map<std::string, JsonValues> fields_;
+};
+
+struct Rows {
+  PredictedFields predicted;
+  JsonValues wanted;
+  std::optional<PredictedFields> against;
+  bool of_words = false;
+
+  ScoreOf score_of(const std::string& metric, PredictedFields& fields) const {
+    return metric_of(metric, fields.of_metric(metric), wanted, of_words);
+  }
+};
+
+// Without samples there is no interval.
+OrderedJson as_json(const Interval& i, std::int64_t samples) {
+  if (samples == 0) return {{"value", i.value}};
+  return {{"value", i.value}, {"low", i.low}, {"high", i.high}};
+}
+
+std::string as_text(const Interval& i, std::int64_t samples) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(4) << i.value;
+  if (samples > 0) out << "  [" << i.low << ", " << i.high << "]";
+  return std::isnan(i.value) ? "undefined" : out.str();
+}
+
+struct Scored {
+  OrderedJson json = OrderedJson::object();  // by the metric's name
+  std::string text;
+};
+
+// One metric of the predictions and, where there are any, of the others.
+struct MetricRow {
+  std::string name;
+  ScoreOf of, other;
+};
+
+void score(const MetricsJob& job, const MetricRow& metric, std::size_t examples, Scored& out) {
+  const auto& [name, of, other] = metric;
+  const std::int64_t samples = job.resample.samples;
+  const Interval own = bootstrap(examples, of, job.resample);
+  out.json[name] = as_json(own, samples);
+  out.text += str(padded(name, 20), as_text(own, samples), "\n");
+  if (!other) return;
+  const Interval theirs = bootstrap(examples, other, job.resample);
+  const PairedTest test = paired_bootstrap(examples, of, other, job.resample);
+  out.json[name]["against"] = as_json(theirs, samples);
+  out.json[name]["difference"] = as_json(test.difference, samples);
+  if (samples > 0) out.json[name]["p_value"] = test.p_value;
+  out.text += str(padded("  against", 20), as_text(theirs, samples), "\n",
+                  padded("  difference", 20), as_text(test.difference, samples));
+  if (samples > 0) out.text += str("  p ", significant(test.p_value, 3));
+  out.text += "\n";
+}
+
+// Which examples one of the two has right alone.
+void count_right(const MetricRow& metric, std::size_t examples, Scored& out) {
+  const auto& [name, of, other] = metric;
+  std::int64_t only_first = 0, only_second = 0;
+  for (std::size_t i = 0; i < examples; ++i) {
+    const std::size_t one[] = {i};
+    only_first += of(one) > other(one) ? 1 : 0;
+    only_second += of(one) < other(one) ? 1 : 0;
+  }
+  const double p = mcnemar(only_first, only_second);
+  out.json[name]["mcnemar"] = {{"only_first", only_first}, {"only_second", only_second}, {"p", p}};
+  out.text += str("  right where the other is not: ", only_first, ", the other: ", only_second,
+                  "; McNemar's p ", significant(p, 3), "\n");
+}
+
+void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
+  if (job.metrics.empty()) return;
+  for (const std::string& name : metric_list(job.metrics)) {
+    const MetricRow metric{.name = name,
+                           .of = rows.score_of(name, rows.predicted),
+                           .other = rows.against ? rows.score_of(name, *rows.against) : ScoreOf()};
+    score(job, metric, rows.wanted.size(), out);
+    if (name == "accuracy" && metric.other && !rows.of_words)
+      count_right(metric, rows.wanted.size(), out);
+  }
+}
+
+// Intervals of what is not said of each example would run the command once for each sample.
+void score_by_command(MetricsJob job, Rows& rows, Scored& out) {
+  if (job.command.empty()) return;
+  const auto own = command_metrics(job.command, rows.predicted.of(job.prediction), rows.wanted);
+  const auto other =
+      rows.against ? command_metrics(job.command, rows.against->of(job.prediction), rows.wanted)
+                   : std::vector<CommandMetric>();
+  const std::int64_t samples = job.resample.samples;
+  for (const CommandMetric& metric : own) {
+    const auto same = std::ranges::find(other, metric.name, &CommandMetric::name);
+    job.resample.samples = metric.is_of_each || job.samples_given ? samples : 0;
+    score(job,
+          {.name = metric.name,
+           .of = metric.score,
+           .other = same == other.end() ? ScoreOf() : same->score},
+          rows.wanted.size(), out);
+  }
+}
+
+// Adds the metrics that thresholds name to those that are asked for.
+void add_metrics_of_thresholds(MetricsJob& job) {
+  auto wanted = job.metrics.empty() ? std::vector<std::string>() : metric_list(job.metrics);
+  const auto known = metric_names();
+  for (const Threshold& threshold : job.thresholds)
+    if (std::ranges::find(known, threshold.metric) != known.end() &&
+        std::ranges::find(wanted, threshold.metric) == wanted.end())
+      wanted.push_back(threshold.metric);
+  job.metrics = join(wanted, ",");
+}
+
+// Returns what is below its threshold: "accuracy is 0.5, below 0.8".
+std::vector<std::string> failures(const MetricsJob& job, const Scored& scored) {
+  std::vector<std::string> out;
+  for (const Threshold& threshold : job.thresholds) {
+    if (!scored.json.contains(threshold.metric))
+      throw UsageError(str("--at-least: no metric '", threshold.metric, "' was computed"),
+                       did_you_mean(threshold.metric, metric_names()));
+    const OrderedJson& value = scored.json.at(threshold.metric).at("value");
+    const double found = value.is_number() ? value.get<double>() : std::nan("");
+    if (!(found >= threshold.least))
+      out.push_back(str(threshold.metric, " is ", rounded(found, 4), ", below ", threshold.least));
+  }
+  return out;
+}
+
+void run(MetricsJob job) {
+  add_metrics_of_thresholds(job);
+  if (job.resample.samples < 0)
+    throw UsageError(str("--samples: ", job.resample.samples, ", must be at least 0"),
+                     "use --samples 0 to leave intervals out");
+  Rows rows{.predicted = PredictedFields(job, job.predictions),
+            .wanted = read_field(job.references.empty() ? job.predictions : job.references,
+                                 job.reference, "--reference"),
+            .against = {},
+            .of_words = is_of_words(job.predictions)};
+  if (rows.wanted.empty())
+    throw UsageError(str(job.predictions, ": holds no predictions"),
+                     "name a file with a prediction a line");
+  if (!job.against.empty()) rows.against.emplace(job, job.against);
+  Scored out;
+  score_by_names(job, rows, out);
+  score_by_command(job, rows, out);
+  if (job.report) {
+    const JsonValues& said = rows.predicted.of(job.prediction);
+    const NamedCounts c =
+        rows.of_words ? counts_of_words(said, rows.wanted) : counts_of(said, rows.wanted);
+    const std::string report = classification_report(
+        c.counts, c.names, 2, c.are_lists ? ReportOf::lists : ReportOf::single_labels);
+    out.json["report"] = report;
+    out.text += str("\n", report);
+  }
+  const auto failed = failures(job, out);
+  OrderedJson result{{"examples", rows.wanted.size()}, {"metrics", out.json}};
+  if (!job.thresholds.empty()) result["passed"] = failed.empty();
+  print_result(job.json, [&] {
+    if (!job.json) std::cout << out.text;
+    return result;
+  });
+  if (!failed.empty()) throw BelowThreshold(str("metrics: ", join(failed, "; ")));
+}
+
+}  // namespace
+
+void add_metrics_command(CLI::App& app) {
+  auto job = std::make_shared<MetricsJob>();
+  auto* command = app.add_subcommand(
+      "metrics",
+      "metrics of predictions against references, with 95 % intervals; compare two models");
+  command->add_option("predictions", job->predictions, "JSONL, one example a line")->required();
+  command->add_option("references", job->references,
+                      "JSONL in the same order; else beside the predictions");
+  command->add_option("--metric", job->metrics,
+                      str("separated by commas: ", join(metric_names(), ", ")));
+  command->add_option("--metric-command", job->command,
+                      "a metric of one's own: reads JSON lines with prediction and reference, "
+                      "prints a number, a list of one for each line, or an object of such");
+  command->add_option("--prediction", job->prediction,
+                      "field of the predictions; of auc-macro and auc-weighted 'probabilities'");
+  command->add_option("--reference", job->reference, "field of the references");
+  command->add_option("--against", job->against,
+                      "another model's predictions: the difference and its paired test");
+  command->add_option("--samples", job->resample.samples, "resampled sets of examples");
+  command->add_option("--seed", job->resample.seed, "of the samples");
+  command->add_flag("--report", job->report, "and each class, as scikit-learn prints them");
+  command->add_option_function<std::vector<std::string>>(
+      "--at-least",
+      [job](const std::vector<std::string>& words) {
+        for (const std::string& word : words) job->thresholds.push_back(threshold_of(word));
+      },
+      "a threshold, as accuracy=0.8: exit status 3 if the metric is below it; may be given several "
+      "times");
+  add_json_flag(*command, job->json);
+  command->callback([job, command] {
+    job->samples_given = command->count("--samples") > 0;
+    job->prediction_given = command->count("--prediction") > 0;
+    const bool others = !job->command.empty() || !job->thresholds.empty();
+    if (others && command->count("--metric") == 0) job->metrics.clear();
+    run(*job);
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,175 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "base/json.h"
+#include "base/plural.h"
+#include "cli/commands/begin_flags.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/model_option.h"
+#include "cli/commands/recipe_option.h"
+#include "cli/options/answers.h"
+#include "cli/options/json_output.h"
+#include "cli/options/number_check.h"
+#include "cli/options/text_flags.h"
+#include "pipeline/evaluation.h"
+#include "pipeline/kept_recipe.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/run_result.h"
+
+namespace smelt {
+namespace {
+
+OrderedJson gradient_json(const GradientReport& report) {
+  OrderedJson out{{"loss", report.loss},
+                  {"norm", report.norm},
+                  {"not_finite", report.not_finite()},
+                  {"first_not_finite", report.first_not_finite()},
+                  {"gradients", OrderedJson::array()}};
+  for (const GradientNorm& gradient : report.of)
+    out["gradients"].push_back({{"parameter", gradient.parameter}, {"norm", gradient.norm}});
+  return out;
+}
+
+struct EvalFlags {
+  bool json = false, follow = false;
+  TextToScore text;
+};
+
+void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
+  const Recipe loaded = flags.follow ? recipe.load() : recipe.load_asked("eval");
+  const auto print = [&](const Evaluation& evaluation) {
+    std::cout << (flags.json ? evaluation_json(evaluation).dump() + "\n"
+                             : evaluation_report(loaded, evaluation))
+              << std::flush;
+  };
+  if (flags.follow)
+    follow_model(loaded, print);
+  else
+    print(evaluate_and_try_to_keep(loaded));
+}
+
+void print_score(const ModelOption& model, const EvalFlags& flags) {
+  if (flags.follow)
+    throw UsageError("eval: --follow with --text",
+                     "leave out --follow: --text is scored by the newest checkpoint");
+  const std::string& path = model.recipe.path;
+  const bool is_run = !model.is_stored();
+  const StoredAnswers answers(
+      "eval", is_run ? RecipePaths(model.recipe.load_asked("eval")).model_dir : path, model.stored);
+  const ScoredText scored = answers.score(flags.text);
+  if (flags.json) {
+    auto out = evaluation_json(scored.evaluation);
+    out["seq_length"] = scored.seq_length;
+    out["documents"] = scored.text.documents;
+    out["tokens"] = scored.text.tokens;
+    std::cout << out.dump() << "\n";
+    return;
+  }
+  print_text_counts(scored.text);
+  std::cout << "measured: " << counted(scored.evaluation.examples, "example") << " of "
+            << scored.seq_length << " tokens, masks drawn by seed " << flags.text.seed << "\n"
+            << evaluation_text(scored.evaluation) << scored.verdict
+            << (scored.verdict.empty() ? "" : "\n");
+}
+
+}  // namespace
+
+void add_pretrain_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "pretrain", "pretrain or fine-tune a recipe's model on its examples; resume training");
+  const auto recipe = add_recipe_options(*command);
+  const auto begin = add_begin_flags(*command);
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([recipe, begin, json] {
+    print_events(*json, [&] {
+      OrderedJson result;
+      begin->load_and_run(*recipe, [&](const Recipe& loaded) {
+        train_model(loaded, begin->beginning());
+        result = model_result_json(loaded);
+      });
+      return result;
+    });
+  });
+}
+
+void add_replay_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "replay", "run the batch of a step that was not finite again: the norm of each gradient");
+  const auto recipe = add_recipe_options(*command);
+  auto folder = std::make_shared<std::string>();
+  command->add_option("--batch", *folder,
+                      "the bad-batch folder; else the newest of the recipe's model");
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([recipe, folder, json] {
+    print_result(*json, [&] {
+      const GradientReport report = replay_model(recipe->load(), *folder);
+      print_report(report);
+      return gradient_json(report);
+    });
+  });
+}
+
+void add_eval_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "eval", "measure a model: a run's on its held-out examples, any on --text");
+  const auto model = add_model_option(*command);
+  auto flags = std::make_shared<EvalFlags>();
+  command->add_flag("--json", flags->json, "a JSON object for each checkpoint instead of lines");
+  command->add_flag("--follow", flags->follow,
+                    "each checkpoint as it appears, the oldest first, until that of train.steps");
+  add_document_flags(*command, flags->text.text, "--text");
+  command
+      ->add_option("--seq-length", flags->text.seq_length,
+                   "with --text: tokens of an example, at most the model's positions")
+      ->check(number_from(5, 1e6))
+      ->capture_default_str();
+  command->add_option("--seed", flags->text.seed, "with --text: of the masks")
+      ->capture_default_str();
+  command->callback([model, flags] {
+    if (!flags->text.text.input.empty()) return print_score(*model, *flags);
+    const std::string& path = model->recipe.path;
+    if (!run_named_by(path) && model->is_stored())
+      throw UsageError(
+          str("eval: ", path, " is no run's folder: no recipe.yaml says what to measure on"),
+          "say it with --text FILES, or name the folder that `smelt run` has made");
+    if (const char* flag = model->model_flag())
+      throw UsageError(str("eval: ", flag, " is for --text: ", path, "'s recipe says it"),
+                       "leave it out, or change the recipe with --set");
+    evaluate_run(model->recipe, *flags);
+  });
+}
+
+void add_fill_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "fill",
+      "inference with a masked language model: fill [MASK] in --text, --input or standard input");
+  const auto model = add_model_option(*command);
+  const auto options = add_fill_options(*command);
+  command->callback([model, options] {
+    if (model->is_stored()) {
+      const StoredAnswers stored("fill", model->recipe.path, model->stored);
+      return print_filled(*options, stored.filler(options->top));
+    }
+    print_filled(*options, filler_of(model->recipe.load_asked("fill"), options->top));
+  });
+}
+
+void add_export_command(CLI::App& app) {
+  auto* command = app.add_subcommand("export", "a recipe's model as a Hugging Face folder");
+  const auto recipe = add_recipe_options(*command);
+  auto out = std::make_shared<std::string>();
+  command->add_option("--out", *out, "the folder to make")->required();
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([recipe, out, json] {
+    print_result(*json, [&] {
+      const Recipe loaded = recipe->load_trained("export");
+      export_model(loaded, *out);
+      return OrderedJson{{"path", *out}, {"type", loaded.type->name}};
+    });
+  });
+}
+
+}  // namespace smelt

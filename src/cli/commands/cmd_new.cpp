@@ -1,0 +1,157 @@
+#include "cli/commands/cmd_new.h"
+
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/options/json_output.h"
+#include "cli/options/number_check.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/advise.h"
+#include "pipeline/starter.h"
+#include "pipeline/text_size.h"
+
+namespace smelt {
+namespace {
+
+std::string kinds_text() {
+  std::string out = "KIND:\n";
+  for (const StarterKind& kind : starter_kinds())
+    out += str("  ", kind.name, std::string(15 - std::min<std::size_t>(14, kind.name.size()), ' '),
+               kind.help, "\n");
+  return out;
+}
+
+void check_new(const std::string& path) {
+  if (exists(path))
+    throw UsageError(str(path, " exists already"), "name another file with --write");
+}
+
+void write_new(const std::string& path, const std::string& text) {
+  check_new(path);
+  write_file(path, text);
+  std::cout << path << " is written; smelt run " << path << " --small rehearses it\n";
+}
+
+bool is_of_rows(const std::string& kind) {
+  return kind == "classify" || kind == "entities" || kind == "text_to_text";
+}
+
+// Returns the size of the recipe's text, or nullopt if the text is not on this machine.
+std::optional<TextSize> size_of_text(const StarterRecipe& starter) try {
+  if (is_of_rows(starter.kind)) return std::nullopt;
+  return text_size(expand_files(starter.input, "--input"));
+} catch (const UsageError&) {
+  return std::nullopt;
+}
+
+void run_new(StarterRecipe& starter, const std::string& write) {
+  const bool is_given = !starter.input.empty();
+  if (!is_given) starter.input = is_of_rows(starter.kind) ? "train.jsonl" : "text/*.txt";
+  starter.text = size_of_text(starter);
+  const std::string text = starter_text(starter);
+  if (is_given && !starter.text && !is_of_rows(starter.kind) && starter.kind != "continue")
+    log_warning("new: {} is not on this machine: vocab.size does not depend on the text",
+                starter.input);
+  if (write.empty())
+    std::cout << text;
+  else
+    write_new(write, text);
+}
+
+struct AdviceCommand {
+  AdviceJob job;
+  std::string on = "v2-8,v3-8,v5litepod-8,h100", write, prices;
+  std::size_t row = 0;
+  bool json = false;
+};
+
+OrderedJson estimate_json(const Estimate& e) {
+  return {{"low", e.low}, {"likely", e.likely}, {"high", e.high}};
+}
+
+OrderedJson advice_json(const Advice& advice) {
+  OrderedJson rows = OrderedJson::array();
+  for (const AdviceRow& row : advice.rows) {
+    OrderedJson out{{"size", row.size.name},        {"type", row.plan.type.name},
+                    {"parameters", row.parameters}, {"memory_bytes", row.memory},
+                    {"fits", row.fits()},           {"batch", row.plan.batch},
+                    {"steps", row.steps},           {"passes", row.passes}};
+    out["vocabulary"] = row.vocabulary;
+    out["step_seconds"] = estimate_json(*row.plan.form().step);
+    out["hours"] = estimate_json(row.hours);
+    out["dollars"] = estimate_json(row.dollars);
+    rows.push_back(std::move(out));
+  }
+  OrderedJson out{{"rows", std::move(rows)}};
+  out["best_row"] = advice.best ? OrderedJson(*advice.best + 1) : OrderedJson();
+  return out;
+}
+
+// Returns the table as JSON.
+OrderedJson run_advise(AdviceCommand& c) {
+  if (!c.write.empty()) check_new(c.write);
+  c.job.types = find_accelerators("--on", c.on);
+  const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
+  const Advice advice = advise(c.job, prices);
+  std::cout << advice_text(advice, c.job);
+  if (c.write.empty() && c.row > 0)
+    throw UsageError("--row without --write", "add --write my.yaml");
+  if (c.write.empty()) return advice_json(advice);
+  if (c.row > advice.rows.size())
+    throw UsageError(str("--row ", c.row, ": the table has rows 1 to ", advice.rows.size()));
+  if (c.row == 0 && !advice.best)
+    throw UsageError("advise: no row fits",
+                     "choose one with --row, raise --budget, or name other types with --on");
+  const AdviceRow& row = advice.rows[c.row > 0 ? c.row - 1 : *advice.best];
+  write_new(c.write, advised_recipe(row, c.job, advice.text));
+  return advice_json(advice);
+}
+
+}  // namespace
+
+void add_new_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("new", "a recipe to begin with: its ten most important fields");
+  auto starter = std::make_shared<StarterRecipe>();
+  auto size = std::make_shared<std::string>("base");
+  auto write = std::make_shared<std::string>();
+  starter->input.clear();
+  command->add_option("kind", starter->kind, "what is trained; see below")->required();
+  command->add_option("--input", starter->input, "files or patterns of text, or of labelled rows");
+  command->add_option("--size", *size, "of a model from scratch: tiny, mini, medium, base, large")
+      ->capture_default_str();
+  command->add_option("--out", starter->out, "the recipe's folder for all that is made");
+  command->add_option("--write", *write, "a file to write; without it the recipe is printed");
+  command->footer(kinds_text());
+  command->callback([starter, size, write] {
+    starter->size = model_size(*size, "--size");
+    run_new(*starter, *write);
+  });
+}
+
+void add_advise_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "advise", "size of model, machine, steps, hours and dollars for a text and a budget");
+  auto c = std::make_shared<AdviceCommand>();
+  command->add_option("text", c->job.input, "text files or patterns, comma separated")->required();
+  command->add_option("--budget", c->job.budget, "US dollars")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--spot", c->job.spot, "at spot prices, of types that have one");
+  command->add_option("--kind", c->job.kind, "bert or electra")
+      ->check(CLI::IsMember({"bert", "electra"}))
+      ->capture_default_str();
+  command->add_option("--on", c->on, "types of TPU or GPU, comma separated")->capture_default_str();
+  command->add_option("--prices", c->prices, "a YAML file of prices before smelt's own");
+  command->add_option("--write", c->write, "writes the recipe of the chosen row to this file");
+  command->add_option("--row", c->row, "the row to write instead of the one with *")
+      ->check(number_from(1));
+  add_json_flag(*command, c->json);
+  command->callback([c] { print_result(c->json, [&] { return run_advise(*c); }); });
+}
+
+}  // namespace smelt

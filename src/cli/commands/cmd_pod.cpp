@@ -1,0 +1,197 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/pod_manifest.h"
+#include "cli/commands/recipe_option.h"
+#include "cli/options/form_flags.h"
+#include "cli/options/number_check.h"
+#include "cli/options/pod_flags.h"
+#include "pipeline/plan_recipe.h"
+
+namespace smelt {
+namespace {
+
+struct DescribeFlags {
+  PodWords pod;
+  std::string device = "auto";
+  bool json = false;
+};
+
+std::string state_of(const IdentitySource& source) {
+  if (!source.fault.empty()) return source.fault;
+  std::vector<std::string> found;
+  for (const auto& [name, value] : source.found) found.push_back(str(name, " ", value));
+  const std::string there = join(found, ", ");
+  const std::string missing = join(source.missing, ", ");
+  if (source.is_half()) return str(there, "; missing: ", missing);
+  if (!source.identity) return str("nothing (", missing, ")");
+  const PodPlace& place = source.identity->place;
+  return str(there, ": process ", place.rank, " of ", place.size);
+}
+
+OrderedJson source_json(const IdentitySource& source) {
+  OrderedJson out{
+      {"name", source.name}, {"found", OrderedJson::object()}, {"missing", source.missing}};
+  for (const auto& [name, value] : source.found) out["found"][name] = value;
+  if (source.identity)
+    out.update(
+        {{"process", source.identity->place.rank}, {"processes", source.identity->place.size}});
+  if (!source.fault.empty()) out["fault"] = source.fault;
+  return out;
+}
+
+OrderedJson describe_json(const std::vector<IdentitySource>& sources) {
+  OrderedJson out;
+  try {
+    const PodIdentity identity = identity_of(sources);
+    out = {{"process", identity.place.rank}, {"processes", identity.place.size},
+           {"hub", identity.place.address},  {"slice", identity.slice},
+           {"slices", identity.slices},      {"source", identity.source}};
+  } catch (const UsageError& error) {
+    out["error"] = error.what();
+  }
+  for (const IdentitySource& source : sources) out["sources"].push_back(source_json(source));
+  return out;
+}
+
+// What is refused is said last, as the command's error.
+void describe(const DescribeFlags& flags) {
+  const auto sources = identity_sources(flags.pod, surroundings_of(flags.device));
+  if (flags.json) {
+    std::cout << describe_json(sources).dump(2) << "\n";
+    return;
+  }
+  for (const IdentitySource& source : sources)
+    std::cout << source.name << ": " << state_of(source) << "\n";
+  std::cout << std::flush;
+  const std::string text = identity_text(identity_of(sources));
+  std::cout << "so this is " << text << "\n";
+  if (sources.size() == 1)
+    std::cout << "(of a TPU or GPU more would be asked: --device tpu, --device gpu)\n";
+}
+
+struct ManifestFlags {
+  std::shared_ptr<RecipeOption> recipe;
+  std::string kind, on, name, zone, image;
+  std::int64_t hosts = 0;
+  bool spot = false;
+};
+
+constexpr std::string_view kTpuVm = "tpu-vm", kJobset = "jobset", kSlurm = "slurm",
+                           kSkypilot = "skypilot";
+
+// What is asked for by its name, else a slice of as many devices as the recipe has.
+Accelerator machine_of(const ManifestFlags& flags) {
+  if (!flags.on.empty()) {
+    const auto found = find_accelerators("--on", flags.on);
+    if (found.size() != 1)
+      throw UsageError(str("pod manifest: --on ", flags.on, " names ", found.size(), " types"),
+                       "give one");
+    return found.front();
+  }
+  const std::int64_t devices = flags.recipe->load().train.devices;
+  const Accelerator* slice = flags.kind == kSlurm ? nullptr : usual_slice(devices);
+  if (slice == nullptr)
+    throw UsageError(str("pod manifest: which machines ", flags.recipe->path, "'s ", devices,
+                         " devices are of is not said"),
+                     flags.kind == kSlurm ? "--on h100x8 --hosts 2" : "--on v2-32");
+  return *slice;
+}
+
+std::int64_t hosts_of(const ManifestFlags& flags, const Accelerator& machine) {
+  const std::string on = " with --on " + machine.name;
+  if (!machine.is_gpu() && flags.hosts > 0 && flags.hosts != machine.hosts)
+    throw UsageError(str("pod manifest: --hosts ", flags.hosts, on, ", which has ", machine.hosts),
+                     "leave --hosts out");
+  return machine.is_gpu() ? std::max<std::int64_t>(flags.hosts, 1) : machine.hosts;
+}
+
+// What a kind cannot do, or needs.
+void check_kind(const ManifestFlags& flags, const Accelerator& machine, const std::string& out) {
+  const auto fail = [&](const std::string& fault, const std::string& hint) {
+    throw UsageError(str("pod manifest: --kind ", flags.kind, fault), hint);
+  };
+  if (machine.is_gpu() && (flags.kind == kTpuVm || flags.kind == kJobset))
+    fail(" is for TPUs, a " + machine.name + " is none", "--kind slurm or skypilot");
+  if (!machine.is_gpu() && flags.kind == kSlurm)
+    fail(" is for GPUs, a " + machine.name + " has none",
+         "--on h100x8, or --kind tpu-vm, jobset or skypilot");
+  if (flags.kind == kTpuVm && flags.zone.empty()) fail(" needs a zone", "--zone us-central1-a");
+  if (flags.kind == kJobset && flags.image.empty())
+    fail(" needs a container's image that holds smelt", "--image REGISTRY/smelt:TAG");
+  if (flags.kind != kSlurm && !is_remote(out))
+    fail(str(": out is ", out, ", which each machine has for itself"), "--set out=gs://BUCKET/RUN");
+}
+
+void print_manifest(const ManifestFlags& flags) {
+  const Accelerator machine = machine_of(flags);
+  PodPlan plan{.recipe = flags.recipe->path,
+               .settings = flags.recipe->settings,
+               .name = flags.name,
+               .machine = machine,
+               .hosts = hosts_of(flags, machine),
+               .zone = flags.zone,
+               .image = flags.image,
+               .spot = flags.spot};
+  Accelerator all = machine;
+  all.devices = machine.devices * (machine.is_gpu() ? static_cast<int>(plan.hosts) : 1);
+  const Recipe here = flags.recipe->load(), there = recipe_on(all, plan.recipe, plan.settings);
+  check_kind(flags, machine, there.out);
+  if (here.train.device != there.train.device)
+    plan.settings.push_back("train.device=" + there.train.device);
+  if (here.train.devices != there.train.devices)
+    plan.settings.push_back(str("train.devices=", there.train.devices));
+  if (plan.name.empty()) plan.name = run_name(there.out);
+  if (run_name(plan.name) != plan.name)
+    throw UsageError(str("pod manifest: --name '", plan.name,
+                         "' is not of small letters, digits and hyphens, a letter first, 40 at "
+                         "most"),
+                     "--name " + run_name(plan.name));
+  std::cout << (flags.kind == kTpuVm    ? tpu_vm_manifest(plan)
+                : flags.kind == kJobset ? jobset_manifest(plan)
+                : flags.kind == kSlurm  ? slurm_manifest(plan)
+                                        : skypilot_manifest(plan));
+}
+
+void add_manifest(CLI::App& pod) {
+  auto flags = std::make_shared<ManifestFlags>();
+  auto* command = pod.add_subcommand(
+      "manifest", "the file that starts a recipe's run on all machines: gcloud's, GKE's, SLURM's");
+  flags->recipe = add_recipe_options(*command);
+  command->add_option("--kind", flags->kind, "what starts it")
+      ->required()
+      ->check(CLI::IsMember({kTpuVm, kJobset, kSlurm, kSkypilot}));
+  command->add_option("--on", flags->on,
+                      "a TPU's type as v2-32, or the GPUs of a machine as h100x8; without it the "
+                      "usual slice of so many devices");
+  command->add_option("--hosts", flags->hosts, "machines with GPUs")->check(number_from(1, 4096));
+  command->add_option("--name", flags->name, "of the machine or job; by default out's last part");
+  command->add_option("--zone", flags->zone, "Google's, as us-central1-a");
+  command->add_option("--image", flags->image, "of a container that holds smelt (jobset)");
+  command->add_flag("--spot", flags->spot, "on machines that may be taken away");
+  command->callback([flags] { print_manifest(*flags); });
+}
+
+}  // namespace
+
+void add_pod_command(CLI::App& app) {
+  auto* pod = app.add_subcommand("pod", "several processes that train one model");
+  pod->require_subcommand(1);
+  auto flags = std::make_shared<DescribeFlags>();
+  auto* command = pod->add_subcommand(
+      "describe",
+      "which process of how many a command here would be, who says so, what is missing");
+  add_pod_flags(*command, flags->pod);
+  add_device_flag(*command, flags->device,
+                  "of the run: what is said of TPUs counts for a TPU, SLURM and launchers for that "
+                  "and GPUs");
+  command->add_flag("--json", flags->json, "one object instead of lines");
+  command->callback([flags] { describe(*flags); });
+  add_manifest(*pod);
+}
+
+}  // namespace smelt

@@ -1,0 +1,234 @@
+#include "cli/commands/cmd_predict.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "base/stop_signal.h"
+#include "cli/commands/model_option.h"
+#include "cli/commands/predict_output.h"
+#include "cli/options/number_check.h"
+#include "cli/options/text_source.h"
+#include "data/preprocess/labelled_rows.h"
+#include "pipeline/asked_rows.h"
+#include "pipeline/classify_model.h"
+#include "pipeline/glue_submission.h"
+#include "pipeline/pipeline.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kThreshold = "--no-answer-threshold";
+
+// "informative\t0.9312"; of words a line each, "Rome\tB-LOC\t0.9312", and an empty one.
+std::string row_text(const LabelledRow& row, const Labels& labels,
+                     const std::vector<float>& numbers) {
+  std::ostringstream out;
+  if (labels.problem == Problem::token_labels) {
+    const auto words = words_in(row.users_text());
+    const OrderedJson told = words_json(labels, {words.begin(), words.end()}, numbers);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const OrderedJson &label = told["prediction"][i], &sure = told["probabilities"][i];
+      out << words[i] << "\t" << (label.is_null() ? "" : label.get<std::string>()) << "\t"
+          << std::setprecision(4) << std::fixed << (sure.is_null() ? 0 : sure.get<double>())
+          << "\n";
+    }
+    return out.str();
+  }
+  out << std::setprecision(4) << std::fixed << said_label(labels, numbers);
+  if (labels.problem == Problem::single_label) out << "\t" << std::ranges::max(numbers);
+  return out.str();
+}
+
+// Texts in batches through a model, and what it says of them in order.
+class Predictions {
+ public:
+  Predictions(Classifier classifier, const PredictFlags& flags)
+      : classifier_(std::move(classifier)), flags_(flags), out_(flags) {}
+
+  const Labels& labels() const { return classifier_.job().labels; }
+  void add(LabelledRow row) {
+    if (row.written_text.empty() && row.written_pair.empty()) compose_texts(row);
+    waiting_.push_back(std::move(row));
+    if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
+  }
+  void flush() {
+    out_.check_signal(done_, "text");
+    if (waiting_.empty()) return;
+    std::vector<PairOfTexts> texts;
+    for (const LabelledRow& row : waiting_) texts.push_back({row.text, row.pair});
+    const auto numbers = classifier_.classify(texts);
+    for (std::size_t i = 0; i < waiting_.size(); ++i) put(waiting_[i], numbers[i]);
+    done_ += waiting_.size();
+    waiting_.clear();
+    out_.flush();
+  }
+  void finish() {
+    flush();
+    if (classifier_.cut() > 0)
+      log_warning("predict: {} longer than the {} tokens that the model takes: cut",
+                  counted(classifier_.cut(), "text is", "texts are"),
+                  classifier_.job().most_tokens);
+    classifier_.tokens().warn("predict", classifier_.tokenizer().vocabulary().origin());
+    out_.commit();
+  }
+
+ private:
+  void put(const LabelledRow& row, const std::vector<float>& numbers) {
+    const Labels& labels = classifier_.job().labels;
+    if (out_.is_json())
+      return out_.line(asked_row_json(row, !flags_.columns.label.empty(), labels, numbers));
+    out_.line(row_text(row, labels, numbers));
+  }
+
+  Classifier classifier_;
+  const PredictFlags& flags_;
+  PredictionOutput out_;
+  std::vector<LabelledRow> waiting_;
+  std::uint64_t done_ = 0;
+};
+
+// Each row has its prediction: none is passed over.
+void each_row(const PredictFlags& f, const Labels& labels,
+              const std::function<void(LabelledRow)>& give) {
+  if (format_of(f.input, parse_file_format(f.format)) == FileFormat::text) {
+    each_text_of({.path = f.input, .format = f.format}, "predict",
+                 [&](const std::string& text, const std::string&) {
+                   give({.text = text, .pair = {}, .label = {}});
+                 });
+    return;
+  }
+  LabelledFiles files = f.columns;
+  if (files.text.empty()) files.text = "text";
+  files.input = f.input;
+  files.format = parse_file_format(f.format);
+  files.words = labels.problem == Problem::token_labels;
+  files.lists = labels.problem == Problem::multi_label;
+  files.known = labels.names;
+  files.limits = {.strict = true};
+  LabelledRows rows(files, "--input");
+  for (LabelledRow row; rows.next(row);) give(row);
+}
+
+// Predicts the lines of standard input; those that are ready make a batch.
+void converse(Predictions& predictions) {
+  each_input_line(
+      [&](std::string line) {
+        predictions.add({.text = std::move(line), .pair = {}, .label = {}});
+      },
+      [&] { predictions.flush(); });
+}
+
+void check_flags(const ModelOption& model, const PredictFlags& f) {
+  if (!f.input.empty() && !f.texts.empty())
+    throw UsageError("predict: --text and --input cannot be combined", "leave one of the two out");
+  if (!f.pairs.empty() && f.pairs.size() != f.texts.size())
+    throw UsageError(str("predict: ", f.pairs.size(), " --pair for ", f.texts.size(), " --text"),
+                     "give one for each, or none");
+  for (const char* flag : {"--format", "--header", "--field", "--pair-field", "--label-field"})
+    if (f.input.empty() && model.command->count(flag) > 0)
+      throw UsageError(str("predict: ", flag, " without --input"),
+                       "add --input FILE, or leave the flag out");
+}
+
+// A task's files for GLUE's own scores.
+void predict_glue(const ModelOption& model, const PredictFlags& f) {
+  if (!f.input.empty() || !f.texts.empty() || f.json)
+    throw UsageError("predict: --glue with --text, --input or --json",
+                     "it reads the task's own test files");
+  if (f.out.empty())
+    throw UsageError("predict: --glue without --out", "name the folder of its files with --out");
+  if (model.is_stored())
+    throw UsageError(str("predict: --glue of ", model.recipe.path, ", which is no run's folder"),
+                     "name the run, whose recipe says its task");
+  const StopSignal stop("predict: stopping after these texts\n");
+  for (const std::string& path : write_glue_submission(model.recipe.load_asked("predict"), f.out,
+                                                       f.options.batch_size, f.options.devices))
+    std::cout << path << "\n";
+}
+
+void predict(const ModelOption& model, const PredictFlags& f) {
+  if (f.glue) return predict_glue(model, f);
+  check_flags(model, f);
+  Classifier classifier =
+      model.is_stored()
+          ? StoredAnswers("predict", model.recipe.path, model.stored).classifier(f.options)
+          : classifier_of(model.recipe.load_asked("predict"), f.options);
+  if (model.command->count(kThreshold) > 0 && !classifier.job().labels.no_answer)
+    throw UsageError(str("predict: ", kThreshold,
+                         ": this model was not trained with questions that have no answer"),
+                     str("leave ", kThreshold, " out"));
+  if (classifier.job().labels.problem == Problem::answer_spans)
+    return predict_answers(std::move(classifier), f);
+  Predictions predictions(std::move(classifier), f);
+  if (f.input.empty() && f.texts.empty()) {
+    converse(predictions);
+    return predictions.finish();
+  }
+  const StopSignal stop("predict: stopping after these texts\n");
+  if (!f.input.empty())
+    each_row(f, predictions.labels(), [&](LabelledRow row) { predictions.add(std::move(row)); });
+  for (std::size_t i = 0; i < f.texts.size(); ++i)
+    predictions.add({.text = f.texts[i], .pair = f.pairs.empty() ? "" : f.pairs[i], .label = {}});
+  predictions.finish();
+}
+
+void add_row_fields(CLI::App& command, PredictFlags& f) {
+  command.add_option("--field", f.columns.text,
+                     "of rows: the text, or the question; text or question where it is not given");
+  command.add_option("--pair-field", f.columns.pair,
+                     "of rows: a second text; of questions the one that is asked, or context");
+  command.add_option("--label-field", f.columns.label,
+                     "of rows: what is so, given back as 'label' for `smelt metrics`");
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "predict", "inference with a fine-tuned model on --text, --input or lines of standard input");
+  const auto model = add_model_option(*command);
+  auto f = std::make_shared<PredictFlags>();
+  f->columns.text.clear();
+  f->columns.label.clear();
+  command->add_option("--text", f->texts, "a text, or a question; may be given several times");
+  command->add_option("--pair", f->pairs, "the second text of each --text; that which is asked");
+  command->add_option("--input", f->input,
+                      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet, SQuAD's JSON)");
+  command->add_option("--format", f->format, "of --input, where its name does not say it")
+      ->capture_default_str();
+  command
+      ->add_option("--header", f->header,
+                   "first line of a TSV or CSV: names; none or skipped: columns are numbers from "
+                   "1, or from the last, -1")
+      ->capture_default_str();
+  add_row_fields(*command, *f);
+  command->add_option("--out", f->out, "a file of JSON lines instead of standard output");
+  const auto number = [&](const char* name, auto& value, double least, const char* help) {
+    command->add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--batch", f->options.batch_size, 1, "texts at a time");
+  number("--devices", f->options.devices, 1, "that share a batch");
+  command
+      ->add_option(kThreshold, f->options.no_answer_threshold,
+                   "of answers: predict no answer if its logit exceeds that of the best answer by "
+                   "more than this (run_squad.py's null_score_diff_threshold)")
+      ->capture_default_str();
+  command->add_flag("--glue", f->glue,
+                    "of a run with data.glue: write what gluebenchmark.com takes, for the task's "
+                    "own test files, into the folder --out");
+  command->add_flag("--json", f->json, "a JSON object for each text");
+  command->callback([model, f] {
+    f->columns.header = choose_of("--header", f->header, kHeaders);
+    predict(*model, *f);
+  });
+}
+
+}  // namespace smelt

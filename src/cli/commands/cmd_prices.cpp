@@ -1,0 +1,72 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/json.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/machine_price.h"
+#include "cli/commands/table.h"
+
+namespace smelt {
+namespace {
+
+struct PriceOptions {
+  std::string type, region, file;
+  bool json = false;
+};
+
+OrderedJson times(const std::optional<double>& price, int chips) {
+  return price ? OrderedJson(*price * chips) : OrderedJson();
+}
+
+std::string cell(const std::optional<double>& price, int chips) {
+  return price ? dollars(*price * chips) : "-";
+}
+
+// Of a chip of each generation, or of a machine of one type.
+void show(const PriceOptions& o) {
+  const Prices prices = o.file.empty() ? Prices() : Prices(o.file);
+  if (!o.region.empty()) prices.check_region(o.region);
+  std::vector<Accelerator> types;
+  if (!o.type.empty()) types = find_accelerators("--type", o.type);
+  OrderedJson all = OrderedJson::array();
+  std::vector<std::vector<std::string>> rows{
+      {o.type.empty() ? "a chip" : "machine", "region", "$/hour", "spot", "of", "source"}};
+  const auto add = [&](const std::string& name, const Price& price, int chips) {
+    const std::string old = old_price_words(price, this_month());
+    rows.push_back({name, price.region, cell(price.on_demand, chips), cell(price.spot, chips),
+                    str(price.date, old.empty() ? "" : ", ", old), price.source});
+    all.push_back({{"name", name},
+                   {"chips", chips},
+                   {"region", price.region},
+                   {"on_demand", times(price.on_demand, chips)},
+                   {"spot", times(price.spot, chips)},
+                   {"date", price.date},
+                   {"source", price.source}});
+  };
+  for (const Price& price : prices.all()) {
+    if (!o.region.empty() && price.region != o.region) continue;
+    if (types.empty()) add(price.generation, price, 1);
+    for (const Accelerator& type : types)
+      if (type.generation == price.generation) add(type.name, price, type.chips);
+  }
+  if (o.json)
+    std::cout << OrderedJson{{"prices", all}}.dump() << "\n";
+  else
+    print_table(rows);
+}
+
+}  // namespace
+
+void add_prices_command(CLI::App& cloud) {
+  auto* command = cloud.add_subcommand("prices", "what TPUs cost an hour, and who said so when");
+  auto o = std::make_shared<PriceOptions>();
+  command->add_option("--type", o->type, "of whole machines: a list as v3-8,v2-32, or all");
+  command->add_option("--region", o->region, "only this one's, e.g. us-central1");
+  command->add_option("--prices", o->file,
+                      "a YAML file of prices (docs/plan.md) before smelt's own");
+  command->add_flag("--json", o->json, "one JSON object instead of lines");
+  command->callback([o] { show(*o); });
+}
+
+}  // namespace smelt

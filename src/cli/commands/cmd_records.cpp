@@ -1,0 +1,136 @@
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <iostream>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/plural.h"
+#include "cli/commands/commands.h"
+#include "cli/options/json_output.h"
+#include "cli/options/number_check.h"
+#include "data/input_pipeline/data_paths.h"
+#include "data/input_pipeline/example_source.h"
+#include "data/input_pipeline/record_features.h"
+#include "data/input_pipeline/record_index_file.h"
+#include "data/input_pipeline/record_tokens.h"
+#include "data/input_pipeline/text_to_text.h"
+#include "io/formats/example_slots.h"
+
+namespace smelt {
+namespace {
+
+struct ReadingBench {
+  std::string input;
+  std::string objective;  // of tokens: what becomes of windows; empty: nothing
+  std::int64_t batch = 256;
+  double seconds = 3;
+};
+
+constexpr std::int64_t kWindowTokens = 512, kSentinels = 100;
+
+constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
+
+// T5's inputs and targets of windows, or the windows.
+RecordOptions bench_windows(const ReadingBench& o) {
+  const auto ids = [](const char* name, std::int64_t length) {
+    return Feature{name, DType::s32, {length}, kAnyNumber, "numbers below"};
+  };
+  if (o.objective.empty()) return {.input = o.input, .features = {ids("targets", kWindowTokens)}};
+  const TextToText text{.objective = choose_of("bench: --objective", o.objective, kTextObjectives),
+                        .inputs_length = kWindowTokens,
+                        .sentinel = static_cast<std::int32_t>(kAnyNumber - 1),
+                        .sentinels = kSentinels};
+  const TextLengths lengths = text_lengths(text, "bench: ");
+  return {.input = o.input,
+          .features = {ids("inputs", lengths.inputs), ids("targets", lengths.targets)},
+          .windows = text_to_text(text)};
+}
+
+// The integers and reals of the first record, whatever their values; no more than are read at once.
+RecordOptions bench_options(const ReadingBench& o) {
+  if (holds_tokens(data_paths(o.input, "bench").front())) return bench_windows(o);
+  Features features;
+  for (const ExampleFeature& f : first_features(RecordIndex(record_files(o.input, "bench"))))
+    if (features.size() < kMostSlots &&
+        (f.kind == ExampleKind::integers || f.kind == ExampleKind::reals))
+      features.push_back({.name = f.name,
+                          .dtype = f.kind == ExampleKind::integers ? DType::s32 : DType::f32,
+                          .row = {static_cast<std::int64_t>(f.count)},
+                          .limit = kAnyNumber,
+                          .limit_name = "numbers below"});
+  return {.input = o.input, .features = features};
+}
+
+// Batches on this thread until the time is over; records a second of processor time, which other
+// load moves less than the clock.
+double measure(const ReadingBench& o, const std::function<Batch(std::uint64_t)>& read) {
+  std::uint64_t step = 0;
+  const auto start = Clock::now();
+  const std::clock_t processor_start = std::clock();
+  do read(step++);
+  while (seconds_since(start) < o.seconds);
+  const double used = static_cast<double>(std::clock() - processor_start) / CLOCKS_PER_SEC;
+  return static_cast<double>(step) * static_cast<double>(o.batch) / used;
+}
+
+OrderedJson bench_reading(const ReadingBench& o) {
+  const auto start = Clock::now();
+  const auto opened = open_examples(bench_options(o));
+  const ExampleSource& source = *opened;
+  OrderedJson out{{"records", source.size()}, {"open_s", seconds_since(start)}};
+  (void)source.batch_in_order(0, o.batch);
+  out["in_order_per_s"] =
+      measure(o, [&](std::uint64_t step) { return source.batch_in_order(step, o.batch); });
+  out["shuffled_per_s"] =
+      measure(o, [&](std::uint64_t step) { return source.batch(step, o.batch); });
+  return out;
+}
+
+}  // namespace
+
+void add_data_index_command(CLI::App& data) {
+  auto input = std::make_shared<std::string>();
+  auto mask = std::make_shared<std::string>();
+  auto* command = data.add_subcommand(
+      "index", "check record files and write <file>.index beside each, by which they open at once");
+  command->add_option("input", *input, "TFRecord files or patterns, separated by commas")
+      ->required();
+  command->add_option("--mask", *mask,
+                      "feature whose ones count an example's tokens; default: input_mask, if any");
+  auto json = std::make_shared<bool>(false);
+  add_json_flag(*command, *json);
+  command->callback([input, mask, json] {
+    print_result(*json, [&] {
+      OrderedJson out{{"indexes", OrderedJson::array()}};
+      for (const std::string& file : record_files(*input, "index")) {
+        const auto records = index_records(file, *mask);
+        std::cout << record_index_path(file) << ": " << counted(records, "record") << "\n";
+        out["indexes"].push_back(
+            {{"input", file}, {"path", record_index_path(file)}, {"records", records}});
+      }
+      return out;
+    });
+  });
+}
+
+void add_data_bench_command(CLI::App& data) {
+  auto o = std::make_shared<ReadingBench>();
+  auto* command = data.add_subcommand("bench",
+                                      "time the reading of data on one thread, in processor time, "
+                                      "as JSON; tokens in windows of 512");
+  command->add_option("input", o->input, "files, folders or patterns, separated by commas")
+      ->required();
+  command->add_option("--objective", o->objective,
+                      "of tokens: windows become T5's inputs and targets, as data.objective of a "
+                      "recipe says: span_corruption, iid_denoise_text or prefix_lm");
+  command->add_option("--batch", o->batch, "examples of a batch")
+      ->check(number_from(1))
+      ->capture_default_str();
+  command->add_option("--seconds", o->seconds, "of each measurement")
+      ->check(number_from(0.001))
+      ->capture_default_str();
+  command->callback([o] { std::cout << bench_reading(*o).dump() << "\n"; });
+}
+
+}  // namespace smelt

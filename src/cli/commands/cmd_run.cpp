@@ -1,0 +1,104 @@
+#include "cli/commands/cmd_run.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "base/events.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "cli/commands/begin_flags.h"
+#include "cli/commands/recipe_option.h"
+#include "cli/options/json_output.h"
+#include "pipeline/classify_data.h"
+#include "pipeline/dry_run.h"
+#include "pipeline/evaluation.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/run_result.h"
+#include "pipeline/small_run.h"
+
+namespace smelt {
+namespace {
+
+// What to do with the model that is there now.
+void print_next_commands(const Recipe& recipe) {
+  const std::string out = quoted(recipe.out);
+  const std::int64_t done = latest_checkpoint(RecipePaths(recipe).model_dir).value_or(0);
+  const std::int64_t more = 2 * std::max(recipe.train.steps, done);
+  std::cout << "next:\n";
+  const auto& questions = recipe.type->questions;
+  if (answers<FillMaskJob>(questions))
+    std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
+  if (answers<DetectJob>(questions)) std::cout << "  smelt detect " << out << " --text 'a text'\n";
+  if (answers<GenerateJob>(questions))
+    std::cout << "  smelt generate " << out << " --text 'a text"
+              << (recipe.type->reads_text() ? " with an <extra_id_0>" : "") << "'\n";
+  if (answers<ClassifyJob>(questions))
+    std::cout << "  smelt predict " << out << " " << example_flags(recipe) << "\n";
+  std::cout << "  smelt report " << out
+            << "      # a page of curves: " << join_path(recipe.out, "report.html")
+            << "\n  smelt run " << out << " --set "
+            << (recipe.train.epochs > 0 ? str("train.epochs=", 2 * recipe.train.epochs)
+                                        : str("train.steps=", more))
+            << "      # goes on training\n";
+  if (recipe.type->export_folder)
+    std::cout << "  " << RecipePaths(recipe).hugging_face
+              << "      # is for Hugging Face transformers; "
+              << "smelt export " << out << " --out FOLDER makes another\n";
+}
+
+struct RunCommandFlags {
+  bool dry_run = false, small = false, json = false;
+};
+
+RecipeOption made_small(RecipeOption recipe) {
+  for (std::string& setting : small_settings(recipe.load()))
+    recipe.settings.push_back(std::move(setting));
+  return recipe;
+}
+
+}  // namespace
+
+void run_and_report(const Recipe& recipe, const Beginning& beginning) {
+  run_recipe(recipe, beginning, [&](const Evaluation& evaluation) {
+    std::cout << evaluation_report(recipe, evaluation) << std::flush;
+    send_event("evaluation", {{"step", evaluation.global_step},
+                              {"split", recipe.eval.split},
+                              {"metrics", evaluation_json(evaluation)}});
+  });
+}
+
+void add_run_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "run", "run every stage of a recipe, from text to a finished model; resume an earlier run");
+  const auto recipe = add_recipe_options(*command);
+  const auto begin = add_begin_flags(*command);
+  auto flags = std::make_shared<RunCommandFlags>();
+  auto* dry_run = command->add_flag("--dry-run", flags->dry_run,
+                                    "only check what the run needs and print what it would do");
+  command->add_flag("--small", flags->small,
+                    "a rehearsal on this CPU: a small model and at most 300 steps, on the recipe's "
+                    "text, into the folder of the recipe with -small behind it");
+  add_json_flag(*command, flags->json);
+  dry_run->excludes(command->get_option("--json"));
+  command->callback([recipe, begin, flags] {
+    const RecipeOption given = flags->small ? made_small(*recipe) : *recipe;
+    if (flags->dry_run) {
+      std::cout << dry_run_text(begin->load(given), begin->beginning());
+      return;
+    }
+    print_events(flags->json, [&] {
+      OrderedJson result;
+      begin->load_and_run(given, [&](const Recipe& loaded) {
+        run_and_report(loaded, begin->beginning());
+        print_next_commands(loaded);
+        result = run_result_json(loaded);
+      });
+      return result;
+    });
+  });
+}
+
+}  // namespace smelt

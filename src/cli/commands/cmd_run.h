@@ -1,0 +1,17 @@
+// smelt run RECIPE.
+#pragma once
+
+#include "pipeline/pipeline.h"
+
+namespace CLI {
+class App;
+}
+
+namespace smelt {
+
+// Runs a recipe, prints its evaluation and sends it as an event (base/events.h).
+void run_and_report(const Recipe& recipe, const Beginning& beginning = {});
+
+void add_run_command(CLI::App& app);
+
+}  // namespace smelt

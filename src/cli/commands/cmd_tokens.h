@@ -1,0 +1,16 @@
+// `smelt data tokens`, `smelt data convert`, and what `smelt data inspect` shows of tokens.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "data/input_pipeline/inspect.h"
+
+namespace smelt {
+
+void add_data_tokens_command(CLI::App& data);
+void add_data_convert_command(CLI::App& data);
+
+// Prints what token stores or snapshot folders hold. UsageError for ids out of range.
+void print_token_statistics(const InspectOptions& options, bool json);
+
+}  // namespace smelt

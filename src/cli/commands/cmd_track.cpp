@@ -1,0 +1,168 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/recipe_option.h"
+#include "cli/options/json_output.h"
+#include "evaluation/tracking/compare.h"
+#include "evaluation/tracking/page.h"
+#include "evaluation/tracking/status.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "io/filesystem/path.h"
+#include "pipeline/kept_recipe.h"
+#include "pipeline/plan_text.h"
+#include "pipeline/stage.h"
+#include "pipeline/trials.h"
+
+namespace smelt {
+namespace {
+
+struct TrackOptions {
+  std::vector<std::string> runs, settings;
+  std::string out, plan;
+  bool json = false;
+};
+
+std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
+  auto options = std::make_shared<TrackOptions>();
+  command
+      .add_option("run", options->runs,
+                  "the folder of a run or of a model, or a run's recipe (YAML)")
+      ->required();
+  add_set_option(command, options->settings);
+  if (json) command.add_flag("--json", options->json, "one JSON object instead of lines");
+  return options;
+}
+
+std::string folder_of(const std::string& run, const TrackOptions& options) {
+  const auto status = file_status(run);
+  return status && !status->is_folder ? load_recipe(run, options.settings).out : run;
+}
+
+bool has_begun(const std::string& run) { return exists(join_path(run, "model/metrics.jsonl")); }
+
+// With those that still make their data, where these are asked for.
+std::vector<std::string> begun_trials(const std::string& folder, bool with_data) {
+  std::vector<std::string> out = trial_folders(folder);
+  std::erase_if(out, [&](const std::string& run) {
+    return !has_begun(run) && !(with_data && stage_before_training(run));
+  });
+  return out;
+}
+
+// The folders of what was named, and of each of its trials.
+std::vector<std::string> run_folders(const TrackOptions& options, const char* command) {
+  std::vector<std::string> out;
+  bool of_recipe = false;
+  for (const std::string& run : options.runs) {
+    const std::string folder = folder_of(run, options);
+    const auto trials = begun_trials(folder, std::string_view(command) == "status");
+    if (trials.empty() || has_begun(folder)) out.push_back(folder);
+    out.insert(out.end(), trials.begin(), trials.end());
+    of_recipe = of_recipe || folder != run;
+  }
+  if (!options.settings.empty() && !of_recipe)
+    throw UsageError(str(command, ": --set is for recipes, ", options.runs.front(), " is a run"),
+                     "leave it out");
+  return out;
+}
+
+// Whether the run is one that has told nothing of itself yet.
+bool print_beginning(const TrackOptions& options, const std::string& run) {
+  const auto stage = stage_before_training(run);
+  if (!stage || has_begun(run)) return false;
+  const auto worker = folder_worker(run);
+  const std::string state = str("has not begun to train yet (stage ", *stage, ")");
+  Record told{{"folder", run}, {"state", state}, {"alive", worker.has_value()}};
+  if (worker) told["worker"] = *worker;
+  if (options.json)
+    std::cout << told.dump() << "\n";
+  else
+    std::cout << "run       " << run << "\nstate     " << state
+              << (worker           ? str(", by ", *worker)
+                  : is_remote(run) ? ""
+                                   : "; nobody works on it")
+              << "\n";
+  return true;
+}
+
+// Of a run that does not run and is not at its end; nothing where no recipe is kept.
+std::string how_to_go_on(const RunStatus& status) {
+  const auto run = run_named_by(status.run.folder);
+  if (status.worker || status.run.step >= status.run.of || !run) return "";
+  return str("go on     smelt run ", quoted(*run), "\n");
+}
+
+// Bars of a plan that was kept as JSON; nothing where none is named.
+std::string planned_html(const std::string& plan) {
+  if (plan.empty()) return "";
+  return plan_charts("report: --plan " + plan,
+                     Json::parse_or_discard(read_file(plan, kSmallFileBytes)));
+}
+
+// Returns the page.
+std::string write_report(const TrackOptions& options) {
+  const auto runs = run_folders(options, "report");
+  if (options.out.empty() && options.runs.size() > 1)
+    throw UsageError(str("report: a page about ", runs.size(), " runs is in no run's folder"),
+                     "name the page's file, such as --out runs.html");
+  const std::string out = options.out.empty()
+                              ? join_path(folder_of(options.runs.front(), options), "report.html")
+                              : options.out;
+  check_page_place("report", out);
+  const std::string page = runs_page(read_runs(runs), planned_html(options.plan));
+  const std::string folder = parent_path(out);
+  const bool is_new = !folder.empty() && !is_remote(out) && !exists(folder);
+  write_file(out, page);
+  log_info("report: {}{}", out, is_new ? str(" (", folder, " is a new folder)") : "");
+  return out;
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app) {
+  auto* command = app.add_subcommand("status", "what a run does now, its last line and time left");
+  const auto options = add_track_options(*command, true);
+  command->callback([options] {
+    for (const std::string& run : run_folders(*options, "status")) {
+      if (print_beginning(*options, run)) continue;
+      const RunStatus status = status_of_run(run);
+      std::cout << (options->json ? status_json(status).dump() + "\n"
+                                  : status_text(status) + how_to_go_on(status));
+    }
+  });
+}
+
+void add_compare_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("compare", "runs beside one another: settings that differ, last figures");
+  const auto options = add_track_options(*command, true);
+  command->callback([options] {
+    const auto runs = read_runs(run_folders(*options, "compare"));
+    std::cout << (options->json ? compare_json(runs).dump() + "\n" : compare_text(runs));
+  });
+}
+
+void add_report_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("report", "a page about runs: curves, goodput, evaluations, settings");
+  const auto options = add_track_options(*command, false);
+  command->add_option("--out", options->out,
+                      "the HTML file to write; default: report.html in the run's folder");
+  command->add_option("--plan", options->plan,
+                      "a plan that `smelt plan --json` printed, whose hours and dollars are drawn");
+  add_json_flag(*command, options->json);
+  command->callback([options] {
+    print_result(options->json, [&] { return OrderedJson{{"path", write_report(*options)}}; });
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,77 @@
+#include "cli/commands/cmd_workers.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/project_flag.h"
+#include "cli/commands/worker_verbs.h"
+#include "cloud/remote_job.h"
+
+namespace smelt {
+void add_worker_options(CLI::App& command, WorkerOptions& o) {
+  command.add_option("--worker", o.workers, "all, or numbers from 0 as 0,2-4")
+      ->capture_default_str();
+  command.add_option("--zone", o.zone, "where it is; default: wherever it is");
+  add_project_flag(command, o.project);
+  command.add_flag("--internal-ip", o.internal_ip, "by the addresses inside its network");
+  command.add_option("--ssh-option", o.options, "as ssh's -o, e.g. ProxyCommand=…; several times");
+  command.add_option("--ssh-config", o.config, "a file of ssh's options instead of the user's own");
+  command.add_flag("--dry-run", o.dry_run, "show what ssh would be started with");
+}
+
+namespace {
+
+void add_ssh(CLI::App& cloud) {
+  auto* command = cloud.add_subcommand("ssh", "a command on workers at once, or a shell on one");
+  auto o = std::make_shared<WorkerOptions>();
+  command->add_option("name", o->name, "the machine, or USER@ it")->required();
+  command->add_option("flags", o->flags, "behind --: ssh's own, as -- -L 6006:localhost:6006");
+  command->add_option("--command", o->command, "ends when this does; default: a shell");
+  command->add_option("--timeout", o->timeout,
+                      "as 90s or 2h; after it the workers are told to end");
+  add_worker_options(*command, *o);
+  command->callback([o] { run_on_workers(*o); });
+}
+
+void add_logs(CLI::App& cloud) {
+  auto* command = cloud.add_subcommand("logs", "what the command of smelt cloud run has printed");
+  auto o = std::make_shared<WorkerOptions>();
+  auto lines = std::make_shared<int>(100);
+  auto follow = std::make_shared<bool>(false);
+  o->workers = "all";
+  command->add_option("name", o->name, "the machine, or USER@ it")->required();
+  command->add_option("--lines", *lines, "the last ones")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000'000));
+  command->add_flag("--follow", *follow, "until it ends; Ctrl-C ends the following alone");
+  add_worker_options(*command, *o);
+  command->callback([o, lines, follow] {
+    o->command = show_job(*lines, *follow);
+    run_on_workers(*o);
+  });
+}
+
+void add_cp(CLI::App& cloud) {
+  auto* command = cloud.add_subcommand("cp", "files and folders to or from workers, NAME:PATH");
+  auto o = std::make_shared<WorkerOptions>();
+  auto paths = std::make_shared<std::vector<std::string>>();
+  command->add_option("paths", *paths, "FROM… TO; one side is on the machine")
+      ->required()
+      ->expected(2, -1);
+  add_worker_options(*command, *o);
+  command->callback([o, paths] {
+    o->to = paths->back();
+    o->from.assign(paths->begin(), paths->end() - 1);
+    copy_to_or_from_workers(*o);
+  });
+}
+
+}  // namespace
+
+void add_worker_commands(CLI::App& cloud) {
+  add_ssh(cloud);
+  add_logs(cloud);
+  add_cp(cloud);
+}
+
+}  // namespace smelt

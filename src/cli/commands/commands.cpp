@@ -1,0 +1,192 @@
+#include "cli/commands/commands.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <iostream>
+#include <memory>
+
+#include "base/closed_pipe.h"
+#include "base/error.h"
+#include "base/exit_codes.h"
+#include "base/exit_status.h"
+#include "base/log.h"
+#include "base/stop_notice.h"
+#include "cli/commands/cmd_compile.h"
+#include "cli/commands/cmd_finetune.h"
+#include "cli/commands/cmd_generate.h"
+#include "cli/commands/cmd_help.h"
+#include "cli/commands/cmd_new.h"
+#include "cli/commands/cmd_plan.h"
+#include "cli/commands/cmd_predict.h"
+#include "cli/commands/cmd_run.h"
+#include "cli/commands/cmd_storage.h"
+#include "cli/commands/field_help.h"
+#include "cli/compat/bert_run.h"
+#include "cli/compat/cmd_electra.h"
+#include "cli/compat/cmd_jestimator.h"
+#include "cli/compat/cmd_ttt.h"
+#include "cli/compat/create_pretraining_data.h"
+#include "cli/options/ending.h"
+#include "cli/options/parse_arguments.h"
+
+namespace smelt {
+namespace {
+
+// What all options of all commands have in common.
+void settle_options(CLI::App& app) {
+  CLI::Validator booleans = CLI::IsMember(
+      {"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"}, CLI::ignore_case);
+  booleans.description("");  // which --help would show of each flag
+  for (CLI::Option* option : app.get_options()) {
+    // CLI11 says "stoll" and no more of a flag's value that is no boolean.
+    if (option->get_expected_max() == 0) option->check(booleans);
+    if (option->get_required()) option->check(is_not_empty, "");
+    // A flag takes one value each time, as it is: not all that follow, nor "[a, b]" for a list.
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+  for (CLI::App* command : app.get_subcommands(nullptr)) settle_options(*command);
+}
+
+constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogLevels{
+    {{"debug", LogLevel::debug},
+     {"info", LogLevel::info},
+     {"warning", LogLevel::warning},
+     {"error", LogLevel::error}}};
+
+// Adds --quiet, --log-file and --log-level. They take effect before the command begins.
+void add_log_options(CLI::App& command, const std::shared_ptr<LogOptions>& log) {
+  std::vector<CLI::Option*> added;
+  added.push_back(command.add_flag_callback(
+      "--quiet",
+      [log] {
+        log->quiet = true;
+        set_up_log(*log);
+      },
+      "log only warnings and errors and show no progress; results are still printed"));
+  added.push_back(command.add_option_function<std::string>(
+      "--log-file",
+      [log](const std::string& path) {
+        log->file = path;
+        set_up_log(*log);
+      },
+      "append every log message to this file, with date and time zone, also with --quiet"));
+  std::vector<std::string> names;
+  for (const auto& [name, level] : kLogLevels) names.emplace_back(name);
+  added.push_back(command
+                      .add_option_function<std::string>(
+                          "--log-level",
+                          [log](const std::string& word) {
+                            for (const auto& [name, level] : kLogLevels)
+                              if (word == name) log->level = level;
+                            set_up_log(*log);
+                          },
+                          "least level of log messages to keep")
+                      ->check(CLI::IsMember(names))
+                      ->default_str("info"));
+  for (CLI::Option* option : added) option->group("Log");
+}
+
+// Adds them to the program and to every command that has no subcommands, except the originals'
+// programs and groups with a --quiet of their own.
+void add_log_options_everywhere(CLI::App& app, const std::shared_ptr<LogOptions>& log) {
+  const auto below = app.get_subcommands(nullptr);
+  if (app.get_option_no_throw("--quiet") != nullptr) return;
+  if (below.empty() || app.get_parent() == nullptr) add_log_options(app, log);
+  for (CLI::App* command : below)
+    if (command->get_group() != kOriginals) add_log_options_everywhere(*command, log);
+}
+
+using AddCommand = void (*)(CLI::App&);
+struct CommandGroup {
+  const char* title;
+  std::vector<AddCommand> add;
+};
+
+// In the order of `smelt help`.
+const std::vector<CommandGroup> kCommands{
+    {"Everything from one recipe",
+     {add_new_command, add_advise_command, add_run_command, add_finetune_command,
+      add_plan_command}},
+    {"Its stages",
+     {add_pretrain_command, add_replay_command, add_eval_command, add_export_command}},
+    {"A trained model",
+     {add_predict_command, add_fill_command, add_generate_command, add_detect_command,
+      add_convert_command, add_compress_command, add_inspect_command, add_metrics_command}},
+    {"Runs", {add_status_command, add_compare_command, add_report_command, add_clean_command}},
+    {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
+    {kOriginals,
+     {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
+      add_jestimator_command, add_ttt_command}},
+    {"Machines",
+     {add_cloud_command, add_ctpu_command, add_tpu_vm_command, add_storage_command,
+      add_pod_command}},
+    {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
+    {"Help", {add_help_command, add_completion_command}}};
+
+void add_commands(CLI::App& app) {
+  app.formatter(help_formatter());
+  app.footer("`smelt help recipe` lists the fields of a recipe.");
+  app.set_version_flag("--version", SMELT_VERSION);
+  for (const CommandGroup& group : kCommands)
+    for (const AddCommand add : group.add) {
+      const auto before = app.get_subcommands(nullptr).size();
+      add(app);
+      const auto all = app.get_subcommands(nullptr);
+      for (std::size_t i = before; i < all.size(); ++i) all[i]->group(group.title);
+    }
+  add_log_options_everywhere(app, std::make_shared<LogOptions>());
+  settle_options(app);
+}
+
+constexpr const char* kNoOutput = "standard output: cannot be written to";
+
+// Returns whether all output is written, or is of a command whose results are files and which has
+// lost the reader of its output.
+bool output_is_settled() { return std::cout.flush() || has_outlived_output_reader(); }
+
+// Reports an error on standard error and in the log file. Returns the exit code.
+int end_by(const Ending& ending) {
+  const bool is_error = ending.code != kStoppedExit;
+  std::cerr << (!is_error                 ? "stopped: "
+                : ending.code == kBugExit ? "bug: "
+                                          : "error: ")
+            << ending.text << "\n";
+  log_to_file(is_error ? LogLevel::error : LogLevel::warning, ending.text);
+  return ending.code;
+}
+
+int run_command(CLI::App& app, int argc, char** argv) {
+  add_commands(app);
+  const auto arguments = arguments_of(app, argc, argv);
+  if (arguments.empty()) {
+    print_first_screen();
+  } else {
+    app.require_subcommand(1);
+    parse(app, arguments, field_named);
+  }
+  if (!output_is_settled()) throw SystemError(kNoOutput);
+  return kSuccessExit;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  set_up_log();
+  end_at_signals();
+  std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error with a message
+  CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
+  try {
+    return run_command(app, argc, argv);
+  } catch (const CLI::Success& wanted) {
+    const int status = app.exit(wanted);
+    return std::cout.flush() ? status : end_by({kSystemExit, kNoOutput});
+  } catch (const ExitStatus& end) {
+    return end.status();
+  } catch (...) {
+    return end_by(ending_of(std::current_exception()));
+  }
+}
+
+}  // namespace smelt

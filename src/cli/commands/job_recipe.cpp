@@ -1,0 +1,291 @@
+#include "cli/commands/job_recipe.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "checkpoint/interop/folder_weights.h"
+#include "checkpoint/interop/hugging_face_t5.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/tensorflow.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "cloud/job_journal.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "pipeline/dry_run.h"
+#include "pipeline/given_vocabulary.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/row_commands.h"
+#include "text/tokenizers/tokenizer_config.h"
+
+namespace smelt {
+namespace {
+
+// A recipe that says nothing trains on a CPU, beside the TPU. Who is who among several hosts is
+// said of TPUs alone, and a run has the devices of all of them.
+void check_device(const Recipe& r, const Accelerator& type) {
+  const std::string hint = str("--set train.device=tpu --set train.devices=", type.devices,
+                               "; the batch size must be a multiple of ", type.devices);
+  const auto device = r.sections.at("train").at("device").get<std::string>();  // auto, too
+  const bool is_chosen = device == "cpu" && r.is_set("train.device") && type.hosts == 1;
+  if (device != "tpu" && !is_chosen)
+    throw UsageError(str("train.device: ", device, ", on a ", type.name), hint);
+  if (device == "tpu" && r.train.devices != type.devices)
+    throw UsageError(str("train.devices: ", r.train.devices, ": a ", type.name, " has ",
+                         type.devices, " devices"),
+                     hint);
+}
+
+std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<RunTime>& planned) {
+  if (type != nullptr) {
+    check_device(recipe, *type);
+    (void)staged_recipe(recipe, "gs://bucket/job");  // what it names is there, and can go there
+  }
+  const DryRun run = dry_run(recipe, {}, type);
+  if (!run.misfit.empty())
+    throw UsageError(run.misfit, "find a machine that it fits with `smelt plan RECIPE`");
+  planned = run.planned;
+  return str(recipe.type->name, ", ", recipe.train.steps, " steps of ", recipe.train.batch_size,
+             " on ", recipe.train.devices, " x ", recipe.train.device);
+}
+
+constexpr const char* kLists[] = {"text.input", "data.records",    "data.heldout",
+                                  "data.train", "data.validation", "data.test"};
+constexpr const char* kWeights[] = {"model.like", "train.init", "distill.teacher"};
+
+bool is_one_of(const auto& names, const std::string& name) {
+  return std::ranges::find(names, name) != std::end(names);
+}
+
+// Returns a file's name without what a list of patterns or a path on gs:// reads in another way:
+// wildcards, commas, options, white space at the ends.
+std::string staged_name(std::string name) {
+  for (char& c : name)
+    if (std::string_view("*?[],&").find(c) != std::string_view::npos ||
+        static_cast<unsigned char>(c) < ' ')
+      c = '_';
+  if (name.starts_with(' ')) name.front() = '_';
+  if (name.ends_with(' ')) name.back() = '_';
+  return name;
+}
+
+class Stager {
+ public:
+  Stager(std::string folder, StagedRecipe& out) : folder_(std::move(folder)), out_(out) {}
+
+  // What the field is in the bucket.
+  std::string list(const std::string& field, const std::string& value) {
+    if (value.empty()) return value;
+    if (is_row_command(value))
+      throw UsageError(str(field, ": ", value, " is a command of this machine"),
+                       "write its rows into a file, and name that");
+    std::vector<std::string> there;
+    std::set<std::string> names;
+    for (const std::string& file : expand_files(value, field)) {
+      if (is_remote(file)) {
+        there.push_back(list_entry(field, kept(field, file)));
+        continue;
+      }
+      const std::string own = staged_name(path_name(file));
+      std::string name = own;
+      for (int i = 2; !names.insert(name).second; ++i) name = str(i, "-", own);
+      there.push_back(put(file, join_path(place(field), name)));
+    }
+    return join(there, ",");
+  }
+  std::string folder(const std::string& field, const std::string& value) {
+    if (is_remote(value)) return kept(field, value);
+    return value.empty() ? value : tables(value, place(field));
+  }
+  // With how it is used, which lies beside it.
+  std::string vocabulary(const std::string& file) {
+    if (is_remote(file)) return kept("vocab.file", file);
+    if (file.empty()) return file;
+    const std::string there = join_path(place("vocab.file"), staged_name(path_name(file)));
+    for (const auto& [beside, to] : std::map<std::string, std::string>{
+             {join_path(parent_path(file), "tokenizer_config.json"),
+              join_path(place("vocab.file"), "tokenizer_config.json")},
+             {tokenizer_config_path(file), tokenizer_config_path(there)}})
+      if (exists(beside)) put(beside, to);
+    return put(file, there);
+  }
+  // Of a run its model, of a model's folder the newest checkpoint alone; of a TensorFlow checkpoint
+  // its files and the sizes beside them.
+  std::string weights(const std::string& field, const std::string& value) {
+    if (is_remote(value)) return kept(field, value);
+    if (value.empty()) return value;
+    const std::string from = model_in_run(value, field).value_or(value), to = place(field);
+    if (is_checkpoint_path(from)) return model_files(from, join_path(to, path_name(from)));
+    if (const auto newest = is_folder(from) ? latest_checkpoint(from) : std::nullopt) {
+      const std::string checkpoint = committed_path(from, *newest);
+      model_files(checkpoint, join_path(to, path_name(checkpoint)));
+      return model_files(from, to);
+    }
+    if (const auto prefix = tensorflow_prefix(from)) return tensorflow(*prefix, to);
+    for (const std::string& folder : hugging_face_folders(from))
+      hugging_face(folder, folder == from ? to : join_path(to, path_name(folder)));
+    return to;
+  }
+
+ private:
+  std::string place(const std::string& field) const { return join_path(folder_, "input/" + field); }
+  // It stays where it is, but where the job removes what it did not put there.
+  const std::string& kept(const std::string& field, const std::string& path) const {
+    const std::string own = join_path(folder_, "input");
+    if (lies_in(path, own))
+      throw UsageError(str(field, ": ", path, " lies in ", own,
+                           ", where only what the job itself copies there is kept"),
+                       "--name NAME is another job's folder; or move it out of there");
+    return path;
+  }
+  // Returns an object's path as an entry of a list of patterns that names this object alone.
+  static std::string list_entry(const std::string& field, const std::string& path) {
+    const RemotePath parts = parse_remote(path);
+    if (parts.key.find(',') != std::string::npos)
+      throw UsageError(str(field, ": ", path, ": a name in a job's list cannot have a comma"),
+                       str("smelt storage cp '", path, "' to a name without a comma"));
+    const bool is_plain = parts.key.find_first_of("*?[") == std::string::npos &&
+                          !parts.key.starts_with(' ') && !parts.key.ends_with(' ');
+    return is_plain ? path : parts.literal();
+  }
+  // UsageError if another file goes there already: staged_name() may make two names one.
+  std::string put(const std::string& file, const std::string& to) {
+    (void)file_size(file);  // it is there
+    const auto [other, is_new] = sources_.emplace(to, file);
+    if (!is_new && other->second != file)
+      throw UsageError(str(other->second, " and ", file, " would both become ", to),
+                       "give one of them another name");
+    out_.files.push_back({file, to});
+    return to;
+  }
+  // What is read of a model, never what else lies there.
+  std::string model_files(const std::string& from, const std::string& to) {
+    static const std::set<std::string_view> names{
+        kCommitFile,         kManifestFile,           "config.json",
+        "bert_config.json",  "t5_config.json",        "electra_config.json",
+        "vocab.txt",         kT5VocabularyFile,       "vocab.model",
+        "tokenizer.json",    kCompressedFile,         "generation_config.json",
+        "added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"};
+    for (const std::string& name : list_folder(from)) {
+      const bool is_shard = name.starts_with("tensors-") && name.ends_with(".safetensors");
+      if (names.contains(name) || is_shard) put(join_path(from, name), join_path(to, name));
+    }
+    return to;
+  }
+  // In the one form that is read.
+  void hugging_face(const std::string& from, const std::string& to) {
+    model_files(from, to);
+    if (!exists(weights_path(from))) return;
+    std::set<std::string> files{weights_path(from)};
+    for (const std::string& file : weights_files(from)) files.insert(file);
+    for (const std::string& file : files) put(file, join_path(to, path_name(file)));
+  }
+  // GLUE's files.
+  std::string tables(const std::string& from, const std::string& to) {
+    for (const std::string& name : list_folder(from)) {
+      const std::string path = join_path(from, name), there = join_path(to, staged_name(name));
+      if (name.starts_with('.')) continue;
+      if (is_folder(path))
+        tables(path, there);
+      else if (name.ends_with(".tsv"))
+        put(path, there);
+    }
+    return to;
+  }
+  std::string tensorflow(const std::string& prefix, const std::string& to) {
+    const std::string from = parent_path(prefix), name = path_name(prefix);
+    for (const std::string& file : list_folder(from.empty() ? "." : from))
+      if (file.starts_with(name + ".") || file.ends_with("config.json"))
+        put(join_path(from, file), join_path(to, staged_name(file)));
+    return join_path(to, staged_name(name));
+  }
+
+  std::string folder_;
+  StagedRecipe& out_;
+  std::map<std::string, std::string> sources_;  // the file that goes to each place
+};
+
+}  // namespace
+
+// A recipe says what was set and no more: what was not goes by rules of its own.
+StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
+  StagedRecipe out;
+  Stager stager(folder, out);
+  std::map<std::string, std::string> sections;
+  for (const std::string& field : r.set) {
+    const std::size_t dot = field.find('.');
+    const std::string section = dot == std::string::npos ? "" : field.substr(0, dot);
+    const std::string name = dot == std::string::npos ? field : field.substr(dot + 1);
+    Json value = r.sections.at(section).at(name);
+    if (field == "out") continue;
+    if (is_one_of(kLists, field)) value = stager.list(field, value.get<std::string>());
+    if (is_one_of(kWeights, field)) value = stager.weights(field, value.get<std::string>());
+    if (field == "data.glue_folder") value = stager.folder(field, value.get<std::string>());
+    if (field == "vocab.file") continue;
+    sections[section] += str(section.empty() ? "" : "  ", name, ": ", value.dump(), "\n");
+  }
+  if (const std::string vocab = stager.vocabulary(given_vocabulary(r)); !vocab.empty())
+    sections["vocab"] += str("  file: ", Json(vocab).dump(), "\n");
+  out.text = str("out: ", Json(join_path(folder, "run")).dump(), "\n");
+  for (const auto& [section, lines] : sections)
+    out.text += (section.empty() ? "" : section + ":\n") + lines;
+  return out;
+}
+
+namespace {
+
+// "train.steps" and its value, of a StagedRecipe's text: those that a run is held to.
+std::map<std::string, std::string> held_fields(const std::string& text) {
+  static const std::set<std::string> free{"", "train", "eval", "compress", "track"};
+  static const std::set<std::string> held{"train.batch_size", "train.seed", "train.optimizer",
+                                          "train.ema_decay", "train.init"};
+  std::map<std::string, std::string> out;
+  std::string section;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("  ")) section = line.substr(0, line.find(':'));
+    if (!line.starts_with("  ") || colon == std::string_view::npos) continue;
+    const std::string name = str(section, ".", line.substr(2, colon - 2));
+    if (!free.contains(section) || held.contains(name)) out[name] = line.substr(colon + 2);
+  }
+  return out;
+}
+
+}  // namespace
+
+void require_same_run(const StagedRecipe& staged, const std::string& folder) {
+  const std::string recipe = join_path(folder, "recipe.yaml");
+  if (!latest_checkpoint(join_path(folder, "run/model")) || !exists(recipe)) return;
+  const auto was = held_fields(read_file(recipe, kSmallFileBytes)), is = held_fields(staged.text);
+  std::set<std::string> names;
+  for (const auto& fields : {was, is})
+    for (const auto& [name, value] : fields) names.insert(name);
+  const auto value_in = [](const auto& fields, const std::string& name) {
+    const auto found = fields.find(name);
+    return found == fields.end() ? std::string("not set") : found->second;
+  };
+  for (const std::string& name : names)
+    if (value_in(was, name) != value_in(is, name))
+      throw UsageError(str(folder, ": its run has checkpoints of another recipe: ", name, " was ",
+                           value_in(was, name), ", is ", value_in(is, name)),
+                       "start another job with --name NAME");
+}
+
+JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
+                          const Accelerator* type) {
+  JudgedRecipe out;
+  out.check = looked_at("recipe", [&] {
+    const Recipe recipe = load_recipe(path, settings);
+    if (!exists(join_path(recipe.out, kJournalName))) return judge(recipe, type, out.planned);
+    // The job's results, or those that an earlier one had: it does not run there.
+    std::vector<std::string> elsewhere = settings;
+    elsewhere.push_back("out=" + join_path(recipe.out, "run"));
+    return judge(load_recipe(path, elsewhere), type, out.planned);
+  });
+  return out;
+}
+
+}  // namespace smelt

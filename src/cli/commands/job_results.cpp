@@ -1,0 +1,188 @@
+#include "cli/commands/job_results.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/plural.h"
+#include "base/progress.h"
+#include "base/stop_signal.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "cloud/journal_object.h"
+#include "cloud/storage_copy.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kStagingNotice =
+    "\nstopping: the data are not all in the bucket; a second signal ends at once\n";
+constexpr const char* kFetchingNotice =
+    "\nstopping: the results are not all here; a second signal ends at once\n";
+
+bool holds_run(const std::string& folder) {
+  return exists(join_path(folder, ".stages")) || exists(join_path(folder, "model"));
+}
+
+// One that only stages has nothing that runs on.
+bool goes_on(GoogleApi& api, const JobSpec& spec) {
+  const auto kept = JournalObject(api, spec.folder).read();
+  if (!kept) return false;
+  const JobJournal job = parse_journal(*kept, join_path(spec.folder, kJournalName));
+  return job.spec.run == spec.run && job.step != JobStep::stage && job.step != JobStep::ended;
+}
+
+// Text, examples to train on and all checkpoints but the newest stay in the bucket; held-out ones
+// are few, and are what smelt eval scores.
+bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
+  const auto is_in = [&](std::string_view folder) { return path.starts_with(folder); };
+  if (is_in("text/") || path.find("smelt.lock") != std::string::npos) return true;
+  if (is_in("data/")) return !path.substr(5).starts_with("heldout");
+  return is_in("model/checkpoint") && newest && step_of(path_name(parent_path(path))) != newest;
+}
+
+// Asks every half a minute, from whichever thread copies.
+class LeadWatch {
+ public:
+  explicit LeadWatch(const std::function<void()>& require_lead) : require_lead_(require_lead) {}
+  void look() {
+    const std::lock_guard lock(mutex_);
+    if (seconds_since(asked_) < kEvery) return;
+    require_lead_();
+    asked_ = Clock::now();
+  }
+
+ private:
+  static constexpr double kEvery = 30;  // seconds
+  const std::function<void()>& require_lead_;
+  std::mutex mutex_;
+  Clock::time_point asked_ = Clock::now();
+};
+
+bool is_marker(const StoredFile& file) { return path_name(file.name) == kCommitFile; }
+
+void copy_all(StorageApi& api, const SyncPlan& plan) {
+  copy_files(api, plan.copies, [](std::uint64_t /*bytes*/) {});
+}
+
+// A fetch that is cut off leaves no checkpoint with files missing.
+void copy_run(StorageApi& api, std::vector<StoredFile> files, const std::string& out) {
+  const auto markers = std::stable_partition(files.begin(), files.end(),
+                                             [](const auto& file) { return !is_marker(file); });
+  std::vector<StoredFile> last(markers, files.end());
+  files.erase(markers, files.end());
+  const SyncPlan plan = plan_sync(std::move(files), files_below(api, out), out);
+  for (const CopyJob& job : plan.copies)
+    if (is_checkpoint_path(parent_path(job.to)))
+      remove_file(join_path(parent_path(job.to), kCommitFile));
+  copy_all(api, plan);
+  copy_all(api, plan_sync(std::move(last), files_below(api, out), out));
+}
+
+// Removes checkpoints in `out` that are older than the run's newest and that the run does not have.
+// A run that goes on in `out` meanwhile keeps what it has written.
+void drop_other_checkpoints(const std::vector<StoredFile>& run, std::int64_t newest,
+                            const std::string& out,
+                            const std::function<void(const std::string&)>& tell) {
+  std::set<std::string> there;
+  for (const StoredFile& file : run) there.insert(parent_path(file.name));
+  const std::string model = join_path(out, "model");
+  for (const std::string& name : list_folder(model)) {
+    const auto step = step_of(name);
+    if (!step || *step > newest || there.contains(join_path("model", name))) continue;
+    tell(str("removing ", join_path(model, name), ": the job's run has it not"));
+    remove_checkpoint(join_path(model, name));
+  }
+}
+
+}  // namespace
+
+void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal& job,
+                        const std::string& hint) {
+  const std::string file = join_path(out, kJournalName);
+  if (exists(file)) {
+    const JobSpec here = parse_journal(read_file(file), file).spec;
+    if (here.folder == job.spec.folder && here.run == job.spec.run) return;
+    if (goes_on(api, here))
+      throw UsageError(str(out, ": the job ", here.folder, " has its journal here, and goes on"),
+                       str("smelt cloud watch ", here.folder, " leads it, with --end ends it; ",
+                           hint, " is for another job"));
+  }
+  if (holds_run(out))
+    throw UsageError(str(out, ": here is a run that is not the job's of ", job.spec.folder,
+                         ", whose results would come over it"),
+                     str(hint, ", or move that run away"));
+}
+
+void require_no_newer(const JobSpec& spec, const std::string& out, const std::string& hint) {
+  const auto here = latest_checkpoint(join_path(out, "model"));
+  const auto there = latest_checkpoint(join_path(spec.folder, "run/model"));
+  if (!here || (there && *here <= *there)) return;
+  throw UsageError(str(out, ": the run here has a checkpoint of step ", *here, ", and the job in ",
+                       spec.folder, there ? str(" one of step ", *there) : " has none",
+                       ": its results would replace newer ones"),
+                   hint);
+}
+
+void require_no_input(GoogleApi& api, const std::string& folder) {
+  const std::string input = join_path(folder, "input");
+  StorageApi storage(api);
+  const auto files = files_below(storage, input);
+  if (!files.empty())
+    throw UsageError(str(input, ": here are files that no job put here, ", files.front().name,
+                         " among them, and a job keeps none but its own"),
+                     "--name NAME is another folder; or move them away");
+}
+
+void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std::string& folder,
+                 const std::function<void(const std::string&)>& tell,
+                 const std::function<void()>& require_lead) {
+  const StopSignal::Notice notice(kStagingNotice);
+  const std::string input = join_path(folder, "input");
+  std::vector<StoredFile> here;
+  for (const StagedFile& file : files)
+    here.push_back({file.to.substr(input.size() + 1), file.from, file_size(file.from)});
+  StorageApi storage(api);
+  const auto planned = [&] { return plan_sync(here, files_below(storage, input), input); };
+  const SyncPlan plan = planned();
+  require_lead();
+  remove_stored(storage, plan.surplus);  // an earlier try's
+  std::uint64_t bytes = 0;
+  for (const CopyJob& job : plan.copies) bytes += job.from.size;
+  if (!plan.copies.empty())
+    tell(str("copying ", counted(plan.copies.size(), "file"), ", ",
+             bytes_text(static_cast<double>(bytes)), ", to ", input));
+  LeadWatch lead(require_lead);
+  copy_files(storage, plan.copies, [&](std::uint64_t) { lead.look(); });
+  require_lead();
+  if (plan.copies.empty()) return;
+  // Whoever was overtaken may have copied a file to its end.
+  const SyncPlan again = planned();
+  remove_stored(storage, again.surplus);
+  copy_all(storage, again);
+}
+
+void fetch_results(GoogleApi& api, const JobSpec& spec, const std::string& out,
+                   const std::function<void(const std::string&)>& tell) {
+  const StopSignal::Notice notice(kFetchingNotice);
+  require_no_newer(spec, out,
+                   str("smelt cloud watch ", spec.folder, " --out FOLDER fetches them elsewhere"));
+  const std::string run = join_path(spec.folder, "run");
+  const auto newest = latest_checkpoint(join_path(run, "model"));
+  tell(str("fetching results to ", out));
+  StorageApi storage(api);
+  const std::vector<StoredFile> all = files_below(storage, run);
+  std::vector<StoredFile> wanted;
+  std::ranges::copy_if(all, std::back_inserter(wanted), [&](const StoredFile& file) {
+    return !file.is_placeholder() && !stays(file.name, newest);
+  });
+  copy_run(storage, std::move(wanted), out);
+  if (newest) drop_other_checkpoints(all, *newest, out, tell);
+}
+
+}  // namespace smelt

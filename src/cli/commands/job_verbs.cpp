@@ -1,0 +1,379 @@
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <iomanip>
+#include <iostream>
+#include <random>
+#include <regex>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/exit_status.h"
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "base/run_program.h"
+#include "base/stop_signal.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "cli/commands/cmd_doctor.h"
+#include "cli/commands/job_options.h"
+#include "cli/commands/job_recipe.h"
+#include "cli/commands/job_results.h"
+#include "cli/commands/job_watch.h"
+#include "cli/commands/machine_price.h"
+#include "cli/options/confirm.h"
+#include "cloud/file_hash.h"
+#include "cloud/job_shell.h"
+#include "cloud/journal_object.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/budget.h"
+
+namespace smelt {
+namespace {
+
+std::string job_name(const JobOptions& o, const Recipe& recipe) {
+  static const std::regex form("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
+  if (!o.name.empty() && !std::regex_match(o.name, form))
+    throw UsageError(str("--name: '", o.name, "' is no name of a folder in the bucket"),
+                     "use only letters, digits, '.', '_' and '-'");
+  if (!o.name.empty()) return o.name;
+  const std::string name = path_name(recipe.out);
+  if (is_remote(recipe.out))
+    throw UsageError(str("out: ", recipe.out,
+                         ": a job's run lies below --bucket, and its results "
+                         "come into a folder here"),
+                     "name a folder on this machine with --set out=FOLDER");
+  return name;
+}
+
+Prices prices_of(const JobOptions& o) { return o.prices.empty() ? Prices() : Prices(o.prices); }
+
+std::vector<JobSpec::Zone> zones_of(const JobOptions& o, const Accelerator& type) {
+  std::vector<JobSpec::Zone> out;
+  const Prices prices = prices_of(o);
+  for (const std::string& zone : split_zones(o.zones)) {
+    require_zone(zone);
+    const auto known = machine_price(prices, type, zone, o.spot);
+    if (o.price <= 0 && !known)
+      throw UsageError(str("--budget: the price of a ", type.name, o.spot ? ", spot," : "", " in ",
+                           zone, " is not known, and no money can be counted"),
+                       "give its price for an hour with --price DOLLARS, or a list of prices with "
+                       "--prices FILE");
+    out.push_back({zone, o.price > 0 ? o.price : known->an_hour});
+  }
+  return out;
+}
+
+double silence_of(const std::string& text) {
+  constexpr double kLeast = 600;  // an upload, or a bad network, must not look like it
+  const auto seconds = static_cast<double>(parse_duration("--silence", text).count());
+  if (seconds < kLeast)
+    throw UsageError(str("--silence: ", text, " is too short to tell silence from a slow network"),
+                     "use --silence 10m or more");
+  return seconds;
+}
+
+double turn_of(const JobOptions& o) {
+  if (!o.queued) throw UsageError("--turn: is for queued machines only", "add --queued");
+  return static_cast<double>(parse_duration("--turn", o.turn).count());
+}
+
+JobSpec spec_of(const JobOptions& o, const Accelerator& type, const Recipe& recipe) {
+  constexpr double kMostDollars = 1e6;  // more is a slip of the hand
+  if (!(o.budget > 0) || o.budget > kMostDollars)
+    throw UsageError(
+        str("--budget: ", o.budget, " dollars are ", o.budget > 0 ? "too many" : "none"),
+        "--budget 50");
+  if (o.version == "tpu-vm-base")
+    throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
+                     str("--runtime-version ", type.image));
+  JobSpec spec;
+  spec.zones = zones_of(o, type);
+  spec.node = {.accelerator_type = type.name,
+               .runtime_version = o.version.empty() ? type.image : o.version,
+               .spot = o.spot,
+               .network = o.network,
+               .subnetwork = o.subnetwork,
+               .external_ips = !o.internal,
+               .service_account = o.service_account};
+  spec.queued = o.queued;
+  spec.folder = join_path(o.bucket, job_name(o, recipe));
+  spec.user = o.user.empty() ? local_user() : o.user;
+  require_user(spec.user);
+  spec.command = str("smelt run ", shell_word(join_path(spec.folder, "recipe.yaml")));
+  spec.package = o.package;
+  spec.setup = recipe.train.device == "tpu" ? "tpu" : "";
+  spec.budget = o.budget;
+  spec.until = o.until.empty() ? 0 : parse_until(o.until);
+  spec.attempts = o.attempts;
+  if (!o.silence.empty()) spec.silence = silence_of(o.silence);
+  if (!o.patience.empty())
+    spec.patience = static_cast<double>(parse_duration("--patience", o.patience).count());
+  if (!o.turn.empty()) spec.turn = turn_of(o);
+  return spec;
+}
+
+std::string new_id() {
+  std::random_device source;
+  return text_sha256(str(source(), source(), ::getpid())).substr(0, 10);
+}
+
+bool is_same_recipe(const JobSpec& spec, const StagedRecipe& staged) {
+  const std::string recipe = join_path(spec.folder, "recipe.yaml");
+  return exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text;
+}
+
+// Something is left to be done of it, and it is this recipe's, which `same` says.
+void require_goes_on(const JobJournal& journal, const JobSpec& spec, bool same) {
+  if (same && journal.outcome == "done" && journal.step == JobStep::ended)
+    throw UsageError(
+        str(spec.folder, ": the job of this recipe is done"),
+        str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
+  if (same || !journal.outcome.empty() || journal.step == JobStep::stage) return;
+  throw UsageError(
+      str(spec.folder, ": its job goes on, and is another recipe's or has other settings"),
+      str("for another job --name NAME; smelt cloud watch ", spec.folder,
+          " leads that one, with --end ends it"));
+}
+
+// What a job that goes on has and this command would have otherwise; what is not named is as it is.
+void require_same_settings(const JobOptions& o, const JobSpec& was, const JobSpec& is) {
+  const auto zones = [](const JobSpec& spec) {
+    std::vector<std::string> names;
+    for (const JobSpec::Zone& zone : spec.zones) names.push_back(zone.name);
+    return join(names, ",");
+  };
+  const auto word = [](bool value) { return value ? "set" : "not set"; };
+  struct Setting {
+    const char* flag;
+    std::string was, is;
+    bool is_named = true;
+  };
+  const Setting all[] = {
+      {"--type", was.node.accelerator_type, is.node.accelerator_type},
+      {"--zone", zones(was), zones(is)},
+      {"--spot", word(was.node.spot), word(is.node.spot)},
+      {"--queued", word(was.queued), word(is.queued)},
+      {"--internal-ip", word(!was.node.external_ips), word(!is.node.external_ips)},
+      {"--runtime-version", was.node.runtime_version, o.version, !o.version.empty()},
+      {"--network", was.node.network, o.network, !o.network.empty()},
+      {"--subnetwork", was.node.subnetwork, o.subnetwork, !o.subnetwork.empty()},
+      {"--service-account", was.node.service_account, o.service_account,
+       !o.service_account.empty()},
+      {"--user", was.user, o.user, !o.user.empty()},
+      {"--project", was.project, o.project, !o.project.empty()}};
+  for (const Setting& each : all)
+    if (each.is_named && each.was != each.is)
+      throw UsageError(str(was.folder, ": its job goes on, where ", each.flag, " was ",
+                           each.was.empty() ? "not set" : each.was, ", and is ", each.is),
+                       str("leave it as it was; for another job --name NAME; smelt cloud watch ",
+                           was.folder, " --end ends that one"));
+}
+
+// The job that the folder has, with what may be changed of it; or a new one.
+JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std::string>& kept,
+                      const StagedRecipe& staged) {
+  JobJournal journal;
+  if (!kept) {
+    spec.run = new_id();
+    journal.spec = std::move(spec);
+    return journal;
+  }
+  journal = parse_journal(*kept, join_path(spec.folder, kJournalName));
+  const bool same = is_same_recipe(spec, staged);
+  require_goes_on(journal, spec, same);
+  spec.run = journal.spec.run;
+  if (journal.step == JobStep::stage) {  // there is nothing of it yet
+    journal.spec = std::move(spec);
+    return journal;
+  }
+  if (journal.outcome.empty()) {  // it goes on as it is, but for when it ends and is given up
+    require_same_settings(o, journal.spec, spec);
+    journal.spec.budget = spec.budget;
+    journal.spec.zones = spec.zones;  // their prices
+    if (JobMachine* machine = journal.there())
+      for (const JobSpec::Zone& zone : spec.zones)
+        if (zone.name == machine->zone) machine->dollars_an_hour = zone.dollars_an_hour;
+    if (spec.until > 0) journal.spec.until = spec.until;
+    journal.spec.attempts = spec.attempts;
+    if (!o.silence.empty()) journal.spec.silence = spec.silence;
+    if (!o.patience.empty()) journal.spec.patience = spec.patience;
+    if (!o.turn.empty()) journal.spec.turn = spec.turn;
+    return journal;
+  }
+  if (journal.step != JobStep::ended && same) return journal;  // to its end
+  if (journal.step != JobStep::ended)
+    throw UsageError(str(spec.folder, ": another recipe's job is being ended: ", journal.why),
+                     str("smelt cloud watch ", spec.folder, ", then the same command again"));
+  JobJournal next;  // what was paid counts
+  next.spec = std::move(spec);
+  next.machines = std::move(journal.machines);
+  next.starts = journal.starts;
+  return next;
+}
+
+// Before anything is there: that a machine could do something for the money, and in the time.
+void require_enough(const JobOptions& o, const JobJournal& journal) {
+  const double now = seconds_now(), paid = dollars_so_far(journal, now);
+  const JobTimes times{.poll = o.poll};
+  const double need = times.useful + times.closing + times.poll;
+  if (journal.step != JobStep::stage || time_to_close(journal, times, now).seconds > 0) return;
+  double rate = 0;
+  for (const JobSpec::Zone& zone : journal.spec.zones) rate = std::max(rate, zone.dollars_an_hour);
+  const double least = paid + rate * need / 3600;
+  if (journal.spec.budget <= least)
+    throw UsageError(
+        str("--budget: $", dollars(journal.spec.budget), ", of which $", dollars(paid),
+            " are paid, are not enough: to come up, save and be deleted a machine of $",
+            dollars(rate), " an hour takes $", dollars(least - paid)),
+        str("--budget ", std::ceil(least + rate), " gives it an hour and more"));
+  throw UsageError(str("--until: ", o.until, " is too soon: to come up, save and be deleted takes ",
+                       std::ceil(need / 60), " minutes"),
+                   "give a later --until");
+}
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<std::time_t>(seconds);
+  std::tm time{};
+  ::gmtime_r(&whole, &time);
+  return str(std::put_time(&time, "%Y-%m-%d %H:%MZ"));
+}
+
+// What is likely, at the price of the first zone.
+std::string likely_cost(const JobSpec& spec, const std::optional<RunTime>& planned) {
+  if (!planned) return "how long it trains, and for how much, is not known";
+  const Estimate& seconds = spec.node.spot ? planned->spot_seconds : planned->seconds;
+  const double hours = seconds.likely / 3600;
+  return str("likely $", dollars(hours * spec.zones.front().dollars_an_hour), ": it trains for ",
+             rounded(hours, 1), " hours");
+}
+
+// Prints the price in each zone with its date and source, and a warning if one is old.
+void show_prices(const JobOptions& o, const JobSpec& spec, const Accelerator& type,
+                 std::ostream& out) {
+  const Prices prices = prices_of(o);
+  bool some_old = false;
+  for (const JobSpec::Zone& zone : spec.zones) {
+    out << "  " << zone.name << ": $" << dollars(zone.dollars_an_hour) << " an hour";
+    const auto known = machine_price(prices, type, zone.name, spec.node.spot);
+    if (o.price > 0) {
+      out << " (--price)";
+    } else if (known && known->an_hour == zone.dollars_an_hour) {
+      const std::string old = old_price_words(known->price, this_month());
+      out << " (of " << known->price.date << ", " << known->price.source
+          << (old.empty() ? "" : "; ") << old << ")";
+      some_old = some_old || !old.empty();
+    }
+    out << "\n";
+  }
+  if (some_old)
+    out << "  warning: the budget is counted by a price that is older than " << kOldPriceMonths
+        << " months; look up the current one, and give it by --price DOLLARS or --prices FILE\n";
+}
+
+void show(const JobOptions& o, const JobJournal& journal, const Accelerator& type,
+          const std::optional<RunTime>& time) {
+  const JobSpec& spec = journal.spec;
+  std::ostream& out = o.json ? std::cerr : std::cout;
+  out << o.recipe << ": " << spec.node.accelerator_type << (spec.node.spot ? ", spot" : "")
+      << (spec.queued ? ", queued" : "") << ", " << spec.node.runtime_version << ", project "
+      << spec.project << "\n";
+  show_prices(o, spec, type, out);
+  out << "  " << likely_cost(spec, time) << "\n  at most $" << dollars(spec.budget) << ", $"
+      << dollars(dollars_so_far(journal, seconds_now())) << " of it paid\n";
+  if (spec.until > 0) out << "  until " << time_text(spec.until) << " at the latest\n";
+  out << "  in " << spec.folder << "; results come to the recipe's out\n" << std::flush;
+}
+
+void note_package(const JobSpec& has, const JobSpec& named) {
+  if (has.package_sha256 != named.package_sha256)
+    std::cerr << "note: the job goes on with the package that it has, not with " << named.package
+              << "\n";
+}
+
+// All that can be looked at is good.
+JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accelerator& type) {
+  DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
+                o.package, o.service_account,          spec.user, o.far_bucket};
+  for (const JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
+  auto checks = examine(ask, [] { return job_api(); });
+  JudgedRecipe judged = judge_recipe(o.recipe, o.settings, &type);
+  checks.push_back(judged.check);
+  print_checks(o.json ? std::cerr : std::cout, checks);
+  if (!are_good(checks)) throw ExitStatus(1);
+  return judged;
+}
+
+// Refuses a local folder whose run is newer than the results that the job would write over it.
+void require_older_results(const JobSpec& spec, const std::string& out) {
+  require_no_newer(
+      spec, out,
+      str("--set out=FOLDER --name ", path_name(spec.folder), " fetches its results elsewhere"));
+}
+
+// With train.steps of train.budget.usd among the settings: those of the job's recipe in the bucket
+// if it has the same budget, else those of a plan.
+JobOptions with_steps_of_job(JobOptions o) {
+  const Recipe recipe = load_recipe(o.recipe, o.settings);
+  if (recipe.train.budget_usd == 0) return o;
+  const std::string staged = join_path(join_path(o.bucket, job_name(o, recipe)), "recipe.yaml");
+  if (const auto steps = exists(staged) ? steps_of_budget_in(staged, recipe) : std::nullopt)
+    o.settings.push_back("train.steps=" + *steps);
+  else
+    o.settings = with_steps_of_budget(o.recipe, o.settings);
+  return o;
+}
+
+void run_resolved_job(const JobOptions& o) {
+  const Recipe recipe = load_recipe(o.recipe, o.settings);
+  const Accelerator type = made_by_tpu_api("--type", o.type);
+  JobSpec spec = spec_of(o, type, recipe);
+  JobJournal fresh;
+  fresh.spec = spec;
+  fresh.spec.until = 0;  // a job that trains may be led until then
+  require_enough(o, fresh);
+  const JudgedRecipe judged = require_good(o, spec, type);
+  GoogleApi api = job_api();
+  spec.project = project_of(o.project, api);
+  spec.package_sha256 = file_sha256(spec.package);
+  StagedRecipe staged = staged_recipe(recipe, spec.folder);
+  staged.files.push_back({spec.package, staged_package(spec)});
+  const auto journal = [&](const std::optional<std::string>& kept) {
+    return journal_of(o, spec, kept, staged);
+  };
+  const auto kept = JournalObject(api, spec.folder).read();
+  const JobJournal planned = journal(kept);
+  if (!kept) require_no_input(api, spec.folder);
+  require_own_folder(api, recipe.out, planned, "--set out=FOLDER");
+  require_older_results(planned.spec, recipe.out);
+  if (planned.step == JobStep::stage) require_same_run(staged, spec.folder);
+  require_enough(o, planned);
+  show(o, planned, type, judged.planned);
+  note_package(planned.spec, spec);
+  if (o.dry_run) return;
+  require_agreement(o.yes, "run it?", "nothing was made; --yes runs it");
+  JobLead lead{.folder = spec.folder,
+               .journal = journal,
+               .out = recipe.out,
+               .poll = o.poll,
+               .ssh_config = o.ssh_config,
+               .ssh_options = o.ssh_options,
+               .json = o.json};
+  lead.stage = [&](const auto& tell, const auto& require_lead) {
+    stage_files(api, staged.files, spec.folder, tell, require_lead);
+    require_lead();
+    write_file(join_path(spec.folder, "recipe.yaml"), staged.text);
+  };
+  lead_job(api, lead);
+}
+
+}  // namespace
+
+// A budget becomes steps before anything is rented.
+void run_job(const JobOptions& o) { run_resolved_job(with_steps_of_job(o)); }
+
+}  // namespace smelt

@@ -1,0 +1,220 @@
+#include "cli/commands/job_watch.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+#include <utility>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/exit_status.h"
+#include "base/stop_signal.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "cli/commands/job_options.h"
+#include "cli/commands/job_results.h"
+#include "cloud/job_shell.h"
+#include "cloud/journal_object.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+// In the bucket first: that is the one that counts.
+class BothJournals : public JobStore {
+ public:
+  BothJournals(GoogleApi& api, const std::string& folder, const std::string& out)
+      : there_(api, folder), here_(join_path(out, kJournalName)) {}
+  std::optional<std::string> read() override { return there_.read(); }
+  bool write(const std::string& text) override {
+    if (!there_.write(text)) return false;
+    try {
+      write_file(here_, text);
+    } catch (const Error& error) {  // a full disk here ends no training there
+      if (!std::exchange(told_, true)) std::cerr << "warning: " << error.what() << "\n";
+    }
+    return true;
+  }
+
+ private:
+  JournalObject there_;
+  std::string here_;
+  bool told_ = false;
+};
+
+std::string this_process() {
+  std::string host(256, '\0');
+  ::gethostname(host.data(), host.size() - 1);
+  return str("process ", ::getpid(), " on ", host.c_str(), ", ",
+             static_cast<long long>(seconds_now()));
+}
+
+constexpr const char* kNotice =
+    "\nstopping: what is there goes on by itself for a while; a second signal ends at once\n";
+
+// What a user hears whose signal ended this, and not the job.
+void run_to_end(Job& job, const JobLead& lead) try {
+  if (lead.end) job.end("asked", "it was told to end");
+  job.run();
+} catch (const TakenOver&) {
+  throw;
+} catch (const Stopped&) {
+  const JobJournal& journal = job.journal();
+  const JobSpec& spec = journal.spec;
+  const std::string stage = "its data are not all in the bucket: the same command again goes on";
+  const std::string watch = str("smelt cloud watch ", spec.folder, " goes on, with --end ends it");
+  if (journal.step == JobStep::stage) throw Stopped(str("cloud: no machine was asked for"), stage);
+  if (journal.step == JobStep::collect)
+    throw Stopped("cloud: the job's results are not all here",
+                  str("smelt cloud watch ", spec.folder, " fetches them"));
+  if (journal.there() == nullptr)
+    throw Stopped("cloud: nobody leads the job now; it has no machine", watch);
+  throw Stopped("cloud: nobody leads the job now",
+                str(watch, "; after ", static_cast<long long>(spec.silence / 60),
+                    " minutes alone its machine ",
+                    journal.there()->stays ? "ends it, but may not delete itself: it is paid for on"
+                                           : "deletes itself"));
+}
+
+// `is_told`: why it ended was told by this process.
+void judge_end(const JobJournal& end, bool json, bool is_told) {
+  if (json) std::cout << json_of(end).dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n";
+  const double dollars = dollars_so_far(end, seconds_now());
+  (json ? std::cerr : std::cout) << "the job has ended, for $" << std::fixed << std::setprecision(2)
+                                 << dollars << ": " << end.outcome
+                                 << (is_told ? "" : ": " + end.why) << std::endl;
+  if (end.outcome != "done") throw ExitStatus(1);
+}
+
+// A key that is not there yet is made later.
+void require_key() {
+  if (const std::string key = ssh_key_file(); exists(key)) require_usable_key(key);
+}
+
+}  // namespace
+
+GoogleApi job_api() {
+  HttpOptions options;
+  options.to_answer = std::chrono::seconds(20);
+  options.retry.whole = std::chrono::seconds(20);
+  options.retry.most = std::chrono::seconds(8);
+  options.retry.tries = 4;
+  options.tell_after = std::chrono::hours(1);  // the job tells it itself
+  return GoogleApi(
+      TokenSource(google_credentials(), &std::chrono::system_clock::now, &google_credentials),
+      options);
+}
+
+double seconds_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+double parse_until(const std::string& text) {
+  for (const char* form : {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d"}) {
+    std::tm time{};
+    std::istringstream in(text);
+    in >> std::get_time(&time, form);
+    if (in.fail() || in.peek() != std::istringstream::traits_type::eof()) continue;
+    const std::tm given = time;
+    const auto at = static_cast<double>(::timegm(&time));
+    if (time.tm_mday != given.tm_mday)  // the 31st of a month that has none
+      throw UsageError(str("--until: there is no ", text), "correct the day");
+    if (at <= seconds_now())
+      throw UsageError(str("--until: ", text, " has passed"),
+                       "give a later time, or a length of time such as 6h");
+    return at;
+  }
+  try {
+    return seconds_now() + static_cast<double>(parse_duration("--until", text).count());
+  } catch (const UsageError&) {
+    throw UsageError(str("--until: '", text, "' is neither a date nor a length of time"),
+                     "write it as 2026-12-01, 2026-12-01T18:30Z or 6h");
+  }
+}
+
+void lead_job(GoogleApi& api, const JobLead& lead) {
+  if (!lead.end) require_key();
+  const StopSignal signal(kNotice);
+  const auto tell = [&](const std::string& line) {
+    (lead.json ? std::cerr : std::cout) << line << std::endl;
+  };
+  BothJournals store(api, lead.folder, lead.out);
+  const std::string owner = this_process();
+  const JobJournal journal = take_lead(store, owner, &seconds_now, lead.journal);
+  const JobSpec& spec = journal.spec;
+  TpuApi tpu(api, spec.project);
+  const SshSettings ssh{
+      spec.user, "all", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
+  GuardPlace place{api_server("tpu").text(), "$HOME", api_server("storage").text(),
+                   api_server("cloudresourcemanager").text()};
+  JobShell shell(spec, {tpu, ssh, tell, place});
+  place.home = "/home/" + spec.user;
+  const std::string model = join_path(spec.folder, "run/model");
+  JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = owner};
+  world.now = &seconds_now;
+  world.wait = [](double seconds) {
+    wait_or_stop(std::chrono::milliseconds(static_cast<int>(seconds * 1000)));
+  };
+  world.tell = tell;
+  world.log = [](const std::string& text) { std::cerr << text << std::flush; };
+  world.startup = [&](const std::string& zone, double seconds) {
+    return startup_guard(spec, zone, seconds, place);
+  };
+  world.stage = [&](const auto& require_lead) { lead.stage(tell, require_lead); };
+  world.fetch = [&] { fetch_results(api, spec, lead.out, tell); };
+  world.newest_checkpoint = [&] { return latest_checkpoint(model); };
+  world.times.poll = lead.poll;
+  Job job(journal, world);
+  run_to_end(job, lead);
+  judge_end(job.journal(), lead.json, journal.outcome.empty());
+}
+
+void watch_job(const WatchOptions& o) {
+  std::string folder = o.place, out = o.out;
+  if (!is_remote(o.place)) {
+    const std::string here = join_path(o.place, kJournalName);
+    if (!exists(here))
+      throw UsageError(str(o.place, ": no job was run for this folder"),
+                       "name the folder of smelt cloud run, or the job's in the bucket");
+    folder = parse_journal(read_file(here), here).spec.folder;
+    if (out.empty()) out = o.place;
+  }
+  const auto journal = [&](const std::optional<std::string>& kept) {
+    if (!kept)
+      throw UsageError(str(folder, ": there is no job"), "start one with `smelt cloud run RECIPE`");
+    JobJournal of = parse_journal(*kept, join_path(folder, kJournalName));
+    if (of.step == JobStep::stage)
+      throw UsageError(
+          str(folder, ": the job's data are not all in the bucket"),
+          "run the same `smelt cloud run` command again on the machine that has the data");
+    return of;
+  };
+  JobLead lead{.folder = folder,
+               .journal = journal,
+               .out = out.empty() ? path_name(folder) : out,
+               .poll = o.poll,
+               .ssh_config = o.ssh_config,
+               .ssh_options = o.ssh_options,
+               .json = o.json,
+               .end = o.end};
+  GoogleApi api = job_api();
+  const JobJournal of = journal(JournalObject(api, folder).read());
+  require_own_folder(api, lead.out, of, "--out FOLDER");
+  if (of.step == JobStep::ended) {
+    const StopSignal signal(kNotice);
+    require_no_newer(of.spec, lead.out, "--out FOLDER fetches them elsewhere");
+    write_file(join_path(lead.out, kJournalName), json_of(of).dump(1) + "\n");
+    fetch_results(api, of.spec, lead.out,
+                  [](const std::string& line) { std::cerr << line << "\n"; });
+    return judge_end(of, lead.json, false);
+  }
+  lead_job(api, lead);
+}
+
+}  // namespace smelt

@@ -1,0 +1,168 @@
+// What is shown of machines.
+#include <algorithm>
+#include <ctime>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/stop_signal.h"
+#include "cli/commands/machine_price.h"
+#include "cli/commands/machine_verbs.h"
+#include "cli/commands/table.h"
+#include "cloud/machines.h"
+#include "cloud/whoami.h"
+
+namespace smelt {
+namespace {
+
+OrderedJson known(const std::string& text) {
+  return text.empty() ? OrderedJson() : OrderedJson(text);
+}
+
+// "2026-11-23T17:40:02.123456Z" -> "2026-11-23 17:40Z"
+std::string minutes_of(const std::string& time) {
+  if (time.size() < 16) return time;
+  return str(time.substr(0, 10), " ", time.substr(11, 5), "Z");
+}
+
+OrderedJson json_of(const TpuNode& node) {
+  return {{"name", node.name},
+          {"zone", node.zone},
+          {"type", node.accelerator_type},
+          {"runtime_version", node.runtime_version},
+          {"state", node.state},
+          {"health", known(node.health)},
+          {"spot", node.is_spot},
+          {"lost", node.is_lost()},
+          {"created", node.create_time},
+          {"queued_resource", known(node.queued_resource)},
+          {"addresses", node.addresses},
+          {"external_addresses", node.external_addresses},
+          {"labels", node.labels}};
+}
+
+OrderedJson json_of(const TpuQueued& queued) {
+  return {
+      {"name", queued.name},   {"zone", queued.zone},           {"type", queued.accelerator_type},
+      {"state", queued.state}, {"created", queued.create_time}, {"fault", known(queued.fault)}};
+}
+
+void print_json(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
+  OrderedJson out{{"nodes", OrderedJson::array()},
+                  {"queued", OrderedJson::array()},
+                  {"unreachable", nodes.unreachable}};
+  for (const TpuNode& node : nodes.items) out["nodes"].push_back(json_of(node));
+  for (const TpuQueued& each : queued.items) out["queued"].push_back(json_of(each));
+  std::cout << out.dump() << "\n";
+}
+
+void print_lines(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
+  std::vector<std::vector<std::string>> rows{{"name", "zone", "type", "state", "since"}};
+  for (const TpuNode& node : nodes.items)
+    rows.push_back({node.name, node.zone, node.accelerator_type, node.state,
+                    str(minutes_of(node.create_time), node.is_spot ? "  spot" : "")});
+  for (const TpuQueued& each : queued.items)
+    rows.push_back({each.name, each.zone, each.accelerator_type, each.state,
+                    str(minutes_of(each.create_time), "  in the queue")});
+  if (rows.size() > 1) print_table(rows);
+  if (rows.size() == 1) std::cout << "no TPUs\n";
+  for (const TpuNode& node : nodes.items)
+    if (node.is_lost())
+      std::cout << "note: " << node.name << " is lost, and keeps its quota until it is deleted\n";
+  for (const std::string& zone : nodes.unreachable)
+    std::cout << "note: no answer from " << zone << ": there may be more\n";
+}
+
+// Since it was made; nothing where its time is none.
+std::optional<double> hours_of(const TpuNode& node) {
+  const double created = created_at(node);
+  if (created == 0) return std::nullopt;
+  return std::max(0.0, (static_cast<double>(std::time(nullptr)) - created) / 3600);
+}
+
+std::optional<MachinePrice> price_of(const TpuNode& node) {
+  for (const Accelerator& type : accelerators())
+    if (type.name == node.accelerator_type)
+      return machine_price(Prices(), type, node.zone, node.is_spot);
+  return std::nullopt;
+}
+
+// A machine that was stopped or lost is not paid for.
+constexpr const char* kReady = "READY";
+
+void print_json(const Found& found) {
+  OrderedJson out = OrderedJson::object();
+  out["node"] = nullptr;
+  out["queued"] = nullptr;
+  if (found.queued) out["queued"] = json_of(*found.queued);
+  if (found.node) {
+    const auto hours = hours_of(*found.node);
+    const auto price = price_of(*found.node);
+    out["node"] = json_of(*found.node);
+    out["hours"] = hours ? OrderedJson(*hours) : OrderedJson();
+    out["dollars_an_hour"] = price ? OrderedJson(price->an_hour) : OrderedJson();
+    out["price_date"] = price ? OrderedJson(price->price.date) : OrderedJson();
+    const bool is_paid = price && hours && found.node->state == kReady;
+    out["dollars"] = is_paid ? OrderedJson(price->an_hour * *hours) : OrderedJson();
+  }
+  std::cout << out.dump() << "\n";
+}
+
+void print_lines(const TpuNode& node) {
+  std::cout << node.name << ": " << node.accelerator_type << (node.is_spot ? ", spot" : "")
+            << ", in " << node.zone << ", " << node.runtime_version << "\nstate:   " << node.state
+            << (node.health.empty() ? "" : ", " + node.health) << "\n";
+  const auto hours = hours_of(node);
+  const auto price = price_of(node);
+  std::cout << "since:   " << minutes_of(node.create_time);
+  if (hours) std::cout << ", " << dollars(*hours) << " hours";
+  std::cout << "\ncost:    " << price_words(price);
+  if (hours && price && node.state == kReady)
+    std::cout << ", at most $" << dollars(*hours * price->an_hour) << " so far";
+  std::cout << "\n";
+  for (std::size_t i = 0; i < node.addresses.size(); ++i)
+    std::cout << "worker " << i << ": " << node.addresses[i] << " " << node.external_addresses[i]
+              << "\n";
+  if (node.is_lost())
+    std::cout << "note: it is lost, and keeps its quota: smelt cloud down " << node.name
+              << " --zone " << node.zone << "\n";
+}
+
+void print_lines(const TpuQueued& queued) {
+  std::cout << queued.name << ": " << queued.accelerator_type << (queued.is_spot ? ", spot" : "")
+            << ", in the queue of " << queued.zone << "\nstate:   " << queued.state
+            << "\nsince:   " << minutes_of(queued.create_time) << "\n";
+  if (!queued.fault.empty()) std::cout << "fault:   " << queued.fault << "\n";
+  if (queued.is_lost())
+    std::cout << "note: nothing comes of it: smelt cloud down " << queued.name << " --zone "
+              << queued.zone << "\n";
+}
+
+}  // namespace
+
+void list_machines(const MachineOptions& o) {
+  GoogleApi api{TokenSource(google_credentials())};
+  TpuApi tpu(api, project_of(o.project, api));
+  if (o.zone != kAllZones) tpu.require_zones({o.zone});
+  const auto nodes = tpu.nodes(o.zone);
+  const auto queued = tpu.queued(o.zone);
+  o.json ? print_json(nodes, queued) : print_lines(nodes, queued);
+}
+
+void show_machine(const MachineOptions& o) {
+  GoogleApi api{TokenSource(google_credentials())};
+  TpuApi tpu(api, project_of(o.project, api));
+  Found found = find_machine(tpu, o.zone, o.name);
+  if (o.wait) {
+    const StopSignal signal("\nstopping: a second signal ends at once\n");
+    const Patience patience{&wait_or_stop,
+                            [&](const std::string& line) { std::cerr << line << std::endl; },
+                            std::chrono::hours(24 * 366)};
+    found.node = wait_for_machine(tpu, found.zone(), o.name, patience);
+  }
+  if (o.json) return print_json(found);
+  if (found.node) return print_lines(*found.node);
+  print_lines(*found.queued);
+}
+
+}  // namespace smelt

@@ -1,0 +1,26 @@
+#include "cli/commands/machine_price.h"
+
+#include "base/number_format.h"
+#include "base/str.h"
+#include "cloud/tpu_api.h"
+
+namespace smelt {
+
+std::optional<MachinePrice> machine_price(const Prices& prices, const Accelerator& type,
+                                          const std::string& zone, bool spot) {
+  const Price* price = prices.find(type.generation, region_of(zone));
+  const auto per_chip = price == nullptr ? std::nullopt : spot ? price->spot : price->on_demand;
+  if (!per_chip) return std::nullopt;
+  return MachinePrice{*per_chip * type.chips, *price};
+}
+
+std::string dollars(double value) { return rounded(value, 2); }
+
+std::string price_words(const std::optional<MachinePrice>& price) {
+  if (!price) return "price not known";
+  const std::string old = old_price_words(price->price, this_month());
+  return str("$", dollars(price->an_hour), " an hour (of ", price->price.date,
+             old.empty() ? "" : ", ", old, ")");
+}
+
+}  // namespace smelt

@@ -1,0 +1,211 @@
+#include "cli/commands/machine_verbs.h"
+
+#include <iostream>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/stop_signal.h"
+#include "cli/commands/machine_price.h"
+#include "cli/options/confirm.h"
+#include "cloud/machines.h"
+#include "cloud/whoami.h"
+#include "text/readers/unicode.h"
+
+namespace smelt {
+namespace {
+
+std::map<std::string, std::string> pairs_of(const char* flag,
+                                            const std::vector<std::string>& items) {
+  std::map<std::string, std::string> out;
+  for (const std::string& item : items) {
+    const std::size_t equals = item.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw UsageError(str(flag, ": '", item, "' is no NAME=VALUE"), str("as ", flag, " team=nlp"));
+    const std::string name = item.substr(0, equals);
+    std::size_t dropped_bytes = 0;
+    (void)decode_utf8_ignore(item, &dropped_bytes);
+    if (dropped_bytes > 0)
+      throw UsageError(str(flag, ": the value of '", name, "' is not valid UTF-8"),
+                       "write it in UTF-8");
+    out[name] = item.substr(equals + 1);
+  }
+  return out;
+}
+
+std::string version_of(const MachineOptions& o, const Accelerator& type) {
+  if (o.version == "tpu-vm-base")
+    throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
+                     str("--runtime-version ", type.image));
+  return o.version.empty() ? type.image : o.version;
+}
+
+void check_queue(const MachineOptions& o, const std::vector<std::string>& zones) {
+  if (o.queued && zones.size() > 1)
+    throw UsageError(str("--queued: one waits in the queue of one zone, got ", zones.size()),
+                     str("--zone ", zones.front()));
+  for (const auto& [flag, given] :
+       {std::pair{"--valid-until", !o.valid_until.empty()}, std::pair{"--no-wait", o.no_wait},
+        std::pair{"--reservation", !o.reservation.empty()}})
+    if (given && !o.queued)
+      throw UsageError(str(flag, ": is for queued machines only"), "add --queued");
+  if (o.spot && o.reserved)
+    throw UsageError("--spot and --reserved cannot be combined", "leave one of the two out");
+}
+
+MachineRequest request_of(const MachineOptions& o, const Accelerator& type) {
+  MachineRequest request{o.name, split_zones(o.zone), {}};
+  for (const std::string& zone : request.zones) require_zone(zone);
+  request.spec = {.accelerator_type = type.name,
+                  .runtime_version = version_of(o, type),
+                  .spot = o.spot,
+                  .network = o.network,
+                  .subnetwork = o.subnetwork,
+                  .external_ips = !o.internal,
+                  .service_account = o.service_account,
+                  .labels = pairs_of("--label", o.labels),
+                  .metadata = pairs_of("--metadata", o.metadata),
+                  .reserved = o.reserved || !o.reservation.empty()};
+  require_name(o.name);
+  check_queue(o, request.zones);
+  return request;
+}
+
+Patience told_patience() {
+  return {&wait_or_stop, [](const std::string& line) { std::cout << line << std::endl; }};
+}
+
+// What is in the queue comes in hours or days.
+Patience long_patience() {
+  Patience patience = told_patience();
+  patience.at_most = std::chrono::hours(24 * 366);
+  return patience;
+}
+
+QueueSpec queue_of(const MachineOptions& o) {
+  return {o.reservation, o.valid_until.empty() ? std::chrono::seconds(0)
+                                               : parse_duration("--valid-until", o.valid_until)};
+}
+
+void show_request(const MachineOptions& o, const Accelerator& type, const MachineRequest& request,
+                  const std::string& project) {
+  std::cout << request.name << ": " << type.name
+            << (o.spot                  ? ", spot"
+                : request.spec.reserved ? ", reserved"
+                                        : "")
+            << (o.queued ? ", queued" : "") << ", " << request.spec.runtime_version << ", project "
+            << project << "\n";
+  for (const std::string& zone : request.zones)
+    std::cout << "  " << zone << ": " << price_words(machine_price(Prices(), type, zone, o.spot))
+              << "\n";
+  if (!o.dry_run) return;
+  std::cout << (o.queued ? queued_body(project, request.zones.front(), request.name, request.spec,
+                                       queue_of(o))
+                         : node_body(request.spec))
+                   .dump()
+            << "\n";
+}
+
+TpuNode make_machine(TpuApi& tpu, const std::string& project, const MachineOptions& o,
+                     const MachineRequest& request) {
+  if (!o.queued) return bring_up(tpu, project, request, told_patience());
+  enqueue(tpu, project, request, queue_of(o), told_patience());
+  return wait_for_machine(tpu, request.zones.front(), request.name, long_patience());
+}
+
+OrderedJson machine_state(const std::string& name, const std::string& zone,
+                          const std::string& state) {
+  return {{"name", name}, {"zone", zone}, {"state", state}};
+}
+
+OrderedJson tell_ready(const TpuNode& node) {
+  std::cout << node.zone << ": " << node.name << " is " << node.state << "\n";
+  for (std::size_t i = 0; i < node.addresses.size(); ++i)
+    std::cout << "  worker " << i << ": " << node.addresses[i] << " " << node.external_addresses[i]
+              << "\n";
+  std::cout << "when done: smelt cloud down " << node.name << " --zone " << node.zone << "\n";
+  OrderedJson out = machine_state(node.name, node.zone, node.state);
+  out["addresses"] = node.addresses;
+  out["external_addresses"] = node.external_addresses;
+  return out;
+}
+
+}  // namespace
+
+OrderedJson bring_machine_up(const MachineOptions& o) {
+  const Accelerator type = made_by_tpu_api("--type", o.type);
+  const MachineRequest request = request_of(o, type);
+  (void)queue_of(o);
+  GoogleApi api{TokenSource(google_credentials())};
+  const std::string project = project_of(o.project, api);
+  TpuApi tpu(api, project);
+  tpu.require_zones(request.zones);
+  show_request(o, type, request, project);
+  if (o.dry_run) return machine_state(request.name, request.zones.front(), "NOT_MADE");
+  require_agreement(o.yes, "make it?", "nothing was made; --yes makes it");
+  const StopSignal signal("\nstopping: a second signal ends at once\n");
+  if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
+  enqueue(tpu, project, request, queue_of(o), told_patience());
+  std::cout << "it is in the queue: smelt cloud status " << request.name << " --zone "
+            << request.zones.front() << " --wait waits for it\n";
+  return machine_state(request.name, request.zones.front(), "QUEUED");
+}
+
+// What is deleted already is good news; what runs on in another zone, or may do so, is not.
+void refuse_elsewhere(TpuApi& tpu, const MachineOptions& o) {
+  const auto [found, silent] = find_everywhere(tpu, o.name);
+  const std::string none = str("cloud: there is no ", o.name, " in ", o.zone);
+  if (!found.empty())
+    throw UsageError(str(none, "; it is in ", found.begin()->first),
+                     str("smelt cloud down ", o.name, " --zone ", found.begin()->first));
+  if (!silent.empty())
+    throw SystemError(str(none, "; whether it is in another zone is not known: no answer from ",
+                          join(silent, ", ")),
+                      "give the same command again");
+}
+
+OrderedJson take_machine_down(const MachineOptions& o) {
+  require_zone(o.zone);
+  GoogleApi api{TokenSource(google_credentials())};
+  const std::string project = project_of(o.project, api);
+  TpuApi tpu(api, project);
+  const Found found{tpu.node(o.zone, o.name), tpu.queued_one(o.zone, o.name)};
+  if (!found.node && !found.queued) {
+    tpu.require_zones({o.zone});
+    refuse_elsewhere(tpu, o);
+    std::cout << "there is no " << o.name << " in " << o.zone << ", nor in any other zone\n";
+    return machine_state(o.name, o.zone, "NOT_FOUND");
+  }
+  std::cout << o.name << ": "
+            << (found.node ? found.node->accelerator_type : found.queued->accelerator_type)
+            << " in " << o.zone << ", " << (found.node ? found.node->state : found.queued->state)
+            << (found.node ? "" : ", in the queue") << "\n";
+  require_agreement(o.yes, "delete it?", "nothing was deleted; --yes deletes it");
+  const StopSignal signal("\nstopping: it is being deleted all the same\n");
+  take_down(tpu, project, o.zone, o.name, told_patience());
+  std::cout << "deleted\n";
+  return machine_state(o.name, o.zone, "DELETED");
+}
+
+OrderedJson switch_machine(const MachineOptions& o, const std::string& verb) {
+  require_zone(o.zone);
+  GoogleApi api{TokenSource(google_credentials())};
+  const std::string project = project_of(o.project, api);
+  TpuApi tpu(api, project);
+  const auto node = tpu.node(o.zone, o.name);
+  if (!node) tpu.require_zones({o.zone});
+  if (!node)
+    throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone),
+                     "see the names with `smelt cloud list`");
+  if (node->is_spot)
+    throw UsageError(
+        str("cloud: ", o.name, " is a spot machine, which is never started or stopped"),
+        str("smelt cloud down ", o.name, " --zone ", o.zone, ", and up again"));
+  const StopSignal signal("\nstopping: it goes on all the same\n");
+  finish_switch(tpu, project, *node, verb, told_patience());
+  std::cout << o.name << " in " << o.zone << ": " << verb << (verb == "stop" ? "ped" : "ed")
+            << "\n";
+  return machine_state(o.name, o.zone, verb == "stop" ? "STOPPED" : "READY");
+}
+
+}  // namespace smelt

@@ -1,0 +1,59 @@
+#include "cli/commands/model_option.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "cli/options/form_flags.h"
+#include "cli/options/text_flags.h"
+#include "pipeline/kept_recipe.h"
+
+namespace smelt {
+
+constexpr std::array kModelFlags{
+    "--vocab", "--device",        "--precision",         "--lower-case",
+    "--cased", "--strip-accents", "--control-characters"};
+
+const char* ModelOption::model_flag() const {
+  const auto given = [&](const char* flag) { return command->get_option(flag)->count() > 0; };
+  const auto* found = std::ranges::find_if(kModelFlags, given);
+  return found == kModelFlags.end() ? nullptr : *found;
+}
+
+bool ModelOption::is_stored() const {
+  const std::string& path = recipe.path;
+  const char* flag = model_flag();
+  // A run's folder is both: its model answers as its recipe says, or as flags do.
+  if (run_named_by(path) == path && flag == nullptr) return false;
+  const bool stored = is_stored_model(path);
+  const std::string name = command->get_name();
+  if (stored && !recipe.settings.empty())
+    throw UsageError(str(name, ": --set is for recipes, ", path, " is a model"), "leave it out");
+  if (!stored && flag != nullptr)
+    throw UsageError(
+        str(name, ": ", flag, " is for a model's folder, ", path, " is a recipe, which says it"),
+        "leave it out, or change the recipe with --set");
+  return stored;
+}
+
+std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
+  auto option = std::make_shared<ModelOption>();
+  option->command = &command;
+  command
+      .add_option("model", option->recipe.path,
+                  "a run's folder, its recipe (YAML), or a trained model: a folder or checkpoint "
+                  "of smelt's, "
+                  "TensorFlow's or Hugging Face's")
+      ->required();
+  add_set_option(command, option->recipe.settings);
+  StoredModelFlags& stored = option->stored;
+  command.add_option("--vocab", stored.vocab, "of a folder; default: what lies with it");
+  add_device_flag(command, stored.device, "for a folder: cpu, gpu, tpu, or auto: what is there");
+  command.add_option("--precision", stored.precision, "for a folder: f32 or f32_exact")
+      ->check(CLI::IsMember({"f32", "f32_exact"}))
+      ->capture_default_str();
+  add_tokenizer_flags(command, stored.tokenizer);
+  return option;
+}
+
+}  // namespace smelt

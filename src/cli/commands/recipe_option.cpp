@@ -1,0 +1,59 @@
+#include "cli/commands/recipe_option.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/run_program.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "pipeline/kept_recipe.h"
+#include "pipeline/pipeline.h"
+#include "pjrt/hardware.h"
+
+namespace smelt {
+
+Recipe RecipeOption::load_trained(std::string_view command) const {
+  Recipe recipe = load();
+  if (latest_checkpoint(RecipePaths(recipe).model_dir)) return recipe;
+  // The folder says it shortest, where it keeps the recipe.
+  const bool kept = run_named_by(recipe.out).has_value();
+  throw UsageError(str(command, ": ", recipe.out, ": no checkpoint yet"),
+                   kept ? str("`smelt run ", recipe.out, "` trains, from where it was")
+                        : str("`smelt run ", path, "` with the same --set trains"));
+}
+
+Recipe RecipeOption::load_asked(std::string_view command) const {
+  Recipe recipe = load_trained(command);
+  const std::string& device = recipe.train.device;
+  const bool said = std::ranges::any_of(
+      settings, [](const std::string& setting) { return setting.starts_with("train.device="); });
+  if (said || device == "cpu" || device == "auto" || is_here(device)) return recipe;
+  log_warning("{}: no {} on this machine; {} answers on its CPU", command, device, recipe.out);
+  RecipeOption here = *this;
+  for (const char* setting : {"train.device=cpu", "train.devices=1", "train.mesh=auto"})
+    here.settings.emplace_back(setting);
+  return here.load_trained(command);
+}
+
+std::string quoted(const std::string& path) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@%";
+  if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
+  return shell_word(path);
+}
+
+void add_set_option(CLI::App& command, std::vector<std::string>& settings) {
+  command.add_option("--set", settings, "a field over the recipe's, e.g. train.steps=1000");
+}
+
+std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command) {
+  auto option = std::make_shared<RecipeOption>();
+  command
+      .add_option("recipe", option->path,
+                  "a recipe (YAML; recipes/ holds some), or the folder of a run")
+      ->required();
+  add_set_option(command, option->settings);
+  return option;
+}
+
+}  // namespace smelt

@@ -1,0 +1,35 @@
+#include "cli/commands/row_columns.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/options/number_check.h"
+
+namespace smelt {
+
+void add_column_flags(CLI::App& command, RowColumns& columns, AskedRows& rows) {
+  rows.files.text = rows.files.label = "";
+  command.add_option("--format", columns.format, "of rows, where their files' names do not say it")
+      ->capture_default_str();
+  command
+      .add_option("--header", columns.header,
+                  "first line of a TSV or CSV: names, none (columns are numbers) or skipped")
+      ->capture_default_str();
+  command.add_option("--field", rows.files.text, "column of the text, or of the question");
+  command.add_option("--pair-field", rows.files.pair, "column of a second text");
+  command.add_option("--label-field", rows.files.label, "column of the label, or of a T5's answer");
+  command.add_option("--prefix", columns.prefix, "of a T5: before each text; else its own");
+  command.add_option("--seq-length", rows.seq_length, "of a T5: tokens of a text")
+      ->check(number_from(5))
+      ->capture_default_str();
+  command.add_option("--target-length", rows.target_length, "of a T5: tokens of an answer")
+      ->check(number_from(1))
+      ->capture_default_str();
+}
+
+void take_columns(const RowColumns& columns, const CLI::App& command, AskedRows& rows) {
+  rows.files.format = parse_file_format(columns.format);
+  rows.files.header = choose_of("--header", columns.header, kHeaders);
+  if (command.count("--prefix") > 0) rows.prefix = columns.prefix;
+}
+
+}  // namespace smelt

@@ -1,0 +1,13 @@
+#include "cli/commands/table.h"
+
+#include <iostream>
+
+#include "base/number_format.h"
+
+namespace smelt {
+
+void print_table(const std::vector<std::vector<std::string>>& rows) {
+  std::cout << table_text(rows);
+}
+
+}  // namespace smelt

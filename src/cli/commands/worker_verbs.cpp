@@ -1,0 +1,168 @@
+#include "cli/commands/worker_verbs.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+#include <optional>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/exit_status.h"
+#include "base/run_program.h"
+#include "base/stop_signal.h"
+#include "cloud/machines.h"
+#include "cloud/ssh.h"
+#include "cloud/whoami.h"
+#include "io/filesystem/folder.h"
+
+namespace smelt {
+namespace {
+
+// "me@bert" -> "me", "bert"; without a user who one is here.
+std::pair<std::string, std::string> user_and_name(const std::string& text) {
+  const std::size_t at = text.find('@');
+  const std::string user = at == std::string::npos ? local_user() : text.substr(0, at);
+  require_user(user);
+  return {user, at == std::string::npos ? text : text.substr(at + 1)};
+}
+
+SshAccess access_to(const WorkerOptions& o, const std::string& target) {
+  const auto [user, name] = user_and_name(target);
+  GoogleApi api{TokenSource(google_credentials())};
+  const std::string project = project_of(o.project, api);
+  TpuApi tpu(api, project);
+  const Found found = find_machine(tpu, o.zone, name);
+  if (!found.node)
+    throw UsageError(str("cloud: ", name, " is in the queue, ", found.queued->state),
+                     str("smelt cloud status ", name, " --wait"));
+  const Patience patience{&wait_or_stop, [](const std::string&) {}};
+  return open_ssh(tpu, project, *found.node,
+                  {user, o.workers, "", o.config, o.options, o.internal_ip, o.dry_run, o.flags},
+                  patience);
+}
+
+FleetRules rules_of(const WorkerOptions& o, const SshAccess& access) {
+  FleetRules rules;
+  if (!o.timeout.empty()) rules.timeout = parse_duration("--timeout", o.timeout);
+  // As gcloud: a key takes up to a minute from the metadata to the worker.
+  if (access.key_is_new) rules.tries = 12;
+  rules.prefixed = access.workers.size() > 1;
+  rules.out = [](const std::string& text) { std::cout << text << std::flush; };
+  rules.err = [](const std::string& text) { std::cerr << text << std::flush; };
+  return rules;
+}
+
+void show(const std::vector<FleetProgram>& programs) {
+  for (const FleetProgram& program : programs) {
+    std::vector<std::string> words;
+    for (const std::string& word : program.words) words.push_back(shell_word(word));
+    std::cout << join(words, " ") << "\n";
+  }
+}
+
+void run_all(const WorkerOptions& o, const SshAccess& access,
+             const std::vector<FleetProgram>& programs) {
+  if (o.dry_run) return show(programs);
+  const std::vector<FleetEnd> ends = run_fleet(programs, rules_of(o, access));
+  for (const FleetEnd& end : ends)
+    if (!end.why_not.empty())
+      std::cerr << "error: worker " << end.worker << " was not reached\n";
+    else if (end.status != 0 && ends.size() > 1)
+      std::cerr << "worker " << end.worker << " ended with " << end.status << "\n";
+  if (const int status = worst_status(ends); status != 0) throw ExitStatus(status);
+}
+
+// This process becomes ssh, with its terminal.
+[[noreturn]] void become(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::cout << std::flush;
+  ::execvp(arguments[0], arguments.data());
+  throw_errno("start", words[0], errno);
+}
+
+struct RemotePart {
+  std::string target, path;
+};
+
+// "NAME:path"; a ':' behind a '/' is of a local path.
+std::optional<RemotePart> remote_part(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0 || text.find('/') < colon) return std::nullopt;
+  return RemotePart{text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// The machine that a copy is from or to; exactly one side is on it.
+RemotePart machine_of(const WorkerOptions& o) {
+  const auto to = remote_part(o.to);
+  std::optional<RemotePart> machine = to;
+  for (const std::string& path : o.from) {
+    const auto from = remote_part(path);
+    const bool fits = to.has_value() != from.has_value();
+    if (!fits || (from && machine && from->target != machine->target))
+      throw UsageError(str("cp: from ", path, " to ", o.to,
+                           ": one of the two must be on a machine, as NAME:PATH"),
+                       "smelt cloud cp text.txt bert-1:text.txt");
+    if (from) machine = from;
+  }
+  return *machine;
+}
+
+FleetProgram copy_of(const WorkerOptions& o, const SshAccess& access, const SshWorker& worker) {
+  if (const auto to = remote_part(o.to))
+    return {worker.index, scp_words(access, worker, o.from, remote_path(access, worker, to->path)),
+            false};
+  std::vector<std::string> from;
+  for (const std::string& path : o.from)
+    from.push_back(remote_path(access, worker, remote_part(path)->path));
+  if (access.workers.size() == 1)
+    return {worker.index, scp_words(access, worker, from, o.to), false};
+  const std::string folder = str(o.to, "/worker-", worker.index);
+  if (!o.dry_run) make_folders(folder);
+  return {worker.index, scp_words(access, worker, from, folder), false};
+}
+
+constexpr const char* kCommandNotice =
+    "\nstopping: the workers are told to end; a second signal ends at once\n";
+
+}  // namespace
+
+void run_on_workers(const WorkerOptions& o) {
+  std::optional<StopSignal> signal(kCommandNotice);
+  if (o.command.empty() && !o.timeout.empty())
+    throw UsageError("--timeout: needs --command", "add --command, or leave --timeout out");
+  if (!o.flags.empty() && !o.flags.front().starts_with("-"))
+    throw UsageError(str("ssh: '", o.flags.front(), "' is no flag of ssh's"),
+                     str("--command ", shell_word(join(o.flags, " "))));
+  const SshAccess access = access_to(o, o.name);
+  if (o.command.empty()) {
+    if (access.workers.size() > 1)
+      throw UsageError(str("--worker ", o.workers, ": a shell needs one worker"),
+                       "name one worker, or add --command 'COMMAND'");
+    const auto words = ssh_words(access, access.workers.front(), "");
+    if (o.dry_run) return show({{0, words}});
+    signal.reset();
+    become(words);
+  }
+  std::vector<FleetProgram> programs;
+  for (const SshWorker& worker : access.workers)
+    programs.push_back({worker.index, ssh_words(access, worker, guarded_command(o.command))});
+  try {
+    run_all(o, access, programs);
+  } catch (const Stopped& stopped) {  // the exit code of a remote command that a signal ended
+    std::cerr << stopped.what() << std::endl;
+    throw ExitStatus(128 + StopSignal::number());
+  }
+}
+
+void copy_to_or_from_workers(const WorkerOptions& o) {
+  const StopSignal signal(kCommandNotice);
+  const SshAccess access = access_to(o, machine_of(o).target);
+  std::vector<FleetProgram> programs;
+  for (const SshWorker& worker : access.workers) programs.push_back(copy_of(o, access, worker));
+  run_all(o, access, programs);
+}
+
+}  // namespace smelt

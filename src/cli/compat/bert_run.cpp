@@ -1,0 +1,339 @@
+#include "cli/compat/bert_run.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/log.h"
+#include "base/plural.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/tensorflow.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "cli/compat/bert_log.h"
+#include "cli/compat/import_tf_run.h"
+#include "cli/compat/original_job.h"
+#include "cli/compat/tensorflow_copy.h"
+#include "cli/options/answers.h"
+#include "cli/options/form_flags.h"
+#include "cli/options/number_check.h"
+#include "cli/options/original_flags.h"
+#include "data/input_pipeline/description.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/config.h"
+#include "model/models/bert_config.h"
+#include "model/tasks/bert_task.h"
+#include "pipeline/pipeline.h"
+#include "text/tokenizers/casing.h"
+#include "text/tokenizers/unknown_count.h"
+#include "train/job_program.h"
+#include "train/process_group.h"
+
+namespace smelt {
+namespace {
+
+struct BertRunFlags {
+  std::string bert_config_file, input_file, output_dir, init_checkpoint;
+  std::int64_t max_seq_length = 128, max_predictions_per_seq = 20;
+  bool do_train = false, do_eval = false;
+  std::int64_t train_batch_size = 32, eval_batch_size = 8;
+  double learning_rate = 5e-5;
+  std::int64_t num_train_steps = 100000, num_warmup_steps = 10000, save_checkpoints_steps = 1000,
+               iterations_per_loop = 1000, max_eval_steps = 100;
+  bool use_tpu = false;
+  std::string tpu_name, tpu_zone, gcp_project, master;
+  std::int64_t num_tpu_cores = 8;
+
+  // smelt's own.
+  RunFlags run;
+  DeviceConfig on = {};  // what they come to, once the command runs
+  std::int64_t keep_checkpoint_max = 5, random_seed = 12345;
+  std::string vocab_file;
+  bool write_tf_checkpoint = true;
+  OriginalRunFlags own;
+};
+
+// What messages call a field.
+std::string bert_field(const std::string& name) {
+  static const std::map<std::string, std::string> kFlags{
+      {"learning_rate", "--learning_rate"},
+      {"warmup_steps", "--num_warmup_steps"},
+      {"steps", "--num_train_steps"},
+      {"batch_size", "--train_batch_size"},
+      {"eval.batch_size", "--eval_batch_size"},
+      {"train.batch_size", "--train_batch_size"},
+      {"data.seq_length", "--max_seq_length"},
+      {"data.max_predictions", "--max_predictions_per_seq"},
+      {"seed", "--random_seed"},
+      {"model.type", "the kind of model"}};
+  if (const auto found = kFlags.find(name); found != kFlags.end()) return found->second;
+  return name.starts_with("model.") ? str("--bert_config_file's ", name.substr(6)) : flag(name);
+}
+
+Task task_of_run(const BertRunFlags& f, const BertConfig& model) {
+  if (f.max_seq_length > model.max_position_embeddings)
+    throw UsageError(
+        str("--max_seq_length ", f.max_seq_length, " is longer than the ",
+            model.max_position_embeddings, " max_position_embeddings of ", f.bert_config_file),
+        "shorten it, with data that were made so");
+  return bert_task({.model = model,
+                    .seq_length = f.max_seq_length,
+                    .max_predictions = f.max_predictions_per_seq});
+}
+
+void say_features(const Task& task, std::int64_t batch_size) {
+  std::map<std::string, Dims> shapes;
+  for (const Feature& feature : task.features) {
+    Dims& dims = shapes[feature.name];
+    dims = feature.row;
+    if (dims.empty()) dims.push_back(1);  // as the records have it
+    dims.insert(dims.begin(), batch_size);
+  }
+  log_info("*** Features ***");
+  for (const auto& [name, dims] : shapes)
+    log_info("  name = {}, shape = {}", name, python_shape(dims));
+}
+
+// The names of a TensorFlow checkpoint's variables, or of other weights'.
+std::set<std::string> names_of(const std::string& init) {
+  std::set<std::string> names;
+  if (const auto prefix = tensorflow_prefix(init)) {
+    const TensorflowCheckpoint checkpoint(*prefix);
+    for (const auto& [name, entry] : checkpoint.entries()) names.insert(name);
+    return names;
+  }
+  for (const auto& [name, view] : load_weights(init).parameters) names.insert(name);
+  return names;
+}
+
+void say_variables(const BertRunFlags& f, const TrainJob& job) {
+  std::set<std::string> given;
+  if (!f.init_checkpoint.empty()) given = names_of(f.init_checkpoint);
+  const StateLayout layout = training_program(job, job.on.device).state;
+  log_info("**** Trainable Variables ****");
+  for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
+    for (const std::string& name : tensor.stored_names())
+      log_info("  name = {}:0, shape = {}{}", name, python_shape(tensor.shape_of_one().dims),
+               given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
+}
+
+// Data that were lower-cased for a model whose pieces are not.
+void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
+  std::string vocab = f.vocab_file;
+  if (vocab.empty() && !f.init_checkpoint.empty()) {
+    const auto prefix = tensorflow_prefix(f.init_checkpoint);
+    vocab = join_path(prefix ? parent_path(*prefix) : f.init_checkpoint, "vocab.txt");
+  }
+  const auto description = find_description(files);
+  if (description) warn_of_unknown_tokens(*description);
+  if (vocab.empty() || !exists(vocab) || !description) return;
+  if (description->all.value("lower_case", Json()) != true) return;
+  TokenizerOptions options;
+  if (const Json strips = description->all.value("strip_accents", Json()); strips.is_boolean())
+    options.strip_accents = strips.get<bool>();
+  warn_of_case(Vocabulary::load(vocab), options, description->origin);
+}
+
+TrainSection training_of(const BertRunFlags& f) {
+  TrainSection t;  // the recipe's defaults are the original's: its optimizer and its schedule
+  t.batch_size = f.train_batch_size;
+  t.steps = f.num_train_steps;
+  t.learning_rate = f.learning_rate;
+  t.warmup_steps = f.num_warmup_steps;
+  t.reduction = name(original_reduction(f.run, f.on, f.output_dir, bert_field));
+  t.micro_batches = f.run.micro_batches;
+  t.seed = f.random_seed;
+  t.init = f.init_checkpoint;
+  t.save_every = f.save_checkpoints_steps;
+  t.keep = f.keep_checkpoint_max;
+  t.hang_minutes = f.own.hang_minutes;
+  t.log_every = std::min<std::int64_t>(f.iterations_per_loop, 100);
+  return t;
+}
+
+TrainJob training_job(const BertRunFlags& f, const Task& task) {
+  TrainJob job = train_job(training_of(f), task);
+  job.on = f.on;
+  job.data = f.input_file;
+  job.vocab = f.vocab_file;
+  job.model_dir = f.output_dir;
+  job.track.log_line = [&](const LogPoint& at) { return bert_log_line(at, f.train_batch_size); };
+  job.fields = bert_field;
+  return job;
+}
+
+void train_run(const BertRunFlags& f, const Task& task, const std::string& config_text) {
+  TrainJob job = training_job(f, task);
+  log_info("***** Running training *****");
+  log_info("  Batch size = {}", f.train_batch_size);
+  say_features(task, f.train_batch_size);
+  say_variables(f, job);
+  if (f.init_checkpoint.empty()) check_not_weights_alone(f.output_dir, "--init_checkpoint");
+  AdoptedRun adopted(f.output_dir, task.settings["model"]);
+  job.accepted = [&] {
+    const std::string path = join_path(f.output_dir, "bert_config.json");
+    if (!exists(path)) write_file(path, config_text);
+    adopted.keep();
+  };
+  train(job);
+  adopted.keep();  // of a run that has no step left to take
+  if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(f.output_dir);
+}
+
+void evaluate_run(const BertRunFlags& f, const Task& task) {
+  EvaluateJob job;
+  job.task = task;
+  job.batch_size = f.eval_batch_size;
+  job.on = f.on;
+  job.data = f.input_file;
+  job.vocab = f.vocab_file;
+  job.model_dir = f.output_dir;
+  job.init = f.init_checkpoint;
+  job.steps = f.max_eval_steps;
+  job.as_original = job.repeats = true;
+  job.fields = bert_field;
+  log_info("***** Running evaluation *****");
+  log_info("  Batch size = {}", f.eval_batch_size);
+  std::optional<AdoptedRun> adopted;
+  if (!f.do_train) adopted.emplace(f.output_dir, task.settings["model"]);
+  if (job.init.empty() && !latest_checkpoint(f.output_dir))
+    throw UsageError(
+        str("run_pretraining: --output_dir ", f.output_dir, " holds no checkpoint to evaluate"),
+        "add --do_train, or name weights with --init_checkpoint");
+  const std::vector<std::string> lines = bert_results(evaluate(job));
+  if (adopted) adopted->keep();
+  log_info("***** Eval results *****");
+  for (const std::string& line : lines) log_info("  {}", line);
+  if (leads_now())
+    write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
+}
+
+// Each device takes its own rows, in `parts`.
+void check_divides(const BertRunFlags& f, const std::string& flag, std::int64_t rows,
+                   std::int64_t parts) {
+  const std::int64_t devices = partition_for(f.on.mesh, f.on.devices, bert_field).row_shards();
+  if (rows % (devices * parts) != 0)
+    throw UsageError(str(flag, " ", rows, " does not divide over ", counted(devices, "device"),
+                         parts == 1 ? std::string() : str(" in ", parts, " micro-batches")),
+                     str("choose a multiple of ", devices * parts));
+}
+
+void run_bert_pretraining(BertRunFlags& f) {
+  f.on = f.run.on(f.use_tpu ? std::optional(f.num_tpu_cores) : std::nullopt);
+  if (!f.do_train && !f.do_eval)
+    throw UsageError("run_pretraining: at least one of --do_train and --do_eval must be true",
+                     "add --do_train");
+  check_replays(f.own, f.do_train, "--do_train");
+  if (f.do_train) check_divides(f, "--train_batch_size", f.train_batch_size, f.run.micro_batches);
+  if (f.do_eval) check_divides(f, "--eval_batch_size", f.eval_batch_size, 1);
+  const std::string config_text = read_file(f.bert_config_file, kSmallFileBytes);
+  const BertConfig model = parse_bert_config(config_text, f.bert_config_file);
+  if (!f.init_checkpoint.empty()) check_weights_folder(f.init_checkpoint);
+  const std::vector<std::string> files = expand_files(f.input_file, "--input_file");
+  log_info("*** Input Files ***");
+  for (const std::string& file : files) log_info("  {}", file);
+  if (!f.tpu_name.empty() || !f.master.empty())
+    log_info(
+        "--tpu_name and --master are not used: the program runs on the machine that has "
+        "the TPU");
+  const Task task = task_of_run(f, model);
+  if (!f.own.replay.empty()) return print_report(replay(training_job(f, task), f.own.replay));
+  check_case(f, files);
+  if (f.do_train) train_run(f, task, config_text);
+  if (f.do_eval) evaluate_run(f, task);
+}
+
+constexpr double kMostSteps = 2e9;  // the device counts them in 32 bits
+
+void add_file_flags(OriginalFlags& add, BertRunFlags& f) {
+  add("bert_config_file", f.bert_config_file, "the model's sizes, bert_config.json")->required();
+  add("input_file", f.input_file, "TFRecord files or patterns, comma-separated")->required();
+  add("output_dir", f.output_dir, "folder of checkpoints; its newest one is resumed")->required();
+  add("init_checkpoint", f.init_checkpoint,
+      "weights that a new run begins with: a TensorFlow prefix (…/bert_model.ckpt), checkpoints of "
+      "smelt's or a Hugging Face folder");
+  add("max_seq_length", f.max_seq_length, "tokens of an example; as the data have it")
+      ->check(number_from(1, 1e6));
+  add("max_predictions_per_seq", f.max_predictions_per_seq,
+      "masked tokens of an example, at most; as the data have it")
+      ->check(number_from(1, 1e6));
+}
+
+void add_job_flags(OriginalFlags& add, BertRunFlags& f) {
+  add("do_train", f.do_train, "train; default false");
+  add("do_eval", f.do_eval, "evaluate, on the same input_file; default false");
+  add("train_batch_size", f.train_batch_size, "examples of a step, over all devices")
+      ->check(number_from(1, 1e9));
+  add("eval_batch_size", f.eval_batch_size, "examples at a time")->check(number_from(1, 1e9));
+  add("learning_rate", f.learning_rate, "highest learning rate")->check(number_from(0));
+  add("num_train_steps", f.num_train_steps, "steps in all")->check(number_from(1, kMostSteps));
+  add("num_warmup_steps", f.num_warmup_steps, "steps of linear warm-up")
+      ->check(number_from(0, kMostSteps));
+  add("save_checkpoints_steps", f.save_checkpoints_steps, "steps between checkpoints")
+      ->check(number_from(1, kMostSteps));
+  add("iterations_per_loop", f.iterations_per_loop, "steps between lines of the log, at most 100")
+      ->check(number_from(1, kMostSteps));
+  add("max_eval_steps", f.max_eval_steps,
+      "batches of an evaluation; data that are fewer are read again from the first")
+      ->check(number_from(1, kMostSteps));
+  add("use_tpu", f.use_tpu, "device tpu; default false");
+  for (const auto& [name, value] : {std::pair{"tpu_name", &f.tpu_name},
+                                    {"tpu_zone", &f.tpu_zone},
+                                    {"gcp_project", &f.gcp_project},
+                                    {"master", &f.master}})
+    add(name, *value, "accepted, not used");
+  add("num_tpu_cores", f.num_tpu_cores, "devices, with --use_tpu")->check(number_from(1, 1e6));
+}
+
+}  // namespace
+
+static CLI::App* add_with_flags(CLI::App& app, const std::shared_ptr<BertRunFlags>& f) {
+  auto* command = app.add_subcommand("run_pretraining",
+                                     "the original BERT program: train on examples, or evaluate");
+  OriginalFlags original(*command);
+  add_file_flags(original, *f);
+  add_job_flags(original, *f);
+  add_run_flags(*command, f->run, "tpu with --use_tpu, else auto: the TPU or GPU that is there",
+                "--num_tpu_cores with --use_tpu, all of a TPU or GPU that auto finds, else 1");
+  add_reduction_flag(*command, f->run);
+  add_original_run_flags(*command, f->own);
+  command->add_option("--vocab_file", f->vocab_file,
+                      "the data's vocabulary, to hold data and model to it");
+  command->add_option("--keep_checkpoint_max", f->keep_checkpoint_max, "newest checkpoints kept")
+      ->check(number_from(1, 1e6))
+      ->capture_default_str();
+  command->add_option("--random_seed", f->random_seed, "of weights, dropout and the data's order")
+      ->check(number_from(0, 1e15))
+      ->capture_default_str();
+  command->add_flag("--write_tf_checkpoint,!--nowrite_tf_checkpoint", f->write_tf_checkpoint,
+                    "at the end, model.ckpt-<step> for TensorFlow, too; default true");
+  take_the_last(*command);
+  return command;
+}
+
+void add_run_pretraining_command(CLI::App& app) {
+  const auto f = std::make_shared<BertRunFlags>();
+  add_with_flags(app, f)->callback([f] {
+    run_in_pod(
+        f->own.pod, [&] { return f->run.device.value_or(f->use_tpu ? "tpu" : "auto"); },
+        [&] { run_bert_pretraining(*f); });
+  });
+}
+
+void add_run_pretraining_job(CLI::App& app, const TakeJob& take) {
+  const auto f = std::make_shared<BertRunFlags>();
+  add_with_flags(app, f)->callback([f, take] {
+    const BertConfig model =
+        parse_bert_config(read_file(f->bert_config_file, kSmallFileBytes), f->bert_config_file);
+    take([f, task = task_of_run(*f, model)](std::int64_t devices) {
+      f->on = f->run.on_tpu(devices);
+      check_divides(*f, "--train_batch_size", f->train_batch_size, f->run.micro_batches);
+      return training_job(*f, task);
+    });
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,142 @@
+#include "cli/compat/electra_ask.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/compat/electra_hparams.h"
+#include "cli/options/answers.h"
+#include "cli/options/form_flags.h"
+#include "cli/options/text_flags.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/electra_model.h"
+#include "pjrt/hardware.h"
+#include "text/tokenizers/wordpiece.h"
+
+namespace smelt {
+namespace {
+
+struct AskFlags {
+  std::string data_dir, model_name, hparams, device = "cpu", precision = "f32";
+  TokenizerFlags tokenizer;
+};
+
+// What the run has left beside its checkpoints. Paths that are no more are the folder's own.
+std::string saved_hparams(const AskFlags& f, const std::string& command) {
+  const std::string model_dir =
+      parse_electra_hparams("{}", f.data_dir, f.model_name).hparams.model_dir;
+  const std::string path = saved_hparams_path(model_dir);
+  if (!exists(path))
+    throw UsageError(str(command, ": ", path, " is not there: no run has begun in it"),
+                     "correct --data-dir and --model-name, or give the run's --hparams");
+  auto saved = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  if (!saved.is_object())
+    throw UsageError(str(command, ": ", path, " is no JSON object"), "give the run's --hparams");
+  saved["model_dir"] = model_dir;
+  const Json vocab = saved.value("vocab_file", Json());
+  if (vocab.is_string() && !exists(vocab.get<std::string>())) saved.erase("vocab_file");
+  return saved.dump();
+}
+
+class AskedModel {
+ public:
+  AskedModel(const AskFlags& f, const std::string& command)
+      : flags_(f),
+        hparams_(parse_electra_hparams(f.hparams.empty() ? saved_hparams(f, command) : f.hparams,
+                                       f.data_dir, f.model_name)
+                     .hparams),
+        task_(electra_task_settings(hparams_)) {
+    task_.ids = special_ids(electra_vocabulary(hparams_, task_.model.vocab_size));
+  }
+
+  const ElectraTask& task() const { return task_; }
+
+  BertTokenizer tokenizer() const {
+    return BertTokenizer::load(hparams_.vocab_file, load_tokenizer_config(hparams_.vocab_file)
+                                                        ? flags_.tokenizer
+                                                        : runs_tokenizer());
+  }
+
+  void export_to(const std::string& folder) const {
+    export_electra({.task = task_,
+                    .model_dir = hparams_.model_dir,
+                    .vocab = hparams_.vocab_file,
+                    .tokenizer = options_of(runs_tokenizer()),
+                    .folder = folder});
+  }
+
+  template <class Job>
+  Job on_device(Job job) const {
+    job.device = chosen_device(flags_.device);
+    job.exact_products = flags_.precision == "f32_exact";
+    job.model_dir = hparams_.model_dir;
+    job.vocab = hparams_.vocab_file;
+    return job;
+  }
+
+ private:
+  // Where no file beside the vocabulary says it.
+  TokenizerFlags runs_tokenizer() const {
+    TokenizerFlags flags = flags_.tokenizer;
+    flags.lower_case = flags.lower_case.value_or(hparams_.do_lower_case);
+    flags.control = ControlCharacters::electra;
+    return flags;
+  }
+
+  const AskFlags& flags_;
+  ElectraHparams hparams_;
+  ElectraTask task_;
+};
+
+std::shared_ptr<AskFlags> add_model_flags(CLI::App& command) {
+  auto f = std::make_shared<AskFlags>();
+  command.add_option("--data-dir", f->data_dir, "folder of vocab.txt and models/")->required();
+  command.add_option("--model-name", f->model_name, "the model's folder in models/")->required();
+  command.add_option("--hparams", f->hparams, "default: those that the run has left in its folder");
+  add_tokenizer_flags(command, f->tokenizer);
+  return f;
+}
+
+std::shared_ptr<AskFlags> add_ask_flags(CLI::App& command) {
+  auto f = add_model_flags(command);
+  add_device_flag(command, f->device);
+  command.add_option("--precision", f->precision, "f32 or f32_exact")
+      ->check(CLI::IsMember({"f32", "f32_exact"}))
+      ->capture_default_str();
+  return f;
+}
+
+}  // namespace
+
+void add_electra_ask(CLI::App& electra) {
+  auto* detect = electra.add_subcommand(
+      "detect", "which tokens the discriminator of run_pretraining holds for replaced");
+  const auto detect_flags = add_ask_flags(*detect);
+  const auto detected = add_detect_options(*detect);
+  detect->callback([detect_flags, detected] {
+    const AskedModel model(*detect_flags, "detect");
+    print_detected(*detected, open_detector(model.on_device(electra_detect_job(model.task())),
+                                            model.tokenizer()));
+  });
+
+  auto* fill = electra.add_subcommand("fill", "the generator of run_pretraining fills [MASK]");
+  const auto fill_flags = add_ask_flags(*fill);
+  const auto filled = add_fill_options(*fill);
+  fill->callback([fill_flags, filled] {
+    const AskedModel model(*fill_flags, "fill");
+    FillMaskJob job = model.on_device(electra_fill_job(model.task()));
+    job.top = filled->top;
+    print_filled(*filled, open_filler(job, model.tokenizer()));
+  });
+
+  auto* to_folders = electra.add_subcommand(
+      "export", "the model of run_pretraining as Hugging Face folders: discriminator, generator");
+  const auto export_flags = add_model_flags(*to_folders);
+  auto out = std::make_shared<std::string>();
+  to_folders->add_option("--out", *out, "the folder to make them in")->required();
+  to_folders->callback(
+      [export_flags, out] { AskedModel(*export_flags, "export").export_to(*out); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,231 @@
+#include "cli/compat/electra_hparams.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/choice.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/config.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kHparams = "--hparams";
+constexpr const char* kOverrides = "model_hparam_overrides";
+
+// "line 2, column 7" of the byte, counted from 1.
+std::string place_in(const std::string& text, std::size_t byte) {
+  const std::string before = text.substr(0, byte == 0 ? 0 : byte - 1);
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t start = newline == std::string::npos ? 0 : newline + 1;
+  return str("line ", line, ", column ", before.size() - start + 1);
+}
+
+// Of two values of one name JSON's readers take the last.
+Json parse_once_named(const std::string& text, const std::string& where) {
+  return Json::parse(text, [&](int, const std::string& name) {
+    throw UsageError(str(where, ": '", name, "' is given twice"), "give it once");
+  });
+}
+
+Json parse_object(const std::string& given) {
+  const bool is_path = given.ends_with(".json");
+  const std::string text = is_path ? read_file(given, kSmallFileBytes) : given;
+  const std::string where = is_path ? str(kHparams, " ", given) : kHparams;
+  try {
+    Json object = parse_once_named(text, where);
+    if (object.is_object()) {
+      object.erase(kContinuedFrom);  // a run's own file of them may be given
+      return object;
+    }
+    throw UsageError(str(where, ": JSON, but ", object.type_name(), " instead of an object"),
+                     R"(give {"name": value, …})");
+  } catch (const JsonParseError& error) {
+    if (!is_path && text.find('{') == std::string::npos && exists(text))
+      throw UsageError(str(where, ": ", text, " is no JSON, and a file's name must end in .json"),
+                       "rename the file");
+    throw UsageError(
+        error.byte == 0 ? str(where, ": no JSON: ", error.what())
+                        : str(where, ": no JSON at ", place_in(text, error.byte)),
+        R"(give {"name": value, …} with quotes as here, or a path that ends in .json)");
+  } catch (const JsonRangeError& error) {
+    throw UsageError(str(where, ": a number is out of range (", error.what(), ")"),
+                     "correct the value");
+  }
+}
+
+void check_known(const Json& object, const std::vector<ConfigField>& fields,
+                 std::initializer_list<std::string> more, const std::string& where) {
+  std::vector<std::string> known(more);
+  for (const ConfigField& field : fields) known.push_back(field.name);
+  for (const auto& [name, value] : object.items())
+    if (std::ranges::find(known, name) == known.end())
+      throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
+}
+
+// Python's None is the default; 1e6 is a whole number.
+Json normal(Json object, const std::vector<ConfigField>& fields) {
+  for (const char* name : {"embedding_size", "tpu_job_name", "tpu_name", "tpu_zone", "gcp_project"})
+    if (object.contains(name) && object[name].is_null()) object.erase(name);
+  if (object.contains("keep_checkpoint_max") && object["keep_checkpoint_max"].is_null())
+    object["keep_checkpoint_max"] = 0;
+  for (const ConfigField& field : fields) {
+    const auto found = object.find(field.name);
+    if (found == object.end() || !field.default_value.is_number_integer()) continue;
+    if (!found->is_number_float()) continue;
+    const double value = *found;
+    if (value == std::floor(value) && std::abs(value) < 1e15)
+      *found = static_cast<std::int64_t>(value);
+  }
+  return object;
+}
+
+// A path within models/.
+void check_model_name(const std::string& name) {
+  const auto names_none = [](std::string_view part) {
+    return part.empty() || part == "." || part == "..";
+  };
+  std::string_view path = name;
+  if (path.ends_with('/')) path.remove_suffix(1);
+  if (std::ranges::any_of(split(path, '/'), names_none))
+    throw UsageError(str("--model-name '", name, "' names no folder in models/"),
+                     "give a name, such as small");
+}
+
+Json defaults(const std::string& data_dir, const std::string& model_name) {
+  ElectraHparams h;
+  h.pretrain_tfrecords = join_path(data_dir, "pretrain_tfrecords/pretrain_data.tfrecord*");
+  h.vocab_file = join_path(data_dir, "vocab.txt");
+  h.model_dir = join_path(join_path(data_dir, "models"), model_name);
+  return config_json(h);
+}
+
+// Table 6 of the paper, which the original has in a comment. Its embeddings are as wide as the
+// hidden states, which an embedding_size of 0 is.
+Json paper_values(const Json& given) {
+  const std::string size = given.value("model_size", "small");
+  if (size == "base")
+    return {{"max_seq_length", 512},
+            {"learning_rate", 2e-4},
+            {"generator_hidden_size", 0.33333},
+            {"train_batch_size", 256}};
+  if (size == "large")
+    return {{"max_seq_length", 512},
+            {"learning_rate", 2e-4},
+            {"mask_prob", 0.25},
+            {"train_batch_size", 2048}};
+  return Json::object();
+}
+
+Json debug_values() {
+  return {{"train_batch_size", 8},
+          {"num_train_steps", 20},
+          {"eval_batch_size", 4},
+          {"iterations_per_loop", 1},
+          {"num_eval_steps", 2}};
+}
+
+void check_ranges(const ElectraHparams& h, const Json& values) {
+  const auto at_least = [&](const char* name, double least) {
+    const double value = values.at(name);
+    if (!(value >= least && std::isfinite(value)))
+      throw UsageError(str(kHparams, ": ", name, " is ", value, ", must be at least ", least),
+                       "correct the value");
+  };
+  for (const char* name :
+       {"iterations_per_loop", "save_checkpoints_steps", "num_train_steps", "num_eval_steps",
+        "vocab_size", "max_seq_length", "train_batch_size", "eval_batch_size", "num_tpu_cores"})
+    at_least(name, 1);
+  for (const char* name : {"learning_rate", "lr_decay_power", "weight_decay_rate",
+                           "num_warmup_steps", "keep_checkpoint_max", "embedding_size"})
+    at_least(name, 0);
+  if (h.do_train == h.do_eval)
+    throw UsageError(
+        str(kHparams, ": do_train and do_eval are both ", h.do_train ? "true" : "false"),
+        R"(one of them: {"do_train": false, "do_eval": true} evaluates)");
+}
+
+Json check_overrides(const Json& given) {
+  const Json overrides = given.value(kOverrides, Json::object());
+  const std::string where = str(kHparams, ": ", kOverrides);
+  if (!overrides.is_object())
+    throw UsageError(str(where, " is ", overrides.dump(), ", not an object"),
+                     R"(give {"hidden_size": 128, …})");
+  const auto fields = config_fields<BertConfig>();
+  check_known(overrides, fields, {}, where);
+  return normal(overrides, fields);
+}
+
+}  // namespace
+
+ElectraRunConfig parse_electra_hparams(const std::string& text, const std::string& data_dir,
+                                       const std::string& model_name) {
+  check_model_name(model_name);
+  const auto fields = config_fields<ElectraHparams>();
+  const Json raw = parse_object(text);
+  check_known(raw, fields, {kOverrides}, kHparams);
+  const Json given = normal(raw, fields);
+  parse_config<ElectraHparams>(given, kHparams);  // the kinds, before any is looked at
+  Json values = defaults(data_dir, model_name);
+  choose<int>(str(kHparams, ": model_size"), given.value("model_size", "small"),
+              {{"small", 0}, {"base", 1}, {"large", 2}});
+  ElectraRunConfig out;
+  const Json of_size = paper_values(given);
+  values.update(of_size);
+  if (given.value("debug", false)) values.update(debug_values());
+  values.update(given);
+  for (const auto& [name, value] : of_size.items())
+    if (!given.contains(name) && values[name] == value)
+      out.of_size.push_back(str(name, " ", value.dump()));
+  out.hparams = parse_config<ElectraHparams>(values, kHparams);
+  out.hparams.model_hparam_overrides = check_overrides(given);
+  check_ranges(out.hparams, values);
+  if (out.hparams.results_txt.empty())
+    out.hparams.results_txt = join_path(out.hparams.model_dir, "results/unsup_results.txt");
+  return out;
+}
+
+std::string saved_hparams_path(const std::string& model_dir) {
+  return join_path(model_dir, "hparams.json");
+}
+
+Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) {
+  if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
+  Vocabulary vocabulary = Vocabulary::load(h.vocab_file);
+  const std::int64_t lines = vocabulary.rows();
+  if (vocab_size < lines)
+    throw UsageError(str(kHparams, ": vocab_size is ", vocab_size, ", but ", h.vocab_file, " has ",
+                         lines, " lines"),
+                     str(R"(give "vocab_size": )", lines));
+  if (vocab_size > lines)
+    log_info("vocab_size {}: the last {} have no line in {}", vocab_size,
+             counted(vocab_size - lines, "row"), h.vocab_file);
+  return vocabulary;
+}
+
+ElectraTask electra_task_settings(const ElectraHparams& h) {
+  Json model = {{"size", h.model_size},
+                {"vocab_size", h.vocab_size},
+                {"embedding_size", h.embedding_size},
+                {"generator_layers", h.generator_layers},
+                {"generator_hidden_size", h.generator_hidden_size},
+                {"untied_generator", h.untied_generator},
+                {"untied_generator_embeddings", h.untied_generator_embeddings}};
+  model.update(h.model_hparam_overrides);
+  if (h.debug)
+    model.update({{"num_hidden_layers", 3},
+                  {"hidden_size", 144},
+                  {"intermediate_size", 144 * 4},
+                  {"num_attention_heads", 4}});
+  return {.model = parse_config<ElectraConfig>(model, str(kHparams, ": ", kOverrides)),
+          .settings = h.objective,
+          .seq_length = h.max_seq_length};
+}
+
+}  // namespace smelt

@@ -1,0 +1,325 @@
+#include "cli/compat/electra_run.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "base/log.h"
+#include "base/plural.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "cli/compat/electra_hparams.h"
+#include "cli/compat/electra_log.h"
+#include "cli/compat/import_tf_run.h"
+#include "cli/compat/original_job.h"
+#include "cli/compat/tensorflow_copy.h"
+#include "cli/options/answers.h"
+#include "cli/options/form_flags.h"
+#include "cli/options/number_check.h"
+#include "cli/options/original_flags.h"
+#include "data/input_pipeline/record_index.h"
+#include "execution/inference/evaluate.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/config.h"
+#include "pipeline/electra_model.h"
+#include "pipeline/evaluation.h"
+#include "pipeline/pipeline.h"
+#include "train/job_program.h"
+#include "train/process_group.h"
+#include "train/trainer.h"
+
+namespace smelt {
+namespace {
+
+struct ElectraRunFlags {
+  std::string data_dir, model_name, hparams = "{}";
+  RunFlags run;          // over what use_tpu and num_tpu_cores say
+  DeviceConfig on = {};  // what they come to, once the command runs
+  std::string init;
+  bool rescale_learning_rate = false, overwrite = false, write_tf_checkpoint = true;
+  OriginalRunFlags own;
+};
+
+// What a run leaves beside its checkpoints for the runs that go on from it.
+struct EarlierRun {
+  explicit EarlierRun(const ElectraHparams& h) {
+    const std::string path = saved_hparams_path(h.model_dir);
+    is_known = exists(path);
+    if (!is_known) return;
+    const auto saved = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+    if (!saved.is_object()) return;
+    const auto whole = [&](const char* name) -> std::int64_t {
+      const Json value = saved.value(name, Json(0));
+      if (value.is_number_integer()) return value;
+      throw UsageError(str(path, ": ", name, " is ", value.dump(), ", not a whole number"),
+                       "correct it, or remove the file");
+    };
+    steps = whole("num_train_steps");
+    continued_from = whole(kContinuedFrom);
+  }
+
+  static void save(const ElectraHparams& h, std::int64_t continued_from) {
+    Json out = config_json(h);
+    out["model_hparam_overrides"] = h.model_hparam_overrides;
+    out[kContinuedFrom] = continued_from;
+    write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
+  }
+
+  bool is_known = false;            // else another program's, if there is one
+  std::int64_t steps = 0;           // that it was to make
+  std::int64_t continued_from = 0;  // the steps of the finished run before it
+};
+
+// Where the learning rate begins anew if it is rescaled.
+struct Continuation {
+  Continuation() = default;
+  explicit Continuation(const ElectraHparams& h) {
+    const EarlierRun earlier(h);
+    const auto done = latest_checkpoint(h.model_dir);
+    if (!done || *done < earlier.continued_from) return;  // its checkpoints were removed
+    is_known = earlier.is_known;
+    const bool raised = *done == earlier.steps && h.num_train_steps > earlier.steps;
+    from = raised || !is_known ? *done : earlier.continued_from;
+    begins = *done == from;
+  }
+
+  // The step that a finished run with fewer steps ended at, or that another program's is of; 0
+  // where this is no continuation.
+  std::int64_t from = 0;
+  bool is_known = true;
+  bool begins = false;  // now, at that step
+};
+
+[[noreturn]] void refuse_to_rescale(const ElectraRunFlags& f, const ElectraHparams& h) {
+  if (!f.init.empty() && !latest_checkpoint(h.model_dir))
+    throw UsageError(str("--rescale-learning-rate: the learning rate of ", h.model_dir,
+                         " has not decayed: a run with the weights of --init begins at step 0"),
+                     "leave the flag out");
+  throw UsageError(str("--rescale-learning-rate: ", h.model_dir,
+                       " holds no finished run of fewer steps than ", h.num_train_steps),
+                   "leave the flag out, or raise num_train_steps of a finished run");
+}
+
+// The decay is over all steps from the first: a run of A steps that is given B more goes on at
+// lr * (B/(A+B))^lr_decay_power, far below lr.
+double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h,
+                               const Continuation& run) {
+  const std::int64_t more = h.num_train_steps - run.from;
+  const bool goes_on = run.from > 0 && more > 0;
+  if (f.rescale_learning_rate && !goes_on) refuse_to_rescale(f, h);
+  if (!goes_on) return h.learning_rate;
+  const double total = static_cast<double>(h.num_train_steps), rest = static_cast<double>(more);
+  const double rescaled = h.learning_rate * std::pow(total / rest, h.lr_decay_power);
+  if (f.rescale_learning_rate) {
+    log_info("learning_rate {:.6g} instead of {}: the {} after {} {} at {}", rescaled,
+             h.learning_rate, counted(more, "step"), run.from, more == 1 ? "begins" : "begin",
+             h.learning_rate);
+    return rescaled;
+  }
+  if (run.begins)
+    log_warning(
+        "{}: the learning rate decays over all of them and goes on at {:.3g}, not {}; "
+        "{}--rescale-learning-rate makes it go on at {} (learning_rate {:.6g})",
+        run.is_known ? str("num_train_steps is raised from ", run.from, " to ", h.num_train_steps)
+                     : str("step ", run.from, " of another program's run is gone on with to ",
+                           h.num_train_steps, " steps"),
+        h.learning_rate * std::pow(rest / total, h.lr_decay_power), h.learning_rate,
+        run.is_known ? "" : "if that run was finished, ", h.learning_rate, rescaled);
+  return h.learning_rate;
+}
+
+// What messages call a field of a training or an evaluation.
+std::string electra_field(const std::string& name) {
+  static const std::map<std::string, std::string> kHparams{
+      {"learning_rate", "learning_rate"},    {"warmup_steps", "num_warmup_steps"},
+      {"lr_decay_power", "lr_decay_power"},  {"steps", "num_train_steps"},
+      {"batch_size", "train_batch_size"},    {"data.seq_length", "max_seq_length"},
+      {"weight_decay", "weight_decay_rate"}, {"eval.batch_size", "eval_batch_size"},
+      {"model.type", "the kind of model"}};
+  if (const auto found = kHparams.find(name); found != kHparams.end()) return found->second;
+  return name.starts_with("model.") ? name.substr(6) : flag(name);
+}
+
+// The task with what vocabulary and data say.
+ElectraTask task_of(const ElectraHparams& h) {
+  const ElectraTask task = electra_task_settings(h);
+  return with_files(task, electra_vocabulary(h, task.model.vocab_size),
+                    record_files(h.pretrain_tfrecords, "pretrain_tfrecords"), "vocab_size");
+}
+
+TrainSection training_of(const ElectraRunFlags& f, const ElectraHparams& h) {
+  TrainSection t;
+  t.batch_size = h.train_batch_size;
+  t.steps = h.num_train_steps;
+  t.learning_rate = h.learning_rate;
+  t.warmup_steps = h.num_warmup_steps;
+  t.schedule = "electra";
+  t.decay_power = h.lr_decay_power;
+  t.weight_decay = h.weight_decay_rate;
+  t.reduction =
+      name(original_reduction(f.run, f.on, f.overwrite ? "" : h.model_dir, electra_field));
+  t.micro_batches = f.run.micro_batches;
+  t.init = f.init;
+  t.save_every = h.save_checkpoints_steps;
+  t.keep = h.keep_checkpoint_max;
+  t.hang_minutes = f.own.hang_minutes;
+  t.log_every = h.iterations_per_loop;
+  return t;
+}
+
+TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
+  TrainJob job = train_job(training_of(f, h), electra_task(task_of(h)));
+  job.on = f.on;
+  job.data = h.pretrain_tfrecords;
+  job.vocab = h.vocab_file;
+  job.model_dir = h.model_dir;
+  job.overwrite = f.overwrite;
+  job.track.log_line = electra_log_line;
+  job.fields = electra_field;
+  return job;
+}
+
+void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
+  TrainJob job = training_job(f, h);
+  std::optional<AdoptedRun> adopted;
+  if (!f.overwrite) {
+    if (f.init.empty()) check_not_weights_alone(h.model_dir, "--init");
+    adopted.emplace(h.model_dir, job.task.settings["model"]);
+  }
+  const Continuation run = f.overwrite ? Continuation() : Continuation(h);
+  job.config.schedule.learning_rate = continued_learning_rate(f, h, run);
+  job.accepted = [&] {
+    EarlierRun::save(h, run.from);
+    if (adopted) adopted->keep();
+  };
+  train(job);
+  if (adopted) adopted->keep();  // of a run that has no step left to take
+  if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(h.model_dir);
+}
+
+// "unsup_results.txt" -> "unsup_results.json", where the original pickles.
+std::string results_json(const std::string& txt) {
+  const std::string name = path_name(txt);
+  const std::string stem = name.substr(0, name.rfind('.'));
+  return join_path(parent_path(txt), stem + ".json");
+}
+
+void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
+  EvaluateJob job;
+  job.task = electra_task(task_of(h));
+  AdoptedRun adopted(h.model_dir, job.task.settings["model"]);
+  job.batch_size = h.eval_batch_size;
+  job.on = f.on;
+  job.data = h.pretrain_tfrecords;
+  job.vocab = h.vocab_file;
+  job.model_dir = h.model_dir;
+  job.steps = h.num_eval_steps;
+  job.as_original = job.repeats = true;
+  job.fields = electra_field;
+  const Evaluation e = evaluate(job);
+  adopted.keep();
+  const std::string text = electra_results(e);
+  std::cout << text << std::flush;
+  if (!leads_now()) return;
+  write_file(h.results_txt, text);
+  write_file(results_json(h.results_txt), evaluation_json(e).dump(2) + "\n");
+}
+
+void run_pretraining(ElectraRunFlags& f) {
+  if (!is_remote(f.data_dir) && !is_folder(f.data_dir))
+    throw UsageError(str("--data-dir ", f.data_dir, " is no folder"),
+                     "give the folder that holds vocab.txt and pretrain_tfrecords/");
+  const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
+  const ElectraHparams& h = config.hparams;
+  if (!config.of_size.empty())
+    log_info("{}: the paper's {}, as --hparams does not say otherwise", h.model_size,
+             join(config.of_size, ", "));
+  if (!h.tpu_name.empty())
+    log_info("tpu_name {} is not used: the program runs on the machine that has the TPU",
+             h.tpu_name);
+  f.on = f.run.on(h.use_tpu ? std::optional(h.num_tpu_cores) : std::nullopt);
+  check_replays(f.own, h.do_train, "do_train in --hparams");
+  if (!f.own.replay.empty()) return print_report(replay(training_job(f, h), f.own.replay));
+  if (f.overwrite && !h.debug)
+    throw UsageError("--overwrite: begins a model anew with debug alone",
+                     str("leave it out, or remove ", h.model_dir));
+  if (h.do_eval) {
+    if (!f.init.empty())
+      throw UsageError("--init: do_eval evaluates the model's own checkpoint",
+                       "leave --init out, or train with it first");
+    return run_evaluation(f, h);
+  }
+  if (h.debug && !f.overwrite && !list_folder(h.model_dir).empty())
+    throw UsageError(str("debug: ", h.model_dir, " is not empty"),
+                     "give --overwrite to begin it anew, or another --model-name");
+  if (f.overwrite && !f.init.empty() && lies_in(f.init, h.model_dir))
+    throw UsageError(
+        str("--init: ", f.init, " lies in ", h.model_dir, ", which --overwrite empties"),
+        "copy the weights to another folder, or give another --model-name");
+  run_training(f, h);
+}
+
+}  // namespace
+
+static CLI::App* add_with_flags(CLI::App& electra, const std::shared_ptr<ElectraRunFlags>& f) {
+  auto* command =
+      electra.add_subcommand("run_pretraining", "train a model on the examples, or evaluate it");
+  command
+      ->add_option("--data-dir", f->data_dir,
+                   "folder of vocab.txt and pretrain_tfrecords/; gets models/")
+      ->required();
+  command->add_option("--model-name", f->model_name, "the model's folder in models/")->required();
+  command
+      ->add_option("--hparams", f->hparams,
+                   "the original's hyper-parameters: a JSON object, or the path of one that ends "
+                   "in .json")
+      ->capture_default_str();
+  add_run_flags(*command, f->run, "tpu with use_tpu, else auto: the TPU or GPU that is there",
+                "num_tpu_cores with use_tpu, all of a TPU or GPU that auto finds, else 1");
+  add_reduction_flag(*command, f->run);
+  add_original_run_flags(*command, f->own);
+  command->add_option("--init", f->init,
+                      "weights that a new run begins with: a folder of smelt's checkpoints or "
+                      "Hugging Face's, or a TensorFlow checkpoint");
+  command->add_flag("--rescale-learning-rate", f->rescale_learning_rate,
+                    "a finished run whose num_train_steps is raised goes on at learning_rate");
+  command->add_flag("--overwrite", f->overwrite, "with debug: begin the model anew");
+  command->add_flag("--write-tf-checkpoint,!--no-write-tf-checkpoint", f->write_tf_checkpoint,
+                    "at the end, model.ckpt-<step> for TensorFlow, too; default true");
+  take_the_last(*command);
+  return command;
+}
+
+void add_electra_run_pretraining(CLI::App& electra) {
+  const auto f = std::make_shared<ElectraRunFlags>();
+  add_with_flags(electra, f)->callback([f] {
+    const auto device = [&] {
+      const ElectraHparams h =
+          parse_electra_hparams(f->hparams, f->data_dir, f->model_name).hparams;
+      return f->run.device.value_or(h.use_tpu ? "tpu" : "auto");
+    };
+    run_in_pod(f->own.pod, device, [&] { run_pretraining(*f); });
+  });
+}
+
+void add_electra_job(CLI::App& app, const TakeJob& take) {
+  auto* electra = app.add_subcommand("electra", "the original ELECTRA programs' commands");
+  electra->require_subcommand(1);
+  const auto f = std::make_shared<ElectraRunFlags>();
+  add_with_flags(*electra, f)->callback([f, take] {
+    const ElectraHparams h = parse_electra_hparams(f->hparams, f->data_dir, f->model_name).hparams;
+    take([f, h](std::int64_t devices) {
+      f->on = f->run.on_tpu(devices);
+      TrainJob job = train_job(training_of(*f, h), electra_task(electra_task_settings(h)));
+      job.on = f->on;
+      job.fields = electra_field;
+      return job;
+    });
+  });
+}
+
+}  // namespace smelt

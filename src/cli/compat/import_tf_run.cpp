@@ -1,0 +1,57 @@
+#include "cli/compat/import_tf_run.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "checkpoint/interop/convert.h"
+#include "checkpoint/interop/stored_model.h"
+#include "checkpoint/interop/tensorflow.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "io/filesystem/folder_lock.h"
+#include "io/filesystem/path.h"
+#include "train/process_group.h"
+
+namespace smelt {
+namespace {
+
+bool has_run(const TensorflowCheckpoint& checkpoint) {
+  return checkpoint.global_step() && count_slots(checkpoint.tensors()) > 0;
+}
+
+}  // namespace
+
+AdoptedRun::AdoptedRun(const std::string& model_dir, const Json& model) {
+  together_now("adopt").led("alone", [&] { adopt(model_dir, model); });
+}
+
+void AdoptedRun::adopt(const std::string& model_dir, const Json& model) {
+  const auto prefix = tensorflow_prefix(model_dir);
+  if (!prefix) return;
+  const TensorflowCheckpoint checkpoint(*prefix);
+  const auto step = checkpoint.global_step();
+  if (!has_run(checkpoint) || latest_checkpoint(model_dir).value_or(-1) >= *step) return;
+  log_info("going on from {}, the checkpoint of step {} that TensorFlow wrote", *prefix, *step);
+  path_ = join_path(model_dir, str("checkpoint-", *step));
+  // Not the config beside it: the model may be refused.
+  convert_checkpoint({.from = *prefix, .to = *path_, .model = model, .beside = false});
+}
+
+AdoptedRun::~AdoptedRun() {
+  if (!path_) return;
+  try {
+    const FolderLock lock(parent_path(*path_), "adopted");  // else a run has begun with it
+    remove_checkpoint(*path_);
+  } catch (const std::exception& error) {
+    log_warning("{}, which no run took, could not be removed: {}", *path_, error.what());
+  }
+}
+
+void check_not_weights_alone(const std::string& model_dir, const std::string& init_flag) {
+  const auto prefix = tensorflow_prefix(model_dir);
+  if (!prefix || latest_checkpoint(model_dir) || has_run(TensorflowCheckpoint(*prefix))) return;
+  throw UsageError(
+      str(*prefix, " holds weights without step and slots: no run can go on from them"),
+      str("give ", init_flag, " ", *prefix,
+          " to begin a new run with them, or choose another folder"));
+}
+
+}  // namespace smelt

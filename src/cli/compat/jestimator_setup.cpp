@@ -1,0 +1,219 @@
+#include "cli/compat/jestimator_setup.h"
+
+#include "base/choice.h"
+#include "base/log.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "pipeline/pipeline.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kValidationDraws = 20;  // of each validation batch, as the original has them
+
+std::string variant_of(const std::string& module) {
+  return choose<std::string>("--module_imp", module,
+                             {{"jestimator.models.bert.pretrain", "bert"},
+                              {"jestimator.models.rope.pretrain", "rope"},
+                              {"jestimator.models.bert_rpe.pretrain", "bert_rpe"}});
+}
+
+[[noreturn]] void throw_missing_flag(const char* flag, const char* hint) {
+  throw UsageError(str(flag, " is missing"), hint);
+}
+
+// "(1,1,1,2)" -> 2
+std::int64_t partitions_of(const JestimatorFlags& f) {
+  if (f.model_parallel_submesh.empty()) return f.num_partitions;
+  std::int64_t product = 1;
+  for (const std::string_view part : split(f.model_parallel_submesh, ',')) {
+    const std::string digits(trim(part.substr(0, part.find_last_not_of(") ") + 1)));
+    const std::string number =
+        digits.substr(std::min(digits.size(), digits.find_first_not_of("( ")));
+    if (number.empty() || number.find_first_not_of("0123456789") != number.npos ||
+        number.size() > 9 || number == "0")
+      throw UsageError(str("--model_parallel_submesh: ", f.model_parallel_submesh,
+                           " is no tuple of whole numbers"),
+                       "give --num_partitions instead");
+    product *= std::stoll(number);
+  }
+  return product;
+}
+
+DeviceConfig run_on(const JestimatorFlags& f) {
+  const std::int64_t tensor = partitions_of(f);
+  DeviceConfig on = f.on;
+  if (tensor == 1) return on;
+  if (on.devices % tensor != 0)
+    throw UsageError(str("--num_partitions ", tensor, " does not divide --devices ", on.devices),
+                     "give a number of devices that it divides");
+  if (on.mesh.mesh == "auto") on.mesh.mesh = str("data=", on.devices / tensor, ",tensor=", tensor);
+  return on;
+}
+
+TrainSection training_of(const JestimatorFlags& f) {
+  const JestimatorOptimizer& o = f.optimizer;
+  if (o.linear_decay_to_step && *o.linear_decay_to_step <= o.warmup_steps)
+    throw UsageError(str("--module_config.opt_config.linear_decay_to_step ",
+                         *o.linear_decay_to_step, " is not after warmup_steps ", o.warmup_steps),
+                     "raise it, or leave it out for no decay");
+  TrainSection t;
+  t.batch_size = f.train_batch_size;
+  t.learning_rate = o.learning_rate;
+  t.warmup_steps = o.warmup_steps;
+  t.schedule = "jestimator";
+  t.decay_to_step = o.linear_decay_to_step.value_or(0);
+  t.optimizer = o.optimizer == "amos" ? "amos" : "optax_adamw";
+  t.momentum = o.momentum;
+  t.beta = o.beta;
+  t.weight_decay = o.weight_decay;
+  t.micro_batches = f.run.micro_batches;
+  return t;
+}
+
+EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start) {
+  if (!f.eval_pattern.empty()) {
+    const bool training_goes_on = !f.train_pattern.empty();
+    const bool not_yet_trained = !f.model_dir.empty() && start.path.empty();
+    return training_goes_on || not_yet_trained ? EstimatorMode::eval_wait
+                                               : EstimatorMode::eval_once;
+  }
+  if (f.train_pattern.empty()) return EstimatorMode::predict;
+  if (!f.pred_pattern.empty())
+    throw UsageError("--train_pattern and --pred_pattern are both given: what is to be done?",
+                     "give --mode=train or --mode=predict, too");
+  return EstimatorMode::train;
+}
+
+}  // namespace
+
+StartingPoint starting_point(const JestimatorFlags& f) {
+  if (!f.model_dir.empty()) {
+    if (!f.checkpoint_path.empty() && lies_in(parent_path(f.checkpoint_path), f.model_dir)) {
+      log_info(
+          "checkpoint_path {} lies in model_dir and is used before any other there: leave "
+          "it out to go on from the newest",
+          f.checkpoint_path);
+      return {.path = f.checkpoint_path, .own = true};
+    }
+    if (const auto newest = latest_checkpoint(f.model_dir)) {
+      log_info("the newest checkpoint in model_dir is {}{}", committed_path(f.model_dir, *newest),
+               f.checkpoint_path.empty() ? "" : "; checkpoint_path is not used");
+      return {.path = f.model_dir, .own = true, .newest = true};
+    }
+  }
+  return {.path = f.checkpoint_path};
+}
+
+EstimatorMode mode_of(const JestimatorFlags& f, const StartingPoint& start) {
+  const EstimatorMode mode = f.mode.empty()
+                                 ? guessed_mode(f, start)
+                                 : choose<EstimatorMode>("--mode", f.mode,
+                                                         {{"train", EstimatorMode::train},
+                                                          {"eval_once", EstimatorMode::eval_once},
+                                                          {"eval_wait", EstimatorMode::eval_wait},
+                                                          {"predict", EstimatorMode::predict}});
+  const bool evaluates = mode == EstimatorMode::eval_once || mode == EstimatorMode::eval_wait;
+  if (mode == EstimatorMode::train && f.train_pattern.empty())
+    throw_missing_flag("--train_pattern", "name the data to train on");
+  if (evaluates && f.eval_pattern.empty())
+    throw_missing_flag("--eval_pattern", "name the data to evaluate on");
+  if (mode == EstimatorMode::predict && f.pred_pattern.empty())
+    throw_missing_flag("--pred_pattern",
+                       f.mode.empty() ? "give --train_pattern to train, --eval_pattern to evaluate "
+                                        "or --pred_pattern to predict"
+                                      : "name the data to predict");
+  if ((mode == EstimatorMode::train || mode == EstimatorMode::eval_wait) && f.model_dir.empty())
+    throw_missing_flag("--model_dir", "name the folder of the checkpoints");
+  if ((mode == EstimatorMode::eval_once || mode == EstimatorMode::predict) && start.path.empty())
+    throw UsageError(str("no checkpoint in --model_dir '", f.model_dir, "'"),
+                     "train first, or name one with --checkpoint_path");
+  return mode;
+}
+
+JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
+  JestimatorBertTask out{.model = f.model, .settings = {}};
+  out.model.variant = variant_of(f.module_imp);
+  if (f.relative_attention_max_distance) {
+    if (!out.model.is_relative())
+      throw UsageError(str("--module_config.model_config.relative_attention_max_distance: ",
+                           f.module_imp, " has no such field"),
+                       "it is one of jestimator.models.bert_rpe.pretrain");
+    out.model.relative_attention_max_distance = *f.relative_attention_max_distance;
+  }
+  if (out.model.vocab_size == 0)
+    throw_missing_flag("--module_config.model_config.vocab_size",
+                       "give the number of pieces of the vocabulary, 32000 in the tutorial");
+  if (!f.mask_token_id)
+    throw_missing_flag("--module_config.mask_token_id",
+                       "give the id of the vocabulary's mask, 4 in the tutorial");
+  check_jestimator_bert_config(
+      out.model, [](const std::string&) { return std::string("--module_config.model_config"); });
+  out.settings = {.mask_token_id = *f.mask_token_id, .mask_rate = f.mask_rate};
+  return out;
+}
+
+TrainedModel load_jestimator(std::string_view command, const std::string& path,
+                             const JestimatorFlags& f) {
+  const Json settings = jestimator_bert_task(jestimator_task_of(f)).settings;
+  TrainedModel out =
+      load_trained_model(command, path, settings["model"], "", true, jestimator_fields("eval"));
+  const auto objective = out.checkpoint.state.value("objective", Json::object());
+  const auto mask = objective.value("mask_token_id", *f.mask_token_id);
+  if (mask != *f.mask_token_id)
+    throw UsageError(
+        str(out.where, ": was trained with mask_token_id ", mask, ", not ", *f.mask_token_id),
+        str("give --module_config.mask_token_id=", mask));
+  return out;
+}
+
+TrainJob jestimator_job(const JestimatorFlags& f) {
+  if (f.train_consecutive)
+    throw UsageError(str("--train_consecutive ", *f.train_consecutive,
+                         ": the windows of these models do not follow one another"),
+                     "leave the flag out");
+  TrainJob job = train_job(training_of(f), jestimator_bert_task(jestimator_task_of(f)));
+  job.on = run_on(f);
+  return job;
+}
+
+Fields jestimator_fields(const std::string& what, const std::string& end) {
+  return [what, end](const std::string& name) {
+    if (name == "eval.batch_size") return str("--", what, "_batch_size");
+    if (name == "steps") return end;
+    if (name == "model.type") return std::string("the kind of model");
+    if (name == "decay_to_step")
+      return std::string("--module_config.opt_config.linear_decay_to_step");
+    if (name == "batch_size") return std::string("--train_batch_size");
+    if (name == "seed") return std::string("--random_seed");
+    for (const char* of_optimizer :
+         {"learning_rate", "warmup_steps", "optimizer", "momentum", "beta", "weight_decay"})
+      if (name == of_optimizer) return str("--module_config.opt_config.", name);
+    if (name.starts_with("model.mask_")) return str("--module_config.", name.substr(6));
+    if (name.starts_with("model.")) return str("--module_config.model_config.", name.substr(6));
+    return flag(name);
+  };
+}
+
+HeldOut held_out_of(const std::string& what, const std::string& pattern, std::int64_t batch,
+                    std::int64_t examples) {
+  if (examples >= 0 && examples < batch)
+    throw UsageError(str("--num_", what, "_examples ", examples, " are fewer than one batch of --",
+                         what, "_batch_size ", batch),
+                     str("lower --", what, "_batch_size, or take more examples"));
+  return {.data = pattern,
+          .batch_size = batch,
+          .steps = examples < 0 ? 0 : examples / batch,
+          .passes = kValidationDraws,
+          .as_original = true};
+}
+
+std::vector<MeasuredValue> valid_metrics(const Evaluation& evaluation) {
+  MeasuredValue loss = evaluation.measure("masked_lm_loss"), mrr = evaluation.measure("mrr");
+  loss.name = "valid_loss";
+  mrr.name = "valid_mrr";
+  return {loss, mrr};
+}
+
+}  // namespace smelt

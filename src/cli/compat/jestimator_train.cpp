@@ -1,0 +1,161 @@
+#include "cli/compat/jestimator_train.h"
+
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "checkpoint/storage/layout.h"
+#include "cli/options/answers.h"
+#include "data/input_pipeline/example_source.h"
+#include "execution/train_state/parameter_scales.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "train/job_program.h"
+#include "train/process_group.h"
+
+namespace smelt {
+namespace {
+
+// What a run leaves beside its checkpoints for the runs that go on from it.
+std::string run_file(const JestimatorFlags& f) { return join_path(f.model_dir, "jestimator.json"); }
+
+std::optional<std::int64_t> seed_of_earlier(const JestimatorFlags& f) {
+  if (!exists(run_file(f))) return std::nullopt;
+  const Json saved = Json::parse_or_discard(read_file(run_file(f), kSmallFileBytes));
+  if (!saved.is_object() || !saved.contains("random_seed")) return std::nullopt;
+  return saved.value("random_seed", std::int64_t{0});
+}
+
+std::int64_t seed_for(const JestimatorFlags& f, const StartingPoint& start) {
+  if (f.random_seed) return *f.random_seed;
+  if (start.own)
+    if (const auto seed = seed_of_earlier(f)) {
+      log_info("random seed {}, as this run has begun with", *seed);
+      return *seed;
+    }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t seed = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  log_info("random seed {}, by the clock; --random_seed={} repeats this run", seed, seed);
+  return seed;
+}
+
+// The step that this run has begun, or begins, to count from: that of the weights it was given.
+std::int64_t step_before(const JestimatorFlags& f, const StartingPoint& start) {
+  if (start.path.empty()) return 0;
+  const auto step = step_of(path_name(start.path));
+  if (start.own) {
+    const auto newest = start.newest ? load_latest_state(start.path) : std::nullopt;
+    const Json state = newest ? newest->state : checkpoint_state(start.path);
+    return state.value("steps_before", std::int64_t{0});
+  }
+  if (!f.train_load_step) return 0;
+  return step ? *step : latest_checkpoint(start.path).value_or(0);
+}
+
+// The end of --train_epochs, if that is asked.
+std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const StartingPoint& start,
+                                          const TrainJob& job) {
+  if (!f.train_epochs) return std::nullopt;
+  const auto examples = static_cast<std::int64_t>(job.source->epoch_size()) * *f.train_epochs;
+  const std::int64_t steps = examples / f.train_batch_size;
+  log_info("{} epochs of {} examples are {} steps", *f.train_epochs, job.source->epoch_size(),
+           steps);
+  return step_before(f, start) + steps;
+}
+
+// Where the run ends, and the flag that says so in messages.
+void set_end(TrainJob& job, const JestimatorFlags& f, const StartingPoint& start) {
+  constexpr std::int64_t kWithoutEnd = std::numeric_limits<std::int32_t>::max();  // on devices
+  const std::int64_t most = std::min(f.max_train_steps.value_or(kWithoutEnd), kWithoutEnd);
+  const std::int64_t epochs = end_of_epochs(f, start, job).value_or(kWithoutEnd);
+  job.config.schedule.total_steps = std::min(most, epochs);
+  job.fields = jestimator_fields("valid", epochs < most ? "--train_epochs" : "--max_train_steps");
+}
+
+// Text as tokenizers cut it holds no masks: an id that is there is a word's.
+void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
+  constexpr std::int64_t kWindows = 64;
+  const Batch first = job.source->batch_in_order(0, kWindows);
+  const auto ids = first.arrays.front().values<std::int32_t>();
+  const auto found = std::ranges::count(ids, *f.mask_token_id);
+  if (found > 0)
+    log_warning("mask_token_id {} is {} of the first {} tokens of {}: is it the vocabulary's mask?",
+                *f.mask_token_id, found, ids.size(), job.data);
+}
+
+void warn_of_saves_that_never_are(const JestimatorFlags& f) {
+  if (f.save_every_steps && *f.save_every_steps % f.check_every_steps != 0)
+    log_warning(
+        "--save_every_steps {} is no multiple of --check_every_steps {}: what is saved "
+        "there is kept only at multiples of both",
+        *f.save_every_steps, f.check_every_steps);
+}
+
+// Under the original's names.
+std::vector<CheckedFigure> figures_of_check(const TrainCheck& check) {
+  std::vector<CheckedFigure> out;
+  if (!check.trained.empty())
+    out.push_back({"train/train_loss", "train_loss", check.trained.front().value});
+  if (check.validation)
+    for (const MeasuredValue& m : valid_metrics(*check.validation))
+      out.push_back({"train/" + m.name, m.name, m.value});
+  return out;
+}
+
+TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
+  TrainJob job = jestimator_job(f);
+  // The clocks of several processes differ.
+  job.config.seed =
+      std::stoull(together_now("jestimator").told("seed", [&] { return str(seed_for(f, start)); }));
+  job.data = f.train_pattern;
+  job.source = open_training_data(job);
+  set_end(job, f, start);
+  job.replay_data = f.parity;
+  job.model_dir = f.model_dir;
+  job.names = CheckpointNames::jestimator;
+  job.save_every = job.check_every = f.check_every_steps;
+  job.track.log_every = std::min<std::int64_t>(f.check_every_steps, 100);
+  job.keep = f.max_ckpt;
+  job.keep_every = f.save_every_steps.value_or(0);
+  job.save_first = true;
+  job.take_step = f.train_load_step;
+  job.dry_run = f.dry_run;
+  job.hang_minutes = f.own.hang_minutes;
+  if (!start.own)
+    job.init = start.path;
+  else if (!start.newest)
+    job.resume_from = start.path;
+  if (!f.valid_pattern.empty())
+    job.validation =
+        held_out_of("valid", f.valid_pattern, f.valid_batch_size, f.num_valid_examples);
+  return job;
+}
+
+}  // namespace
+
+void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
+  TrainJob job = training_job(f, start);
+  if (!f.own.replay.empty()) return print_report(replay(job, f.own.replay));
+  warn_of_saves_that_never_are(f);
+  warn_of_mask_in_data(f, job);
+  job.track.figures = figures_of_check;
+  std::vector<ParameterScale> parameters;  // at the newest check
+  if (!job.dry_run)
+    job.accepted = [&] {
+      write_file(run_file(f), Json{{"random_seed", job.config.seed}}.dump() + "\n");
+    };
+  job.checked = [&](const TrainCheck& check) {
+    if (check.parameters.empty()) return;  // of several processes each has some of them
+    if (parameters.empty()) log_info("{}", table_of(check.parameters));
+    parameters = check.parameters;
+  };
+  const TrainSummary s = train(job);
+  if (job.dry_run) return;
+  if (!parameters.empty()) log_info("{}", table_of(parameters));
+  log_info("training finished at step {}", s.last_step);
+}
+
+}  // namespace smelt

@@ -1,0 +1,113 @@
+#include "cli/options/form_flags.h"
+
+#include "base/choice.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "cli/options/number_check.h"
+#include "pjrt/client.h"
+#include "pjrt/hardware.h"
+
+namespace smelt {
+namespace {
+
+const CLI::IsMember& known_devices() {
+  static const CLI::IsMember kDevices({"auto", "cpu", "gpu", "tpu"});
+  return kDevices;
+}
+
+template <class Value, class Parse>
+void add_word(CLI::App& command, const std::string& flag, Value& value, Parse parse,
+              const std::string& help, const std::string& usual) {
+  command
+      .add_option_function<std::string>(
+          flag, [&value, flag, parse](const std::string& word) { value = parse(flag, word); }, help)
+      ->default_str(usual);
+}
+
+}  // namespace
+
+DeviceConfig RunFlags::on(std::optional<std::int64_t> tpu_cores) const {
+  DeviceConfig out{.device = device.value_or(tpu_cores ? "tpu" : "auto"),
+                   .devices = devices.value_or(tpu_cores.value_or(1)),
+                   .mesh = mesh,
+                   .compute = compute};
+  if (out.device != "auto") return out;
+  out.device = chosen_device(out.device);
+  if (!devices && out.device != "cpu") out.devices = open_device(out.device)->device_count();
+  return out;
+}
+
+void add_run_flags(CLI::App& command, RunFlags& flags, const std::string& default_device,
+                   const std::string& default_devices) {
+  command.add_option("--device", flags.device, "auto, cpu, gpu or tpu; default: " + default_device)
+      ->check(known_devices());
+  command
+      .add_option("--devices", flags.devices,
+                  "devices that share a batch; default: " + default_devices)
+      ->check(number_from(1, 1e6));
+  command
+      .add_option("--micro-batches", flags.micro_batches,
+                  "parts of each device's share of a batch, one after another: less memory")
+      ->check(number_from(1, 1e9))
+      ->capture_default_str();
+  add_form_flags(command, flags.compute, flags.mesh);
+}
+
+void add_reduction_flag(CLI::App& command, RunFlags& flags) {
+  command
+      .add_option_function<std::string>(
+          "--reduction",
+          [&flags](const std::string& word) {
+            flags.reduction =
+                choose<std::optional<Reduction>>("--reduction", word,
+                                                 {{"auto", {}},
+                                                  {"global", Reduction::global},
+                                                  {"per_replica", Reduction::per_replica}});
+          },
+          "over several devices: per_replica, the original's order: each clips its own gradient, "
+          "then they are summed; global: one loss and one clip; auto: as the run was begun, a new "
+          "one per_replica, but global where a mesh splits parameters")
+      ->default_str("auto");
+}
+
+Reduction original_reduction(const RunFlags& flags, const DeviceConfig& on,
+                             const std::string& model_dir, const Fields& fields) {
+  if (flags.reduction) return *flags.reduction;
+  const auto newest = model_dir.empty() ? std::nullopt : load_latest_state(model_dir);
+  if (newest) return parse_reduction(newest->path, newest->state.value("reduction", "global"));
+  const PartitionRules partition = partition_for(on.mesh, on.devices, fields);
+  const bool split =
+      partition.size("fsdp") > 1 || partition.size("tensor") > 1 || partition.split_slots;
+  return on.devices > 1 && !split ? Reduction::per_replica : Reduction::global;
+}
+
+CLI::Option* add_device_flag(CLI::App& command, std::string& device, const std::string& help) {
+  return command.add_option("--device", device, help)
+      ->check(known_devices())
+      ->capture_default_str();
+}
+
+void add_form_flags(CLI::App& command, ComputeOptions& compute, MeshChoice& mesh) {
+  add_word(command, "--precision", compute.precision, parse_precision, "f32, f32_exact or bf16",
+           name(compute.precision));
+  add_word(command, "--layers", compute.layers, parse_layers, "auto, unrolled or scan", "auto");
+  add_word(command, "--save", compute.save, parse_save,
+           "what a scanned layer keeps for the backward pass: auto, all (but attention scores on a "
+           "TPU), products or layer",
+           "auto");
+  command
+      .add_option("--attention-rows", compute.attention_rows,
+                  "most queries that attention takes at a time; 0: all")
+      ->check(number_from(0, 1e9))
+      ->capture_default_str();
+  command
+      .add_option("--logits-mb", compute.logits_mb,
+                  "megabytes of scores of all words that a device makes at a time; 0: all")
+      ->check(number_from(0, 1e9))
+      ->capture_default_str();
+  command.add_option("--mesh", mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
+      ->capture_default_str();
+  command.add_option("--mesh-rules", mesh.rules, "e.g. vocab=none");
+  command.add_flag("--split-slots", mesh.split_slots, "the optimizer's slots over data, too");
+}
+
+}  // namespace smelt

@@ -1,0 +1,165 @@
+#include "cli/options/pod_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/exit_status.h"
+#include "base/log.h"
+#include "base/stop_notice.h"
+#include "cli/options/ending.h"
+#include "cli/options/number_check.h"
+#include "io/filesystem/metadata_server.h"
+#include "io/filesystem/random_access_file.h"
+#include "io/formats/crc32c.h"
+#include "pjrt/hardware.h"
+#include "pjrt/plugin.h"
+#include "train/process_group.h"
+
+namespace smelt {
+namespace {
+
+std::string variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? "" : value;
+}
+
+// A machine that is none of Google's has nobody who answers. One of a slice would train alone if it
+// took a server that is too busy for that.
+std::optional<std::string> attribute(const std::string& name) try {
+  return metadata_server_value("instance/attributes/" + name, std::chrono::seconds(15));
+} catch (const SystemError&) {
+  throw UsageError(str("pod: the metadata server is there, but does not say ", name),
+                   "run the command again; or say it with --processes, --process and --hub, "
+                   "--processes 1: alone");
+}
+
+// Two that differ make other programs of the same recipe.
+std::string checksum_of_program() try {
+  const RandomAccessFile file("/proc/self/exe");
+  std::vector<char> block(std::size_t{1} << 20);
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < file.size(); at += block.size()) {
+    const auto count = std::min<std::uint64_t>(block.size(), file.size() - at);
+    file.read_at(at, {block.data(), count});
+    crc = crc32c({block.data(), count}, crc);
+  }
+  return hex_text(crc);
+} catch (const Error&) {
+  return "";  // nothing to compare
+}
+
+class Member {
+ public:
+  explicit Member(const PodIdentity& identity)
+      : hub_(CoordinationService::connect(
+            identity.place, {{"the program, by its crc32c", checksum_of_program()}},
+            {.times = pod_times_of(variable), .secret = variable(kSecret)})) {
+    if (hub_->rank() > 0) quiet_.emplace(str("host ", hub_->rank()));
+  }
+
+  void run(const std::function<void()>& work) {
+    try {
+      const TrainsTogether together(hub_);
+      work();
+    } catch (...) {
+      end_by(std::current_exception());
+    }
+    hub_->bye();
+  }
+
+ private:
+  static constexpr const char* kSecret = "SMELT_POD_SECRET";
+
+  [[noreturn]] void end_by(const std::exception_ptr& fault) {
+    const Ending ending = ending_of(fault);
+    if (ending.code == kStoppedExit)
+      hub_->bye();  // all stop at the same step
+    else
+      hub_->abort(ending.text, ending.code);
+    if (!quiet_ && ending.code != kPodExit) std::rethrow_exception(fault);
+    if (ending.code != kStoppedExit) log_error("{}", ending.text);  // with this host's name
+    throw ExitStatus(ending.code);
+  }
+
+  std::shared_ptr<CoordinationService> hub_;
+  std::optional<OnlyErrors> quiet_;
+};
+
+}  // namespace
+
+bool is_lost_peer(const PjrtError& error) {
+  constexpr std::array kCodes{1, 4, 10, 14};
+  const std::string_view text = error.what();
+  const auto says = [&](std::string_view words) { return text.find(words) != text.npos; };
+  if (says("already in use") || says("lockfile")) return false;
+  return std::ranges::find(kCodes, static_cast<int>(error.code())) != kCodes.end();
+}
+
+void add_pod_flags(CLI::App& command, PodWords& words) {
+  command
+      .add_option("--processes", words.processes,
+                  "how many processes train this model together, one on each host; default: what "
+                  "a TPU, SLURM or a launcher says (smelt pod describe), else 1")
+      ->check(number_from(1, 1e6));
+  command.add_option("--process", words.process, "which of them this one is, from 0")
+      ->check(number_from(0, 1e6));
+  command.add_option("--hub", words.hub, "HOST:PORT of process 0, where they meet");
+}
+
+Surroundings surroundings_of(const std::string& device) {
+  const bool tpu = device == "tpu" || (device == "auto" && is_here("tpu"));
+  const bool gpu = device == "gpu" || (device == "auto" && !tpu && is_here("gpu"));
+  return {
+      .environment = variable, .metadata = attribute, .has_tpu = tpu, .has_devices = tpu || gpu};
+}
+
+PodTimes pod_times_of(const std::function<std::string(const std::string& variable)>& environment) {
+  PodTimes out;
+  const auto read = [&](const char* name, PodTimes::Span& time) {
+    const std::string said = environment(name);
+    if (said.empty()) return;
+    char* end = nullptr;
+    const double seconds = std::strtod(said.c_str(), &end);
+    if (*end != '\0' || !(seconds >= 0.1 && seconds <= 1e6))
+      throw UsageError(str(name, ": '", said, "' is no number of seconds from 0.1 to 1000000"),
+                       str("unset ", name));
+    time = PodTimes::Span(static_cast<std::int64_t>(1000 * seconds));
+  };
+  read("SMELT_POD_CONNECT", out.connect);
+  read("SMELT_POD_SILENCE", out.silence);
+  out.beat = std::min(out.beat, out.silence / 8);
+  // A process that is started again waits until the hub has found the one before it dead.
+  const PodTimes::Span longer = std::max(out.silence - PodTimes().silence, PodTimes::Span(0));
+  out.taken += longer;
+  if (environment("SMELT_POD_CONNECT").empty()) out.connect += longer;
+  return out;
+}
+
+void run_in_pod(const PodWords& words, const std::function<std::string()>& device,
+                const std::function<void()>& work) {
+  std::string meant = "auto";
+  std::exception_ptr fault;
+  try {
+    meant = device();
+  } catch (const Error&) {
+    fault = std::current_exception();  // which the others must hear of
+  }
+  const PodIdentity identity = identity_of(identity_sources(words, surroundings_of(meant)));
+  if (!identity.several()) {
+    if (fault) std::rethrow_exception(fault);
+    return work();
+  }
+  log_info("pod: {}", identity_text(identity));
+  Member(identity).run([&] {
+    if (fault) std::rethrow_exception(fault);
+    work();
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,107 @@
+#include "cli/options/text_flags.h"
+
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "base/str.h"
+#include "text/tokenizers/segmenter.h"
+
+namespace smelt {
+
+void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits,
+                     const std::string& name) {
+  command
+      .add_option(name, input,
+                  "files or patterns, separated by commas; .gz, .bz2 and .zst are unpacked")
+      ->required(name == "--input");
+  command
+      .add_option_function<std::string>(
+          "--format", [&format](const std::string& word) { format.file = parse_file_format(word); },
+          "text, jsonl, tsv, tsv-quoted, csv or parquet; auto goes by the file's name")
+      ->default_str("auto");
+  command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
+      ->capture_default_str();
+  format.normalize = Normalization::nfc;
+  command
+      .add_option_function<std::string>(
+          "--normalize",
+          [&format](const std::string& word) { format.normalize = parse_normalization(word); },
+          "Unicode normalization of the input: nfc, or none to leave the text unchanged")
+      ->default_str("nfc");
+  command
+      .add_option("--max-bad", limits.max_bad,
+                  str("share of the rows that may be left out because they cannot be read; ",
+                      kFreeBadRows, " always may, unless it is 0"))
+      ->capture_default_str();
+  command.add_flag("--strict", limits.strict,
+                   "refuse the first row that cannot be read, and text that is not UTF-8 or holds "
+                   "NUL bytes");
+}
+
+void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
+  command.add_option("--lower-case", flags.lower_case,
+                     "true or false; default: as stored beside the vocabulary, else inferred from "
+                     "its pieces; false for a new vocabulary");
+  command.add_flag_callback(
+      "--cased", [&flags] { flags.lower_case = false; }, "as --lower-case false");
+  command.add_option("--strip-accents", flags.strip_accents,
+                     "true or false; default: as stored beside the vocabulary, else the value of "
+                     "--lower-case; false for a new vocabulary");
+  const std::map<std::string, ControlCharacters> names{{"bert", ControlCharacters::bert},
+                                                       {"electra", ControlCharacters::electra}};
+  command
+      .add_option_function<std::string>(
+          "--control-characters",
+          [&flags, names](const std::string& name) { flags.control = names.at(name); },
+          "what vanishes: bert (Cc, Cf) or electra (all C*)")
+      ->check(CLI::IsMember({"bert", "electra"}));
+  command.add_option_function<std::string>(
+      "--segment-command",
+      [&flags](const std::string& words) {
+        flags.segment_command = words;
+        allow_segment_command(words);
+      },
+      "a program that splits text into words, as 'mecab -Owakati': it reads lines and writes each "
+      "with spaces between its words, at once; allows to run the one that is stored beside the "
+      "vocabulary; none: the text's words are separated already");
+}
+
+void add_segment_command_flag(CLI::App& command) {
+  command.add_option_function<std::string>(
+      "--segment-command", allow_segment_command,
+      "allows to run this program, which is stored with the model and splits text into words");
+}
+
+void add_document_flags(CLI::App& command, DocumentOptions& o, const std::string& name) {
+  add_input_flags(command, o.input, o.format, o.limits, name);
+  command
+      .add_option_function<std::string>(
+          "--sentences", [&o](const std::string& word) { o.sentences = parse_sentences(word); },
+          "lines: one a line; prose: cut by Unicode's rules")
+      ->default_str("lines");
+  command
+      .add_option_function<std::string>(
+          "--dedup", [&o](const std::string& word) { o.dedup = parse_dedup(word); },
+          "what to leave out: none; lines, or exact or near duplicates of documents, that stood "
+          "before")
+      ->default_str("none");
+  command.add_option("--max-lines", o.max_lines, "only the first lines (rows), so many; 0: all")
+      ->capture_default_str();
+}
+
+void print_text_counts(const CorpusCounts& text) {
+  std::cout << "text:     " << counted(text.files, "file") << ", "
+            << counted(text.documents, "document") << ", " << counted(text.sentences, "sentence")
+            << ", " << counted(text.tokens, "token") << " ("
+            << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
+  if (text.bad_rows > 0)
+    std::cout << "left out: " << counted(text.bad_rows, "row") << " that cannot be read\n";
+  if (text.duplicate_documents + text.duplicate_lines > 0)
+    std::cout << "left out: " << counted(text.duplicate_documents, "document") << " and "
+              << counted(text.duplicate_lines, "line") << " that stood before\n";
+}
+
+}  // namespace smelt

@@ -1,0 +1,162 @@
+#include "cli/options/text_source.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <iostream>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "text/readers/bad_row_limit.h"
+#include "text/readers/lines.h"
+#include "text/readers/rows.h"
+#include "text/readers/unicode.h"
+
+namespace smelt {
+namespace {
+
+// Texts of one batch are padded to the longest and go through the model at once.
+constexpr std::size_t kTextsAtOnce = 256;
+
+class TextBatches {
+ public:
+  using Take = std::function<void(const std::vector<std::string>&)>;
+  explicit TextBatches(const Take& take) : take_(take) {}
+
+  void add(std::string text) {
+    waiting_.push_back(nfc(std::move(text)));
+    if (waiting_.size() == kTextsAtOnce) flush();
+  }
+  void flush() {
+    if (!waiting_.empty()) take_(std::exchange(waiting_, {}));
+  }
+
+ private:
+  const Take& take_;
+  std::vector<std::string> waiting_;
+};
+
+// Whether standard input has bytes, or its end, to read at once.
+bool has_input() {
+  ::pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return ::poll(&input, 1, 0) > 0;
+}
+
+std::size_t read_input(std::span<char> buffer) {
+  for (;;) {
+    const ::ssize_t count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) throw_errno("read", "standard input", errno);
+  }
+}
+
+}  // namespace
+
+void each_input_line(const std::function<void(std::string line)>& take,
+                     const std::function<void()>& before_wait) {
+  const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
+  TextFaults faults;
+  std::int64_t number = 0;
+  const auto give = [&](std::string line) {
+    if (line.ends_with('\r')) line.pop_back();
+    faults.clean(line, "standard input", ++number);
+    take(std::move(line));
+  };
+  std::vector<char> buffer(std::size_t{1} << 16);
+  std::string waiting;  // the line whose end is not read yet
+  for (;;) {
+    if (!has_input()) before_wait();
+    if (is_terminal) std::cerr << "> " << std::flush;
+    const std::string_view part(buffer.data(), read_input(buffer));
+    if (part.empty()) break;
+    std::size_t begin = 0;
+    for (auto end = part.find('\n'); end != part.npos; end = part.find('\n', begin)) {
+      waiting += part.substr(begin, end - begin);
+      give(std::exchange(waiting, {}));
+      begin = end + 1;
+    }
+    waiting += part.substr(begin);
+  }
+  if (!waiting.empty()) give(std::move(waiting));
+  before_wait();
+  faults.finish();
+}
+
+void each_text_of(
+    const TextFile& file, const std::string& command,
+    const std::function<void(const std::string& text, const std::string& where)>& take) {
+  const FileFormat format = format_of(file.path, parse_file_format(file.format));
+  Progress progress(command, static_cast<std::int64_t>(file_size(file.path)), Progress::kBytes);
+  TextFaults faults;
+  EncodingCheck encoding(file.path);
+  const auto clean = [&](const TextFault& fault) {
+    encoding.add(fault);
+    faults.add(fault, file.path);
+  };
+  std::int64_t line = 0;
+  const auto told = [&](const std::string& text, std::uint64_t read) {
+    encoding.add_text(text.size());
+    take(text, str(file.path, ":", ++line));
+    progress.update(static_cast<std::int64_t>(read));
+  };
+  if (format == FileFormat::text) {
+    LineReader lines(file.path);
+    for (std::string text; lines.next(text);) {
+      clean_text(text, lines.number(), clean);
+      told(text, lines.bytes_read());
+    }
+    if (line == 0) log_warning("{}: {} holds no text", command, file.path);
+    return faults.finish();
+  }
+  const auto refuse = [&](const TextFault& fault) {
+    if (fault.kind != TextFault::Kind::bad_row) return clean(fault);
+    throw UsageError(str(file.path, ":", fault.line, ": a row that cannot be read: ", fault.what),
+                     "correct or remove the row");
+  };
+  const auto rows = open_rows(file.path, format, {{.name = file.field}}, refuse);
+  for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
+  faults.finish();
+}
+
+void add_text_source(CLI::App& command, TextSource& source, const std::string& help_of_text) {
+  command.add_option("--text", source.texts, help_of_text);
+  command.add_option(
+      "--input", source.file.path,
+      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet); without --text and "
+      "--input texts are read from standard input, one a line");
+  command
+      .add_option("--format", source.file.format, "format of --input if its name does not say it")
+      ->capture_default_str();
+  command.add_option("--field", source.file.field, "field of a row that has the text")
+      ->capture_default_str();
+}
+
+void each_batch(const TextSource& source, const std::string& command,
+                const std::function<void(const std::vector<std::string>& texts)>& take) {
+  if (!source.texts.empty() && !source.file.path.empty())
+    throw UsageError(str(command, ": --text and --input cannot be combined"),
+                     "leave one of the two out");
+  if (!source.texts.empty()) {
+    std::vector<std::string> texts = source.texts;
+    for (std::string& text : texts) to_nfc(text);
+    return take(texts);
+  }
+  TextBatches batches(take);
+  if (source.file.path.empty())
+    each_input_line([&](std::string line) { batches.add(std::move(line)); },
+                    [&] { batches.flush(); });
+  else
+    each_text_of(source.file, command,
+                 [&](const std::string& text, const std::string&) { batches.add(text); });
+  batches.flush();
+}
+
+}  // namespace smelt

@@ -1,0 +1,75 @@
+#include "compress/model_stats.h"
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+bool is_table_of_words(const std::string& name) {
+  return name == "shared.weight" || name.ends_with(".embed_tokens.weight") ||
+         name.ends_with("_embeddings.weight");
+}
+
+bool has(const std::string& name, std::string_view part) {
+  return name.find(part) != std::string::npos;
+}
+
+// The rows of attention's queries: heads times their width.
+bool is_query(const std::string& name) {
+  return name.ends_with("attention.self.query.weight") || name.ends_with("Attention.q.weight");
+}
+
+double of_encoder(const SourceFolder& model, double L) {
+  const bool of_texts = model.tensors.contains("bert.pooler.dense.weight") ||
+                        model.tensors.contains("classifier.dense.weight");
+  double out = 0;
+  for (const auto& [name, tensor] : model.tensors) {
+    if (tensor.shape.rank() != 2 || is_table_of_words(name)) continue;
+    const auto elements = static_cast<double>(tensor.shape.elements());
+    const bool of_each = has(name, ".layer.") || has(name, "embeddings_project") || !of_texts;
+    out += elements * (of_each ? L : 1);
+    if (is_query(name)) out += 2 * L * L * static_cast<double>(tensor.shape.dims[0]);
+  }
+  return out;
+}
+
+double of_t5(const SourceFolder& model, double L, double T) {
+  double out = 0;
+  for (const auto& [name, tensor] : model.tensors) {
+    if (tensor.shape.rank() != 2 || has(name, "relative_attention_bias")) continue;
+    const auto elements = static_cast<double>(tensor.shape.elements());
+    const auto inner = static_cast<double>(tensor.shape.dims[0]);
+    const bool encoder = name.starts_with("encoder.block.");
+    if (encoder) out += elements * L + (is_query(name) ? 2 * L * L * inner : 0);
+    if (!name.starts_with("decoder.block.")) continue;
+    const bool across = has(name, "EncDecAttention");
+    const bool of_inputs = across && (name.ends_with(".k.weight") || name.ends_with(".v.weight"));
+    out += elements * (of_inputs ? L : T);
+    // Of T tokens each attends to those before it and itself.
+    if (is_query(name)) out += inner * (across ? 2 * T * L : T * (T + 1));
+  }
+  const char* const words =
+      model.tensors.contains("lm_head.weight") ? "lm_head.weight" : "shared.weight";
+  return out + static_cast<double>(model.tensors.at(words).shape.elements()) * T;
+}
+
+}  // namespace
+
+ModelFacts facts_of(const SourceFolder& model) {
+  ModelFacts out{.bytes = model.bytes, .steps = model.steps};
+  const bool has_shared = model.tensors.contains("shared.weight");
+  for (const auto& [name, tensor] : model.tensors) {
+    if (has_shared && name.ends_with(".embed_tokens.weight")) continue;
+    const auto elements = static_cast<std::uint64_t>(tensor.shape.elements());
+    out.parameters += elements;
+    if (is_table_of_words(name)) out.parameters_of_tables += elements;
+  }
+  return out;
+}
+
+double operations_of(const SourceFolder& model, std::int64_t L, std::int64_t T) {
+  const auto inputs = static_cast<double>(L), answer = static_cast<double>(T);
+  return model.kind == CompressKind::t5 ? of_t5(model, inputs, answer) : of_encoder(model, inputs);
+}
+
+}  // namespace smelt

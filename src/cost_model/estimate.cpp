@@ -1,0 +1,91 @@
+#include "cost_model/estimate.h"
+
+#include <algorithm>
+
+namespace smelt {
+namespace {
+
+constexpr double kHostBytes = 200e6;  // a second, of a host to its bucket or disk
+
+// Half of a link's bytes go out. Devices of a chip share its links, but add up among themselves
+// what they sum with others.
+double seconds_to_send(const Accelerator& type, double all_reduce, double other) {
+  if (type.chips == 1) return 0;
+  const double per_chip = static_cast<double>(type.devices) / type.chips;
+  return (all_reduce + other * per_chip) / (interconnect_bytes(type.generation) / 2);
+}
+
+}  // namespace
+
+Estimate usual_factor(const Accelerator& type) {
+  if (type.is_gpu()) return kOfRoofline;
+  return type.generation == "v4" ? kOfV4Cycles : kOfCycles;
+}
+
+double longest_run(const Accelerator& type) { return type.is_gpu() ? 1 : kLongestRun; }
+
+double telling_seconds(const Accelerator& type, const SentBytes& sent) {
+  return seconds_to_send(type, sent.all_reduce, sent.other);
+}
+
+StepWork step_work(const Accelerator& type, const Compiled& step, const StepProducts& products) {
+  StepWork out;
+  out.work = type.is_gpu() ? products.flops / type.flops_of(products.of, products.exact) +
+                                 step.moved / type.bandwidth
+                           : type.seconds_of(step.cycles);
+  for (const SentBytes& s : step.sent) {
+    out.told += telling_seconds(type, s);
+    out.behind += seconds_to_send(type, s.all_reduce - s.asynchronous_all_reduce,
+                                  s.other - s.asynchronous_other);
+  }
+  return out;
+}
+
+std::optional<Estimate> step_seconds(const StepWork& of, const Estimate& factor) {
+  if (of.work <= 0) return std::nullopt;
+  return Estimate{.low = std::max(factor.low * of.work, of.told),
+                  .likely = factor.likely * of.work + of.behind,
+                  .high = factor.high * of.work + of.told};
+}
+
+double measured_factor(const StepWork& of, double seconds) {
+  return std::max(0.05, (seconds - of.behind) / of.work);
+}
+
+RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
+                    const std::optional<Estimate>& scored, double longest) {
+  const auto steps = static_cast<double>(work.steps);
+  double every = std::clamp(static_cast<double>(work.save_every), 1.0, std::max(steps, 1.0));
+  if (work.save_minutes > 0)
+    every = std::min(every, std::max(1.0, 60 * work.save_minutes / step.likely));
+  const double saves = steps / every;
+  RunTime out;
+  const Estimate stepping = step.times(steps + kStallSteps * saves);
+  const Estimate beside = scored.value_or(Estimate()).times(work.evaluations).plus(kStartSeconds);
+  out.seconds = stepping.plus(beside);
+  out.seconds.high = std::max(out.seconds.high, longest * stepping.likely + beside.high);
+  out.preemptions = out.seconds.likely * type.hosts / kSecondsBetweenPreemptions;
+  const double lost = every / 2;
+  out.spot_seconds = Estimate{
+      .low = out.seconds.low,
+      .likely = out.seconds.likely + out.preemptions * (lost * step.likely + kReturnSeconds),
+      .high = out.seconds.high + 3 * out.preemptions * (lost * step.high + kReturnSeconds)};
+  return out;
+}
+
+RunCost run_cost(const Accelerator& type, const RunTime& time, const Price* price) {
+  RunCost out;
+  if (price == nullptr) return out;
+  const auto dollars = [&](const Estimate& seconds, double of_chip) {
+    return seconds.times(of_chip * type.chips / 3600);
+  };
+  if (price->on_demand) out.on_demand = dollars(time.seconds, *price->on_demand);
+  if (price->spot) out.spot = dollars(time.spot_seconds, *price->spot);
+  return out;
+}
+
+double seconds_to_save(const Accelerator& type, double checkpoint_bytes) {
+  return checkpoint_bytes / (kHostBytes * type.hosts);
+}
+
+}  // namespace smelt

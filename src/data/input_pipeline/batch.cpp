@@ -1,0 +1,41 @@
+#include "data/input_pipeline/batch.h"
+
+#include <algorithm>
+
+namespace smelt {
+
+Batch empty_batch(const Features& features, std::int64_t rows) {
+  CHECK(rows >= 1, rows);
+  Batch batch{.rows = rows, .arrays = {}};
+  for (const Feature& feature : features) {
+    Dims dims = feature.row;
+    dims.insert(dims.begin(), rows);
+    const Shape shape{feature.dtype, std::move(dims)};
+    batch.arrays.push_back({shape, std::vector<std::byte>(shape.size_bytes())});
+  }
+  return batch;
+}
+
+Batch with_length(const Batch& batch, const Features& features, std::int64_t longest,
+                  std::int64_t length) {
+  Batch out{.rows = batch.rows, .arrays = {}};
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    const HostArray& from = batch.arrays[i];
+    if (features[i].row != Dims{longest}) {
+      out.arrays.push_back(from);
+      continue;
+    }
+    HostArray to{{from.shape.dtype, {batch.rows, length}}, {}};
+    to.bytes.resize(to.shape.size_bytes());
+    const auto rows = static_cast<std::size_t>(batch.rows);
+    const std::size_t old_row = from.bytes.size() / rows, new_row = to.bytes.size() / rows;
+    for (std::size_t row = 0; row < rows; ++row)
+      std::copy_n(from.bytes.begin() + static_cast<std::ptrdiff_t>(row * old_row),
+                  std::min(old_row, new_row),
+                  to.bytes.begin() + static_cast<std::ptrdiff_t>(row * new_row));
+    out.arrays.push_back(std::move(to));
+  }
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,83 @@
+#include "data/input_pipeline/prefetch.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "base/error.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr int kLocalDepth = 2, kRemoteDepth = 16;  // a remote read takes long and costs little
+
+bool is_local(const ExampleSource& source) {
+  return std::ranges::none_of(source.files(), is_remote);
+}
+
+}  // namespace
+
+Prefetch::Prefetch(const ExampleSource& source, std::int64_t batch_size, std::uint64_t first_step,
+                   PrefetchOptions options)
+    : source_(source),
+      batch_size_(batch_size),
+      options_(options),
+      next_(first_step),
+      claimed_(first_step) {
+  CHECK(options.depth >= 0 && options.threads >= 0, options.depth);
+  if (options_.depth == 0) options_.depth = is_local(source) ? kLocalDepth : kRemoteDepth;
+  if (options_.threads == 0) options_.threads = options_.depth;
+  try {
+    for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::exception& error) {
+    stop();  // those that run are waited for
+    throw SystemError(str("reading ahead: thread ", threads_.size() + 1, " of ", options_.threads,
+                          " cannot be started: ", error.what()),
+                      "are threads or memory of this user limited?");
+  }
+}
+
+Prefetch::~Prefetch() { stop(); }
+
+void Prefetch::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+void Prefetch::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] {
+      return stopped_ || claimed_ < next_ + static_cast<std::uint64_t>(options_.depth);
+    });
+    if (stopped_) return;
+    const std::uint64_t step = claimed_++;
+    lock.unlock();
+    Result result = read(step);
+    lock.lock();
+    ready_.emplace(step, std::move(result));
+    changed_.notify_all();
+  }
+}
+
+Prefetch::Result Prefetch::read(std::uint64_t step) const {
+  try {
+    return source_.batch(step, batch_size_, options_.share);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+Batch Prefetch::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ready_.contains(next_); });
+  Result result = std::move(ready_.extract(next_).mapped());
+  ++next_;
+  changed_.notify_all();
+  lock.unlock();
+  if (const auto* error = std::get_if<std::exception_ptr>(&result)) std::rethrow_exception(*error);
+  return std::get<Batch>(std::move(result));
+}
+
+}  // namespace smelt

@@ -1,0 +1,123 @@
+#include "data/input_pipeline/record_index_file.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/tfrecord.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kWindowBytes = 4 << 20;
+using Ends = decltype(RecordLayout::ends);
+
+// Reads `file` in order through a window, so that headers close to each other cost no read of their
+// own.
+class Window {
+ public:
+  explicit Window(const RandomAccessFile& file) : file_(file) {}
+
+  // At most `size` bytes from `offset`; fewer only at the end of the file.
+  std::string_view at(std::uint64_t offset, std::size_t size) {
+    if (offset < start_ || offset + size > start_ + bytes_.size()) {
+      start_ = offset;
+      bytes_.resize(std::min<std::uint64_t>(kWindowBytes, file_.size() - offset));
+      bytes_.resize(file_.read_at(offset, bytes_));
+    }
+    return std::string_view(bytes_).substr(offset - start_, size);
+  }
+
+ private:
+  const RandomAccessFile& file_;
+  std::uint64_t start_ = 0;
+  std::string bytes_;
+};
+
+void set_first(Ends& ends, std::string_view record) {
+  std::copy_n(record.begin(), kRecordHeaderBytes, ends.begin());
+}
+
+void set_last(Ends& ends, std::string_view record) {
+  std::copy_n(record.end() - kRecordFooterBytes, kRecordFooterBytes,
+              ends.begin() + kRecordHeaderBytes);
+}
+
+Ends read_ends(const RandomAccessFile& file) {
+  Ends ends{};
+  const std::span<char> bytes(ends);
+  if (file.size() < ends.size()) return ends;
+  file.read_at(0, bytes.first(kRecordHeaderBytes));
+  file.read_at(file.size() - kRecordFooterBytes, bytes.last(kRecordFooterBytes));
+  return ends;
+}
+
+// Whether the records fill a file of so many bytes; sizes that pass 2^64 do not.
+bool fill(const NarrowNumbers& sizes, std::uint64_t bytes) {
+  if (sizes.width() < sizeof bytes) return sizes.sum(0, sizes.size()) == bytes;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > bytes) return false;
+    bytes -= sizes[i];
+  }
+  return bytes == 0;
+}
+
+}  // namespace
+
+std::string record_index_path(const std::string& records) {
+  return append_to_path(records, ".index");
+}
+
+void RecordIndexBuilder::add(std::string_view record, std::optional<std::uint64_t> tokens) {
+  CHECK(record.size() >= kRecordHeaderBytes + kRecordFooterBytes, record.size());
+  if (layout_.sizes.size() == 0) set_first(layout_.ends, record);
+  set_last(layout_.ends, record);
+  layout_.sizes.push_back(record.size());
+  if (tokens) layout_.tokens.push_back(*tokens);
+}
+
+void RecordIndexBuilder::append(const RecordIndexBuilder& later) {
+  const RecordLayout& next = later.layout_;
+  if (next.sizes.size() == 0) return;
+  const auto footer = std::ranges::subrange(next.ends.end() - kRecordFooterBytes, next.ends.end());
+  if (layout_.sizes.size() == 0)
+    layout_.ends = next.ends;
+  else
+    std::ranges::copy(footer, layout_.ends.end() - kRecordFooterBytes);
+  layout_.sizes.append(next.sizes);
+  layout_.tokens.append(next.tokens);
+}
+
+void RecordIndexBuilder::write(const std::string& records) const {
+  write_file(record_index_path(records), encode_record_layout(layout_));
+}
+
+RecordLayout scan_records(const RandomAccessFile& file) {
+  RecordLayout layout{.sizes = {}, .tokens = {}, .ends = read_ends(file)};
+  Window window(file);
+  for (std::uint64_t offset = 0; offset < file.size();) {
+    const auto length = parse_record_header(window.at(offset, kRecordHeaderBytes),
+                                            file.size() - offset, {file.path(), offset});
+    layout.sizes.push_back(kRecordHeaderBytes + length + kRecordFooterBytes);
+    offset += kRecordHeaderBytes + length + kRecordFooterBytes;
+  }
+  return layout;
+}
+
+std::optional<RecordLayout> load_record_index(const RandomAccessFile& file) {
+  const std::string path = record_index_path(file.path());
+  if (!exists(path)) return std::nullopt;
+  try {
+    RecordLayout layout = decode_record_layout(read_file(path), path);
+    if (fill(layout.sizes, file.size()) && layout.ends == read_ends(file)) return layout;
+    log_warning("{} is the index of another file; it is not used", path);
+  } catch (const UsageError& error) {
+    log_warning("{}", error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace smelt

@@ -1,0 +1,169 @@
+#include "data/input_pipeline/snapshot_folder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "base/error.h"
+#include "io/filesystem/decompress.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kWindow = 1 << 18;  // unpacked bytes that are in memory, but for long records
+constexpr std::uint64_t kMostRecordBytes = std::uint64_t{256} << 20;
+
+std::vector<std::string> named(const std::string& folder, std::string_view ending) {
+  std::vector<std::string> found;
+  for (const std::string& name : list_folder(folder))
+    if (name.ends_with(ending)) found.push_back(join_path(folder, name));
+  return found;
+}
+
+// The records of a file that may be packed.
+class PackedRecords {
+ public:
+  explicit PackedRecords(const std::string& path) : file_(path, begins_record) {
+    if (fill(kRecordHeaderBytes)) check_snapshot_packing(rest(), path);
+  }
+
+  // The data of the next record, valid until the next call; nullopt at the end.
+  std::optional<std::string_view> next() {
+    place_.offset += taken_;
+    at_ += taken_;
+    taken_ = 0;
+    if (!fill(kRecordHeaderBytes)) {
+      if (rest().empty()) return std::nullopt;
+      parse_record_header(rest(), rest().size(), place_);  // says what is missing
+    }
+    const std::uint64_t length = length_of_record();
+    taken_ = kRecordHeaderBytes + length + kRecordFooterBytes;
+    if (!fill(taken_)) parse_record_header(rest(), rest().size(), place_);
+    return check_record_data(rest().substr(kRecordHeaderBytes, length + kRecordFooterBytes),
+                             place_);
+  }
+  RecordPlace place() const { return place_; }
+
+ private:
+  std::string_view rest() const { return std::string_view(buffer_).substr(at_); }
+
+  // Most records are as long as the one before: their headers need no checksum of their own.
+  std::uint64_t length_of_record() {
+    const std::string_view found = rest().substr(0, kRecordHeaderBytes);
+    if (found != header_) {
+      length_ = parse_record_header(found, std::numeric_limits<std::int64_t>::max(), place_);
+      if (length_ > kMostRecordBytes)
+        throw UsageError(str(place_.file, ": record at offset ", place_.offset, ": ", length_,
+                             " bytes, more than ", kMostRecordBytes),
+                         "save shorter elements, such as one a document");
+      header_ = found;
+    }
+    return length_;
+  }
+
+  // Whether so many bytes are there, after reading on as far as it takes.
+  bool fill(std::uint64_t size) {
+    while (rest().size() < size) {
+      buffer_.erase(0, at_);
+      at_ = 0;
+      const std::size_t before = buffer_.size();
+      buffer_.resize(before + kWindow);
+      buffer_.resize(before + file_.read(std::span(buffer_).subspan(before)));
+      if (buffer_.size() == before) return false;
+    }
+    return true;
+  }
+
+  DecompressedFile file_;
+  std::string buffer_, header_;
+  std::size_t at_ = 0;  // in buffer_, of the record
+  std::uint64_t taken_ = 0, length_ = 0;
+  RecordPlace place_{.file = file_.path()};
+};
+
+}  // namespace
+
+SnapshotFolder open_snapshot(const std::string& path) {
+  const std::string where = join_path(path, kSnapshotMetadata);
+  SnapshotFolder out{.path = path,
+                     .metadata = parse_snapshot_metadata(read_file(where, kSmallFileBytes), where),
+                     .shards = {}};
+  const std::string run = join_path(path, out.metadata.run);
+  for (const std::string& shard : named(run, ".shard"))
+    out.shards.push_back(named(shard, ".snapshot"));
+  if (out.shards.empty() && out.metadata.elements)
+    throw UsageError(
+        str(where, ": ", *out.metadata.elements, " elements, but ", run, " holds no shard"),
+        "copy the whole folder again");
+  return out;
+}
+
+class SnapshotReader::Shard {
+ public:
+  Shard(SnapshotType type, std::vector<std::string> files)
+      : tensors_(type), files_(std::move(files)) {}
+
+  bool next(std::vector<std::int32_t>& ids) {
+    for (;;) {
+      if (records_) {
+        if (const auto record = records_->next()) {
+          tensors_.append(*record, records_->place(), ids);
+          return true;
+        }
+      }
+      if (opened_ == files_.size()) return false;
+      records_.emplace(files_[opened_++]);
+    }
+  }
+  bool scalar() const { return tensors_.scalar(); }
+  RecordPlace place() const { return records_->place(); }  // of the record that next() read
+
+ private:
+  TokenTensors tensors_;
+  std::vector<std::string> files_;
+  std::size_t opened_ = 0;
+  std::optional<PackedRecords> records_;
+};
+
+SnapshotReader::SnapshotReader(SnapshotFolder folder) : folder_(std::move(folder)) {
+  for (const auto& files : folder_.shards)
+    shards_.push_back(std::make_unique<Shard>(folder_.metadata.type, files));
+}
+
+SnapshotReader::~SnapshotReader() = default;
+
+bool SnapshotReader::next(std::vector<std::int32_t>& ids) {
+  while (!shards_.empty()) {
+    if (turn_ >= shards_.size()) turn_ = 0;
+    if (shards_[turn_]->next(ids)) {
+      check_rank(*shards_[turn_]);
+      ++turn_;
+      ++elements_;
+      return true;
+    }
+    shards_.erase(shards_.begin() + static_cast<std::ptrdiff_t>(turn_));
+  }
+  check_count();
+  return false;
+}
+
+void SnapshotReader::check_rank(const Shard& shard) {
+  if (elements_ > 0 && shard.scalar() != scalar_)
+    throw UsageError(str(shard.place().file, ": record at offset ", shard.place().offset, ": ",
+                         scalar_ ? "a list of tokens among scalars" : "a scalar among lists"),
+                     "save scalars alone, or lists alone");
+  scalar_ = shard.scalar();
+}
+
+void SnapshotReader::check_count() const {
+  if (folder_.metadata.elements.value_or(elements_) != elements_)
+    throw UsageError(str(folder_.path, ": holds ", elements_, " elements, ", kSnapshotMetadata,
+                         " says ", *folder_.metadata.elements),
+                     "files are missing or cut short: copy the whole folder again");
+}
+
+}  // namespace smelt

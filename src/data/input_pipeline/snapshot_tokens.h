@@ -1,0 +1,14 @@
+// The tokens of a snapshot folder as an array.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "data/input_pipeline/token_file.h"
+
+namespace smelt {
+
+// As open_token_file says of snapshots.
+std::unique_ptr<TokenFile> open_snapshot_tokens(const std::string& path, TokenMemory& memory);
+
+}  // namespace smelt

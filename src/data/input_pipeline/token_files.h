@@ -1,0 +1,48 @@
+// The tokens of many files, each of them an array.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/input_pipeline/open_files.h"
+#include "data/input_pipeline/token_file.h"
+
+namespace smelt {
+
+constexpr std::uint64_t kTokenMemory = std::uint64_t{2} << 30;
+
+// Thread-safe.
+class TokenFiles {
+ public:
+  // Token stores and snapshot folders. UsageError for what is neither, or when snapshots that must
+  // be unpacked need more than `memory`; for stores of different vocabularies.
+  explicit TokenFiles(std::vector<std::string> paths, std::uint64_t memory = kTokenMemory);
+
+  std::size_t count() const { return files_.size(); }
+  const std::vector<std::string>& paths() const { return paths_; }
+  std::uint64_t tokens(std::size_t file) const { return files_[file]->size(); }
+  std::uint64_t documents(std::size_t file) const { return files_[file]->documents(); }
+  std::uint32_t id_limit(std::size_t file) const { return files_[file]->id_limit(); }
+  // What the first store that knows its vocabulary says of it.
+  const TokenVocabulary& vocabulary() const { return vocabulary_; }
+
+  // As TokenFile::read.
+  void read(std::size_t file, std::uint64_t first, std::span<std::int32_t> out) const;
+  // As TokenFile::document_ends; of a snapshot none.
+  std::vector<std::uint64_t> document_ends(std::size_t file) const;
+
+ private:
+  void check_vocabularies();
+  TokenFile::Open opener(std::size_t file) const;
+
+  std::vector<std::string> paths_;
+  std::vector<std::unique_ptr<TokenFile>> files_;
+  std::vector<std::size_t> first_part_;  // of each file, in parts_
+  TokenVocabulary vocabulary_;
+  mutable std::unique_ptr<OpenFiles> parts_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,33 @@
+// A masked pair as a tf.Example in a TFRecord (docs/formats/tfrecord.md), with the original
+// program's features in its order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/preprocess/sentence_pairs.h"
+#include "io/formats/example.h"
+
+namespace smelt {
+
+// Not safe to use from several threads at once.
+class BertEncoder {
+ public:
+  BertEncoder(const MaskVocabulary& vocabulary, const PairOptions& options);
+
+  // Appends the whole record, framing included.
+  void append(const MaskedPair& pair, std::string& out);
+
+ private:
+  void fill(const MaskedPair& pair);
+
+  std::int32_t cls_, sep_;
+  std::size_t length_, predictions_;
+  // Of the example at hand; kept for their memory.
+  ExampleWriter example_;
+  std::vector<std::int32_t> input_ids_, input_mask_, segment_ids_, positions_, labels_;
+  std::vector<float> weights_;
+};
+
+}  // namespace smelt

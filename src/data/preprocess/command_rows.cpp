@@ -1,0 +1,99 @@
+#include "data/preprocess/command_rows.h"
+
+#include <string_view>
+
+#include "base/error.h"
+#include "base/plural.h"
+#include "base/run_program.h"
+#include "io/filesystem/file.h"
+#include "text/readers/json_members.h"
+#include "text/readers/lines.h"
+#include "text/readers/unicode.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kForm =
+    "it prints a line {\"text\": \"…\", \"label\": \"…\"} for each row on standard output, and all "
+    "else on standard error";
+
+// Lines as they come, up to the first that is no row.
+class RowLines {
+ public:
+  RowLines(const CommandRowsJob& job, OutputFile& file) : job_(job), file_(file) {}
+
+  // False where something is wrong with them.
+  bool add(std::string_view piece) {
+    bytes_ += piece.size();
+    if (bytes_ > job_.most_bytes) wrong_ = str("printed more than ", job_.most_bytes >> 20, " MiB");
+    while (wrong_.empty() && !piece.empty()) {
+      const auto end = piece.find('\n');
+      line_ += piece.substr(0, end);
+      if (line_.size() > kMaxLineBytes)
+        wrong_ = str("printed a line of more than ", kMaxLineBytes >> 20, " MiB");
+      else if (end != std::string_view::npos)
+        end_line();
+      piece.remove_prefix(end == std::string_view::npos ? piece.size() : end + 1);
+    }
+    return wrong_.empty();
+  }
+  void finish() {
+    if (wrong_.empty() && !line_.empty()) end_line();
+    if (wrong_.empty() && rows_ == 0) wrong_ = "printed no row";
+  }
+  const std::string& wrong() const { return wrong_; }
+  std::uint64_t rows() const { return rows_; }
+
+ private:
+  void end_line() {
+    ++number_;
+    if (!python_strip(line_).empty()) {
+      if (!for_each_member(line_, [](std::string_view, std::string_view) {}))
+        wrong_ = str("printed no JSON object in line ", number_, ": '",
+                     shortened(decode_utf8_ignore(line_, nullptr), 80), "'");
+      ++rows_;
+    }
+    line_ += '\n';
+    file_.write(line_);
+    line_.clear();
+  }
+
+  const CommandRowsJob& job_;
+  OutputFile& file_;
+  std::string line_, wrong_;
+  std::uint64_t bytes_ = 0, number_ = 0, rows_ = 0;
+};
+
+// The last lines, as they fit into a message.
+std::string last_words(const std::string& errors) {
+  constexpr std::size_t kMost = 300;
+  std::string text = decode_utf8_ignore(trim(errors), nullptr);
+  if (text.size() > kMost)
+    text = "…" + decode_utf8_ignore(text.substr(text.size() - kMost), nullptr);
+  return text;
+}
+
+}  // namespace
+
+std::uint64_t write_command_rows(const CommandRowsJob& job) {
+  OutputFile file(job.output);
+  RowLines lines(job, file);
+  const ShellEnd end =
+      stream_shell(job.command, [&](std::string_view piece) { return lines.add(piece); });
+  std::string wrong = lines.wrong();
+  if (wrong.empty() && end.status != 0) wrong = str("ended with status ", end.status);
+  if (wrong.empty()) {
+    lines.finish();
+    wrong = lines.wrong();
+  }
+  if (!wrong.empty()) {
+    const std::string said = last_words(end.errors);
+    throw UsageError(str(job.what, ": '", shortened(job.command, 80), "' ", wrong,
+                         said.empty() ? "" : "; it said: " + said),
+                     kForm);
+  }
+  file.commit();
+  return lines.rows();
+}
+
+}  // namespace smelt

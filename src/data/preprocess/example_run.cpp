@@ -1,0 +1,225 @@
+#include "data/preprocess/example_run.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/plural.h"
+#include "base/stop_notice.h"
+#include "data/input_pipeline/record_index.h"
+#include "data/input_pipeline/record_index_file.h"
+#include "data/preprocess/disk_space.h"
+#include "data/preprocess/example_shuffle.h"
+#include "data/preprocess/shard_writer.h"
+#include "data/preprocess/work_folder.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+// Of the temporary files; another version of smelt does not go on with them.
+constexpr int kWorkVersion = 8;
+// Written last before the shards are: drawing is over. Until then see kDocumentsList, kDrawingList.
+constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
+
+// All that decides the bytes of the result, and where it goes.
+OrderedJson describe(const CheckedJob& checked, const ExampleBuilder& builder,
+                     std::string_view order) {
+  const ShuffleSizes& sizes = checked.job.sizes;
+  std::vector<OrderedJson> inputs(checked.inputs.size());
+  for_each_file(inputs.size(), checked.inputs.front(), [&](std::size_t i) {
+    const auto status = file_status(checked.inputs[i]).value_or(FileStatus{});
+    inputs[i] = {status.size, status.modified};
+  });
+  return {{"version", kWorkVersion},
+          {"kind", builder.kind()},
+          {"order", order},
+          {"settings", builder.settings()},
+          {"vocabulary", checked.vocabulary_crc32c},
+          {"seed", checked.job.seed},
+          {"text", text_settings(checked)},
+          {"inputs", inputs},
+          {"outputs", names_of(checked.files.outputs)},
+          {"companions", checked.files.indexes},
+          {"sizes", {sizes.group_bytes, sizes.document_ranges, sizes.fan_out}}};
+}
+
+std::string work_folder_path(const CheckedJob& checked) {
+  const std::string& first = checked.files.outputs.front();
+  if (!checked.job.work.empty()) return checked.job.work;
+  if (!is_remote(first) && !is_device(first)) return str(first, kWorkSuffix);
+  return temporary_work_folder("outputs", names_of(checked.files.outputs));
+}
+
+void save(const WorkFolder& folder, const DrawnExamples& drawn) {
+  drawn.examples.spill.save(folder.file(kRanges));
+  write_file(folder.file(kState), OrderedJson{{"examples", drawn.examples.examples},
+                                              {"counts", drawn.examples.counts},
+                                              {"text", to_json(drawn.text)}}
+                                      .dump());
+}
+
+DrawnExamples load(const WorkFolder& folder) {
+  const Json state = Json::parse(read_file(folder.file(kState)));
+  return {.examples = {.spill = ExternalShuffle::load(folder.file(kRanges)),
+                       .examples = state["examples"],
+                       .counts = state["counts"]},
+          .text = corpus_counts(state["text"])};
+}
+
+// What the drawing went on from is of no more use once all is drawn.
+void forget_drawing(const WorkFolder& folder) {
+  remove_file(folder.file(kDrawingList));
+  remove_file(folder.file(kDocumentsList));
+  ExternalShuffle().remove_others(folder.path(), "documents");
+}
+
+bool holds_work(const WorkFolder& folder) {
+  return exists(folder.file(kState)) || exists(folder.file(kDocumentsList));
+}
+
+// Hours of work are not thrown away for a slip in the command.
+void check_other_job(const WorkFolder& folder, const OrderedJson& job, const ExampleFiles& files) {
+  const bool own = !files.own_name.empty();  // and with it all that --overwrite replaces
+  if (own && files.overwrite) return;
+  const auto other = folder.job();
+  if (!other || !holds_work(folder)) return;
+  const OrderedJson before = other->flatten(), now = job.flatten();
+  OrderedJson all = now;
+  all.update(before);
+  for (const auto& [name, value] : all.items()) {
+    const auto said = [&](const OrderedJson& in) {
+      return in.contains(name) ? in[name].dump() : "none";
+    };
+    if (said(before) != said(now))
+      throw UsageError(str("work folder ", folder.path(),
+                           ": of a run that was stopped, holds examples drawn with ",
+                           name.substr(1), " ", said(before), ", not ", said(now)),
+                       own ? "go on with the same command as before, or say --overwrite"
+                           : "go on with the same command as before, remove the folder, or name "
+                             "another with --work");
+  }
+}
+
+// Checks everything, then goes on with what an earlier run has drawn, or draws.
+class Run {
+ public:
+  Run(const CheckedJob& checked, const ExampleBuilder& builder, std::string_view order,
+      const DrawExamples& draw)
+      : checked_(checked),
+        files_(checked.files),
+        order_(order),
+        job_(describe(checked, builder, order)),
+        folder_(work_folder_path(checked)),
+        made_(files_.outputs.size()) {
+    const ExampleJob& job = checked.job;
+    options_ = {.folder = folder_.path(),
+                .seed = static_cast<std::uint64_t>(job.seed),
+                .threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads(),
+                .memory = static_cast<std::size_t>(job.memory),
+                .sizes = job.sizes};
+    const bool goes_on = folder_.job() == job_ && holds_work(folder_);
+    if (goes_on && exists(folder_.file(kState)))
+      go_on();
+    else
+      draw_all(draw, builder.passes(), goes_on);
+  }
+
+  ExampleSummary finish(const ExampleBuilder& builder) {
+    folder_.keep(true);
+    log_files("Writing to output files", files_.outputs);
+    write_shards(drawn_.examples, builder, files_, made_, options_);
+    const ExampleSummary summary{.text = drawn_.text,
+                                 .examples = drawn_.examples.examples,
+                                 .counts = drawn_.examples.counts};
+    write_description(checked_, builder, order_, summary);
+    if (summary.examples < made_.size())
+      log_warning("some files are empty: {} in {}", counted(summary.examples, "example"),
+                  counted(made_.size(), "file"));
+    folder_.keep(false);
+    return summary;
+  }
+
+ private:
+  void go_on() {
+    const std::size_t count = made_.size();
+    std::vector<char> sealed(count), made(count);  // bits of one byte are not for several threads
+    for_each_file(count, files_.outputs.front(), [&](std::size_t i) {
+      const std::string& path = files_.outputs[i];
+      sealed[i] = is_sealed(path, seal_path(folder_.path(), i)) ? 1 : 0;
+      if (sealed[i] && (!files_.indexes || exists(record_index_path(path)))) made[i] = 1;
+    });
+    made_.assign(made.begin(), made.end());
+    check_free(files_, std::vector<bool>(sealed.begin(), sealed.end()));
+    drawn_ = load(folder_);
+    forget_drawing(folder_);
+    remove_abandoned(files_.all());
+    log_info("going on with a run that was stopped: {} of {} files are whole",
+             std::ranges::count(made_, true), made_.size());
+  }
+
+  void draw_all(const DrawExamples& draw, std::uint64_t passes, bool goes_on) {
+    if (!goes_on) check_other_job(folder_, job_, files_);
+    check_free(files_);
+    if (goes_on) {
+      log_info("going on with a run that was stopped: the documents are read");
+    } else {
+      std::vector<std::uint64_t> sizes;
+      for (const OrderedJson& input : job_["inputs"]) sizes.push_back(input[0]);
+      folder_.begin(job_);  // which frees what an earlier job has left
+      remove_abandoned(files_.all());
+      folder_.keep(false);
+      check_space(checked_, space_needed(checked_, sizes, passes), folder_.path());
+    }
+    remove_abandoned(files_.all());
+    try {
+      drawn_ = draw(options_);
+      save(folder_, drawn_);
+    } catch (...) {
+      folder_.keep(holds_work(folder_));
+      throw;
+    }
+    forget_drawing(folder_);
+  }
+
+  const CheckedJob& checked_;
+  const ExampleFiles& files_;
+  std::string_view order_;
+  OrderedJson job_;
+  WorkFolder folder_;
+  std::vector<bool> made_;  // outputs that an earlier run has written
+  ShuffleOptions options_;
+  DrawnExamples drawn_;
+};
+
+}  // namespace
+
+ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& builder,
+                            std::string_view order, const DrawExamples& draw) {
+  const StopNotice notice;
+  Run run(checked, builder, order, draw);
+  ExampleSummary summary = run.finish(builder);
+  StopNotice::let_finish();  // as whole examples beside a folder of unfinished ones are refused
+  return summary;
+}
+
+void log_split_sentences(const CorpusCounts& text) {
+  if (text.long_sentences > 0)
+    log_info("split {} that had more than twice the tokens of an example",
+             counted(text.long_sentences, "sentence", "sentences"));
+}
+
+void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text) {
+  if (kept >= text.tokens / 2) return;
+  log_warning(
+      "{} of the text's {} tokens are not in any example: lines longer than an example are "
+      "truncated\n"
+      "  hint: put a sentence on a line, or cut paragraphs with --sentences prose (text.sentences "
+      "in a recipe)",
+      text.tokens - kept, text.tokens);
+}
+
+}  // namespace smelt

@@ -1,0 +1,205 @@
+#include "data/preprocess/labelled_examples.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/plural.h"
+#include "data/input_pipeline/length_groups.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/path.h"
+#include "io/formats/example.h"
+#include "io/formats/tfrecord.h"
+#include "text/tokenizers/text_pair.h"
+#include "text/tokenizers/unigram_json.h"
+#include "text/tokenizers/unknown_count.h"
+
+namespace smelt {
+namespace {
+
+struct LabelOf {
+  std::vector<std::int32_t> classes;
+  float number = 0;
+};
+
+LabelOf label_of(const LabelReader& reader, const LabelledRow& row, const std::string& place) {
+  if (reader.labels().problem == Problem::regression)
+    return {.classes = {}, .number = reader.number(row.label, place)};
+  LabelOf out{.classes = reader.classes(row.label, place)};
+  const std::size_t words = words_in(row.text).size();
+  if (reader.labels().problem == Problem::token_labels && out.classes.size() != words)
+    throw UsageError(
+        str(place, ": ", counted(words, "word"), " and ", counted(out.classes.size(), "label")),
+        "give each word one label, with a space between");
+  return out;
+}
+
+class RowEncoder {
+ public:
+  RowEncoder(const LabelledExamplesJob& job, const LabelReader& reader)
+      : job_(job),
+        reader_(reader),
+        tokenizer_(BertTokenizer::load(job.vocab, job.tokenizer)),
+        pairs_(tokenizer_, job.seq_length) {}
+
+  // The label was read once before, with its place. `classes`: those that are learned.
+  EncodedRow encode(const LabelledRow& row, std::vector<std::int32_t>& classes) const {
+    const TextPairIds text = reader_.labels().problem == Problem::token_labels
+                                 ? pairs_.encode_words(words_in(row.text))
+                                 : pairs_.encode(row.text, row.pair);
+    const auto S = static_cast<std::size_t>(job_.seq_length);
+    std::vector<std::int32_t> ids = text.ids, mask(ids.size(), 1), segments(text.first, 0);
+    segments.resize(ids.size(), 1);
+    for (auto* values : {&ids, &mask, &segments}) values->resize(S);
+    ExampleWriter example;
+    example.integers("input_ids", ids);
+    example.integers("input_mask", mask);
+    example.integers("segment_ids", segments);
+    LabelOf label = label_of(reader_, row, "");
+    if (reader_.labels().problem == Problem::token_labels) label.classes.resize(text.words.size());
+    put_label(label, text, example);
+    classes = std::move(label.classes);
+    example.integers("is_real_example", std::array{1});
+    EncodedRow out{
+        .record = {},
+        .tokens = text.ids.size(),
+        .unknown = static_cast<std::size_t>(std::ranges::count(text.ids, tokenizer_.unknown())),
+        .is_cut = text.cut > 0};
+    if (out.unknown > 0)
+      count_unknown_characters(row.text, row.pair, tokenizer_, out.unknown_characters);
+    append_record(out.record, example.take());
+    return out;
+  }
+
+ private:
+  void put_label(const LabelOf& label, const TextPairIds& text, ExampleWriter& example) const {
+    switch (job_.labels.problem) {
+      case Problem::single_label:
+        return example.integers("label_ids", label.classes);
+      case Problem::regression:
+        return example.reals("label_ids", std::array{label.number});
+      case Problem::multi_label: {
+        std::vector<std::int32_t> is(job_.labels.names.size(), 0);
+        for (const std::int32_t one : label.classes) is[static_cast<std::size_t>(one)] = 1;
+        return example.integers("label_ids", is);
+      }
+      case Problem::token_labels: {
+        std::vector<std::int32_t> of_piece(static_cast<std::size_t>(job_.seq_length), 0);
+        for (std::size_t i = 0; i < text.words.size(); ++i)
+          of_piece[text.words[i]] = label.classes[i] + 1;
+        return example.integers("label_ids", of_piece);
+      }
+      case Problem::answer_spans:
+        throw BugError("answers are written by data/preprocess/question_examples.h");
+    }
+  }
+
+  const LabelledExamplesJob& job_;
+  const LabelReader& reader_;
+  BertTokenizer tokenizer_;
+  TextPairEncoder pairs_;
+};
+
+// What rows are split by: of several labels and of numbers nothing.
+std::int32_t stratum_of(const LabelReader& reader, const LabelledRow& row,
+                        const std::string& place) {
+  const LabelOf label = label_of(reader, row, place);
+  return reader.labels().problem == Problem::single_label ? label.classes.front() : 0;
+}
+
+std::vector<bool> wanted_of(const LabelledExamplesJob& job, const LabelReader& reader) {
+  return wanted_rows(job.rows, job.what, job.split,
+                     [&](const LabelledRow& row, const std::string& place) {
+                       return stratum_of(reader, row, place);
+                     });
+}
+
+// The rows of the job's part, by `wanted`, in the order of its examples.
+void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted,
+                 const std::function<void(LabelledRow, const std::string& place)>& give) {
+  for (const bool is_swapped : {false, true}) {
+    if (is_swapped && !job.both_orders) return;
+    auto rows = is_swapped ? LabelledRows::quiet(job.rows, job.what)
+                           : rows_to_write(job.rows, job.what, job.split);
+    std::size_t number = 0;
+    for (LabelledRow row; rows.next(row); ++number) {
+      if ((job.split && !wanted.at(number)) || (is_swapped && trim(row.pair).empty())) continue;
+      if (is_swapped) {
+        std::swap(row.text, row.pair);
+        std::swap(row.written_text, row.written_pair);
+      }
+      give(std::move(row), rows.place());
+    }
+  }
+}
+
+OrderedJson description_of(const LabelledExamplesJob& job, const LabelledSummary& s) {
+  OrderedJson out{{"kind", "classify"},
+                  {"files", {path_name(job.output)}},
+                  {"examples", s.examples},
+                  {"seq_length", job.seq_length},
+                  {"problem", word_of(job.labels.problem, kProblems)},
+                  {"labels", job.labels.names},
+                  {"of_class", s.of_class},
+                  {"cut", s.cut},
+                  {"lengths", s.lengths},
+                  {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
+                  {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
+  if (job.labels.problem == Problem::regression) out["mean_label"] = s.mean_label;
+  return out;
+}
+
+}  // namespace
+
+std::uint64_t write_labelled_rows(const LabelledExamplesJob& job) {
+  const LabelReader reader(job.labels);
+  OutputFile file(job.output);
+  std::uint64_t rows = 0;
+  each_row_of(job, wanted_of(job, reader), [&](const LabelledRow& row, const std::string&) {
+    OrderedJson line{{"text", row.text}, {"label", row.label}};
+    if (!job.rows.pair.empty()) line["pair"] = row.pair;
+    file.write(line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
+    ++rows;
+  });
+  file.commit();
+  return rows;
+}
+
+LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
+  const LabelReader reader(job.labels);
+  const auto wanted = wanted_of(job, reader);
+  const RowEncoder encoder(job, reader);
+  std::vector<std::atomic<std::uint64_t>> of_class(job.labels.names.size());
+  RowRecords records(job.output, [&](const LabelledRow& row) {
+    std::vector<std::int32_t> classes;
+    std::vector encoded{encoder.encode(row, classes)};
+    for (const std::int32_t one : classes) ++of_class[static_cast<std::size_t>(one)];
+    return encoded;
+  });
+  std::optional<OutputFile> kept;
+  if (job.keeps_rows) kept.emplace(rows_beside(job.output));
+  LabelledSummary out;
+  std::uint64_t rows = 0;
+  each_row_of(job, wanted, [&](LabelledRow row, const std::string& place) {
+    const LabelOf label = label_of(reader, row, place);  // which says what is wrong with it
+    out.mean_label += (label.number - out.mean_label) / static_cast<double>(++rows);
+    if (kept) kept->write(row_line(row));
+    records.add(std::move(row));
+  });
+  static_cast<RowCounts&>(out) = records.finish();
+  out.of_class.assign(of_class.begin(), of_class.end());
+  if (out.examples == 0)
+    throw_no_example(job.rows, job.what, job.split, wanted.size(), "give rows of texts and labels");
+  out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
+  write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
+  UnknownCount{.unknown = out.unknown, .tokens = out.tokens, .characters = out.unknown_characters}
+      .warn(job.what, job.vocab);
+  if (kept) kept->commit();
+  records.commit();
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,12 @@
+// BERT's examples as google-research/bert's create_pretraining_data.py makes them, byte for byte.
+#pragma once
+
+#include "data/preprocess/bert_builder.h"
+#include "data/preprocess/bert_examples.h"
+
+namespace smelt {
+
+ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExamplesJob& job,
+                                       const CorpusReader& reader, const BertBuilder& builder);
+
+}  // namespace smelt

@@ -1,0 +1,126 @@
+#include "data/preprocess/prose.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/philox.h"
+#include "base/plural.h"
+#include "base/progress.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+void check_document_count(const std::string& input, std::int64_t documents) {
+  if (documents == 0)
+    throw UsageError(str("text.input: ", input, " holds no text"), "give files with text");
+  if (documents < 2)
+    throw UsageError(str("text: ", input, " holds ", counted(documents, "document"),
+                         "; at least 2 are needed, one of them for evaluation"),
+                     str("give more text; a document of prose is about ", kProseSentences,
+                         " sentences of one file"));
+}
+
+// Writes documents to one of two files, each followed by a blank line.
+class DocumentWriter {
+ public:
+  DocumentWriter(const ProseJob& job, ProseSummary& summary)
+      : job_(job), summary_(summary), train_(job.train_out), heldout_(job.heldout_out) {}
+
+  void write(const Document& document) {
+    const bool held_out = keep_out(summary_.documents++);
+    summary_.heldout_documents += held_out ? 1 : 0;
+    summary_.sentences += static_cast<std::int64_t>(document.size());
+    if (held_out) summary_.heldout_sentences += static_cast<std::int64_t>(document.size());
+    OutputFile& out = held_out ? heldout_ : train_;
+    for (std::size_t i = 0; i < document.size(); ++i) {
+      out.write(document.sentence(i));
+      out.write("\n");
+    }
+    out.write("\n");
+  }
+
+  void commit() {
+    check_document_count(job_.text.input, summary_.documents);
+    train_.commit();
+    heldout_.commit();
+  }
+
+ private:
+  // The first two documents go one to each side, the others by a draw.
+  bool keep_out(std::int64_t number) const {
+    if (number < 2) return number == 0;
+    const auto bits =
+        philox(random_key(job_.seed, "heldout"), static_cast<std::uint64_t>(number), 0)[0];
+    return static_cast<double>(bits) < job_.heldout * 4294967296.0;
+  }
+
+  const ProseJob& job_;
+  ProseSummary& summary_;
+  OutputFile train_, heldout_;
+};
+
+// Whole documents are held out: few of them, or one that is most of the text, cannot be shared
+// well.
+void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
+  const double share = static_cast<double>(s.heldout_sentences) / static_cast<double>(s.sentences);
+  if (share <= 2 * job.heldout && share >= job.heldout / 2) return;
+  log_warning(
+      "text: {} of {} {} held out, with {} of {}: {:.1f} % of the text, where text.heldout is "
+      "{:.1f} %; more documents of like length are shared more evenly",
+      s.heldout_documents, counted(s.documents, "document"),
+      s.heldout_documents == 1 ? "is" : "are", s.heldout_sentences,
+      counted(s.sentences, "sentence"), 100 * share, 100 * job.heldout);
+}
+
+}  // namespace
+
+ProseSummary prepare_prose(const ProseJob& job) {
+  if (!(job.heldout > 0 && job.heldout < 1))
+    throw UsageError(str("text.heldout is ", job.heldout, ", must be above 0 and below 1"),
+                     "0.05 is usual");
+  ProseSummary summary;
+  DocumentReader reader(job.text);
+  DocumentWriter writer(job, summary);
+  {
+    Progress progress("sentences", static_cast<std::int64_t>(reader.total_bytes()),
+                      Progress::kBytes);
+    for (Document document; reader.next(document);) {
+      writer.write(document);
+      progress.update(static_cast<std::int64_t>(reader.bytes_read()));
+    }
+  }
+  writer.commit();
+  summary.read = reader.counts();
+  warn_of_uneven_share(job, summary);
+  return summary;
+}
+
+void check_prose(const DocumentOptions& text, std::size_t most_bytes) {
+  const auto files = expand_files(text.input, "input");
+  std::int64_t documents = 0;
+  bool is_all = true;
+  for (const std::string& file : files) {
+    if (file.find_first_of(",*?[") != file.npos) {  // which a list of patterns cannot name
+      is_all = false;
+      continue;
+    }
+    DocumentOptions one = text;
+    one.input = file;
+    one.limits.quiet = true;
+    DocumentReader reader(one);
+    bool has_ended = false;
+    for (Document document; !has_ended && reader.counts().bytes < most_bytes;) {
+      has_ended = !reader.next(document);
+      if (!has_ended) ++documents;
+    }
+    is_all = is_all && has_ended;
+    if (is_remote(file) || text.max_lines > 0) {
+      is_all = is_all && files.size() == 1;
+      break;
+    }
+  }
+  if (is_all) check_document_count(text.input, documents);
+}
+
+}  // namespace smelt

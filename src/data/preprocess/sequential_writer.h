@@ -1,0 +1,38 @@
+// Examples that keep their order: each goes to the next file in turn. They lie in one local file
+// until they are encoded, so that any number of output files can be written one after another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/preprocess/external_shuffle.h"
+#include "data/preprocess/shuffle_sizes.h"
+
+namespace smelt {
+
+class InTurn {
+ public:
+  InTurn(std::size_t files, const ShuffleOptions& options);
+
+  void append(std::string_view example);
+  std::uint64_t examples() const { return count_; }
+  // Ranges by their keys, as write_shards takes them; each is about as large as the sizes say.
+  ExternalShuffle finish();
+
+ private:
+  void begin_ranges();
+  void end_ranges();
+
+  ShuffleSizes sizes_;
+  std::size_t chunk_bytes_;
+  std::vector<std::uint64_t> first_keys_;  // of each file
+  SpillFile file_;
+  std::unique_ptr<SpillWriter> writer_;  // of one range of each file
+  std::vector<SpillRange> ranges_;
+  std::uint64_t count_ = 0, bytes_ = 0;  // bytes: of the ranges at hand
+};
+
+}  // namespace smelt

@@ -1,0 +1,29 @@
+#include "data/preprocess/shuffled_order.h"
+
+#include <memory>
+
+#include "data/preprocess/document_groups.h"
+#include "data/preprocess/example_run.h"
+#include "data/preprocess/example_shuffle.h"
+
+namespace smelt {
+
+ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenizer& tokenizer,
+                                       const ExampleBuilder& builder) {
+  // Refuses before any work is looked at.
+  auto reader = std::make_unique<DocumentReader>(documents_of(checked));
+  return run_examples(checked, builder, "shuffled", [&](ShuffleOptions options) {
+    options.longest_sentence = builder.longest_sentence();
+    const ScatteredDocuments documents =
+        scatter_documents(*reader, tokenizer, options, [&](const CorpusCounts& text) {
+          if (text.documents == 0) throw_no_text(checked.inputs.size());
+          builder.check(text);
+        });
+    reader.reset();  // and with it the memory of what stood before
+    return DrawnExamples{
+        .examples = scatter_examples(documents, builder, checked.files.outputs.size(), options),
+        .text = documents.counts};
+  });
+}
+
+}  // namespace smelt

@@ -1,0 +1,193 @@
+#include "data/preprocess/subword_vocabulary.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "base/choice.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "base/parallel.h"
+#include "io/filesystem/path.h"
+#include "text/tokenizers/bpe_trainer.h"
+#include "text/tokenizers/byte_level.h"
+#include "text/tokenizers/script_counts.h"
+#include "text/tokenizers/sentencepiece_trainer.h"
+#include "text/tokenizers/text_normalizer.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kManyWithoutSpaces = 0.2;  // of the letters
+// Letters between two U+200B, on average, if they separate words and not phrases.
+constexpr std::uint64_t kMostLettersOfWord = 20;
+
+SubwordKind kind_of(VocabularyType type) {
+  CHECK(type != VocabularyType::wordpiece && type != VocabularyType::choose, "not a subword type");
+  return type == VocabularyType::unigram ? SubwordKind::unigram
+         : type == VocabularyType::bpe   ? SubwordKind::bpe
+                                         : SubwordKind::byte_bpe;
+}
+
+std::vector<std::string> first_pieces(const VocabularyJob& job) {
+  std::vector<std::string> reserved = job.trainer.reserved;
+  for (std::int64_t i = 0; i < job.unused; ++i) reserved.push_back(str("[unused", i, "]"));
+  return first_tokens(reserved);
+}
+
+// All merges that give the pieces from id `first` on, in the order of the pieces: each way to cut a
+// piece in two others.
+void add_merges(std::size_t first, SubwordFile& file) {
+  std::unordered_map<std::string_view, std::int32_t> ids;
+  for (std::size_t id = first; id < file.pieces.size(); ++id)
+    ids.emplace(file.pieces[id], static_cast<std::int32_t>(id));
+  for (std::size_t id = first; id < file.pieces.size(); ++id) {
+    const std::string_view piece = file.pieces[id];
+    for (std::size_t cut = 1; cut < piece.size(); ++cut) {
+      const auto left = ids.find(piece.substr(0, cut)), right = ids.find(piece.substr(cut));
+      if (left != ids.end() && right != ids.end())
+        file.merges.emplace_back(left->second, right->second);
+    }
+  }
+}
+
+// By the SentencePiece library, of normalised text.
+SubwordFile train_by_library(const VocabularyJob& job, SampledLines& lines) {
+  const SubwordKind kind = kind_of(job.type);
+  const TextNormalizer normalizer(own_normalizer(kind, job.tokenizer));
+  std::vector<std::string> pieces = first_pieces(job);
+  std::vector<double> scores(pieces.size(), 0.0);
+  const std::int64_t room = job.trainer.vocab_size - std::ssize(pieces);
+  std::string line;
+  const NextText next = [&](std::string& text) {
+    if (!lines.next(line)) return false;
+    text = normalizer.apply(MappedText::of(line, 0, false)).text;
+    return true;
+  };
+  const std::string model =
+      train_sentencepiece(next, {.type = kind == SubwordKind::unigram ? "unigram" : "bpe",
+                                 .size = room + 1,
+                                 .coverage = job.coverage,
+                                 .kind = SentencePieceOptions::Kind::for_wordpiece});
+  const std::set<std::string> special(pieces.begin(), pieces.end());
+  const std::size_t first = pieces.size();
+  for (auto& [piece, score] : scored_pieces(model)) {
+    if (special.contains(piece) || std::ssize(pieces) >= job.trainer.vocab_size) continue;
+    pieces.push_back(std::move(piece));
+    scores.push_back(score);
+  }
+  const std::size_t end = pieces.size();
+  fill_with_unused(pieces, job.trainer.vocab_size);
+  scores.resize(pieces.size(), 0.0);
+  SubwordFile file = own_subword_file(kind, std::move(pieces), job.tokenizer);
+  if (kind == SubwordKind::unigram)
+    file.scores = std::move(scores);
+  else
+    add_merges(first, file);
+  CHECK(end <= file.pieces.size(), end);
+  return file;
+}
+
+// A vocab.json stores no normalizer and no space before a text.
+bool is_plain(const VocabularyJob& job) { return !merges_path(job.out).empty(); }
+
+void emit_byte_level_words(std::string_view text, const EmitWord& emit) {
+  // A dump of digits may be one word of millions, and every merge walks it.
+  constexpr std::size_t kLongestWord = 4096;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = byte_level_word_end(text, begin);
+    if (end - begin <= kLongestWord) emit(text.substr(begin, end - begin));
+    begin = end;
+  }
+}
+
+// Splits each of several lines into words as the tokenizer splits a text.
+WordSplitter byte_level_words(const VocabularyJob& job) {
+  const auto normalizer =
+      std::make_shared<const TextNormalizer>(own_normalizer(SubwordKind::byte_bpe, job.tokenizer));
+  return [normalizer, plain = is_plain(job)](std::string_view lines, const EmitWord& emit) {
+    for (const std::string_view line : split(lines, '\n')) {
+      if (plain) {
+        emit_byte_level_words(line, emit);
+        continue;
+      }
+      const std::string text = normalizer->apply(MappedText::of(line, 0, false)).text;
+      if (!text.empty()) emit_byte_level_words(text.starts_with(' ') ? text : " " + text, emit);
+    }
+  };
+}
+
+SubwordFile train_bytes(const VocabularyJob& job, SampledLines& lines, VocabularySummary& summary) {
+  const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
+  const WordCounts counts = count_words(lines, byte_level_words(job), threads, job.text.memory);
+  if (counts.empty())
+    throw UsageError(str("--input: ", job.text.input, " holds no words"), "give files with text");
+  for (const auto& [word, count] : counts) summary.words += count;
+  summary.distinct_words = std::ssize(counts);
+  const std::vector<std::string> first = first_pieces(job);
+  TrainedBpe trained = train_byte_bpe(
+      counts, first,
+      {.vocab_size = job.trainer.vocab_size, .min_frequency = job.trainer.min_frequency});
+  for (std::size_t id = first.size(); id < trained.pieces.size(); ++id)
+    trained.pieces[id] = to_byte_characters(trained.pieces[id]);
+  fill_with_unused(trained.pieces, job.trainer.vocab_size);
+  SubwordFile file =
+      own_subword_file(SubwordKind::byte_bpe, std::move(trained.pieces), job.tokenizer);
+  file.merges = std::move(trained.merges);
+  if (is_plain(job)) make_plain_byte_level(file);
+  return file;
+}
+
+}  // namespace
+
+SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lines,
+                                     VocabularySummary& summary) {
+  return job.type == VocabularyType::byte_bpe ? train_bytes(job, lines, summary)
+                                              : train_by_library(job, lines);
+}
+
+static LetterCounts letter_counts(const LinesOptions& text) {
+  constexpr std::uint64_t kEnoughBytes = std::uint64_t{64} << 20;
+  LinesOptions as_written = text;
+  as_written.segment_command.clear();
+  SampledLines lines(as_written);
+  LetterCounts counts;
+  std::string line;
+  while (lines.bytes_read() < kEnoughBytes && lines.next(line)) count_letters(line, counts);
+  return counts;
+}
+
+VocabularyType choose_vocabulary_type(const LinesOptions& text) {
+  if (!text.segment_command.empty()) {
+    log_info("vocab: type wordpiece, because '{}' separates the words", text.segment_command);
+    return VocabularyType::wordpiece;
+  }
+  const LetterCounts counts = letter_counts(text);
+  const double part = share(counts.without_spaces, counts.letters);
+  if (part >= kManyWithoutSpaces &&
+      counts.zero_width_spaces * kMostLettersOfWord >= counts.without_spaces) {
+    log_info("vocab: type wordpiece, because U+200B separates the words");
+    return VocabularyType::wordpiece;
+  }
+  const bool is_unigram = part >= kManyWithoutSpaces;
+  log_info(
+      "vocab: type {}, because {} of the text's letters are of scripts without spaces between "
+      "words",
+      is_unigram ? "unigram" : "wordpiece", percent(part));
+  return is_unigram ? VocabularyType::unigram : VocabularyType::wordpiece;
+}
+
+SentencePieceOptions::Rule choose_rule(const std::string& word, const LinesOptions& text) {
+  if (word != "auto") return choose_of("vocab: --normalization", word, kSentencePieceRules);
+  const LetterCounts counts = letter_counts(text);
+  const double part = share(counts.without_spaces, counts.letters);
+  if (part < kManyWithoutSpaces) return SentencePieceOptions::Rule::nmt_nfkc;
+  log_info(
+      "vocab: normalization nfc, because {} of the text's letters are of scripts without spaces "
+      "between words; nmt_nfkc, T5's, would replace their punctuation",
+      percent(part));
+  return SentencePieceOptions::Rule::nfc;
+}
+
+}  // namespace smelt

@@ -1,0 +1,30 @@
+// How well a vocabulary fits a text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "text/tokenizers/script_counts.h"
+#include "text/tokenizers/tokenizer.h"
+#include "text/tokenizers/word_counts.h"
+
+namespace smelt {
+
+struct VocabularyReport {
+  std::string vocabulary;
+  std::int64_t size = 0;
+  std::int64_t used = 0;   // different pieces that the text needs
+  std::int64_t words = 0;  // between white space
+  std::int64_t pieces = 0, unknown = 0;
+  std::int64_t whole_words = 0;  // that are one known piece
+  std::vector<ScriptCount> scripts;
+};
+
+VocabularyReport report_vocabulary(const std::string& path, const Tokenizer& tokenizer,
+                                   const WordCounts& words);
+
+// The words between white space.
+WordCounts words_of_report(const LinesOptions& text, int threads);
+
+}  // namespace smelt

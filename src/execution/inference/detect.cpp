@@ -1,0 +1,80 @@
+#include "execution/inference/detect.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "execution/inference/answer_spans.h"
+#include "execution/inference/lazy_model.h"
+#include "execution/inference/row_predictor.h"
+#include "text/tokenizers/unknown_count.h"
+
+namespace smelt {
+namespace {
+
+struct DetectTexts {
+  std::vector<std::vector<JudgedToken>> judged;  // the tokens of each, not judged yet
+  std::vector<TokenRow> rows;                    // framed by [CLS] and [SEP]
+  std::int64_t longest = 0;
+};
+
+DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
+                         const std::vector<std::string>& texts) {
+  const Vocabulary& vocabulary = tokenizer.vocabulary();
+  DetectTexts out;
+  UnknownCount counted;
+  for (const std::string& text : texts) {
+    auto& tokens = out.judged.emplace_back();
+    TokenRow& row = out.rows.emplace_back(TokenRow{.ids = {vocabulary.id("[CLS]")}});
+    const std::vector<TokenSpan> spans = tokenizer.encode_with_offsets(text);
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      tokens.push_back({.span = {spans[i].id, spans[i].begin, shown_end(text, spans, i)}});
+      row.ids.push_back(spans[i].id);
+    }
+    row.ids.push_back(vocabulary.id("[SEP]"));
+    counted.add(text, row.ids, tokenizer);
+    if (tokens.empty())
+      throw UsageError(str("detect: no words in '", text, "'"), "give a text with words");
+    out.longest = std::max(out.longest, std::ssize(row.ids));
+    if (out.longest > job.max_tokens)
+      throw UsageError(str("detect: text ", out.rows.size(), " has ", out.longest,
+                           " tokens, the model takes at most ", job.max_tokens),
+                       "cut it, and give the parts with several --text");
+  }
+  counted.warn("detect", vocabulary.origin());
+  return out;
+}
+
+std::vector<std::vector<JudgedToken>> judge(RowModel& model, DetectTexts texts) {
+  const auto found = model.predict(texts.rows);
+  const auto probabilities = found.execution.results[0][0].to_host<float>();
+  for (std::size_t row = 0; row < texts.judged.size(); ++row)
+    for (std::size_t i = 0; i < texts.judged[row].size(); ++i)
+      texts.judged[row][i].probability =
+          probabilities[row * static_cast<std::size_t>(found.tokens) + i + 1];  // after [CLS]
+  return std::move(texts.judged);
+}
+
+}  // namespace
+
+Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer) {
+  return opened_with_first_texts<Detector>(
+      "detect", job, [job, tokenizer](const auto& texts) { encode_texts(job, tokenizer, texts); },
+      [job, tokenizer](auto tensors, const std::string& where) {
+        return open_detector(job, tokenizer, std::move(tensors), where);
+      });
+}
+
+Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer,
+                       std::shared_ptr<const SlicedTensors> tensors, std::string where) {
+  const auto model = std::make_shared<RowModel>(
+      open_device(job.device, 1),
+      [replaced = job.replaced](std::int64_t tokens, std::int64_t) { return replaced(tokens); },
+      RowModelOptions{
+          .command = "detect", .most_tokens = job.max_tokens, .exact_products = job.exact_products},
+      std::move(tensors), std::move(where));
+  return [job, tokenizer, model](const std::vector<std::string>& texts) {
+    return judge(*model, encode_texts(job, tokenizer, texts));
+  };
+}
+
+}  // namespace smelt

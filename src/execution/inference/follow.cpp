@@ -1,0 +1,112 @@
+#include "execution/inference/follow.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "base/stop_signal.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "evaluation/tracking/event_log.h"
+#include "evaluation/tracking/run_record.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kStopsFollowing =
+    "\nstopping: the batch under way ends, its checkpoint is evaluated another time; once more: "
+    "stops at once\n";
+
+class Follower {
+ public:
+  explicit Follower(const FollowJob& job)
+      : job_(job), lock_(job.folder, "eval"), newest_(job.newest()) {}
+
+  void run() {
+    const StopSignal stop(kStopsFollowing);
+    while (!StopSignal::raised()) {
+      const bool run_is_done = has_said_that_it_is_done();  // before the look
+      if (const auto step = job_.next(checkpoint_steps(job_.model_dir), run_is_done))
+        take(*step);
+      else if (job_.last_step && newest_ && *newest_ >= *job_.last_step)
+        return tell_last();
+      else if (run_is_done)
+        return log_info("eval: the run is done, and so are its checkpoints");
+      else
+        wait();
+    }
+    throw Stopped(
+        str("eval: stopped by a signal, ", counted(evaluated_, "checkpoint"), " evaluated"),
+        "run the same command again to go on with the others");
+  }
+
+ private:
+  // Now: what an earlier start of a run that goes on, or one to another step, has said counts no
+  // more.
+  bool has_said_that_it_is_done() const {
+    if (!exists(join_path(job_.model_dir, kMetricsFile))) return false;
+    const RunRecord run = read_run(job_.model_dir);
+    return run.end && run.end->value("why", "") == "done" &&
+           (!job_.last_step || run.of == *job_.last_step) &&
+           (run.time >= begun_ || !folder_worker(job_.model_dir));
+  }
+
+  void tell_last() const {
+    if (passed_over_ == newest_)
+      log_warning("eval: step {}, the last, was passed over", *newest_);
+    else
+      log_info("eval: step {}, the last, is evaluated", *newest_);
+  }
+
+  void wait() const {
+    const auto start = Clock::now();
+    while (!StopSignal::raised() && seconds_since(start) < job_.seconds)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+
+  void take(std::int64_t step) {
+    const std::string path = committed_path(job_.model_dir, step);
+    const auto is_there = [&] { return exists(join_path(path, kCommitFile)); };
+    try {
+      const auto scalars = job_.evaluate(path);
+      ++evaluated_;
+      if (!events_) events_.emplace(job_.folder, step);
+      events_->add(step, scalars);
+    } catch (const DamagedCheckpoint& error) {
+      if (is_there())
+        log_error("{}\n  it is not evaluated", error.what());
+      else
+        tell_removed(path);
+      passed_over_ = step;
+    } catch (const UsageError&) {
+      if (is_there()) throw;
+      tell_removed(path);
+      passed_over_ = step;
+    }
+    newest_ = std::max(newest_.value_or(step), step);
+    job_.done(step, path);
+  }
+
+  static void tell_removed(const std::string& path) {
+    log_warning("{} was removed before it was evaluated", path);
+  }
+
+  const FollowJob& job_;
+  const FolderLock lock_;
+  const double begun_ = wall_seconds();
+  std::optional<std::int64_t> newest_, passed_over_;
+  std::int64_t evaluated_ = 0;
+  std::optional<EventLog> events_;
+};
+
+}  // namespace
+
+void follow_checkpoints(const FollowJob& job) { Follower(job).run(); }
+
+}  // namespace smelt

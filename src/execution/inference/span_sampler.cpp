@@ -1,0 +1,107 @@
+#include "execution/inference/span_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/number_format.h"
+#include "model/tasks/t5_answers.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kMaskWord = "[MASK]";
+constexpr std::int64_t kTokensOfSpan = 8;  // about, with its sentinel
+
+std::vector<TokenRow> span_rows(const SpanJob& job, const std::vector<std::string>& texts) {
+  std::vector<TokenRow> out;
+  for (const std::string& text : texts) out.push_back(span_row(job, text));
+  return out;
+}
+
+std::int64_t longest_answer(const std::vector<TokenRow>& rows) {
+  std::size_t most = 0;
+  for (const TokenRow& row : rows) most = std::max(most, row.positions.size());
+  return static_cast<std::int64_t>(most) * kTokensOfSpan;
+}
+
+Prediction span_answers(const SpanJob& job, const std::vector<TokenRow>& rows) {
+  std::int64_t longest = 1;
+  for (const TokenRow& row : rows) longest = std::max(longest, std::ssize(row.ids));
+  return t5_answers(job.model, longest, {.most_tokens = longest_answer(rows)}, job.words);
+}
+
+}  // namespace
+
+TokenRow span_row(const SpanJob& job, std::string_view text) {
+  TokenRow out;
+  const auto append = [&](std::string_view part) {
+    const auto ids = job.encode(part);
+    out.ids.insert(out.ids.end(), ids.begin(), ids.end());
+  };
+  std::string_view rest = text;
+  for (auto at = rest.find(kMaskWord); at != rest.npos; at = rest.find(kMaskWord)) {
+    append(rest.substr(0, at));
+    const auto span = static_cast<std::int32_t>(out.positions.size());
+    if (span >= job.sentinels)
+      throw UsageError(str("fill: more than ", job.sentinels, " [MASK] in '", text, "'"),
+                       "the vocabulary has no more sentinels; cut the text");
+    out.positions.push_back(static_cast<std::int32_t>(out.ids.size()));
+    out.ids.push_back(job.sentinel - span);
+    rest.remove_prefix(at + kMaskWord.size());
+  }
+  append(rest);
+  out.ids.push_back(job.end);
+  if (out.positions.empty())
+    throw UsageError(str("fill: no [MASK] in '", text, "'"), "put [MASK] where words are missing");
+  return out;
+}
+
+std::vector<std::vector<std::int32_t>> spans_of(const SpanJob& job, std::size_t count,
+                                                std::span<const std::int32_t> answer) {
+  std::vector<std::vector<std::int32_t>> out(count);
+  std::size_t at = count;  // none yet
+  for (const std::int32_t id : answer) {
+    if (id == job.end) break;
+    if (id == 0) continue;  // padding is no word
+    if (id <= job.sentinel && id > job.sentinel - job.sentinels)
+      at = static_cast<std::size_t>(job.sentinel - id);
+    else if (at < count)
+      out[at].push_back(id);
+  }
+  return out;
+}
+
+SpanSampler::SpanSampler(std::shared_ptr<const Client> client, SpanJob job,
+                         std::vector<std::string> texts, const ShardingPlan& placement)
+    : job_(std::move(job)),
+      texts_(std::move(texts)),
+      rows_(span_rows(job_, texts_)),
+      most_tokens_(longest_answer(rows_)),
+      question_("fill", std::move(client), span_answers(job_, rows_), rows_, job_.exact_products,
+                placement) {}
+
+std::vector<TextSample> SpanSampler::sample(const SlicedTensors& tensors,
+                                            const std::string& where) const {
+  const Execution execution = question_.ask(tensors, where);
+  const auto ids = execution.results[0][0].to_host<std::int32_t>();
+  const auto scores = execution.results[0][1].to_host<float>();
+  std::vector<TextSample> out;
+  for (std::size_t row = 0; row < texts_.size(); ++row) {
+    const auto length = static_cast<std::size_t>(most_tokens_);
+    const auto answer = std::span(ids).subspan(row * length, length);
+    Record masks = Record::array();
+    std::string line = texts_[row] + " :";
+    for (const auto& span : spans_of(job_, rows_[row].positions.size(), answer)) {
+      const std::string filled = job_.decode(span);
+      masks.emplace_back(Record::array())
+          .push_back(Record::array({filled, to_f32_digits(std::exp(scores[row]))}));
+      line += str(" '", filled, "'");
+    }
+    out.push_back(
+        {.line = std::move(line), .fields = {{"text", texts_[row]}, {"masks", std::move(masks)}}});
+  }
+  return out;
+}
+
+}  // namespace smelt

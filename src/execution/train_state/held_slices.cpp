@@ -1,0 +1,33 @@
+#include "execution/train_state/held_slices.h"
+
+#include <map>
+#include <set>
+
+#include "execution/train_state/shards.h"
+
+namespace smelt {
+
+std::vector<HeldSlice> held_slices(const StateLayout& layout, const ShardingPlan& placement,
+                                   const Client& client) {
+  std::vector<HeldSlice> out;
+  for (const StateTensor& tensor : layout.tensors) {
+    if (!tensor.saved) continue;
+    const Mesh& mesh = placement.partition.mesh;
+    std::map<Dims, std::set<int>> holders;  // by where a slice begins
+    for (int place = 0; place < placement.devices; ++place)
+      holders[part_begin(mesh, tensor.sharding, tensor.shape, place)].insert(
+          client.process_of(place));
+    const std::size_t stacked = tensor.layers > 0 ? 1 : 0;  // an axis that no mesh splits
+    const Dims dims = part_shape(mesh, tensor.sharding, tensor.shape).dims;
+    for (const std::string& name : tensor.stored_names())
+      for (const auto& [begin, processes] : holders)
+        out.push_back({.tensor = name,
+                       .whole = tensor.shape_of_one(),
+                       .begin = Dims(begin.begin() + stacked, begin.end()),
+                       .dims = Dims(dims.begin() + stacked, dims.end()),
+                       .holders = {processes.begin(), processes.end()}});
+  }
+  return out;
+}
+
+}  // namespace smelt

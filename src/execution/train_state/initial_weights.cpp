@@ -1,0 +1,171 @@
+#include "execution/train_state/initial_weights.h"
+
+#include <algorithm>
+#include <array>
+#include <iomanip>
+#include <iterator>
+#include <set>
+#include <span>
+#include <sstream>
+
+#include "base/error.h"
+#include "io/filesystem/file.h"
+#include "io/formats/crc32c.h"
+#include "text/tokenizers/sentencepiece.h"
+#include "text/tokenizers/unigram_json.h"
+#include "text/tokenizers/vocabulary.h"
+
+namespace smelt {
+namespace {
+
+// The rows that both have, where only their number differs.
+std::optional<TensorView> common_rows(const TensorView& given, const Shape& wanted) {
+  Shape shape = given.shape;
+  if (shape.dims.empty() || wanted.dims.empty()) return std::nullopt;
+  shape.dims[0] = std::min(shape.dims[0], wanted.dims[0]);
+  Shape as_wanted = wanted;
+  as_wanted.dims[0] = shape.dims[0];
+  if (shape != as_wanted) return std::nullopt;
+  return TensorView{shape, given.data.first(shape.size_bytes())};
+}
+
+void take(const std::string& name, const Shape& wanted, const RowsMayDiffer& rows_may_differ,
+          InitialWeights& out) {
+  const auto found = out.given.parameters.find(name);
+  if (found == out.given.parameters.end()) return out.fresh.push_back(name);
+  const TensorView& given = found->second;
+  if (given.shape == wanted) {
+    out.parameters.emplace(name, given);
+    return;
+  }
+  const auto rows = rows_may_differ(name) ? common_rows(given, wanted) : std::nullopt;
+  if (!rows)
+    throw UsageError(
+        str("init: ", out.given.where, ": ", name, " is ", given.shape, ", this run's is ", wanted),
+        "give the model the sizes of the given one, or begin without it");
+  out.parameters.emplace(name, *rows);
+  out.resized.push_back(str(name, " ", given.shape, " to ", wanted));
+}
+
+void rename(const std::string& prefix, const std::string& other, TensorMap& parameters) {
+  TensorMap renamed;
+  for (const auto& [name, view] : parameters)
+    if (name.starts_with(prefix)) renamed.emplace(other + name.substr(prefix.size()), view);
+  for (const auto& [name, view] : renamed)
+    if (parameters.emplace(name, view).second) parameters.erase(prefix + name.substr(other.size()));
+}
+
+std::string such_as(const std::vector<std::string>& names) {
+  return names.empty() ? "" : str(" (such as ", names.front(), ")");
+}
+
+constexpr std::size_t kShown = 4;  // names of a list
+
+std::string first_names(std::span<const std::string> names) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i)
+    out += str(i == 0 ? "" : ", ", names[i]);
+  return names.size() > kShown ? out + ", …" : out;
+}
+
+// Whether a parameter belongs to the layers or embeddings of a model rather than to a head. An
+// ELECTRA may begin with its generator alone.
+bool is_of_encoder(std::string_view parameter) {
+  return std::ranges::any_of(std::array{"bert/", "electra/", "generator/", "generator_ltr/",
+                                        "generator_rtl/", "encoder/", "decoder/"},
+                             [&](const char* scope) { return parameter.starts_with(scope); });
+}
+
+// Returns the encoder parameters that the pretrained weights do not contain.
+std::vector<std::string> fresh_of_encoder(const InitialWeights& taken) {
+  std::vector<std::string> out;
+  std::ranges::copy_if(taken.fresh, std::back_inserter(out), is_of_encoder);
+  return out;
+}
+
+std::int64_t taken_of_encoder(const InitialWeights& taken) {
+  return std::ranges::count_if(taken.parameters,
+                               [](const auto& item) { return is_of_encoder(item.first); });
+}
+
+std::string line(const char* title, std::size_t count, std::span<const std::string> names) {
+  std::ostringstream out;
+  out << "\n  " << std::left << std::setw(9) << title << std::right << std::setw(5) << count;
+  if (!names.empty()) out << "  " << first_names(names);
+  return out.str();
+}
+
+}  // namespace
+
+InitialWeights take_weights(const StateLayout& layout, PretrainedWeights given,
+                            const RowsMayDiffer& rows_may_differ) {
+  InitialWeights out;
+  out.given = std::move(given);
+  const auto values = std::span(layout.tensors).first(layout.values);
+  std::set<std::string, std::less<>> wanted;
+  for (const StateTensor& tensor : values)
+    for (const std::string& name : tensor.stored_names()) wanted.insert(name);
+  for (const auto& [prefix, other] : out.given.else_under)
+    if (const auto first = wanted.lower_bound(prefix);
+        first == wanted.end() || !first->starts_with(prefix))
+      rename(prefix, other, out.given.parameters);
+  for (const StateTensor& tensor : values)
+    for (const std::string& name : tensor.stored_names())
+      take(name, tensor.shape_of_one(), rows_may_differ, out);
+  for (const auto& [name, view] : out.given.parameters)
+    if (!wanted.contains(name)) out.unused.push_back(name);
+  if (out.parameters.empty())
+    throw UsageError(
+        str("init: ", out.given.where, ": none of its ", out.unused.size(), " parameters",
+            such_as(out.unused), " is one of this run's", such_as(out.fresh)),
+        "name the folder of a model of the same kind");
+  if (const auto fresh = fresh_of_encoder(out); !fresh.empty() && taken_of_encoder(out) == 0)
+    throw UsageError(str("init: ", out.given.where, ": none of the ", fresh.size(),
+                         " parameters of this run's encoder", such_as(fresh),
+                         " is among its parameters", such_as(out.unused)),
+                     "name the folder of a model of the same kind");
+  return out;
+}
+
+std::string missing_encoder_parameters(const InitialWeights& taken) {
+  const std::vector<std::string> fresh = fresh_of_encoder(taken);
+  if (fresh.empty()) return "";
+  return str("has ", taken_of_encoder(taken), " of the ",
+             taken_of_encoder(taken) + std::ssize(fresh),
+             " parameters of this run's encoder; the other ", fresh.size(),
+             " start with random values: ", first_names(fresh));
+}
+
+std::string other_vocabulary(const PretrainedWeights& given, const std::string& vocab) {
+  if (vocab.empty()) return "";
+  const std::string mine = vocabulary_bytes(vocab);
+  const std::string way = "; embeddings are taken by the row's number";
+  if (given.vocab_txt.empty()) {
+    const std::uint32_t crc = vocabulary_crc32c(vocab);
+    if (given.vocabulary_crc32c.value_or(crc) == crc) return "";
+    return str("has another vocabulary than ", vocab, ": its crc32c is ", *given.vocabulary_crc32c,
+               ", not ", crc, way);
+  }
+  if (is_sentencepiece_file(vocab)) {
+    const std::int64_t other = first_other_piece(given.vocab_txt, mine);
+    return other < 0 ? "" : str("has another vocabulary than ", vocab, " from id ", other, way);
+  }
+  const auto theirs = vocabulary_from_bytes(given.vocab_txt, given.where).tokens(),
+             ours = vocabulary_from_bytes(mine, vocab).tokens();
+  for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
+    if (theirs[i] != ours[i])
+      return str("has another vocabulary than ", vocab, ": row ", i, " is '", theirs[i],
+                 "', here '", ours[i], "'", way);
+  return "";
+}
+
+std::string table_of(const InitialWeights& taken) {
+  std::string out = str("weights of ", taken.given.where, ":",
+                        line("taken", taken.parameters.size() - taken.resized.size(), {}));
+  if (!taken.resized.empty()) out += line("resized", taken.resized.size(), taken.resized);
+  if (!taken.fresh.empty()) out += line("fresh", taken.fresh.size(), taken.fresh);
+  if (!taken.unused.empty()) out += line("not used", taken.unused.size(), taken.unused);
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,11 @@
+// How a program is compiled for the devices of a placement.
+#pragma once
+
+#include "model/train_step/sharding_plan.h"
+#include "pjrt/compile_options.h"
+
+namespace smelt {
+
+CompileOptions compile_options(const ShardingPlan& placement);
+
+}  // namespace smelt

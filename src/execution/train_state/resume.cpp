@@ -1,0 +1,228 @@
+#include "execution/train_state/resume.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "checkpoint/storage/layout.h"
+#include "data/input_pipeline/fingerprint.h"
+#include "io/filesystem/file.h"
+#include "io/formats/json_difference.h"
+#include "model/nn/state_names.h"
+#include "text/readers/composed_json.h"
+#include "text/tokenizers/unigram_json.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kSchedule = "schedule";
+constexpr const char* kTotalSteps = "total_steps";  // of the schedule; a run may go on to more
+constexpr const char* kSpikes = "spikes";
+// How answers are found; the windows that were trained on are in the data's fingerprint.
+constexpr const char* kAnswers = "answers";
+constexpr const char* kLabels = "labels";
+
+std::optional<std::uint32_t> vocabulary_of_data(const ExampleSource& source) {
+  const auto description = source.description();
+  return description ? description->vocabulary_crc32c : std::nullopt;
+}
+
+// The field of a command that sets what a checkpoint calls so.
+std::string field_of(const std::string& setting, const Fields& fields) {
+  static const std::map<std::string, std::string> kFields{
+      {"task", "model.type"},
+      {"seq_length", "data.seq_length"},
+      {"max_predictions", "data.max_predictions"},
+      {"next_sentence", "data.next_sentence"},
+      {"inputs_length", "data.inputs_length"},
+      {"targets_length", "data.targets_length"},
+      {"labels", "data.labels"},
+      {"no_answer", "data.no_answer"},
+      {"problem", "model.problem"},
+      {"dropout", "model.dropout"},
+      {"loss_over", "model.loss_over"},
+      {"optimizer.algorithm", "optimizer"},
+      {"optimizer.weight_decay", "weight_decay"},
+      {"optimizer.clip_norm", "clip_norm"},
+      {"optimizer.clip_value", "clip_value"},
+      {"optimizer.beta1", "momentum"},
+      {"optimizer.momentum", "momentum"},
+      {"optimizer.beta2", "beta"},
+      {"optimizer.beta", "beta"},
+      {"optimizer.most_norm", "trust_norm"},
+      {"optimizer.prune_by", "prune_by"},
+      {"optimizer.prune_penalty", "prune_penalty"},
+      {"optimizer.prune_rate", "prune_rate"},
+      {"optimizer.eta", "eta_rules"},
+      {"optimizer.slot_shape", "slot_rules"},
+      {"optimizer.rules.rate", "rate_rules"},
+      {"optimizer.rules.decay", "decay_rules"},
+      {"spikes.action", "spike_action"},
+      {"spikes.window", "spike_window"},
+      {"spikes.sigmas", "spike_sigmas"},
+      {"spikes.rewind_skip", "rewind_skip"}};
+  constexpr std::string_view kObjective = "objective.";
+  if (const auto found = kFields.find(setting); found != kFields.end())
+    return fields(found->second);
+  if (setting.starts_with(kObjective)) return fields("model." + setting.substr(kObjective.size()));
+  const bool has_no_field = setting.starts_with("data.") || setting.starts_with("optimizer.") ||
+                            setting == kVocabularyCrc32c || setting == "special_ids";
+  return has_no_field ? setting : fields(setting);
+}
+
+void refuse_differences(const std::vector<JsonDifference>& found, const std::string& where,
+                        const std::string& hint, const Fields& fields) {
+  constexpr std::size_t kTold = 5;
+  if (found.empty()) return;
+  std::vector<std::string> told;
+  for (const JsonDifference& d : std::span(found).first(std::min(kTold, found.size())))
+    told.push_back(
+        str(field_of(d.name, fields), " ", d.was.dump(), ", this run has ", d.is.dump()));
+  const std::string more =
+      found.size() > kTold ? str("; ", found.size() - kTold, " more differ") : "";
+  throw UsageError(str(where, ": was made with ", join(told, "; with "), more), hint);
+}
+
+// What a model that is only used has the same whatever it is.
+Json without_training(const Json& model) {
+  Json out = model;
+  for (const auto& [name, value] : model.items())
+    if (name == "initializer_range" || name.find("dropout") != std::string::npos) out.erase(name);
+  return out;
+}
+
+// Returns the settings with labels in Unicode NFC.
+Json with_composed_labels(Json settings) {
+  if (settings.contains(kLabels)) settings[kLabels] = composed(std::move(settings[kLabels]));
+  return settings;
+}
+
+}  // namespace
+
+Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource& source,
+                  const std::string& vocab) {
+  Json out = task.settings;
+  out["task"] = task.name;
+  out["data"] = data_fingerprint(source);
+  out["seed"] = c.seed;
+  out["batch_size"] = c.batch_size;
+  if (!vocab.empty())
+    out[kVocabularyCrc32c] = vocabulary_crc32c(vocab);
+  else if (const auto crc = vocabulary_of_data(source))
+    out[kVocabularyCrc32c] = *crc;
+  out[kSchedule] = {
+      {"learning_rate", c.schedule.learning_rate}, {"warmup_steps", c.schedule.warmup_steps},
+      {"lr_decay_power", c.schedule.power},        {"decay_to_step", c.schedule.decay_to_step},
+      {"decay_steps", c.schedule.decay_steps},     {"end_factor", c.schedule.end},
+      {kTotalSteps, c.schedule.total_steps}};
+  if (!c.schedule.name.empty()) out[kSchedule]["schedule"] = c.schedule.name;
+  out["optimizer"] = c.optimizer.settings;
+  out["optimizer"]["clip_norm"] = c.clip_norm;
+  if (!c.optimizer.settings.contains("clip_value")) out["optimizer"]["clip_value"] = c.clip_value;
+  out["optimizer"]["rules"] = c.rules.settings();
+  out["ema_decay"] = c.ema_decay;
+  if (c.spikes.action != SpikeAction::none)
+    out[kSpikes] = {{"action", c.spikes.action == SpikeAction::skip ? "skip" : "rewind"},
+                    {"window", c.spikes.window},
+                    {"sigmas", c.spikes.sigmas},
+                    {"rewind_skip", c.spikes.rewind_skip}};
+  out["reduction"] = c.reduction == Reduction::global ? "global" : "per_replica";
+  // There the devices' gradients are summed, not averaged: another number is another run.
+  if (c.reduction == Reduction::per_replica) out["devices"] = c.devices;
+  return out;
+}
+
+void check_same_run(const Json& saved, const Json& now, const std::string& where,
+                    const Fields& fields) {
+  if (const bool was = saved.contains("distill"); was != now.contains("distill"))
+    throw UsageError(str(where, ": was trained with", was ? "" : "out", " a teacher, this run has ",
+                         was ? "none" : "one"),
+                     str("set ", fields("distill.teacher"),
+                         " as it was, or choose another output folder for a new run"));
+  // Earlier versions stored labels as the files had them.
+  const Json was = with_composed_labels(saved);
+  Json held = with_composed_labels(now);
+  for (const char* free : {kSchedule, kSpikes, kAnswers}) held.erase(free);
+  refuse_differences(differences(was, held), where,
+                     "use the same settings, or choose another output folder for a new run",
+                     fields);
+}
+
+void check_vocabulary(const Json& saved, const std::string& vocab, const std::string& where) {
+  if (vocab.empty() || !saved.contains(kVocabularyCrc32c)) return;
+  const std::uint32_t found = vocabulary_crc32c(vocab);
+  if (saved[kVocabularyCrc32c] != found)
+    throw UsageError(str(where, ": ", vocab,
+                         " is not the vocabulary that the model was made with: ", "its crc32c is ",
+                         found, ", not ", saved[kVocabularyCrc32c]),
+                     "put that vocabulary back, or train another model with this one");
+}
+
+void check_data_vocabulary(const Json& saved, const ExampleSource& source,
+                           const std::string& where) {
+  const auto found = vocabulary_of_data(source);
+  if (found && saved.contains(kVocabularyCrc32c) && saved[kVocabularyCrc32c] != *found)
+    throw UsageError(str(source.files().front(), ": made with a vocabulary whose crc32c is ",
+                         *found, ", ", where, " with one of ", saved[kVocabularyCrc32c]),
+                     "make these data with the model's vocabulary");
+}
+
+std::string changed_freely(const Json& saved, const Json& now, const Fields& fields) {
+  std::vector<std::string> changes;
+  const auto compare = [&](const std::string& name, const Json& was, const Json& is) {
+    if (was != is) changes.push_back(str(fields(name), " was ", was, ", is ", is));
+  };
+  for (const auto& [name, is] : now.at(kSchedule).items())
+    if (name != kTotalSteps)
+      compare(name, saved.value(kSchedule, now[kSchedule]).value(name, is), is);
+  const Json none{{"action", "none"}};
+  const Json was = saved.value(kSpikes, none), is = now.value(kSpikes, none);
+  compare("spike_action", was["action"], is["action"]);
+  if (was.size() == is.size())
+    for (const auto& [name, field] : {std::pair{"window", "spike_window"},
+                                      {"sigmas", "spike_sigmas"},
+                                      {"rewind_skip", "rewind_skip"}})
+      compare(field, was.value(name, Json()), is.value(name, Json()));
+  return join(changes, "; ");
+}
+
+std::optional<RateChange> rate_goes_on(const Json& saved, const Schedule& now, std::int64_t step,
+                                       const Fields& fields) {
+  const Json was = saved.value(kSchedule, Json::object());
+  const std::int64_t total = was.value(kTotalSteps, std::int64_t{0});
+  if (total == 0 || total == now.total_steps || step == 0) return std::nullopt;
+  Schedule before = now;  // whose other settings are logged if they differ
+  before.total_steps = total;
+  before.learning_rate = was.value("learning_rate", now.learning_rate);
+  before.warmup_steps = was.value("warmup_steps", now.warmup_steps);
+  const float last = learning_rate(before, step - 1), next = learning_rate(now, step);
+  const std::string text = str(fields("steps"), " was ", total, ", is ", now.total_steps,
+                               ": the learning rate goes on at ", scientific(next, 2), ", it was ",
+                               scientific(last, 2), " at step ", step);
+  if (next <= 2 * last) return RateChange{text, false};
+  return RateChange{
+      str(text, "; a rate that rises again can undo what was learned: a lower ",
+          fields("learning_rate"), " or ", fields("schedule"), " constant avoids the rise"),
+      true};
+}
+
+TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
+                                const Json& model, const std::string& vocab, bool averaged,
+                                const Fields& fields) {
+  auto checkpoint = is_checkpoint_path(model_dir) ? load_sliced_checkpoint(model_dir)
+                                                  : load_latest_sliced_checkpoint(model_dir);
+  if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");
+  std::string where = checkpoint->path;
+  check_vocabulary(checkpoint->state, vocab, where);
+  if (checkpoint->state.contains("model") && !model.is_null())
+    refuse_differences(differences(checkpoint->state["model"], without_training(model), "model"),
+                       where, "use the settings that it was trained with", fields);
+  if (averaged && put_averages_in_place(checkpoint->tensors))
+    log_info("{}: using the moving averages of the weights", where);
+  return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};
+}
+
+}  // namespace smelt

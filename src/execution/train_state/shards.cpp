@@ -1,0 +1,43 @@
+#include "execution/train_state/shards.h"
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+std::int64_t mesh_size(const Mesh& mesh, const std::string& axis) {
+  const std::int64_t size = axis_size(mesh, axis);
+  CHECK(size > 0, axis);
+  return size;
+}
+
+// Where the device stands on an axis.
+std::int64_t coordinate(const Mesh& mesh, const std::string& axis, std::int64_t device) {
+  for (auto it = mesh.rbegin(); it != mesh.rend(); ++it) {
+    if (it->first == axis) return device % it->second;
+    device /= it->second;
+  }
+  CHECK(false, axis);
+}
+
+}  // namespace
+
+Shape part_shape(const Mesh& mesh, const Sharding& sharding, const Shape& whole) {
+  Shape part = whole;
+  for (std::size_t i = 0; i < sharding.axes.size(); ++i)
+    for (const std::string& axis : sharding.axes[i]) part.dims[i] /= mesh_size(mesh, axis);
+  return part;
+}
+
+Dims part_begin(const Mesh& mesh, const Sharding& sharding, const Shape& whole,
+                std::int64_t device) {
+  const Shape part = part_shape(mesh, sharding, whole);
+  Dims begin(whole.dims.size());
+  for (std::size_t i = 0; i < sharding.axes.size(); ++i)
+    for (const std::string& axis : sharding.axes[i])
+      begin[i] = begin[i] * mesh_size(mesh, axis) + coordinate(mesh, axis, device);
+  for (std::size_t i = 0; i < begin.size(); ++i) begin[i] *= part.dims[i];
+  return begin;
+}
+
+}  // namespace smelt

@@ -1,0 +1,21 @@
+// Signed claims of a service account (RFC 7519, RFC 7515; RS256 of RFC 7518).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "io/http/secret.h"
+
+namespace smelt {
+
+// RFC 4648: section 4 with padding, and section 5 without.
+std::string base64(std::string_view bytes);
+std::string base64url(std::string_view bytes);
+
+// "HEADER.CLAIMS.SIGNATURE". `key` is an RSA key of PEM; `key_id` may be empty. UsageError
+// "<what>: …" for what is no such key, which it does not say.
+Secret signed_claims(const Json& claims, const Secret& key, const std::string& key_id,
+                     std::string_view what);
+
+}  // namespace smelt

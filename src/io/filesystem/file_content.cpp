@@ -1,0 +1,76 @@
+#include "io/filesystem/file_content.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "io/filesystem/descriptor.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+// A disk of this machine's own. What comes over a network may fail or vanish at any time, which a
+// mapped read says by a signal.
+bool is_local_disk(int fd) {
+  struct ::statfs status{};
+  if (::fstatfs(fd, &status) != 0) return false;
+  switch (static_cast<unsigned long>(status.f_type)) {
+    case 0xEF53:      // ext2 to ext4
+    case 0x58465342:  // XFS
+    case 0x9123683E:  // Btrfs
+    case 0x2FC12FC1:  // ZFS
+    case 0xF2F52010:  // F2FS
+    case 0x01021994:  // tmpfs
+    case 0x794C7630:  // overlayfs
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Reads all of it from the disk; false when that cannot be done now or ever.
+bool is_readable(void* memory, std::size_t size) {
+#ifdef MADV_POPULATE_READ
+  return ::madvise(memory, size, MADV_POPULATE_READ) == 0 || errno == EINVAL;  // before Linux 5.14
+#else
+  return true;
+#endif
+}
+
+// Nothing for what is not to be mapped, or cannot be.
+std::shared_ptr<const void> map(const std::string& path, std::size_t& size) {
+  struct ::stat status{};
+  if (::stat(path.c_str(), &status) != 0) throw_errno("open", path, errno);
+  if (!S_ISREG(status.st_mode)) return nullptr;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) throw_errno("open", path, errno);
+  size = static_cast<std::size_t>(status.st_size);
+  if (size == 0 || !is_local_disk(file.get())) return nullptr;
+  void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) return nullptr;
+  std::shared_ptr<const void> owner(
+      memory, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
+  return is_readable(memory, size) ? owner : nullptr;
+}
+
+}  // namespace
+
+FileContent::FileContent(const std::string& path) {
+  std::size_t size = 0;
+  if (!is_remote(path)) owner_ = map(path, size);
+  if (owner_ != nullptr) {
+    bytes_ = {static_cast<const char*>(owner_.get()), size};
+    return;
+  }
+  const auto read = std::make_shared<const std::string>(read_file(path));
+  owner_ = read;
+  bytes_ = *read;
+}
+
+}  // namespace smelt

@@ -1,0 +1,198 @@
+#include "io/filesystem/remote_lock.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <random>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kHeld = "held\n", kMade = "claimed\n";
+
+std::string random_name() {
+  std::random_device random;
+  std::array<char, 17> name{};
+  std::snprintf(name.data(), name.size(), "%08x%08x", random(), random());
+  return name.data();
+}
+
+LockOwner owner_in(std::string_view text) {
+  return LockOwner::parse(text.substr(text.find('\n') + 1));
+}
+
+// Of an object that may go at any moment.
+std::string text_of_claim(const std::string& path) try {
+  return read_file(path, kSmallFileBytes);
+} catch (const UsageError&) {
+  if (exists(path)) throw;
+  return "";
+}
+
+}  // namespace
+
+std::optional<std::string> remote_worker(const std::string& folder, const LockTimes& times) {
+  const std::string claims = join_path(folder, kLockName);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (const std::string& name : list_folder(claims)) {
+    const std::string path = join_path(claims, name), text = text_of_claim(path);
+    const auto status = file_status(path);
+    if (!status || !text.starts_with(kHeld)) continue;
+    const auto age = now - std::chrono::nanoseconds(status->modified);
+    const LockOwner owner = owner_in(text);
+    if (age < std::chrono::duration<double>(times.stale_seconds) && !owner.has_ended())
+      return owner.words;
+  }
+  return std::nullopt;
+}
+
+RemoteLock::RemoteLock(const std::string& folder, const std::string& where, LockTimes times)
+    : folder_(join_path(folder, kLockName)),
+      where_(str(where, ": ", folder)),
+      name_(random_name()),
+      path_(join_path(folder_, name_)),
+      times_(times) {
+  write(Claim::made);
+  remove_file(path_);  // training will have to, too: that it may not is said before any work
+  write(Claim::made);
+  try {
+    wait_for_others();
+    write(Claim::held);
+    renewing_ = std::jthread([this] { renew(); });
+  } catch (...) {
+    give_up();
+    throw;
+  }
+}
+
+RemoteLock::~RemoteLock() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  renewing_.join();
+  give_up();
+}
+
+void RemoteLock::write(Claim claim) const {
+  write_file(path_, str(claim == Claim::held ? kHeld : kMade, owner_.text()));
+}
+
+void RemoteLock::give_up() const try { remove_file(path_); } catch (const std::exception& error) {
+  log_warning("{}", error.what());
+}
+
+// How old what others have there is compared with this one's, which was just written.
+std::vector<RemoteLock::OtherClaim> RemoteLock::other_claims() const {
+  const auto now = file_status(path_);
+  std::vector<OtherClaim> out;
+  for (const std::string& name : list_folder(folder_)) {
+    if (name == name_) continue;
+    const std::string path = join_path(folder_, name);
+    const auto status = file_status(path);
+    if (!status) continue;  // it has just gone
+    const std::int64_t age = now ? now->modified - status->modified : 0;
+    out.push_back({name, path, status->modified, static_cast<double>(age) * 1e-9});
+  }
+  return out;
+}
+
+void RemoteLock::wait_for_others() {
+  const auto start = Clock::now();
+  while (look_at_others() == Others::undecided) {
+    if (seconds_since(start) > 2 * times_.stale_seconds)
+      throw UsageError(str(where_, " is being taken by another process"),
+                       "stop one of the two, or choose another folder");
+    std::this_thread::sleep_for(std::chrono::duration<double>(times_.look_seconds));
+    write(Claim::made);
+  }
+}
+
+// Of two that have not decided the one with the lower name waits for the other to give up: that one
+// has seen it, or holds the lock by the next look.
+bool RemoteLock::is_alive(const OtherClaim& other, const LockOwner& owner, bool held) {
+  if (!held) return other.name < name_;
+  if (owner.is_of_this_machine()) return true;
+  const auto [first, is_new] = first_renewed_.emplace(other.name, other.renewed);
+  if (is_new)
+    log_info("{} is in use by {}: waiting until it is heard of, or was not for {} s", where_,
+             owner.words, times_.stale_seconds);
+  return first->second != other.renewed;
+}
+
+RemoteLock::Others RemoteLock::look_at_others() {
+  Others found = Others::none;
+  for (const OtherClaim& other : other_claims()) {
+    const std::string text = text_of_claim(other.path);
+    if (text.empty()) continue;
+    const LockOwner owner = owner_in(text);
+    if (owner.has_ended() || other.age > times_.stale_seconds) {
+      log_warning("{}: the lock of {}, {}, is taken", where_, owner.words,
+                  owner.has_ended() ? std::string("which has ended")
+                                    : str("not heard of for ", static_cast<int>(other.age), " s"));
+      remove_file(other.path);
+      continue;
+    }
+    if (is_alive(other, owner, text.starts_with(kHeld))) refuse(owner, other.age);
+    found = Others::undecided;
+  }
+  return found;
+}
+
+void RemoteLock::refuse(const LockOwner& owner, double age) {
+  throw UsageError(str(where_, " is in use by ", owner.words, ", heard of ",
+                       static_cast<int>(std::max(0.0, age)), " s ago"),
+                   "wait for it, stop it, or choose another folder");
+}
+
+// As when this one was renewed just while another took it for stale.
+bool RemoteLock::is_held_by_another() const {
+  return std::ranges::any_of(other_claims(), [](const OtherClaim& other) {
+    return text_of_claim(other.path).starts_with(kHeld);
+  });
+}
+
+void RemoteLock::look() {
+  if (!exists(path_) || is_held_by_another()) lost_ = true;
+}
+
+void RemoteLock::renew() {
+  const auto pause = std::chrono::duration<double>(times_.renew_seconds);
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, pause, [this] { return ended_; })) {
+    lock.unlock();
+    try {
+      look();
+      if (!lost_) write(Claim::held);
+    } catch (const std::exception& error) {
+      log_warning("{}: the lock is not renewed: {}", where_, error.what());
+    }
+    if (lost_) return;
+    lock.lock();
+  }
+}
+
+void RemoteLock::require_held_now() {
+  look();
+  require_held();
+}
+
+void RemoteLock::require_held() const {
+  if (lost_)
+    throw SystemError(str(where_,
+                          ": another process has taken this folder, as this one was not "
+                          "heard of for more than ",
+                          times_.stale_seconds, " s"),
+                      "stop one of the two; what was saved before is good");
+}
+
+}  // namespace smelt

@@ -1,0 +1,78 @@
+// tf.train.Example: named lists of integers, reals or byte strings
+// (tensorflow/core/example/*.proto).
+//   Example {Features features = 1}   Features {map<string, Feature> feature = 1}
+//   Feature {oneof: BytesList bytes_list = 1, FloatList float_list = 2, Int64List int64_list = 3}
+//   each list {repeated value = 1}, packed for the numbers
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/formats/wire.h"
+
+namespace smelt {
+
+// Writes features in the order of the calls, as protobuf's pure-Python runtime does. (A map has no
+// order of its own: the C runtimes write it in that of a hash that changes from run to run.)
+class ExampleWriter {
+ public:
+  void integers(std::string_view name, std::span<const std::int32_t> values);
+  void reals(std::string_view name, std::span<const float> values);
+  void bytes(std::string_view name, std::span<const std::string> values);
+
+  // The message, and a fresh start.
+  std::string take();
+
+ private:
+  void add(std::string_view name, std::uint32_t kind);
+
+  WireWriter features_, entry_, feature_, list_, packed_;  // kept for their memory
+};
+
+// Which of the three lists a feature is; none: it holds no list.
+enum class ExampleKind : std::uint8_t { none, bytes, reals, integers };
+
+struct ExampleFeature {
+  std::string name;
+  ExampleKind kind = ExampleKind::none;
+  std::size_t count = 0;  // values
+  bool operator==(const ExampleFeature&) const = default;
+};
+
+class Example {
+ public:
+  // Accepts any order of fields, packed and unpacked lists, repeated fields merged or the last of a
+  // name winning as protobuf defines. UsageError beginning with `where` for anything malformed.
+  Example(std::string_view message, std::string where);
+
+  // UsageError naming the feature when it is absent or of another kind.
+  const std::vector<std::int64_t>& integers(std::string_view name) const;
+  const std::vector<float>& reals(std::string_view name) const;
+  const std::vector<std::string>& bytes(std::string_view name) const;
+  std::vector<std::string> names() const;
+  // In the message's order.
+  std::vector<ExampleFeature> features() const;
+
+ private:
+  // Which of the three lists, by its field number; 0 when the feature has none.
+  struct Feature {
+    std::string name;
+    std::uint32_t kind = 0;
+    std::vector<std::string> bytes;
+    std::vector<float> reals;
+    std::vector<std::int64_t> integers;
+  };
+  void parse_features(std::string_view message);
+  void parse_entry(std::string_view message);
+  void parse_feature(std::string_view message, Feature& feature) const;
+  void parse_list(const WireField& list, Feature& feature) const;
+  const Feature& find(std::string_view name, std::uint32_t kind, std::string_view what) const;
+
+  std::string where_;
+  std::vector<Feature> features_;
+};
+
+}  // namespace smelt

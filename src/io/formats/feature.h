@@ -1,0 +1,31 @@
+// What a record holds, as a list of named lists of numbers (docs/formats/tfrecord.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/shape.h"
+
+namespace smelt {
+
+struct Feature {
+  std::string name;          // of the tf.Example's feature: "input_ids"
+  DType dtype = DType::s32;  // s32 or f32
+  Dims row = {};             // shape in one record; {}: one number
+  std::int64_t limit = 0;    // s32: values are in [0, limit), at most 2^31
+  std::string limit_name{};  // what gives the limit, for messages: "vocab_size"
+
+  // Numbers in one record.
+  std::int64_t count() const { return Shape{dtype, row}.elements(); }
+};
+
+using Features = std::vector<Feature>;
+
+// By which records of another kind are known, though they have all features that are wanted:
+// "masked_lm_positions" is of "bert".
+struct ForeignFeature {
+  std::string name, kind;
+};
+
+}  // namespace smelt

@@ -1,0 +1,53 @@
+#include "io/formats/json_field.h"
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+std::string shown(const Json& value) {
+  if (value.is_null()) return "missing";
+  if (value.is_structured()) return str("an ", value.type_name());
+  const std::string text = value.dump();
+  return text.size() < 60 ? text : text.substr(0, 57) + "...";
+}
+
+}  // namespace
+
+JsonField JsonField::operator[](std::string_view key) const {
+  static const Json kNull;
+  const std::string name = name_.empty() ? std::string(key) : str(name_, ".", key);
+  const auto found = value_.is_object() ? value_.find(std::string(key)) : value_.end();
+  return {value_.is_object() && found != value_.end() ? *found : kNull, name, path_, hint_};
+}
+
+std::optional<bool> JsonField::as_switch() const {
+  if (is_null()) return std::nullopt;
+  if (!value_.is_boolean()) throw_unexpected(", not true or false");
+  return value_.get<bool>();
+}
+
+std::vector<std::string> JsonField::as_texts() const {
+  std::vector<std::string> texts;
+  if (is_null()) return texts;
+  if (!value_.is_array()) refuse("no list");
+  for (const Json& item : value_) {
+    if (!item.is_string()) refuse("no list of texts");
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
+}
+
+void JsonField::expect(std::string_view wanted) const {
+  if (value_ != wanted) throw_unexpected(str(", not \"", wanted, "\""));
+}
+
+void JsonField::throw_unexpected(std::string_view wanted) const {
+  throw UsageError(str(path_, ": ", name_, " is ", shown(value_), wanted), hint_);
+}
+
+void JsonField::refuse(std::string_view problem) const {
+  throw UsageError(str(path_, ": ", name_, name_.empty() ? "" : " is ", problem), hint_);
+}
+
+}  // namespace smelt

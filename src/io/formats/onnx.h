@@ -1,0 +1,67 @@
+// Models as ONNX files: a graph of operators with its weights in the one file
+// (https://github.com/onnx/onnx, onnx/onnx.proto; operators: docs/Operators.md there).
+// docs/formats/onnx.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "io/formats/lazy_tensor.h"
+#include "io/formats/wire.h"
+
+namespace smelt {
+
+inline constexpr std::int64_t kOnnxIrVersion = 8, kOnnxOpset = 17;
+
+struct OnnxAttribute {
+  std::string name;
+  std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
+};
+
+// Values go by their names.
+class OnnxGraph {
+ public:
+  explicit OnnxGraph(std::string name) : name_(std::move(name)) {}
+
+  // A dimension is a number, "512", or a name, which stands for any size.
+  std::string input(const std::string& name, DType type, const std::vector<std::string>& dims);
+  void output(const std::string& value, DType type, const std::vector<std::string>& dims);
+  // f32, u8, s8, s32 or s64, read when the graph is written; one that is there already by this name
+  // is that one.
+  std::string constant(const std::string& name, LazyTensor tensor);
+  std::string constant(float value);                              // a scalar
+  std::string scalar(std::int64_t value);                         // s64
+  std::string constant(const std::vector<std::int64_t>& values);  // s64 [n]
+  // The operator's only result; `name` empty: one of its own.
+  std::string node(const std::string& op, const std::vector<std::string>& inputs,
+                   const std::vector<OnnxAttribute>& attributes = {}, std::string name = {});
+
+  // Of the whole file with these properties of the model.
+  using Properties = std::map<std::string, std::string>;
+  std::uint64_t bytes(const Properties& properties) const;
+  // Tensors one at a time. The same graph gives the same bytes.
+  void write(const Properties& properties,
+             const std::function<void(std::string_view bytes)>& put) const;
+
+ private:
+  struct Initializer {
+    std::string head;  // all but its values
+    LazyTensor tensor;
+    std::uint64_t bytes() const;
+  };
+  std::string head(const Properties& properties) const;
+  std::uint64_t initializer_bytes() const;
+  std::uint64_t graph_bytes() const;
+
+  std::string name_;
+  WireWriter nodes_, inputs_, outputs_;  // each message behind its field number
+  std::map<std::string, Initializer> initializers_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace smelt

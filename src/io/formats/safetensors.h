@@ -1,0 +1,95 @@
+// safetensors: named tensors in one file, https://github.com/huggingface/safetensors#format and
+// docs/formats/safetensors.md. Bytes only; files are store's and checkpoint's business.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "compiler/ir/shape.h"
+#include "io/formats/lazy_tensor.h"
+
+namespace smelt {
+
+// A tensor somebody else owns: row-major, little-endian, shape.size_bytes() bytes.
+struct TensorView {
+  Shape shape;
+  std::span<const std::byte> data;
+};
+
+using TensorMap = std::map<std::string, TensorView, std::less<>>;
+using Metadata = std::map<std::string, std::string, std::less<>>;
+
+// The elements as T. T must have the size of the tensor's dtype.
+template <class T>
+std::vector<T> tensor_values(const TensorView& tensor) {
+  CHECK(sizeof(T) == dtype_size_bytes(tensor.shape.dtype), tensor.shape);
+  std::vector<T> values(tensor.data.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  return values;
+}
+
+// F32, F64, BF16, F16, I8, I32, I64, U8, U16, U32, U64 or BOOL.
+std::string_view safetensors_dtype(DType dtype);
+
+// Hands the file to `write` piece by piece, each tensor's data unchanged and uncopied. The same
+// tensors give the same bytes, those of the official writer: wider dtypes first (every tensor is
+// aligned), then by name.
+void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
+                       const std::function<void(std::string_view)>& write);
+// Each tensor is read when its bytes are due.
+void write_safetensors(const LazyTensors& tensors, const Metadata& metadata,
+                       const std::function<void(std::string_view)>& write);
+
+// The size of what write_safetensors hands out, and the whole of it in one string.
+std::uint64_t safetensors_size_bytes(const TensorMap& tensors, const Metadata& metadata);
+std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata = {});
+
+// What a file's header says, without the data.
+struct SafetensorsHeader {
+  struct Place {
+    Shape shape;
+    std::uint64_t offset = 0;  // in the file
+  };
+  std::map<std::string, Place, std::less<>> tensors;
+  Metadata metadata;
+};
+inline constexpr std::uint64_t kSafetensorsLengthBytes = 8;
+// How long the header is, of the file's first 8 bytes; UsageError for more than the official
+// reader takes.
+std::uint64_t safetensors_header_size(std::string_view head, std::string_view origin);
+// `head` is the file's beginning with the whole header, `file_bytes` the size of all of it.
+SafetensorsHeader parse_safetensors_header(std::string_view head, std::uint64_t file_bytes,
+                                           std::string_view origin);
+
+// A file's content taken apart. Copies share the bytes, and the views stay valid as long as one of
+// them.
+class SafetensorsFile {
+ public:
+  // `origin` names the file in messages. UsageError when the bytes are truncated or not of this
+  // format.
+  SafetensorsFile(std::string bytes, std::string origin);
+  // Of bytes that last as long as their owner.
+  SafetensorsFile(std::shared_ptr<const void> owner, std::string_view bytes, std::string origin);
+
+  const TensorMap& tensors() const { return tensors_; }
+  const Metadata& metadata() const { return metadata_; }
+  // UsageError with the nearest name when there is no such tensor.
+  const TensorView& at(std::string_view name) const;
+
+ private:
+  SafetensorsFile(const std::shared_ptr<const std::string>& bytes, std::string origin);
+
+  std::string origin_;
+  std::shared_ptr<const void> owner_;
+  TensorMap tensors_;
+  Metadata metadata_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,59 @@
+// The index of a TensorFlow checkpoint ("V2", a tensor bundle): which tensors there are and where
+// their bytes lie in the files of data; docs/formats/tensor_bundle.md. Bytes only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/shape.h"
+
+namespace smelt {
+
+// A part of a tensor: where it begins in each dimension, and how long it is there.
+struct BundleSlice {
+  struct Extent {
+    std::int64_t start = 0;
+    std::int64_t length = -1;  // -1: the whole dimension, from 0
+    bool operator==(const Extent&) const = default;
+  };
+  std::vector<Extent> extents;
+  bool operator==(const BundleSlice&) const = default;
+};
+
+struct BundleEntry {
+  std::int64_t type = 0;  // tensorflow.DataType
+  Dims dims = {};
+  std::int64_t shard = 0;
+  std::uint64_t offset = 0, size = 0;  // bytes in the shard
+  std::uint32_t crc32c = 0;            // of these bytes
+  // Of a tensor in parts, which has no bytes of its own: its parts stand in BundleIndex::parts.
+  std::vector<BundleSlice> slices = {};
+};
+
+using BundleEntries = std::map<std::string, BundleEntry, std::less<>>;
+
+struct BundleIndex {
+  std::int64_t shards = 1;
+  BundleEntries tensors = {};  // by name
+  BundleEntries parts = {};    // by bundle_part_key()
+};
+
+// UsageError, in which `origin` names the file, for what is malformed, of another byte order or
+// version, or contradicts itself: a shard that the header does not count, a size that is not the
+// shape's, parts that do not make up their tensor.
+BundleIndex parse_bundle_index(std::string_view bytes, std::string_view origin);
+// As TensorFlow writes it, byte for byte.
+std::string bundle_index_bytes(const BundleIndex& index);
+
+std::string bundle_part_key(std::string_view tensor, const BundleSlice& slice);
+// The slice's own dimensions. It must fit `whole`.
+Dims bundle_part_dims(const BundleSlice& slice, const Dims& whole);
+
+// What is added to a checkpoint's name: ".index", ".data-00000-of-00002".
+inline constexpr std::string_view kBundleIndexSuffix = ".index";
+std::string bundle_shard_suffix(std::int64_t shard, std::int64_t shards);
+
+}  // namespace smelt

@@ -1,0 +1,109 @@
+#include "model/models/electra.h"
+
+#include "compiler/ops/ops.h"
+#include "model/nn/layers.h"
+
+namespace smelt {
+namespace {
+
+// The encoder at `s` over the embeddings [V,E] at `embeddings`; `mask` as encode() takes it.
+Tensor encode_tokens(const Scope& s, const Scope& embeddings, const BertConfig& c, std::int64_t E,
+                     const EncoderInputs& in, Tensor mask) {
+  Tensor x = embed_tokens(embeddings, c, E, in);
+  const auto H = c.hidden_size;
+  if (E != H) x = dense(s / "embeddings_project", x, H, glorot_uniform(E, H));
+  return encode(s / "encoder", c, x, mask, in.states);
+}
+
+// [B,1,S,S]: also 0 only where the key is no later than the query, or no earlier.
+enum class Sees { before, after };
+Tensor causal_mask(Tensor input_mask, Sees sees) {
+  const auto B = input_mask.dim(0), S = input_mask.dim(1);
+  const Tensor query = iota(input_mask.graph(), {DType::s32, {S, S}}, 0);
+  const Tensor key = iota(input_mask.graph(), {DType::s32, {S, S}}, 1);
+  const Tensor seen = compare(key, query, sees == Sees::before ? Compare::le : Compare::ge);
+  const Tensor band = reshape(convert(seen, DType::s32), {1, S, S});
+  return attention_mask(reshape(input_mask, {B, 1, S}) * band);
+}
+
+// Row i of the result is row i - by of x [B,S,H], around the ends.
+Tensor roll(Tensor x, std::int64_t by) {
+  const auto S = x.dim(1), cut = (S - by) % S;
+  return concatenate({slice_axis(x, 1, cut, S), slice_axis(x, 1, 0, cut)}, 1);
+}
+
+ElectraEncoded encoded(Tensor sequence, Tensor words) {
+  const auto B = sequence.dim(0), H = sequence.dim(2);
+  return {.sequence = sequence,
+          .pooled = reshape(slice_axis(sequence, 1, 0, 1), {B, H}),
+          .words = words};
+}
+
+// Embeddings of a generator's own are as wide as it is.
+std::int64_t generator_embedding_size(const ElectraConfig& c) {
+  return c.untied_generator_embeddings ? generator_config(c).hidden_size
+                                       : electra_embedding_size(c);
+}
+
+}  // namespace
+
+DimNames electra_dim_names(const ElectraConfig& c, std::string_view parameter) {
+  if (parameter.ends_with("/embeddings_project/kernel")) return {"", "embed"};
+  if (parameter.ends_with("_predictions/dense/kernel")) return {"embed", ""};
+  if (parameter.ends_with("_predictions/output_bias")) return {"vocab"};
+  const bool of_generator = parameter.starts_with("generator");
+  return encoder_dim_names(of_generator ? generator_config(c) : discriminator_config(c), parameter);
+}
+
+ElectraEncoded electra(const Scope& root, const ElectraConfig& c, const EncoderInputs& in,
+                       Shared shared) {
+  const Scope again = root.again("discriminator");
+  const Scope s = (shared == Shared::all ? again : root) / "electra";
+  const Scope embeddings = (shared == Shared::nothing ? root : again) / "electra" / "embeddings";
+  const Tensor x = encode_tokens(s, embeddings, discriminator_config(c), electra_embedding_size(c),
+                                 in, attention_mask(in.input_mask));
+  return encoded(x, root.shared("electra/embeddings/word_embeddings"));
+}
+
+ElectraEncoded electra_generator(const Scope& root, const ElectraConfig& c,
+                                 const EncoderInputs& in) {
+  if (!c.untied_generator) return electra(root, c, in);
+  const Scope s = root / "generator";
+  const Scope embeddings = (c.untied_generator_embeddings ? s : root / "electra") / "embeddings";
+  const Tensor x = encode_tokens(s, embeddings, generator_config(c), generator_embedding_size(c),
+                                 in, attention_mask(in.input_mask));
+  return encoded(x, root.shared(embeddings.path() + "/word_embeddings"));
+}
+
+ElectraEncoded electra_two_towers(const Scope& root, const ElectraConfig& c,
+                                  const EncoderInputs& in) {
+  const auto tower = [&](std::string_view name, const Scope& shared, Sees sees) {
+    const Scope s = root / name;
+    const Scope embeddings = c.untied_generator_embeddings ? s : shared / "electra";
+    return encode_tokens(s, embeddings / "embeddings", generator_config(c),
+                         generator_embedding_size(c), in, causal_mask(in.input_mask, sees));
+  };
+  const Tensor ltr = tower("generator_ltr", root, Sees::before);
+  const Tensor rtl = tower("generator_rtl", root.again("generator_rtl"), Sees::after);
+  const std::string owner = c.untied_generator_embeddings ? "generator_ltr" : "electra";
+  return encoded(concatenate({roll(ltr, 1), roll(rtl, -1)}, 2),
+                 root.shared(owner + "/embeddings/word_embeddings"));
+}
+
+LmHead electra_word_head(const Scope& s, const ElectraConfig& c, Tensor rows, Tensor words) {
+  const BertConfig model = discriminator_config(c);
+  const Tensor hidden = activation(
+      c.hidden_act, dense(s / "dense", rows, words.dim(1), encoder_weights(model)), model.gelu);
+  return tied_word_head(s, layer_norm(s / "LayerNorm", hidden, kLayerNormEpsilon), words);
+}
+
+Tensor electra_replaced_logits(const Scope& root, const ElectraConfig& c, Tensor sequence) {
+  const Scope s = root / "discriminator_predictions";
+  const BertConfig model = discriminator_config(c);
+  const auto B = sequence.dim(0), S = sequence.dim(1), H = model.hidden_size;
+  const Tensor hidden =
+      activation(c.hidden_act, dense(s / "dense", sequence, H, encoder_weights(model)), model.gelu);
+  return reshape(dense(s / "dense_1", in_f32(hidden), 1, glorot_uniform(H, 1)), {B, S});
+}
+
+}  // namespace smelt

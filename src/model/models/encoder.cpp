@@ -1,0 +1,130 @@
+#include "model/models/encoder.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "compiler/ops/ops.h"
+#include "model/nn/attention.h"
+#include "model/nn/einsum.h"
+#include "model/nn/layers.h"
+
+namespace smelt {
+namespace {
+
+// Multi-head attention of Vaswani et al. 2017; q, k and v in one matrix product. `asked` receives
+// queries and keys.
+Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
+                      std::vector<Tensor>& asked) {
+  const auto B = x.dim(0), S = x.dim(1), N = c.num_attention_heads, D = head_width(c);
+  const Init start = encoder_weights(c);
+  const std::array layers{DenseLayer{s / "query", start}, DenseLayer{s / "key", start},
+                          DenseLayer{s / "value", start}};
+  const auto qkv = fused_dense(layers, x, N * D);
+  const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
+  const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
+  asked = {q, k};
+  const Tensor context = attention(
+      s, {.q = q, .k = k, .v = v, .biases = {mask}, .dropout = c.attention_probs_dropout_prob});
+  return reshape(context, {B, S, N * D});
+}
+
+// Dense, dropout, residual sum, layer norm: how both halves of a layer end (post-LN).
+Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residual) {
+  const Tensor projected = dense(s / "dense", x, c.hidden_size, encoder_weights(c));
+  const Tensor dropped = dropout(s / "dropout", projected, c.hidden_dropout_prob);
+  return layer_norm(s / "LayerNorm", dropped + residual, kLayerNormEpsilon);
+}
+
+Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
+                     std::vector<Tensor>& asked) {
+  const Tensor attended = self_attention(s / "attention" / "self", c, x, mask, asked);
+  const Tensor a = output_block(s / "attention" / "output", c, attended, x);
+  const Tensor f = activation(
+      c.hidden_act, dense(s / "intermediate" / "dense", a, c.intermediate_size, encoder_weights(c)),
+      c.gelu);
+  return output_block(s / "output", c, f, a);
+}
+
+const std::vector<NamedDims>& named_dims() {
+  static const std::vector<NamedDims> kTable{
+      {"/word_embeddings", {"vocab", "embed"}},
+      {"/token_type_embeddings", {"", "embed"}},
+      {"/position_embeddings", {"", "embed"}},
+      {"/query/kernel", {"embed", "heads"}},
+      {"/query/bias", {"heads"}},
+      {"/key/kernel", {"embed", "heads"}},
+      {"/key/bias", {"heads"}},
+      {"/value/kernel", {"embed", "heads"}},
+      {"/value/bias", {"heads"}},
+      {"/attention/output/dense/kernel", {"heads", "embed"}},
+      {"/intermediate/dense/kernel", {"embed", "mlp"}},
+      {"/intermediate/dense/bias", {"mlp"}},
+      {"/output/dense/kernel", {"mlp", "embed"}}};  // after attention's, which ends in it, too
+  return kTable;
+}
+
+}  // namespace
+
+Init encoder_weights(const BertConfig& c) {
+  return {.kind = Init::truncated_normal, .stddev = c.initializer_range};
+}
+
+void check_positions(std::string_view where, const BertConfig& c, std::int64_t S) {
+  if (S > c.max_position_embeddings)
+    throw UsageError(str(where, ": sequence length ", S, " is longer than max_position_embeddings ",
+                         c.max_position_embeddings),
+                     "make the data with shorter sequences, or raise max_position_embeddings");
+}
+
+// Section 3.1 of Devlin et al. 2019.
+Tensor embed_tokens(const Scope& s, const BertConfig& c, std::int64_t E, const EncoderInputs& in) {
+  const auto S = in.input_ids.dim(1);
+  check_positions(s.path(), c, S);
+  const Init start = encoder_weights(c);
+  const Tensor words = s.parameter("word_embeddings", {c.vocab_size, E}, start);
+  const Tensor types = s.parameter("token_type_embeddings", {c.type_vocab_size, E}, start);
+  const Tensor positions =
+      s.parameter("position_embeddings", {c.max_position_embeddings, E}, start);
+  const Tensor type_one_hot = one_hot(in.segment_ids, c.type_vocab_size, DType::f32);
+  const Tensor rows = table(s, str(s.path(), "/word_embeddings"), words);
+  const Tensor sum = gather_rows(rows, in.input_ids) + einsum("bst,te->bse", type_one_hot, types) +
+                     rows_of_positions(positions, in.positions, S);
+  const Tensor normed = layer_norm(s / "LayerNorm", sum, kLayerNormEpsilon);
+  const Tensor dropped = dropout(s / "dropout", normed, c.hidden_dropout_prob);
+  return convert(dropped, s.compute().dtype);
+}
+
+Tensor attention_mask(Tensor mask) {
+  const auto B = mask.dim(0), S = mask.dim(-1), Q = mask.rank() == 3 ? mask.dim(1) : 1;
+  return reshape((1.0 - convert(mask, DType::f32)) * kMaskedScore, {B, 1, Q, S});
+}
+
+Tensor encode(const Scope& s, const BertConfig& c, Tensor x, Tensor mask, LayerStates* states) {
+  const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size;
+  x = constrain_batch_sharding(s, x);
+  const LayerResults all =
+      layer_stack_outputs(s, "layer", c.num_hidden_layers, {x.expect({B, S, H})},
+                          [&](const Scope& layer, const std::vector<Tensor>& in) -> ScanStep {
+                            std::vector<Tensor> asked;
+                            const Tensor out = encoder_layer(layer, c, in[0], mask, asked);
+                            return {.carry = {out}, .outputs = states_of_layer(states, out, asked)};
+                          });
+  if (states) take_states(*states, x, all.outputs);
+  return all.carry[0];
+}
+
+Tensor gather_positions(Tensor sequence, Tensor positions) {
+  // A product with one-hot rows: it stays on its own device when the batch is split.
+  const Tensor picked = one_hot(positions, sequence.dim(1), sequence.dtype());
+  return einsum("bps,bsh->bph", picked, sequence);
+}
+
+LmHead tied_word_head(const Scope& s, Tensor x, Tensor words) {
+  return {.rows = x, .words = words, .bias = s.parameter("output_bias", {words.dim(0)}, {})};
+}
+
+DimNames encoder_dim_names(const BertConfig& c, std::string_view parameter) {
+  return dims_by_end(named_dims(), parameter, head_width(c));
+}
+
+}  // namespace smelt

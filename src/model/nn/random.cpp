@@ -1,0 +1,145 @@
+#include "model/nn/random.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "compiler/ops/ops.h"
+
+namespace smelt {
+namespace {
+
+// Odd constants; the multipliers and shifts of the mixers are those of MurmurHash3's finaliser and
+// of "lowbias32" (C. Wellons' search for mixers of low bias).
+constexpr std::uint32_t kGolden = 0x9E3779B9, kOfAxesBefore = 0xB5297A4D;
+struct Factors {
+  std::uint32_t step, layer, stream;
+};
+constexpr Factors kOfElements{0xA511E9B3, 0x85EBCA6B, 0xC2B2AE35};
+constexpr Factors kOfRows{0x63D83595, 0x27D4EB2F, 0x165667B1};
+
+Tensor word(Graph& graph, std::uint32_t bits) {
+  return constant(graph, static_cast<double>(bits), DType::u32);
+}
+
+Tensor times(Tensor x, std::uint32_t factor) { return x * word(x.graph(), factor); }
+
+Tensor fold(Tensor x, int shift) {
+  return bitwise_xor(x, shift_right_logical(x, full_like(x, shift)));
+}
+
+// A bijection of 32 bits in which every bit of x moves every bit.
+Tensor mix(Tensor x) {
+  return fold(times(fold(times(fold(x, 16), 0x85EBCA6B), 13), 0xC2B2AE35), 16);
+}
+
+Tensor as_word(Tensor t) { return convert(t, DType::u32); }
+
+// The two words of this place.
+std::array<Tensor, 2> place_words(const Scope& s) {
+  const RandomSource& source = *s.random_source();
+  if (!source.keys) {
+    const std::uint64_t key = random_key(source.seed, s.place());
+    return {word(s.graph(), static_cast<std::uint32_t>(key)),
+            word(s.graph(), static_cast<std::uint32_t>(key >> 32))};
+  }
+  auto& places = source.keys->places;
+  const auto found = std::ranges::find(places, s.place());
+  const auto first = 2 * (found - places.begin());
+  if (found == places.end()) places.push_back(s.place());
+  CHECK(places.size() <= SeedKeys::kMostPlaces, s.place(), " is one place too many");
+  const auto at = [&](std::int64_t i) {
+    return reshape(slice_axis(s.graph().capture(source.keys->words), 0, i, i + 1), {});
+  };
+  return {at(first), at(first + 1)};
+}
+
+// A key of 32 bits for this place, step, layer and stream: a plain sum, since rows' keys are mixed
+// and each element's number with them.
+Tensor place_key(const Scope& s, Tensor place, const Factors& by) {
+  const RandomSource& source = *s.random_source();
+  Tensor key = times(as_word(source.step), by.step) + place;
+  if (s.layer()) key = key + times(as_word(s.layer()), by.layer);
+  if (source.stream) key = key + times(as_word(source.stream), by.stream);
+  return key;
+}
+
+// 0, 1, … along an axis: [1, …, dims[axis], …, 1].
+Tensor counted(Graph& graph, const Dims& dims, std::size_t axis) {
+  Dims alone(dims.size(), 1);
+  alone[axis] = dims[axis];
+  return iota(graph, {DType::u32, alone}, static_cast<std::int64_t>(axis));
+}
+
+// A key for each row of the batch: [rows, 1, …].
+Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
+  const RandomSource& source = *s.random_source();
+  Tensor row = times(counted(s.graph(), dims, 0), static_cast<std::uint32_t>(source.row_stride));
+  if (source.first_row) row = row + as_word(source.first_row);
+  return mix(times(row, kGolden) + key);
+}
+
+// A key for each element of a row: one of its place along the last axis plus one of its places
+// along those before, both well mixed, so that little is left to do for each element itself.
+Tensor element_keys(Tensor key, const Dims& dims, const std::optional<Block>& block) {
+  std::vector<Tensor> of_axes;
+  std::uint64_t stride = 1;
+  for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
+    const bool cut = block && block->axis == static_cast<std::int64_t>(axis);
+    Tensor number = counted(key.graph(), dims, axis);
+    if (cut) number = number + as_word(block->first);
+    of_axes.push_back(times(number, static_cast<std::uint32_t>(stride * kGolden)));
+    stride *= static_cast<std::uint64_t>(cut ? block->whole : dims[axis]);
+  }
+  if (of_axes.empty()) return key;
+  const Tensor last = mix(of_axes[0] + key);
+  if (of_axes.size() == 1) return last;
+  Tensor before = times(key, kOfAxesBefore);
+  for (; of_axes.size() > 1; of_axes.pop_back()) before = before + of_axes.back();
+  return broadcast_to(last, dims) + broadcast_to(mix(before), dims);
+}
+
+// Words whose high bits are as good as any; those further down want another fold(16). A TPU of
+// version 2 or 3 multiplies integers by shifts and sums, two for each further digit of the factor
+// (as a sum of signed powers of two): these have 5 digits, others of such mixers 12.
+Tensor hashed(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
+  CHECK(s.random_source(), s.path(), " draws without a source of random numbers");
+  CHECK(!dims.empty());
+  const auto words = place_words(s);
+  const Tensor first = place_key(s, words[0], kOfElements);
+  const Tensor second = place_key(s, words[1], kOfRows);
+  const Tensor x = bitwise_xor(element_keys(first, dims, block), row_keys(s, dims, second));
+  return times(fold(times(x, 0x00837FF9), 12), 0x00022841);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> SeedKeys::of_seed(std::uint64_t seed) const {
+  std::vector<std::uint32_t> out(2 * kMostPlaces);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::uint64_t key = random_key(seed, places[i]);
+    out[2 * i] = static_cast<std::uint32_t>(key);
+    out[2 * i + 1] = static_cast<std::uint32_t>(key >> 32);
+  }
+  return out;
+}
+
+Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
+  return fold(hashed(s, dims, block), 16);
+}
+
+Tensor random_keep(const Scope& s, const Dims& dims, double rate,
+                   const std::optional<Block>& block) {
+  // As signed numbers: a TPU has no other comparison, and would turn a bit of each for it.
+  const Tensor number = bitcast_convert(hashed(s, dims, block), DType::s32);
+  return compare(number, full_like(number, std::round(rate * 0x1p32) - 0x1p31), Compare::ge);
+}
+
+Tensor uniform(const Scope& s, const Dims& dims) {
+  const Tensor bits = random_bits(s, dims);
+  return convert(shift_right_logical(bits, full_like(bits, 8)), DType::f32) * 0x1p-24;
+}
+
+}  // namespace smelt

@@ -1,0 +1,304 @@
+#include "model/tasks/classify_task.h"
+
+#include <cmath>
+
+#include "compiler/ops/ops.h"
+#include "io/formats/config.h"
+#include "model/nn/einsum.h"
+#include "model/nn/layers.h"
+#include "model/tasks/class_metrics.h"
+#include "model/tasks/metrics.h"
+#include "model/tasks/token_features.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kLabels = "label_ids";
+constexpr const char* kRealExample = "is_real_example";
+constexpr const char* kStart = "start_positions";
+constexpr const char* kEnd = "end_positions";
+
+struct Scored {
+  Tensor logits;   // f32 [B,C]
+  Tensor labels;   // as the feature has them
+  Tensor weights;  // f32 [B]
+};
+
+void tell(ForwardOutputs* told, std::vector<Tensor> scores, const Tensor& weights) {
+  if (told == nullptr) return;
+  told->scores = std::move(scores);
+  told->weights = weights;
+}
+
+// The loss that training follows and its weight; see classify_task().
+Metric training_loss(const ClassifyTask& c, const Scored& s, std::int64_t C) {
+  const Tensor of_label = one_hot(s.labels, C, DType::f32);
+  std::vector<double> weights = c.class_weights;
+  if (weights.empty()) weights.assign(static_cast<std::size_t>(C), 1.0);
+  const Tensor of_class =
+      broadcast_to(reshape(constant(s.logits.graph(), weights, {DType::f32, {C}}), {1, C}),
+                   {s.labels.dim(0), C});
+  const Tensor of_row = reduce_sum(of_label * of_class, {1});
+  const double e = c.label_smoothing;
+  Tensor loss = of_row * cross_entropy(s.logits, s.labels) * (1 - e);
+  if (e > 0) {
+    const Tensor all =
+        reduce_sum(of_class, {1}) * log_sum_exp(s.logits) - reduce_sum(of_class * s.logits, {1});
+    loss = loss + all * (e / static_cast<double>(C));
+  }
+  return {.name = "classification_loss",
+          .sum = reduce_sum(loss * s.weights, {0}),
+          .weight = reduce_sum(of_row * s.weights, {0})};
+}
+
+Metric plain_loss(const Scored& s, const Tensor& weight) {
+  return {.name = "classification_loss",
+          .sum = reduce_sum(cross_entropy(s.logits, s.labels) * s.weights, {0}),
+          .weight = weight};
+}
+
+Objective single_label(const ClassifyTask& c, const Scope& root, const Scored& s, std::int64_t C) {
+  const Tensor weight = reduce_sum(s.weights, {0});
+  const Tensor best = argmax(s.logits, -1);
+  const Tensor counts =
+      class_counts(one_hot(best, C, DType::f32), one_hot(s.labels, C, DType::f32), s.weights);
+  Objective out;
+  const bool is_plain = !root.training() || (c.class_weights.empty() && c.label_smoothing == 0);
+  out.losses.push_back(is_plain ? plain_loss(s, weight) : training_loss(c, s, C));
+  out.metrics.push_back(
+      {.name = "accuracy", .sum = count_hits(best, s.labels, s.weights), .weight = weight});
+  if (C == 2)
+    out.metrics.push_back({.name = "f1", .sum = counts, .weight = weight, .finish = f1_of_last});
+  out.metrics.push_back({.name = "macro_f1", .sum = counts, .weight = weight, .finish = macro_f1});
+  out.metrics.push_back({.name = "matthews", .sum = counts, .weight = weight, .finish = matthews});
+  return out;
+}
+
+// The mean over the classes of each text.
+Objective multi_label(const Scored& s, std::int64_t C) {
+  const Tensor weight = reduce_sum(s.weights, {0});
+  const Tensor labels = convert(s.labels, DType::f32);
+  const Tensor said = convert(compare(s.logits, zeros_like(s.logits), Compare::gt), DType::f32);
+  const Tensor loss = mean(sigmoid_cross_entropy(s.logits, labels), {1});
+  const Tensor wrong = reduce_sum(abs(said - labels), {1});
+  const Tensor counts = class_counts(said, labels, s.weights);
+  Objective out;
+  out.losses.push_back({.name = "classification_loss",
+                        .sum = reduce_sum(reshape(loss, {s.weights.dim(0)}) * s.weights, {0}),
+                        .weight = weight});
+  out.metrics.push_back({.name = "accuracy",
+                         .sum = count_hits(wrong, zeros_like(wrong), s.weights),
+                         .weight = weight});
+  out.metrics.push_back({.name = "micro_f1", .sum = counts, .weight = weight, .finish = micro_f1});
+  out.metrics.push_back({.name = "macro_f1", .sum = counts, .weight = weight, .finish = macro_f1});
+  CHECK(C == s.labels.dim(1), C);
+  return out;
+}
+
+Objective regression(const Scored& s, double center) {
+  const Tensor weight = reduce_sum(s.weights, {0});
+  const Tensor said = reshape(s.logits, {s.weights.dim(0)});
+  Objective out;
+  out.losses.push_back({.name = "squared_error",
+                        .sum = reduce_sum(square(said - s.labels) * s.weights, {0}),
+                        .weight = weight});
+  out.metrics.push_back({.name = "pearson",
+                         .sum = moments(said, s.labels, s.weights, center),
+                         .weight = weight,
+                         .finish = pearson});
+  return out;
+}
+
+// The first piece of each word has its class's number from 1 on; 0 is no label.
+Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& in,
+                       ForwardOutputs* told) {
+  const std::int64_t C = c.labels.outputs();
+  const Tensor labels = in[kLabels], none = zeros_like(labels);
+  const std::int64_t B = labels.dim(0), S = labels.dim(1);
+  const Tensor real = broadcast_to(reshape(in[kRealExample], {B, 1}), {B, S});
+  const Tensor counts =
+      convert(compare(labels, none, Compare::gt), DType::f32) * convert(real, DType::f32);
+  const Tensor logits = token_logits(root, c.encoder, encoder_inputs(in, told), C, c.dropout);
+  const Scored scored{.logits = reshape(logits, {B * S, C}),
+                      .labels = reshape(maximum(labels - 1, none), {B * S}),
+                      .weights = reshape(counts, {B * S})};
+  tell(told, {scored.logits}, scored.weights);
+  return single_label(c, root, scored, C);
+}
+
+// Which tokens of a window a score is of: those beyond its end are padding.
+Tensor without_padding(const Tensor& scores, const Tensor& mask) {
+  constexpr double kPadding = -1e9;
+  return scores + (1.0 - convert(mask, DType::f32)) * kPadding;
+}
+
+Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& in,
+                       ForwardOutputs* told) {
+  const Tensor logits = answer_logits(root, c.encoder, encoder_inputs(in, told));
+  const std::int64_t B = logits.dim(0), S = logits.dim(1);
+  const Tensor weights = convert(in[kRealExample], DType::f32);
+  const Tensor weight = reduce_sum(weights, {0});
+  std::vector<Tensor> losses, hits, both;
+  for (const auto& [label, at] : {std::pair{kStart, 0}, {kEnd, 1}}) {
+    const Tensor scores = without_padding(
+        reshape(slice(logits, {0, 0, at}, {B, S, at + 1}), {B, S}), in["input_mask"]);
+    both.push_back(scores);
+    losses.push_back(cross_entropy(scores, in[label]));
+    hits.push_back(convert(compare(argmax(scores, -1), in[label], Compare::eq), DType::f32));
+  }
+  tell(told, both, weights);
+  Objective out;
+  out.losses.push_back({.name = "answer_loss",
+                        .sum = reduce_sum((losses[0] + losses[1]) * 0.5 * weights, {0}),
+                        .weight = weight});
+  out.metrics.push_back({.name = "span_accuracy",
+                         .sum = reduce_sum(hits[0] * hits[1] * weights, {0}),
+                         .weight = weight});
+  return out;
+}
+
+Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in,
+                    ForwardOutputs* told) {
+  if (c.labels.problem == Problem::token_labels) return token_labels(c, root, in, told);
+  if (c.labels.problem == Problem::answer_spans) return answer_spans(c, root, in, told);
+  const std::int64_t C = c.labels.outputs();
+  const Scored scored{
+      .logits = class_logits(root, c.encoder, encoder_inputs(in, told), C, c.dropout),
+      .labels = in[kLabels],
+      .weights = convert(in[kRealExample], DType::f32)};
+  tell(told, {scored.logits}, scored.weights);
+  switch (c.labels.problem) {
+    case Problem::single_label:
+      return single_label(c, root, scored, C);
+    case Problem::multi_label:
+      return multi_label(scored, C);
+    case Problem::regression:
+      return regression(scored, c.label_center);
+    default:
+      throw BugError("classify: no such problem");
+  }
+}
+
+OutputSpec told_sizes(const ClassifyTask& c) {
+  const BertConfig sizes = encoder_sizes(c.encoder);
+  const bool spans = c.labels.problem == Problem::answer_spans;
+  Scores scores = Scores::classes;
+  if (c.labels.problem == Problem::multi_label) scores = Scores::labels;
+  if (c.labels.problem == Problem::regression) scores = Scores::numbers;
+  return {.scores = scores,
+          .columns = spans ? 1 : c.labels.outputs(),
+          .of_words = false,
+          .vocab_size = sizes.vocab_size,
+          .segments = sizes.type_vocab_size,
+          .positions = sizes.max_position_embeddings,
+          .stacks = encoder_stack(sizes)};
+}
+
+Json asked_of(const Labels& labels) {
+  return {{"problem", field_json(labels.problem)}, {"labels", labels.names}};
+}
+
+Features label_features(const Labels& labels, std::int64_t S) {
+  const std::int64_t C = labels.outputs();
+  switch (labels.problem) {
+    case Problem::single_label:
+      return {{.name = kLabels, .row = {}, .limit = C, .limit_name = "classes"}};
+    case Problem::multi_label:
+      return {{.name = kLabels, .row = {C}, .limit = 2, .limit_name = "labels of"}};
+    case Problem::token_labels:
+      return {{.name = kLabels, .row = {S}, .limit = C + 1, .limit_name = "classes"}};
+    case Problem::answer_spans:
+      return {{.name = kStart, .row = {}, .limit = S, .limit_name = "seq_length"},
+              {.name = kEnd, .row = {}, .limit = S, .limit_name = "seq_length"}};
+    default:
+      return {{.name = kLabels, .dtype = DType::f32, .row = {}}};
+  }
+}
+
+Json settings_of_classifier(const ClassifyTask& c) {
+  Json out{{"encoder", encoder_name(c.encoder)},
+           {"model", encoder_config_json(c.encoder)},
+           {"problem", field_json(c.labels.problem)},
+           {"labels", c.labels.names},
+           {"seq_length", c.seq_length},
+           {"dropout", c.dropout},
+           {"class_weights", c.class_weights},
+           {"label_smoothing", c.label_smoothing}};
+  if (c.labels.no_answer) out["no_answer"] = true;
+  if (c.labels.problem == Problem::answer_spans) out["answers"] = config_json(c.answers);
+  return out;
+}
+
+}  // namespace
+
+Task classify_task(const ClassifyTask& c) {
+  const BertConfig sizes = encoder_sizes(c.encoder);
+  check_positions("classify", sizes, c.seq_length);
+  CHECK(c.class_weights.empty() || std::ssize(c.class_weights) == c.labels.outputs());
+  Task task;
+  task.name = "classify";
+  task.settings = settings_of_classifier(c);
+  task.described = {{"seq_length", c.seq_length},
+                    {"problem", field_json(c.labels.problem)},
+                    {"labels", c.labels.names}};
+  task.record_kind = "classify";
+  task.features = token_features(sizes, c.seq_length);
+  for (Feature& feature : label_features(c.labels, c.seq_length))
+    task.features.push_back(std::move(feature));
+  task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
+  task.tokens = "input_mask";
+  task.row_weights = {kRealExample};
+  // A batch is cut by what has a number for each token, as labels of seq_length classes seem to.
+  const bool seems_tokens = task.features.at(3).row == Dims{c.seq_length};
+  if (c.labels.problem == Problem::token_labels || !seems_tokens) task.lengths = c.lengths;
+  task.dim_names = [encoder = c.encoder](std::string_view parameter) {
+    return classifier_dim_names(encoder, parameter);
+  };
+  task.is_head = is_class_head;
+  task.layer_rates = [c](double decay) {
+    return layer_rate_rules(c.encoder, decay, !c.labels.of_tokens());
+  };
+  task.objective = [c](const Scope& root, const Inputs& in) {
+    return objective(c, root, in, nullptr);
+  };
+  task.tells = {.sizes = told_sizes(c),
+                .objective = [c](const Scope& root, const Inputs& in, ForwardOutputs& told) {
+                  return objective(c, root, in, &told);
+                }};
+  return task;
+}
+
+Teacher classify_teacher(const ClassifyTask& c, FrozenModel model) {
+  model.dim_names = classify_task(c).dim_names;
+  return {.model = std::move(model),
+          .sizes = told_sizes(c),
+          .settings = encoder_config_json(c.encoder),
+          .asked = asked_of(c.labels),
+          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& told) {
+            (void)objective(c, root, in, &told);
+          }};
+}
+
+Prediction class_probabilities(const ClassifyTask& c, std::int64_t S) {
+  Prediction out;
+  out.features = token_features(encoder_sizes(c.encoder), S);
+  out.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
+    const std::int64_t C = c.labels.outputs();
+    if (c.labels.problem == Problem::token_labels)
+      return {softmax(token_logits(root, c.encoder, encoder_inputs(in), C, c.dropout))};
+    if (c.labels.problem == Problem::answer_spans)
+      return {answer_logits(root, c.encoder, encoder_inputs(in))};
+    const Tensor logits = class_logits(root, c.encoder, encoder_inputs(in), C, c.dropout);
+    switch (c.labels.problem) {
+      case Problem::single_label:
+        return {softmax(logits)};
+      case Problem::multi_label:
+        return {logistic(logits)};
+      default:
+        return {logits};
+    }
+  };
+  return out;
+}
+
+}  // namespace smelt

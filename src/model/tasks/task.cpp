@@ -1,0 +1,43 @@
+#include "model/tasks/task.h"
+
+#include "base/error.h"
+#include "compiler/ops/ops.h"
+
+namespace smelt {
+
+Tensor norm_factor(Norm norm, Tensor weight) {
+  // Of no items the sum is 0, and so is the loss.
+  const Tensor some =
+      select(compare(weight, zeros_like(weight), Compare::gt), weight, ones_like(weight));
+  switch (norm) {
+    case Norm::mean:
+      return 1.0 / some;
+    case Norm::mean_epsilon:
+      return 1.0 / (weight + 1e-5);
+    case Norm::mean_tiny_epsilon:
+      return 1.0 / (weight + 1e-6);
+    case Norm::root:
+      return rsqrt(some);
+  }
+  throw BugError("norm_factor: no such norm");
+}
+
+Task with_length(Task task, std::int64_t length) {
+  CHECK(!task.lengths.empty(), task.name);
+  for (Feature& feature : task.features)
+    if (feature.row == Dims{task.lengths.back()}) feature.row = {length};
+  return task;
+}
+
+Inputs::Inputs(const Features& features, std::span<const Tensor> tensors)
+    : features_(features), tensors_(tensors) {
+  CHECK(features.size() == tensors.size(), tensors.size(), " tensors");
+}
+
+Tensor Inputs::operator[](std::string_view name) const {
+  for (std::size_t i = 0; i < features_.size(); ++i)
+    if (features_[i].name == name) return tensors_[i];
+  throw BugError(str("no feature ", name));
+}
+
+}  // namespace smelt

@@ -1,0 +1,36 @@
+#include "model/tasks/token_features.h"
+
+namespace smelt {
+
+Features token_features(const BertConfig& model, std::int64_t S) {
+  return {{.name = "input_ids", .row = {S}, .limit = model.vocab_size, .limit_name = "vocab_size"},
+          {.name = "input_mask", .row = {S}, .limit = 2, .limit_name = "a mask of"},
+          {.name = "segment_ids",
+           .row = {S},
+           .limit = model.type_vocab_size,
+           .limit_name = "type_vocab_size"}};
+}
+
+Feature masked_positions_feature(std::int64_t S, std::int64_t P) {
+  return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
+}
+
+EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* told) {
+  EncoderInputs out{.input_ids = in["input_ids"],
+                    .input_mask = in["input_mask"],
+                    .segment_ids = in["segment_ids"]};
+  if (told) {
+    out.states = &told->stacks.at(0);
+    out.states->mask = out.input_mask;
+  }
+  return out;
+}
+
+std::vector<StackSizes> encoder_stack(const BertConfig& model) {
+  return {{.what = "encoder",
+           .layers = model.num_hidden_layers,
+           .width = model.hidden_size,
+           .heads = model.num_attention_heads}};
+}
+
+}  // namespace smelt

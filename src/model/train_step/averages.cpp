@@ -1,0 +1,25 @@
+#include "model/train_step/averages.h"
+
+#include "compiler/ops/ops.h"
+
+namespace smelt {
+
+void add_averages(StateLayout& layout) {
+  for (std::size_t i = 0; i < layout.values; ++i) {
+    StateTensor average = layout.tensors[i];
+    average.drawn_as = average.name;
+    average.name = kAveragePrefix + average.name;
+    layout.tensors.push_back(std::move(average));
+  }
+}
+
+// The average of weights that stay as they are has their very bits.
+Tensor next_average(double decay, Tensor average, Tensor value) {
+  return average + (1 - decay) * (value - average);
+}
+
+void take_averages(StateLayout& layout) {
+  for (StateTensor& tensor : layout.tensors) tensor.name = kAveragePrefix + tensor.name;
+}
+
+}  // namespace smelt

@@ -1,0 +1,28 @@
+#include "model/train_step/step_guard.h"
+
+#include "base/str.h"
+#include "compiler/ops/ops.h"
+#include "model/nn/state_names.h"
+
+namespace smelt {
+
+StateTensor step_flag() {
+  return {.name = str(kRunPrefix, "good"),
+          .shape = {DType::f32, {}},
+          .init = {.kind = Init::constant, .value = 1},
+          .saved = false};
+}
+
+StepVerdict judge_step(Tensor flag, Tensor loss, Tensor norm, Tensor spike) {
+  const Tensor finite = bitwise_and(is_finite(loss), is_finite(norm));
+  const Tensor good = bitwise_and(compare(flag, zeros_like(flag), Compare::gt), finite);
+  const Tensor never = compare(flag, flag, Compare::ne);
+  // Else each fusion of an update would judge the step for itself.
+  return {.good = good, .apply = optimization_barrier(spike ? select(spike, never, good) : good)};
+}
+
+Tensor next_flag(const StepVerdict& verdict, Tensor flag) {
+  return select(verdict.good, flag, zeros_like(flag));
+}
+
+}  // namespace smelt

@@ -1,0 +1,277 @@
+// model.type: bert.
+
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "checkpoint/interop/hugging_face.h"
+#include "data/preprocess/bert_examples.h"
+#include "execution/train_state/resume.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "model/models/bert_config.h"
+#include "model/tasks/bert_task.h"
+#include "pipeline/bert_report.h"
+#include "pipeline/encoder_source.h"
+#include "pipeline/objectives.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/recipe_checks.h"
+#include "pipeline/vocabulary_facts.h"
+#include "text/tokenizers/unigram_json.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kMaskedLmShare = 15;  // per cent of a scored text's tokens, as in training
+
+constexpr const char* kMaskedLmHint =
+    "take a pretrained model: of Hugging Face's classes BertForPreTraining or BertForMaskedLM";
+
+// The fields of data: that make BERT's examples.
+struct BertData {
+  std::int64_t seq_length = 128;
+  std::int64_t max_predictions = 20;
+  double masked_lm_prob = 0.15;
+  double short_seq_prob = 0.1;
+  std::int64_t dupe_factor = 5;
+  std::int64_t seed = 12345;
+  bool whole_word_mask = false;
+  bool next_sentence = true;
+  std::string order = "shuffled";
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, BertData>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("seq_length", c.seq_length, "tokens per example");
+  visit("max_predictions", c.max_predictions, "masked tokens per example, at most");
+  visit("masked_lm_prob", c.masked_lm_prob, "share of tokens masked");
+  visit("short_seq_prob", c.short_seq_prob,
+        "share of documents that are cut into shorter examples; without next_sentence share of the "
+        "examples that are shorter");
+  visit("dupe_factor", c.dupe_factor, "times each document is used, with other masks");
+  visit("seed", c.seed, "random seed of the examples");
+  visit("whole_word_mask", c.whole_word_mask, "mask all pieces of a word together");
+  visit("next_sentence", c.next_sentence,
+        "pairs of sentences and the task to tell whether they follow; false: runs of text and "
+        "masks alone");
+  visit("order", c.order,
+        "shuffled: all cores, bounded memory; original: the original program's bytes");
+}
+
+BertData data_of(const Recipe& r) { return parse_config<BertData>(r.data, "data"); }
+BertConfig model_of(const Recipe& r) { return parse_config<BertConfig>(r.model, "model"); }
+
+// The model with the size of its vocabulary.
+BertConfig resolved_model(const Recipe& r) {
+  BertConfig model = model_of(r);
+  model.vocab_size = vocabulary_rows(model.vocab_size, vocabulary_of(r), "model.vocab_size");
+  return model;
+}
+
+void check(const Recipe& r) {
+  const RecipeChecks checks(r);
+  const BertData data = data_of(r);
+  BertConfig model = model_of(r);
+  checks.at_least("data.seq_length", 5);  // [CLS] a [SEP] b [SEP]
+  checks.at_least("data.max_predictions", 1);
+  checks.at_least("data.dupe_factor", 1);
+  checks.within("data.masked_lm_prob", 0, 1, RecipeChecks::Ends::without);
+  checks.within("data.short_seq_prob", 0, 1);
+  checks.one_of("data.order", {"shuffled", "original"});
+  checks.at_least("model.vocab_size", 0);
+  if (model.vocab_size == 0) model.vocab_size = r.vocab.size;
+  check_bert_config(model, [&](const std::string& field) {
+    const bool heads = field == "hidden_size";
+    return str(r.origin({"model." + field, heads ? "model.num_attention_heads" : "model." + field}),
+               ": model");
+  });
+  checks.require(
+      data.seq_length <= model.max_position_embeddings,
+      {"data.seq_length", "model.max_position_embeddings"},
+      str("data.seq_length ", data.seq_length, " is longer than model.max_position_embeddings ",
+          model.max_position_embeddings),
+      "shorten the sequences or raise model.max_position_embeddings");
+  checks.require(!data.next_sentence || model.type_vocab_size >= 2,
+                 {"data.next_sentence", "model.type_vocab_size"},
+                 str("model.type_vocab_size ", model.type_vocab_size,
+                     " has no kind for the second sentences of data.next_sentence"),
+                 "set model.type_vocab_size to 2, or data.next_sentence to false");
+  check_program(r, bert_task({.model = model,
+                              .seq_length = data.seq_length,
+                              .max_predictions = data.max_predictions,
+                              .next_sentence = data.next_sentence}));
+}
+
+std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r);
+  const BertData data = data_of(r);
+  const bool train = set == ExampleSet::train;
+  BertExamplesJob job;
+  job.text.input = train ? paths.train_text : paths.heldout_text;
+  job.vocab = paths.vocab;
+  job.output = train ? paths.train_output : paths.heldout_output;
+  job.shards = train ? r.ready.shards : 1;
+  job.order = parse_example_order(data.order);
+  job.tokenizer = tokenizer_flags(r);
+  job.overwrite = true;
+  job.seed = data.seed;
+  job.pairs = {.seq_length = data.seq_length,
+               .max_predictions = data.max_predictions,
+               .dupe_factor = train ? data.dupe_factor : 1,
+               .masked_lm_prob = data.masked_lm_prob,
+               .short_seq_prob = data.short_seq_prob,
+               .whole_word_mask = data.whole_word_mask,
+               .next_sentence = data.next_sentence};
+  return build_bert_examples(job).examples;
+}
+
+Task task(const Recipe& r) {
+  const BertData data = data_of(r);
+  return bert_task({.model = resolved_model(r),
+                    .seq_length = data.seq_length,
+                    .max_predictions = data.max_predictions,
+                    .next_sentence = data.next_sentence,
+                    .majority_token = majority_token(record_files(RecipePaths(r).train_records),
+                                                     vocabulary_of(r))});
+}
+
+std::string remark(const Recipe& r, const Evaluation& e) {
+  const MeasuredValue& right = e.measure("masked_lm_accuracy");
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1) << "masked tokens right: " << 100 * right.value
+      << " % of " << std::setprecision(0) << right.weight << " held-out ones";
+  const Vocabulary vocabulary = vocabulary_of(r);
+  if (const auto token = majority_token(record_files(RecipePaths(r).train_records), vocabulary))
+    out << "; always answering '" << vocabulary.token(*token) << "': " << std::setprecision(1)
+        << 100 * e.measure("majority_token_accuracy").value << " %";
+  return out.str();
+}
+
+// Orientation for a person, by the width of the model: figures vary with language and vocabulary.
+std::string typical(const Recipe& r) {
+  const std::int64_t width = model_of(r).hidden_size;
+  const std::string share = width >= 1024  ? "65 to 75 %"
+                            : width >= 768 ? "60 to 70 %"
+                            : width >= 256 ? "40 to 60 %"
+                                           : "20 to 40 %";
+  return str("typical for a hidden size of ", width, ", trained to the end on ",
+             width >= 768   ? "gigabytes"
+             : width >= 256 ? "hundreds of megabytes"
+                            : "some megabytes",
+             " of text: ", share, " of masked tokens right; less on less text");
+}
+
+FillMaskJob bert_fill_job(const BertConfig& model) {
+  FillMaskJob job;
+  job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
+    return bert_mask_guesses(model, S, P, top);
+  };
+  job.model = config_json(model);
+  job.max_tokens = model.max_position_embeddings;
+  job.vocab_size = model.vocab_size;
+  return job;
+}
+
+FillMaskJob fill_stored_bert(const StoredModel& m) {
+  if (!m.tensors.contains("cls/predictions/output_bias"))
+    throw UsageError(str("fill: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
+  return bert_fill_job(parse_bert_config(m.config.dump(), m.where));
+}
+
+// Without next sentences: a text has no pairs of its own.
+ScoreTextJob score_stored_bert(const StoredModel& m) {
+  if (!m.tensors.contains("cls/predictions/output_bias"))
+    throw UsageError(str("eval: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
+  const BertConfig model = parse_bert_config(m.config.dump(), m.where);
+  const auto masks = [](std::int64_t S) { return (kMaskedLmShare * S + 99) / 100; };
+  ScoreTextJob job{.max_tokens = model.max_position_embeddings, .make_examples = {}, .task = {}};
+  job.make_examples = [masks](const ExampleJob& common, const TokenizerFlags& tokenizer,
+                              std::int64_t S) {
+    BertExamplesJob examples;
+    static_cast<ExampleJob&>(examples) = common;
+    examples.tokenizer = tokenizer;
+    examples.pairs = {.seq_length = S,
+                      .max_predictions = masks(S),
+                      .dupe_factor = 1,
+                      .masked_lm_prob = kMaskedLmShare / 100.0,
+                      .next_sentence = false};
+    const BuildSummary made = build_bert_examples(examples);
+    return ExampleSummary{.text = made.text, .examples = made.examples, .counts = {}};
+  };
+  job.task = [model, masks](std::int64_t S, const std::string& records, const Vocabulary& words) {
+    return bert_task({.model = model,
+                      .seq_length = S,
+                      .max_predictions = masks(S),
+                      .next_sentence = false,
+                      .has_pooler = false,
+                      .majority_token = majority_token({records}, words)});
+  };
+  return job;
+}
+
+Teacher bert_of_words(const Recipe&, const StoredModel& m, FrozenModel held) {
+  if (model_type_of(m.tensors) != "bert" || m.config.is_null() ||
+      !m.tensors.contains("cls/predictions/output_bias"))
+    throw UsageError(str(held.where, " is no BERT that tells masked words"),
+                     "take a BERT as it was pre-trained, with its head for masked words");
+  return bert_teacher(parse_bert_config(m.config.dump(), m.where), std::move(held));
+}
+
+void export_folder(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r);
+  const Json config = config_json(resolved_model(r));
+  const Checkpoint checkpoint = parameters_of(
+      load_trained_model("export", paths.trained, config, paths.vocab, r.eval.averaged).checkpoint);
+  HuggingFaceBert bert;
+  bert.config = config;
+  bert.parameters = checkpoint.tensors;
+  bert.vocab_txt = vocabulary_bytes(paths.vocab);
+  bert.tokenizer = tokenizer_options(paths.vocab, tokenizer_flags(r));
+  export_hugging_face(folder, bert,
+                      folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
+                                                   : OutputDirectory::Earlier::refused);
+  log_info("export: {} holds step {} for transformers' BertForPreTraining", folder,
+           checkpoint.step);
+}
+
+}  // namespace
+
+ObjectiveType bert_objective() {
+  ObjectiveType type;
+  type.name = "bert";
+  type.help = "masked tokens and next sentences (Devlin et al. 2019)";
+  type.model = config_fields<BertConfig>();
+  type.data = config_fields<BertData>();
+  type.check = check;
+  type.preset = [](const FieldValues& set) {
+    return sizes_of_given_model(set, [](const std::string& init) {
+      const Encoder encoder = encoder_in(init, "train.init");
+      return std::holds_alternative<BertConfig>(encoder) ? encoder_config_json(encoder)
+                                                         : Json::object();
+    });
+  };
+  type.make_examples = make_bert_examples;
+  type.task = task;
+  type.teacher = bert_of_words;
+  type.record_report = bert_record_report();
+  type.model_files = [](const Recipe& r) {
+    return std::map<std::string, std::string>{
+        {"bert_config.json", config_json(resolved_model(r)).dump(2) + "\n"}};
+  };
+  type.remark = remark;
+  type.typical = typical;
+  type.questions = {
+      QuestionFor<FillMaskJob>(of_model(
+          [](const Recipe& r) { return bert_fill_job(resolved_model(r)); }, fill_stored_bert)),
+      QuestionFor<ScoreTextJob>(of_stored_model(score_stored_bert))};
+  type.baseline = {.measure = "masked_lm_accuracy",
+                   .of = "majority_token_accuracy",
+                   .meaning = "always the most frequent token"};
+  type.shards = true;
+  type.export_folder = export_folder;
+  return type;
+}
+
+}  // namespace smelt

@@ -1,0 +1,10 @@
+// What `data inspect` says of BERT's examples.
+#pragma once
+
+#include "pipeline/record_report.h"
+
+namespace smelt {
+
+RecordReport bert_record_report();
+
+}  // namespace smelt

@@ -1,0 +1,274 @@
+#include "pipeline/compress_stage.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "base/choice.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "compress/prune.h"
+#include "compress/quantize.h"
+#include "evaluation/tracking/compress_page.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/classify_fields.h"
+#include "pipeline/compress_choice.h"
+#include "pipeline/compress_report.h"
+#include "pipeline/distill_recipe.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/recipe_checks.h"
+#include "text/readers/lines.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kAnswersModel = "text_to_text";
+
+std::vector<std::int64_t> numbers_in(const Recipe& r, const std::string& field,
+                                     const std::string& list) {
+  std::vector<std::int64_t> out;
+  for (const std::string_view word : split(list, ',')) {
+    const std::string_view digits = trim(word);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || value < 1)
+      throw UsageError(str(r.origin({field}), ": ", field, ": '", list, "' is no list of numbers"),
+                       "write it as 1,8,32");
+    out.push_back(value);
+  }
+  return out;
+}
+
+// Rows as the stage writes them.
+LabelledFiles gather_positions(const std::string& file, bool has_pair) {
+  LabelledFiles out{.input = file, .format = FileFormat::jsonl};
+  if (has_pair) out.pair = "pair";
+  return out;
+}
+
+Activations activations_of(const Recipe& r) {
+  return choose_of(str(r.origin({"compress.activations"}), ": compress.activations"),
+                   r.compress.activations, kActivations);
+}
+
+Calibration calibration_of(const Recipe& r) {
+  return choose_of(str(r.origin({"compress.calibration"}), ": compress.calibration"),
+                   r.compress.calibration, kCalibrations);
+}
+
+bool is_t5(const Recipe& r) { return r.type->name == kAnswersModel; }
+
+class CompressedModel {
+ public:
+  explicit CompressedModel(const Recipe& r)
+      : r_(r),
+        folder_(compress_folder(r)),
+        former_(folder_ + ".former"),
+        source_(RecipePaths(r).hugging_face) {}
+
+  // What was made before is there until there is something in its place.
+  void make() {
+    put_back_former();  // where a kill was in between
+    if (exists(folder_)) {
+      if (!is_own())
+        throw UsageError(str("compress: ", folder_, " holds what this recipe has not made"),
+                         "move it elsewhere, or leave the section out");
+      std::filesystem::rename(folder_, former_);
+    }
+    try {
+      make_anew();
+    } catch (...) {
+      put_back_former();
+      throw;
+    }
+    if (exists(former_)) remove_tree(former_);
+  }
+
+ private:
+  // Rows come first, so that what ended before they were whole holds nothing else.
+  bool is_own() const {
+    return exists(at("train.jsonl")) ||
+           std::ranges::all_of(list_folder(folder_), [](const std::string& name) {
+             return name.starts_with("train.jsonl");
+           });
+  }
+  void put_back_former() const {
+    if (!exists(former_)) return;
+    if (exists(folder_)) remove_tree(folder_);
+    std::filesystem::rename(former_, folder_);
+  }
+  void make_anew() {
+    write_parts();
+    std::string newest = source_;
+    std::vector<std::string> models;
+    if (r_.compress.cuts()) models.push_back(newest = cut(newest));
+    if (r_.compress.tune_epochs > 0) models.push_back(newest = taught(newest));
+    if (r_.compress.int8) models.push_back(in_eight_bits(newest));
+    report(models);
+  }
+  std::string at(const char* name) const { return join_path(folder_, name); }
+
+  void write_parts() const {
+    r_.type->write_rows(r_, ExampleSet::train, at("train.jsonl"));
+    if (!r_.data.value("test", "").empty()) {
+      r_.type->write_rows(r_, ExampleSet::heldout, at("dev.jsonl"));
+      r_.type->write_rows(r_, ExampleSet::test, at("test.jsonl"));
+      return;
+    }
+    r_.type->write_rows(r_, ExampleSet::heldout, at("heldout.jsonl"));
+    OutputFile dev(at("dev.jsonl")), test(at("test.jsonl"));
+    LineReader lines(at("heldout.jsonl"));
+    for (std::string line; lines.next(line);)
+      (lines.number() % 2 == 1 ? dev : test).write(line + "\n");
+    dev.commit();
+    test.commit();
+  }
+  bool has_pair() const { return !is_t5(r_) && !classify_data(r_).pair.empty(); }
+
+  // Lengths that the model was trained with.
+  AskedRows asked(const char* file) const {
+    AskedRows out{.files = gather_positions(at(file), has_pair()), .what = "compress"};
+    if (!is_t5(r_)) return out;
+    out.seq_length = r_.data.value("inputs_length", out.seq_length);
+    out.target_length = r_.data.value("targets_length", out.target_length);
+    return out;
+  }
+  PruneData rows_to_choose_by() const {
+    PruneData out{
+        .rows = gather_positions(at("train.jsonl"), has_pair()),
+        .seq_length = r_.data.value(is_t5(r_) ? "inputs_length" : "seq_length", std::int64_t{128}),
+        .target_length = r_.data.value("targets_length", std::int64_t{64}),
+        .examples = r_.compress.examples,
+        .device = r_.train.device};
+    out.prefix = r_.data.value("prefix", "");
+    return out;
+  }
+  std::string cut(const std::string& from) const {
+    const CompressSection& c = r_.compress;
+    PruneJob job{.from = from,
+                 .to = at("cut"),
+                 .ffn = c.ffn,
+                 .heads = c.heads,
+                 .macs = c.macs,
+                 .rescale = c.rescale};
+    if (c.layers > 0) job.layers.count = c.layers;
+    if (c.decoder_layers > 0) job.decoder_layers.count = c.decoder_layers;
+    if (c.ffn < 1 || c.heads < 1 || c.macs < 1) job.data = rows_to_choose_by();
+    const Pruned done = prune_model(job);
+    log_info("compress: {} of {} parameters are left: {}", done.parameters, done.parameters_before,
+             job.to);
+    return job.to;
+  }
+  // By this recipe, whose model teaches.
+  std::string taught(const std::string& student) const {
+    const Json epochs = r_.compress.tune_epochs;
+    run_recipe(taught_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));
+    return at("taught");
+  }
+  std::string in_eight_bits(const std::string& from) const {
+    QuantizeJob job{.from = from,
+                    .to = at("int8"),
+                    .embeddings = r_.compress.embeddings,
+                    .activations = activations_of(r_)};
+    if (job.activations == Activations::by_input_scale) {
+      const std::int64_t most = job.rows.examples;
+      job.rows = rows_to_choose_by();
+      job.rows.examples = std::min(job.rows.examples, most);
+      job.calibration = calibration_of(r_);
+    }
+    if (r_.compress.max_drop >= 0) {
+      job.limit = drop_limit({.rows = asked("dev.jsonl"),
+                              .metric = {},
+                              .batch_size = r_.eval.batch_size,
+                              .device = r_.train.device},
+                             r_.compress.max_drop, false);
+      job.limit->what = "compress.max_drop";
+      job.limit->hint = "raise compress.max_drop";
+    }
+    const Quantized done = quantize_weights(job);
+    log_info("compress: {} of {} bytes: {}", done.bytes, done.bytes_before, job.to);
+    return job.to;
+  }
+  void report(const std::vector<std::string>& models) const {
+    CompressReportJob job{.base = source_, .models = models, .test = asked("test.jsonl")};
+    job.dev = at("dev.jsonl");
+    job.latency = {.batches = numbers_in(r_, "compress.batches", r_.compress.batches),
+                   .lengths = numbers_in(r_, "compress.lengths", r_.compress.lengths),
+                   .rounds = r_.compress.rounds};
+    job.batch_size = r_.eval.batch_size;
+    job.device = r_.train.device;
+    job.smelt = own_program();
+    const OrderedJson said = compress_report(job);
+    write_file(at("report.json"), said.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n");
+    write_file(at("report.html"), compress_page(said));
+    log_info("compress: {}\n{}", at("report.html"), compress_report_text(said));
+  }
+
+  const Recipe& r_;
+  std::string folder_, former_, source_;
+};
+
+}  // namespace
+
+static void check_cuts(const RecipeChecks& checks, const Recipe& r) {
+  const CompressSection& c = r.compress;
+  checks.at_least("compress.layers", 0);
+  checks.at_least("compress.decoder_layers", 0);
+  checks.at_least("compress.examples", 1);
+  checks.at_least("compress.rounds", 1);
+  for (const char* field : {"compress.ffn", "compress.heads", "compress.macs"}) {
+    const double share = r.sections.at("compress").at(std::string(field).substr(9)).get<double>();
+    checks.require(share > 0 && share <= 1, {field},
+                   str(field, " is ", share, ", which is no share"),
+                   "give a number above 0, at most 1");
+  }
+  checks.within("compress.tune_epochs", 0);
+  checks.require(c.tune_epochs == 0 || c.cuts(), {"compress.tune_epochs"},
+                 "compress.tune_epochs is of what is cut, and nothing is",
+                 "say what stays: compress.ffn, heads, macs or layers");
+  checks.require(c.macs == 1 || (c.ffn == 1 && c.heads == 1),
+                 {"compress.macs", "compress.ffn", "compress.heads"},
+                 "compress.macs with compress.ffn or compress.heads: it says itself how many stay",
+                 "leave the others out");
+  checks.require(is_t5(r) || c.decoder_layers == 0, {"compress.decoder_layers"},
+                 "compress.decoder_layers is of a T5", "leave it out: compress.layers are cut");
+}
+
+void check_compress(const Recipe& r) {
+  const CompressSection& c = r.compress;
+  if (!c.is_on()) return;
+  const RecipeChecks checks(r);
+  checks.require(!is_remote(r.out), {"out", "compress.layers", "compress.ffn", "compress.int8"},
+                 str("compress: ", r.out, " is not on this machine, where its folders are made"),
+                 "leave the section out, copy what is exported here and use `smelt compress`");
+  checks.require(!holds_nothing_out(r),
+                 {"data.validation_share", "compress.int8", "compress.layers", "compress.ffn"},
+                 "compress: data.validation_share is 0: no held-out rows to choose and score by",
+                 "name rows with data.validation, or raise data.validation_share");
+  check_cuts(checks, r);
+  const Activations activations = activations_of(r);
+  checks.require(activations == Activations::floats || c.int8, {"compress.activations"},
+                 "compress.activations is of compress.int8, which is false", "set that to true");
+  (void)calibration_of(r);
+  checks.require(
+      c.calibration == CompressSection().calibration || activations == Activations::by_input_scale,
+      {"compress.calibration"},
+      str("compress.calibration is of activations: static, and they are ", c.activations),
+      "leave it out, or set compress.activations to static");
+  checks.require(c.max_drop < 0 || c.int8, {"compress.max_drop"},
+                 "compress.max_drop is of compress.int8, which is false", "set that to true");
+  checks.require(is_t5(r) || classify_model(r).problem != Problem::answer_spans,
+                 {"compress.layers", "compress.ffn", "compress.int8"},
+                 "compress: a recipe of answer_spans has no such stage",
+                 "use `smelt compress` on what it exports");
+  (void)numbers_in(r, "compress.batches", c.batches);
+  (void)numbers_in(r, "compress.lengths", c.lengths);
+}
+
+std::string compress_folder(const Recipe& r) { return join_path(r.out, "compress"); }
+
+void compress_model(const Recipe& r) { CompressedModel(r).make(); }
+
+}  // namespace smelt

@@ -1,0 +1,45 @@
+#include "pipeline/distill_recipe.h"
+
+#include "base/error.h"
+#include "io/formats/config.h"
+#include "model/models/classifier.h"
+#include "pipeline/encoder_source.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/t5_source.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kTeaching = "compress distill";
+
+// Of a model whose recipe says its sizes: those of the student's weights.
+void add_sizes(const Json& config, const Recipe& of_teacher, std::vector<std::string>& settings) {
+  for (const auto& [field, value] : config.items())
+    if (of_teacher.model.contains(field))
+      settings.push_back(
+          str("model.", field, "=", value.is_string() ? value.get<std::string>() : value.dump()));
+}
+
+}  // namespace
+
+Recipe taught_recipe(const std::string& run, const std::string& student, const std::string& out,
+                     const std::vector<std::string>& settings) {
+  const Recipe of_teacher = load_recipe(run, {});
+  std::vector<std::string> all{"out=" + out, "train.init=" + student, "distill.teacher=" + run};
+  if (of_teacher.model.contains("like")) all.emplace_back("model.like=");
+  if (of_teacher.compress.is_on())  // what is taught is not cut once more
+    for (const char* none : {"layers=0", "decoder_layers=0", "ffn=1", "heads=1", "macs=1",
+                             "tune_epochs=0", "int8=false"})
+      all.push_back(str("compress.", none));
+  for (const char* none :
+       {"sparsity=0", "nm=", "prune_by=magnitude", "fake_quant=false"})  // what it learned with
+    all.push_back(str("train.", none));
+  if (of_teacher.type->name == "bert")
+    add_sizes(encoder_config_json(encoder_in(student, kTeaching)), of_teacher, all);
+  if (of_teacher.type->name == "t5")
+    add_sizes(config_json(t5_in(student, kTeaching).model), of_teacher, all);
+  all.insert(all.end(), settings.begin(), settings.end());
+  return load_recipe(run, all);
+}
+
+}  // namespace smelt

@@ -1,0 +1,237 @@
+// model.type: electra.
+#include <iomanip>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/number_format.h"
+#include "data/preprocess/electra_examples.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "pipeline/electra_model.h"
+#include "pipeline/encoder_source.h"
+#include "pipeline/objectives.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/recipe_checks.h"
+
+namespace smelt {
+namespace {
+
+// The fields of data: that make ELECTRA's examples; masks are drawn while it learns.
+struct ElectraData {
+  std::int64_t seq_length = 128;
+  std::int64_t seed = 12345;
+  std::string order = "shuffled";
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, ElectraData>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("seq_length", c.seq_length, "tokens per example");
+  visit("seed", c.seed, "random seed of the examples");
+  visit("order", c.order,
+        "shuffled: all cores, bounded memory; original: the original program's examples");
+}
+
+ElectraTask settings_of(const Recipe& r) {
+  ElectraTask c;
+  c.model = parse_config<ElectraConfig>(r.model, "model");
+  c.settings = parse_config<ElectraSettings>(r.model, "model");
+  c.seq_length = parse_config<ElectraData>(r.data, "data").seq_length;
+  return c;
+}
+
+// With what the vocabulary and the data say.
+ElectraTask finished_task(const Recipe& r) {
+  return with_files(settings_of(r), vocabulary_of(r), record_files(RecipePaths(r).train_records),
+                    "model.vocab_size");
+}
+
+void check_electra(const Recipe& r) {
+  const RecipeChecks checks(r);
+  checks.one_of("model.masks", {"distinct", "original"});
+  ElectraTask c = settings_of(r);
+  checks.at_least("data.seq_length", 5);  // [CLS] a [SEP] b [SEP]
+  checks.one_of("data.order", {"shuffled", "original"});
+  checks.at_least("model.vocab_size", 0);
+  if (c.model.vocab_size == 0) c.model.vocab_size = r.vocab.size;
+  check_electra_config(c.model, [&](const std::string& field) {
+    return str(r.origin({"model." + field}), ": model");
+  });
+  checks.require(
+      c.has_discriminator() || has_hugging_face_generator(c), {"model.hidden_act"},
+      str("model.hidden_act is '", c.model.hidden_act,
+          "': transformers' ElectraForMaskedLM has gelu in its head, and nothing of this "
+          "model could be exported"),
+      "set it to gelu");
+  const std::int64_t most = c.model.max_position_embeddings;
+  checks.require(
+      c.seq_length <= most, {"data.seq_length", "model.max_position_embeddings"},
+      str("data.seq_length ", c.seq_length, " is longer than model.max_position_embeddings ", most),
+      "shorten the sequences or raise model.max_position_embeddings");
+  c.ids = {.cls = 2, .sep = 3, .mask = 4};  // of a vocabulary to come
+  Task task;
+  checks.accepts({"model.mask_prob", "data.seq_length", "model.temperature"},
+                 [&] { task = electra_task(c); });
+  check_program(r, task);
+}
+
+std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r);
+  const auto data = parse_config<ElectraData>(r.data, "data");
+  const bool train = set == ExampleSet::train;
+  ElectraExamplesJob job;
+  job.text.input = train ? paths.train_text : paths.heldout_text;
+  job.vocab = paths.vocab;
+  job.output = train ? paths.train_output : paths.heldout_output;
+  job.shards = train ? r.ready.shards : 1;
+  job.order = parse_example_order(data.order);
+  job.tokenizer = tokenizer_flags(r);
+  job.options.seq_length = data.seq_length;
+  job.overwrite = true;
+  job.seed = data.seed;
+  return build_electra_examples(job).examples;
+}
+
+// What the discriminator finds and the generator guesses, beside what a guess without a model gets.
+std::string electra_remark(const Recipe& r, const Evaluation& e) {
+  const ElectraTask c = finished_task(r);
+  const auto share = [&](const char* name) { return percent(e.measure(name).value); };
+  const auto count = [&](const char* name) {
+    return static_cast<std::int64_t>(e.measure(name).weight);
+  };
+  std::ostringstream out;
+  if (c.has_discriminator())
+    out << "discriminator: " << share("disc_accuracy") << " of " << count("disc_accuracy")
+        << " held-out tokens right, AUC " << std::fixed << std::setprecision(3)
+        << e.measure("disc_auc").value
+        << "; always answering 'original': " << share("always_original_accuracy") << ", AUC 0.5\n";
+  out << (c.has_discriminator() ? "generator: " : "masked LM: ") << share("masked_lm_accuracy")
+      << " of " << count("masked_lm_accuracy") << " masked tokens right";
+  if (c.majority_token)
+    out << "; always answering '" << vocabulary_of(r).token(*c.majority_token)
+        << "': " << share("majority_token_accuracy");
+  return out.str();
+}
+
+// Another program's checkpoint does not say what was learned; which heads it has does.
+ElectraTask stored_task(const StoredModel& m) {
+  const auto has = [&](const char* name) { return m.tensors.contains(name); };
+  ElectraTask c;
+  c.model = parse_config<ElectraConfig>(m.config, m.where);
+  c.settings.electra_objective = has("discriminator_predictions/dense/bias");
+  c.settings.two_tower_generator = has("cloze_predictions/output_bias");
+  if (m.objective.is_object()) c.settings = parse_config<ElectraSettings>(m.objective, m.where);
+  return c;
+}
+
+// Electric and ELECTRA with two towers have the same heads: the logit means another thing in each.
+DetectJob detect_stored_electra(const StoredModel& m) {
+  const ElectraTask c = stored_task(m);
+  if (!m.objective.is_object() && c.settings.electra_objective && c.settings.two_tower_generator)
+    throw UsageError(
+        str("detect: ", m.where,
+            ": Electric or ELECTRA with two towers, its objective is not known"),
+        R"(add "objective": {"electric_objective": true} to the electra_config.json beside it, or )"
+        R"({"two_tower_generator": true})");
+  return electra_detect_job(c);
+}
+
+FillMaskJob fill_stored_electra(const StoredModel& m) {
+  const ElectraTask c = stored_task(m);
+  if (!c.has_two_towers() && !m.tensors.contains("generator_predictions/output_bias"))
+    throw UsageError(str("fill: ", m.named(), " has no generator"),
+                     "name the generator's folder, or the one that holds both");
+  return electra_fill_job(c);
+}
+
+ScoreTextJob score_stored_electra(const StoredModel& m) {
+  const ElectraTask c = stored_task(m);
+  const bool guesses = m.tensors.contains(c.has_two_towers() ? "cloze_predictions/output_bias"
+                                                             : "generator_predictions/output_bias");
+  if (!guesses && !c.settings.uniform_generator)
+    throw UsageError(str("eval: ", m.where, " has no generator, which replaces tokens"),
+                     "name the folder or checkpoint that holds both");
+  ScoreTextJob job{.max_tokens = c.model.max_position_embeddings, .make_examples = {}, .task = {}};
+  job.make_examples = [](const ExampleJob& common, const TokenizerFlags& tokenizer,
+                         std::int64_t S) {
+    ElectraExamplesJob examples;
+    static_cast<ExampleJob&>(examples) = common;
+    examples.tokenizer = tokenizer;
+    examples.options.seq_length = S;
+    return build_electra_examples(examples);
+  };
+  job.task = [c](std::int64_t S, const std::string& records, const Vocabulary& words) {
+    ElectraTask task = with_files(c, words, {records}, "vocab_size");
+    task.seq_length = S;
+    return electra_task(task);
+  };
+  return job;
+}
+
+void export_recipes_model(const Recipe& r, const std::string& folder) {
+  const RecipePaths paths(r);
+  export_electra({.task = finished_task(r),
+                  .model_dir = paths.trained,
+                  .vocab = paths.vocab,
+                  .tokenizer = options_of(tokenizer_flags(r)),
+                  .folder = folder,
+                  .earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
+                                                          : OutputDirectory::Earlier::refused,
+                  .averaged = r.eval.averaged});
+}
+
+// A generator's folder does not say the discriminator's sizes.
+bool is_generator(const std::string& folder) {
+  const std::string path = join_path(folder, "config.json");
+  if (!exists(path)) return false;
+  const Json config = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  return config.is_object() &&
+         config.value("architectures", Json()).dump().find("ForMaskedLM") != std::string::npos;
+}
+
+FieldValues sizes_of_given_electra(const FieldValues& set) {
+  return sizes_of_given_model(set, [](const std::string& init) {
+    if (is_generator(init)) return Json::object();
+    const Encoder encoder = encoder_in(init, "train.init");
+    return std::holds_alternative<ElectraConfig>(encoder) ? encoder_config_json(encoder)
+                                                          : Json::object();
+  });
+}
+
+}  // namespace
+
+ObjectiveType electra_objective() {
+  ObjectiveType type;
+  type.name = "electra";
+  type.help = "which tokens a generator replaced (Clark et al. 2020)";
+  type.model = config_fields<ElectraConfig>();
+  const auto objective = config_fields<ElectraSettings>();
+  type.model.insert(type.model.end(), objective.begin(), objective.end());
+  type.data = config_fields<ElectraData>();
+  type.control = ControlCharacters::electra;
+  type.check = check_electra;
+  type.preset = sizes_of_given_electra;
+  type.make_examples = make_electra_examples;
+  type.task = [](const Recipe& r) { return electra_task(finished_task(r)); };
+  type.model_files = [](const Recipe& r) {
+    return std::map<std::string, std::string>{
+        {"electra_config.json", config_json(finished_task(r).model).dump(2) + "\n"}};
+  };
+  type.remark = electra_remark;
+  type.questions = {
+      QuestionFor<FillMaskJob>(of_model(
+          [](const Recipe& r) { return electra_fill_job(finished_task(r)); }, fill_stored_electra)),
+      QuestionFor<DetectJob>(
+          of_model([](const Recipe& r) { return electra_detect_job(finished_task(r)); },
+                   detect_stored_electra)),
+      QuestionFor<ScoreTextJob>(of_stored_model(score_stored_electra))};
+  type.baseline = {.measure = "disc_accuracy",
+                   .of = "always_original_accuracy",
+                   .meaning = "calling every token original"};
+  type.shards = true;
+  type.export_folder = export_recipes_model;
+  return type;
+}
+
+}  // namespace smelt

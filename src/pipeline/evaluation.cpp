@@ -1,0 +1,357 @@
+#include "pipeline/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "evaluation/tracking/metrics_file.h"
+#include "execution/inference/follow.h"
+#include "execution/train_state/resume.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "io/filesystem/path.h"
+#include "pipeline/distillation.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/optimizer_choice.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/recipe_checks.h"
+#include "train/process_group.h"
+
+namespace smelt {
+namespace {
+
+EvaluateJob recipe_evaluation(const Recipe& r) {
+  const RecipePaths paths(r);
+  if (paths.scored.empty())
+    throw UsageError(
+        str("eval: no held-out examples: ", holds_nothing_out(r)
+                                                ? "data.validation_share is 0"
+                                                : "data.records are given without data.heldout"),
+        holds_nothing_out(r) ? "name labelled rows with --set data.test=… --set eval.split=test"
+                             : "name some with --set data.heldout=…");
+  if (r.eval.split == "test") make_test_examples(r);
+  EvaluateJob job;
+  job.task = shrinking_task(r, r.type->task(r));
+  const HeldOutBatches batches = held_out_batches(r, job.task, paths.scored);
+  job.batch_size = batches.size;
+  job.on = run_on(r.train);
+  job.data = paths.scored;
+  job.vocab = made_vocabulary(paths);
+  job.model_dir = paths.trained;
+  job.steps = batches.steps;
+  job.repeats = batches.repeats;
+  job.passes = r.eval.passes;
+  job.averaged = r.eval.averaged;
+  return job;
+}
+
+// `pads`: padding examples may fill up a batch.
+HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool pads) {
+  HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
+  if (held_out >= out.size) return out;
+  const std::int64_t parts = partition_for(run_on(r.train).mesh, r.train.devices).row_shards();
+  if (pads) {
+    out.size = (held_out + parts - 1) / parts * parts;
+    return out;
+  }
+  out.size = held_out / parts * parts;
+  if (out.size > 0) return out;
+  return {.size = parts, .steps = 1, .repeats = true};
+}
+
+std::int64_t evaluated_step(const Record& record) {
+  return record.value("global_step", std::int64_t{-1});
+}
+
+// By which a checkpoint is known from another of its step, which a run made that went back: the
+// content of its marker. Empty where it is gone. `model` is a folder of checkpoints, or one.
+std::string mark_of(const std::string& model, std::int64_t step) {
+  const std::string marker =
+      join_path(is_checkpoint_path(model) ? model : committed_path(model, step), kCommitFile);
+  return exists(marker) ? std::string(trim(read_file(marker, kSmallFileBytes))) : std::string();
+}
+
+std::vector<Record> told_evaluations(const std::string& model_dir) {
+  const std::string path = join_path(model_dir, kEvaluationsFile);
+  return exists(path) ? read_metrics(path) : std::vector<Record>();
+}
+
+// `mark`: of the checkpoint that was scored.
+void write_evaluation(const Recipe& r, const Evaluation& e, const std::string& mark) {
+  const RecipePaths paths(r);
+  write_file(paths.evaluation, evaluation_text(e));
+  Record told = evaluation_json(e);
+  write_file(paths.evaluation.substr(0, paths.evaluation.rfind('.')) + ".json",
+             told.dump(2) + "\n");
+  if (r.eval.split == "test") return;  // evaluations.jsonl is of the validation
+  told["checkpoint"] = mark;
+  // A run and a follower may tell of two checkpoints at a time.
+  const FileLock turn(join_path(paths.model_dir, str(kEvaluationsFile, ".lock")));
+  auto all = told_evaluations(paths.model_dir);
+  const std::int64_t newest = latest_checkpoint(paths.model_dir).value_or(e.global_step);
+  std::erase_if(all, [&](const Record& other) {  // this step's, and those of a way that was left
+    return evaluated_step(other) == e.global_step ||
+           evaluated_step(other) > std::max(newest, e.global_step);
+  });
+  all.push_back(told);
+  std::ranges::stable_sort(all, {}, evaluated_step);
+  std::string lines;
+  for (const Record& one : all) lines += one.dump() + "\n";
+  write_file(join_path(paths.model_dir, kEvaluationsFile), lines);
+}
+
+Evaluation with_more_measures(const Recipe& r, Evaluation e) {
+  if (!r.type->more_measures) return e;
+  for (MeasuredValue& m : r.type->more_measures(r, e)) e.measures.push_back(std::move(m));
+  return e;
+}
+
+// A checkpoint that is evaluated once, unlike each that is followed: with predictions, too. The
+// figures are kept before, as those may turn out to need more memory than there is.
+Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Evaluation&)>& keep) {
+  Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
+  keep(e);
+  if (!r.type->write_predictions) return e;
+  for (MeasuredValue& m : r.type->write_predictions(r)) {
+    std::erase_if(e.measures, [&](const MeasuredValue& other) { return other.name == m.name; });
+    e.measures.push_back(std::move(m));
+  }
+  keep(e);
+  return e;
+}
+
+constexpr const char* kTrainLonger = "train longer (train.steps), or give more text or examples";
+
+// A loss is better the lower it is.
+std::string loss_verdict(const BaselineMeasures& baseline, double model, double base) {
+  const auto against = str(baseline.measure, " ", rounded(model, 3), ", ");
+  const auto name = str("the baseline's ", rounded(base, 3), " (", baseline.meaning, ")");
+  if (model < 0.95 * base) return str("verdict: good: ", against, "clearly better than ", name);
+  return str("verdict: not yet trained: ", against,
+             model > base ? "worse than " : "not clearly better than ", name, ": ", kTrainLonger);
+}
+
+// "15 million", "7.1"
+std::string loss_text(double loss) {
+  if (!std::isfinite(loss)) return "not finite";
+  if (loss >= 1e6) return str(rounded(loss / 1e6, loss < 1e7 ? 1 : 0), " million");
+  return rounded(loss, loss < 10 ? 2 : 0);
+}
+
+class RecipeFollower {
+ public:
+  RecipeFollower(const Recipe& r, const std::function<void(const Evaluation&)>& told)
+      : recipe_(r), model_dir_(RecipePaths(r).model_dir), tell_(told) {}
+
+  void run() {
+    follow_checkpoints({.model_dir = model_dir_,
+                        .folder = join_path(model_dir_, "eval"),
+                        .last_step = recipe_.train.steps,
+                        .seconds = is_remote(model_dir_) ? 15.0 : 1.0,  // what costs nothing
+                        .newest = [&] { return newest_told(); },
+                        .next = [&](const auto& steps, bool) { return next(steps); },
+                        .evaluate = [&](const std::string& path) { return evaluate(path); },
+                        .done = [&](std::int64_t step, const auto&) { told_[step] = mark_; }});
+  }
+
+ private:
+  std::optional<std::int64_t> newest_told() {
+    for (const Record& told_before : told_evaluations(model_dir_))
+      told_[evaluated_step(told_before)] = told_before.value("checkpoint", "");
+    log_info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
+    return told_.empty() ? std::nullopt : std::optional(told_.rbegin()->first);
+  }
+
+  std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) {
+    for (const std::int64_t step : steps) {
+      const auto told = told_.find(step);
+      mark_ = mark_of(model_dir_, step);
+      // What an earlier version told of has no mark, what is gone no other.
+      if (told == told_.end() || (!told->second.empty() && !mark_.empty() && told->second != mark_))
+        return step;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Scalar> evaluate(const std::string& path) {
+    if (!evaluator_) start();
+    const Evaluation e = with_more_measures(
+        recipe_,
+        (*evaluator_)(load_trained_model("eval", path, job_.task.settings.value("model", Json()),
+                                         job_.vocab, job_.averaged)));
+    write_evaluation(recipe_, e, mark_);
+    tell_(e);
+    std::vector<Scalar> scalars;
+    for (const MeasuredValue& m : e.measures)
+      scalars.push_back({"eval/" + m.name, static_cast<float>(m.value)});
+    return scalars;
+  }
+
+  // Once there is a checkpoint, vocabulary and data are there.
+  void start() {
+    job_ = recipe_evaluation(recipe_);
+    evaluator_.emplace(job_);
+    evaluator_->scorer().announce();
+  }
+
+  const Recipe& recipe_;
+  std::string model_dir_;
+  const std::function<void(const Evaluation&)>& tell_;
+  std::map<std::int64_t, std::string> told_;  // steps and marks
+  std::string mark_;                          // of the checkpoint under way
+  EvaluateJob job_;
+  std::optional<Evaluator> evaluator_;
+};
+
+}  // namespace
+
+HeldOutBatches held_out_batches(const Recipe& r, const Task& task, const std::string& data) {
+  const auto source = open_examples({.input = data,
+                                     .features = task.features,
+                                     .kind = task.record_kind,
+                                     .foreign = task.foreign,
+                                     .windows = task.windows});
+  if (source->size() == 0)
+    throw UsageError(str("eval: ", data, " holds no examples"),
+                     "raise text.heldout, or give more text");
+  return batches_of(r, static_cast<std::int64_t>(source->size()), !task.row_weights.empty());
+}
+
+OrderedJson evaluation_json(const Evaluation& e) {
+  OrderedJson out{{"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
+  for (const MeasuredValue& m : e.measures) out[m.name] = m.value;
+  for (const MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
+  return out;
+}
+
+Evaluation evaluation_of_json(const OrderedJson& json) {
+  Evaluation out;
+  out.global_step = json.value("global_step", out.global_step);
+  out.examples = json.value("examples", out.examples);
+  out.loss = json.value("loss", out.loss);
+  if (!json.contains("weights")) return out;
+  for (const auto& [name, weight] : json.at("weights").items())
+    out.measures.push_back(
+        {.name = name, .value = json.value(name, 0.0), .weight = weight.get<double>()});
+  return out;
+}
+
+std::string evaluation_text(const Evaluation& e) {
+  std::ostringstream out;
+  out << "global_step = " << e.global_step << "\nloss = " << e.loss << "\n";
+  auto measures = e.measures;
+  std::ranges::sort(measures, {}, &MeasuredValue::name);
+  for (const MeasuredValue& m : measures) out << m.name << " = " << m.value << "\n";
+  return out.str();
+}
+
+std::string evaluation_report(const Recipe& r, const Evaluation& e) {
+  std::string judged =
+      divergence_verdict(loss_course(RecipePaths(r).model_dir), e, r.train.learning_rate);
+  if (judged.empty()) judged = verdict(r.type->baseline, e);
+  const std::string typical = judged.empty() ? "" : r.type->typical(r);
+  return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n", judged,
+             judged.empty() ? "" : "\n", typical, typical.empty() ? "" : "\n");
+}
+
+std::optional<LossCourse> loss_course(const std::string& model_dir) {
+  if (!exists(join_path(model_dir, "metrics.jsonl"))) return std::nullopt;
+  const RunRecord run = read_run(model_dir);
+  const auto found = run.lines.find("loss");
+  if (found == run.lines.end() || found->second.empty()) return std::nullopt;
+  const Curve& losses = found->second;
+  LossCourse out{.best = losses.front(), .last = losses.back()};
+  for (const CurvePoint& point : losses)
+    if (point.value < out.best.value || !std::isfinite(out.best.value)) out.best = point;
+  return out;
+}
+
+bool has_diverged(const LossCourse& course) {
+  const double best = course.best.value, last = course.last.value;
+  return !std::isfinite(last) || last > best + std::max(1.0, 0.5 * std::abs(best));
+}
+
+std::string divergence_verdict(const std::optional<LossCourse>& course, const Evaluation& e,
+                               double learning_rate) {
+  // Guessing among a million words gives a loss of 14.
+  constexpr double kMostLossOfWord = 20;
+  const bool is_beyond_guessing = std::ranges::any_of(e.measures, [](const MeasuredValue& m) {
+    return (m.name == "masked_lm_loss" || m.name == "word_loss") && m.value > kMostLossOfWord;
+  });
+  const bool in_training = course && has_diverged(*course);
+  if (!in_training && !is_beyond_guessing && std::isfinite(e.loss)) return "";
+  const std::string what =
+      in_training
+          ? str("training loss ", loss_text(course->best.value), " at step ", course->best.step,
+                ", ", loss_text(course->last.value), " at step ", course->last.step)
+          : str("the evaluation's loss is ", loss_text(e.loss));
+  return str("verdict: diverged: ", what,
+             ": begin anew (--set out=FOLDER) with a "
+             "train.learning_rate below ",
+             significant(learning_rate, 3));
+}
+
+static std::optional<MeasuredValue> measure_of(const Evaluation& e, const std::string& name) {
+  const auto found = std::ranges::find(e.measures, name, &MeasuredValue::name);
+  return found == e.measures.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<bool> is_clearly_better(const BaselineMeasures& baseline, const Evaluation& e) {
+  const auto model = measure_of(e, baseline.measure), base = measure_of(e, baseline.of);
+  if (!model || !base || model->weight <= 0) return std::nullopt;
+  const double p = model->value, b = base->value;
+  if (baseline.is_loss) return p < 0.95 * b;
+  const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
+  return p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b));
+}
+
+std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
+  const auto value = [&](const std::string& name) { return measure_of(e, name); };
+  const auto model = value(baseline.measure), base = value(baseline.of);
+  if (!model || !base || model->weight <= 0) return "";
+  const double p = model->value, b = base->value;
+  if (!std::isfinite(p)) return str("verdict: diverged: ", baseline.measure, " is not finite");
+  if (baseline.is_loss) return loss_verdict(baseline, p, b);
+  const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
+  const std::string own = str(baseline.measure, " ", percent(p), ", ");
+  const std::string of_base = str("the baseline's ", percent(b), " (", baseline.meaning, ")");
+  if (*is_clearly_better(baseline, e))
+    return str("verdict: good: ", own, "clearly better than ", of_base);
+  if (p > b && p - b <= 3 * error)
+    return str("verdict: not certain: ", own, "better than ", of_base,
+               ", but within 3 standard errors: evaluate more examples, or train longer");
+  return str("verdict: not yet trained: ", own,
+             p + 3 * error < b ? "worse than " : "not clearly better than ", of_base, ": ",
+             kTrainLonger);
+}
+
+Evaluation evaluate_model(const Recipe& r) {
+  if (!leads_now()) return evaluate(recipe_evaluation(r));
+  return evaluate_and_keep(r, [&](const Evaluation& e) {
+    write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
+  });
+}
+
+Evaluation evaluate_and_try_to_keep(const Recipe& r) {
+  return evaluate_and_keep(r, [&](const Evaluation& e) {
+    try {
+      write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
+    } catch (const Error& error) {
+      log_warning("eval: the figures are not kept: {}", error.what());
+    }
+  });
+}
+
+void follow_model(const Recipe& r, const std::function<void(const Evaluation&)>& told) {
+  RecipeFollower(r, told).run();
+}
+
+}  // namespace smelt

@@ -1,0 +1,83 @@
+#include "pipeline/finished_run.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "io/filesystem/file.h"
+#include "pipeline/epochs.h"
+#include "pipeline/kept_recipe.h"
+#include "pipeline/pipeline.h"
+#include "train/initial_state.h"
+
+namespace smelt {
+namespace {
+
+// How the program runs on its devices: evaluation of a finished run uses these, too.
+constexpr std::array<std::string_view, 12> kUsedByEvaluation{
+    "device", "devices",        "mesh",      "mesh_rules", "split_slots",   "layers",
+    "save",   "attention_rows", "logits_mb", "init",       "micro_batches", "hang_minutes"};
+// Fields of other sections that only a step of training uses.
+constexpr std::array<std::string_view, 5> kOfTraining{
+    "eval.every", "eval.every_epochs", "track.fill", "track.histograms_every", "track.gradients"};
+
+bool is_trained_to_the_end(const Recipe& r, const SavedState& saved) {
+  if (saved.step == 0 || saved.state.contains(kUnchecked)) return false;
+  const bool is_out_of_patience =
+      r.train.patience > 0 && saved.state.value(kSinceBest, std::int64_t{0}) >= r.train.patience;
+  return saved.step == r.train.steps || (saved.step < r.train.steps && is_out_of_patience);
+}
+
+// A value as keep_recipe() writes it and YAML reads it again.
+std::string kept_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// "train.keep was 5, is 3" if the run has kept the field with another value.
+void add_change(const Recipe& r, const YAML::Node& kept, const std::string& section,
+                const std::string& name, std::vector<std::string>& changes) {
+  const YAML::Node was = kept[section] ? kept[section][name] : YAML::Node();
+  if (!was || !was.IsScalar()) return;  // kept by a version without this field
+  const Json& is = r.sections.at(section).at(name);
+  if (was.Scalar() != kept_text(is))
+    changes.push_back(str(section, ".", name, " was ", was.Scalar(), ", is ", kept_text(is)));
+}
+
+std::vector<std::string> changes_of_training(const Recipe& r) {
+  const YAML::Node kept = YAML::Load(read_file(kept_recipe_path(r.out), kSmallFileBytes));
+  std::vector<std::string> out;
+  for (const auto& [name, value] : r.sections.at("train").items())
+    if (std::ranges::find(kUsedByEvaluation, name) == kUsedByEvaluation.end())
+      add_change(r, kept, "train", name, out);
+  for (const std::string_view field : kOfTraining) {
+    const std::size_t dot = field.find('.');
+    add_change(r, kept, std::string(field.substr(0, dot)), std::string(field.substr(dot + 1)), out);
+  }
+  return out;
+}
+
+}  // namespace
+
+void check_finished_run_keeps_settings(const Recipe& given) {
+  if (given.anew || !run_named_by(given.out)) return;
+  const auto saved = load_latest_state(RecipePaths(given).model_dir);
+  if (!saved) return;
+  const Recipe r = with_epochs(given);
+  if (!is_trained_to_the_end(r, *saved)) return;
+  const auto changes = changes_of_training(r);
+  if (changes.empty()) return;
+  const bool by_patience = saved->step < r.train.steps;
+  throw UsageError(str("run: ", r.out, " is finished at step ", saved->step, " of ", r.train.steps,
+                       ", and these settings would change nothing: ", join(changes, "; ")),
+                   str("to train on with them, add --set ",
+                       by_patience          ? str("train.patience=", 2 * r.train.patience)
+                       : r.train.epochs > 0 ? str("train.epochs=", 2 * r.train.epochs)
+                                            : str("train.steps=", 2 * r.train.steps),
+                       "; for a new model, add --set out=FOLDER"));
+}
+
+}  // namespace smelt

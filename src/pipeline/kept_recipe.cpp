@@ -1,0 +1,92 @@
+#include "pipeline/kept_recipe.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "base/error.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/row_commands.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kKeptName = "recipe.yaml";
+
+bool keeps_recipe(const std::string& folder) {
+  return exists(join_path(folder, ".stages")) && exists(kept_recipe_path(folder));
+}
+
+std::string absolute_path(const std::string& path) {
+  if (path.empty() || is_remote(path)) return path;
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+std::string absolute_paths(const std::string& patterns) {
+  if (is_row_command(patterns)) return patterns;
+  std::vector<std::string> out;
+  for (const std::string_view piece : split(patterns, ','))
+    if (const std::string pattern(trim(piece)); !pattern.empty())
+      out.push_back(absolute_path(pattern));
+  return join(out, ",");
+}
+
+}  // namespace
+
+std::string kept_recipe_path(const std::string& run) { return join_path(run, kKeptName); }
+
+void check_kept_type(const Recipe& r) {
+  if (r.anew || is_remote(r.out) || !keeps_recipe(r.out)) return;
+  const YAML::Node kept = YAML::Load(read_file(kept_recipe_path(r.out), kSmallFileBytes));
+  const YAML::Node type = kept["model"] ? kept["model"]["type"] : YAML::Node();
+  if (!type || !type.IsScalar() || type.Scalar() == r.type->name) return;
+  throw UsageError(str(r.origin({"out"}), ": out: ", r.out, " holds a run of model.type ",
+                       type.Scalar(), ", this recipe's is ", r.type->name),
+                   "choose another folder with --set out=…");
+}
+
+void keep_recipe(const Recipe& r) {
+  auto sections = r.sections;
+  sections[""]["out"] = absolute_path(r.out);
+  sections["text"]["input"] = absolute_paths(r.text.input);
+  sections["vocab"]["file"] = absolute_path(r.vocab.file);
+  for (const char* name : {"records", "heldout", "train", "validation", "test"})
+    if (auto paths = sections["data"].find(name); paths != sections["data"].end())
+      *paths = absolute_paths(paths->get<std::string>());
+  if (auto glue = sections["data"].find("glue_folder"); glue != sections["data"].end())
+    *glue = absolute_path(glue->get<std::string>());
+  if (auto like = sections["model"].find("like"); like != sections["model"].end())
+    *like = absolute_path(like->get<std::string>());
+  sections["train"]["init"] = absolute_path(r.train.init);
+  sections["distill"]["teacher"] = absolute_path(r.distill.teacher);
+  // Unset, they are as the given vocabulary was made.
+  if (!r.vocab.file.empty() || !r.train.init.empty())
+    for (const char* name : {"lower_case", "strip_accents", "split_chinese"})
+      if (!r.is_set(str("vocab.", name))) sections["vocab"].erase(name);
+  std::ostringstream out;
+  out << "# What this folder was made with. `smelt run` goes on when it is given the folder; "
+         "--set\n"
+         "# changes a field here, too. `smelt help recipe` says what each is.\n";
+  for (const auto& [section, fields] : sections) {
+    if (!section.empty()) out << section << ":\n";
+    // A JSON text is one of YAML's, too.
+    for (const auto& [name, value] : fields.items())
+      out << (section.empty() ? "" : "  ") << name << ": " << value.dump() << "\n";
+  }
+  write_file(kept_recipe_path(r.out), out.str());
+}
+
+std::optional<std::string> run_named_by(const std::string& path) {
+  if (is_folder(path) && keeps_recipe(path)) return path;
+  const std::string name = path_name(path);
+  if (name != "model" && name != kKeptName) return std::nullopt;
+  std::string whole = path;
+  while (whole.size() > 1 && whole.back() == '/') whole.pop_back();
+  const std::string above = parent_path(whole), folder = above.empty() ? "." : above;
+  return keeps_recipe(folder) ? std::optional(folder) : std::nullopt;
+}
+
+}  // namespace smelt

@@ -1,0 +1,43 @@
+#include "pipeline/kept_rows.h"
+
+#include "base/error.h"
+#include "base/plural.h"
+#include "data/preprocess/row_records.h"
+#include "io/filesystem/folder.h"
+
+namespace smelt {
+namespace {
+
+constexpr const char* kMakeAgain = "remove it and the records: `smelt run` makes both again";
+
+void check_count(const std::string& path, std::uint64_t records) {
+  LineReader lines(path);
+  std::uint64_t rows = 0;
+  for (std::string line; lines.next(line);) ++rows;
+  if (rows != records)
+    throw UsageError(
+        str(path, ": ", counted(rows, "row"), ", and ", counted(records, "record"), " beside it"),
+        kMakeAgain);
+}
+
+}  // namespace
+
+KeptRows::KeptRows(const std::string& records, std::uint64_t count) : path_(rows_beside(records)) {
+  if (!exists(path_)) return;
+  check_count(path_, count);  // before the first prediction, as all of them may take hours
+  lines_.emplace(path_);
+}
+
+OrderedJson KeptRows::next() {
+  CHECK(lines_);
+  std::string line;
+  const bool has_line = lines_->next(line);
+  auto row = OrderedJson::parse_or_discard(line);
+  if (!has_line || !row.is_object() || !row.contains("text") || !row.contains("label"))
+    throw UsageError(
+        str(path_, ":", lines_->number() + (has_line ? 0 : 1), ": no row of the record beside it"),
+        kMakeAgain);
+  return row;
+}
+
+}  // namespace smelt

@@ -1,0 +1,68 @@
+// What of a recipe a plan needs.
+#include "base/error.h"
+#include "base/str.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/epochs.h"
+#include "pipeline/given_vocabulary.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/plan_recipe.h"
+#include "pipeline/run_needs.h"
+#include "pipeline/text_size.h"
+
+namespace smelt {
+namespace {
+
+// Of held-out examples: as many as are asked for, or about those of the text's share.
+std::optional<double> planned_held_out(const Recipe& r) {
+  if (r.eval.steps > 0) return static_cast<double>(r.eval.steps * r.eval.batch_size);
+  if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
+  try {
+    double tokens = 1;
+    for (const Feature& feature : r.program->step->features)
+      tokens = std::max(tokens, static_cast<double>(feature.count()));
+    const std::string made = RecipePaths(r).heldout_text;
+    const double bytes = exists(made) ? static_cast<double>(total_size({made}))
+                                      : unpacked_bytes(text_inputs(r)) * r.text.heldout;
+    return held_out_examples(bytes, tokens);
+  } catch (const UsageError&) {
+    return std::nullopt;  // the text is elsewhere
+  }
+}
+
+// Weights to begin with, and the vocabulary beside them, need not be there yet. What is missing.
+std::string missing_weights(const Recipe& r) try {
+  (void)given_vocabulary(r);
+  return "";
+} catch (const UsageError& error) {
+  return str(first_line(error.what()), "; planned for the sizes that are known");
+}
+
+}  // namespace
+
+Recipe recipe_on(const Accelerator& type, const std::string& recipe,
+                 std::vector<std::string> settings) {
+  settings.insert(settings.end(), {type.is_gpu() ? "train.device=gpu" : "train.device=tpu",
+                                   str("train.devices=", type.devices)});
+  return load_recipe(recipe, settings);
+}
+
+PlannedRun planned_run(const Recipe& recipe) {
+  const std::string missing = missing_weights(recipe);
+  const Recipe r = missing.empty() ? with_given_size(recipe) : recipe;
+  if (!r.program->job)
+    throw UsageError("this type of model builds no step before its data are there");
+  std::vector<std::string> unknown{uncounted_epochs(r), missing};
+  std::erase(unknown, "");
+  PlannedRun out{.job = *r.program->job, .evaluation = {}, .unknown = join(unknown, "\n")};
+  if (r.ready.records.empty() || !r.ready.heldout.empty())
+    out.evaluation = {
+        .batch = r.eval.batch_size,
+        .passes = r.eval.passes,
+        .times = 1 + (r.eval.every > 0 ? static_cast<double>(r.train.steps / r.eval.every) : 0),
+        .examples = planned_held_out(r)};
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,226 @@
+// A recipe: everything that makes a model from text, as YAML. Every field has a default, a unit and
+// a line of help (`smelt help recipe`). What stands under model: and data: depends on model.type
+// (pipeline/objective_type.h).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "io/filesystem/path.h"
+#include "model/tasks/distill.h"
+
+namespace smelt {
+
+struct ObjectiveType;
+struct StepProgram;
+struct StoredModel;
+struct TrainJob;
+
+using FieldValues = std::map<std::string, std::string>;  // by their paths, as YAML has them
+
+struct TextSection {
+  std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
+  std::string normalize = "nfc";
+  std::int64_t max_lines = 0;
+  double heldout = 0.05;
+  double max_bad = 0.01;
+  bool strict = false;
+};
+
+struct VocabSection {
+  std::string file;
+  std::string type = "wordpiece";
+  std::int64_t size = 8000;
+  std::int64_t unused = 0;
+  bool lower_case = false;
+  std::string strip_accents = "false";
+  std::string language;
+  bool split_chinese = true;
+  std::string segment_command;
+  std::string normalization = "auto";
+  bool byte_fallback = false;
+  std::int64_t min_frequency = 2;
+  double coverage = 0.9995;
+  std::int64_t alphabet = 0;
+};
+
+// Under data:, before what the type of model has there.
+struct ReadySection {
+  std::string records, heldout;
+  std::int64_t shards = 1;
+};
+
+struct TrainSection {
+  std::string device = "cpu";
+  std::int64_t devices = 1;
+  std::int64_t batch_size = 32;
+  std::int64_t steps = 1000;
+  double epochs = 0;
+  double tokens = 0;
+  double budget_usd = 0;
+  std::string budget_type = "v3-8";
+  bool budget_spot = false;
+  double learning_rate = 1e-4;
+  std::int64_t warmup_steps = 100;
+  double warmup_ratio = 0;
+  std::string schedule = "bert";
+  std::string warmup_form = "auto";
+  double decay_power = 1.0, end_factor = 0.0;
+  std::int64_t decay_to_step = 0, decay_steps = 0;
+  double decay_ratio = 0;
+  std::string decay_form = "linear";
+  std::string optimizer = "bert_adamw";
+  double momentum = 0.9, beta = 0.999;
+  double weight_decay = 0.01;
+  std::string clip_norm = "auto";
+  std::string clip_value = "auto";
+  double trust_norm = 0.0;
+  std::string rate_rules = "", decay_rules = "";
+  double layer_decay = 1.0;
+  std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
+  double adafactor_clip = 1.0, adafactor_exponent = 0.8, adafactor_momentum = 0.0;
+  bool adafactor_scaled = true;
+  std::string class_weights = {};
+  double label_smoothing = 0.0;
+  double ema_decay = 0.0;
+  std::string spike_action = "none";
+  std::int64_t spike_window = 128;
+  double spike_sigmas = 6.0;
+  std::int64_t rewind_skip = 0;
+  std::string reduction = "global";
+  std::int64_t micro_batches = 1;
+  std::string precision = "f32", layers = "auto", save = "auto";
+  std::int64_t attention_rows = 0;
+  std::int64_t logits_mb = 128;
+  bool fake_quant = false;
+  double sparsity = 0;
+  std::string prune_by = "magnitude", nm = {};
+  double prune_penalty = 5, prune_rate = 1e-2;
+  std::string mesh = "auto", mesh_rules = "";
+  bool split_slots = false;
+  std::int64_t seed = 12345;
+  std::string init = {};
+  std::int64_t save_every = 500;
+  double save_minutes = 0;
+  std::int64_t keep = 5;
+  std::int64_t keep_every = 0;
+  std::string keep_best = {};
+  std::int64_t patience = 0;
+  double hang_minutes = 30;
+  std::int64_t log_every = 100;
+};
+
+struct EvalSection {
+  std::int64_t batch_size = 32;
+  std::int64_t steps = 0;
+  std::int64_t passes = 1;
+  std::int64_t every = 0;
+  double every_epochs = 0;
+  bool averaged = true;
+  bool best = false;
+  std::string split = "validation";
+};
+
+struct TrackSection {
+  std::string fill;
+  std::int64_t histograms_every = 0;
+  bool gradients = false;
+};
+
+// How the model that was trained becomes smaller, of types of model that learn from rows. Nothing
+// of it is done unless something is to be cut or put in codes.
+struct CompressSection {
+  std::int64_t layers = 0, decoder_layers = 0;
+  double ffn = 1, heads = 1, macs = 1;
+  bool rescale = true;
+  double tune_epochs = 0;
+  std::int64_t examples = 2048;
+  bool int8 = false, embeddings = true;
+  std::string activations = "floats", calibration = "percentile";
+  double max_drop = -1;
+  std::string batches = "1,8,32", lengths = "32,128";
+  std::int64_t rounds = 20;
+
+  bool cuts() const { return layers > 0 || decoder_layers > 0 || ffn < 1 || heads < 1 || macs < 1; }
+  bool is_on() const { return cuts() || int8 || tune_epochs > 0; }
+};
+
+// The model of distill.teacher, once it was opened (pipeline/distillation.h).
+struct OpenedTeacher {
+  std::shared_ptr<const StoredModel> model;
+  std::uint32_t crc32c = 0;  // of its small tensors
+};
+
+struct DistillSection : Distillation {
+  std::string teacher;
+  // Of all copies of a recipe one.
+  std::shared_ptr<OpenedTeacher> opened = std::make_shared<OpenedTeacher>();
+};
+
+// What a recipe's training program comes to, for a vocabulary of the size that was asked for.
+struct ProgramFacts {
+  std::int64_t parameters = 0;
+  std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;  // on all devices together
+  double flops_per_example = 0;
+  std::shared_ptr<const StepProgram> step;
+  std::shared_ptr<const TrainJob> job;  // it is of
+};
+
+struct Recipe {
+  std::string out = "out";
+  TextSection text;
+  VocabSection vocab;
+  ReadySection ready;
+  TrainSection train;
+  EvalSection eval;
+  TrackSection track;
+  CompressSection compress;
+  DistillSection distill;
+  // Filled in by check_program() (pipeline/pipeline.h).
+  std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
+  // Path of the checkpoint that training ended with, or of its best one with eval.best: what
+  // evaluation and export of this run use. Empty: the newest in the folder. Shared by all copies.
+  std::shared_ptr<std::string> trained = std::make_shared<std::string>();
+  const ObjectiveType* type = nullptr;         // of model.type
+  Json model, data;                            // every field
+  std::map<std::string, Json> sections;        // all of them, as a stage records them
+  std::map<std::string, std::string> origins;  // of a field that was set: the file, or "--set"
+
+  std::set<std::string> set;  // the fields that were set, whatever to
+  // What its model folder holds is to be removed, and so says nothing of the model.
+  bool anew = false;
+
+  bool is_set(const std::string& field) const { return set.contains(field); }
+  // Where the stages put what they make.
+  std::string path(std::string_view name) const { return join_path(out, name); }
+  // Who set the first of these fields that was set last, to begin a message with.
+  std::string origin(std::initializer_list<std::string> fields) const;
+};
+
+// One line of `smelt help recipe`.
+struct RecipeField {
+  std::string path;           // "train.steps"
+  std::string default_value;  // as it is written in YAML
+  std::string help;           // with the unit
+};
+// With the fields of one model.type. UsageError for an unknown one.
+std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
+
+// The file, or the one that a run keeps in its folder (pipeline/kept_recipe.h), whose `out` is that
+// folder then; then the settings ("train.steps=1000") over it. UsageError naming file and field for
+// an unknown field (with the nearest name), a value of another type, or one out of range.
+Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings,
+                   bool anew = false);
+
+// The same of fields by their paths alone, which `origin` gives in messages, and settings over
+// them.
+Recipe recipe_of(const FieldValues& fields, const std::string& origin,
+                 const std::vector<std::string>& settings = {}, bool anew = false);
+
+}  // namespace smelt

@@ -1,0 +1,382 @@
+#include "pipeline/recipe_checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "cost_model/accelerator.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "model/optim/nm_pattern.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/optimizer_choice.h"
+#include "text/readers/documents.h"
+#include "text/tokenizers/language.h"
+#include "text/tokenizers/tokenizer_json.h"
+#include "text/tokenizers/wordpiece_trainer.h"
+
+namespace smelt {
+
+DeviceConfig run_on(const TrainSection& t) {
+  return {.device = t.device,
+          .devices = t.devices,
+          .mesh = {.mesh = t.mesh, .rules = t.mesh_rules, .split_slots = t.split_slots},
+          .compute = ComputeOptions{.precision = parse_precision("train.precision", t.precision),
+                                    .layers = parse_layers("train.layers", t.layers),
+                                    .save = parse_save("train.save", t.save),
+                                    .attention_rows = t.attention_rows,
+                                    .logits_mb = t.logits_mb}};
+}
+
+bool is_sentencepiece(const Recipe& r) {
+  const std::string& file = r.vocab.file;
+  const bool says_type = file.empty() || is_tokenizer_json(file);
+  if (!says_type) return file.ends_with(".model");
+  return r.type->sentencepiece && r.vocab.type != "wordpiece";
+}
+
+const Json& RecipeChecks::value(const std::string& field) const {
+  const std::size_t dot = field.find('.');
+  return recipe_.sections.at(field.substr(0, dot)).at(field.substr(dot + 1));
+}
+
+void RecipeChecks::require(bool fine, std::initializer_list<std::string> fields,
+                           const std::string& what, const std::string& hint) const {
+  if (!fine) throw UsageError(str(recipe_.origin(fields), ": ", what), hint);
+}
+
+void RecipeChecks::at_least(const std::string& field, std::int64_t least) const {
+  const std::int64_t found = value(field);
+  require(found >= least, {field}, str(field, " is ", found, ", must be at least ", least),
+          "correct the value");
+}
+
+void RecipeChecks::within(const std::string& field, double low, double high, Ends ends) const {
+  const double found = value(field);
+  const bool fine =
+      ends == Ends::with ? found >= low && found <= high : found > low && found < high;
+  const std::string range = std::isinf(high)     ? str("a finite number from ", low, " on")
+                            : ends == Ends::with ? str("from ", low, " to ", high)
+                                                 : str("above ", low, " and below ", high);
+  require(fine && std::isfinite(found), {field}, str(field, " is ", found, ", must be ", range),
+          "correct the value");
+}
+
+void RecipeChecks::one_of(const std::string& field, const std::vector<std::string>& known) const {
+  const std::string found = value(field);
+  require(std::ranges::find(known, found) != known.end(), {field}, str(field, " is '", found, "'"),
+          did_you_mean(found, known));
+}
+
+void RecipeChecks::is_not_replaced(const std::string& steps, const std::string& counted) const {
+  const double replaces = value(counted);
+  require(replaces == 0 || !recipe_.is_set(steps) || recipe_.origins.at(steps) != "--set",
+          {steps, counted},
+          str(steps, " is ignored, because ", counted, " is ", replaces, " and replaces it"),
+          str("also give --set ", counted, "=0, or change ", counted, " instead"));
+}
+
+bool holds_nothing_out(const Recipe& r) {
+  return r.type->reads == Reads::rows && r.ready.records.empty() &&
+         r.data.value("validation", "").empty() && r.data.value("validation_share", 1.0) == 0;
+}
+
+void check_validation_share(const Recipe& r) {
+  const double share = r.data.value("validation_share", 0.0);
+  RecipeChecks(r).require(
+      share >= 0 && share < 1, {"data.validation_share"},
+      str("data.validation_share is ", share, ", must be at least 0 and below 1"),
+      "0.1 holds out a tenth of the rows; 0 trains on all of them");
+}
+
+void RecipeChecks::accepts(std::initializer_list<std::string> fields,
+                           const std::function<void()>& check) const {
+  try {
+    check();
+  } catch (const UsageError& error) {
+    throw UsageError(str(recipe_.origin(fields), ": ", error.what()));
+  }
+}
+
+void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {
+  const TrainSection& t = recipe_.train;
+  const std::int64_t rows = value(field);
+  const std::int64_t devices = partition_for(run_on(t).mesh, t.devices).row_shards();
+  require(rows % devices == 0, {field, "train.devices"},
+          str(field, " ", rows, " does not divide over ",
+              devices == t.devices ? "train.devices " : "the data and fsdp axes, ", devices),
+          str("choose a multiple of ", devices));
+  require(rows / devices % parts == 0, {field, "train.micro_batches"},
+          str(field, " ", rows, ", ", rows / devices,
+              " a device, does not divide into train.micro_batches ", parts),
+          str("choose micro-batches that divide ", rows / devices));
+}
+
+static void check_spread(const RecipeChecks& checks, const TrainSection& t) {
+  checks.accepts({"train.mesh", "train.devices"},
+                 [&] { (void)partition_for({.mesh = t.mesh}, t.devices); });
+  checks.accepts({"train.mesh_rules"}, [&] { (void)partition_for(run_on(t).mesh, t.devices); });
+  checks.accepts({"train.reduction", "train.mesh"}, [&] {
+    (void)placement_for(t.device, t.devices, parse_reduction("train.reduction", t.reduction),
+                        partition_for(run_on(t).mesh, t.devices));
+  });
+  checks.accepts({"train.save", "train.layers"},
+                 [&] { (void)compute_for(t.device, *run_on(t).compute); });
+  checks.divides_over_devices("train.batch_size", t.micro_batches);
+  checks.divides_over_devices("eval.batch_size");
+}
+
+static void check_steadiness(const RecipeChecks& checks, const TrainSection& t) {
+  const double decay = t.ema_decay;
+  checks.require(decay >= 0 && decay < 1, {"train.ema_decay"},
+                 str("train.ema_decay is ", decay, ", must be at least 0 and below 1"),
+                 "use 0.999 or 0.9999");
+  checks.one_of("train.spike_action", {"none", "skip", "rewind"});
+  checks.at_least("train.spike_window", 2);
+  checks.within("train.spike_sigmas", 0);
+  checks.at_least("train.rewind_skip", 0);
+  checks.require(t.rewind_skip == 0 || t.spike_action == "rewind",
+                 {"train.rewind_skip", "train.spike_action"},
+                 str("train.rewind_skip is given, but train.spike_action ", t.spike_action,
+                     " does not read it"),
+                 "set train.spike_action to rewind, or leave train.rewind_skip out");
+}
+
+static void check_training(const RecipeChecks& checks, const TrainSection& train) {
+  for (const char* field : {"train.devices", "train.batch_size", "train.steps", "train.save_every",
+                            "train.log_every", "train.keep", "eval.batch_size"})
+    checks.at_least(field, 1);
+  checks.at_least("train.micro_batches", 1);
+  checks.one_of("train.precision", {"f32", "f32_exact", "bf16"});
+  checks.one_of("train.layers", {"auto", "unrolled", "scan"});
+  checks.one_of("train.save", {"auto", "all", "products", "layer"});
+  checks.at_least("train.attention_rows", 0);
+  checks.at_least("train.logits_mb", 0);
+  checks.at_least("eval.steps", 0);
+  checks.at_least("eval.passes", 1);
+  checks.at_least("eval.every", 0);
+  checks.within("train.save_minutes", 0);
+  checks.at_least("train.keep_every", 0);
+  checks.within("eval.every_epochs", 0);
+  checks.within("train.warmup_ratio", 0, 1);
+  checks.is_not_replaced("train.warmup_steps", "train.warmup_ratio");
+  checks.is_not_replaced("train.decay_steps", "train.decay_ratio");
+  checks.is_not_replaced("eval.every", "eval.every_epochs");
+  checks.at_least("train.patience", 0);
+  checks.require(
+      train.patience == 0 || !train.keep_best.empty(), {"train.patience", "train.keep_best"},
+      "train.patience is given without train.keep_best, the measure that is to get better",
+      "name it with --set train.keep_best=…");
+  checks.require(train.layer_decay > 0 && train.layer_decay <= 1, {"train.layer_decay"},
+                 str("train.layer_decay is ", train.layer_decay, ", must be above 0, at most 1"),
+                 "0.8 is ELECTRA's, 1 leaves all layers the same rate");
+  check_optimizer(checks, train);
+  check_steadiness(checks, train);
+  checks.one_of("train.reduction", {"global", "per_replica"});
+  checks.one_of("train.device", {"auto", "cpu", "gpu", "tpu"});
+  check_spread(checks, train);
+}
+
+static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
+  for (const char* field : {"vocab.size", "vocab.min_frequency"}) checks.at_least(field, 1);
+  for (const char* field : {"vocab.unused", "vocab.alphabet"}) checks.at_least(field, 0);
+  checks.within("vocab.coverage", 0.5, 1);
+  checks.accepts({"vocab.language"},
+                 [&] { (void)has_turkic_case(r.vocab.language, "vocab.language"); });
+  const auto special = std::ssize(first_tokens({}));
+  checks.require(
+      !r.type->reads_text() || !r.vocab.file.empty() || r.vocab.size - special > r.vocab.unused,
+      {"vocab.size", "vocab.unused"},
+      str("vocab.size ", r.vocab.size, " has no room beside ", special, " special and ",
+          r.vocab.unused, " unused tokens"),
+      "raise it; 30000 is usual, a few thousand for small texts");
+  checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
+  checks.one_of("vocab.type", {"auto", "wordpiece", "unigram", "bpe", "byte_bpe"});
+  checks.one_of("vocab.normalization", {"auto", "nmt_nfkc", "nfkc", "nfc", "identity"});
+  checks.require(
+      !is_sentencepiece(r) || r.type->sentencepiece, {"vocab.file"},
+      str("vocab.file is ", r.vocab.file, ", a SentencePiece model, which a model of type ",
+          r.type->name, " cannot use"),
+      "leave it out and set vocab.type to unigram or bpe: the vocabulary is then a "
+      "tokenizer.json with the special tokens of the model");
+  checks.require(!r.type->sentencepiece || r.vocab.type != "byte_bpe", {"vocab.type"},
+                 str("vocab.type is byte_bpe, which a model of type ", r.type->name, " cannot use"),
+                 "set vocab.type to unigram or bpe");
+  checks.require(!is_sentencepiece(r) || r.track.fill.empty() || r.type->sampler,
+                 {"track.fill", "vocab.type"},
+                 "track.fill: no text has [MASK] for a SentencePiece vocabulary", "leave it out");
+}
+
+static void check_ready(const RecipeChecks& checks, const Recipe& r) {
+  checks.at_least("data.shards", 1);
+  checks.require(r.ready.shards == 1 || r.type->shards, {"data.shards"},
+                 str("data.shards is ", r.ready.shards, ", but examples of type ", r.type->name,
+                     " are one file"),
+                 "leave it out");
+  const bool ready = !r.ready.records.empty();
+  checks.require(ready || r.ready.heldout.empty(), {"data.heldout"},
+                 "data.heldout is given without data.records",
+                 "give both; examples made from the text are held out by text.heldout");
+  checks.require(
+      !ready || !r.type->has_vocabulary() || !r.vocab.file.empty() || !r.train.init.empty(),
+      {"data.records"}, "data.records are given without the vocabulary that they were made with",
+      "name it with --set vocab.file=…");
+  checks.require(!ready || !r.ready.heldout.empty() || r.eval.every == 0,
+                 {"eval.every", "data.records"},
+                 str("eval.every is ", r.eval.every, ", but data.heldout names no examples"),
+                 "name some, or set eval.every to 0");
+}
+
+static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
+  checks.require(!holds_nothing_out(r) || (r.eval.every == 0 && r.eval.every_epochs == 0),
+                 {"data.validation_share", "eval.every", "eval.every_epochs"},
+                 "data.validation_share is 0, so there are no examples for the evaluations that "
+                 "eval.every or eval.every_epochs asks for",
+                 "name examples with data.validation, or set both to 0");
+  checks.one_of("eval.split", {"validation", "test"});
+  checks.require(r.eval.split != "test" || !r.data.value("test", std::string()).empty(),
+                 {"eval.split"}, "eval.split is test, but the recipe's data have no test",
+                 "name its files with data.test, where the type of model has it");
+  checks.require(!r.eval.best || !r.train.keep_best.empty(), {"eval.best", "train.keep_best"},
+                 "eval.best is given without train.keep_best, the measure of what is best",
+                 "name it with --set train.keep_best=…");
+  checks.require(r.train.keep_best.empty() || r.eval.every > 0 || r.eval.every_epochs > 0,
+                 {"train.keep_best", "eval.every"},
+                 str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
+                 "set eval.every to the steps between two measurements");
+}
+
+// What cannot go with them; `field` asks for them.
+static void check_pruned_run(const RecipeChecks& checks, const Recipe& r, const char* field) {
+  checks.require(r.type->write_rows != nullptr, {field},
+                 str(field, ": a model of type ", r.type->name,
+                     " is not made sparse by `smelt compress prune`"),
+                 "leave it out; model.type classify and text_to_text have it");
+  checks.require(
+      r.train.ema_decay == 0 && !r.eval.best, {field, "train.ema_decay", "eval.best"},
+      str(field,
+          " with train.ema_decay or eval.best: averages, and the best checkpoint, may have fewer "
+          "zeros than the newest weights"),
+      "set train.ema_decay to 0 and eval.best to false");
+}
+
+// Weights that become 0 while a model learns.
+static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
+  const TrainSection& t = r.train;
+  const bool by_share = t.sparsity != 0, by_pattern = !t.nm.empty(), softly = t.prune_by == "soft";
+  checks.require(t.sparsity >= 0 && t.sparsity < 1, {"train.sparsity"},
+                 str("train.sparsity is ", t.sparsity, ", must be at least 0 and below 1"),
+                 "0.9 leaves a tenth of the weights; 0 none is pruned");
+  checks.one_of("train.prune_by", {"magnitude", "movement", "soft"});
+  if (by_pattern) checks.accepts({"train.nm"}, [&] { parse_nm(t.nm, "train.nm"); });
+  checks.require(!by_share || !by_pattern, {"train.sparsity", "train.nm"},
+                 "train.sparsity and train.nm: a pattern says itself how much stays",
+                 "give one of them");
+  checks.within("train.prune_penalty", 0);
+  checks.within("train.prune_rate", 0);
+  checks.require(!softly || (!by_share && !by_pattern),
+                 {"train.prune_by", "train.sparsity", "train.nm"},
+                 "train.prune_by is soft, and a share or a pattern is given: how many become 0 "
+                 "follows from train.prune_penalty",
+                 "leave them out");
+  checks.require(by_share || softly || t.prune_by == "magnitude",
+                 {"train.prune_by", "train.sparsity"},
+                 str("train.prune_by is ", t.prune_by, ", and no train.sparsity is given"),
+                 "set train.sparsity; a pattern (train.nm) keeps the largest");
+  const char* const field = by_pattern ? "train.nm" : softly ? "train.prune_by" : "train.sparsity";
+  if (by_share || by_pattern || softly) check_pruned_run(checks, r, field);
+  checks.require((!by_share && !softly) || t.patience == 0, {field, "train.patience"},
+                 str(field,
+                     " with train.patience: scores fall while weights become 0, and the "
+                     "run would end before all of them are"),
+                 "set train.patience to 0");
+}
+
+// What a model learns to become smaller with.
+static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
+  check_pruning(checks, r);
+  checks.require(!r.train.fake_quant || r.type->write_rows, {"train.fake_quant"},
+                 str("train.fake_quant: a model of type ", r.type->name,
+                     " is not put in codes by `smelt compress quantize`"),
+                 "leave it out; model.type classify and text_to_text have it");
+}
+
+static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
+  for (const char* field : {"train.epochs", "train.tokens", "train.budget.usd"})
+    checks.within(field, 0);
+  const TrainSection& t = r.train;
+  checks.is_not_replaced("train.steps", "train.epochs");
+  checks.is_not_replaced("train.steps", "train.tokens");
+  checks.require(t.epochs == 0 || t.tokens == 0, {"train.epochs", "train.tokens"},
+                 "train.epochs and train.tokens are given, and each sets train.steps",
+                 "set one of them to 0");
+  checks.require(t.budget_usd == 0 || (t.epochs == 0 && t.tokens == 0),
+                 {"train.budget.usd", "train.epochs", "train.tokens"},
+                 "train.budget.usd is given with train.epochs or train.tokens, and each sets "
+                 "train.steps",
+                 "leave one of them");
+  checks.accepts({"train.budget.type"}, [&] {
+    const auto types = find_accelerators("train.budget.type", t.budget_type);
+    if (types.size() != 1)
+      throw UsageError("train.budget.type names several types", "name one, such as v3-8");
+  });
+  checks.require(r.type->weighs_classes || (t.class_weights.empty() && t.label_smoothing == 0),
+                 {"train.class_weights", "train.label_smoothing"},
+                 str("a model of type ", r.type->name,
+                     " has no classes for train.class_weights and train.label_smoothing"),
+                 "leave them out; model.type classify has them");
+}
+
+static void check_text(const RecipeChecks& checks, const Recipe& r) {
+  checks.require(r.text.max_bad >= 0 && r.text.max_bad <= 1, {"text.max_bad"},
+                 str("text.max_bad is ", r.text.max_bad, ", must be from 0 to 1"),
+                 "use 0.01 to leave out at most one row in a hundred");
+  checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
+                 str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
+                 "use 0.05");
+  const auto named = [&](const char* field) { return str(r.origin({field}), ": ", field); };
+  (void)parse_file_format(r.text.format, named("text.format"));
+  (void)parse_sentences(r.text.sentences, named("text.sentences"));
+  (void)parse_dedup(r.text.dedup, named("text.dedup"));
+  (void)parse_normalization(r.text.normalize, named("text.normalize"));
+  checks.at_least("text.max_lines", 0);
+}
+
+void check_sections(const Recipe& r) {
+  const RecipeChecks checks(r);
+  check_length_of_run(checks, r);
+  check_evaluation(checks, r);
+  checks.require(!r.out.empty(), {"out"}, "out is empty", "name a folder");
+  checks.require(
+      r.out.find_first_of(",*?[") == std::string::npos, {"out"},
+      str("out is '", r.out, "': must not contain a comma, *, ? or [, which form a file pattern"),
+      "name a folder without them");
+  checks.require(is_remote(r.out) || !exists(r.out) || is_folder(r.out), {"out"},
+                 str("out is '", r.out, "', which is a file, not a folder"), "name a folder");
+  check_text(checks, r);
+  check_vocabulary(checks, r);
+  check_ready(checks, r);
+  check_training(checks, r.train);
+  check_shrinking(checks, r);
+  checks.within("train.hang_minutes", 0);
+  checks.require(r.train.keep_every % r.train.save_every == 0,
+                 {"train.keep_every", "train.save_every"},
+                 str("train.keep_every ", r.train.keep_every,
+                     " is no multiple of train.save_every ", r.train.save_every),
+                 "choose a multiple, or 0 for none");
+  checks.at_least("track.histograms_every", 0);
+  checks.require(!r.track.gradients || r.track.histograms_every > 0,
+                 {"track.gradients", "track.histograms_every"},
+                 "track.gradients is true, but track.histograms_every is 0",
+                 "set track.histograms_every to the steps between two histograms");
+  checks.require(r.track.fill.empty() || r.type->sampler || answers<FillMaskJob>(r.type->questions),
+                 {"track.fill"},
+                 str("track.fill: a model of type ", r.type->name, " fills no masks"),
+                 "leave it out");
+  checks.require(r.track.fill.empty() || r.eval.every > 0, {"track.fill", "eval.every"},
+                 "track.fill is filled at evaluations, of which eval.every 0 makes none",
+                 "set eval.every");
+}
+
+}  // namespace smelt

@@ -1,0 +1,81 @@
+#include "pipeline/run_history.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/tensorflow.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/stage.h"
+
+namespace smelt {
+namespace {
+
+// By which weights are known: of a checkpoint its marker, which holds its manifest's checksum.
+std::vector<std::string> weight_files(const std::string& weights) {
+  if (weights.empty()) return {};
+  try {
+    check_weights_folder(weights);
+  } catch (const UsageError&) {
+    return {weights};
+  }
+  const std::string place = model_in_run(weights, "train.init").value_or(weights);
+  if (is_checkpoint_path(place)) return {join_path(place, kCommitFile)};
+  if (const auto newest = is_folder(place) ? latest_checkpoint(place) : std::nullopt)
+    return {join_path(committed_path(place, *newest), kCommitFile)};
+  if (const auto prefix = tensorflow_prefix(place))
+    return match_pattern(*prefix + ".*", "train.init");
+  std::vector<std::string> out;
+  for (const std::string& folder : hugging_face_folders(place))
+    for (const std::string& name : list_folder(folder))
+      if (name == "config.json" || name.ends_with(".safetensors") || name.ends_with(".bin") ||
+          name.ends_with(".msgpack"))
+        out.push_back(join_path(folder, name));
+  return out;
+}
+
+// Those that change what is learned.
+Json learned_by(const Recipe& r) {
+  Json train = r.sections.at("train"), model = r.sections.at("model");
+  for (const char* free :
+       {"init", "device", "devices", "layers", "save", "attention_rows", "logits_mb", "mesh",
+        "mesh_rules", "split_slots", "micro_batches", "save_every", "save_minutes", "keep",
+        "keep_every", "hang_minutes", "log_every"})
+    train.erase(free);
+  model.erase("like");
+  return {{"train", train}, {"model", model}};
+}
+
+Stage beginning_of(const Recipe& r, Json settings) {
+  std::vector<std::string> files = weight_files(r.train.init);
+  for (std::string& file : weight_files(r.model.value("like", "")))
+    files.push_back(std::move(file));
+  return {.name = "weights",
+          .settings = std::move(settings),
+          .inputs = [files] { return files; },
+          .outputs = [] { return std::vector<std::string>(); },
+          .make = [] {}};
+}
+
+std::optional<std::string> begun_but(const Recipe& r, Json settings) {
+  if (!latest_checkpoint(RecipePaths(r).model_dir)) return std::nullopt;
+  return changed_since(r.out, beginning_of(r, std::move(settings)));
+}
+
+}  // namespace
+
+void note_beginning(const Recipe& r) { note_stage(r.out, beginning_of(r, learned_by(r))); }
+
+std::optional<std::string> begun_otherwise(const Recipe& r) { return begun_but(r, learned_by(r)); }
+
+std::optional<std::string> begun_with_other_weights(const Recipe& r) {
+  return begun_but(r, Json::object());
+}
+
+}  // namespace smelt

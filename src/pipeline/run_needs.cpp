@@ -1,0 +1,147 @@
+#include "pipeline/run_needs.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/progress.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "pipeline/given_vocabulary.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/pipeline.h"
+#include "train/initial_state.h"
+
+namespace smelt {
+namespace {
+
+// Of those that are there at one time; what is kept for ever is all there at the end.
+double checkpoints_at_most(const Recipe& r) {
+  const TrainSection& t = r.train;
+  const std::int64_t saved = t.save_minutes > 0 ? t.keep : t.steps / t.save_every + 1;
+  const std::int64_t for_ever = t.keep_every > 0 ? t.steps / t.keep_every : 0;
+  return static_cast<double>(std::min(t.keep, saved)) + 1 + static_cast<double>(for_ever) +
+         (t.keep_best.empty()          ? 0
+          : t.spike_action == "rewind" ? 3
+                                       : 2);
+}
+
+// Those of a run that goes on.
+double checkpoints_there(const std::string& model_dir) {
+  std::size_t count = checkpoint_steps(model_dir).size();
+  for (const char* kept : {"save", "best"})
+    count += checkpoint_steps(join_path(model_dir, kept)).size();
+  return static_cast<double>(count);
+}
+
+// What the disk below a folder to come has left; nothing of an object store.
+std::optional<double> free_space(const std::string& folder) {
+  if (is_remote(folder)) return std::nullopt;
+  std::error_code error;
+  std::filesystem::path at = std::filesystem::absolute(folder, error);
+  while (!std::filesystem::exists(at, error) && at.has_relative_path()) at = at.parent_path();
+  const auto space = std::filesystem::space(at, error);
+  if (error) return std::nullopt;
+  return static_cast<double>(space.available);
+}
+
+// A word piece is four letters and a space, about; most numbers of a record take two bytes.
+double records_bytes(const Recipe& r, double text) {
+  if (!r.program->step) return 0;
+  const Features& features = r.program->step->features;
+  double row = 0, tokens = 1;
+  for (const Feature& feature : features) {
+    row += static_cast<double>(feature.count());
+    tokens = std::max(tokens, static_cast<double>(feature.count()));
+  }
+  return text / 5 / tokens * 2 * row * r.data.value("dupe_factor", 1.0);
+}
+
+double state_bytes(const ProgramFacts& facts) {
+  return static_cast<double>(facts.value_bytes) + static_cast<double>(facts.slot_bytes);
+}
+
+}  // namespace
+
+// Packed text is a quarter of its size, about.
+double unpacked_bytes(const std::vector<std::string>& files) {
+  std::vector<std::string> packed, plain;
+  for (const std::string& file : files) {
+    const bool is_packed = file.ends_with(".gz") || file.ends_with(".bz2") ||
+                           file.ends_with(".zst") || file.ends_with(".parquet");
+    (is_packed ? packed : plain).push_back(file);
+  }
+  return static_cast<double>(total_size(plain)) + 4 * static_cast<double>(total_size(packed));
+}
+
+DeviceMemory device_memory(const Recipe& r) {
+  const ProgramFacts& facts = *r.program;
+  if (!facts.step) return {};
+  const ShardingPlan& placement = facts.step->placement;
+  const auto fsdp = static_cast<double>(placement.partition.size("fsdp"));
+  const auto tensor = static_cast<double>(placement.partition.size("tensor"));
+  return {.values = static_cast<double>(facts.value_bytes) / fsdp / tensor,
+          .slots = static_cast<double>(facts.slot_bytes) / fsdp / tensor,
+          .batch =
+              static_cast<double>(facts.batch_bytes) / static_cast<double>(placement.row_shards())};
+}
+
+void check_machine_memory(const Recipe& r) {
+  if (r.train.device != "cpu") return;
+  const DeviceMemory one = device_memory(r);
+  const auto devices = static_cast<double>(r.train.devices);
+  const double state = devices * (2 * one.values + one.slots), batch = devices * one.batch;
+  const double memory = machine_memory();
+  if (state + batch <= memory) return;
+  throw UsageError(
+      str("train: weights, gradients and slots on ", r.train.devices, " x cpu are ",
+          bytes_text(state), " and a batch is ", bytes_text(batch),
+          ", more than this machine's memory of ", bytes_text(memory)),
+      batch > state ? str("lower train.batch_size, which is ", r.train.batch_size)
+                    : str("choose a smaller model", r.train.devices > 1 ? " or fewer train.devices"
+                                                                        : ", or check its sizes"));
+}
+
+DiskNeed disk_need(const Recipe& r) {
+  const RecipePaths p(r);
+  DiskNeed need;
+  if (r.type->reads_text() && r.ready.records.empty() && !goes_on_without_text(r)) {
+    const double text = unpacked_bytes(text_inputs(r));
+    if (!exists(p.train_text)) need.text = text;
+    if (record_files(p.train_records).empty()) need.records = records_bytes(r, text);
+  }
+  need.checkpoint = state_bytes(*r.program);
+  need.checkpoints = need.checkpoint * checkpoints_at_most(r);
+  need.checkpoints_there = need.checkpoint * checkpoints_there(p.model_dir);
+  need.free = free_space(p.model_dir);
+  return need;
+}
+
+void check_disk(const Recipe& r, const DiskNeed& need) {
+  if (!need.free) return;
+  if (*need.free < need.least())
+    throw UsageError(
+        str("out: the disk of ", r.out, " has ", bytes_text(*need.free),
+            " left; text and examples need about ", bytes_text(need.text + need.records),
+            ", one checkpoint ", bytes_text(need.checkpoint)),
+        "free some space, or choose another disk with --set out=…");
+  if (*need.free < need.most())
+    log_warning(
+        "out: the disk of {} has {} left, the checkpoints need up to {} more: lower {}, or free "
+        "some space",
+        r.out, bytes_text(*need.free), bytes_text(need.checkpoints - need.checkpoints_there),
+        r.train.keep_every > 0 ? "train.keep, raise train.keep_every" : "train.keep");
+}
+
+std::string initial_weights_text(const Recipe& r) {
+  if (r.train.init.empty() || !r.program->step) return "";
+  const StateLayout& layout = r.program->step->state;
+  const InitialValues taken =
+      initial_values(r.train.init, r.program->job->task, layout, given_vocabulary(r));
+  return str(taken.taken, " of ", taken.taken + taken.fresh, " parameters");
+}
+
+}  // namespace smelt

@@ -1,0 +1,194 @@
+// All of a recipe in order. Of several processes that train together one makes all the stages but
+// those that all devices share, while the others wait for it.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/stop_notice.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "data/input_pipeline/description.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "io/filesystem/path.h"
+#include "pipeline/distillation.h"
+#include "pipeline/finished_run.h"
+#include "pipeline/given_vocabulary.h"
+#include "pipeline/kept_recipe.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/run_history.h"
+#include "pipeline/run_needs.h"
+#include "pipeline/stage_list.h"
+#include "pjrt/hardware.h"
+#include "train/initial_state.h"
+#include "train/process_group.h"
+
+namespace smelt {
+namespace {
+
+// A model that was begun goes on with its own.
+void warn_of_other_weights(const Recipe& r) {
+  if (const auto other = begun_with_other_weights(r))
+    log_warning("train.init: the model in {} was begun with other weights, and stays as it is: {}",
+                RecipePaths(r).model_dir, *other);
+}
+
+// Removes what killed exports and evaluations left in the locked folder of the run.
+void remove_unfinished(const std::string& out, const std::string& model_dir) {
+  if (is_remote(out)) return;
+  remove_abandoned_in(model_dir);
+  for (const std::string& name : list_folder(out))
+    if (place_of_partial(name) && is_folder(join_path(out, name)))
+      remove_tree(join_path(out, name));
+}
+
+// Said before hours of text; how many there are is known once they are opened.
+void check_devices(const Recipe& r, const ProcessGroup& all) {
+  if (r.train.devices >= all.size) return;
+  throw UsageError(
+      str("train.devices is ", r.train.devices, ", but ", all.size, " processes train together"),
+      "give the devices of all hosts together, such as 32 for a v2-32");
+}
+
+// begin() and next_shared() are of the one that leads.
+class RecipeRun {
+ public:
+  RecipeRun(const Recipe& recipe, const Beginning& beginning, Evaluated evaluated)
+      : recipe_(recipe), beginning_(beginning), evaluated_(std::move(evaluated)) {}
+  ~RecipeRun() { recipe_.trained->clear(); }
+  RecipeRun(const RecipeRun&) = delete;
+  RecipeRun& operator=(const RecipeRun&) = delete;
+  void run();
+
+ private:
+  void begin();
+  std::string next_shared();
+  void is_done(const Stage& stage);
+  void make_shared(const std::string& name);
+  Trained trained() {
+    return [this](const TrainSummary& summary) {
+      stopped_ = summary.signalled;
+      keeps_recipe_ = !summary.is_beyond;
+      *recipe_.trained = trained_checkpoint(summary);
+    };
+  }
+  std::string trained_checkpoint(const TrainSummary& summary) const;
+  void require_folder() const {
+    if (lock_) lock_->require_held_now();
+  }
+
+  const Recipe& recipe_;
+  const Beginning beginning_;
+  const Evaluated evaluated_;
+  const ProcessGroup all_ = together_now("run");
+  std::vector<Stage> stages_;
+  std::size_t at_ = 0;              // of the stages
+  std::optional<Json> made_from_;   // of a shared stage under way
+  bool stopped_ = false;            // training, by a signal
+  bool keeps_recipe_ = true;        // unless the model was trained to a later step than it says
+  std::optional<FolderLock> lock_;  // another run's stages would replace what this one reads
+};
+
+// Warns of data.records many of whose tokens are unknown; records that the run makes are judged
+// when they are made.
+void warn_of_unknown_tokens(const Recipe& r) {
+  if (r.ready.records.empty()) return;
+  if (const auto description = find_description(record_files(r.ready.records)))
+    smelt::warn_of_unknown_tokens(*description);
+}
+
+void RecipeRun::begin() {
+  const Recipe& r = recipe_;
+  check_devices(r, all_);
+  stages_ = stages_of(r, beginning_, evaluated_, trained());
+  const std::string model_dir = RecipePaths(r).model_dir;
+  if (!beginning_.overwrite) check_begin(beginning_.begin, model_dir);
+  ready_plugin(r.train.device);  // what training will miss is said before hours of text
+  check_machine_memory(r);
+  if (beginning_.overwrite || !latest_checkpoint(model_dir))
+    (void)initial_weights_text(with_given_size(r));  // which refuses weights of another shape
+  check_output_folder(r.out);
+  if (!beginning_.overwrite) check_finished_run_keeps_settings(r);
+  lock_.emplace(r.out, "run");
+  claim_output_folder(r.out, stages_);
+  remove_unfinished(r.out, RecipePaths(r).model_dir);
+  if (beginning_.overwrite) forget_stage(r.out, "train");
+  check_model_is_of(r, stages_, beginning_);
+  // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the
+  // recipe once it is accepted.
+  const bool begins = beginning_.overwrite || !latest_checkpoint(model_dir);
+  if (!latest_checkpoint(model_dir)) keep_recipe(r);
+  if (begins) {
+    note_beginning(r);
+    warn_of_unknown_tokens(r);
+  }
+  if (!begins) {
+    check_same_teacher(r);
+    warn_of_other_weights(r);
+  }
+}
+
+// Returns the checkpoint that this training ended with, or its best one with eval.best; empty if
+// there is no best one. The newest checkpoint in the folder may be another process's.
+std::string RecipeRun::trained_checkpoint(const TrainSummary& summary) const {
+  const std::string model_dir = RecipePaths(recipe_).model_dir;
+  if (!recipe_.eval.best) return committed_path(model_dir, summary.last_step);
+  if (!summary.best_step) return {};
+  return committed_path(join_path(model_dir, "best"), *summary.best_step);
+}
+
+void RecipeRun::is_done(const Stage& stage) {
+  if (stage.name == "train" && keeps_recipe_) keep_recipe(recipe_);
+  if (std::exchange(stopped_, false) && &stage != &stages_.back())
+    throw Stopped("run: stopped by a signal once the model was trained and saved",
+                  str("`smelt run ", recipe_.out, "` goes on with what follows"));
+}
+
+// Makes what comes before it. Empty: none is left.
+std::string RecipeRun::next_shared() {
+  require_folder();
+  if (made_from_) {
+    end_stage(recipe_.out, stages_[at_], *std::exchange(made_from_, std::nullopt));
+    is_done(stages_[at_++]);
+  }
+  for (; at_ < stages_.size(); ++at_) {
+    const Stage& stage = stages_[at_];
+    all_.doing(str("the stage ", stage.name));
+    require_folder();
+    if (!stage.is_shared)
+      run_stage(recipe_.out, stage);
+    else if ((made_from_ = begin_stage(recipe_.out, stage)))
+      return stage.name;
+    is_done(stage);
+  }
+  return {};
+}
+
+void RecipeRun::make_shared(const std::string& name) {
+  all_.doing(str("the stage ", name));
+  const auto shared = shared_stages(recipe_, beginning_, evaluated_, trained());
+  std::ranges::find(shared, name, &Stage::name)->make();
+}
+
+void RecipeRun::run() {
+  const StopNotice notice;  // between stages, too
+  all_.led("alone/begin", [&] { begin(); });
+  if (!all_.leads()) ready_plugin(recipe_.train.device);
+  all_.require_one_folder(recipe_.out);
+  for (int round = 1;; ++round) {
+    const std::string name = all_.told(str("alone/", round), [&] { return next_shared(); });
+    if (name.empty()) return;
+    make_shared(name);
+  }
+}
+
+}  // namespace
+
+void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& evaluated) {
+  RecipeRun(r, beginning, evaluated).run();
+}
+
+}  // namespace smelt

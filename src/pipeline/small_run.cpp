@@ -1,0 +1,95 @@
+#include "pipeline/small_run.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/str.h"
+#include "pipeline/objective_type.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kSmallSteps = 300, kSmallBatch = 32;
+
+// By the fields that a type of model has.
+const std::map<std::string, std::string>& small_sizes() {
+  static const std::map<std::string, std::string> kSizes{{"size", "small"},
+                                                         {"hidden_size", "128"},
+                                                         {"num_hidden_layers", "2"},
+                                                         {"num_attention_heads", "2"},
+                                                         {"intermediate_size", "512"},
+                                                         {"embedding_size", "128"},
+                                                         {"d_model", "128"},
+                                                         {"d_kv", "32"},
+                                                         {"d_ff", "512"},
+                                                         {"num_layers", "2"},
+                                                         {"num_decoder_layers", "0"},
+                                                         {"num_heads", "4"}};
+  return kSizes;
+}
+
+// Drops the settings of fields that the user has set on the command line, and of fields that the
+// user's would contradict. The number of steps stays small, whatever the user sets it by.
+std::vector<std::string> without_users(const Recipe& r, std::vector<std::string> settings) {
+  static const std::map<std::string, std::vector<std::string>> kContradicted{
+      {"train.warmup_ratio", {"train.warmup_steps"}},
+      {"train.decay_ratio", {"train.decay_steps", "train.decay_to_step"}}};
+  const auto is_users = [&](const std::string& field) { return r.origin({field}) == "--set"; };
+  std::erase_if(settings, [&](const std::string& setting) {
+    const std::string field = setting.substr(0, setting.find('='));
+    const auto others = kContradicted.find(field);
+    return is_users(field) ||
+           (others != kContradicted.end() && std::ranges::any_of(others->second, is_users));
+  });
+  return settings;
+}
+
+// At most kSmallSteps, by whatever field the recipe sets them.
+void add_small_steps(const Recipe& r, std::vector<std::string>& out) {
+  for (const char* field : {"train.epochs=0", "train.tokens=0", "train.budget.usd=0"})
+    out.emplace_back(field);
+  out.push_back(str("train.steps=", std::min(kSmallSteps, r.train.steps)));
+}
+
+std::string small_out(std::string out) {
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return "out=" + out + "-small";
+}
+
+std::vector<std::string> all_settings(const Recipe& r) {
+  std::vector<std::string> out{"train.device=cpu",      "train.devices=1",
+                               "train.mesh=auto",       "train.mesh_rules=",
+                               "train.micro_batches=1", "train.split_slots=false",
+                               "train.precision=f32",   "train.warmup_ratio=0.1",
+                               "train.decay_ratio=0",   "train.decay_to_step=0",
+                               "eval.steps=20",         "eval.every=0",
+                               "eval.every_epochs=0",   "train.keep_best=",
+                               "train.patience=0",      "eval.best=false",
+                               "track.fill=",           "train.log_every=50"};
+  for (const char* field : {"train.batch_size", "eval.batch_size"})
+    out.push_back(
+        str(field, "=",
+            std::min(kSmallBatch, field[0] == 't' ? r.train.batch_size : r.eval.batch_size)));
+  out.push_back(str("train.save_every=", kSmallSteps));
+  out.emplace_back("train.keep_every=0");
+  if (r.train.schedule == "wsd") out.emplace_back("train.decay_ratio=0.1");
+  if (!r.train.init.empty()) return out;  // the given model has its sizes
+  for (const ConfigField& field : r.type->model)
+    if (const auto found = small_sizes().find(field.name); found != small_sizes().end())
+      out.push_back(str("model.", field.name, "=", found->second));
+  // A narrow model learns with a higher rate.
+  if (r.train.optimizer.find("adam") != std::string::npos || r.train.optimizer == "lamb")
+    out.emplace_back("train.learning_rate=1e-3");
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> small_settings(const Recipe& r) {
+  std::vector<std::string> out = without_users(r, all_settings(r));
+  add_small_steps(r, out);
+  out.push_back(small_out(r.out));
+  return out;
+}
+
+}  // namespace smelt

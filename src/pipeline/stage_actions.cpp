@@ -1,0 +1,155 @@
+#include "pipeline/stage_actions.h"
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "data/preprocess/prose.h"
+#include "data/preprocess/vocabulary_job.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "pipeline/given_vocabulary.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/recipe_checks.h"
+#include "text/tokenizers/segmenter.h"
+#include "text/tokenizers/tokenizer_config.h"
+#include "text/tokenizers/unigram_json.h"
+
+namespace smelt {
+namespace {
+
+void warn_of_added_tokens(const std::string& vocab) {
+  std::vector<std::string> names;
+  for (const AddedToken& token : added_pieces(vocab).tokens) names.push_back(token.content);
+  if (!names.empty())
+    log_warning("{}: pre-training splits added tokens into pieces: {}", vocab,
+                shortened(join(names, ", "), 80));
+}
+
+// Where nothing says it, as the vocabulary's pieces are.
+void take_vocabulary(const Recipe& r, const std::string& file) {
+  const std::string to = RecipePaths(r).vocab,
+                    command = segment_command_of(file, tokenizer_flags(r));
+  if (!command.empty()) Segmenter::of(command)->check_allowed(file);
+  if (is_sentencepiece(r)) {
+    write_file(to, sentencepiece_model(file));
+    // Beside it, as the model file says nothing of it.
+    const std::string beside = join_path(parent_path(to), "tokenizer_config.json");
+    if (r.type->reads_text()) warn_of_added_tokens(file);
+    const std::string config = config_beside_copy(file);
+    config.empty() ? remove_file(beside) : write_file(beside, config);
+    return store_segment_command(to, command);
+  }
+  const BertTokenizer given = BertTokenizer::load(file, tokenizer_flags(r));
+  // A kept recipe sets every field, so that the default does not count as the user's.
+  const bool is_users = r.vocab.split_chinese != VocabSection().split_chinese ||
+                        r.origin({"vocab.split_chinese"}) == "--set";
+  if (is_users && !given.subword() && given.options().split_chinese != r.vocab.split_chinese)
+    throw UsageError(
+        str("vocab.split_chinese is ", r.vocab.split_chinese ? "true" : "false", ", but ", file,
+            " was made with ", given.options().split_chinese ? "true" : "false"),
+        "leave vocab.split_chinese out");
+  given.save(to);
+  warn_of_unread_size(r, file, given.size());
+  log_info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
+           given.options().lower_case ? "" : "not ");
+}
+
+// Removes the run's vocabulary in the other form, which an earlier vocab.type left: whoever looks
+// for a vocabulary in the folder must find one.
+void remove_other_form(const Recipe& r, const std::string& given) {
+  const std::string made = RecipePaths(r).vocab;
+  for (const char* name : {"vocab.txt", "tokenizer.json"})
+    if (const std::string path = join_path(r.out, name); path != made && path != given)
+      remove_file(path);
+}
+
+DocumentOptions text_of(const Recipe& r) {
+  DocumentOptions text;
+  text.input = r.text.input;
+  text.format = {.file = parse_file_format(r.text.format),
+                 .field = r.text.field,
+                 .normalize = parse_normalization(r.text.normalize)};
+  text.sentences = parse_sentences(r.text.sentences);
+  text.dedup = parse_dedup(r.text.dedup);
+  text.max_lines = r.text.max_lines;
+  text.limits = {.strict = r.text.strict, .max_bad = r.text.max_bad};
+  return text;
+}
+
+}  // namespace
+
+void check_text(const Recipe& r) {
+  constexpr std::size_t kBytesOfFile = std::size_t{1} << 20;
+  check_prose(text_of(r), kBytesOfFile);
+}
+
+void make_text(const Recipe& r) {
+  const RecipePaths paths(r);
+  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
+  ProseJob job;
+  job.text = text_of(r);
+  job.train_out = paths.train_text;
+  job.heldout_out = paths.heldout_text;
+  job.heldout = r.text.heldout;
+  const ProseSummary s = prepare_prose(job);
+  log_info(
+      "text: {} in {}, {} of them held out, {} repeated paragraphs, lines or documents left out",
+      counted(s.sentences, "sentence"), counted(s.documents, "document"), s.heldout_documents,
+      s.read.duplicate_lines + s.read.duplicate_documents);
+}
+
+void make_vocabulary(const Recipe& r) {
+  const std::string given = given_vocabulary(r);
+  remove_other_form(r, given);
+  if (!given.empty()) return take_vocabulary(r, given);
+  const RecipePaths paths(r);
+  VocabularyJob job;
+  job.text.input = paths.train_text;
+  job.out = paths.vocab;
+  job.type = is_sentencepiece(r) && r.vocab.type == "auto" ? VocabularyType::unigram
+                                                           : parse_vocabulary_type(r.vocab.type);
+  job.trainer = {
+      .vocab_size = r.vocab.size,
+      .min_frequency = r.vocab.min_frequency,
+      .alphabet_limit = r.vocab.alphabet,
+      .reserved = is_sentencepiece(r) ? r.type->special_pieces : std::vector<std::string>{}};
+  job.normalization = r.vocab.normalization;
+  job.byte_fallback = r.vocab.byte_fallback;
+  job.unused = r.vocab.unused;
+  job.coverage = r.vocab.coverage;
+  TokenizerFlags flags = tokenizer_flags(r);
+  if (r.vocab.strip_accents == "auto") flags.strip_accents = r.vocab.lower_case;
+  job.tokenizer = new_vocabulary_options(flags, r.vocab.language, "vocab.language");
+  job.tokenizer.split_chinese = r.vocab.split_chinese;
+  job.overwrite = true;
+  const VocabularySummary s = train_vocabulary(job);
+  if (s.words > 0)
+    log_info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
+             counted(s.words, "word or punctuation mark", "words and punctuation marks"),
+             s.distinct_words);
+  else
+    log_info("vocab: {} from {}", counted(s.size, "piece"), counted(s.text.lines, "line"));
+  if (s.unused > job.unused)
+    log_info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
+             s.unused - job.unused);
+}
+
+void make_examples(const Recipe& r) {
+  if (holds_nothing_out(r)) {
+    const std::uint64_t all = r.type->make_examples(r, ExampleSet::train);
+    log_info("data: {} to train on, none held out", counted(all, "example"));
+    return;
+  }
+  const std::uint64_t heldout = r.type->make_examples(r, ExampleSet::heldout);
+  if (heldout == 0)
+    throw UsageError("data: no held-out examples", "raise text.heldout, or give more text");
+  const std::uint64_t train = r.type->make_examples(r, ExampleSet::train);
+  log_info("data: {} to train on, {} held out", counted(train, "example"), heldout);
+}
+
+}  // namespace smelt

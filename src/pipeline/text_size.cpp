@@ -1,0 +1,178 @@
+#include "pipeline/text_size.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/number_format.h"
+#include "base/progress.h"
+#include "data/input_pipeline/description.h"
+#include "data/input_pipeline/example_source.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "pipeline/objective_type.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/run_needs.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kCharactersOfToken = 4.5;
+constexpr std::size_t kSampleBytes = std::size_t{1} << 18;
+
+bool is_packed(const std::string& file) {
+  return file.ends_with(".gz") || file.ends_with(".bz2") || file.ends_with(".zst") ||
+         file.ends_with(".parquet");
+}
+
+// Tokens a byte, by the first bytes of a text in UTF-8.
+double token_share(std::string_view text) {
+  double tokens = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0xE3 && byte <= 0xED)  // begins U+3000 to U+DFFF: kana, ideographs, Hangul
+      tokens += 1;
+    else if ((byte & 0xC0U) != 0x80U)  // begins any other character
+      tokens += 1 / kCharactersOfToken;
+  }
+  return tokens / static_cast<double>(std::max<std::size_t>(1, text.size()));
+}
+
+// The examples that the recipe's records are described to have.
+std::optional<double> described_examples(const Recipe& r) {
+  const auto files = record_files(RecipePaths(r).train_records);
+  if (files.empty()) return std::nullopt;
+  const auto described = find_description(files);
+  if (!described || !described->examples) return std::nullopt;
+  return static_cast<double>(*described->examples);
+}
+
+// Reads all records to count them if they have no description.
+std::optional<double> made_examples(const Recipe& r) {
+  if (record_files(RecipePaths(r).train_records).empty()) return std::nullopt;
+  if (const auto described = described_examples(r)) return described;
+  const Task task = r.type->task(r);
+  const auto source = open_examples(
+      {.input = RecipePaths(r).train_records, .features = task.features, .windows = task.windows});
+  return static_cast<double>(source->epoch_size());
+}
+
+}  // namespace
+
+std::optional<TextSize> text_size(const std::vector<std::string>& files) {
+  if (files.empty() || std::ranges::any_of(files, is_remote)) return std::nullopt;
+  TextSize out{.bytes = unpacked_bytes(files)};
+  const auto plain = std::ranges::find_if_not(files, is_packed);
+  double share = 1 / kCharactersOfToken;
+  if (plain != files.end()) {
+    std::string sample(kSampleBytes, ' ');
+    sample.resize(InputFile(*plain).read(sample));
+    share = token_share(sample);
+  }
+  out.tokens = out.bytes * share;
+  return out;
+}
+
+VocabularySize suitable_vocabulary(const TextSize& text) {
+  // Chinese, Japanese and Korean, which have thousands of characters, fill a larger vocabulary.
+  constexpr double kMostTokensOfByte = 0.25;
+  const bool has_many_characters = text.tokens > kMostTokensOfByte * text.bytes;
+  const std::string of = str("for ", bytes_text(text.bytes), " of text");
+  if (has_many_characters && text.bytes < 1e7)
+    return {16000, of + " in a script of thousands of characters"};
+  if (has_many_characters || text.bytes >= 1e8) return {30000, of};
+  const std::string more = "30000 from 100 MB on";
+  if (text.bytes >= 1e7) return {16000, str(of, "; ", more)};
+  return {8000, str(of, "; 16000 from 10 MB, ", more)};
+}
+
+std::optional<TextSize> training_text(const Recipe& r) {
+  if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
+  const std::string made = RecipePaths(r).train_text;
+  if (exists(made)) return text_size({made});
+  if (r.text.input.empty() || is_remote(r.text.input)) return std::nullopt;
+  try {
+    auto size = text_size(text_inputs(r));
+    if (size) size->bytes *= 1 - r.text.heldout, size->tokens *= 1 - r.text.heldout;
+    return size;
+  } catch (const Error&) {
+    return std::nullopt;  // the text is elsewhere
+  }
+}
+
+std::int64_t tokens_of_example(const Recipe& r) {
+  if (!r.program->step) return 0;
+  std::int64_t tokens = 0;
+  for (const Feature& feature : r.program->step->features)
+    tokens = std::max(tokens, feature.count());
+  return tokens;
+}
+
+double examples_of_text(const Recipe& r, const TextSize& text) {
+  // Examples end with their documents, and some are made short.
+  constexpr double kFilled = 0.85;
+  const auto tokens = static_cast<double>(std::max<std::int64_t>(1, tokens_of_example(r)));
+  return std::ceil(text.tokens * r.data.value("dupe_factor", 1.0) / (kFilled * tokens));
+}
+
+double held_out_examples(double bytes, double tokens) {
+  constexpr double kBytesOfToken = 5;
+  return bytes / kBytesOfToken / tokens;
+}
+
+// By the size of the text, before examples are made of it.
+static std::optional<double> expected_examples(const Recipe& r) {
+  const auto text = training_text(r);
+  if (!text || tokens_of_example(r) == 0) return std::nullopt;
+  return examples_of_text(r, *text);
+}
+
+std::optional<double> training_examples(const Recipe& r) {
+  const auto made = made_examples(r);
+  return made ? made : expected_examples(r);
+}
+
+std::optional<double> training_passes(const Recipe& r) try {
+  const double dupe_factor = r.data.value("dupe_factor", 1.0);
+  if (r.train.epochs > 0) return r.train.epochs * dupe_factor;
+  const auto described = described_examples(r);
+  const auto examples = described ? described : expected_examples(r);
+  if (!examples || *examples <= 0) return std::nullopt;
+  return static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size) / *examples *
+         dupe_factor;
+} catch (const Error&) {
+  return std::nullopt;  // whoever reads the records reports it
+}
+
+std::string usual_passes(double bytes) {
+  return bytes >= 1e9 ? "about 40" : bytes >= 1e8 ? "40 to 100" : "40 to 200";
+}
+
+std::string count_text(double value) {
+  if (value < 1e4) return rounded(value, 0);
+  if (value < 1e6) return rounded(value / 1e3, 1) + " thousand";
+  if (value < 1e9) return rounded(value / 1e6, 1) + " million";
+  return rounded(value / 1e9, 1) + " billion";
+}
+
+std::string run_length_text(const Recipe& r) {
+  const double examples =
+      static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size);
+  std::string out =
+      str(r.train.steps, " steps of ", r.train.batch_size, ": ", count_text(examples), " examples");
+  if (const std::int64_t tokens = tokens_of_example(r); tokens > 0)
+    out += str(", ", count_text(examples * static_cast<double>(tokens)), " tokens");
+  const auto passes = training_passes(r);
+  if (!passes) return out;
+  const bool of_rows = r.type->reads == Reads::rows;
+  out += str(", about ", rounded(*passes, *passes < 10 ? 1 : 0), " passes over the ",
+             of_rows ? "rows" : "text");
+  if (of_rows) return out + " (2 to 4 are usual)";
+  const auto text = training_text(r);
+  return text ? str(out, " (", usual_passes(text->bytes), " are usual for ",
+                    bytes_text(text->bytes), ")")
+              : out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,212 @@
+#include "pjrt/compile_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "io/filesystem/descriptor.h"
+#include "io/filesystem/file.h"
+#include "io/formats/crc32c.h"
+#include "io/formats/little_endian.h"
+#include "pjrt/find_plugin.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "smeltx01", kSuffix = ".smeltx";
+constexpr std::size_t kHeadBytes =
+    kMagic.size() + 2 * sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
+
+// A program for one CPU may hold instructions that another lacks.
+std::string kind_of_cpu() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string kind;
+  for (std::string line; std::getline(info, line) && !line.empty();)
+    if (line.starts_with("model name") || line.starts_with("flags") ||
+        line.starts_with("Features") || line.starts_with("CPU part"))
+      kind += line + "\n";
+  return kind;
+}
+
+// Another file of the plugin is another compiler, even of the same version.
+std::string identity_of_file(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return path;
+  return str(path, " ", status.st_size, " ", status.st_mtim.tv_sec, ".", status.st_mtim.tv_nsec);
+}
+
+std::string key_of(const Client& client, std::string_view stablehlo,
+                   const CompileOptions& options) {
+  const std::string platform = client.platform_name();
+  std::string key =
+      str(platform, "\n", client.platform_version(), "\n", client.plugin()->abi_version(), "\n",
+          identity_of_file(client.plugin()->path()), "\n", client.device_count(), " of ",
+          client.device_kind(), "\n");
+  for (const char* variable : {"XLA_FLAGS", "LIBTPU_INIT_ARGS", "NPROC"})
+    if (const char* value = std::getenv(variable)) key += str(variable, "=", value, "\n");
+  if (platform == "cpu") key += str(kind_of_cpu(), available_threads(), " threads\n");
+  if (const int processes = client.process_count(); processes > 1)
+    key += str("process ", client.process_index(), " of ", processes, "\n");
+  key += client.serialized(options);
+  key += stablehlo;
+  return key;
+}
+
+bool is_mine_alone(const struct stat& status) {
+  return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// The content of a file that nobody else can write; nullopt for any other, and for none.
+std::optional<std::string> read_own(const std::string& path, std::uint64_t most) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status{};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) > most)
+    return std::nullopt;
+  if (!is_mine_alone(status)) {
+    log_warning("{}: others can write it, so it is not loaded but compiled anew and replaced",
+                path);
+    return std::nullopt;
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t count = ::read(file.get(), bytes.data() + at, bytes.size() - at);
+    if (count <= 0) return std::nullopt;
+    at += static_cast<std::size_t>(count);
+  }
+  ::futimens(file.get(), nullptr);  // the last use, by which room is made
+  return bytes;
+}
+
+std::string head_of(std::string_view key, std::string_view program) {
+  std::string head(kMagic);
+  append_little_endian(head, std::uint64_t{key.size()});
+  append_little_endian(head, std::uint64_t{program.size()});
+  append_little_endian(head, crc32c(key));
+  append_little_endian(head, crc32c(program));
+  return head;
+}
+
+// The program in a file; nullopt for a file of another key, or a damaged one.
+std::optional<std::string_view> program_in(std::string_view bytes, std::string_view key) {
+  if (bytes.size() < kHeadBytes + key.size() || bytes.substr(kHeadBytes, key.size()) != key)
+    return std::nullopt;
+  const std::string_view program = bytes.substr(kHeadBytes + key.size());
+  if (bytes.substr(0, kHeadBytes) != head_of(key, program)) return std::nullopt;
+  return program;
+}
+
+}  // namespace
+
+std::optional<CompileCache> CompileCache::of_user() {
+  if (const char* chosen = std::getenv("SMELT_COMPILE_CACHE"); chosen && *chosen) {
+    if (std::string_view(chosen) == "off") return std::nullopt;
+    return CompileCache(chosen);
+  }
+  const auto caches = user_folder("XDG_CACHE_HOME", ".cache");
+  if (!caches) return std::nullopt;
+  return CompileCache((fs::path(*caches) / "smelt/compiled").string());
+}
+
+// Two keys of one name replace each other.
+std::string CompileCache::place_of(const std::string& key) const {
+  return (fs::path(folder_) / str(hex_text(crc32c(key)), "-", key.size(), kSuffix)).string();
+}
+
+bool CompileCache::is_safe() const {
+  struct stat status{};
+  if (::stat(folder_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+  if (is_mine_alone(status)) return true;
+  log_warning(
+      "{}: others can write here, so no compiled program is taken from it or kept; "
+      "chmod go-w, or name another folder by SMELT_COMPILE_CACHE",
+      folder_);
+  return false;
+}
+
+std::optional<Executable> CompileCache::find(const Client& client, const std::string& key,
+                                             std::uint32_t launch) const {
+  const std::string path = place_of(key);
+  const auto bytes = read_own(path, most_bytes_);
+  if (!bytes) return std::nullopt;
+  const auto program = program_in(*bytes, key);
+  if (!program) {
+    log_debug("{}: damaged, or of another program: compiled anew", path);
+    return std::nullopt;
+  }
+  try {
+    return client.load(*program, launch);
+  } catch (const SystemError& error) {
+    log_info("{}: not loaded, compiled anew: {}", path, error.what());
+    return std::nullopt;
+  }
+}
+
+void CompileCache::make_room(std::uint64_t bytes) const {
+  struct Entry {
+    fs::file_time_type used;
+    std::uint64_t size;
+    fs::path path;
+  };
+  std::vector<Entry> entries;
+  std::error_code ignored;
+  // Another process may remove files, and the folder, meanwhile.
+  for (fs::directory_iterator file(folder_, ignored), end; !ignored && file != end;
+       file.increment(ignored)) {
+    const fs::path& path = file->path();
+    std::error_code gone;
+    const Entry entry{fs::last_write_time(path, gone), fs::file_size(path, gone), path};
+    if (!gone && path.string().find(kSuffix) != std::string::npos) entries.push_back(entry);
+  }
+  std::ranges::sort(entries, std::greater{}, &Entry::used);
+  for (const Entry& entry : entries)
+    if ((bytes += entry.size) > most_bytes_) fs::remove(entry.path, ignored);
+}
+
+void CompileCache::keep(const std::string& key, const CompiledProgram& program) const {
+  const std::string bytes = program.serialize(), path = place_of(key);
+  if (kHeadBytes + key.size() + bytes.size() > most_bytes_) return;
+  make_room(kHeadBytes + key.size() + bytes.size());
+  OutputFile file(path);
+  file.write(head_of(key, bytes));
+  file.write(key);
+  file.write(bytes);
+  file.commit();
+  // Whatever the umask: what others could write is not read again.
+  ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
+}
+
+Executable CompileCache::compile(const Client& client, std::string_view stablehlo,
+                                 const CompileOptions& options) const {
+  std::error_code ignored;
+  if (fs::create_directories(folder_, ignored))
+    fs::permissions(folder_, fs::perms::owner_all, ignored);
+  if (!is_safe()) return client.compile(stablehlo, options);
+  const std::string key = key_of(client, stablehlo, options);
+  if (auto found = find(client, key, client.first_launch(stablehlo, options)))
+    return std::move(*found);
+  Executable compiled = client.compile(stablehlo, options);
+  try {
+    keep(key, compiled.program());
+  } catch (const Error& error) {
+    log_info("the compiled program is not kept: {}", error.what());
+  }
+  return compiled;
+}
+
+Executable compile_cached(const Client& client, std::string_view stablehlo,
+                          const CompileOptions& options) {
+  const auto cache = CompileCache::of_user();
+  return cache ? cache->compile(client, stablehlo, options) : client.compile(stablehlo, options);
+}
+
+}  // namespace smelt

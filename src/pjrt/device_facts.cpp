@@ -1,0 +1,27 @@
+#include "pjrt/device_facts.h"
+
+#include <string_view>
+
+#include "pjrt/pjrt_abi_processes.h"
+
+namespace smelt {
+
+DeviceFacts facts_of(const Plugin& plugin, pjrt::DeviceDescription* description) {
+  pjrt::DeviceDescriptionId id{};
+  pjrt::DeviceDescriptionProcessIndex process{};
+  id.device_description = process.device_description = description;
+  DeviceFacts out{.id = plugin.call(id).id, .process = plugin.call(process).process_index};
+  if (!plugin.has(pjrt::DeviceDescriptionAttributes::kFunction)) return out;
+  pjrt::DeviceDescriptionAttributes attributes{};
+  attributes.device_description = description;
+  attributes = plugin.call(attributes);
+  for (std::size_t i = 0; i < attributes.num_attributes; ++i) {
+    const pjrt::NamedValue& value = attributes.attributes[i];
+    if (std::string_view(value.name, value.name_size) == "slice_index" &&
+        value.type == pjrt::ValueType::int64)
+      out.slice = static_cast<int>(value.int64_value);
+  }
+  return out;
+}
+
+}  // namespace smelt

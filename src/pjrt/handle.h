@@ -1,0 +1,48 @@
+// Sole owner of one object of a plugin; destroys it by the function that `Destroy` belongs to.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "base/log.h"
+#include "pjrt/plugin.h"
+
+namespace smelt {
+
+template <class Destroy>
+class Handle {
+ public:
+  using Object = std::remove_reference_t<decltype(std::declval<Destroy&>().*Destroy::kLast)>;
+
+  Handle() = default;
+  Handle(std::shared_ptr<const Plugin> plugin, Object object)
+      : plugin_(std::move(plugin)), object_(object) {}
+  Handle(Handle&& other) noexcept
+      : plugin_(std::move(other.plugin_)), object_(std::exchange(other.object_, nullptr)) {}
+  Handle& operator=(Handle other) noexcept {
+    std::swap(plugin_, other.plugin_);
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Handle() {
+    if (object_ == nullptr) return;
+    try {
+      Destroy args{};
+      args.*Destroy::kLast = object_;
+      plugin_->call(args);
+    } catch (const std::exception& error) {
+      log_warning("{}", error.what());
+    }
+  }
+
+  explicit operator bool() const { return object_ != nullptr; }
+  Object raw() const { return object_; }
+  const Plugin& plugin() const { return *plugin_; }
+  const std::shared_ptr<const Plugin>& shared_plugin() const { return plugin_; }
+
+ private:
+  std::shared_ptr<const Plugin> plugin_;
+  Object object_ = nullptr;
+};
+
+}  // namespace smelt

@@ -1,0 +1,105 @@
+#include "pjrt/plugin.h"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+namespace smelt {
+namespace {
+
+constexpr std::string_view kNotAPlugin =
+    "give a PJRT plugin: a shared library for this kind of machine that exports GetPjrtApi";
+
+const pjrt::Api* open_api(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw_errno("plugin", path, ENOENT);
+  ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0);  // XLA's chatter; its warnings stay
+  // Without a slash dlopen would search the system's folders instead.
+  const std::string absolute = std::filesystem::absolute(path).string();
+  void* library = ::dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw UsageError(str("plugin: ", ::dlerror()), kNotAPlugin);
+  const auto api_of = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
+  if (api_of == nullptr) {
+    ::dlclose(library);
+    throw UsageError(str("plugin: ", path, " exports no GetPjrtApi"), kNotAPlugin);
+  }
+  const pjrt::Api* api = api_of();
+  if (api == nullptr) throw SystemError(str("plugin: GetPjrtApi of ", path, " returned nothing"));
+  return api;
+}
+
+}  // namespace
+
+std::shared_ptr<const Plugin> Plugin::load(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const Plugin>> loaded;
+  const std::lock_guard lock(mutex);
+  if (const auto found = loaded.find(path); found != loaded.end()) return found->second;
+  const auto plugin = std::make_shared<const Plugin>(path);
+  loaded.emplace(path, plugin);
+  return plugin;
+}
+
+Plugin::Plugin(std::string path) : path_(std::move(path)), api_(open_api(path_)) {
+  if (api_->version.major_version != pjrt::kMajorVersion) {
+    throw UsageError(str("plugin: ", path_, " speaks version ", abi_version(),
+                         " of the PJRT ABI, smelt ", pjrt::kMajorVersion, ".x"),
+                     "install the version of the plugin that this smelt was made for");
+  }
+  if (has(pjrt::PluginInitialize::kFunction)) call(pjrt::PluginInitialize{});
+}
+
+std::string Plugin::abi_version() const {
+  return str(api_->version.major_version, ".", api_->version.minor_version);
+}
+
+bool Plugin::has(const pjrt::Function& function) const {
+  CHECK(function.index < pjrt::Api::kFunctions);
+  const std::size_t end = offsetof(pjrt::Api, functions) + (function.index + 1) * sizeof(void*);
+  return end <= api_->struct_size && api_->functions[function.index] != nullptr;
+}
+
+void (*Plugin::require(const pjrt::Function& function) const)() {
+  if (!has(function)) {
+    throw SystemError(
+        str("plugin: ", path_, " (PJRT ", abi_version(), ") is too old: it has no ", function.name),
+        "install a newer version of the plugin");
+  }
+  return api_->functions[function.index];
+}
+
+void Plugin::check(std::string_view function, pjrt::Error* error) const {
+  if (error == nullptr) return;
+  pjrt::ErrorMessage message{};
+  message.struct_size = pjrt::struct_size<pjrt::ErrorMessage>();
+  message.error = error;
+  reinterpret_cast<void (*)(pjrt::ErrorMessage*)>(require(pjrt::ErrorMessage::kFunction))(&message);
+  const std::string text(message.message, message.message_size);
+  const pjrt::ErrorCode code = take_code(error);
+  destroy(error);
+  throw PjrtError(str(function, ": ", text), code);
+}
+
+pjrt::ErrorCode Plugin::take_code(pjrt::Error* error) const {
+  if (!has(pjrt::ErrorGetCode::kFunction)) return pjrt::ErrorCode::unknown;
+  pjrt::ErrorGetCode args{};
+  args.struct_size = pjrt::struct_size<pjrt::ErrorGetCode>();
+  args.error = error;
+  if (pjrt::Error* nested = entry<pjrt::ErrorGetCode>()(&args)) {
+    destroy(nested);
+    return pjrt::ErrorCode::unknown;
+  }
+  return args.code;
+}
+
+void Plugin::destroy(pjrt::Error* error) const {
+  pjrt::ErrorDestroy args{};
+  args.struct_size = pjrt::struct_size<pjrt::ErrorDestroy>();
+  args.error = error;
+  reinterpret_cast<void (*)(pjrt::ErrorDestroy*)>(require(pjrt::ErrorDestroy::kFunction))(&args);
+}
+
+}  // namespace smelt

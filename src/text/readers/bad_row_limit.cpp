@@ -1,0 +1,140 @@
+#include "text/readers/bad_row_limit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "text/readers/unicode.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::size_t kPlacesTold = 3;
+// A text in Latin-1 has more than one byte in a thousand that is not UTF-8, in any language that
+// needs it.
+constexpr std::uint64_t kLeastIllFormed = 20, kOneIn = 1000;
+
+}  // namespace
+
+void clean_text(std::string& text, std::int64_t line, const FaultSink& sink) {
+  const std::size_t size = text.size();
+  if (text.find('\0') != std::string::npos)
+    sink({.kind = TextFault::Kind::zeros,
+          .line = line,
+          .bytes = std::erase(text, '\0'),
+          .of = size});
+  if (is_ascii(text)) return;
+  std::size_t dropped = 0;
+  std::string kept = decode_utf8_ignore(text, &dropped);
+  if (dropped == 0) return;
+  text = std::move(kept);
+  sink({.kind = TextFault::Kind::ill_formed, .line = line, .bytes = dropped, .of = size});
+}
+
+TextFaults::TextFaults(const TextLimits& limits) : limits_(limits) {
+  if (!(limits_.max_bad >= 0 && limits_.max_bad <= 1))
+    throw UsageError(str("text: max_bad ", limits_.max_bad, " is no share, which is from 0 to 1"),
+                     str("0.01 leaves out a row in a hundred, and ", kFreeBadRows, " in any case"));
+}
+
+void TextFaults::add(const TextFault& fault, const std::string& path) {
+  const std::string place = str(path, ":", fault.line);
+  if (fault.kind == TextFault::Kind::bad_row) return add_bad_row(fault, place);
+  if (fault.kind == TextFault::Kind::quoted_cell) {
+    if (quoted_++ == 0) first_quoted_ = place;
+    return;
+  }
+  const bool zeros = fault.kind == TextFault::Kind::zeros;
+  if (limits_.strict && zeros)
+    throw UsageError(str(place, ": ", fault.bytes, " NUL bytes, which no text has"),
+                     "leave the file out if it is no text; if you gave --strict, leave that out");
+  if (limits_.strict)
+    throw UsageError(str(place, ": not UTF-8 (", counted(fault.bytes, "byte"), ")"),
+                     "find its encoding with `file -i`, then convert it: `iconv -f ENCODING -t "
+                     "utf-8`; if you gave --strict, leave that out");
+  std::string& first = zeros ? first_zero_ : first_dropped_;
+  if (first.empty()) first = place;
+  (zeros ? zeros_ : dropped_bytes_) += fault.bytes;
+}
+
+void TextFaults::clean(std::string& line, const std::string& path, std::int64_t number) {
+  clean_text(line, number, [&](const TextFault& fault) { add(fault, path); });
+}
+
+void TextFaults::add_bad_row(const TextFault& fault, const std::string& place) {
+  if (limits_.strict || limits_.max_bad == 0) throw_bad_rows(fault, place, "");
+  if (bad_rows_ == 0) {
+    first_bad_ = place;
+    first_bad_row_ = fault;
+  }
+  bad_rows_ += fault.rows;
+  same_fault_ = same_fault_ && fault.what == first_bad_row_.what;
+  if (bad_places_.size() < kPlacesTold) bad_places_.push_back(str(place, " (", fault.what, ")"));
+  const std::uint64_t rows = bad_rows_ + good_rows_;
+  if (bad_rows_ <= static_cast<std::uint64_t>(kFreeBadRows) ||
+      static_cast<double>(bad_rows_) <= limits_.max_bad * static_cast<double>(rows))
+    return;
+  // The same fault in every row so far is no matter of a share: a field's name, another format.
+  if (good_rows_ == 0 && same_fault_)
+    throw_bad_rows(first_bad_row_, first_bad_,
+                   str(", nor in any of the first ", bad_rows_, " rows"));
+  throw_bad_rows({.what = fault.what,
+                  .hint = str(fault.hint, fault.hint.ends_with('?') ? " Or" : "; or",
+                              " raise --max-bad, text.max_bad in a recipe, to leave more out")},
+                 place,
+                 str("; ", bad_rows_, " of ", rows, " rows cannot be read, the first in ",
+                     first_bad_, "; max_bad is ", limits_.max_bad));
+}
+
+void TextFaults::throw_bad_rows(const TextFault& fault, const std::string& place,
+                                std::string_view how_many) const {
+  throw UsageError(str(place, ": ", fault.what, how_many), fault.hint);
+}
+
+void TextFaults::finish() {
+  if (std::exchange(finished_, true)) return;
+  if (bad_rows_ > 0 && good_rows_ == 0)
+    throw_bad_rows(first_bad_row_, first_bad_,
+                   str("; none of ", counted(bad_rows_, "row"), " can be read"));
+  const std::uint64_t rows = bad_rows_ + good_rows_;
+  if (!limits_.held_to.empty() &&
+      static_cast<double>(bad_rows_) > limits_.max_bad * static_cast<double>(rows))
+    throw UsageError(str(join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "", ": ",
+                         bad_rows_, " of ", counted(rows, "row"), " cannot be read; ",
+                         limits_.held_to, " is ", limits_.max_bad),
+                     str("mend them, or raise ", limits_.held_to, " to leave them out"));
+  if (limits_.quiet) return;
+  if (bad_rows_ > 0)
+    log_warning("{} of {} cannot be read and {} left out: {}{}", bad_rows_,
+                counted(bad_rows_ + good_rows_, "row"), bad_rows_ == 1 ? "is" : "are",
+                join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "");
+  if (dropped_bytes_ > 0)
+    log_warning("{} that {} not UTF-8 {} left out, the first in {}",
+                counted(dropped_bytes_, "byte"), dropped_bytes_ == 1 ? "is" : "are",
+                dropped_bytes_ == 1 ? "was" : "were", first_dropped_);
+  if (quoted_ > 0)
+    log_warning(
+        "{} written in quotes, which the format tsv reads as part of the text, the first in {}\n"
+        "  hint: if a program quoted them (pandas, R, Excel), read the file with format tsv-quoted",
+        counted(quoted_, "cell of a TSV is", "cells of TSV files are"), first_quoted_);
+  if (zeros_ > 0)
+    log_warning("{} left out, the first in {}: is that a text file?",
+                counted(zeros_, "NUL byte was", "NUL bytes were"), first_zero_);
+}
+
+void EncodingCheck::add(const TextFault& fault) {
+  if (fault.kind != TextFault::Kind::ill_formed) return;
+  const std::uint64_t text = text_bytes_ + ill_formed_ + fault.of;
+  ill_formed_ += fault.bytes;
+  if (ill_formed_ < kLeastIllFormed || ill_formed_ * kOneIn <= text) return;
+  throw UsageError(
+      str(path_, ":", fault.line, ": the file is not UTF-8: ", ill_formed_, " of ", text,
+          " bytes so far are none of it"),
+      str("find its encoding with `file -i ", path_,
+          "`, then convert it: `iconv -f ENCODING -t utf-8`; `iconv -c -f utf-8 -t utf-8` "
+          "leaves such bytes out"));
+}
+
+}  // namespace smelt

@@ -1,0 +1,213 @@
+#include "text/readers/conll_rows.h"
+
+#include <charconv>
+#include <deque>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/plural.h"
+#include "text/readers/lines.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kMostWords = 100000;
+constexpr std::size_t kMostHeld = 1000;     // lines before a sentence that may be comments
+constexpr std::size_t kMostLabels = 10000;  // that are remembered
+constexpr std::int64_t kNumbered = 3;       // a column with 1, 2 and 3 is taken for numbers
+
+std::optional<std::size_t> column_number(const std::string& name) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || number == 0) return std::nullopt;
+  return number;
+}
+
+// The columns of a line, which tabs stand between if it has any, else spaces.
+std::vector<std::string_view> columns_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  const char between = line.find('\t') != std::string_view::npos ? '\t' : ' ';
+  for (const std::string_view cell : split(line, between))
+    if (!trim(cell).empty()) cells.push_back(trim(cell));
+  return cells;
+}
+
+// What the columns of a line of words look like.
+struct Form {
+  std::size_t columns = 0;
+  bool has_tabs = false;
+};
+
+Form form_of(std::string_view line) {
+  return {.columns = columns_of(line).size(), .has_tabs = line.find('\t') != line.npos};
+}
+
+// Whether a line that begins with "# " has the form of lines of words, and not that of a comment
+// such as "# text = a b" or "# id 7 domain=en".
+bool has_form(std::string_view line, const Form& form) {
+  return !form.has_tabs && columns_of(line).size() == form.columns &&
+         line.find('=') == std::string_view::npos;
+}
+
+// Whether a cell counts words, as the first column of CoNLL-U does: "3"; "3-4" is a token that
+// stands for several words, "3.1" a word that is not in the text.
+bool is_count(std::string_view cell) {
+  return !cell.empty() && cell.find_first_not_of("0123456789") == cell.npos;
+}
+bool is_no_word(std::string_view cell) {
+  const std::size_t between = cell.find_first_of("-.");
+  return between != cell.npos && is_count(cell.substr(0, between)) &&
+         is_count(cell.substr(between + 1));
+}
+
+// "O", "B-PER" and others of BIO and BIOES.
+bool is_bio(std::string_view label) {
+  return label == "O" || (label.size() > 2 && label[1] == '-' &&
+                          std::string_view("BIES").find(label[0]) != std::string_view::npos);
+}
+
+class ConllRows : public RowReader {
+ public:
+  ConllRows(const std::string& path, const std::vector<Field>& fields, FaultSink faults)
+      : lines_(path), faults_(std::move(faults)) {
+    if (fields.size() > 2)
+      throw UsageError(str(path, ": sentences of CoNLL have words and labels, and no field '",
+                           fields[2].name, "'"),
+                       "give no second text, or another format with data.format");
+    for (const Field& field : fields) columns_.push_back(column_number(field.name));
+  }
+
+  bool next(std::vector<std::string>& values) override {
+    while (read_sentence(values))
+      if (fault_.empty()) return true;
+    return false;
+  }
+  std::int64_t line() const override { return first_line_; }
+  std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
+
+ private:
+  // Returns false at the end of the file. Reports what is wrong with the sentence to the sink and
+  // keeps it in fault_.
+  bool read_sentence(std::vector<std::string>& values) {
+    values.assign(columns_.size(), "");
+    fault_.clear();
+    words_ = 0;
+    for (std::string line; lines_.next(line);) {
+      if (lines_.number() == 1 && line.starts_with(kByteOrderMark))
+        line.erase(0, kByteOrderMark.size());
+      clean_text(line, lines_.number(), faults_);
+      const std::string_view text = trim(line);
+      if (text.starts_with("-DOCSTART-")) continue;
+      if (words_ == 0 && text.starts_with("# ")) {
+        hold(text);
+        continue;
+      }
+      if (!text.empty() && words_ == 0) form_ = form_of(text);
+      if (!text.empty()) remember_label(text);
+      if (words_ == 0) take_held(values);
+      if (text.empty() && words_ > 0) return true;
+      if (!text.empty()) take_line(text, lines_.number(), values);
+    }
+    if (words_ == 0) take_held(values);
+    return words_ > 0;
+  }
+
+  void hold(std::string_view line) {
+    if (held_.size() == kMostHeld) held_.pop_front();
+    held_.push_back({lines_.number(), std::string(line)});
+  }
+  // Adds to the sentence the last held lines that are words and not comments: that have the form of
+  // the next line (before an empty line or the end of the file: of the previous sentence), and a
+  // label of BIO or that another word of the file has, as far as it is read.
+  void take_held(std::vector<std::string>& values) {
+    std::size_t comments = held_.size();
+    while (comments > 0 && is_word(held_[comments - 1].text)) --comments;
+    for (std::size_t i = comments; i < held_.size(); ++i)
+      take_line(held_[i].text, held_[i].number, values);
+    held_.clear();
+  }
+
+  bool is_word(std::string_view line) const {
+    if (!has_form(line, form_)) return false;
+    const std::string_view label = label_of(columns_of(line));
+    return is_bio(label) || labels_.contains(label);
+  }
+  // "" if the line lacks the column.
+  std::string_view label_of(const std::vector<std::string_view>& cells) const {
+    const std::size_t column =
+        columns_.size() > 1 ? columns_[1].value_or(cells.size()) : cells.size();
+    return column > cells.size() ? std::string_view() : cells[column - 1];
+  }
+  void remember_label(std::string_view line) {
+    const std::string_view label = label_of(columns_of(line));
+    if (!label.empty() && labels_.size() < kMostLabels && !labels_.contains(label))
+      labels_.emplace(label);
+  }
+
+  void take_line(std::string_view line, std::int64_t number, std::vector<std::string>& values) {
+    if (words_++ == 0) first_line_ = number;
+    if (words_ > kMostWords)
+      refuse(str("more than ", kMostWords, " words without an empty line"), number);
+    else if (fault_.empty())
+      add_word(line, number, values);
+  }
+
+  // Throws UsageError if the words are the first column and this column numbers them 1, 2, 3.
+  void refuse_numbers(std::string_view cell, std::int64_t line) {
+    if (words_ == 1) counted_ = 0;
+    if (counted_ < 0 || is_no_word(cell)) return;
+    counted_ = cell == std::to_string(counted_ + 1) ? counted_ + 1 : -1;
+    if (counted_ == kNumbered)
+      throw UsageError(str(lines_.path(), ":", line, ": column 1 numbers the words: 1, 2, 3"),
+                       "name the column of the words: --field 2, or data.text: 2 in a recipe");
+  }
+
+  void add_word(std::string_view line, std::int64_t number, std::vector<std::string>& values) {
+    const std::vector<std::string_view> cells = columns_of(line);
+    if (columns_[0].value_or(1) > 1 && is_no_word(cells[0])) return void(--words_);
+    if (!columns_[0] && cells.size() > 2) refuse_numbers(cells[0], number);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::size_t column = columns_[i].value_or(i == 0 ? 1 : cells.size());
+      if (column > cells.size() || (i == 1 && column == 1))
+        return refuse(
+            str("'", shortened(std::string(line), 60), "' has ", counted(cells.size(), "column")),
+            number);
+      if (!values[i].empty()) values[i] += ' ';
+      for (const char c : cells[column - 1]) values[i] += c == ' ' ? '_' : c;
+    }
+  }
+
+  void refuse(std::string what, std::int64_t line) {
+    if (!fault_.empty()) return;
+    fault_ = std::move(what);
+    faults_({.line = line,
+             .what = fault_,
+             .hint = "a line is a word and its label, an empty line ends a sentence"});
+  }
+
+  LineReader lines_;
+  std::vector<std::optional<std::size_t>> columns_;
+  struct HeldLine {
+    std::int64_t number;
+    std::string text;
+  };
+  std::deque<HeldLine> held_;  // lines that begin with "# ", before a sentence's first word
+  Form form_;                  // of the sentence's first other line
+  std::set<std::string, std::less<>> labels_;  // of words so far
+  std::int64_t words_ = 0;                     // of the sentence so far
+  std::int64_t counted_ = 0;  // to which column 1 counts in the sentence, -1 if it does not
+  std::int64_t first_line_ = 0;
+  std::string fault_;
+  FaultSink faults_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> open_conll(const std::string& path, const std::vector<Field>& fields,
+                                      FaultSink faults) {
+  return std::make_unique<ConllRows>(path, fields, std::move(faults));
+}
+
+}  // namespace smelt

@@ -1,0 +1,219 @@
+#include "text/readers/documents.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/choice.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "io/filesystem/file.h"
+#include "text/readers/line_source.h"
+#include "text/readers/sentences.h"
+#include "text/readers/unicode.h"
+
+namespace smelt {
+
+namespace {
+
+constexpr NamedValues<Cut, 2> kCuts{{{"lines", Cut::lines}, {"prose", Cut::prose}}};
+constexpr NamedValues<Dedup, 4> kDedups{{{"none", Dedup::none},
+                                         {"lines", Dedup::lines},
+                                         {"exact", Dedup::exact},
+                                         {"near", Dedup::near}}};
+
+// What ICU reads at once stays bounded, also in a text without empty lines.
+constexpr std::size_t kMaxParagraphBytes = 1 << 20;
+
+std::int64_t parse_max_lines(std::int64_t lines) {
+  if (lines < 0)
+    throw UsageError(str("input: --max-lines ", lines, " is less than 0"), "0 takes all lines");
+  return lines > 0 ? lines : -1;
+}
+
+}  // namespace
+
+Cut parse_sentences(std::string_view word, std::string_view what) {
+  return choose_of(what, word, kCuts);
+}
+
+Dedup parse_dedup(std::string_view word, std::string_view what) {
+  return choose_of(what, word, kDedups);
+}
+
+std::string_view name(Cut cut) { return word_of(cut, kCuts); }
+std::string_view name(Dedup dedup) { return word_of(dedup, kDedups); }
+
+struct DocumentReader::State {
+  explicit State(const DocumentOptions& options)
+      : cut(options.sentences),
+        dedup(options.dedup),
+        blanks_end_documents(options.blanks_end_documents),
+        memory(options.dedup_memory),
+        lines_left(parse_max_lines(options.max_lines)),
+        source(expand_files(options.input, "input"), options.format, options.limits,
+               options.threads),
+        exact(options.dedup_memory),
+        lines(options.dedup_memory),
+        near(options.dedup_memory) {}
+
+  const Cut cut;
+  const Dedup dedup;
+  const bool blanks_end_documents;
+  const std::size_t memory;
+  std::int64_t lines_left;  // until max_lines; negative: no limit
+  LineSource source;
+  bool ended = false, warned = false, rest_is_logged = false;
+  DocumentCounts counts;
+  SentenceSplitter splitter;
+  ExactDuplicates exact, lines;
+  NearDuplicates near;
+  std::string line, paragraph;
+  std::vector<std::string> sentences;
+  std::size_t last_line = 0, line_before = 0;  // bytes of the paragraph's last two lines
+
+  // Reads on until `document` is whole; false at the end of all input.
+  bool read(Document& document);
+  // Each returns whether the document ends here.
+  bool take_line(Document& document);
+  bool take_prose(Document& document);
+  // Returns whether `line` begins with a script that ends sentences at spaces, and the line before
+  // it is clearly shorter than its neighbours: a sentence or a phrase ends there.
+  bool last_line_is_short() const;
+  void end_paragraph(Document& document);
+  bool is_duplicate(const Document& document);
+  void warn_of_forgotten();
+  // Logs once, at the end of the input, which of its text was divided or not read.
+  void log_the_rest();
+};
+
+bool DocumentReader::State::read(Document& document) {
+  using Event = LineSource::Event;
+  while (!ended) {
+    const Event event = lines_left == 0 ? Event::end : source.next(line);
+    if (event == (source.has_rows() ? Event::row_end : Event::line)) --lines_left;
+    if (event == Event::line) {
+      if (!(cut == Cut::prose ? take_prose(document) : take_line(document))) continue;
+      counts.divided_documents += document.text.size() >= kMaxDocumentBytes ? 1 : 0;
+      return true;
+    }
+    end_paragraph(document);
+    ended = event == Event::end;
+    if (document.size() > 0) return true;
+  }
+  return false;
+}
+
+bool DocumentReader::State::take_line(Document& document) {
+  if (line.empty()) return blanks_end_documents && document.size() > 0 && !source.has_rows();
+  if (dedup == Dedup::lines && lines.seen(line))
+    ++counts.duplicate_lines;
+  else
+    document.add(line);
+  return document.text.size() >= kMaxDocumentBytes;
+}
+
+bool DocumentReader::State::take_prose(Document& document) {
+  if (!line.empty()) {
+    if (!paragraph.empty() && (last_line_is_short() || !joins_without_space(paragraph, line)))
+      paragraph += ' ';
+    paragraph += line;
+    line_before = std::exchange(last_line, line.size());
+    if (paragraph.size() < kMaxParagraphBytes) return false;
+  }
+  end_paragraph(document);
+  if (document.text.size() >= kMaxDocumentBytes) return true;
+  return document.size() >= kProseSentences && !source.has_rows();
+}
+
+bool DocumentReader::State::last_line_is_short() const {
+  constexpr std::size_t kShortNumerator = 3, kShortDenominator = 4;
+  return puts_spaces_between_sentences(line) &&
+         kShortDenominator * last_line < kShortNumerator * std::max(line_before, line.size());
+}
+
+void DocumentReader::State::end_paragraph(Document& document) {
+  line_before = last_line = 0;
+  if (paragraph.empty()) return;
+  if (dedup == Dedup::lines && lines.seen(paragraph)) {
+    ++counts.duplicate_lines;
+  } else {
+    sentences.clear();
+    splitter.split(paragraph, sentences);
+    for (const std::string& sentence : sentences) document.add(sentence);
+  }
+  paragraph.clear();
+}
+
+bool DocumentReader::State::is_duplicate(const Document& document) {
+  if (dedup != Dedup::exact && dedup != Dedup::near) return false;
+  // Sentences stand without anything between them; a space keeps their words apart.
+  line.clear();
+  for (std::size_t i = 0; i < document.size(); ++i) (line += document.sentence(i)) += ' ';
+  return dedup == Dedup::exact ? exact.seen(line) : near.seen(line);
+}
+
+void DocumentReader::State::warn_of_forgotten() {
+  const auto warn = [&](const auto& texts, std::string_view what) {
+    if (texts.forgot())
+      log_warning(
+          "dedup: there are more {} than fit in {} MB of memory; each was compared with at least "
+          "the {} before it",
+          what, memory >> 20, texts.reach());
+  };
+  if (std::exchange(warned, true)) return;
+  warn(exact, "documents");
+  warn(near, "documents");
+  warn(lines, cut == Cut::prose ? "paragraphs" : "lines");
+}
+
+void DocumentReader::State::log_the_rest() {
+  if (std::exchange(rest_is_logged, true)) return;
+  if (counts.divided_documents > 0)
+    log_info("text: split documents longer than {} MB ({})", kMaxDocumentBytes >> 20,
+             counted(counts.divided_documents, "split"));
+  if (lines_left != 0) return;
+  try {
+    const double read = source.share_read();
+    if (read < 1) log_info("text: max_lines was reached: {} of the input was read", percent(read));
+  } catch (const Error&) {
+    // The sizes of the files are needed for this line only: a file may be gone by now.
+    log_info("text: max_lines was reached");
+  }
+}
+
+DocumentReader::DocumentReader(const DocumentOptions& options) : state_(new State(options)) {}
+
+DocumentReader::~DocumentReader() = default;
+
+bool DocumentReader::next(Document& document) {
+  State& s = *state_;
+  bool found = false;
+  for (document.clear(); !found && s.read(document);) {
+    found = !s.is_duplicate(document);
+    if (found) continue;
+    ++s.counts.duplicate_documents;
+    document.clear();
+  }
+  s.counts.files = s.source.files_opened();
+  if (found) {
+    ++s.counts.documents;
+    s.counts.sentences += document.size();
+    s.counts.bytes += document.text.size();
+    return true;
+  }
+  s.source.faults().finish();
+  s.warn_of_forgotten();
+  s.log_the_rest();
+  s.counts.dropped_bytes = s.source.faults().dropped_bytes();
+  s.counts.bad_rows = s.source.faults().bad_rows();
+  return false;
+}
+
+const DocumentCounts& DocumentReader::counts() const { return state_->counts; }
+const std::vector<std::string>& DocumentReader::files() const { return state_->source.files(); }
+std::uint64_t DocumentReader::bytes_read() const { return state_->source.bytes_read(); }
+std::uint64_t DocumentReader::total_bytes() const { return state_->source.total_bytes(); }
+
+}  // namespace smelt

@@ -1,0 +1,328 @@
+#include "text/readers/table_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "base/plural.h"
+#include "text/readers/lines.h"
+
+namespace smelt {
+namespace {
+
+// Of "3" or "-1"; not of 0.
+std::optional<std::int64_t> column_by_number(std::string_view name) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || number == 0) return std::nullopt;
+  return number;
+}
+
+class TableRows : public RowReader {
+ public:
+  TableRows(const std::string& path, Header header, FaultSink faults)
+      : lines_(path), faults_(std::move(faults)), has_names_(header == Header::names) {}
+
+  // Before the first next().
+  void begin(const std::vector<Field>& fields, Header header) {
+    if (has_names_) return read_header(fields);
+    if (header == Header::skipped) read_line_of_names();
+    for (const Field& field : fields) {
+      const auto number = column_by_number(field.name);
+      if (!number && !field.is_optional)
+        throw UsageError(str(lines_.path(), ": '", field.name, "' is no column's number"),
+                         "give numbers from 1, or from the last, -1: columns have no names where "
+                         "header is 'none' or 'skipped'");
+      numbers_.push_back(number.value_or(0));
+    }
+  }
+
+  bool next(std::vector<std::string>& values) override {
+    values.resize(std::max(columns_.size(), numbers_.size()));
+    while (next_row()) {
+      if (!read_cells() || !(has_names_ ? fits_header() : has_columns())) {
+        const std::uint64_t lines = read_again_ ? 1 : 1 + taken_.size();
+        if (read_again_) give_back_lines();
+        faults_({.line = first_line_, .what = what_, .hint = std::string(hint_), .rows = lines});
+        continue;
+      }
+      for (std::size_t i = 0; i < columns_.size(); ++i)
+        clean_text(values[i] = columns_[i] < cells_.size() ? cells_[columns_[i]] : "", first_line_,
+                   faults_);
+      return true;
+    }
+    return false;
+  }
+  std::int64_t line() const override { return first_line_; }
+  std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
+
+ protected:
+  // The cells of the row that begins in line_; false when they cannot be told, as refuse() said.
+  virtual bool read_cells() = 0;
+  virtual std::string_view hint_of_columns() const = 0;
+
+  bool next_line() {
+    if (!given_back_.empty()) {
+      line_ = std::move(given_back_.front());
+      given_back_.pop_front();
+    } else if (!lines_.next(line_)) {
+      return false;
+    }
+    if (++number_ == 1 && line_.starts_with(kByteOrderMark)) line_.erase(0, kByteOrderMark.size());
+    return true;
+  }
+  // The next line of the row that is read.
+  bool next_line_of_row() {
+    if (!next_line()) return false;
+    taken_.push_back(line_);
+    return true;
+  }
+  bool refuse(std::string what, std::string_view hint) {
+    what_ = std::move(what);
+    hint_ = hint;
+    return false;
+  }
+  // Refuses the row for a quote that does not end where it should. The quote may be a stray one:
+  // only the row's first line is left out, and the lines behind it are read again.
+  bool refuse_quote(std::string what, std::string_view hint) {
+    read_again_ = true;
+    return refuse(std::move(what), hint);
+  }
+  // Of the row that is read; 0 where any number will do.
+  std::size_t columns_wanted() const { return columns_in_header_; }
+
+  LineReader lines_;
+  FaultSink faults_;
+  std::string line_;
+  std::vector<std::string> cells_;
+  std::int64_t first_line_ = 0;  // of the row
+
+ private:
+  void read_line_of_names() {
+    if (next_row() && !read_cells())
+      throw UsageError(str(lines_.path(), ":", first_line_, ": ", what_), hint_);
+  }
+  void read_header(const std::vector<Field>& fields) {
+    read_line_of_names();
+    if (cells_.empty())
+      throw UsageError(str(lines_.path(), ": is empty, without even its columns' names"),
+                       "give a table that begins with them, or leave the file out");
+    columns_in_header_ = cells_.size();
+    for (const Field& field : fields) {
+      const auto found = std::ranges::find(cells_, field.name);
+      if (found == cells_.end() && !field.is_optional)
+        throw UsageError(str(lines_.path(), ":1: no column '", field.name, "'"),
+                         hint_for_column(field.name));
+      columns_.push_back(static_cast<std::size_t>(found - cells_.begin()));
+    }
+  }
+
+  std::string hint_for_column(const std::string& name) const {
+    if (std::ranges::find(cells_, str('"', name, '"')) != cells_.end())
+      return "the columns' names are in quotes: read it with format tsv-quoted";
+    if (cells_.size() == 1 && cells_[0].find_first_of(";,\t") != cells_[0].npos)
+      return str("the first line has one column, '", shortened(cells_[0], 60),
+                 "': separate columns by commas in a CSV, by tabs in a TSV");
+    if (const auto nearest = nearest_name(name, cells_))
+      return str("did you mean '", *nearest, "'?");
+    constexpr std::size_t kShown = 60;
+    return str("its first line has the columns ", shortened(join(cells_, ", "), kShown),
+               "; name one of them, or for a file without names set header none and give columns "
+               "by number, from 1");
+  }
+
+  bool next_row() {
+    cells_.clear();
+    taken_.clear();
+    read_again_ = false;
+    do
+      if (!next_line()) return false;
+    while (line_.empty());
+    first_line_ = number_;
+    return true;
+  }
+  // Puts the lines behind the row's first one back before those that come next. No line is read
+  // more than a few times: one that leaves a quote open ends the quote of a row before it.
+  void give_back_lines() {
+    number_ -= std::ssize(taken_);
+    given_back_.insert(given_back_.begin(), std::make_move_iterator(taken_.begin()),
+                       std::make_move_iterator(taken_.end()));
+  }
+  bool fits_header() {
+    return cells_.size() == columns_in_header_ ||
+           refuse(str(cells_.size(), " columns, the first line has ", columns_in_header_),
+                  hint_of_columns());
+  }
+
+  // Those that are wanted by their numbers.
+  bool has_columns() {
+    const auto n = static_cast<std::int64_t>(cells_.size());
+    columns_.clear();
+    for (const std::int64_t number : numbers_) {
+      const std::int64_t column = number > 0 ? number - 1 : n + number;
+      if (column < 0 || (column >= n && number != 0))
+        return refuse(str("no column ", number, " among ", n),
+                      "columns are counted from 1, or from the last, which is -1");
+      columns_.push_back(static_cast<std::size_t>(column));
+    }
+    return true;
+  }
+
+  bool has_names_;
+  std::int64_t number_ = 0;             // of line_, from 1
+  std::vector<std::string> taken_;      // lines of the row behind its first
+  bool read_again_ = false;             // those of a refused row
+  std::deque<std::string> given_back_;  // lines to be read before those of lines_
+  std::size_t columns_in_header_ = 0;
+  std::vector<std::size_t>
+      columns_;  // of the row that are wanted; one beyond the last is not there
+  std::vector<std::int64_t> numbers_;  // likewise, where they have no names; 0 is not there
+  std::string what_;                   // is wrong with the row
+  std::string_view hint_;
+};
+
+// Whether a program put the cell in quotes: it begins and ends with one, and those within, at least
+// one, are doubled.
+bool is_quoted_cell(std::string_view cell) {
+  if (cell.size() < 4 || !cell.starts_with('"') || !cell.ends_with('"')) return false;
+  bool doubled = false;
+  for (std::size_t at = 1; at + 1 < cell.size(); ++at) {
+    if (cell[at] != '"') continue;
+    if (++at + 1 >= cell.size() || cell[at] != '"') return false;
+    doubled = true;
+  }
+  return doubled;
+}
+
+class TsvRows : public TableRows {
+  using TableRows::TableRows;
+
+  bool read_cells() override {
+    opens_quote_ = false;
+    for (const std::string_view cell : split(line_, '\t')) {
+      cells_.emplace_back(cell);
+      if (!cell.starts_with('"')) continue;
+      if (is_quoted_cell(cell))
+        faults_({.kind = TextFault::Kind::quoted_cell, .line = first_line_});
+      opens_quote_ = std::ranges::count(cell, '"') % 2 == 1;
+    }
+    if (opens_quote_ && cells_.size() < columns_wanted())
+      faults_({.kind = TextFault::Kind::quoted_cell, .line = first_line_});
+    return true;
+  }
+  std::string_view hint_of_columns() const override {
+    if (opens_quote_)
+      return "the format tsv takes quotes as letters; read a TSV with quoted fields with format "
+             "tsv-quoted";
+    return "give every line as many tabs as the first";
+  }
+
+  bool opens_quote_ = false;  // the last cell of the row that begins with a quote does not end it
+};
+
+// Fields that a separator stands between, and that may stand in quotes.
+template <char kSeparator>
+class QuotedRows : public TableRows {
+  using TableRows::TableRows;
+
+  bool read_cells() override {
+    row_bytes_ = line_.size();
+    for (std::size_t at = 0;; ++at) {
+      if (!has_room()) return false;
+      cells_.emplace_back();
+      if (at < line_.size() && line_[at] == '"') {
+        if (!read_quoted(++at)) return false;
+      } else {
+        read_plain(at);
+      }
+      if (at == line_.size()) return true;
+      if (line_[at] != kSeparator)
+        return refuse_quote(
+            str("'", shortened(line_.substr(at, 80), 20), "' behind the quote that ends a field"),
+            "a quote within a quoted field is written twice");
+    }
+  }
+
+  // Both move to where the cell ends.
+  void read_plain(std::size_t& at) {
+    const std::size_t end = std::min(line_.find(kSeparator, at), line_.size());
+    cells_.back().assign(line_, at, end - at);
+    at = end;
+  }
+  bool read_quoted(std::size_t& at) {
+    std::string& cell = cells_.back();
+    for (;;) {
+      const std::size_t quote = std::min(line_.find('"', at), line_.size());
+      cell.append(line_, at, quote - at);
+      at = quote + 1;
+      if (quote == line_.size()) {
+        if (!next_line_of_row())
+          return refuse_quote("a quote is left open to the file's end",
+                              "end the quoted field, or double the quote");
+        row_bytes_ += line_.size() + 1;
+        if (row_bytes_ > kMaxLineBytes)
+          return refuse_quote(str("a row of more than ", kMaxLineBytes >> 20, " MiB"),
+                              "is a quote left open there?");
+        cell += '\n';
+        at = 0;
+      } else if (at < line_.size() && line_[at] == '"') {
+        cell += '"';
+        ++at;
+      } else {
+        return true;
+      }
+    }
+  }
+
+  // For one more cell: so that no row fills the memory with cells that are of no use.
+  bool has_room() {
+    if (columns_wanted() == 0 && cells_.size() == kMostColumns)
+      return refuse(str("more than ", kMostColumns, " columns"),
+                    "is it a table that begins with its columns' names?");
+    if (columns_wanted() > 0 && cells_.size() == columns_wanted())
+      return refuse(str("more columns than the ", columns_wanted(), " of the first line"),
+                    hint_of_columns());
+    return true;
+  }
+  std::string_view hint_of_columns() const override {
+    return kSeparator == ',' ? "put a field that holds commas in double quotes"
+                             : "put a field that holds tabs in double quotes";
+  }
+
+  static constexpr std::size_t kMostColumns = 1 << 16;
+  std::size_t row_bytes_ = 0;
+};
+
+template <class Rows>
+std::unique_ptr<RowReader> open(const std::string& path, const std::vector<Field>& fields,
+                                Header header, FaultSink faults) {
+  auto rows = std::make_unique<Rows>(path, header, std::move(faults));
+  rows->begin(fields, header);
+  return rows;
+}
+
+}  // namespace
+
+std::unique_ptr<RowReader> open_tsv(const std::string& path, const std::vector<Field>& fields,
+                                    Header header, FaultSink faults) {
+  return open<TsvRows>(path, fields, header, std::move(faults));
+}
+
+std::unique_ptr<RowReader> open_csv(const std::string& path, const std::vector<Field>& fields,
+                                    Header header, FaultSink faults) {
+  return open<QuotedRows<','>>(path, fields, header, std::move(faults));
+}
+
+std::unique_ptr<RowReader> open_quoted_tsv(const std::string& path,
+                                           const std::vector<Field>& fields, Header header,
+                                           FaultSink faults) {
+  return open<QuotedRows<'\t'>>(path, fields, header, std::move(faults));
+}
+
+}  // namespace smelt

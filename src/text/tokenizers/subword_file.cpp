@@ -1,0 +1,459 @@
+#include "text/tokenizers/subword_file.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/json_field.h"
+#include "text/tokenizers/tokenizer_config.h"
+#include "text/tokenizers/tokenizer_json.h"
+#include "text/tokenizers/vocabulary.h"
+
+namespace smelt {
+namespace {
+
+using Prepend = PreTokenizer::Prepend;
+
+constexpr std::string_view kSubwordHint =
+    "give the tokenizer.json of a model with BERT's special tokens, or of GPT-2, RoBERTa or "
+    "ModernBERT";
+constexpr const char *kPieces = "vocab.json", *kMerges = "merges.txt";
+constexpr std::array<std::pair<const char*, Prepend>, 3> kSchemes{
+    {{"never", Prepend::never}, {"first", Prepend::first}, {"always", Prepend::always}}};
+
+std::int32_t id_of(const std::vector<std::string>& pieces, std::string_view piece) {
+  const auto found = std::ranges::find(pieces, piece);
+  return found == pieces.end() ? -1 : static_cast<std::int32_t>(found - pieces.begin());
+}
+
+void expect_empty(const JsonField& field) {
+  if (!field.is_null() && field.value() != "") field.throw_unexpected(", not null");
+}
+
+void parse_unigram(const JsonField& model, SubwordFile& out) {
+  out.model = SubwordFile::Model::unigram;
+  if (model["byte_fallback"].as_switch().value_or(false))
+    model["byte_fallback"].throw_unexpected(", not false");
+  for (const Json& entry : model["vocab"].as<std::vector<Json>>()) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
+      model["vocab"].refuse("no list of pieces with their scores");
+    out.pieces.push_back(entry[0].get<std::string>());
+    out.scores.push_back(entry[1].get<double>());
+  }
+  const auto unknown = model["unk_id"].as_number<std::int32_t>();
+  if (!unknown || *unknown < 0 || *unknown >= std::ssize(out.pieces))
+    model["unk_id"].throw_unexpected(", not the id of a piece");
+  out.unknown = *unknown;
+}
+
+// Throws UsageError for an id so far beyond the number of tokens that it must be a mistake; a table
+// by ids would take much memory.
+std::int32_t close_id(const JsonField& field, std::size_t tokens) {
+  const std::int32_t id = token_id_of(field);
+  if (static_cast<std::size_t>(id) > 8 * tokens + 1024)
+    field.throw_unexpected(str(", far beyond the number of tokens, ", tokens));
+  return id;
+}
+
+void parse_pieces(const JsonField& vocab, SubwordFile& out) {
+  if (!vocab.value().is_object()) vocab.throw_unexpected(", not an object of pieces and ids");
+  for (const auto& [piece, id] : vocab.value().items()) {
+    const auto at = static_cast<std::size_t>(close_id(vocab[piece], vocab.value().size()));
+    if (at >= out.pieces.size()) out.pieces.resize(at + 1);
+    if (!out.pieces[at].empty())
+      vocab.refuse(str("wrong: id ", at, " is both '", out.pieces[at], "' and '", piece, "'"));
+    out.pieces[at] = piece;
+  }
+}
+
+// The ids of pieces by their text.
+class PieceIds {
+ public:
+  explicit PieceIds(const std::vector<std::string>& pieces) {
+    for (std::size_t id = 0; id < pieces.size(); ++id)
+      ids_.emplace(pieces[id], static_cast<std::int32_t>(id));
+  }
+  // Adds the merge of two pieces; `number` is its place in the list, for messages.
+  void add_merge(std::string_view left, std::string_view right, const std::string& where,
+                 SubwordFile& out) const {
+    const auto one = ids_.find(left), two = ids_.find(right);
+    if (left.empty() || right.empty() || one == ids_.end() || two == ids_.end())
+      throw UsageError(str(where, ": merge ", out.merges.size(), ", '", left, "' and '", right,
+                           "', is not of two pieces of the vocabulary"),
+                       "use the vocabulary and the merges of one model");
+    out.merges.emplace_back(one->second, two->second);
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::int32_t> ids_;
+};
+
+// Adds a merge that is written as two pieces with a space between them.
+void add_merge_line(std::string_view line, const std::string& where, const PieceIds& ids,
+                    SubwordFile& out) {
+  const std::size_t space = line.find(' ');
+  ids.add_merge(line.substr(0, space),
+                space == std::string_view::npos ? "" : line.substr(space + 1), where, out);
+}
+
+void parse_bpe(const JsonField& model, const std::string& path, SubwordFile& out) {
+  out.model = SubwordFile::Model::bpe;
+  for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"})
+    expect_empty(model[field]);
+  if (model["byte_fallback"].as_switch().value_or(false))
+    model["byte_fallback"].throw_unexpected(", not false");
+  if (const Json& dropout = model["dropout"].value(); !dropout.is_null() && dropout != 0)
+    model["dropout"].throw_unexpected(", not null");
+  out.fuse_unknown = model["fuse_unk"].as_switch().value_or(false);
+  out.ignore_merges = model["ignore_merges"].as_switch().value_or(false);
+  parse_pieces(model["vocab"], out);
+  if (const JsonField unknown = model["unk_token"]; !unknown.is_null()) {
+    out.unknown = id_of(out.pieces, unknown.as<std::string>());
+    if (out.unknown < 0) unknown.throw_unexpected(", which is no piece");
+  }
+  const PieceIds ids(out.pieces);
+  for (const Json& merge : model["merges"].as<std::vector<Json>>()) {
+    if (merge.is_string())
+      add_merge_line(merge.get<std::string>(), path, ids, out);
+    else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
+      ids.add_merge(merge[0].get<std::string>(), merge[1].get<std::string>(), path, out);
+    else
+      model["merges"].refuse("no list of pairs of pieces");
+  }
+}
+
+void parse_metaspace(const JsonField& step, PreTokenizer& out) {
+  out.kind = PreTokenizer::Kind::metaspace;
+  step["replacement"].expect(kWordSign);
+  out.splits = step["split"].as_switch().value_or(true);
+  const auto scheme = step["prepend_scheme"].as<std::string>(
+      step["add_prefix_space"].as_switch().value_or(true) ? "always" : "never");
+  const auto found =
+      std::ranges::find(kSchemes, scheme, [](const auto& known) { return known.first; });
+  if (found == kSchemes.end())
+    step["prepend_scheme"].throw_unexpected(", not never, first or always");
+  out.prepend = found->second;
+}
+
+PreTokenizer parse_pre_tokenizer(const JsonField& field, const std::string& path) {
+  PreTokenizer out;
+  std::vector<Json> steps{field.value()};
+  if (field["type"].value() == "Sequence") steps = field["pretokenizers"].as<std::vector<Json>>();
+  if (steps.size() == 2 && steps[0].is_object() &&
+      steps[0].value("type", Json()) == "WhitespaceSplit") {
+    out.splits_spaces = true;
+    steps.erase(steps.begin());
+  }
+  if (steps.size() != 1) field.throw_unexpected(", not one step");
+  const JsonField step(steps[0], path, kSubwordHint);
+  if (step["type"].value() == "ByteLevel" && !out.splits_spaces) {
+    out.kind = PreTokenizer::Kind::byte_level;
+    out.add_prefix_space = step["add_prefix_space"].as_switch().value_or(true);
+    out.use_regex = step["use_regex"].as_switch().value_or(true);
+  } else if (step["type"].value() == "Metaspace") {
+    parse_metaspace(step, out);
+  } else {
+    field.throw_unexpected(", not Metaspace or ByteLevel");
+  }
+  return out;
+}
+
+OrderedJson pre_tokenizer_json(const PreTokenizer& p) {
+  if (p.kind == PreTokenizer::Kind::byte_level)
+    return {{"type", "ByteLevel"},
+            {"add_prefix_space", p.add_prefix_space},
+            {"trim_offsets", true},
+            {"use_regex", p.use_regex}};
+  OrderedJson metaspace{{"type", "Metaspace"}, {"replacement", kWordSign}};
+  for (const auto& [name, scheme] : kSchemes)
+    if (scheme == p.prepend) metaspace["prepend_scheme"] = name;
+  metaspace["split"] = p.splits;
+  if (!p.splits_spaces) return metaspace;
+  OrderedJson steps = OrderedJson::array();
+  steps.push_back({{"type", "WhitespaceSplit"}});
+  steps.push_back(metaspace);
+  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+}
+
+std::vector<AddedToken> added_tokens_of(const JsonField& root, const std::string& path,
+                                        std::size_t pieces) {
+  std::vector<AddedToken> out;
+  if (root["added_tokens"].is_null()) return out;
+  for (const Json& added : root["added_tokens"].as<std::vector<Json>>()) {
+    const JsonField field(added, path, kSubwordHint);
+    out.push_back(parse_added_token(field, close_id(field["id"], pieces)));
+  }
+  std::ranges::sort(out, {}, &AddedToken::id);
+  return out;
+}
+
+// Throws UsageError if a file with [CLS] puts other tokens around a text than smelt does.
+void check_tokens_around(const JsonField& processor, const std::string& path,
+                         const SubwordFile& file) {
+  const bool has_cls = id_of(file.pieces, "[CLS]") >= 0 ||
+                       std::ranges::count(file.added, "[CLS]", &AddedToken::content) > 0;
+  if (!has_cls) return;
+  if (processor["type"].value() == "Sequence") {
+    for (const Json& step : processor["processors"].as<std::vector<Json>>())
+      check_tokens_around(JsonField(step, path, kSubwordHint), path, file);
+    return;
+  }
+  if (processor["type"].value() != "TemplateProcessing") return;
+  std::vector<std::string> around;
+  for (const Json& step : processor["single"].as<std::vector<Json>>())
+    for (const auto& [kind, said] : step.items())
+      around.push_back(said.value("id", Json()).is_string() ? said["id"].get<std::string>() : "");
+  if (around != std::vector<std::string>{"[CLS]", "A", "[SEP]"})
+    processor["single"].throw_unexpected(", not [CLS] A [SEP]");
+}
+
+bool is_bpe(const Json& model) {
+  return model.value("type", Json()) == "BPE" || model.contains("merges");
+}
+
+OrderedJson merges_json(const SubwordFile& file) {
+  // The older form, in which a space separates the two pieces, is read by all versions.
+  const bool has_spaces = std::ranges::any_of(
+      file.pieces, [](const std::string& p) { return p.find(' ') != std::string::npos; });
+  OrderedJson merges = OrderedJson::array();
+  for (const auto& [left, right] : file.merges) {
+    const std::string& one = file.pieces[static_cast<std::size_t>(left)];
+    const std::string& two = file.pieces[static_cast<std::size_t>(right)];
+    if (has_spaces)
+      merges.push_back(OrderedJson::array({one, two}));
+    else
+      merges.push_back(str(one, " ", two));
+  }
+  return merges;
+}
+
+OrderedJson model_json(const SubwordFile& file) {
+  if (file.model == SubwordFile::Model::unigram) {
+    OrderedJson vocab = OrderedJson::array();
+    for (std::size_t id = 0; id < file.pieces.size(); ++id)
+      vocab.push_back(OrderedJson::array({file.pieces[id], file.scores[id]}));
+    return {
+        {"type", "Unigram"}, {"unk_id", file.unknown}, {"vocab", vocab}, {"byte_fallback", false}};
+  }
+  OrderedJson vocab = OrderedJson::object();
+  for (std::size_t id = 0; id < file.pieces.size(); ++id)
+    if (!file.pieces[id].empty()) vocab[file.pieces[id]] = id;
+  const OrderedJson unknown =
+      file.unknown < 0 ? OrderedJson(nullptr)
+                       : OrderedJson(file.pieces[static_cast<std::size_t>(file.unknown)]);
+  return {{"type", "BPE"},
+          {"dropout", nullptr},
+          {"unk_token", unknown},
+          {"continuing_subword_prefix", nullptr},
+          {"end_of_word_suffix", nullptr},
+          {"fuse_unk", file.fuse_unknown},
+          {"byte_fallback", false},
+          {"ignore_merges", file.ignore_merges},
+          {"vocab", vocab},
+          {"merges", merges_json(file)}};
+}
+
+bool is_pieces_file(const std::string& path) {
+  const std::string merges = merges_path(path);
+  return !merges.empty() && exists(path) && exists(merges);
+}
+
+// A decoder, or a post-processor that leaves spaces out of offsets.
+Json byte_level_step() {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", true},
+          {"trim_offsets", true},
+          {"use_regex", true}};
+}
+
+const PreTokenizer kPlainByteLevel{.kind = PreTokenizer::Kind::byte_level,
+                                   .add_prefix_space = false};
+
+// GPT-2's form: a byte-level BPE without a file that stores its settings.
+SubwordFile load_pieces_and_merges(const std::string& path) {
+  const Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  SubwordFile out;
+  out.model = SubwordFile::Model::bpe;
+  out.pre_tokenizer = kPlainByteLevel;
+  parse_pieces(JsonField(file, path, kSubwordHint), out);
+  const PieceIds ids(out.pieces);
+  const std::string merges = merges_path(path), text = read_file(merges, kSmallFileBytes);
+  for (std::string_view line : split(text, '\n')) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty() && !line.starts_with("#version")) add_merge_line(line, merges, ids, out);
+  }
+  out.decoder = byte_level_step();
+  return out;
+}
+
+OrderedJson template_around(const SubwordFile& file) {
+  const auto token = [](const char* content, int type) {
+    return OrderedJson{{"SpecialToken", {{"id", content}, {"type_id", type}}}};
+  };
+  const auto text = [](const char* name, int type) {
+    return OrderedJson{{"Sequence", {{"id", name}, {"type_id", type}}}};
+  };
+  const OrderedJson one{token("[CLS]", 0), text("A", 0), token("[SEP]", 0)};
+  OrderedJson two = one, tokens;
+  two.push_back(text("B", 1));
+  two.push_back(token("[SEP]", 1));
+  for (const char* content : {"[CLS]", "[SEP]"})
+    tokens[content] = {
+        {"id", content}, {"ids", {id_of(file.pieces, content)}}, {"tokens", {content}}};
+  return {
+      {"type", "TemplateProcessing"}, {"single", one}, {"pair", two}, {"special_tokens", tokens}};
+}
+
+}  // namespace
+
+bool is_subword_json(std::string_view text) {
+  if (!text.starts_with('{')) return false;
+  const Json file = Json::parse_or_discard(text);
+  if (!file.is_object() || !file.value("model", Json()).is_object()) return false;
+  const Json& model = file["model"];
+  if (is_bpe(model)) return true;
+  if (model.value("type", Json()) != "Unigram") return false;
+  const Json added = file.value("added_tokens", Json());
+  return added.is_array() && std::ranges::any_of(added.elements(), [](const Json& token) {
+           return token.is_object() && token.value("content", Json()) == "[MASK]";
+         });
+}
+
+bool is_subword_file(const std::string& path) {
+  if (!is_tokenizer_json(path) || !exists(path)) return false;
+  return is_pieces_file(path) || is_subword_json(read_file(path, kSmallFileBytes));
+}
+
+SubwordFile parse_subword_json(std::string_view text, const std::string& path) {
+  const Json file = Json::parse_or_discard(text);
+  if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kSubwordHint);
+  const JsonField root(file, path, kSubwordHint);
+  const JsonField model = root["model"];
+  SubwordFile out;
+  if (model.value().is_object() && is_bpe(model.value())) {
+    parse_bpe(model, path, out);
+  } else {
+    model["type"].expect("Unigram");
+    parse_unigram(model, out);
+  }
+  out.normalizer = parse_normalizer_steps(root["normalizer"], path, kSubwordHint);
+  out.pre_tokenizer = parse_pre_tokenizer(root["pre_tokenizer"], path);
+  out.post_processor = root["post_processor"].value();
+  out.decoder = root["decoder"].value();
+  out.added = added_tokens_of(root, path, out.pieces.size());
+  check_tokens_around(root["post_processor"], path, out);
+  return out;
+}
+
+std::string subword_json(const SubwordFile& file) {
+  OrderedJson added = OrderedJson::array();
+  for (const AddedToken& token : file.added) {
+    OrderedJson one{{"id", token.id}};
+    one.update(added_token_json(token));
+    added.push_back(one);
+  }
+  const OrderedJson out{{"version", "1.0"},
+                        {"truncation", nullptr},
+                        {"padding", nullptr},
+                        {"added_tokens", added},
+                        {"normalizer", normalizer_json(file.normalizer)},
+                        {"pre_tokenizer", pre_tokenizer_json(file.pre_tokenizer)},
+                        {"post_processor", OrderedJson(file.post_processor)},
+                        {"decoder", OrderedJson(file.decoder)},
+                        {"model", model_json(file)}};
+  return out.dump(1) + "\n";
+}
+
+Json subword_config_json(const SubwordFile& file) {
+  Json out{{"tokenizer_class", "PreTrainedTokenizerFast"},
+           {"clean_up_tokenization_spaces", false},
+           {"model_input_names", {"input_ids", "token_type_ids", "attention_mask"}}};
+  // transformers sets it to false otherwise.
+  if (file.pre_tokenizer.kind == PreTokenizer::Kind::byte_level)
+    out["add_prefix_space"] = file.pre_tokenizer.add_prefix_space;
+  for (const AddedToken& token : file.added)
+    out["added_tokens_decoder"][std::to_string(token.id)] =
+        Json::parse(added_token_json(token).dump());
+  return out;
+}
+
+SubwordFile load_subword_file(const std::string& path) {
+  if (is_pieces_file(path)) return load_pieces_and_merges(path);
+  return parse_subword_json(read_file(path, kSmallFileBytes), path);
+}
+
+std::string merges_path(const std::string& path) {
+  if (!path.ends_with(kPieces)) return {};
+  return path.substr(0, path.size() - std::string_view(kPieces).size()) + kMerges;
+}
+
+std::string merges_text(const SubwordFile& file) {
+  std::string out = "#version: 0.2\n";
+  for (const auto& [left, right] : file.merges)
+    out += str(file.pieces[static_cast<std::size_t>(left)], " ",
+               file.pieces[static_cast<std::size_t>(right)], "\n");
+  return out;
+}
+
+std::string pieces_json(const SubwordFile& file) { return model_json(file)["vocab"].dump() + "\n"; }
+
+std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions options) {
+  using Step = NormalizerStep::Kind;
+  const bool is_plain =
+      kind == SubwordKind::byte_bpe && !options.lower_case && !options.strips_accents();
+  if (is_plain) options.nfc = true;
+  options.split_chinese = false;
+  std::vector<NormalizerStep> steps = normalizer_steps(options);
+  if (is_plain) {
+    steps.pop_back();  // BERT's, which would drop control characters
+    return steps;
+  }
+  steps.push_back({.kind = Step::replace_spaces, .content = " "});
+  steps.push_back({.kind = Step::strip, .left = false});
+  return steps;
+}
+
+bool is_plain_byte_level(const SubwordFile& file) {
+  return file.normalizer.empty() && file.pre_tokenizer == kPlainByteLevel;
+}
+
+void make_plain_byte_level(SubwordFile& file) {
+  file.normalizer.clear();
+  file.pre_tokenizer = kPlainByteLevel;
+}
+
+SubwordFile own_subword_file(SubwordKind kind, std::vector<std::string> pieces,
+                             const TokenizerOptions& options) {
+  SubwordFile out;
+  out.model = kind == SubwordKind::unigram ? SubwordFile::Model::unigram : SubwordFile::Model::bpe;
+  out.pieces = std::move(pieces);
+  out.normalizer = own_normalizer(kind, options);
+  const OrderedJson around = template_around(out);
+  if (kind == SubwordKind::byte_bpe) {
+    out.pre_tokenizer = {.kind = PreTokenizer::Kind::byte_level, .add_prefix_space = true};
+    OrderedJson steps = OrderedJson::array();
+    steps.push_back(OrderedJson(byte_level_step()));
+    steps.push_back(around);
+    out.post_processor = Json(OrderedJson{{"type", "Sequence"}, {"processors", steps}});
+    out.decoder = byte_level_step();
+  } else {
+    out.unknown = id_of(out.pieces, "[UNK]");
+    out.fuse_unknown = true;
+    out.post_processor = Json(around);
+    out.decoder = {{"type", "Metaspace"}, {"replacement", kWordSign}, {"prepend_scheme", "first"}};
+  }
+  for (const std::string_view special : kSpecialTokens)
+    out.added.push_back({.id = id_of(out.pieces, special),
+                         .content = std::string(special),
+                         .lstrip = special == "[MASK]",
+                         .normalized = false,
+                         .special = true});
+  std::ranges::sort(out.added, {}, &AddedToken::id);
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,329 @@
+#include "train/checkpoint_manager.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+
+namespace smelt {
+namespace {
+
+// Places of a save, as messages end on them.
+constexpr std::string_view kModel = "";
+constexpr std::string_view kBest = " as the best";
+constexpr std::string_view kForEver = " in save/";
+
+}  // namespace
+
+CheckpointManager::CheckpointManager(const TrainJob& job, const InitialState& start,
+                                     const FolderLock* lock, std::vector<HeldSlice> held,
+                                     int process)
+    : job_(job),
+      lock_(lock),
+      held_(std::move(held)),
+      process_(process),
+      first_step_(start.steps_before),
+      saved_(start.is_saved() ? start.step : -1),
+      newest_(saved_),
+      best_(best_of(job.keep_best)) {
+  if (!start.is_saved()) return;
+  went_back(start.step, start.best);
+  if (lock_ == nullptr || job_.keep_best.empty()) return;
+  if (const auto rollback = rollback_best(job_, start.step, first_step_))
+    best_steps_.insert(*rollback);
+}
+
+bool CheckpointManager::is_kept_for_ever(std::int64_t step) const {
+  return job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0;
+}
+
+std::string CheckpointManager::folder(const char* name) const {
+  return join_path(job_.model_dir, name);
+}
+
+bool CheckpointManager::is_due(std::int64_t step) const {
+  if (step == newest_) return false;
+  return step % job_.save_every == 0 || (!job_.together.several() && is_due_by_time());
+}
+
+bool CheckpointManager::is_due_by_time() const {
+  return job_.save_minutes > 0 && seconds_since(begun_) >= 60 * job_.save_minutes;
+}
+
+// Of the save under way, which is the same on all processes.
+std::string CheckpointManager::key(std::string_view what) const {
+  return str("save/", saves_, "/", what);
+}
+
+bool CheckpointManager::is_best(const Evaluation& evaluation) const {
+  if (job_.keep_best.empty()) return false;
+  return best_.is_beaten_by(evaluation.measure(job_.keep_best));
+}
+
+void CheckpointManager::wait() {
+  if (under_way_.valid()) report_outcome(under_way_.get());
+}
+
+void CheckpointManager::poll() {
+  if (under_way_.valid() &&
+      under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+    wait();
+}
+
+void CheckpointManager::save(std::int64_t step, StateCopy state, const Kinds& kinds, Json settings,
+                             Watchdog& watchdog) {
+  CHECK(!under_way_.valid());
+  ++saves_;
+  if (kinds.regular) {
+    newest_ = step;
+    begun_ = Clock::now();
+  }
+  Plan plan{.step = step,
+            .kinds = kinds,
+            .settings = std::move(settings),
+            .scores = {},
+            .keep = {},
+            .spare = rollback_target(step)};
+  plan.scores.without = best_state();
+  if (kinds.best) {
+    best_.keep(*kinds.best);
+    best_step_before_ = std::exchange(best_step_, step);
+  }
+  plan.scores.with_save = best_state();
+  plan.keep = bests_to_keep(step);
+  under_way_ =
+      run_async([this, state = std::move(state), plan = std::move(plan), &watchdog]() mutable {
+        StateCopy copy = std::move(state);  // which ends with the save, not when that is asked for
+        std::optional<Watchdog::Watch> watch(std::in_place, &watchdog,
+                                             str("copying the state of step ", plan.step));
+        const HostState& host = copy.host();
+        watch.reset();
+        return write(plan, host);
+      });
+}
+
+std::optional<BestState> CheckpointManager::best_state() const {
+  if (!best_step_) return std::nullopt;
+  return BestState{.value = *best_.value(), .step = *best_step_};
+}
+
+Json CheckpointManager::with_score(Json settings, const std::optional<BestState>& best) const {
+  if (job_.keep_best.empty()) return settings;
+  settings[kScore] = {{"name", job_.keep_best}};
+  if (best) {
+    settings[kScore]["value"] = best->value;
+    settings[kScore]["step"] = best->step;
+  }
+  return settings;
+}
+
+void CheckpointManager::went_back(std::int64_t step, const std::optional<BestState>& best) {
+  saved_ = newest_ = step;
+  best_ = BestScore(best_of(job_.keep_best),
+                    best ? std::optional(best->value) : std::optional<double>());
+  best_step_ = best ? std::optional(best->step) : std::nullopt;
+  best_steps_.erase(best_steps_.upper_bound(step), best_steps_.end());
+  best_steps_[step] = best_step_;
+}
+
+std::optional<std::int64_t> CheckpointManager::rollback_target(std::int64_t step) const {
+  const auto planned = rollback_step(job_, step, first_step_);
+  if (!planned || *planned == step) return planned;
+  const auto after = best_steps_.upper_bound(*planned);  // the save of `planned` may have failed
+  return after == best_steps_.begin() ? planned : std::prev(after)->first;
+}
+
+CheckpointManager::Bests CheckpointManager::bests_to_keep(std::int64_t step) const {
+  Bests out;
+  const auto add = [](std::set<std::int64_t>& to, const std::optional<std::int64_t>& best) {
+    if (best) to.insert(*best);
+  };
+  const auto rollback = rollback_target(step);
+  for (const auto& [saved, best] : best_steps_) {
+    add(out.before_regular, best);
+    if (saved == rollback) add(out.after_regular, best);
+  }
+  for (auto* steps : {&out.before_regular, &out.after_regular}) add(*steps, best_step_);
+  return out;
+}
+
+// A checkpoint that was saved: what the run may go on from now.
+void CheckpointManager::know_checkpoint(std::int64_t step,
+                                        const std::optional<std::int64_t>& best) {
+  const auto rollback = rollback_target(step);
+  std::erase_if(best_steps_, [&](const auto& item) { return item.first != rollback; });
+  best_steps_[step] = best;
+}
+
+// What the device has to say of the state ends the run, and so does a mistake of ours.
+CheckpointManager::Outcome CheckpointManager::write(const Plan& plan, const HostState& host) const {
+  Outcome outcome{.step = plan.step, .not_finite = not_finite_anywhere(host, key("finite"))};
+  if (outcome.not_finite) return outcome;
+  outcome.attempts = write_kinds(plan, host);
+  const auto& best =
+      has_failed(outcome.attempts, kBest) ? plan.scores.without : plan.scores.with_save;
+  if (best) outcome.best_step = best->step;
+  clear_best(outcome.attempts, plan.kinds, plan.keep);
+  return outcome;
+}
+
+bool CheckpointManager::has_failed(const std::vector<Attempt>& attempts, std::string_view place) {
+  return std::ranges::any_of(attempts, [&](const Attempt& attempt) {
+    return attempt.place == place && !attempt.failure.empty();
+  });
+}
+
+// A part that another process holds counts as well.
+std::optional<std::string> CheckpointManager::not_finite_anywhere(const HostState& host,
+                                                                  const std::string& key) const {
+  const auto own = first_not_finite(host);
+  if (!job_.together.several()) return own;
+  for (const std::string& said : job_.together.gather(key, own.value_or("")))
+    if (!said.empty()) return said;
+  return std::nullopt;
+}
+
+void CheckpointManager::publish(const std::string& place, const std::string& copy_of,
+                                std::int64_t step, const HostState& host, const Json& settings,
+                                const SaveOptions& options) const {
+  const auto copy = [&] { keep_checkpoint(copy_of, step, place, options); };
+  if (!job_.together.several())
+    return copy_of.empty() ? save_sliced_checkpoint(place, step, host.tensors, settings, options)
+                           : copy();
+  const SaveShare share{.process = process_,
+                        .leads = job_.together.leads(),
+                        .key = key(place),
+                        .gather = job_.together.gather};
+  if (copy_of.empty())
+    save_shared_checkpoint(place, step, host.tensors, held_, settings, share, options);
+  else
+    lead_alone(share, copy);
+}
+
+// The model folder is last: what a run goes on from needs no other place to be mended, wherever a
+// kill has come. The other way round the best of its step, or the copy of it, would be lost. A
+// fault of one place costs the others nothing.
+std::vector<CheckpointManager::Attempt> CheckpointManager::write_kinds(
+    const Plan& plan, const HostState& host) const {
+  const std::int64_t step = plan.step;
+  Json settings = with_score(plan.settings, plan.scores.with_save);
+  std::string first;  // whose files the other places share
+  std::vector<Attempt> out;
+  const auto publish_at = [&](std::string_view name, const std::string& place,
+                              SaveOptions options) {
+    out.push_back({.place = name});
+    if (lock_ != nullptr) options.require_held = [this] { lock_->require_held_now(); };
+    try {
+      publish(place, first, step, host, settings, options);
+      if (first.empty()) first = place;
+      if (name == kBest && lock_ != nullptr) remove_file(join_path(place, kScoreFile));
+    } catch (const BugError&) {
+      throw;
+    } catch (const Error& error) {
+      out.back().failure = error.what();
+    }
+  };
+  if (plan.kinds.best) publish_at(kBest, folder("best"), {.max_to_keep = 0, .names = job_.names});
+  if (has_failed(out, kBest)) settings = with_score(plan.settings, plan.scores.without);
+  if (!plan.kinds.regular) return out;
+  if (is_kept_for_ever(step))
+    publish_at(kForEver, folder("save"), {.max_to_keep = 0, .names = job_.names});
+  publish_at(
+      kModel, job_.model_dir,
+      {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names, .spare = plan.spare});
+  return out;
+}
+
+// Removes best states that no checkpoint needs any more. Until the model folder has a checkpoint of
+// a later step, a run that was killed goes on from an earlier one, and so with its best state.
+void CheckpointManager::clear_best(const std::vector<Attempt>& attempts, const Kinds& kinds,
+                                   const Bests& keep) const {
+  bool best = kinds.best.has_value(), regular = false;
+  for (const Attempt& attempt : attempts) {
+    if (attempt.place == kBest) best = attempt.failure.empty();
+    if (attempt.place == kModel) regular = attempt.failure.empty();
+  }
+  const bool is_needed = best || (regular && keep.before_regular != keep.after_regular);
+  if (lock_ == nullptr || best != kinds.best.has_value() || !is_needed) return;
+  try {
+    lock_->require_held_now();
+    keep_only(folder("best"), regular ? keep.after_regular : keep.before_regular);
+  } catch (const BugError&) {
+    throw;
+  } catch (const Error& error) {
+    log_warning("train: {} keeps an older state: {}", folder("best"), error.what());
+  }
+}
+
+void CheckpointManager::note(const Outcome& outcome) {
+  for (const Attempt& attempt : outcome.attempts)
+    if (attempt.place == kModel && attempt.failure.empty()) {
+      saved_ = outcome.step;
+      know_checkpoint(outcome.step, outcome.best_step);
+    }
+}
+
+void CheckpointManager::report_outcome(const Outcome& outcome) {
+  note(outcome);
+  if (outcome.not_finite) throw_not_finite(outcome.step, *outcome.not_finite);
+  for (const auto& [place, failure] : outcome.attempts) {
+    if (failure.empty()) {
+      failures_.erase(place);
+      continue;
+    }
+    if (place == kBest) {
+      best_.take_back();
+      best_step_ = best_step_before_;
+    }
+    const auto [what, remedy] = error_parts(failure);
+    const std::string hint = remedy.empty() ? "mend that" : remedy;
+    const std::string told =
+        str("the state of step ", outcome.step, " is not saved", place, ": ", what);
+    failures_[place] = {told, hint};
+    log_error("train: {}\n  training goes on; {}; the next save tries again\n  hint: {}", told,
+              where_to_go_on(), hint);
+  }
+}
+
+void CheckpointManager::finish() {
+  wait();
+  if (failures_.empty()) return;
+  std::vector<std::string> told;
+  for (const auto& [place, failure] : failures_) told.push_back(failure.told);
+  throw SystemError(
+      "train: " + join(told, "\n  "),
+      str(failures_.begin()->second.hint, "; ", where_to_go_on(), ": ", how_to_go_on(job_)));
+}
+
+void CheckpointManager::throw_not_finite(std::int64_t step, const std::string& tensor) {
+  throw SystemError(str("train: after step ", step, " ", tensor, " is not finite"),
+                    stability_hint());
+}
+
+void CheckpointManager::require_finite(std::int64_t step, const HostState& host) {
+  if (const auto bad = not_finite_anywhere(host, str("save/check/", ++checks_)))
+    throw_not_finite(step, *bad);
+}
+
+std::string CheckpointManager::where_to_go_on() {
+  if (under_way_.valid()) try {
+      note(under_way_.get());
+    } catch (const Error&) {  // another error is being told
+    }
+  return saved_ < 0 ? std::string("nothing was saved yet")
+                    : str("the checkpoint of step ", saved_, " is good");
+}
+
+std::string CheckpointManager::stability_hint() {
+  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
+             "; ", where_to_go_on());
+}
+
+}  // namespace smelt

@@ -1,0 +1,281 @@
+#include "train/initial_state.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "execution/train_state/compiled_step.h"
+#include "execution/train_state/resume.h"
+#include "io/filesystem/folder.h"
+#include "io/formats/json_difference.h"
+#include "text/readers/composed_json.h"
+
+namespace smelt {
+namespace {
+
+// "1325 MB in 0.51 s"
+std::string how_fast(const SlicedCheckpoint& checkpoint, double seconds) {
+  double bytes = 0;
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    bytes += static_cast<double>(tensor.shape.size_bytes());
+  return str(rounded(bytes / 1e6, 0), " MB in ", rounded(seconds, 2), " s");
+}
+
+// Whether what a run begins with leaves it steps to make.
+bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t step) {
+  const std::int64_t last = job.config.schedule.total_steps;
+  const std::string steps = job.fields("steps");
+  if (step == last)
+    log_warning("{} is the end of this run, {} {}: no step is left\n  hint: raise {} to go on",
+                where, steps, last, steps);
+  if (step > last)
+    log_warning(
+        "{} is of step {}, beyond {} {}: no step is left, and the model stays that of step "
+        "{}\n  hint: raise {}, or choose another output folder for a shorter run",
+        where, step, steps, last, step, steps);
+  return step >= last;
+}
+
+bool is_out_of_patience(const TrainJob& job, const Json& state) {
+  return job.patience > 0 && state.value(kSinceBest, std::int64_t{0}) >= job.patience;
+}
+
+void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Json& settings,
+               double seconds) {
+  const std::string& where = checkpoint.path;
+  check_finished_run(job, {checkpoint.step, where, checkpoint.state}, settings);
+  if (say_if_done(job, where, checkpoint.step)) return;
+  if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
+      is_out_of_patience(job, checkpoint.state))
+    return log_info("{}: the run ended here, {} after its best; a higher {} goes on", where,
+                    counted(since, "evaluation"), job.fields("patience"));
+  log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
+  if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
+    log_warning("{}: {}", where, changes);
+  const auto rate =
+      rate_goes_on(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
+  if (rate && rate->rises) log_warning("{}", rate->text);
+  if (rate && !rate->rises) log_info("{}", rate->text);
+}
+
+InitialState restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job,
+                           const StepProgram& program, const Client& client, Json& settings) {
+  const std::string& where = checkpoint.path;
+  const Json& state = checkpoint.state;
+  check_vocabulary(state, job.vocab, where);
+  check_same_run(state, settings, where, job.fields);
+  for (const char* name : {"init", "steps_before"})
+    if (state.contains(name)) settings[name] = state[name];
+  begin_spike_losses(program.state, checkpoint);
+  return {.state = ModelState::restore(client, program.placement, program.state, checkpoint.tensors,
+                                       where),
+          .taken = {},
+          .step = checkpoint.step,
+          .steps_before = settings.value("steps_before", std::int64_t{0}),
+          .spikes = SpikeRecord(state),
+          .unchecked = state.contains(kUnchecked),
+          .since_best = state.value(kSinceBest, std::int64_t{0}),
+          .best = recorded_best(state, checkpoint.step, job.keep_best),
+          .records_best = records_best(state, job.keep_best)};
+}
+
+std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
+  if (job.resume_from.empty()) return load_latest_sliced_checkpoint(job.model_dir);
+  return load_sliced_checkpoint(job.resume_from);
+}
+
+// As the one that leads finds it: listings, and what is removed, may differ by the moment.
+std::optional<std::int64_t> shared_step(const TrainJob& job, const std::string& key,
+                                        std::int64_t below) {
+  const std::string step = job.together.told(key, [&] {
+    const auto found = load_latest_state(job.model_dir, below);
+    return found ? str(found->step) : std::string();
+  });
+  if (step.empty()) return std::nullopt;
+  return std::stoll(step);
+}
+
+// Each process reads what its devices hold of it. What one finds damaged is so for all.
+InitialState restored_together(const TrainJob& job, const StepProgram& program,
+                               const Client& client, Json& settings) {
+  std::int64_t below = std::numeric_limits<std::int64_t>::max();
+  std::string damage;
+  for (int attempt = 1;; ++attempt) {
+    const auto begin = Clock::now();
+    const std::string key = str("resume/", attempt);
+    const auto step = shared_step(job, key, below);
+    if (!step && damage.empty()) return {};
+    if (!step) throw UsageError(damage);
+    if (!damage.empty()) log_warning("{}\n  going back to step {}", damage, *step);
+    InitialState start;
+    std::optional<SlicedCheckpoint> checkpoint;
+    Json taken = settings;
+    damage.clear();
+    try {
+      checkpoint = open_sliced_checkpoint(job.model_dir, *step);
+      start = restored_from(*checkpoint, job, program, client, taken);
+    } catch (const DamagedCheckpoint& error) {
+      damage = error.what();
+    }
+    const auto said = job.together.gather(key + "/read", damage);
+    const auto other = std::ranges::find_if(said, [](const auto& one) { return !one.empty(); });
+    if (other == said.end()) {
+      settings = std::move(taken);
+      say_where(job, *checkpoint, settings, seconds_since(begin));
+      return start;
+    }
+    damage = *other;
+    below = *step;
+  }
+}
+
+InitialState restored(const TrainJob& job, const StepProgram& program, const Client& client,
+                      Json& settings) {
+  if (job.together.several() && job.resume_from.empty())
+    return restored_together(job, program, client, settings);
+  const auto begin = Clock::now();
+  auto checkpoint = checkpoint_of(job);
+  if (!checkpoint) return {};
+  InitialState start = restored_from(*checkpoint, job, program, client, settings);
+  say_where(job, *checkpoint, settings, seconds_since(begin));
+  return start;
+}
+
+void say_other_model(const PretrainedWeights& given, const Json& settings) {
+  const auto say = [&](const JsonDifference& d) {
+    log_warning("{}: was made with {} {}, this run has {}", given.where, d.name, d.was.dump(),
+                d.is.dump());
+  };
+  if (given.other_model) std::ranges::for_each(given.other_model(settings), say);
+  if (given.model.is_null()) return;
+  if (const auto other = first_difference(given.model, settings["model"], "model")) say(*other);
+}
+
+// A head of other classes has nothing to say of these, be it of the same shape. Whether one was
+// left out.
+bool leave_out_other_head(const Task& task, PretrainedWeights& given) {
+  if (!task.is_head) return false;
+  const Json own{{"problem", task.settings.value("problem", "")},
+                 {"labels", task.settings.value("labels", Json())}};
+  if (composed(given.head) == composed(own)) return false;
+  return std::erase_if(given.parameters,
+                       [&](const auto& item) { return task.is_head(item.first); }) > 0;
+}
+
+// `other_head`: whether there is one that is not taken.
+InitialWeights weights_of(const std::string& init, const Task& task, const StateLayout& layout,
+                          bool& other_head) {
+  const auto in_vocabulary = [&](std::string_view parameter) {
+    const DimNames dims = task.dim_names ? task.dim_names(parameter) : DimNames();
+    return !dims.empty() && dims.front().name == "vocab";
+  };
+  PretrainedWeights given = load_weights(init);
+  other_head = leave_out_other_head(task, given);
+  return take_weights(layout, std::move(given), in_vocabulary);
+}
+
+// Only a new run takes weights.
+void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
+                InitialState& start) {
+  bool other_head = false;
+  start.taken = weights_of(job.init, job.task, program.state, other_head);
+  log_info("{}", table_of(*start.taken));
+  if (other_head)
+    log_warning(
+        "{}: its head is of other classes ({}), and is not taken", job.init,
+        start.taken->given.head.is_null() ? "not told" : start.taken->given.head["labels"].dump());
+  const PretrainedWeights& given = start.taken->given;
+  if (const auto missing = missing_encoder_parameters(*start.taken); !missing.empty())
+    log_warning("{} {}", given.where, missing);
+  if (const auto other = other_vocabulary(given, job.vocab); !other.empty())
+    log_warning("{} {}", given.where, other);
+  else if (job.vocab.empty() && given.vocabulary_crc32c && settings.contains(kVocabularyCrc32c) &&
+           settings[kVocabularyCrc32c] != *given.vocabulary_crc32c)
+    log_warning("{} was made with another vocabulary than the data: crc32c {}, not {}", given.where,
+                *given.vocabulary_crc32c, settings[kVocabularyCrc32c].dump());
+  settings["init"] = given.where;
+  if (job.take_step && given.step > 0)
+    settings["steps_before"] = start.step = start.steps_before = given.step;
+  if (start.step > 0) say_if_done(job, given.where, start.step);
+  if (settings.contains("model")) say_other_model(given, settings);
+}
+
+}  // namespace
+
+void check_finished_run(const TrainJob& job, const SavedState& saved, const Json& settings) {
+  const std::int64_t last = job.config.schedule.total_steps;
+  const bool is_early = saved.step < last;
+  if (saved.step == 0 || saved.step > last || (is_early && !is_out_of_patience(job, saved.state)) ||
+      saved.state.contains(kUnchecked))
+    return;
+  const std::string changes = changed_freely(saved.state, settings, job.fields);
+  if (changes.empty()) return;
+  throw UsageError(
+      str(saved.path, " is the end of this run, ", job.fields("steps"), " ", last,
+          is_early ? str(" and ", job.fields("patience"), " ", job.patience) : std::string(),
+          ", and was trained with other settings: ", changes),
+      str("use the settings that it was trained with, raise ",
+          job.fields(is_early ? "patience" : "steps"),
+          " to train on with these, or choose another output folder for a new run"));
+}
+
+InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
+                             const std::string& vocab) {
+  bool other_head = false;  // classes may not be known yet
+  const InitialWeights taken = weights_of(init, task, layout, other_head);
+  if (const auto missing = missing_encoder_parameters(taken); !missing.empty())
+    log_warning("{} {}", taken.given.where, missing);
+  if (const auto other = other_vocabulary(taken.given, vocab); !other.empty())
+    log_warning("{} {}", taken.given.where, other);
+  return {.taken = taken.parameters.size(), .fresh = taken.fresh.size()};
+}
+
+void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite) {
+  if (!overwrite || init.empty() || !lies_in(init, model_dir)) return;
+  throw UsageError(str("train.init: ", init, " lies in ", model_dir, ", which --overwrite empties"),
+                   "copy it elsewhere, or choose another folder for the new run");
+}
+
+void check_begin(ResumeMode begin, const std::string& model_dir) {
+  if (begin == ResumeMode::either) return;
+  const auto newest = latest_checkpoint(model_dir);
+  if (begin == ResumeMode::resume && !newest)
+    throw UsageError(str("train: ", model_dir, " holds no checkpoint to resume"),
+                     "leave --resume out to begin a new run, or name another folder");
+  if (begin == ResumeMode::fresh && newest)
+    throw UsageError(
+        str("train: ", committed_path(model_dir, *newest), " is there, a fresh run is wanted"),
+        "choose another folder, give --resume to go on from it, or --overwrite to remove it");
+}
+
+std::string how_to_go_on(const TrainJob& job) {
+  return job.overwrite || job.begin == ResumeMode::fresh
+             ? "to go on from there run it again without --fresh and --overwrite"
+             : "run the same command again to go on from there";
+}
+
+InitialState resolve_initial_state(const TrainJob& job, const StepProgram& program,
+                                   const Client& client, Json& settings) {
+  InitialState start;
+  if (!job.overwrite) {
+    check_begin(job.begin, job.model_dir);
+    start = fitting(advice_for_training("train: the state", job.fields),
+                    [&] { return restored(job, program, client, settings); });
+  }
+  if (!start.is_saved())
+    log_info("train: a new run in {}, {}", job.model_dir,
+             job.init.empty() ? str("from fresh weights") : str("from the weights of ", job.init));
+  if (job.init.empty()) return start;
+  if (start.is_saved())
+    log_info("init {} is not used: this run has a checkpoint of its own", job.init);
+  else
+    take_given(job, program, settings, start);
+  return start;
+}
+
+}  // namespace smelt

@@ -1,0 +1,93 @@
+#include "train/memory_variant.h"
+
+#include <tuple>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "train/job_program.h"
+
+namespace smelt {
+
+std::vector<MemoryVariant> smaller_forms(const TrainJob& job) {
+  std::vector<MemoryVariant> out{
+      kLoopedForm,
+      {.layers = Layers::scan, .save = RematPolicy::layer, .words = "loop, layers saved"}};
+  for (const int times : {2, 4, 8, 16}) {
+    const std::int64_t parts = times * job.config.micro_batches;
+    out.push_back({.layers = Layers::scan,
+                   .save = RematPolicy::layer,
+                   .micro_batches = parts,
+                   .words = str("loop, layers saved, ", parts, " micro-batches")});
+  }
+  return out;
+}
+
+TrainJob in_form(TrainJob job, const MemoryVariant& form) {
+  if (!job.on.compute) job.on.compute = ComputeOptions();
+  if (form.layers) job.on.compute->layers = form.layers;
+  if (form.save) job.on.compute->save = form.save;
+  if (form.micro_batches > 0) job.config.micro_batches = form.micro_batches;
+  return job;
+}
+
+bool is_same_form(const TrainJob& job, const MemoryVariant& a, const MemoryVariant& b,
+                  const std::string& platform) {
+  const auto key = [&](const MemoryVariant& form) {
+    const TrainJob made = in_form(job, form);
+    const ComputePolicy compute = compute_of(made, platform);
+    return std::tuple(compute.layers, compute.save, made.config.micro_batches);
+  };
+  return key(a) == key(b);
+}
+
+std::vector<std::string> settings_of(const MemoryVariant& form, const Fields& fields) {
+  std::vector<std::string> out;
+  if (form.layers)
+    out.push_back(str(fields("layers"), *form.layers == Layers::scan ? "=scan" : "=unrolled"));
+  if (form.save) out.push_back(str(fields("save"), "=layer"));
+  if (form.micro_batches > 0) out.push_back(str(fields("micro_batches"), "=", form.micro_batches));
+  return out;
+}
+
+bool leaves_form_open(const TrainJob& job) {
+  return job.on.compute && !job.on.compute->layers && !job.on.compute->save;
+}
+
+namespace {
+
+// Not every batch has so many parts, and the job's own form may be a loop.
+bool is_another(const MemoryVariant& form, const TrainJob& job) try {
+  const std::string& platform = job.on.device;
+  (void)training_program(in_form(job, form), platform);
+  return !is_same_form(job, MemoryVariant(), form, platform);
+} catch (const UsageError&) {
+  return false;
+}
+
+std::vector<MemoryVariant> forms_to_try(const TrainJob& job) {
+  std::vector<MemoryVariant> out{MemoryVariant()};
+  if (leaves_form_open(job))
+    for (const MemoryVariant& form : smaller_forms(job))
+      if (is_another(form, job)) out.push_back(form);
+  return out;
+}
+
+}  // namespace
+
+void in_a_form_that_fits(const TrainJob& job, const std::function<void(const TrainJob&)>& run) {
+  std::optional<std::vector<MemoryVariant>> forms;
+  for (std::size_t i = 0;; ++i) try {
+      if (i == 0) return run(job);
+      TrainJob smaller = in_form(job, forms->at(i));
+      smaller.together = job.together.again(i);
+      return run(smaller);
+    } catch (const StepDoesNotFit& error) {
+      if (!forms) forms = forms_to_try(job);
+      if (i + 1 == forms->size()) throw;
+      const MemoryVariant& next = forms->at(i + 1);
+      log_warning("{}; trying {} ({} spares this)", first_line(error.what()), next.words,
+                  join(settings_of(next, job.fields), " "));
+    }
+}
+
+}  // namespace smelt

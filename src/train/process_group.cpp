@@ -1,0 +1,199 @@
+#include "train/process_group.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "io/formats/crc32c.h"
+#include "io/formats/json_difference.h"
+#include "pjrt/client.h"
+
+namespace smelt {
+namespace {
+
+constexpr double kSeenSeconds = 30;  // a network's file system may be so late
+constexpr std::string_view kMark = ".pod-";
+constexpr char kWord = '=', kUser = 'u', kWorld = 's', kStopped = 'p';
+
+[[noreturn]] void throw_told(std::string_view said) {
+  const auto [what, hint] = error_parts(said.substr(1));
+  if (said.front() == kUser) throw UsageError(what, hint);
+  if (said.front() == kStopped) throw Stopped(what, hint);
+  throw SystemError(what, hint);
+}
+
+// What one may not see of another's, or nothing.
+std::string unseen(const std::string& folder, const std::string& nonce) {
+  const auto begin = Clock::now();
+  while (!exists(join_path(folder, nonce))) {
+    if (seconds_since(begin) > kSeenSeconds) return nonce;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return "";
+}
+
+// Removes the files by which ranks see whether they share the folder; a pod that ended early leaves
+// one.
+void remove_marks(const std::string& folder) {
+  for (const std::string& name : list_folder(folder))
+    if (name.starts_with(kMark) &&
+        name.find_first_not_of("0123456789abcdef", kMark.size()) == std::string::npos)
+      remove_file(join_path(folder, name));
+}
+
+// How long each is waited for, by the first word of what it is about.
+PodTimes::Span time_of(const std::string& key, const PodTimes& times) {
+  const std::string what = key.substr(0, key.find('/'));
+  if (what == "save") return times.commit;
+  if (what == "resume" || what == "rewind") return times.restore;
+  if (what == "end") return times.exit;
+  if (what == "alone") return times.alone;
+  return times.programs;
+}
+
+std::shared_ptr<CoordinationService> pod;  // of this process; null: it trains alone
+int runs_together = 0;
+
+}  // namespace
+
+ProcessGroup together_of(CoordinationService& hub, const std::string& prefix) {
+  return {.rank = hub.rank(),
+          .size = hub.size(),
+          .gather =
+              [&hub, prefix](const std::string& key, const std::string& payload) {
+                hub.beat(key);
+                return hub.gather(prefix + key, payload, time_of(key, hub.times()));
+              },
+          .doing = [&hub](const std::string& what) { hub.beat(what); },
+          .end_all =
+              [&hub](const std::string& message) {
+                hub.abort(message, kPodExit);
+                std::_Exit(kPodExit);
+              }};
+}
+
+TrainsTogether::TrainsTogether(std::shared_ptr<CoordinationService> hub) {
+  CHECK(pod == nullptr);
+  KeyValueStore store{
+      .get = [hub](const std::string& key,
+                   std::chrono::milliseconds timeout) { return hub->get(key, timeout); },
+      .try_get = [hub](const std::string& key) { return hub->try_get(key); },
+      .put = [hub](const std::string& key,
+                   const std::string& value) { return hub->put(key, value); }};
+  join_processes({.index = hub->rank(),
+                  .count = hub->size(),
+                  .store = std::make_shared<const KeyValueStore>(std::move(store))});
+  pod = std::move(hub);
+}
+
+TrainsTogether::~TrainsTogether() {
+  join_processes({});
+  pod.reset();
+}
+
+ProcessGroup together_now(const std::string& what) {
+  if (pod == nullptr) return {};
+  return together_of(*pod, str(what, "/", ++runs_together, "/"));
+}
+
+bool leads_now() { return pod == nullptr || pod->rank() == 0; }
+
+std::int64_t answering_devices(std::int64_t devices) { return pod == nullptr ? devices : 1; }
+
+void require_alone(const std::string& what) {
+  if (pod == nullptr) return;
+  throw UsageError(str(what, " is for one process, these are ", pod->size()),
+                   "give it to one process alone, with --processes 1");
+}
+
+ProcessGroup ProcessGroup::again(std::size_t try_number) const {
+  ProcessGroup out = *this;
+  if (several())
+    out.gather = [first = gather, end = str("/try-", try_number)](const std::string& key,
+                                                                  const std::string& payload) {
+      return first(key + end, payload);
+    };
+  return out;
+}
+
+std::string ProcessGroup::told(const std::string& key,
+                               const std::function<std::string()>& say) const {
+  if (!several()) return say();
+  std::string mine;
+  doing(key);
+  if (leads()) try {
+      mine = kWord + say();
+    } catch (const UsageError& error) {
+      mine = str(kUser, error.what());
+    } catch (const Stopped& stopped) {
+      mine = str(kStopped, stopped.what());
+    } catch (const SystemError& error) {
+      mine = str(kWorld, error.what());
+    }
+  const std::string said = gather(key, mine).at(0);
+  CHECK(!said.empty(), key);
+  if (said.front() != kWord) throw_told(said);
+  return said.substr(1);
+}
+
+void ProcessGroup::agree(const std::string& key, std::string_view what, const Json& value,
+                         std::string_view hint) const {
+  if (!several()) return;
+  const auto replace = JsonInvalidUtf8::replace;
+  std::optional<Json> first;
+  int rank = 0;
+  for (const std::string& text : gather(key, value.dump(-1, ' ', false, replace))) {
+    const auto here = Json::parse(text);
+    if (!first)
+      first = here;
+    else if (const auto other = first_difference(*first, here))
+      throw UsageError(str(what, ": ", other->name, other->name.empty() ? "" : " is ",
+                           other->was.dump(), " on host 0, ", other->is.dump(), " on host ", rank),
+                       hint);
+    ++rank;
+  }
+}
+
+void ProcessGroup::require_one_folder(const std::string& folder) const {
+  if (leads()) remove_marks(folder);
+  if (!several()) return;
+  const auto now = Clock::now().time_since_epoch().count();
+  const std::string nonce = told("folder", [&] {
+    const std::string name = str(kMark, hex_text(crc32c(str(folder, " ", now))));
+    write_file(join_path(folder, name), "");
+    return name;
+  });
+  const auto all = gather("folder/seen", unseen(folder, nonce));
+  if (leads()) remove_file(join_path(folder, nonce));
+  for (std::size_t host = 0; host < all.size(); ++host)
+    if (!all[host].empty())
+      throw UsageError(str("train: host ", host, " does not see what host 0 has written in ",
+                           folder, " for ", kSeenSeconds, " s"),
+                       "give a folder that all hosts share: gs://…, s3://…, or a network's disk");
+}
+
+void ProcessGroup::led(const std::string& key, const std::function<void()>& work) const {
+  (void)told(key, [&] {
+    work();
+    return std::string();
+  });
+}
+
+void ProcessGroup::meet(const std::string& key) const {
+  if (several()) gather(key, "");
+}
+
+bool ProcessGroup::any(const std::string& key, bool mine) const {
+  if (!several()) return mine;
+  return std::ranges::any_of(gather(key, mine ? "1" : ""),
+                             [](const std::string& other) { return !other.empty(); });
+}
+
+}  // namespace smelt

@@ -1,0 +1,141 @@
+// Every command that computes, in the form that a TPU or a GPU has by default: layers in a scan
+// that keeps products, and a model that a mesh of several devices splits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "model/train_step/sharding_plan.h"
+#include "support/command.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr double kOtherForm = 1e-4;  // relative: sums have another order
+
+constexpr const char* kElectra =
+    "text: {heldout: 0.2, dedup: none, sentences: lines}\n"
+    "vocab: {size: 60, min_frequency: 1}\n"
+    "data: {seq_length: 16}\n"
+    "model: {type: electra, hidden_size: 16, embedding_size: 8, num_hidden_layers: 2,"
+    " num_attention_heads: 2, intermediate_size: 32, generator_hidden_size: 1.0,"
+    " max_position_embeddings: 20, vocab_size: 64}\n"
+    "train: {batch_size: 8, steps: 4, warmup_steps: 2, schedule: electra, save_every: 2,"
+    " keep_best: masked_lm_loss}\n"
+    "eval: {batch_size: 8, every: 2}\n"
+    "track: {fill: 'the [MASK] house', histograms_every: 2}\n";
+// Of which two devices split parameters and rows, and two heads and words.
+constexpr const char* kMesh =
+    " --set train.devices=4 --set train.mesh=fsdp=2,tensor=2 --set train.mesh_rules=heads=none";
+constexpr const char* kOneDevice =
+    " --set train.devices=1 --set train.mesh=auto --set train.layers=unrolled --set train.save=all";
+
+class DeviceForm : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    const std::vector<std::string> words{"river", "house", "green", "walks", "never", "old"};
+    PythonRandom random(7);
+    std::string text;
+    for (int document = 0; document < 60; ++document, text += "\n")
+      for (int sentence = 0; sentence < 3; ++sentence, text += ".\n") {
+        text += "The";
+        for (int i = 0; i < 7; ++i)
+          text += " " + words[static_cast<std::size_t>(random.randint(0, 5))];
+      }
+    write_file(dir_.file("in.txt"), text);
+    write_file(dir_.file("r.yaml"), kElectra);
+  }
+
+  // What the command prints, on standard error, too, with `more` in the form of a device or not.
+  std::string says(const std::string& command, const std::string& form,
+                   const std::string& more = "") const {
+    const CommandOutput out =
+        run_smelt(str(command, " ", dir_.file("r.yaml"), " --set out=", dir_.file("out"),
+                      " --set text.input=", dir_.file("in.txt"), form, more));
+    EXPECT_EQ(out.status, 0) << out.text;
+    return out.text;
+  }
+  std::string on_mesh(const std::string& command, const std::string& more = "") const {
+    return says(command, form_, more);
+  }
+  static std::vector<Json> lines_of_json(const std::string& text) {
+    std::vector<Json> out;
+    for (const std::string_view line : split(text, '\n'))
+      if (line.starts_with("{")) out.push_back(Json::parse(line));
+    return out;
+  }
+  // The last lines, which hold the answers.
+  std::string answers(const std::string& arguments) const {
+    const CommandOutput out = run_smelt(arguments + " 2>" + dir_.file("log"));
+    EXPECT_EQ(out.status, 0) << out.text << read_file(dir_.file("log"));
+    return out.text;
+  }
+
+  // The words of a recipe for what compute_for() chooses on a TPU.
+  const ComputePolicy tpu_ = compute_for("tpu", {});
+  const std::string form_ =
+      str(kMesh, " --set train.layers=", tpu_.layers == Layers::scan ? "scan" : "unrolled",
+          " --set train.save=", tpu_.save == RematPolicy::products ? "products" : "all");
+  TempDir dir_;
+};
+
+TEST_F(DeviceForm, EveryCommandOfARecipe) {
+  ASSERT_EQ(tpu_.layers, Layers::scan);
+  ASSERT_EQ(tpu_.save, RematPolicy::products);
+  EXPECT_THAT(on_mesh("run"), HasSubstr("step 4: the [MASK] house : "));
+  EXPECT_THAT(on_mesh("run", " --set train.steps=6"),
+              AllOf(HasSubstr("resuming from "), HasSubstr("model/checkpoint-4")));
+  const std::string steps = " --set train.steps=6";
+  EXPECT_THAT(list_folder(dir_.file("out/model/best")), testing::SizeIs(1));
+
+  // Whichever form a model was trained in, it is asked in any.
+  const auto evaluations = lines_of_json(on_mesh("eval", steps + " --json"));
+  const auto alone = lines_of_json(says("eval", kOneDevice, steps + " --json"));
+  ASSERT_EQ(evaluations.size(), 1u);
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(evaluations[0]["global_step"], 6);
+  for (const auto& [name, value] : alone[0].items()) {
+    if (!value.is_number_float()) continue;
+    const double want = value;
+    EXPECT_NEAR(evaluations[0][name].get<double>(), want, kOtherForm * std::abs(want)) << name;
+  }
+  remove_file(dir_.file("out/model/evaluations.jsonl"));
+  std::vector<std::int64_t> followed;
+  for (const Json& one : lines_of_json(on_mesh("eval", steps + " --follow --json")))
+    followed.push_back(one["global_step"]);
+  EXPECT_THAT(followed, testing::ElementsAre(2, 4, 6));
+
+  // The model's folder alone, on one device, gives the same answers as its recipe.
+  const std::string recipe = str(" ", dir_.file("r.yaml"), " --set out=", dir_.file("out"),
+                                 " --set text.input=", dir_.file("in.txt"), form_, steps);
+  const std::string fill = " --text 'the [MASK] house'", detect = " --text 'the old house'";
+  const std::string filled = answers("fill" + recipe + fill);
+  const std::string found = answers("detect" + recipe + detect + " --threshold 0");
+  EXPECT_THAT(filled, HasSubstr("the [MASK] house\n    "));
+  EXPECT_THAT(found, HasSubstr("[old]"));
+  answers(str("export", recipe, " --out ", dir_.file("hf")));
+  answers(str("convert ", dir_.file("out/model"), " ", dir_.file("tf/model.ckpt-6")));
+  for (const char* folder : {"out/model", "hf", "tf"}) {
+    EXPECT_EQ(
+        answers(str("fill ", dir_.file(folder), fill, " --vocab ", dir_.file("out/vocab.txt"))),
+        filled)
+        << folder;
+    EXPECT_EQ(answers(str("detect ", dir_.file(folder), detect, " --threshold 0 --vocab ",
+                          dir_.file("out/vocab.txt"))),
+              found)
+        << folder;
+  }
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,271 @@
+// What goes to a job's folder in the bucket and what comes back, on stand-ins
+// (cli/commands/cloud_job.h).
+#include "cli/commands/job_results.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "base/error.h"
+#include "base/stop_signal.h"
+#include "cli/commands/cloud_job.h"
+#include "cli/commands/job_recipe.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "support/command.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class JobResults : public CloudJob {
+ protected:
+  std::string run_line(const std::string& name) const {
+    return str("cloud run ", recipe(),
+               " --project p --zone us-central1-a --bucket gs://bucket --set out=", out(),
+               " --package ", package(), " --type v3-8 --spot --budget 5 --user me --name ", name,
+               " ");
+  }
+  static void write_job(const std::string& folder, JobStep step) {
+    JobJournal job;
+    job.spec.folder = folder;
+    job.spec.run = "abc123";
+    job.step = step;
+    if (step == JobStep::ended) job.outcome = "done";
+    write_file(join_path(folder, kJournalName), json_of(job).dump());
+  }
+  static void write_below(const std::string& folder, const std::string& name,
+                          const std::string& bytes) {
+    const std::string path = join_path(folder, name);
+    if (!is_remote(path)) make_folders(parent_path(path));
+    write_file(path, bytes);
+  }
+  static void write_checkpoint(const std::string& run, int step, const std::string& bytes) {
+    for (const char* name : {"COMMIT", "manifest.json", "tensors-00000-of-00001.safetensors"})
+      write_below(run, str("model/checkpoint-", step, "/", name), bytes);
+  }
+};
+
+TEST_F(JobResults, NeverComeOverAnotherRun) {
+  const std::string job = folder();
+  write_job(job, JobStep::ended);
+  write_below(job, "run/vocab.txt", "of the job");
+  write_below(out(), ".stages/train", "");
+  write_below(out(), "model/checkpoint-20000/COMMIT", "");
+  write_below(out(), "vocab.txt", "of another");
+  const auto not_its_own = HasSubstr(": here is a run that is not the job's of " + job);
+  expect_refusal(run_line("new"), AllOf(HasSubstr("here is a run that is not the job's of "
+                                                  "gs://bucket/new, whose results would come"),
+                                        HasSubstr("hint: --set out=FOLDER, or move that run")));
+  expect_refusal(str("cloud watch ", job, " --out ", out()),
+                 AllOf(not_its_own, HasSubstr("hint: --out FOLDER")));
+  EXPECT_EQ(read_file(out() + "/vocab.txt"), "of another");
+  // Its own results are fetched again, but not over what came behind them here.
+  std::filesystem::remove_all(out());
+  write_checkpoint(job + "/run", 5, "");
+  for (const std::string& place : {job + " --out " + out(), out()}) {
+    const CommandOutput watched = run_smelt("cloud watch " + place);
+    EXPECT_EQ(watched.status, 0) << watched.text;
+    EXPECT_EQ(read_file(out() + "/vocab.txt"), "of the job");
+  }
+  write_checkpoint(out(), 9, "");
+  expect_refusal("cloud watch " + out(),
+                 AllOf(HasSubstr(str("result: the run here has a checkpoint of step 9, and the job "
+                                     "in ",
+                                     job, " one of step 5: its results would replace newer ones")),
+                       HasSubstr("hint: --out FOLDER fetches them elsewhere")));
+}
+
+TEST_F(JobResults, NeverReplaceANewerLocalRun) {
+  const std::string folder = "gs://bucket/newer";
+  write_file(folder + "/recipe.yaml",
+             staged_recipe(load_recipe(recipe(), {"out=" + out()}), folder).text);
+  write_job(folder, JobStep::ended);
+  JobJournal job = parse_journal(read_file(join_path(folder, kJournalName)), "journal");
+  job.outcome = "budget";
+  for (const std::string& place : {folder, out()}) {
+    make_folders(out());
+    write_file(join_path(place, kJournalName), json_of(job).dump());
+  }
+  write_checkpoint(folder + "/run", 10, "the job's");
+  write_checkpoint(out(), 12, "newer");
+  // Before anything is paid for.
+  expect_refusal(run_line("newer") + "--yes --set train.steps=40",
+                 AllOf(HasSubstr("result: the run here has a checkpoint of step 12, and the job in "
+                                 "gs://bucket/newer one of step 10: its results would replace"),
+                       HasSubstr("hint: --set out=FOLDER --name newer")));
+  EXPECT_TRUE(fake_.states().empty());
+  // A local run may also have gone on while the job trained.
+  GoogleApi api = job_api();
+  JobSpec spec = this->spec();
+  spec.folder = folder;
+  const auto fetch = [&] { fetch_results(api, spec, out(), [](const std::string&) {}); };
+  EXPECT_THAT(error_of<UsageError>(fetch),
+              HasSubstr("hint: smelt cloud watch gs://bucket/newer --out FOLDER"));
+  const std::string model = out() + "/model";
+  EXPECT_EQ(list_folder(model), std::vector<std::string>{"checkpoint-12"});
+  remove_file(model + "/checkpoint-12/COMMIT");  // one that is being written
+  fetch();
+  EXPECT_EQ(list_folder(model), (std::vector<std::string>{"checkpoint-10", "checkpoint-12"}));
+  EXPECT_EQ(read_file(model + "/checkpoint-12/manifest.json"), "newer");
+}
+
+TEST_F(JobResults, OfAJobThatGoesOnAreWaitedForBeforeAnothers) {
+  make_folders(out());
+  write_job(folder(), JobStep::train);
+  write_file(join_path(out(), kJournalName), read_file(join_path(folder(), kJournalName)));
+  expect_refusal(
+      run_line("second"),
+      AllOf(HasSubstr(str("the job ", folder(), " has its journal here, and goes on")),
+            HasSubstr(str("hint: smelt cloud watch ", folder(), " leads it, with --end ends it"))));
+  write_job(folder(), JobStep::ended);
+  const CommandOutput dry = run_smelt(run_line("second") + "--dry-run");
+  EXPECT_EQ(dry.status, 0) << dry.text;
+  EXPECT_TRUE(fake_.states().empty());
+}
+
+TEST_F(JobResults, AFolderWithCheckpointsTakesTheirRecipeAlone) {
+  const std::string folder = "gs://bucket/again";
+  write_file(folder + "/recipe.yaml",
+             staged_recipe(load_recipe(recipe(), {"out=" + out()}), folder).text);
+  const std::string other = run_line("again") + "--dry-run --set model.intermediate_size=64";
+  EXPECT_EQ(run_smelt(other).status, 0);
+  write_checkpoint(folder + "/run", 10, "");
+  expect_refusal(other, AllOf(HasSubstr("gs://bucket/again: its run has checkpoints of another "
+                                        "recipe: model.intermediate_size was 32, is 64"),
+                              HasSubstr("hint: start another job with --name NAME")));
+  const CommandOutput longer = run_smelt(run_line("again") + "--dry-run --set train.steps=40");
+  EXPECT_EQ(longer.status, 0) << longer.text;
+}
+
+TEST_F(JobResults, AFolderWithOnesOwnFilesIsNoJobs) {
+  write_below("gs://bucket/mine", "input/text.txt", "mine");
+  expect_refusal(run_line("mine") + "--yes",
+                 AllOf(HasSubstr("gs://bucket/mine/input: here are files that no job put here, "
+                                 "text.txt among them"),
+                       HasSubstr("hint: --name NAME is another folder")));
+  EXPECT_EQ(read_file("gs://bucket/mine/input/text.txt"), "mine");
+}
+
+TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
+  const std::string folder = "gs://bucket/goes";
+  write_file(folder + "/recipe.yaml",
+             staged_recipe(load_recipe(recipe(), {"out=" + out()}), folder).text);
+  const auto line_of = [&](const auto& change) {
+    JobJournal job;
+    job.spec = spec();
+    job.spec.folder = folder;
+    job.spec.user = "me";
+    job.spec.budget = 3;
+    job.step = JobStep::train;
+    change(job.spec);
+    write_file(join_path(folder, kJournalName), json_of(job).dump());
+    return run_line("goes") + "--dry-run --price 7";
+  };
+  const CommandOutput longer = run_smelt(line_of([](JobSpec&) {}));
+  EXPECT_EQ(longer.status, 0) << longer.text;
+  EXPECT_THAT(longer.text, AllOf(HasSubstr("at most $5.00"), HasSubstr("$7.00 an hour")));
+  EXPECT_THAT(run_smelt(line_of([](JobSpec& was) { was.package_sha256 = "0"; })).text,
+              HasSubstr("note: the job goes on with the package that it has, not with "));
+  // The machine that is there costs what this command says, too.
+  JobJournal there;
+  there.spec = spec();
+  there.spec.folder = folder;
+  there.spec.user = "me";
+  there.step = JobStep::train;
+  const double now = seconds_now();
+  there.machines = {{.zone = there.spec.zones[0].name,
+                     .operation = "",
+                     .dollars_an_hour = 0.24,
+                     .asked = now - 3600,
+                     .paid_from = now - 3600,
+                     .seen = now + 60}};
+  const auto run_on = [&] {
+    write_file(join_path(folder, kJournalName), json_of(there).dump());
+    return run_smelt(run_line("goes") + "--dry-run --price 2.4");
+  };
+  EXPECT_THAT(run_on().text, HasSubstr("at most $5.00, $2.40 of it paid"));
+  // One that is being ended is led to its end.
+  there.step = JobStep::clean;
+  there.outcome = "budget";
+  EXPECT_EQ(run_on().status, 0);
+  const auto goes_on = [](const std::string& words) {
+    return HasSubstr("gs://bucket/goes: its job goes on, where " + words);
+  };
+  expect_refusal(line_of([](JobSpec& was) { was.zones[0].name = "us-central1-b"; }),
+                 goes_on("--zone was us-central1-b, and is us-central1-a"));
+  expect_refusal(line_of([](JobSpec& was) { was.queued = true; }),
+                 goes_on("--queued was set, and is not set"));
+  expect_refusal(line_of([](JobSpec& was) { was.user = "you"; }),
+                 goes_on("--user was you, and is me"));
+}
+
+TEST_F(JobResults, ThatComeInPartLeaveNoCheckpoint) {
+  JobSpec spec = this->spec();
+  const std::string run = spec.folder + "/run", model = out() + "/model";
+  write_checkpoint(run, 5, "older");
+  write_checkpoint(run, 10, "new");
+  write_checkpoint(out(), 10, "old");
+  write_checkpoint(out(), 7, "another's");
+  emulator_->fault(R"([{"match": "GET .*tensors-00000", "times": 100000, "do": "status 403"}])");
+  GoogleApi api = job_api();
+  std::string told;
+  const auto fetch = [&] {
+    fetch_results(api, spec, out(), [&](const std::string& line) { told += line + "\n"; });
+  };
+  EXPECT_THROW(fetch(), Error);
+  EXPECT_FALSE(exists(model + "/checkpoint-10/COMMIT"));
+  emulator_->fault("[]");
+  fetch();
+  for (const char* name : {"COMMIT", "manifest.json", "tensors-00000-of-00001.safetensors"})
+    EXPECT_EQ(read_file(str(model, "/checkpoint-10/", name)), "new");
+  EXPECT_EQ(list_folder(model), std::vector<std::string>{"checkpoint-10"});
+  EXPECT_THAT(told, HasSubstr("removing " + model + "/checkpoint-7: the job's run has it not"));
+}
+
+// At the first word of each.
+TEST_F(JobResults, ASignalEndsStagingAndFetching) {
+  const JobSpec spec = this->spec();
+  write_below(spec.folder, "run/vocab.txt", "a");
+  const std::string there = spec.folder + "/input/text.txt";
+  GoogleApi api = job_api();
+  const auto stopped = [&](const auto& work) {
+    const StopSignal signal("wrong notice\n");
+    testing::internal::CaptureStderr();
+    EXPECT_THROW(work([](const std::string&) { ::raise(SIGINT); }), Stopped);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(stopped([&](const auto& tell) {
+              stage_files(api, {{recipe(), there}}, spec.folder, tell, [] {});
+            }),
+            "\nstopping: the data are not all in the bucket; a second signal ends at once\n");
+  EXPECT_FALSE(exists(there));
+  EXPECT_EQ(stopped([&](const auto& tell) { fetch_results(api, spec, out(), tell); }),
+            "\nstopping: the results are not all here; a second signal ends at once\n");
+  EXPECT_FALSE(exists(out() + "/vocab.txt"));
+}
+
+// What is there already is not sent again, what an earlier try put there goes.
+TEST_F(JobResults, StagingMakesTheFolderHoldTheseFiles) {
+  const std::string folder = spec().folder;
+  GoogleApi api = job_api();
+  std::string told;
+  const auto stage = [&](const std::vector<StagedFile>& files) {
+    stage_files(api, files, folder, [&](const std::string& line) { told += line; }, [] {});
+  };
+  write_file(home_.dir.file("b"), "b");
+  const StagedFile a{recipe(), folder + "/input/r.yaml"},
+      b{home_.dir.file("b"), folder + "/input/b"};
+  stage({a, b});
+  told.clear();
+  stage({a});
+  EXPECT_EQ(told, "");
+  EXPECT_EQ(list_folder(folder + "/input"), std::vector<std::string>{"r.yaml"});
+  EXPECT_EQ(read_file(a.to), read_file(recipe()));
+}
+
+}  // namespace
+}  // namespace smelt

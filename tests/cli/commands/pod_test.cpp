@@ -1,0 +1,110 @@
+// smelt pod describe, and commands that are told half of who they are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/options/pod_flags.h"
+#include "support/command.h"
+#include "support/environment.h"
+#include "support/http_server.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class PodDescribe : public testing::Test {
+ protected:
+  // A TPU VM's metadata server.
+  HttpServer metadata_{[](const ServedRequest& asked) -> ServedAnswer {
+    if (asked.headers.at("metadata-flavor") != "Google") return {.status = 403};
+    if (asked.target == "/computeMetadata/v1/instance/attributes/agent-worker-number")
+      return {.body = "1\n"};
+    if (asked.target == "/computeMetadata/v1/instance/attributes/worker-network-endpoints")
+      return {.body = "a:1:10.0.0.5,b:2:10.0.0.6"};
+    return {.status = 404};
+  }};
+  const ScopedVariable root_{"GCE_METADATA_ROOT", metadata_.host()};
+  const ScopedVariable id_{"TPU_WORKER_ID"}, hosts_{"TPU_WORKER_HOSTNAMES"},
+      skip_{"TPU_SKIP_MDS_QUERY"}, rank_{"RANK"}, size_{"WORLD_SIZE"}, step_{"SLURM_STEP_NODELIST"};
+};
+
+TEST_F(PodDescribe, TellsWhatWasFoundAndWhere) {
+  const CommandOutput out = run_smelt("pod describe --device tpu");
+  EXPECT_EQ(out.status, 0);
+  EXPECT_THAT(
+      out.text,
+      AllOf(HasSubstr("the flags: nothing (--processes, --process, --hub)\n"),
+            HasSubstr("the TPU's variables: nothing (TPU_WORKER_HOSTNAMES, TPU_WORKER_ID)\n"),
+            HasSubstr("agent-worker-number 1: process 1 of 2\n"),
+            HasSubstr("so this is process 1 of 2, its hub at 10.0.0.5:8487, by the TPU's "
+                      "metadata\n")));
+  const Json told = Json::parse(run_smelt("pod describe --device tpu --json").text);
+  EXPECT_EQ(told["process"], 1);
+  EXPECT_EQ(told["processes"], 2);
+  EXPECT_EQ(told["hub"], "10.0.0.5:8487");
+  EXPECT_EQ(told["source"], "the TPU's metadata");
+  EXPECT_EQ(told["sources"][2]["found"]["worker-network-endpoints"], "a:1:10.0.0.5,b:2:10.0.0.6");
+}
+
+TEST_F(PodDescribe, OfACpuOnlyFlagsCount) {
+  EXPECT_EQ(run_smelt("pod describe --device cpu").text,
+            "the flags: nothing (--processes, --process, --hub)\nso this is one process alone\n"
+            "(of a TPU or GPU more would be asked: --device tpu, --device gpu)\n");
+  EXPECT_TRUE(metadata_.requests().empty());
+}
+
+TEST_F(PodDescribe, WhatIsHalfGivenIsShownAndRefused) {
+  const ScopedVariable id("TPU_WORKER_ID", "3");
+  const CommandOutput out = run_smelt("pod describe --device tpu");
+  EXPECT_EQ(out.status, 2);
+  EXPECT_THAT(out.text, testing::Not(HasSubstr("so this is")));
+  EXPECT_THAT(out.text, AllOf(HasSubstr("TPU_WORKER_ID 3; missing: TPU_WORKER_HOSTNAMES\n"),
+                              HasSubstr("error: pod: TPU_WORKER_ID is 3, but "
+                                        "TPU_WORKER_HOSTNAMES is not there\n  hint: say it")));
+  EXPECT_THAT(Json::parse(run_smelt("pod describe --device tpu --json").text)["error"],
+              HasSubstr("TPU_WORKER_HOSTNAMES is not there"));
+}
+
+TEST_F(PodDescribe, ACommandThatIsToldHalfOfItBeginsNothing) {
+  const TempDir dir;
+  for (const std::string& command :
+       {str("run ", source_path("recipes/demo.yaml"), " --set out=", dir.file("out")),
+        std::string("run_pretraining --bert_config_file a --input_file b --output_dir c"),
+        std::string("electra run_pretraining --data-dir a --model-name b"),
+        std::string("jestimator --module_imp=jestimator.models.bert.pretrain")})
+    expect_refusal(
+        command + " --process 1",
+        HasSubstr("error: pod: --process is 1, but --processes and --hub are not there"));
+}
+
+TEST_F(PodDescribe, ATimeOutIsANumberOfSeconds) {
+  const ScopedVariable silence("SMELT_POD_SILENCE", "soon");
+  expect_refusal(
+      "jestimator --module_imp=jestimator.models.bert.pretrain --device cpu --processes 2 "
+      "--process 0 --hub 127.0.0.1:0",
+      HasSubstr("SMELT_POD_SILENCE: 'soon' is no number of seconds from 0.1 to 1000000\n"
+                "  hint: unset SMELT_POD_SILENCE"));
+}
+
+// A process that is started again asks for its place until the hub knows that the one before it is
+// dead, and then waits for the next run.
+TEST(PodTimes, ALongerSilenceLeavesTimeToBeStartedAgain) {
+  const auto times = [](const std::string& silence, const std::string& connect) {
+    return pod_times_of([=](const std::string& name) {
+      return name == "SMELT_POD_SILENCE" ? silence : name == "SMELT_POD_CONNECT" ? connect : "";
+    });
+  };
+  for (const char* silence : {"", "4", "100", "1000"}) {
+    const PodTimes got = times(silence, "");
+    EXPECT_GT(got.taken, got.silence + got.beat + got.told) << silence;
+    EXPECT_GE(got.connect, got.taken + PodTimes().connect - PodTimes().taken) << silence;
+  }
+  EXPECT_EQ(times("1000", "50").connect, std::chrono::seconds(50));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,229 @@
+// What a run's folder alone is enough for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/json.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "support/command.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class RunFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    std::string text;
+    for (int document = 0; document < 40; ++document) {
+      for (int i = 0; i < 8; ++i)
+        text += str("the ", (document * i) % 3 == 0 ? "cat" : "dog", " sees house ", i % 5, ".\n");
+      text += "\n";
+    }
+    write_file(dir_.file("text.txt"), text);
+    write_file(dir_.file("r.yaml"),
+               "text: {sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n"
+               "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
+               "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
+               "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 4, warmup_steps: 2, "
+               "save_every: 2, log_every: 2}\neval: {batch_size: 4}\n");
+  }
+  CommandOutput in(const std::string& folder, const std::string& arguments) const {
+    return run_command(str("cd ", dir_.file(folder), " && ", smelt_program(), " ", arguments));
+  }
+  void make_run() const {
+    const CommandOutput made = in(".", "run r.yaml --set out=mine --set text.input='tex*.txt'");
+    ASSERT_EQ(made.status, 0) << made.text;
+    EXPECT_THAT(made.text, AllOf(HasSubstr("next:\n  smelt fill mine --text "),
+                                 HasSubstr("\n  smelt run mine --set train.steps=8 ")));
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(RunFolder, GoesOnFromAnywhereAndMoved) {
+  make_run();
+  fs::create_directory(dir_.file("sub"));
+  const CommandOutput same = in("sub", "run ../mine");
+  EXPECT_EQ(same.status, 0) << same.text;
+  for (const char* stage : {"text", "vocab", "data", "train", "eval", "export"})
+    EXPECT_THAT(same.text, HasSubstr(str(stage, ": finished before")));
+  fs::rename(dir_.file("mine"), dir_.file("sub/moved"));
+  const CommandOutput longer = in("sub", "run moved/ --set train.steps=6");
+  EXPECT_EQ(longer.status, 0) << longer.text;
+  EXPECT_THAT(longer.text, AllOf(HasSubstr("data: finished before"), HasSubstr("step 6/6")));
+  EXPECT_FALSE(exists(dir_.file("mine")));
+  EXPECT_THAT(in(".", "eval sub/moved --json").text, HasSubstr("\"global_step\":6"));
+  EXPECT_THAT(read_file(dir_.file("sub/moved/recipe.yaml")), HasSubstr("  steps: 6\n"));
+}
+
+TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
+  make_run();
+  for (const char* command :
+       {"run mine", "run mine/recipe.yaml", "pretrain mine/model", "eval mine", "eval mine/model",
+        "fill mine --text 'a [MASK]'", "fill mine --device cpu --text 'a [MASK]'",
+        "export mine --out hf", "status mine", "status r.yaml --set out=mine", "report mine",
+        "inspect mine", "convert mine tf/model.ckpt",
+        "report r.yaml --set out=mine --out new/page.html",
+        "run r.yaml --set train.init=mine --set out=second --set text.input='text.txt'"}) {
+    const CommandOutput output = in(".", command);
+    EXPECT_EQ(output.status, 0) << command << "\n" << output.text;
+  }
+  EXPECT_TRUE(exists(dir_.file("mine/report.html")));
+  EXPECT_THAT(in(".", "report mine --out other/page.html").text,
+              HasSubstr("report: other/page.html (other is a new folder)"));
+  EXPECT_THAT(in(".", "report mine second").text,
+              HasSubstr("report: a page about 2 runs is in no run's folder\n  hint: say where"));
+  EXPECT_THAT(in(".", "status mine --set out=mine").text,
+              HasSubstr("status: --set is for recipes, mine is a run\n  hint: leave it out"));
+}
+
+TEST_F(RunFolder, FiguresThatCannotBeKeptAreToldAllTheSame) {
+  make_run();
+  const auto filled =
+      Json::parse(in(".", "fill mine --text 'a [mask]' --top 2 --json 2>/dev/null | cat").text);
+  EXPECT_EQ(filled.at("masks").at(0).size(), 2u);
+  EXPECT_TRUE(filled["masks"][0][0].at("token").is_string());
+  remove_file(dir_.file("mine/model/eval_results.txt"));
+  fs::create_directory(dir_.file("mine/model/eval_results.txt"));
+  const CommandOutput told = in(".", "eval mine");
+  EXPECT_EQ(told.status, 0);
+  EXPECT_THAT(told.text, AllOf(HasSubstr("eval: the figures are not kept: "),
+                               HasSubstr("masked_lm_accuracy = ")));
+}
+
+TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
+  make_run();
+  const auto score = [&](const char* model) {
+    const CommandOutput out =
+        in(".", str("eval ", model, " --text text.txt --seq-length 16 --json 2>/dev/null | cat"));
+    EXPECT_EQ(out.status, 0) << out.text;
+    auto json = Json::parse(out.text);
+    json.erase("global_step");  // which the exported folder does not know
+    return json;
+  };
+  const auto of_run = score("mine");
+  EXPECT_GT(of_run.at("examples"), 100);
+  EXPECT_EQ(of_run.at("seq_length"), 16);
+  EXPECT_GT(of_run.at("weights").at("masked_lm_accuracy"), 200);
+  EXPECT_EQ(score("mine/model"), of_run);
+  EXPECT_EQ(score("mine/huggingface"), of_run);
+  EXPECT_THAT(
+      in(".", "eval mine --text r.yaml").text,
+      AllOf(HasSubstr("of 32 tokens, masks drawn by seed 12345\n"), HasSubstr("verdict: ")));
+  EXPECT_THAT(in(".", "eval mine/huggingface").text,
+              HasSubstr("mine/huggingface is no run's folder: no recipe.yaml says what to"));
+  EXPECT_THAT(in(".", "eval mine --device cpu").text, HasSubstr("--device is for --text"));
+  EXPECT_THAT(in(".", "eval mine --follow --text text.txt").text,
+              HasSubstr("--follow with --text"));
+}
+
+TEST_F(RunFolder, WhatIsRefusedIsNotKeptAndADeletedVocabularyIsMadeAgain) {
+  make_run();
+  const CommandOutput refused = in(".", "run mine --set train.batch_size=4");
+  EXPECT_EQ(refused.status, 2) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("would change nothing: train.batch_size was 8, is 4"));
+  EXPECT_EQ(in(".", "run mine").status, 0);
+  fs::rename(dir_.file("mine"), dir_.file("my run"));
+  const CommandOutput spaced = in(".", "run 'my run' --set train.steps=2");  // it stays at 4
+  EXPECT_THAT(spaced.text, HasSubstr("\n  smelt run 'my run' --set train.steps=8 "));
+  fs::rename(dir_.file("my run"), dir_.file("mine"));
+  fs::rename(dir_.file("mine/vocab.txt"), dir_.file("vocab.txt"));  // of the same name elsewhere
+  const CommandOutput again = in(".", "run mine");
+  EXPECT_EQ(again.status, 0) << again.text;
+  EXPECT_EQ(read_file(dir_.file("mine/vocab.txt")), read_file(dir_.file("vocab.txt")));
+}
+
+TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
+  make_run();
+  write_file(dir_.file("mine/data/x.tfrecord.work/part"), "left");
+  const auto clean = [&](const char* more) {
+    return Json::parse(in(".", str("clean mine --json ", more)).text);
+  };
+  const auto paths_of = [](const Json& told) {
+    std::vector<std::string> paths;
+    for (const auto& leftover : told.at("leftovers")) paths.push_back(leftover.at("path"));
+    return paths;
+  };
+  const std::string kept = read_file(dir_.file("mine/recipe.yaml"));
+  std::string longer = kept;
+  longer.replace(longer.find("  steps: 4\n"), 11, "  steps: 9\n");
+  write_file(dir_.file("mine/recipe.yaml"), longer);  // whose data are wanted
+  EXPECT_EQ(paths_of(clean("")),
+            (std::vector<std::string>{"mine/model/checkpoint-2", "mine/data/x.tfrecord.work"}));
+  write_file(dir_.file("mine/recipe.yaml"), kept);
+  const auto said = clean("");
+  const auto paths = paths_of(said);
+  EXPECT_THAT(paths,
+              testing::IsSupersetOf({"mine/model/checkpoint-2", "mine/text",
+                                     "mine/data/train.tfrecord", "mine/data/x.tfrecord.work"}));
+  EXPECT_THAT(paths, testing::Each(Not(HasSubstr("heldout"))));
+  EXPECT_THAT(in(".", "clean mine </dev/null").text, HasSubstr(" would be freed; --yes removes"));
+  {
+    const FolderLock lock(dir_.file("mine/model"), "train");
+    EXPECT_THAT(in(".", "clean mine --yes").text, HasSubstr("mine/model is in use by "));
+  }
+  EXPECT_EQ(clean("--yes"), said);
+  for (const std::string& path : paths) EXPECT_FALSE(exists(dir_.file(path))) << path;
+  EXPECT_EQ(clean("").at("bytes"), 0);
+  EXPECT_EQ(in(".", "eval mine").status, 0);
+  EXPECT_EQ(in(".", "fill mine --text 'a [MASK]'").status, 0);
+  const CommandOutput again = in(".", "run mine --set train.steps=6");  // data are made again
+  EXPECT_EQ(again.status, 0) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("step 6/6"));
+  EXPECT_THAT(in(".", "clean mine/huggingface").text,
+              HasSubstr("clean: mine/huggingface is no run's folder"));
+}
+
+TEST_F(RunFolder, WhatAUserPutsIntoTheExportedFolderStays) {
+  make_run();
+  write_file(dir_.file("mine/huggingface/README.md"), "my card");
+  EXPECT_THAT(in(".", "run mine").text, HasSubstr("export: finished before"));
+  EXPECT_THAT(in(".", "run mine --set train.steps=6").text, HasSubstr("export: started again"));
+  EXPECT_EQ(read_file(dir_.file("mine/huggingface/README.md")), "my card");
+  EXPECT_FALSE(exists(dir_.file("mine/huggingface.yours")));
+}
+
+TEST_F(RunFolder, ARunThatHasBegunNeedsItsFirstWeightsNoMore) {
+  make_run();
+  fs::rename(dir_.file("mine"), dir_.file("first"));
+  ASSERT_EQ(in(".", "run r.yaml --set train.init=first --set out=second --set text.input=text.txt")
+                .status,
+            0);
+  fs::remove_all(dir_.file("first"));
+  EXPECT_THAT(in(".", "run second --dry-run").text,
+              HasSubstr("not there; goes on with the run's own"));
+  const CommandOutput longer = in(".", "run second --set train.steps=6");
+  EXPECT_EQ(longer.status, 0) << longer.text;
+  EXPECT_THAT(longer.text, HasSubstr("step 6/6"));
+}
+
+TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
+  make_run();
+  fs::remove_all(dir_.file("mine/model"));
+  for (const char* command : {"fill mine --text 'a [MASK]'", "eval mine", "export mine --out x",
+                              "inspect mine", "fill mine --device cpu --text 'a [MASK]'"}) {
+    const CommandOutput output = in(".", command);
+    EXPECT_EQ(output.status, 2) << output.text;
+    EXPECT_THAT(output.text, HasSubstr("mine: no checkpoint yet\n  hint: `smelt run mine` trains"));
+  }
+  fs::remove_all(dir_.file("mine/.stages"));
+  EXPECT_THAT(in(".", "run mine").text, HasSubstr("mine: holds a recipe.yaml, but no .stages"));
+  EXPECT_THAT(in(".", "run r.yaml --dry-run --set eval.every=2 --set train.keep_best=los").text,
+              HasSubstr("train.keep_best is 'los', which no validation measures"));
+  EXPECT_THAT(in(".", "run .").text,
+              HasSubstr(".: is a folder in which no run has kept its recipe.yaml\n  hint: give"));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,161 @@
+// A run of smelt electra run_pretraining that begins with weights of its own, of another model, or
+// of the original's.
+#include <gmock/gmock.h>
+
+#include "checkpoint/storage/checkpoint.h"
+#include "cli/compat/electra_run_fixture.h"
+#include "io/filesystem/folder.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// The original's checkpoint in the model's folder, slots, step and all.
+TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
+  make_data();
+  ASSERT_EQ(pretrain({{"num_train_steps", 2}}).status, 0);
+  for (const char* name : {"o", "p", "q"}) {
+    const std::string prefix = data(str("models/", name, "/model.ckpt-2"));
+    const CommandOutput converted = run_smelt(str("convert ", data("models/m"), " ", prefix));
+    ASSERT_EQ(converted.status, 0) << converted.text;
+  }
+  const auto of_step_4 = [&](const char* name) {
+    return read_file(
+        data(str("models/", name, "/checkpoint-4/tensors-00000-of-00001.safetensors")));
+  };
+  const Json four = {{"num_train_steps", 4}};
+  ASSERT_EQ(pretrain(four).status, 0);
+  // What is refused has not become a run of the folder's, nor left its model there.
+  remove_file(data("models/o/electra_config.json"));
+  const Json wrong = {{"embedding_size", 8}};
+  EXPECT_EQ(pretrain(wrong, "", "o").status, 2);
+  EXPECT_EQ(
+      pretrain({{"embedding_size", 8}, {"do_train", false}, {"do_eval", true}}, "", "o").status, 2);
+  EXPECT_FALSE(exists(data("models/o/checkpoint-2")));
+  EXPECT_FALSE(exists(data("models/o/electra_config.json")));
+  EXPECT_THAT(
+      pretrain(four, "", "o").text,
+      AllOf(HasSubstr("models/o/model.ckpt-2, the checkpoint of step 2 that TensorFlow wrote\n"),
+            HasSubstr("step 2 of another program's run is gone on with to 4 steps: the learning "
+                      "rate decays over all of them and goes on at 0.00025, not 0.0005; "
+                      "if that run was finished, --rescale-learning-rate makes it go on at "
+                      "0.0005 (learning_rate 0.001)"),
+            HasSubstr("4/4 = 100.0%")));
+  EXPECT_EQ(of_step_4("o"), of_step_4("m"));
+
+  const std::string rescaled =
+      "learning_rate 0.001 instead of 0.0005: the 2 steps after 2 begin at";
+  EXPECT_THAT(pretrain(four, "--rescale-learning-rate", "p").text,
+              AllOf(HasSubstr(rescaled), HasSubstr("4/4 = 100.0%")));
+  remove_tree(data("models/p/checkpoint-4"));  // as after a kill
+  EXPECT_THAT(pretrain(four, "--rescale-learning-rate", "p").text, HasSubstr(rescaled));
+  EXPECT_NE(of_step_4("p"), of_step_4("m"));
+
+  const Json evaluation = {{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 1}};
+  EXPECT_THAT(pretrain(evaluation, "", "q").text, HasSubstr("\nglobal_step = 2\n"));
+  // What was taken over knows its sizes, without any file beside it.
+  write_file(data("models/q/vocab.txt"), read_file(data("vocab.txt")));
+  remove_file(data("models/q/electra_config.json"));
+  EXPECT_EQ(run_smelt(str("detect ", data("models/q"), " --text 'the river'")).status, 0);
+  Json other = evaluation;
+  other["model_hparam_overrides"] = {
+      {"hidden_size", 32}, {"num_hidden_layers", 1}, {"num_attention_heads", 2}};
+  EXPECT_THAT(pretrain(other, "", "q").text,
+              HasSubstr("was made with num_attention_heads 0, this"));
+}
+
+TEST_F(ElectraRun, AFolderOfAnotherKindOfModelIsRefused) {
+  make_data();
+  save_checkpoint(data("models/b"), 1, {}, {{"task", "bert"}});
+  EXPECT_THAT(pretrain(Json::object(), "", "b").text,
+              HasSubstr("was made with the kind of model \"bert\", this run has \"electra\""));
+}
+
+TEST_F(ElectraRun, AStepThatIsNotFiniteIsReplayedAndNothingElseIsDone) {
+  make_data();
+  const Json wild = {{"learning_rate", 1e30}, {"num_warmup_steps", 0}};
+  EXPECT_EQ(pretrain(wild).status, 1);
+  std::string folder;
+  for (const std::string& name : list_folder(data("models/m")))
+    if (name.starts_with("bad-batch-")) folder = data("models/m/" + name);
+  ASSERT_NE(folder, "");
+  const std::string replay = "--replay " + folder;
+  ASSERT_EQ(pretrain({{"num_train_steps", 1}}, "", "s").status, 0);
+  ASSERT_EQ(run_smelt(str("convert ", data("models/s"), " ", data("models/o/model.ckpt-1"))).status,
+            0);
+  for (const auto& [more, flags, model] :
+       {std::tuple{wild, "", "o"}, {wild, " --rescale-learning-rate", "m"}}) {
+    const CommandOutput again = pretrain(more, replay + flags, model);
+    EXPECT_EQ(again.status, 0) << again.text;
+    EXPECT_THAT(again.text, HasSubstr("norm of the gradient "));
+  }
+  EXPECT_FALSE(exists(data("models/o/checkpoint-1")));
+  EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}}, replay).text,
+              HasSubstr("--replay " + folder +
+                        ": is of a training, and none is asked for\n"
+                        "  hint: give do_train in --hparams, with the training's other flags"));
+}
+
+TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
+  make_data();
+  ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
+  run_smelt(str("convert --no-slots ", data("models/m"), " ", data("models/bare/model.ckpt")));
+  const std::string bare = data("models/bare/model.ckpt");
+  EXPECT_THAT(pretrain({{"num_train_steps", 1}}, "", "bare").text,
+              HasSubstr(bare +
+                        " holds weights without step and slots: no run can go on from them\n"
+                        "  hint: give --init " +
+                        bare + " to begin a new run with them, or choose"));
+  EXPECT_FALSE(exists(data("models/bare/metrics.jsonl")));
+  EXPECT_THAT(pretrain({{"num_train_steps", 1}}, "--init " + bare, "bare").text,
+              HasSubstr("weights of " + bare));
+  const std::string prefix = dir_.file("tf/model.ckpt-1"), folder = dir_.file("hf");
+  for (const std::string& to : {prefix, folder + " --to hf"}) {
+    const CommandOutput converted = run_smelt(str("convert ", data("models/m"), " ", to));
+    ASSERT_EQ(converted.status, 0) << converted.text;
+  }
+  const Json one = {{"num_train_steps", 1}};
+  for (const std::string& init : {data("models/m"), prefix, dir_.file("tf"), folder}) {
+    const CommandOutput begun = pretrain(one, "--init " + init, "n");
+    EXPECT_EQ(begun.status, 0) << begun.text;
+    EXPECT_THAT(begun.text, AllOf(HasSubstr("weights of "), HasSubstr("\n  taken "),
+                                  Not(HasSubstr("fresh   ")), Not(HasSubstr("was made with"))));
+    remove_tree(data("models/n"));
+  }
+  for (const char* part : {"discriminator", "generator"}) {
+    const std::string config = str(folder, "/", part, "/config.json");
+    Json other = Json::parse(read_file(config));
+    other["num_attention_heads"] = 2;
+    write_file(config, other.dump());
+  }
+  EXPECT_THAT(
+      pretrain(one, "--init " + folder, "n").text,
+      AllOf(HasSubstr("was made with the discriminator's num_attention_heads 2, this run has 1\n"),
+            HasSubstr("was made with the generator's num_attention_heads 2, this run has 1\n")));
+  remove_tree(data("models/n"));
+  const std::string both = "--rescale-learning-rate --init " + prefix;
+  EXPECT_THAT(pretrain(one, both, "n").text,
+              HasSubstr("models/n has not decayed: a run with the weights of --init begins at "
+                        "step 0\n  hint: leave the flag out"));
+  ASSERT_EQ(pretrain(one, "--init " + prefix, "n").status, 0);
+  EXPECT_THAT(pretrain({{"num_train_steps", 2}}, both, "n").text,
+              AllOf(HasSubstr("learning_rate 0.001 instead of 0.0005: the 1 step after 1 begin"),
+                    HasSubstr(" is not used: this run has a checkpoint of its own"),
+                    HasSubstr("2/2 = 100.0%")));
+}
+
+TEST_F(ElectraRun, AnElectricsFolderIsSaidToHoldTheEnergyAlone) {
+  make_data();
+  ASSERT_EQ(
+      pretrain({{"num_train_steps", 1}, {"electra_objective", false}, {"electric_objective", true}})
+          .status,
+      0);
+  EXPECT_THAT(ask("export --out " + dir_.file("hf")).text,
+              HasSubstr("export: Electric's logit in the folder is its energy alone, without how"));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,179 @@
+// smelt ttt: the original's flags as a recipe, a small run from tweets to reports, its messages.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "cli/compat/ttt_recipe.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/pipeline.h"
+#include "runs/golden_classify.h"
+#include "support/command.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A tweet a line, of words of the golden vocabulary.
+std::string tweets(int first, int last) {
+  std::string out;
+  for (int i = first; i < last; ++i)
+    out += str(R"({"text": ")", i % 2 == 0 ? "cat w" : "dog w", 8 + i % 11, R"( bird", "label": ")",
+               i % 2 == 0 ? "INFORMATIVE" : "UNINFORMATIVE", "\"}\n");
+  return out;
+}
+
+class Ttt : public testing::Test {
+ protected:
+  void SetUp() override {
+    REQUIRE_PLUGIN("cpu");
+    GoldenClassify("bert").write_folder(dir_.file("bert"));
+    for (const auto& [name, first, last] :
+         {std::tuple{"train", 0, 24}, std::tuple{"val", 24, 34}, std::tuple{"test", 34, 40}})
+      write_file(dir_.file(str("data/covid/", name, ".json")), tweets(first, last));
+  }
+  TttFlags flags() const {
+    TttFlags f;
+    f.model_select = dir_.file("bert");
+    f.data_path = dir_.file("data/covid");
+    f.task = "single-label-cls";
+    f.max_seq_length = 8;
+    f.do_train = true;
+    return f;
+  }
+  std::string refusal(const TttFlags& f) const {
+    return error_of<UsageError>([&] { ttt_recipe(f, "cpu", 1); });
+  }
+  std::string command(const std::string& more) const {
+    return str("ttt --model_select ", dir_.file("bert"), " --data_path ", dir_.file("data/covid"),
+               " --task single-label-cls --output_path ", dir_.file("run"),
+               " --max_seq_length 8 --num_epochs_train 2 --log_steps 2 --device cpu ", more);
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(Ttt, IsARecipeOfTheOriginalsNumbers) {
+  TttFlags f = flags();
+  f.do_eval = true;
+  auto r = ttt_recipe(f, "tpu", 8);
+  EXPECT_EQ(r["out"], str("tmp/bert_single-label-cls_",
+                          // of an absolute path what stands behind its first slash
+                          [&] {
+                            std::string rest = f.data_path.substr(1);
+                            std::ranges::replace(rest, '/', '-');
+                            return rest;
+                          }()));
+  EXPECT_EQ(r["train.batch_size"], "64");
+  EXPECT_EQ(r["train.epochs"], "6");
+  EXPECT_EQ(r["train.learning_rate"], "0.001");
+  EXPECT_EQ(r["train.schedule"] + r["train.warmup_steps"], "constant0");
+  EXPECT_EQ(r["train.keep_best"], "accuracy");
+  EXPECT_EQ(r["eval.every"] + " " + r["train.keep"] + " " + r["train.patience"], "400 3 20");
+  EXPECT_EQ(r["data.validation"], dir_.file("data/covid/val.json"));
+  // The typo that keeps the original's rate at 0 is mended.
+  f.scheduler = "warmupconstant";
+  r = ttt_recipe(f, "cpu", 1);
+  EXPECT_EQ(r["train.schedule"] + r["train.warmup_ratio"], "constant0.1");
+  f.scheduler = "warmuplinear";
+  f.log_steps = -1;
+  r = ttt_recipe(f, "cpu", 1);
+  EXPECT_EQ(r["train.schedule"] + r["train.warmup_ratio"], "linear0.1");
+  EXPECT_EQ(r["eval.every_epochs"], "1");
+  f.warmup_ratio = 0;
+  r = ttt_recipe(f, "cpu", 1);
+  EXPECT_EQ(r["train.schedule"] + r["train.warmup_steps"], "linear0");
+  EXPECT_FALSE(r.contains("train.warmup_ratio"));
+  f.scheduler = "constantlinear";
+  f.warmup_ratio = 1;
+  EXPECT_EQ(ttt_recipe(f, "cpu", 1)["train.schedule"], "constant");
+  f.warmup_ratio = 0.1;
+  EXPECT_EQ(recipe_of(ttt_recipe(f, "cpu", 1), "ttt", {"train.epochs=0", "train.steps=100"})
+                .train.decay_steps,
+            90);
+}
+
+TEST_F(Ttt, TrainsEvaluatesAndTests) {
+  const CommandOutput trained = run_smelt(command("--do_train --do_eval --schedule warmuplinear"));
+  ASSERT_EQ(trained.status, 0) << trained.text;
+  EXPECT_THAT(trained.text, AllOf(HasSubstr("val_eval_report:"), HasSubstr("UNINFORMATIVE"),
+                                  HasSubstr("weighted avg"), HasSubstr("val_eval_acc: 0.")));
+  EXPECT_EQ(latest_checkpoint(dir_.file("run/model")), 6);  // two epochs of 24 by 8
+  const auto best = Json::parse(read_file(dir_.file("run/best_metrics.json")));
+  EXPECT_EQ(best["examples"], 10);
+  EXPECT_EQ(Json::parse(read_file(dir_.file("run/args.json")))["max_seq_length"], 8);
+  EXPECT_TRUE(exists(dir_.file("run/huggingface/model.safetensors")));
+  const CommandOutput tested = run_smelt(command("--do_test"));
+  ASSERT_EQ(tested.status, 0) << tested.text;
+  EXPECT_THAT(tested.text, HasSubstr("test_eval_acc: "));
+  EXPECT_THAT(read_file(dir_.file("run/test_report.txt")), HasSubstr("         6"));
+}
+
+TEST_F(Ttt, WithoutAValJsonAllRowsAreTrainedOn) {
+  remove(dir_.file("data/covid/val.json").c_str());
+  TttFlags f = flags();
+  const auto r = ttt_recipe(f, "cpu", 1);
+  EXPECT_EQ(r.at("data.validation_share"), "0");
+  EXPECT_FALSE(r.contains("data.validation"));
+  const CommandOutput trained = run_smelt(command("--do_train"));
+  ASSERT_EQ(trained.status, 0) << trained.text;
+  EXPECT_THAT(trained.text, HasSubstr("24 examples to train on, none held out"));
+  EXPECT_THAT(trained.text, testing::Not(HasSubstr("val_eval_report")));
+  f.do_eval = true;
+  EXPECT_THAT(refusal(f), AllOf(HasSubstr("--do_eval: "), HasSubstr("val.json is not there")));
+}
+
+TEST_F(Ttt, TestsALaterTestJsonWithTheFieldsThatAreSet) {
+  const std::string rows = read_file(dir_.file("data/covid/test.json"));
+  remove(dir_.file("data/covid/test.json").c_str());
+  const CommandOutput trained = run_smelt(command("--do_train"));
+  ASSERT_EQ(trained.status, 0) << trained.text;
+  write_file(dir_.file("data/covid/test.json"), rows);
+  const CommandOutput tested = run_smelt(command("--do_test --set eval.batch_size=3"));
+  ASSERT_EQ(tested.status, 0) << tested.text;
+  EXPECT_THAT(tested.text, AllOf(HasSubstr("in 2 batches of 3"), HasSubstr("test_eval_acc: ")));
+  expect_refusal(command("--do_test --set no.such.field=3"), HasSubstr("unknown field"));
+}
+
+TEST_F(Ttt, WhatDoesNotFitIsSaid) {
+  TttFlags f = flags();
+  f.do_train = false;
+  EXPECT_THAT(refusal(f), HasSubstr("ttt: nothing to do"));
+  f.do_test = true;
+  remove(dir_.file("data/covid/test.json").c_str());
+  EXPECT_THAT(refusal(f), HasSubstr("test.json is not there"));
+  f = flags();
+  f.model_select = "t5-small";
+  EXPECT_THAT(refusal(f), HasSubstr("nothing is downloaded\n  hint: `hf download "
+                                    "google-t5/t5-small --local-dir t5-small`"));
+  f.model_select = "roberta-base";
+  EXPECT_THAT(refusal(f), HasSubstr("only BERT, ELECTRA and T5 are here"));
+  f = flags();
+  f.task = "t2t";
+  EXPECT_THAT(refusal(f), HasSubstr("bert, which is no T5\n  hint: a BERT or an ELECTRA takes"));
+  f = flags();
+  f.data_path = dir_.file("nowhere");
+  EXPECT_THAT(refusal(f), HasSubstr("nowhere: holds no train.json"));
+  f = flags();
+  f.log_steps = 0;
+  EXPECT_THAT(refusal(f), HasSubstr("--log_steps 0: no steps between evaluations\n  hint: give"));
+  f = flags();
+  f.dataset_name = "glue";
+  EXPECT_THAT(refusal(f), HasSubstr("data sets are not downloaded"));
+  f = flags();
+  f.eval_on = "bleu";
+  EXPECT_THAT(refusal(f), HasSubstr("--eval_on bleu with --task single-label-cls"));
+  f = flags();
+  f.ck_index_select = -2;
+  EXPECT_THAT(refusal(f), HasSubstr("--ck_index_select -2: must be 0 (the best checkpoint) or -1"));
+  expect_refusal(command("--do_train --use_tpu"),
+                 HasSubstr("--use_tpu: no TPU is on this machine"));
+}
+
+}  // namespace
+}  // namespace smelt

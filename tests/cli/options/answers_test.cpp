@@ -1,0 +1,45 @@
+#include "cli/options/answers.h"
+
+#include <gtest/gtest.h>
+
+namespace smelt {
+namespace {
+
+TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
+  const std::vector<JudgedToken> tokens{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.5F}, {{9, 7, 8}, 0.9F}};
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.5, false), "The [cat][.] ");
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.9001, false), "The cat. ");
+  EXPECT_EQ(marked_text("The cat. ", tokens, 0.6, true), "The cat\033[1;31m.\033[0m ");
+  const std::vector<JudgedToken> in_one{
+      {{5, 0, 3}, 0.1F}, {{6, 0, 3}, 0.9F}, {{7, 0, 3}, 0.2F}, {{8, 4, 8}, 0.4F}};
+  EXPECT_EQ(marked_text("\uD55C bala", in_one, 0, false), "[\uD55C] [bala]");
+  EXPECT_EQ(marked_text("\uD55C bala", in_one, 0.9F, false), "[\uD55C] bala");
+}
+
+TEST(Detected, NothingFoundIsSaid) {
+  testing::internal::CaptureStdout();
+  print_detected({.source = {.texts = {"The cat"}, .file = {}}, .threshold = 0.9}, [](const auto&) {
+    return std::vector<std::vector<JudgedToken>>{{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.25F}}};
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "The cat\n    nothing found from 90.0 % on; the likeliest: cat 25.0 %\n");
+}
+
+TEST(TextSource, GivesComposedTexts) {
+  std::vector<std::string> got;
+  each_batch({.texts = {"cafe\u0301", "\u1112\u1161"}, .file = {}}, "fill",
+             [&](const std::vector<std::string>& texts) { got = texts; });
+  EXPECT_EQ(got, (std::vector<std::string>{"caf\u00E9", "\uD558"}));
+}
+
+TEST(Filled, GuessesAreNotMarkedIfOutputIsNoTerminal) {
+  testing::internal::CaptureStdout();
+  print_filled({.source = {.texts = {"[MASK]"}, .file = {}}}, [](const auto& texts) {
+    return std::vector<FilledText>{
+        {.text = texts.front(), .masks = {{{.token = "\u0641\u064A", .probability = 0.5F}}}}};
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "[MASK]\n    \u0641\u064A 50.0 %\n");
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,34 @@
+// Documents as they are scattered and gathered again.
+#include "data/preprocess/document_groups.h"
+
+#include <gmock/gmock.h>
+
+#include "io/filesystem/file.h"
+#include "support/paths.h"
+#include "text/tokenizers/wordpiece.h"
+
+namespace smelt {
+namespace {
+
+TEST(DocumentGroups, DivideALongSentenceBetweenWords) {
+  const TempDir dir;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "abc ";
+  write_file(dir.file("a.txt"), text);
+  const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b", "##c"}), {});
+  DocumentOptions input;
+  input.input = dir.file("a.txt");
+  DocumentReader reader(input);
+  const ScatteredDocuments scattered = scatter_documents(
+      reader, tokenizer,
+      {.folder = dir.path(), .memory = 256 << 20, .longest_sentence = 40, .sizes = {}},
+      [](const CorpusCounts&) {});
+  const DocumentGroup group = gather_documents(scattered, {0, scattered.spill.ranges().size()});
+  EXPECT_EQ(group.corpus.sentence_count(), 15u);  // of about 20 of the 300 pieces
+  EXPECT_EQ(group.corpus.ids().size(), 300u);
+  for (std::uint64_t i = 0; i < group.corpus.sentence_count(); ++i)
+    EXPECT_EQ(tokenizer.token(group.corpus.ids(group.corpus.tokens(i, i + 1)).front()), "a") << i;
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,151 @@
+#include "data/preprocess/prose.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.h"
+#include "io/filesystem/file.h"
+#include "support/captured_log.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+class Prose : public testing::Test {
+ protected:
+  ProseJob job(std::string_view text, Cut sentences) {
+    write_file(dir_.file("in.txt"), text);
+    ProseJob job{.text = {},
+                 .train_out = dir_.file("train"),
+                 .heldout_out = dir_.file("heldout"),
+                 .heldout = 0.2,
+                 .seed = 1};
+    job.text.input = dir_.file("in.txt");
+    job.text.sentences = sentences;
+    job.text.dedup = Dedup::lines;
+    return job;
+  }
+  std::string refusal(const ProseJob& job) {
+    try {
+      prepare_prose(job);
+    } catch (const UsageError& error) {
+      EXPECT_FALSE(std::filesystem::exists(dir_.file("train")));
+      EXPECT_FALSE(std::filesystem::exists(dir_.file("heldout")));
+      return error.what();
+    }
+    return "no error";
+  }
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+// Paragraphs of two sentences, 40 sentences to a document.
+std::string paragraphs(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += str("Sentence number ", i, ".\nIs it\nalso here? \n\n");
+  return text;
+}
+
+TEST_F(Prose, BecomesSentencesInDocuments) {
+  const ProseSummary s = prepare_prose(job(paragraphs(40), Cut::prose));
+  EXPECT_EQ(s.documents, 2);
+  EXPECT_EQ(s.heldout_documents, 1);
+  EXPECT_EQ(s.sentences, 80);
+  EXPECT_THAT(read_file(dir_.file("heldout")),
+              testing::StartsWith("Sentence number 0.\nIs it also here?\nSentence number 1.\n"));
+  EXPECT_THAT(read_file(dir_.file("train")), testing::EndsWith("Is it also here?\n\n"));
+}
+
+TEST_F(Prose, DropsParagraphsThatStoodBefore) {
+  const ProseSummary s = prepare_prose(job(paragraphs(40) + paragraphs(3), Cut::prose));
+  EXPECT_EQ(s.read.duplicate_lines, 3u);
+  EXPECT_EQ(s.sentences, 80);
+}
+
+TEST_F(Prose, SentencesStayAsTheyAre) {
+  ProseJob lines = job("One. Two.\nThree\n\n\nFour\n\nFive\n", Cut::lines);
+  lines.heldout = 1e-9;  // only the first document, which always is
+  const ProseSummary s = prepare_prose(lines);
+  EXPECT_EQ(s.documents, 3);
+  EXPECT_EQ(s.sentences, 4);
+  EXPECT_EQ(read_file(dir_.file("heldout")), "One. Two.\nThree\n\n");
+}
+
+TEST_F(Prose, HoldsOutAboutTheAskedShareAndTheSameDocumentsEachTime) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += str("Document ", i, "\n\n");
+  const ProseJob sentences = job(text, Cut::lines);
+  const ProseSummary s = prepare_prose(sentences);
+  EXPECT_NEAR(static_cast<double>(s.heldout_documents), 400, 60);
+  const std::string first = read_file(dir_.file("heldout"));
+  prepare_prose(sentences);
+  EXPECT_EQ(read_file(dir_.file("heldout")), first);
+}
+
+TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
+  for (const double share : {1e-9, 0.05, 0.999}) {
+    ProseJob two = job("a\n\nb\n", Cut::lines);
+    two.heldout = share;
+    prepare_prose(two);
+    EXPECT_EQ(read_file(two.heldout_out), "a\n\n");
+    EXPECT_EQ(read_file(two.train_out), "b\n\n");
+  }
+}
+
+TEST_F(Prose, AShareThatIsNotAsAskedIsTold) {
+  prepare_prose(job("One.\nTwo.\nThree.\n\nFour.\n", Cut::lines));
+  EXPECT_THAT(log_.text(),
+              HasSubstr("text: 1 of 2 documents is held out, with 3 of 4 sentences: 75.0 % of the "
+                        "text, where text.heldout is 20.0 %"));
+  ProseJob all = job("One.\n\nTwo.\nThree.\nFour.\nFive.\nSix.\nSeven.\nEight.\n", Cut::lines);
+  all.heldout = 0.4;
+  prepare_prose(all);
+  EXPECT_THAT(log_.text(), HasSubstr("1 of 8 sentences: 12.5 % of the text"));
+}
+
+TEST_F(Prose, AShareThatIsAboutAsAskedIsNot) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += str("Document ", i, "\n\n");
+  prepare_prose(job(text, Cut::lines));
+  EXPECT_EQ(log_.text().find("held out"), std::string::npos);
+}
+
+TEST_F(Prose, TheEndOfAFileEndsTheDocument) {
+  ProseJob files = job("One. Two.", Cut::prose);
+  write_file(dir_.file("in2.txt"), "Three.\n\nFour.");
+  files.text.input = dir_.file("in*.txt");
+  EXPECT_EQ(prepare_prose(files).documents, 2);
+  EXPECT_EQ(read_file(files.heldout_out), "One.\nTwo.\n\n");
+  EXPECT_EQ(read_file(files.train_out), "Three.\nFour.\n\n");
+}
+
+TEST_F(Prose, LeavesOutBytesThatAreNotUtf8AndWarns) {
+  prepare_prose(
+      job("ca\xff"
+          "fe\n\ntwo\n",
+          Cut::lines));
+  EXPECT_EQ(read_file(dir_.file("heldout")), "cafe\n\n");
+  EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out, the first in"));
+}
+
+TEST_F(Prose, RefusesWhatCannotBeSplit) {
+  EXPECT_THAT(refusal(job(" \n\n", Cut::prose)), HasSubstr("holds no text"));
+  EXPECT_THAT(refusal(job("Only one document.", Cut::prose)),
+              HasSubstr("holds 1 document; at least 2"));
+  for (const double share : {0.0, 1.0, -0.5, std::nan("")}) {
+    ProseJob wrong = job("a\n\nb", Cut::lines);
+    wrong.heldout = share;
+    EXPECT_THAT(refusal(wrong), HasSubstr("must be above 0 and below 1")) << share;
+  }
+  ProseJob strict = job("fine\n\nbad \xff\n", Cut::prose);
+  strict.text.limits.strict = true;
+  EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 byte)"));
+}
+
+}  // namespace
+}  // namespace smelt

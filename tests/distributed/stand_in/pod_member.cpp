@@ -1,0 +1,213 @@
+// What tests let each process of a pod do, or one process with as many devices, and say of it:
+//   facts                                        which devices there are and whose they are
+//   train DEVICES MESH FORM STEPS [DIE_AT]       losses and the state of a small BERT, bit by bit;
+//   of
+//                                                process POD_MEMBER_DIES, which ends there, none
+//   job FOLDER MODEL STEPS DEVICES MESH FORM [SAID [AT]]   train(), in a pod by a hub; SAID is what
+//                                                process 1 does at step AT: die, stop, another
+//                                                (seed), longer; validate: all evaluate; cut: all
+//                                                do, and process 1 gets a signal as it begins.
+//                                                FORM: unrolled, scan, tpu (the device, too)
+//   order NAMES                                  launches programs in this order
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/error.h"
+#include "execution/train_state/compiled_step.h"
+#include "io/formats/crc32c.h"
+#include "runs/golden_bert.h"
+#include "runs/mesh_bert.h"
+#include "runs/small_run.h"
+
+namespace smelt {
+namespace {
+
+int process() {
+  const char* process = std::getenv("POD_PROCESS");
+  return process == nullptr ? 0 : std::atoi(process);
+}
+
+void say_facts() {
+  const auto client = open_device("cpu");
+  std::cout << "process " << client->process_index() << " of " << client->process_count() << "\n";
+  for (int device = 0; device < client->device_count(); ++device)
+    std::cout << client->id_of(device) << "@" << client->process_of(device) << " ";
+  std::cout << "\nown";
+  for (const int device : client->own_devices()) std::cout << " " << client->id_of(device);
+  std::cout << "\n";
+}
+
+BertTask small_bert() {
+  BertTask bert = mesh_bert();
+  bert.model.vocab_size = 64;
+  bert.model.hidden_size = 16;
+  bert.model.num_attention_heads = 4;
+  bert.model.intermediate_size = 32;
+  return bert;
+}
+
+void say_state(const char* name, const HostState& state) {
+  for (const auto& [tensor, sliced] : state.tensors)
+    for (const TensorSlice& slice : sliced.slices) {
+      const std::string_view bytes(reinterpret_cast<const char*>(slice.part.data.data()),
+                                   slice.part.data.size());
+      std::cout << name << " " << tensor << slice_text(slice.begin, slice.part.shape.dims) << " "
+                << hex_text(crc32c(bytes)) << "\n";
+    }
+}
+
+Batch own_rows(const Batch& batch, const HostShare& share) {
+  const std::int64_t rows = batch.rows / share.hosts;
+  return rows_of(batch, share.host * rows, (share.host + 1) * rows);
+}
+
+void train_here(int devices, const std::string& mesh, const std::string& form, int steps,
+                int die_at) {
+  const auto client = open_device("cpu", devices);
+  TrainingConfig config = mesh_config(devices);
+  config.batch_size = 8;
+  config.takes_wishes = true;
+  if (form == "scan") config.compute = compute_for("tpu", {.precision = Precision::f32_exact});
+  const Task task = bert_task(small_bert());
+  const ShardingPlan placement =
+      placement_for("cpu", devices, Reduction::global,
+                    partition_for({.mesh = mesh == "replicas" ? "auto" : mesh}, devices));
+  const StepProgram program = train_program(task, config, placement);
+  const CompiledStep step(client, program);
+  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
+  std::vector<Buffer> reports;
+  std::optional<StateCopy> copy;
+  for (int i = 0; i < steps; ++i) {
+    if (i == die_at && process() == 1) ::_exit(9);
+    const Batch batch = own_rows(mesh_batch(task.features, config.batch_size, 1 + i),
+                                 own_share(placement, *client));
+    Execution execution = step.run(batch, state, i, {.stop = i == 1 && process() == 1});
+    state.replace(execution.results);
+    reports.push_back(std::move(execution.results.front().back()));
+    if (i == 0) copy.emplace(state.start_copy());  // before the next step takes what it copies
+  }
+  for (const Buffer& buffer : reports) {
+    const std::vector<float> report = buffer.to_host<float>();
+    std::printf("loss %a\n", report[0]);
+    if (report[3] > 0) std::printf("%g devices wish to stop\n", report[3]);
+  }
+  std::fflush(stdout);
+  say_state("first", copy->take());
+  say_state("last", state.download());
+}
+
+TrainJob job_of(const std::vector<std::string>& words) {
+  TrainJob job = small_job(words.at(1), words.at(2), std::stoi(words.at(3)));
+  job.on.devices = job.config.devices = std::stoi(words.at(4));
+  if (words.at(5) != "replicas") job.on.mesh.mesh = words[5];
+  if (words.at(6) != "unrolled")
+    job.config.compute = compute_for("tpu", {.precision = Precision::f32_exact});
+  if (words.at(6) == "tpu") job.on.device = "tpu";
+  job.check_every = 2;
+  const std::string what = words.size() < 8 ? "" : words[7];
+  if (what == "cut" || what == "validate")
+    job.validation = HeldOut{.data = job.data, .batch_size = 8, .steps = 20, .repeats = true};
+  if (process() != 1) return job;
+  if (what == "another") job.config.seed = 7;
+  if (what == "longer") job.config.schedule.total_steps *= 2;
+  const int at = words.size() < 9 ? -1 : std::stoi(words[8]);
+  job.checked = [what, at](const TrainCheck& check) {
+    if (check.step != at) return;
+    if (what == "die") ::_exit(9);
+    if (what == "stop") std::raise(SIGTERM);
+  };
+  if (what != "cut") return job;
+  job.together = together_now("train");
+  job.together.doing = [at](const std::string& doing) {
+    if (doing == str("the check of step ", at)) std::raise(SIGTERM);
+  };
+  return job;
+}
+
+void train_as(const std::vector<std::string>& words) {
+  if (train(job_of(words)).signalled) std::cerr << "signalled after the last step\n";
+}
+
+void run_job(const std::vector<std::string>& words) {
+  const KeptClients clients;
+  const char* address = std::getenv("POD_HUB");
+  if (address == nullptr) {
+    train_as(words);
+    return;
+  }
+  const std::shared_ptr<CoordinationService> hub = CoordinationService::connect(
+      {.address = address, .rank = process(), .size = std::atoi(std::getenv("POD_SIZE"))}, {});
+  const TrainsTogether together(hub);
+  try {
+    train_as(words);
+  } catch (const UsageError& error) {
+    constexpr int kUsage = 2;
+    hub->abort(error.what(), kUsage);
+    throw;
+  } catch (const Stopped&) {
+    hub->bye();
+    throw;
+  }
+  hub->bye();
+}
+
+// Each letter is a program of its own, over all devices: x + the number of the letter.
+void launch_in_order(const std::string& names) {
+  const auto client = open_device("cpu");
+  CompileOptions options;
+  options.num_replicas = client->device_count();
+  std::map<char, Executable> programs;
+  const auto text = [&](char name) {
+    return str("module @m attributes {mhlo.num_replicas = ", client->device_count(),
+               " : i32, mhlo.num_partitions = 1 : i32} {\n  func.func public @main(%arg0: "
+               "tensor<f32> {tf.aliasing_output = 0 : i32}) -> (tensor<f32>) {\n    %c = "
+               "stablehlo.constant dense<",
+               name - 'a',
+               ".0> : tensor<f32>\n    %r = stablehlo.add %arg0, %c : tensor<f32>\n"
+               "    func.return %r : tensor<f32>\n  }\n}\n");
+  };
+  std::vector<Buffer> values;
+  for (const int device : client->own_devices())
+    values.push_back(to_device<float>(*client, {0}, {DType::f32, {}}, device));
+  for (const char name : names) {
+    const auto& program =
+        programs.try_emplace(name, client->compile(text(name), options)).first->second;
+    std::vector<std::vector<const Buffer*>> arguments;
+    for (const Buffer& value : values) arguments.push_back({&value});
+    Execution execution = program.execute(arguments);
+    CHECK(values[0].deleted());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::move(execution.results[i][0]);
+  }
+  for (const Buffer& value : values) std::cout << value.to_host<float>()[0] << "\n";
+}
+
+void run(const std::vector<std::string>& words) {
+  const std::string& what = words.at(0);
+  if (what == "facts") say_facts();
+  if (what == "job") run_job(words);
+  if (what == "order")
+    launch_in_order(words.at(1 + static_cast<std::size_t>(process()) % (words.size() - 1)));
+  if (what == "train")
+    train_here(std::stoi(words.at(1)), words.at(2), words.at(3), std::stoi(words.at(4)),
+               words.size() > 5 ? std::stoi(words[5]) : -1);
+}
+
+}  // namespace
+}  // namespace smelt
+
+int main(int count, char** words) try {
+  smelt::run({words + 1, words + count});
+} catch (const smelt::UsageError& error) {
+  std::cerr << error.what() << "\n";
+  return 2;
+} catch (const smelt::Stopped& error) {
+  std::cerr << error.what() << "\n";
+  return 75;
+} catch (const std::exception& error) {
+  std::cerr << error.what() << "\n";
+  return 1;
+}

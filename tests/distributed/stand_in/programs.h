@@ -1,0 +1,50 @@
+// What the pod's processes have compiled, by the real plugin, once for all of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "distributed/stand_in/frames.h"
+#include "distributed/stand_in/layout.h"
+#include "pjrt/executable.h"
+
+namespace smelt::stand_in {
+
+struct ServedProgram {
+  std::uint32_t fingerprint = 0;  // of the module and its options
+  std::vector<int> processes;     // that launch it together
+  std::vector<std::int32_t> result_types;
+  std::vector<std::vector<std::int64_t>> result_dims;  // on a device
+  std::vector<std::int32_t> donated;
+  Executable real;  // its devices are ids
+
+  ProgramFacts facts(const PodLayout& layout, int process) const;
+};
+
+class Programs {
+ public:
+  // `platform` is what processes are told; what the real one needs is added.
+  Programs(std::shared_ptr<const Client> client, const PodLayout& layout, std::string platform)
+      : client_(std::move(client)), layout_(layout), platform_(std::move(platform)) {}
+
+  std::shared_ptr<const ServedProgram> compile(const std::string& module,
+                                               const std::string& options);
+  std::shared_ptr<const ServedProgram> load(std::string_view serialized);
+  static std::string serialize(const ServedProgram& program);
+
+ private:
+  std::shared_ptr<const ServedProgram> served(pjrt::LoadedExecutable* raw,
+                                              std::uint32_t fingerprint,
+                                              std::vector<std::int32_t> donated);
+
+  std::shared_ptr<const Client> client_;
+  PodLayout layout_;
+  std::string platform_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, std::weak_ptr<const ServedProgram>> made_;
+};
+
+}  // namespace smelt::stand_in

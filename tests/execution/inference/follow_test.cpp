@@ -1,0 +1,179 @@
+// Checkpoints taken one after another as they appear.
+#include "execution/inference/follow.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "checkpoint/storage/checkpoint.h"
+#include "evaluation/tracking/metrics_file.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class FollowTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const std::int64_t step : {1, 2, 3}) save_checkpoint(dir_.path(), step, {}, {});
+  }
+  // Each step once, in order.
+  FollowJob job(std::optional<std::int64_t> last_step) {
+    return {.model_dir = dir_.path(),
+            .folder = dir_.file("eval"),
+            .last_step = last_step,
+            .seconds = 0.01,
+            .newest = [] { return std::nullopt; },
+            .next = [this](const auto& steps, bool) -> std::optional<std::int64_t> {
+              for (const std::int64_t step : steps)
+                if (done_.empty() || step > done_.back()) return step;
+              return std::nullopt;
+            },
+            .evaluate =
+                [this](const std::string& path) {
+                  evaluated_.push_back(load_checkpoint(path).step);
+                  return std::vector<Scalar>{{"eval/loss", 1.0F}};
+                },
+            .done = [this](std::int64_t step, const auto&) { done_.push_back(step); }};
+  }
+  CapturedLog log_;
+  TempDir dir_;
+  std::vector<std::int64_t> evaluated_, done_;
+};
+
+TEST_F(FollowTest, ADamagedCheckpointIsPassedOverLoudly) {
+  write_file(dir_.file("checkpoint-2/manifest.json"), "{}");
+  follow_checkpoints(job(3));
+  EXPECT_THAT(evaluated_, ElementsAre(1, 3));
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("checkpoint-2: manifest.json is damaged"),
+                                 HasSubstr("it is not evaluated"),
+                                 HasSubstr("eval: step 3, the last, is evaluated")));
+}
+
+TEST_F(FollowTest, OneThatTheRunHasRemovedMeanwhileIsPassedOver) {
+  FollowJob removing = job(3);
+  removing.evaluate = [&](const std::string& path) {
+    if (path.ends_with("-1")) remove_checkpoint(path);
+    evaluated_.push_back(load_checkpoint(path).step);
+    return std::vector<Scalar>();
+  };
+  follow_checkpoints(removing);
+  EXPECT_THAT(evaluated_, ElementsAre(2, 3));
+  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-1 was removed before it was evaluated"));
+}
+
+// The marker goes first, before it is read whole.
+TEST_F(FollowTest, OneThatIsRemovedWhileItIsReadIsNotCalledDamaged) {
+  FollowJob removing = job(3);
+  removing.evaluate = [&](const std::string& path) {
+    evaluated_.push_back(load_checkpoint(path).step);
+    if (!path.ends_with("-2")) return std::vector<Scalar>();
+    remove_file(dir_.file("checkpoint-2/COMMIT"));
+    throw DamagedCheckpoint("a file is missing", "restore it");
+  };
+  follow_checkpoints(removing);
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("checkpoint-2 was removed before it was evaluated"),
+                                 Not(HasSubstr("a file is missing"))));
+}
+
+TEST_F(FollowTest, ThatTheLastWasPassedOverIsSaid) {
+  write_file(dir_.file("checkpoint-3/manifest.json"), "{}");
+  follow_checkpoints(job(3));
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("eval: step 3, the last, was passed over"),
+                                 Not(HasSubstr("the last, is evaluated"))));
+}
+
+// Those that an earlier follower of a longer list has not taken.
+TEST_F(FollowTest, WhatIsThereIsTakenThoughTheLastIsDone) {
+  FollowJob restarted = job(3);
+  restarted.newest = [] { return 3; };
+  follow_checkpoints(restarted);
+  EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
+}
+
+// That got no better, and ended before its last step; one that ended at a last step of before goes
+// on to this one.
+TEST_F(FollowTest, ARunThatIsDoneBeforeItsLastStepEndsIt) {
+  MetricsFile(dir_.path(), 0, {{"of", 9}}).add("end", 3, {{"why", "done"}});
+  follow_checkpoints(job(9));
+  EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
+  EXPECT_THAT(log_.text(), HasSubstr("eval: the run is done, and so are its checkpoints"));
+}
+
+// What it said before it was started again.
+TEST_F(FollowTest, ThatARunWasDoneBeforeDoesNotEndItWhileTheRunGoesOn) {
+  const auto say_done = [&] { MetricsFile(dir_.path(), 3, {}).add("end", 3, {{"why", "done"}}); };
+  write_file(dir_.file(kMetricsFile), R"({"kind": "start", "step": 0, "time": 1, "of": 3})"
+                                      "\n"
+                                      R"({"kind": "end", "step": 3, "time": 2, "why": "done"})"
+                                      "\n");
+  const FolderLock run(dir_.path(), "train");
+  FollowJob endless = job({});
+  int looks = 0;
+  const auto next = endless.next;
+  endless.next = [&](const auto& steps, bool run_is_done) {
+    const auto step = next(steps, run_is_done);
+    if (!step && ++looks == 2) save_checkpoint(dir_.path(), 4, {}, {});
+    if (!step && looks == 3) say_done();
+    return step;
+  };
+  follow_checkpoints(endless);
+  EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(FollowTest, OneFollowerAtATimeTellsTensorboardInItsFolder) {
+  follow_checkpoints(job(3));
+  EXPECT_THAT(list_folder(dir_.file("eval")),
+              testing::Contains(testing::StartsWith("events.out.tfevents.")));
+  const FolderLock other(dir_.file("eval"), "eval");
+  EXPECT_THAT(error_of<UsageError>([&] { follow_checkpoints(job(3)); }), HasSubstr("eval"));
+}
+
+TEST_F(FollowTest, AnotherFaultEndsIt) {
+  FollowJob failing = job(3);
+  failing.evaluate = [](const std::string&) -> std::vector<Scalar> { throw UsageError("no data"); };
+  EXPECT_EQ(error_of([&] { follow_checkpoints(failing); }), "no data");
+}
+
+TEST_F(FollowTest, WithoutALastStepItEndsWithTheRun) {
+  {
+    MetricsFile told(dir_.path(), 0, {{"of", 3}});
+    told.add("end", 3, {{"why", "stopped"}});
+  }
+  FollowJob endless = job({});
+  endless.done = [&](std::int64_t step, const auto&) {
+    done_.push_back(step);
+    if (step == 3) MetricsFile(dir_.path(), 3, {{"of", 3}}).add("end", 3, {{"why", "done"}});
+  };
+  follow_checkpoints(endless);
+  EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
+  EXPECT_THAT(log_.text(), HasSubstr("eval: the run is done, and so are its checkpoints"));
+}
+
+TEST_F(FollowTest, ASignalEndsItInItsOwnWords) {
+  FollowJob job_to_stop = job(9);
+  job_to_stop.done = [&](std::int64_t step, const auto&) {
+    done_.push_back(step);
+    if (step == 2) std::raise(SIGTERM);
+  };
+  testing::internal::CaptureStderr();
+  const std::string message = error_of([&] { follow_checkpoints(job_to_stop); });
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("stopping: the batch under way ends, its checkpoint is evaluated another"));
+  EXPECT_THAT(message,
+              HasSubstr("eval: stopped by a signal, 2 checkpoints evaluated\n  hint: run"));
+  EXPECT_THAT(done_, ElementsAre(1, 2));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,75 @@
+// Work that does not fit into a device's memory: one message, whenever the plugin says it.
+#include <gmock/gmock.h>
+
+#include "compiler/ops/ops.h"
+#include "execution/inference/row_predictor.h"
+#include "execution/train_state/compiled_step.h"
+#include "model/nn/einsum.h"
+#include "runs/small_run.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Fitting, AWantOfMemoryIsSaidWithThePluginsFiguresAndWhatHelps) {
+  const MemoryAdvice advice = advice_for_training("train: step 7", recipe_field);
+  const auto failing = [&](const std::string& text, pjrt::ErrorCode code) {
+    return error_of([&] { fitting(advice, [&]() -> int { throw PjrtError(text, code); }); });
+  };
+  EXPECT_EQ(failing("EventAwait: Out of memory while trying to allocate 8.00GiB.\nBFC: a map",
+                    pjrt::ErrorCode::resource_exhausted),
+            "train: step 7 does not fit into the memory of a device: EventAwait: Out of memory "
+            "while trying to allocate 8.00GiB.\n"
+            "  hint: set train.save to layer (with train.layers scan) or raise "
+            "train.micro_batches; more devices or train.mesh fsdp=… help, too");
+  EXPECT_EQ(failing("EventAwait: a fault", pjrt::ErrorCode::unknown), "EventAwait: a fault");
+  EXPECT_EQ(fitting(advice, [] { return 3; }), 3);
+}
+
+// 2^48 bytes: more than any process can address.
+Tensor larger_than_any_memory(Graph& graph) {
+  const Tensor column = tanh(convert(iota(graph, {DType::s32, {1 << 23, 3}}, 0), DType::f32));
+  return reduce_sum(tanh(einsum("ik,jk->ij", column, column)), {0, 1});
+}
+
+class Memory : public SmallRun {
+ protected:
+  static void grow(Task& task) {
+    task.objective = [usual = task.objective](const Scope& root, const Inputs& inputs) {
+      Objective out = usual(root, inputs);
+      const Tensor sum = larger_than_any_memory(root.graph());
+      out.metrics.push_back({.name = "large", .sum = sum, .weight = ones_like(sum)});
+      return out;
+    };
+  }
+};
+
+TEST_F(Memory, OfAStepAnEvaluationAndAnswersIsSaidInTheirOwnWords) {
+  TrainJob large = job("large", 3);
+  grow(large.task);
+  EXPECT_THAT(error_of<UsageError>([&] { train(large); }),
+              AllOf(HasSubstr("train: "), HasSubstr(" does not fit into the memory of a device: "),
+                    HasSubstr("hint: set train.save to layer")));
+  save_first_weights("model");
+  EvaluateJob evaluation = this->evaluation("model");
+  evaluation.task = large.task;
+  EXPECT_THAT(error_of<UsageError>([&] { evaluate(evaluation); }),
+              AllOf(HasSubstr("eval: a batch does not fit into the memory of a device: "),
+                    HasSubstr("hint: lower eval.batch_size; more devices")));
+  const Prediction answers{.features = {{.name = "input_ids", .row = {2}, .limit = 9}},
+                           .outputs = [](const Scope& root, const Inputs&) {
+                             return std::vector<Tensor>{larger_than_any_memory(root.graph())};
+                           }};
+  EXPECT_THAT(error_of<UsageError>([&] {
+                RowPredictor("fill", open_device("cpu", 1), answers, {{.ids = {1, 2}}}, false)
+                    .ask({}, "model");
+              }),
+              AllOf(HasSubstr("fill: the model with these texts does not fit into the memory"),
+                    HasSubstr("hint: give fewer texts at a time")));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,69 @@
+// What a model folder is held to when it is used again: one process, its vocabulary; and what is
+// told.
+#include "execution/train_state/resume.h"
+
+#include <gmock/gmock.h>
+
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "runs/small_run.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+using ResumeTest = SmallRun;
+
+TEST_F(ResumeTest, AModelFolderInWhichAnotherProcessTrainsIsRefused) {
+  const FolderLock other(dir_.file("model"), "train");
+  EXPECT_THAT(error_of([&] { train(job("model", 1)); }),
+              HasSubstr("train: " + dir_.file("model") + " is in use by process "));
+}
+
+TEST_F(ResumeTest, AChangedScheduleIsToldWhenARunIsResumed) {
+  train(job("model", 1));
+  TrainJob changed = job("model", 2);
+  changed.config.schedule.learning_rate = 1e-4;
+  changed.config.schedule.warmup_steps = 0;
+  train(changed);
+  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-1: train.learning_rate was 0.001, is 0.0001; "
+                                     "train.warmup_steps was 2, is 0\n"));
+  changed.config.schedule.total_steps = 3;
+  train(changed);
+  EXPECT_THAT(log_.text(), Not(HasSubstr("checkpoint-2: ")));
+}
+
+TEST(SameRun, HasTheSameLabelsInAnyUnicodeForm) {
+  check_same_run({{"labels", {"cafe\u0301", "no"}}}, {{"labels", {"caf\u00E9", "no"}}}, "here");
+  EXPECT_THAT(error_of([] {
+                check_same_run({{"labels", {"cafe", "no"}}}, {{"labels", {"caf\u00E9", "no"}}},
+                               "here");
+              }),
+              HasSubstr("here: was made with data.labels"));
+}
+
+TEST_F(ResumeTest, AModelIsHeldToItsVocabulary) {
+  remove_file(dir_.file("train.tfrecord.json"));  // whose vocabulary would be compared before
+  save_first_weights("old");                      // by a version that did not record it
+  TrainJob run = job("model", 0);
+  run.vocab = dir_.file("vocab.txt");
+  write_file(run.vocab, read_file(vocab()));
+  train(run);
+  EvaluateJob eval = evaluation("model");
+  eval.vocab = run.vocab;
+  EXPECT_EQ(evaluate(eval).global_step, 0);
+  write_file(run.vocab, "[PAD]\n");
+  const std::string other =
+      "checkpoint-0: " + run.vocab + " is not the vocabulary that the model was made with: its crc";
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr(other));
+  EXPECT_THAT(error_of([&] { evaluate(eval); }), HasSubstr(other));
+  run.model_dir = dir_.file("old");
+  EXPECT_EQ(error_of([&] { train(run); }), "no error");
+}
+
+}  // namespace
+}  // namespace smelt

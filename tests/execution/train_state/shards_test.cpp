@@ -1,0 +1,156 @@
+// Parts of tensors on a mesh, against a twin that looks at every element.
+#include "execution/train_state/shards.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/str.h"
+#include "checkpoint/storage/slices.h"
+
+namespace smelt {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Coordinates = std::map<std::string, std::int64_t>;
+
+const Mesh kMesh{{"data", 2}, {"fsdp", 3}, {"tensor", 2}};
+
+// Of all devices: the last axis runs fastest.
+std::vector<Coordinates> devices_of(const Mesh& mesh) {
+  std::vector<Coordinates> out(1);
+  for (const auto& [axis, size] : mesh) {
+    std::vector<Coordinates> longer;
+    for (const Coordinates& begin : out)
+      for (std::int64_t i = 0; i < size; ++i) {
+        longer.push_back(begin);
+        longer.back()[axis] = i;
+      }
+    out = longer;
+  }
+  return out;
+}
+
+// Whether index `at` of a dimension of `size` lies in the part of a device: its axes, major first,
+// cut the dimension again and again.
+bool holds(const Mesh& mesh, const std::vector<std::string>& axes, const Coordinates& device,
+           std::int64_t size, std::int64_t at) {
+  const std::map<std::string, std::int64_t> sizes(mesh.begin(), mesh.end());
+  for (const std::string& axis : axes) {
+    size /= sizes.at(axis);
+    if (at / size != device.at(axis)) return false;
+    at %= size;
+  }
+  return true;
+}
+
+// Where the elements that a device holds lie in the whole, in order.
+std::vector<std::int64_t> slow_places(const Sharding& sharding, const Dims& dims,
+                                      const Coordinates& device) {
+  std::vector<std::int64_t> out;
+  const std::int64_t count = Shape{DType::f32, dims}.elements();
+  for (std::int64_t place = 0; place < count; ++place) {
+    bool here = true;
+    std::int64_t rest = place;
+    for (auto i = dims.size(); i-- > 0; rest /= dims[i])
+      here = here && holds(kMesh, sharding.axes[i], device, dims[i], rest % dims[i]);
+    if (here) out.push_back(place);
+  }
+  return out;
+}
+
+// Every way to give each axis of the mesh to one dimension or to none; where several axes split one
+// dimension, in both orders.
+std::vector<Sharding> shardings(std::size_t rank) {
+  std::vector<Sharding> out;
+  std::vector<std::string> axes{"data", "fsdp", "tensor"};
+  do {
+    std::size_t ways = 1;
+    for (std::size_t i = 0; i < axes.size(); ++i) ways *= rank + 1;
+    for (std::size_t way = 0; way < ways; ++way) {
+      Sharding s{DimAxes(rank)};
+      std::size_t rest = way;
+      for (const std::string& axis : axes) {
+        if (rest % (rank + 1) < rank) s.axes[rest % (rank + 1)].push_back(axis);
+        rest /= rank + 1;
+      }
+      if (std::ranges::find(out, s) == out.end()) out.push_back(s);
+    }
+  } while (std::ranges::next_permutation(axes).found);
+  return out;
+}
+
+// Dimension i holds i + 1 elements, or as many again for each device that shares it.
+Dims dims_for(const Sharding& sharding) {
+  const std::map<std::string, std::int64_t> sizes(kMesh.begin(), kMesh.end());
+  Dims dims;
+  for (const auto& axes : sharding.axes) {
+    dims.push_back(std::ssize(dims) + 1);
+    for (const std::string& axis : axes) dims.back() *= sizes.at(axis);
+  }
+  return dims;
+}
+
+Bytes numbered(const Shape& shape) {
+  Bytes out(shape.size_bytes());
+  const std::size_t size = dtype_size_bytes(shape.dtype);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<std::byte>((i / size * 37 + i % size * 101 + (i / size >> 8)) & 0xff);
+  return out;
+}
+
+void expect_like_the_twin(const Sharding& sharding, const Shape& whole) {
+  const Bytes bytes = numbered(whole);
+  const std::size_t size = dtype_size_bytes(whole.dtype);
+  const auto devices = devices_of(kMesh);
+  ASSERT_EQ(devices.size(), 12u);
+  const Dims origin(whole.dims.size());
+  const std::vector<TensorSlice> one{{.begin = origin, .part = {whole, bytes}}};
+  const Shape shape = part_shape(kMesh, sharding, whole);
+  std::map<Dims, Bytes> parts;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    Bytes want;
+    for (const std::int64_t place : slow_places(sharding, whole.dims, devices[d])) {
+      const auto* from = bytes.data() + static_cast<std::size_t>(place) * size;
+      want.insert(want.end(), from, from + size);
+    }
+    ASSERT_EQ(shape.size_bytes(), want.size());
+    Bytes part(want.size());
+    const Dims begin = part_begin(kMesh, sharding, whole, static_cast<std::int64_t>(d));
+    copy_part(one, begin, shape, part);
+    ASSERT_EQ(part, want) << "device " << d;
+    ASSERT_EQ(parts.emplace(begin, part).first->second, part) << "device " << d;
+  }
+  std::vector<TensorSlice> slices;
+  for (const auto& [begin, part] : parts) slices.push_back({begin, {shape, part}});
+  Bytes back(bytes.size());
+  copy_part(slices, origin, whole, back);
+  ASSERT_EQ(back, bytes);
+}
+
+TEST(Shards, EachDeviceHoldsWhatTheSlowTwinSaysAndAllOfThemTheWhole) {
+  std::size_t cases = 0;
+  for (std::size_t rank = 0; rank <= 4; ++rank)
+    for (const Sharding& sharding : shardings(rank)) {
+      const DType dtype = std::vector{DType::f32, DType::u8, DType::s64}[cases++ % 3];
+      const Shape whole{dtype, dims_for(sharding)};
+      SCOPED_TRACE(str(whole, " ", rank == 0 ? "" : hlo_sharding(kMesh, sharding, whole)));
+      expect_like_the_twin(sharding, whole);
+      if (HasFatalFailure()) return;
+    }
+  EXPECT_GT(cases, 300u);
+}
+
+TEST(Shards, WhatNoAxisSplitsIsWholeOnEveryDevice) {
+  const Shape whole{DType::f32, {6, 4}};
+  EXPECT_EQ(part_shape(kMesh, {}, whole), whole);
+  EXPECT_EQ(part_begin(kMesh, {}, whole, 11), (Dims{0, 0}));
+  EXPECT_EQ(part_shape(kMesh, {{{"fsdp", "tensor"}, {}}}, whole), (Shape{DType::f32, {1, 4}}));
+  EXPECT_EQ(part_begin(kMesh, {{{"fsdp", "tensor"}, {}}}, whole, 11), (Dims{5, 0}));
+}
+
+}  // namespace
+}  // namespace smelt

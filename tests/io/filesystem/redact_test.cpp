@@ -1,0 +1,20 @@
+#include "io/credentials/redact.h"
+
+#include <gtest/gtest.h>
+
+namespace smelt {
+namespace {
+
+TEST(FitForMessage, HidesSecretsAlsoWherePercentEncoded) {
+  EXPECT_EQ(fit_for_message("a=pass/word&b=pass%2Fword", {Secret("pass/word")}),
+            "a=[secret]&b=[secret]");
+}
+
+// A search for one that the replacement contains must end.
+TEST(FitForMessage, TakesSecretsThatTheReplacementContains) {
+  EXPECT_EQ(fit_for_message("secret, secrets", {Secret("secret"), Secret("s")}),
+            "[secret], [secret]s");
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,195 @@
+// JEstimator's BERT with masks that it draws itself: the same on any number of devices, in parts of
+// a batch, with layers in a loop, with words in blocks; and passes of an evaluation.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "checkpoint/storage/checkpoint.h"
+#include "execution/inference/evaluate.h"
+#include "execution/train_state/compiled_step.h"
+#include "io/filesystem/file.h"
+#include "io/formats/example.h"
+#include "io/formats/tfrecord.h"
+#include "runs/golden_bert.h"
+#include "runs/golden_jestimator.h"
+#include "runs/state_values.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kJestimatorSteps = 4, kJestimatorRows = 8;
+
+struct JestimatorRun {
+  std::vector<float> losses;
+  StateValues last;
+};
+
+JestimatorBertTask with_dropout(const std::string& variant) {
+  JestimatorBertTask c = GoldenJestimator(variant).settings();
+  c.model.attention_dropout_rate = c.model.hidden_dropout_rate = 0.1;
+  return c;
+}
+
+// Steps of 8 rows from the golden weights.
+JestimatorRun learn_from_golden(const std::shared_ptr<const Client>& client,
+                                const std::string& variant,
+                                const std::function<void(TrainingConfig&)>& change = {},
+                                const std::string& mesh = "auto") {
+  const GoldenJestimator golden(variant);
+  TrainingConfig c = golden.config();
+  c.batch_size = kJestimatorRows;
+  if (change) change(c);
+  const StepProgram program =
+      train_program(jestimator_bert_task(with_dropout(variant)), c,
+                    placement_for("cpu", c.devices, c.reduction,
+                                  partition_for({.mesh = mesh, .rules = "vocab=none"}, c.devices)));
+  const CompiledStep compiled(client, program);
+  ModelState state =
+      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+  JestimatorRun out;
+  for (std::int64_t i = 0; i < kJestimatorSteps; ++i) {
+    Execution execution = compiled.run(golden.tokens(i), state, i);
+    out.losses.push_back(execution.results[0].back().to_host<float>()[0]);
+    state.replace(execution.results);
+  }
+  out.last = values_of(state);
+  return out;
+}
+
+void expect_same_run(const JestimatorRun& got, const JestimatorRun& want, double limit) {
+  for (std::size_t i = 0; i < want.losses.size(); ++i)
+    EXPECT_NEAR(got.losses[i], want.losses[i], limit * want.losses[i]) << "step " << i;
+  expect_same_state(got.last, want.last, 10 * limit);
+}
+
+class JestimatorDraws : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Variants, JestimatorDraws, testing::ValuesIn(GoldenJestimator::variants()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(JestimatorDraws, EightDevicesLearnWhatOneDoes) {
+  SMELT_OPEN_CPU(client, 8);
+  const JestimatorRun one = learn_from_golden(client, GetParam());
+  EXPECT_GT(std::abs(one.losses[0] - one.losses[3]), 1e-3);
+  const auto on_eight = [](TrainingConfig& c) { c.devices = 8; };
+  expect_same_run(learn_from_golden(client, GetParam(), on_eight), one, 1e-5);
+  SCOPED_TRACE("parameters split");
+  expect_same_run(learn_from_golden(client, GetParam(), on_eight, "data=2,fsdp=2,tensor=2"), one,
+                  1e-5);
+}
+
+// Opens eight devices, though it uses one, to share programs in the compile cache with the test
+// above: they are kept by the number of devices that a client has.
+TEST_P(JestimatorDraws, PartsLoopsAndBlocksLearnTheSame) {
+  SMELT_OPEN_CPU(client, 8);
+  const JestimatorRun whole = learn_from_golden(client, GetParam());
+  const auto in_loops = [](TrainingConfig& c) {
+    c.compute = {.layers = Layers::scan, .save = RematPolicy::layer};
+    c.compute.attention_rows = 5;
+    c.compute.logits_bytes = 5000;
+    c.micro_batches = 4;
+  };
+  SCOPED_TRACE("in loops and micro-batches");
+  expect_same_run(learn_from_golden(client, GetParam(), in_loops), whole, 1e-6);
+  const auto as_on_a_tpu = [](TrainingConfig& c) {
+    c.compute = compute_for("tpu", {.precision = Precision::f32_exact, .attention_rows = 5});
+  };
+  SCOPED_TRACE("as on a TPU");
+  expect_same_run(learn_from_golden(client, GetParam(), as_on_a_tpu), whole, 1e-6);
+}
+
+TEST(Jestimator, PredictsInBlocksOfWordsWithoutScoresOfAllAtOnce) {
+  const JestimatorBertTask task = GoldenJestimator(GoldenJestimator::variants()[0]).settings();
+  const auto predicts = [&](std::int64_t logits_bytes) {
+    const Prediction scores = jestimator_scores(task, 2);
+    return emit_module(predict_program(scores, 4, {.logits_bytes = logits_bytes}).program, "p");
+  };
+  const std::string all =
+      str("tensor<", 4 * task.model.max_length, "x", task.model.vocab_size, "xf32>");
+  EXPECT_THAT(predicts(0), testing::HasSubstr(all));
+  EXPECT_THAT(predicts(5000), testing::Not(testing::HasSubstr(all)));
+}
+
+// One unit of the last place that bf16 has, 2^-8.
+TEST_P(JestimatorDraws, InBf16TheFirstLossIsNearThatOfF32) {
+  SMELT_OPEN_CPU(client, 8);
+  const double exact = learn_from_golden(client, GetParam()).losses[0];
+  const double narrow = learn_from_golden(client, GetParam(), [](auto& c) {
+                          c.compute.dtype = DType::bf16;
+                        }).losses[0];
+  EXPECT_NEAR(narrow, exact, 0x1p-8 * exact);
+  EXPECT_GT(std::abs(narrow / exact - 1), 1e-6);
+}
+
+// ---- evaluation ----
+
+class JestimatorEvaluation : public testing::Test {
+ protected:
+  void SetUp() override {
+    save_checkpoint(dir_.file("model"), 7, golden_.state(), {});
+    std::string out;
+    ExampleWriter writer;
+    for (std::int64_t i = 0; i < 2; ++i) {
+      const Batch batch = golden_.tokens(i);
+      for (std::int64_t row = 0; row < batch.rows; ++row) {
+        const Batch one = rows_of(batch, row, row + 1);
+        writer.integers("targets", one.arrays[0].values<std::int32_t>());
+        append_record(out, writer.take());
+      }
+    }
+    write_file(dir_.file("records"), out);
+  }
+  Evaluation run(std::int64_t devices, std::int64_t batch_size, std::int64_t passes) {
+    return evaluate({.task = jestimator_bert_task(with_dropout("bert")),
+                     .batch_size = batch_size,
+                     .on = {.devices = devices},
+                     .data = dir_.file("records"),
+                     .model_dir = dir_.file("model"),
+                     .passes = passes});
+  }
+
+  GoldenJestimator golden_{"bert"};
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+TEST_F(JestimatorEvaluation, IsTheSameForAnyBatchesAndDevices) {
+  SMELT_OPEN_CPU(client, 8);
+  const Evaluation want = run(1, 16, 20);
+  for (const auto& [devices, rows] : {std::pair{1, 4}, {8, 8}}) {
+    const Evaluation got = run(devices, rows, 20);
+    ASSERT_EQ(got.measures.size(), 3u);
+    for (std::size_t i = 0; i < want.measures.size(); ++i) {
+      const MeasuredValue &a = got.measures[i], &b = want.measures[i];
+      EXPECT_NEAR(a.value, b.value, 1e-5 * b.value) << b.name;
+      EXPECT_NEAR(a.weight, b.weight, 1e-5 * b.weight) << b.name;
+    }
+  }
+}
+
+// A mean over passes lies between them, and counts as many tokens as one on average.
+TEST_F(JestimatorEvaluation, PassesDrawMasksOfTheirOwn) {
+  SMELT_OPEN_CPU(client, 1);
+  const Evaluation one = run(1, 8, 1), again = run(1, 8, 1), many = run(1, 8, 20);
+  EXPECT_EQ(one.measure("mrr").value, again.measure("mrr").value);
+  EXPECT_NE(one.measure("masked_lm_loss").value, many.measure("masked_lm_loss").value);
+  EXPECT_NEAR(many.measure("mrr").weight, 0.15 * 16 * 20,
+              4 * std::sqrt(0.15 * 0.85 * 16 * 20 / 20));
+  EXPECT_NEAR(many.loss, one.loss, 0.2 * one.loss);
+}
+
+TEST_F(JestimatorEvaluation, PassesNeedATaskThatDraws) {
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { eval_program(golden_.task(), 8, placement_for("cpu", 1, {}), {}, 20); }),
+              HasSubstr("eval: 20 passes of a model that draws nothing: jestimator_bert\n"
+                        "  hint: set eval.passes to 1"));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,125 @@
+// What a recipe says of meshes, micro-batches and how layers are computed, refused when it is
+// loaded: before hours of text.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/filesystem/file.h"
+#include "pipeline/recipe.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::EndsWith;
+
+class MeshRecipe : public testing::Test {
+ protected:
+  // What is said when `train` stands in the recipe, then the same when all of it is set.
+  std::string from_recipe(const std::string& train) {
+    write_file(dir_.file("r.yaml"), str("train: {", train, "}\n"));
+    return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), {}); });
+  }
+  std::string from_set(const std::vector<std::string>& settings) {
+    write_file(dir_.file("r.yaml"), "out: x\n");
+    return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), settings); });
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(MeshRecipe, NamesTheWordsThatItDoesNotKnow) {
+  EXPECT_THAT(from_recipe("precision: fp16"),
+              EndsWith("r.yaml: train.precision is 'fp16'\n  hint: did you mean 'bf16'?"));
+  EXPECT_EQ(from_set({"train.precision=b16"}),
+            "--set: train.precision is 'b16'\n  hint: did you mean 'bf16'?");
+  EXPECT_THAT(from_recipe("layers: scann"),
+              EndsWith("r.yaml: train.layers is 'scann'\n  hint: did you mean 'scan'?"));
+  EXPECT_EQ(from_set({"train.layers=unroled"}),
+            "--set: train.layers is 'unroled'\n  hint: did you mean 'unrolled'?");
+  EXPECT_THAT(from_recipe("save: product"),
+              EndsWith("r.yaml: train.save is 'product'\n  hint: did you mean 'products'?"));
+  EXPECT_EQ(from_set({"train.save=layers"}),
+            "--set: train.save is 'layers'\n  hint: did you mean 'layer'?");
+}
+
+TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
+  const std::string refusal =
+      ": train.save 'layer' with train.layers 'unrolled': only a scan keeps less\n"
+      "  hint: set train.layers to scan";
+  EXPECT_THAT(from_recipe("save: layer, layers: unrolled"), EndsWith("r.yaml" + refusal));
+  EXPECT_EQ(from_recipe("save: layer"), "no error");  // which makes it a scan
+  EXPECT_EQ(from_set({"train.save=layer", "train.layers=unrolled", "train.device=tpu"}),
+            "--set" + refusal);
+  EXPECT_EQ(from_set({"train.save=layer", "train.device=tpu"}), "no error");
+  EXPECT_EQ(from_set({"train.save=layer", "train.layers=scan"}), "no error");
+}
+
+TEST_F(MeshRecipe, TheAxesMustMultiplyToTheDevices) {
+  const std::string refusal =
+      ": train.mesh 'data=2,fsdp=2' has 4 devices, train.devices are 8\n"
+      "  hint: make the sizes of the axes multiply to the number of devices";
+  EXPECT_THAT(from_recipe("devices: 8, mesh: 'data=2,fsdp=2'"), EndsWith("r.yaml" + refusal));
+  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=2,fsdp=2"}), "--set" + refusal);
+  EXPECT_EQ(from_set({"train.devices=8", "train.mesh= tensor=2, data = 4 "}), "no error");
+}
+
+TEST_F(MeshRecipe, TheProgramIsBuiltBeforeAnyWork) {
+  EXPECT_EQ(
+      from_set({"train.devices=5", "train.mesh=tensor=5", "train.batch_size=5"}),
+      "--set: mesh: dimension 1 ('heads') of bert/encoder/layer_0/attention/self/query/kernel is "
+      "12, which 5 devices of axis 'tensor' do not divide\n"
+      "  hint: choose another mesh, or leave it whole by the rule heads=none");
+  EXPECT_EQ(from_set({"train.attention_rows=100"}), "no error");
+}
+
+TEST_F(MeshRecipe, NamesTheAxesAndSizesThatItDoesNotKnow) {
+  EXPECT_EQ(from_set({"train.mesh=fdsp=1"}),
+            "--set: train.mesh: 'fdsp' is unknown\n  hint: did you mean 'fsdp'?");
+  EXPECT_EQ(from_set({"train.mesh=data"}),
+            "--set: train.mesh: 'data' has no value\n  hint: write data=…");
+  for (const char* size : {"", "0", "-1", "2x", "9999999"})
+    EXPECT_EQ(
+        from_set({str("train.mesh=data=", size)}),
+        str("--set: train.mesh: '", size, "' is no number of devices\n  hint: give 1 or more"));
+  EXPECT_THAT(from_recipe("mesh_rules: heds=none"),
+              EndsWith("r.yaml: train.mesh_rules: 'heds' is unknown\n"
+                       "  hint: did you mean 'heads'?"));
+  EXPECT_EQ(from_set({"train.mesh_rules=vocab=tensors"}),
+            "--set: train.mesh_rules vocab 'tensors' is unknown\n  hint: did you mean 'tensor'?");
+}
+
+TEST_F(MeshRecipe, AnAxisStandsOnce) {
+  EXPECT_EQ(from_set({"train.devices=4", "train.mesh=data=2,data=2"}),
+            "--set: train.mesh: 'data' stands twice\n  hint: leave one of the two");
+}
+
+TEST_F(MeshRecipe, RowsDivideOverTheAxesThatSplitThemAndIntoMicroBatches) {
+  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=2,fsdp=3,tensor=1"}).find("--set"), 0u);
+  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=4,tensor=2", "train.batch_size=6"}),
+            "--set: train.batch_size 6 does not divide over the data and fsdp axes, 4\n"
+            "  hint: choose a multiple of 4");
+  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=tensor=8", "train.batch_size=3",
+                      "model.num_attention_heads=8"}),
+            "no error");
+  EXPECT_EQ(from_set({"train.devices=8", "train.micro_batches=3"}),
+            "--set: train.batch_size 32, 4 a device, does not divide into train.micro_batches 3\n"
+            "  hint: choose micro-batches that divide 4");
+  EXPECT_EQ(from_set({"train.micro_batches=0"}).substr(0, 49),
+            "--set: train.micro_batches is 0, must be at least");
+}
+
+TEST_F(MeshRecipe, PerReplicaGoesWithWholeParameters) {
+  const std::string refusal =
+      ": reduction per_replica with a mesh that splits parameters\n"
+      "  hint: take the mesh auto, or the reduction global";
+  EXPECT_THAT(from_recipe("devices: 2, mesh: fsdp=2, reduction: per_replica"),
+              EndsWith("r.yaml" + refusal));
+  EXPECT_EQ(from_set({"train.devices=2", "train.mesh=tensor=2", "train.reduction=per_replica"}),
+            "--set" + refusal);
+  EXPECT_EQ(from_set({"train.devices=2", "train.mesh=data=2", "train.reduction=per_replica"}),
+            "no error");
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,31 @@
+// A recipe of a tiny BERT on a small text, for tests of stages.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pipeline/pipeline.h"
+#include "support/captured_log.h"
+#include "support/paths.h"
+
+namespace smelt {
+
+class SmallRecipe : public testing::Test {
+ protected:
+  void SetUp() override;
+  // Documents of three sentences each, one a line.
+  void write_text(int documents) const;
+  // Of the folder "m", two steps.
+  Recipe recipe(const std::vector<std::string>& settings = {}) const;
+  std::map<std::string, std::string> files(const std::string& folder) const;
+  // How often a line of the log has this text.
+  int said(const std::string& text) const;
+
+  CapturedLog log_;
+  TempDir dir_;
+};
+
+}  // namespace smelt

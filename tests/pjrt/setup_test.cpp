@@ -1,0 +1,191 @@
+// smelt setup: real pip, in an environment of its own, on wheels made here and without a network.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+
+#include <filesystem>
+
+#include "base/json.h"
+#include "io/filesystem/descriptor.h"
+#include "io/filesystem/file.h"
+#include "pjrt/plugin_setup.h"
+#include "support/environment.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "support/sha256.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class SetupTest : public testing::Test {
+ protected:
+  // A wheel of one file, "<name>/text", which says its version.
+  Wheel wheel(const std::string& name, const std::string& version) const {
+    const std::string info = str(name, "-", version, ".dist-info"),
+                      tree = dir_.file(name + version);
+    write_file(str(tree, "/", name, "/text"), version);
+    write_file(str(tree, "/", info, "/METADATA"),
+               str("Metadata-Version: 2.1\nName: ", name, "\nVersion: ", version, "\n"));
+    write_file(str(tree, "/", info, "/WHEEL"),
+               "Wheel-Version: 1.0\nGenerator: smelt\nRoot-Is-Purelib: true\nTag: py3-none-any\n");
+    write_file(str(tree, "/", info, "/RECORD"), "");
+    const std::string file = dir_.file(str("index/", name, "-", version, "-py3-none-any.whl"));
+    fs::create_directories(dir_.file("index"));
+    EXPECT_EQ(
+        run_command(str("cd ", tree, " && python3 -m zipfile -c ", file, " ", name, " ", info))
+            .status,
+        0);
+    return {
+        .name = name,
+        .version = version,
+        .requirement = str(name, "==", version, " --hash=sha256:", sha256(read_file(file)), "\n"),
+        .download_bytes = 1000,
+        .unpacked_bytes = 1000};
+  }
+
+  PluginSetup setup(std::vector<Wheel> wheels) const {
+    return {std::move(wheels), dir_.file("data/gpu")};
+  }
+  std::string installed_text(const std::string& name) const {
+    return read_file(dir_.file(str("data/gpu/", name, "/text")));
+  }
+
+  TempDir dir_;
+  ScopedVariable index_{"PIP_NO_INDEX", "1"};
+  ScopedVariable links_{"PIP_FIND_LINKS", dir_.file("index")};
+};
+
+TEST_F(SetupTest, MakesTheFolderWholeAndReplacesAnOlderOne) {
+  const PluginSetup first = setup({wheel("alpha", "1.0"), wheel("beta", "2.0")});
+  EXPECT_FALSE(first.installed());
+  first.install();
+  EXPECT_TRUE(first.installed());
+  EXPECT_EQ(installed_text("alpha"), "1.0");
+  EXPECT_EQ(installed_text("beta"), "2.0");
+
+  const PluginSetup second = setup({wheel("alpha", "1.1")});
+  EXPECT_FALSE(second.installed());
+  second.install();
+  EXPECT_TRUE(second.installed());
+  EXPECT_EQ(installed_text("alpha"), "1.1");
+  EXPECT_FALSE(fs::exists(dir_.file("data/gpu/beta")));
+  EXPECT_FALSE(fs::exists(dir_.file("data/gpu.partial")));
+}
+
+TEST_F(SetupTest, AWheelOfAnotherHashEndsItAndNothingCountsButWheelsThatArrivedAreKept) {
+  const Wheel good = wheel("alpha", "1.0"), right = wheel("beta", "2.0");
+  Wheel wrong = right;
+  wrong.requirement = str("beta==2.0 --hash=sha256:", std::string(64, '0'), "\n");
+  // What a process that was killed while it unpacked leaves is no plugin either.
+  write_file(dir_.file("data/gpu.partial/packages/alpha/text"), "half");
+  EXPECT_THAT(error_of<SystemError>([&] { setup({good, wrong}).install(); }),
+              AllOf(StartsWith("setup: pip could not fetch beta 2.0"),
+                    HasSubstr("hint: check the network, then run smelt setup again")));
+  EXPECT_FALSE(fs::exists(dir_.file("data/gpu")));
+
+  fs::remove(dir_.file("index/alpha-1.0-py3-none-any.whl"));
+  const ScopedVariable links("PIP_FIND_LINKS",
+                             str(dir_.file("index"), " ", dir_.file("data/gpu.partial/wheels")));
+  setup({good, right}).install();
+  EXPECT_EQ(installed_text("alpha"), "1.0");
+}
+
+TEST_F(SetupTest, WhatSetupDidNotMakeIsLeftAlone) {
+  write_file(dir_.file("data/gpu/mine"), "precious");
+  EXPECT_THAT(error_of<UsageError>([&] { setup({wheel("alpha", "1.0")}).install(); }),
+              AllOf(StartsWith("setup: " + dir_.file("data/gpu")),
+                    HasSubstr("holds something that smelt setup did not make"),
+                    HasSubstr("hint: move it away")));
+  EXPECT_EQ(read_file(dir_.file("data/gpu/mine")), "precious");
+}
+
+TEST_F(SetupTest, TheDiskIsLookedAtFirst) {
+  Wheel huge = wheel("alpha", "1.0");
+  huge.unpacked_bytes = std::int64_t{1} << 60;
+  EXPECT_THAT(error_of<SystemError>([&] { setup({huge}).install(); }),
+              AllOf(HasSubstr("data/gpu needs 1152.9 PB while it is made, its disk has "),
+                    HasSubstr("hint: free some space, or set XDG_DATA_HOME")));
+}
+
+TEST_F(SetupTest, ThereMustBeAPython) {
+  const PluginSetup wanted = setup({wheel("alpha", "1.0")});
+  const ScopedVariable path("PATH", dir_.path());
+  EXPECT_THAT(error_of<UsageError>([&] { wanted.install(); }),
+              AllOf(StartsWith("setup: no python3 with the modules venv and ensurepip is in PATH"),
+                    HasSubstr("hint: apt-get install python3 python3-venv")));
+}
+
+TEST_F(SetupTest, OneAtATime) {
+  write_file(dir_.file("data/gpu.lock"), "");
+  const Descriptor held(::open(dir_.file("data/gpu.lock").c_str(), O_RDWR));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  EXPECT_THAT(error_of<UsageError>([&] { setup({wheel("alpha", "1.0")}).install(); }),
+              AllOf(StartsWith("setup: another smelt setup holds " + dir_.file("data/gpu.lock")),
+                    HasSubstr("hint: wait for it to end")));
+  EXPECT_FALSE(fs::exists(dir_.file("data/gpu.partial")));
+}
+
+TEST_F(SetupTest, AnEnvironmentThatNoLongerRunsIsMadeAgain) {
+  const std::string python = dir_.file("data/gpu.partial/python");
+  write_file(python + "/.whole", "");
+  fs::create_directories(python + "/bin");
+  fs::create_symlink(dir_.file("gone"), python + "/bin/python");
+  const PluginSetup wanted = setup({wheel("alpha", "1.0")});
+  wanted.install();
+  EXPECT_TRUE(wanted.installed());
+}
+
+CommandOutput smelt_setup(const std::string& environment, const std::string& arguments) {
+  return run_command(str(environment, " ", smelt_program(), " setup ", arguments));
+}
+
+TEST(SetupCommand, ADryRunSaysWhatWouldComeAndWritesNothing) {
+  const TempDir dir;
+  const CommandOutput output = smelt_setup("XDG_DATA_HOME=" + dir.path(), "gpu --dry-run --json");
+  const auto plan = Json::parse(output.text);
+  EXPECT_EQ(plan["folder"], dir.file("smelt/gpu"));
+  EXPECT_EQ(plan["installed"], false);
+  EXPECT_EQ(plan["packages"][0]["name"], "jax-cuda13-pjrt");
+  std::int64_t sum = 0;
+  for (const auto& package : plan["packages"]) sum += package["download_bytes"].get<std::int64_t>();
+  EXPECT_EQ(plan["download_bytes"], sum);
+  EXPECT_GT(sum, 2'000'000'000);
+  EXPECT_TRUE(fs::is_empty(dir.path()));
+
+  const CommandOutput lines = smelt_setup("XDG_DATA_HOME=" + dir.path(), "tpu --dry-run");
+  EXPECT_THAT(lines.text, AllOf(HasSubstr("libtpu 0."), HasSubstr("to download: 20"),
+                                HasSubstr("folder:      " + dir.file("smelt/tpu"))));
+}
+
+TEST(SetupCommand, SaysThatAPluginIsThereAlready) {
+  const TempDir dir;
+  const ScopedVariable data("XDG_DATA_HOME", dir.path());
+  std::string wheels;
+  for (const Wheel& wheel : plugin_wheels("tpu")) wheels += wheel.requirement;
+  write_file(dir.file("smelt/tpu/.wheels"), wheels);
+  const CommandOutput output = smelt_setup("", "tpu");
+  EXPECT_EQ(output.status, 0);
+  EXPECT_THAT(output.text, StartsWith("already there: " + dir.file("smelt/tpu")));
+}
+
+TEST(SetupCommand, WrongUseIsSaid) {
+  const CommandOutput cpu = smelt_setup("", "cpu");
+  EXPECT_EQ(cpu.status, 2);
+  EXPECT_THAT(cpu.text,
+              AllOf(HasSubstr("setup: the plugin of device cpu is fetched by scripts/build"),
+                    HasSubstr("hint: --device cpu needs no smelt setup")));
+  const CommandOutput homeless = smelt_setup("env -u HOME -u XDG_DATA_HOME", "gpu --dry-run");
+  EXPECT_EQ(homeless.status, 2);
+  EXPECT_THAT(homeless.text, AllOf(HasSubstr("neither XDG_DATA_HOME nor HOME names a folder"),
+                                   HasSubstr("hint: set XDG_DATA_HOME")));
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,92 @@
+// Which files are taken for what by their names, and when those of no use are refused.
+#include "text/readers/line_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "io/filesystem/file.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/oracle.h"
+#include "support/paths.h"
+#include "text/readers/lines.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
+  const auto refusal = [](const std::string& last, const TextFormat& format = {}) {
+    return error_of<UsageError>([&] { LineSource({"none.txt", last}, format, {}); });
+  };
+  EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: a JSON file as a whole is not read"));
+  EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: a JSON file as a whole is not read"));
+  EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not unpacked here"));
+  EXPECT_THAT(refusal("a.Zip", {.file = FileFormat::csv}),
+              HasSubstr("a.Zip: zip files are not unpacked"));
+}
+
+TEST(LineSource, RefusesArchivesPackedOrNot) {
+  const TempDir dir;
+  write_file(dir.file("a.txt"), "words\n");
+  ASSERT_EQ(run_command(str("cd ", dir.path(), " && tar cf b.txt a.txt && gzip -k b.txt")).status,
+            0);
+  std::string line;
+  for (const char* name : {"b.txt", "b.txt.gz"})
+    EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file(name)).next(line); }),
+                HasSubstr(str(name, ": tar files are not unpacked here\n  hint: unpack it")));
+  EXPECT_THAT(error_of<UsageError>([&] { check_packing("a.tar"); }), HasSubstr("a.tar: tar files"));
+}
+
+TEST(LineSource, SaysWhichFileIsBinary) {
+  const TempDir dir;
+  write_file(dir.file("a.txt"), "words\n");
+  write_file(dir.file("b.txt"), std::string("x\ny\0\0z\n\0", 8));
+  const auto read = [&](bool strict) {
+    LineSource source({dir.file("a.txt"), dir.file("b.txt")}, {}, {.strict = strict});
+    std::string line;
+    while (source.next(line) != LineSource::Event::end) continue;
+    source.faults().finish();
+  };
+  const CapturedLog log;
+  read(false);
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("3 NUL bytes were left out, the first in "),
+                                HasSubstr("b.txt:2: is that a text file?")));
+  EXPECT_THAT(error_of<UsageError>([&] { read(true); }),
+              HasSubstr("b.txt:2: 2 NUL bytes, which no text has\n"
+                        "  hint: leave the file out if it is no text"));
+}
+
+TEST(LineSource, KnowsEndingsInCapitals) {
+  const TempDir dir;
+  write_file(dir.file("A.JSONL"), "{\"text\": \"One.\"}\n");
+  write_file(dir.file("A.CSV"), "text\nTwo.\n");
+  LineSource source({dir.file("A.JSONL"), dir.file("A.CSV")}, {}, {});
+  std::vector<std::string> lines;
+  std::string line;
+  for (LineSource::Event event; (event = source.next(line)) != LineSource::Event::end;)
+    if (event == LineSource::Event::line) lines.push_back(line);
+  EXPECT_THAT(lines, testing::ElementsAre("One.", "Two."));
+  write_file(dir.file("A.TXT.GZ"), "no gzip");
+  EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("A.TXT.GZ")); }),
+              HasSubstr("A.TXT.GZ: not a whole gzip file: it does not begin as one"));
+}
+
+TEST(LineReader, KnowsUtf16) {
+  const TempDir dir;
+  std::string line;
+  for (const std::string& begin : {std::string("\xff\xfeO\0n\0", 6), std::string("\xfe\xff\0O", 4),
+                                   std::string("O\0n\0", 4), std::string("\0O\0n", 4)}) {
+    write_file(dir.file("a.txt"), begin);
+    EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("a.txt")).next(line); }),
+                AllOf(HasSubstr("a.txt: is UTF-16, not UTF-8"), HasSubstr("iconv -f utf-16")));
+  }
+  write_file(dir.file("a.txt"), std::string("O\0ne", 4));
+  EXPECT_TRUE(LineReader(dir.file("a.txt")).next(line));
+}
+
+}  // namespace
+}  // namespace smelt

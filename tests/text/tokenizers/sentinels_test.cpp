@@ -1,0 +1,64 @@
+#include "text/tokenizers/sentinels.h"
+
+#include <gtest/gtest.h>
+
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+// Pieces alone.
+class Pieces : public Tokenizer {
+ public:
+  explicit Pieces(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {}
+  std::int32_t size() const override { return static_cast<std::int32_t>(pieces_.size()); }
+  const std::string& token(std::int32_t id) const override {
+    return pieces_.at(static_cast<std::size_t>(id));
+  }
+  std::int32_t unknown() const override { return 2; }
+  bool continues_word(std::int32_t) const override { return false; }
+  void encode(std::string_view, std::vector<std::int32_t>&) const override {}
+  std::vector<TokenSpan> encode_with_offsets(std::string_view) const override { return {}; }
+  std::string decode(std::span<const std::int32_t>) const override { return {}; }
+
+ private:
+  std::vector<std::string> pieces_;
+};
+
+TEST(Sentinels, LieOnTopOfPiecesThatHaveNone) {
+  const Pieces pieces({"<pad>", "</s>", "<unk>",
+                       "\xE2\x96\x81"
+                       "a",
+                       "<extra_id_x>"});
+  const Sentinels got = sentinels_of(pieces, "x.model", 100);
+  EXPECT_EQ(got.first, 104);  // as 32099 is of T5's 32000
+  EXPECT_EQ(got.count, 100);
+  EXPECT_EQ(got.ids, 105);
+  EXPECT_EQ(sentinels_of(pieces, "x.model", 0).count, 0);
+  EXPECT_EQ(id_of_piece(pieces, "x.model", "</s>"), 1);
+}
+
+TEST(Sentinels, AreThoseOfTheVocabularyWhereItHasSome) {
+  const Pieces mt5({"<pad>", "</s>", "<unk>", "a", "\xE2\x96\x81<extra_id_2>",
+                    "\xE2\x96\x81<extra_id_1>", "\xE2\x96\x81<extra_id_0>", "b"});
+  const Sentinels got = sentinels_of(mt5, "x.model", 100);
+  EXPECT_EQ(got.first, 6);
+  EXPECT_EQ(got.count, 3);
+  EXPECT_EQ(got.ids, 8);
+}
+
+TEST(Sentinels, ThatAscendAndWhatIsMissingAreRefused) {
+  const Pieces ascending({"<pad>", "<extra_id_0>", "<extra_id_1>"});
+  EXPECT_EQ(error_of<UsageError>([&] { sentinels_of(ascending, "x.model", 100); }),
+            "x.model: <extra_id_1> has id 2, not the one below that of the sentinel before it\n"
+            "  hint: T5's sentinels descend; make a vocabulary without any, which get their ids on "
+            "top");
+  EXPECT_EQ(error_of<UsageError>([&] { sentinels_of(ascending, "x.model", -1); }),
+            "x.model: -1 sentinels on top\n  hint: 100 is T5's; 0 for none");
+  EXPECT_EQ(error_of<UsageError>([&] { id_of_piece(ascending, "x.model", "</s>"); }),
+            "x.model: no piece '</s>'\n  hint: give a vocabulary that has one, such as T5's "
+            "spiece.model, or one of smelt vocab train --type unigram --out x.model");
+}
+
+}  // namespace
+}  // namespace smelt

@@ -1,0 +1,21 @@
+// The slow twin of the tokenizers: google-research/bert's tokenization.py step by step, one pass
+// over all code points for each, with ICU for every property.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizers/tokenizer_options.h"
+#include "text/tokenizers/vocabulary.h"
+
+namespace smelt {
+
+std::vector<std::string> slow_words(std::string_view utf8, const TokenizerOptions& options);
+
+// The longest prefix that is a piece, again and again; {"[UNK]"} when there is none.
+std::vector<std::string> slow_pieces(const Vocabulary& vocabulary, const std::string& word,
+                                     std::size_t limit = 200);
+
+}  // namespace smelt

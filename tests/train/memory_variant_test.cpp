@@ -1,0 +1,86 @@
+// A step that does not fit is made in smaller forms, as smelt plan tries them.
+#include "train/memory_variant.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/optim/adamw.h"
+#include "runs/small_run.h"
+#include "support/error_of.h"
+
+namespace smelt {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TrainJob job_with_batch(std::int64_t batch) {
+  BertTask bert = small_bert();
+  bert.model.num_hidden_layers = 2;
+  TrainJob job;
+  job.task = bert_task(bert);
+  job.on = {.device = "tpu", .devices = 8, .mesh = {}, .compute = ComputeOptions()};
+  job.config.batch_size = batch;
+  job.config.optimizer = adamw({});
+  job.config.schedule.total_steps = 20'000;
+  return job;
+}
+
+// Of each form that is tried until `fits` are: its settings.
+std::vector<std::string> tried(const TrainJob& job, std::size_t fits) {
+  std::vector<std::string> out;
+  in_a_form_that_fits(job, [&](const TrainJob& in_form) {
+    const ComputeOptions& choice = *in_form.on.compute;
+    const MemoryVariant form{.layers = choice.layers,
+                             .save = choice.save,
+                             .micro_batches = in_form.config.micro_batches};
+    out.push_back(join(settings_of(form, recipe_field), " "));
+    if (out.size() < fits) throw StepDoesNotFit(UsageError("train: a step does not fit", "none"));
+  });
+  return out;
+}
+
+TEST(MemoryVariant, AStepThatDoesNotFitIsTriedInSmallerFormsThatItsBatchCanTake) {
+  EXPECT_THAT(tried(job_with_batch(32), 5),
+              ElementsAre("train.micro_batches=1", "train.layers=scan train.micro_batches=1",
+                          "train.layers=scan train.save=layer train.micro_batches=1",
+                          "train.layers=scan train.save=layer train.micro_batches=2",
+                          "train.layers=scan train.save=layer train.micro_batches=4"));
+  EXPECT_THAT(error_of<StepDoesNotFit>([] { tried(job_with_batch(32), 6); }),
+              HasSubstr("train: a step does not fit"))
+      << "four examples of a device are no eight parts";
+}
+
+TEST(MemoryVariant, AJobsOwnPartsAreDividedFurtherAndItsOwnLoopIsNotTriedTwice) {
+  TrainJob job = job_with_batch(64);
+  job.config.micro_batches = 2;
+  job.config.schedule.total_steps = 100;
+  EXPECT_THAT(tried(job, 3),
+              ElementsAre("train.micro_batches=2",
+                          "train.layers=scan train.save=layer train.micro_batches=2",
+                          "train.layers=scan train.save=layer train.micro_batches=4"));
+}
+
+TEST(MemoryVariant, WhatAUserHasChosenStays) {
+  TrainJob job = job_with_batch(32);
+  job.on.compute->layers = Layers::unrolled;
+  EXPECT_THAT(error_of<StepDoesNotFit>([&] { tried(job, 2); }),
+              HasSubstr("train: a step does not fit"));
+}
+
+TEST(MemoryVariant, SeveralProcessesMeetAnewAtEachTry) {
+  TrainJob job = job_with_batch(32);
+  std::vector<std::string> keys;
+  job.together = {.rank = 1, .size = 2, .gather = [&](const std::string& key, const std::string&) {
+                    keys.push_back(key);
+                    return std::vector<std::string>(2);
+                  }};
+  in_a_form_that_fits(job, [&](const TrainJob& in_form) {
+    in_form.together.meet("lock");
+    if (keys.size() < 3) throw StepDoesNotFit(UsageError("train: a step does not fit", "none"));
+  });
+  EXPECT_THAT(keys, ElementsAre("lock", "lock/try-1", "lock/try-2")) << "a key is used once";
+}
+
+}  // namespace
+}  // namespace smelt

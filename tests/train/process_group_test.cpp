@@ -1,0 +1,90 @@
+// What processes say to each other beside their devices, by hubs of threads.
+#include "train/process_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "distributed/pod_of_threads.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "support/captured_log.h"
+#include "support/paths.h"
+
+namespace smelt {
+namespace {
+
+using testing::Each;
+using testing::StrEq;
+
+class TogetherTest : public testing::Test {
+ protected:
+  // body(together) on a thread for each of three; what each has thrown.
+  std::vector<std::string> run(const std::function<void(const ProcessGroup&)>& body) {
+    auto hubs = pod_.connect();
+    return pod_.run([&](int rank) { body(together_of(*hubs.at(rank), "run/1/")); });
+  }
+
+  const CapturedLog log_;
+  PodOfThreads pod_{3};
+};
+
+TEST_F(TogetherTest, AllAreToldWhatTheOneThatLeadsSays) {
+  EXPECT_THAT(run([](const ProcessGroup& together) {
+                const std::string said =
+                    together.told("resume", [&] { return str("step of ", together.rank); });
+                EXPECT_EQ(said, "step of 0");
+                EXPECT_EQ(together.told("resume/2", [] { return std::string(); }), "");
+              }),
+              Each(""));
+}
+
+TEST_F(TogetherTest, ItsErrorIsOfTheSameKindOnAll) {
+  EXPECT_THAT(
+      run([](const ProcessGroup& together) {
+        EXPECT_THROW(
+            together.told(
+                "a", [&]() -> std::string { throw UsageError("train: it is locked", "wait"); }),
+            UsageError);
+        together.told("b", [&]() -> std::string { throw SystemError("disk: full", "buy"); });
+      }),
+      Each(StrEq("disk: full\n  hint: buy")));
+}
+
+TEST_F(TogetherTest, WhoDiffersIsNamedWithBothValues) {
+  EXPECT_THAT(run([](const ProcessGroup& together) {
+                together.agree("settings", "train", {{"data", {{"seed", together.rank / 2}}}},
+                               "start it alike");
+              }),
+              Each(StrEq("train: data.seed is 0 on host 0, 1 on host 2\n  hint: start it alike")));
+}
+
+TEST_F(TogetherTest, AFileThatAPodHasLeftInItsFolderIsRemoved) {
+  const TempDir dir;
+  for (const char* name : {".pod-0123abcd", ".pod-notes"}) write_file(dir.file(name), "");
+  ProcessGroup().require_one_folder(dir.path());
+  EXPECT_EQ(list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
+  write_file(dir.file(".pod-0123abcd"), "");
+  EXPECT_THAT(run([&](const ProcessGroup& together) { together.require_one_folder(dir.path()); }),
+              Each(""));
+  EXPECT_EQ(list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
+}
+
+TEST_F(TogetherTest, WhatIsTrueOnOneIsKnownToAll) {
+  EXPECT_THAT(run([](const ProcessGroup& together) {
+                EXPECT_TRUE(together.any("end", together.rank == 1));
+                EXPECT_FALSE(together.any("end/2", false));
+              }),
+              Each(""));
+}
+
+TEST(TogetherAlone, NobodyIsAsked) {
+  const ProcessGroup alone;
+  EXPECT_EQ(alone.told("a", [] { return std::string("b"); }), "b");
+  alone.agree("a", "train", 1, "");
+  alone.require_one_folder("/nowhere");
+  alone.meet("a");
+}
+
+}  // namespace
+}  // namespace smelt
