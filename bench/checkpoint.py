@@ -109,7 +109,7 @@ def main():
         yaml.write_text(recipe(args, work + "/out"))
         made = [args.smelt, "run", yaml, "--set", "train.steps=1", "--set", "model.num_hidden_layers=1"]
         subprocess.run([*made, "--set", "eval.steps=1"], check=True, capture_output=True)
-        train = [args.smelt, "pretrain", yaml, "--fresh", "--overwrite"]
+        train = [args.smelt, "train", yaml, "--fresh", "--overwrite"]
         steps, costs = [], []
         for _ in range(args.rounds):
             none, plain_memory = step_times([*train, "--set", f"train.save_every={args.steps}"])
@@ -120,7 +120,7 @@ def main():
                       for s in range(args.every, args.steps, args.every)]
         step = statistics.median(steps)
         folder = Path(work) / f"out/model/checkpoint-{args.steps}"
-        resume = [args.smelt, "pretrain", yaml, "--resume", "--set", f"train.steps={args.steps + 1}"]
+        resume = [args.smelt, "train", yaml, "--resume", "--set", f"train.steps={args.steps + 1}"]
         print(json.dumps({
             "checkpoint_mb": round(sum(f.stat().st_size for f in folder.iterdir()) / 1e6), "step_s": round(step, 3),
             "save_costs_s": [round(s, 3) for s in costs], "save_costs_steps": round(statistics.median(costs) / step, 2),

@@ -2,7 +2,7 @@
 """What the loop of training costs beside the bare step: data, figures, log, and all else but saves and checks.
 
 Needs build/release/smelt (scripts/build). In turns, the same model at the same sizes: `smelt bench` times the step on a
-batch that is there already, `smelt pretrain` trains with its defaults on records from a file, and its log says how long
+batch that is there already, `smelt train` trains with its defaults on records from a file, and its log says how long
 its steps took. Of each run the middle step or line counts, of each side the fastest run. The share of time waiting for
 input is what the run says, of the worst run.
 """
@@ -57,7 +57,7 @@ def measure(args, size):
         yaml.write_text(recipe(size, out))
         run(args.smelt, "run", yaml, "--set", "train.steps=1", "--set", "model.num_hidden_layers=1")
         for _ in range(args.rounds):
-            run(args.smelt, "pretrain", yaml, "--fresh", "--overwrite")
+            run(args.smelt, "train", yaml, "--fresh", "--overwrite")
             seconds, share = loop_step(out / "model", batch)
             loop.append(seconds)
             waiting.append(share)

@@ -28,7 +28,7 @@ eval: {{batch_size: 16, steps: 1}}
 """
 
 
-def run(work, pod, out, steps, platform, command="pretrain"):
+def run(work, pod, out, steps, platform, command="train"):
     processes, devices = PODS[pod]
     begin = time.monotonic()
     ended = subprocess.run([ROOT / "tools/pod", "--as", platform, str(processes), str(devices), "--", "smelt", command,

@@ -170,7 +170,8 @@ void LineFilter::exchange(const std::string& input, std::size_t count) {
 void LineFilter::write_some(const std::string& input, std::size_t& sent) {
   const ::ssize_t size = ::write(ends_[kIn], input.data() + sent, input.size() - sent);
   if (size >= 0) sent += static_cast<std::size_t>(size);
-  // The end of its output says more than EPIPE does.
+  // EPIPE: the command has closed its input. Reading its output then fails with a better message,
+  // which has its exit status and errors.
   else if (errno == EPIPE)
     sent = input.size();
   else if (errno != EAGAIN && errno != EINTR)
@@ -196,7 +197,8 @@ void LineFilter::throw_more(std::string_view output) const {
 }
 
 void LineFilter::throw_ended() {
-  // Without an end of its output it cannot go on, even if it runs still.
+  // The command has closed its output, so it is of no more use even if it still runs. Read the rest
+  // of its errors, then stop it.
   while (ends_[kErrors] >= 0) {
     ::pollfd polled{ends_[kErrors], POLLIN, 0};
     if (::poll(&polled, 1, 200) <= 0 || !read_some(kErrors, errors_)) break;

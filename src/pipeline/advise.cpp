@@ -21,10 +21,10 @@ constexpr double kUsualPasses = 40;
 constexpr double kCopies = 5;     // of the text in BERT's examples
 constexpr double kFilled = 0.85;  // of an example's tokens
 
-// The share of the peak at which the compiled step of a BERT-base does its operations, before the
-// factor by which published runs took longer: by the plans of tests/golden/published_runs.json, and
-// of a v2-8 and a v5litepod-8 by those of recipes/bert-from-scratch.yaml (docs/plan.md). For types
-// that are not listed it is assumed.
+// Returns the fraction of peak FLOP/s that a training step of BERT-base reaches according to `smelt
+// plan`, before the factor by which published runs took longer. Sources:
+// tests/golden/published_runs.json; for v2 and v5e, plans of recipes/bert-from-scratch.yaml
+// (docs/plan.md). For other TPUs 0.4 is assumed.
 double share_of_peak(const Accelerator& type) {
   static const std::map<std::string, double> kShares{
       {"v2", 0.63}, {"v3", 0.48}, {"v4", 0.36}, {"v5e", 0.43}};
@@ -170,14 +170,15 @@ std::string sources_text(const Advice& advice) {
     add_once(factors, str(factor_text(row.plan.factor), factor_source(type)));
   }
   return str(
-      "Estimates. A step is the model's operations at a share of the peak (of BERT-base: ",
+      "Estimates. Time of a step = FLOPs / (peak FLOP/s x utilization) x factor.\nUtilization of "
+      "BERT-base, from compiled plans: ",
       join(shares, ", "),
-      ", as plans found),\ntimes what published runs took longer: ", join(factors, "; "), ".\n",
-      has_tpus ? str("A whole run on TPUs took up to ", significant(kLongestRun, 3),
-                     " times its likely steps (the BERT paper's).\n")
+      ".\nFactor, from published runs (measured by planned time): ", join(factors, "; "), ".\n",
+      has_tpus ? str("The slowest known run on TPUs (of the BERT paper) took ",
+                     significant(kLongestRun, 3), " times its likely time.\n")
                : "",
-      "docs/plan.md lists these runs. `smelt plan RECIPE --budget N` compiles the step and is "
-      "closer.\n");
+      "docs/plan.md lists these runs. `smelt plan RECIPE --budget N` compiles the step: its "
+      "estimate is better.\n");
 }
 
 std::string estimate_text(const Estimate& e, int digits) {
@@ -202,8 +203,8 @@ std::vector<std::string> advice_cells(const AdviceRow& row, std::size_t number, 
 
 StepWork advised_work(const AdvisedStep& step, const Accelerator& type) {
   const double operations = static_cast<double>(step.batch) * example_operations(step);
-  // Devices that share a batch add up all gradients, those of the words' table once as it is looked
-  // up and once as it scores words.
+  // Data parallelism all-reduces all gradients. The tied embedding table counts twice: as the input
+  // embedding and as the output layer.
   const double vocabulary = static_cast<double>(step.vocabulary), n = type.devices;
   const double gradients = 4 * (encoder_parameters(step.size, 2 * vocabulary));
   const double told =

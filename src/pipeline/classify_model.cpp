@@ -275,7 +275,7 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
   ToldExamples all;
   KeptRows kept(paths.scored, source->size());
   if (!kept.are_there())
-    log_warning("eval: {} is not there: predictions.jsonl has each text as its pieces decode",
+    log_warning("eval: {} not found: predictions.jsonl has texts decoded from token ids",
                 rows_beside(paths.scored));
   OutputFile file(paths.predictions);
   for (std::uint64_t first = 0; first < source->size(); first += kExamplesAtOnce) {

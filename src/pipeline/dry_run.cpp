@@ -169,14 +169,15 @@ void add_plan(const PlanRow& row, Lines& lines) {
     lines.add(on, "does not do: " + why);
     const bool known =
         !row.tried.empty() && row.tried.back().compiled.end == CompileEnd::does_not_fit;
-    if (known) return lines.misfit(str("it does not fit a ", row.type.name));
-    return lines.lack(str("whether it fits a ", row.type.name, " is not known"));
+    if (known)
+      return lines.misfit(str("the training step does not fit in the memory of a ", row.type.name));
+    return lines.lack(str("whether the training step fits a ", row.type.name, " is not known"));
   }
   lines.add(on, str(row.form().words, ", ", bytes_text(row.form().compiled.bytes()), " of ",
                     bytes_text(row.memory()), " on each device; `smelt plan` tells of others"));
   if (!row.takes_form_by_itself())
     for (const std::string& setting : row.form().settings)
-      lines.misfit(str("it fits with --set ", setting, " alone"));
+      lines.misfit(str("the training step fits only with --set ", setting));
   lines.add("time", planned_run_text(row));
   lines.planned(row.time);
 }

@@ -349,9 +349,8 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
   const Accelerator* type = slice_of(kind, devices);
   const std::string where = "--calibrate: " + run;
   if (type == nullptr)
-    throw UsageError(
-        str(where, " ran on ", devices, " x ", kind, ", no slice of TPUs that is known"),
-        "name a run on a type of TPU or GPU that --on knows");
+    throw UsageError(str(where, ": unknown machine: the run used ", devices, " x ", kind),
+                     "use a run on a machine type that --on accepts");
   std::vector<double> rates;
   if (const auto curve = told.lines.find("sequences_per_second"); curve != told.lines.end())
     for (const CurvePoint& p : curve->second) rates.push_back(p.value);

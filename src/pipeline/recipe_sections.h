@@ -61,9 +61,9 @@ void visit_fields(C& c, Visitor&& visit) {
         "of word pieces: each Chinese character is a word (transformers' tokenize_chinese_chars); "
         "false for text whose words are separated by spaces already, as by MeCab");
   visit("segment_command", c.segment_command,
-        "a program that splits text into words, as 'mecab -Owakati': it reads lines and writes "
-        "each with spaces between its words, at once; used wherever text is read, and stored with "
-        "the vocabulary; none: the text's words are separated already");
+        "word segmentation command, such as 'mecab -Owakati': reads lines from standard input and "
+        "writes each with spaces between words, unbuffered; used for all text and stored with the "
+        "vocabulary; none: the text is already split into words");
   visit(
       "normalization", c.normalization,
       "SentencePiece models: normalization of text: nmt_nfkc (T5's), nfkc, nfc or identity; auto: "

@@ -10,10 +10,10 @@
 
 namespace smelt {
 
-// Its answers to texts, in the pieces of a vocabulary with so many sentinels on top of its own
-// (nullopt: the original's 100, or as many as there are rows for), which texts and answers call
-// <extra_id_0> and so on. Added tokens (added_pieces()) are found as a whole. UsageError for a
-// vocabulary without "</s>", and for an added token beyond the rows of the embeddings.
+// Returns a job that generates text with this vocabulary. `extra_ids`: number of sentinels above
+// the pieces; nullopt: sentinels_on_top(). Texts write sentinels as <extra_id_0>, <extra_id_1>, …
+// Added tokens (added_pieces()) are matched whole. Throws UsageError if the vocabulary has no
+// "</s>", or if the id of an added token is beyond the rows of the embeddings.
 GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
                             const TokenizerFlags& flags, std::optional<std::int64_t> extra_ids);
 // The same of a folder's, with the prefix that it was fine-tuned with.

@@ -100,8 +100,8 @@ void answer_rows(Generator& generator, const Recipe& r, const Features& features
   KeptRows rows(records, source->size());
   if (!rows.are_there())
     log_warning(
-        "eval: {} is not there: answers are compared with what is left of the labels in pieces of "
-        "the vocabulary",
+        "eval: {} not found: comparing answers with labels decoded from their token ids, not with "
+        "the original labels",
         rows_beside(records));
   const std::uint64_t all = scored_rows(r, source->size());
   Progress progress("eval", static_cast<std::int64_t>(all), "answers");

@@ -1,6 +1,8 @@
 // The way of a run through its phases.
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -40,8 +42,10 @@ TrainSummary save_alone(OpenedRun& run, const InitialState& start, const ModelSt
   CheckpointManager saver = run.saver(start);
   {
     const auto saving = run.log.during(GoodputBucket::save);
-    saver.save(start.step, state.start_copy(), {.regular = true}, run.settings, run.watchdog);
-    const Watchdog::Watch watch(&run.watchdog, "waiting for the last save", WorkOf::store);
+    std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "copying the state");
+    StateCopy copy = state.start_copy();
+    saver.save(start.step, std::move(copy), {.regular = true}, run.settings, run.watchdog);
+    watch.emplace(&run.watchdog, "waiting for the last save", WorkOf::store);
     saver.finish();
   }
   run.log.saved(start.step);

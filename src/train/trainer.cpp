@@ -205,8 +205,11 @@ void Trainer::rewind() {
   SlicedCheckpoint checkpoint = checkpoint_before(spike);
   begin_spike_losses(run_.program.state, checkpoint);
   std::optional(std::move(state_)).reset();  // a device may have room for one state only
-  state_ = ModelState::restore(*run_.client, run_.program.placement, run_.program.state,
-                               checkpoint.tensors, checkpoint.path);
+  {
+    const Watchdog::Watch watch(&run_.watchdog, str("restoring the state of ", checkpoint.path));
+    state_ = ModelState::restore(*run_.client, run_.program.placement, run_.program.state,
+                                 checkpoint.tensors, checkpoint.path);
+  }
   pruned_at_.reset();
   const std::int64_t to = checkpoint.step;
   position_.went_back(to);
@@ -243,7 +246,7 @@ void Trainer::check_and_save(Due due) {
   if (position_.state() == RunState::spiked) return;
   const auto looking = log_.during(due.save ? GoodputBucket::save : GoodputBucket::eval);
   wait_for_save();
-  StateCopy copy = state_.start_copy();
+  StateCopy copy = copy_state();
   CheckpointManager::Kinds kinds{.regular = due.save};
   std::exception_ptr fault;  // of the check, which must not cost the steps before it
   if (due.check) {
@@ -268,6 +271,11 @@ void Trainer::check_and_save(Due due) {
 void Trainer::wait_for_save() {
   const Watchdog::Watch watch(&run_.watchdog, "waiting for the save before", WorkOf::store);
   saver_.wait();
+}
+
+StateCopy Trainer::copy_state() {
+  const Watchdog::Watch watch(&run_.watchdog, str("copying the state of step ", position_.step()));
+  return state_.start_copy();
 }
 
 const HostState& Trainer::host_of(StateCopy& copy) {

@@ -113,6 +113,8 @@ class Trainer {
   Due due() const;
   void check_and_save(Due due);
   void wait_for_save();
+  // Begins to copy the state to the host.
+  StateCopy copy_state();
   const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
   SlicedTensors weights_to_ask(const HostState& host) const;

@@ -231,7 +231,7 @@ TEST_F(SshTest, WhoMayNotSignInIsSaidBefore) {
                  HasSubstr("'x' is no list of workers"));
   expect_refusal("cloud ssh me@pod --project p --worker all",
                  HasSubstr("a shell needs one worker"));
-  expect_refusal("cloud cp a b --project p", HasSubstr("one side is on a machine"));
+  expect_refusal("cloud cp a b --project p", HasSubstr("exactly one side must be on a machine"));
   expect_refusal("cloud run me@pod --project p", HasSubstr("nothing to run"));
   fake_.preempt("pod");
   expect_refusal("cloud ssh me@pod --project p --command true",

@@ -98,7 +98,8 @@ TEST_F(StorageTest, CopiesGoWhereGsutilPutsThem) {
   EXPECT_EQ(read_file(dir_.file("w/deep/er/c.bin")), "eleven byte");
   says("cp gs://bucket/w/a.txt " + dir_.file("here"));
   EXPECT_EQ(read_file(dir_.file("here")), "one");
-  refused("cp gs://bucket/w " + dir_.path(), HasSubstr("gs://bucket/w is a folder\n  hint: -r"));
+  refused("cp gs://bucket/w " + dir_.path(),
+          HasSubstr("gs://bucket/w is a folder\n  hint: add -r"));
   refused("cp gs://bucket/x " + dir_.path(), HasSubstr("gs://bucket/x: there is no such file"));
   refused("cp " + data + "/a.txt " + dir_.file("b"), HasSubstr("is on gs://"));
   refused("cp gs://bucket/w/a.txt " + data + "/a.txt gs://bucket/v",

@@ -356,7 +356,7 @@ TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
   EXPECT_NEAR(after.likely, 2 * before, 1e-3 * before);
   EXPECT_NEAR(after.high / after.low, 1.1 / 0.9, 1e-3);
   EXPECT_THAT(error_of<UsageError>([&] { told("cpu"); }),
-              HasSubstr("run ran on 1 x cpu, no slice of TPUs"));
+              HasSubstr("run: unknown machine: the run used 1 x cpu"));
 }
 
 TEST_F(PlanRecipe, WithoutLibtpuItSaysHowToGetItAndHowLargeItIs) {

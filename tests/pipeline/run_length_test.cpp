@@ -311,7 +311,7 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
   EXPECT_THAT(advice_text(advice, job),
               AllOf(HasSubstr("v3-8 48.0 %"),
                     HasSubstr("1.07 (0.8 to 1.5) on TPUs (Chinese-ELECTRA on a v3-8)"),
-                    HasSubstr("up to 5.7 times its likely steps")));
+                    HasSubstr("took 5.7 times its likely time")));
 }
 
 TEST(RecipeFile, IsRefusedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {

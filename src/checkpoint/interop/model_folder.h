@@ -44,8 +44,8 @@ void write_folder(const std::string& folder, Json config, const LazyTensors& par
                   std::span<const ParameterName> names, std::span<const FolderFile> files,
                   const FolderForm& form);
 
-// The file of a Hugging Face folder that says by which command text must be split into words, as
-// transformers does not run one.
+// A file in a Hugging Face folder that documents the segment command. transformers does not run it,
+// so its users must split text themselves.
 inline constexpr const char* kSegmentCommandNote = "SEGMENT_COMMAND.md";
 // Adds that file, unless the command is empty.
 void add_segment_command_note(const std::string& command, std::vector<FolderFile>& files);

@@ -63,8 +63,9 @@ void put_t5_words(const T5Words& words, Json& config);
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 
-// Makes an ELECTRA's generator the model's only encoder, with the names that its own folder has.
-// Does nothing if the model has no generator beside its discriminator.
+// Removes the discriminator of an ELECTRA and renames the generator's parameters to those of a
+// masked LM, as in an exported generator folder. Does nothing if the model is no ELECTRA or has no
+// generator.
 void take_generator(StoredModel& model);
 
 // UsageError beginning with `where` if the model's vocabulary has ids beyond its embeddings.

@@ -76,7 +76,7 @@ std::string help_of(const CLI::App& app, const std::vector<std::string>& words) 
     const CLI::App* found = nullptr;
     for (const CLI::App* below : command->get_subcommands([](const CLI::App*) { return true; })) {
       known.push_back(below->get_name());
-      if (below->get_name() == word) found = below;
+      if (below->check_name(word)) found = below;
     }
     path += (command == &app ? "" : " ") + command->get_name();
     if (found == nullptr)

@@ -74,9 +74,10 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
 
 }  // namespace
 
-void add_pretrain_command(CLI::App& app) {
+void add_train_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "pretrain", "pretrain or fine-tune a recipe's model on its examples; resume training");
+      "train", "train the model of a recipe: pretrain or fine-tune it, or resume training");
+  command->alias("pretrain");
   const auto recipe = add_recipe_options(*command);
   const auto begin = add_begin_flags(*command);
   auto json = std::make_shared<bool>(false);

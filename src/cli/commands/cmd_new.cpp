@@ -54,7 +54,7 @@ void run_new(StarterRecipe& starter, const std::string& write) {
   starter.text = size_of_text(starter);
   const std::string text = starter_text(starter);
   if (is_given && !starter.text && !is_of_rows(starter.kind) && starter.kind != "continue")
-    log_warning("new: {} is not on this machine: vocab.size does not depend on the text",
+    log_warning("new: {} not found: using a default vocab.size instead of one that fits the text",
                 starter.input);
   if (write.empty())
     std::cout << text;

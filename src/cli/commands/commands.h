@@ -50,8 +50,8 @@ void add_machine_commands(CLI::App& cloud);
 // smelt metrics: scores of predictions against references, with intervals, and two models compared.
 void add_metrics_command(CLI::App& app);
 
-// smelt pretrain | eval | fill | export | replay: one stage of a recipe on its own.
-void add_pretrain_command(CLI::App& app);
+// smelt train | eval | fill | export | replay: one stage of a recipe on its own.
+void add_train_command(CLI::App& app);
 void add_replay_command(CLI::App& app);
 void add_eval_command(CLI::App& app);
 void add_fill_command(CLI::App& app);

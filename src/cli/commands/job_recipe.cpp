@@ -46,7 +46,8 @@ std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<R
   }
   const DryRun run = dry_run(recipe, {}, type);
   if (!run.misfit.empty())
-    throw UsageError(run.misfit, "find a machine that it fits with `smelt plan RECIPE`");
+    throw UsageError(run.misfit,
+                     "run `smelt plan RECIPE` to see the machines and settings that it fits");
   planned = run.planned;
   return str(recipe.type->name, ", ", recipe.train.steps, " steps of ", recipe.train.batch_size,
              " on ", recipe.train.devices, " x ", recipe.train.device);
@@ -145,7 +146,8 @@ class Stager {
   static std::string list_entry(const std::string& field, const std::string& path) {
     const RemotePath parts = parse_remote(path);
     if (parts.key.find(',') != std::string::npos)
-      throw UsageError(str(field, ": ", path, ": a name in a job's list cannot have a comma"),
+      throw UsageError(str(field, ": ", path,
+                           ": the name contains a comma, which separates entries of the list"),
                        str("smelt storage cp '", path, "' to a name without a comma"));
     const bool is_plain = parts.key.find_first_of("*?[") == std::string::npos &&
                           !parts.key.starts_with(' ') && !parts.key.ends_with(' ');

@@ -38,8 +38,9 @@ namespace {
 std::string job_name(const JobOptions& o, const Recipe& recipe) {
   static const std::regex form("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
   if (!o.name.empty() && !std::regex_match(o.name, form))
-    throw UsageError(str("--name: '", o.name, "' is no name of a folder in the bucket"),
-                     "use only letters, digits, '.', '_' and '-'");
+    throw UsageError(str("--name '", o.name, "': invalid job name"),
+                     "begin with a letter or digit; use letters, digits, '.', '_' and '-', at most "
+                     "100 characters");
   if (!o.name.empty()) return o.name;
   const std::string name = path_name(recipe.out);
   if (is_remote(recipe.out))
@@ -231,9 +232,10 @@ void require_enough(const JobOptions& o, const JobJournal& journal) {
             " are paid, are not enough: to come up, save and be deleted a machine of $",
             dollars(rate), " an hour takes $", dollars(least - paid)),
         str("--budget ", std::ceil(least + rate), " gives it an hour and more"));
-  throw UsageError(str("--until: ", o.until, " is too soon: to come up, save and be deleted takes ",
-                       std::ceil(need / 60), " minutes"),
-                   "give a later --until");
+  throw UsageError(
+      str("--until: ", o.until, " is too soon: creating the machine, saving and deleting it takes ",
+          std::ceil(need / 60), " minutes"),
+      "give a later --until");
 }
 
 std::string time_text(double seconds) {

@@ -103,7 +103,7 @@ RemotePart machine_of(const WorkerOptions& o) {
     const bool fits = to.has_value() != from.has_value();
     if (!fits || (from && machine && from->target != machine->target))
       throw UsageError(str("cp: from ", path, " to ", o.to,
-                           ": one of the two must be on a machine, as NAME:PATH"),
+                           ": exactly one side must be on a machine (NAME:PATH)"),
                        "smelt cloud cp text.txt bert-1:text.txt");
     if (from) machine = from;
   }

@@ -39,7 +39,10 @@ std::string what_was_meant(const CLI::App* command, const std::string& flag) {
   std::vector<std::string> known;
   for (const CLI::Option* option : command->get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  for (const CLI::App* sub : command->get_subcommands(nullptr)) known.push_back(sub->get_name());
+  for (const CLI::App* sub : command->get_subcommands(nullptr)) {
+    known.push_back(sub->get_name());
+    for (const std::string& alias : sub->get_aliases()) known.push_back(alias);
+  }
   // A field without, or below another, of its sections.
   for (const std::string& name : known)
     if (name.find('.') != name.npos && last_part(name) == last_part(flag))
@@ -240,7 +243,7 @@ std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv
   bool original = false;
   for (const std::string& word : words) {
     const auto named =
-        command->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == word; });
+        command->get_subcommands([&](const CLI::App* sub) { return sub->check_name(word); });
     if (!named.empty()) {
       command = named.front();
       original = original || command->get_group() == kOriginals;

@@ -64,9 +64,10 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
         flags.segment_command = words;
         allow_segment_command(words);
       },
-      "a program that splits text into words, as 'mecab -Owakati': it reads lines and writes each "
-      "with spaces between its words, at once; allows to run the one that is stored beside the "
-      "vocabulary; none: the text's words are separated already");
+      "word segmentation command, such as 'mecab -Owakati': reads lines from standard input and "
+      "writes each with spaces between words, unbuffered; also permits the same command stored "
+      "with "
+      "the vocabulary; none: the text is already split into words");
 }
 
 void add_segment_command_flag(CLI::App& command) {

@@ -24,7 +24,7 @@ struct LabelledExamplesJob {
   TokenizerFlags tokenizer;
   std::int64_t seq_length = 128;
   std::string output;       // replaced if there
-  bool keeps_rows = false;  // as rows_beside() has them
+  bool keeps_rows = false;  // also write the rows to rows_beside(output)
 };
 
 struct LabelledSummary : RowCounts {    // cut: whose tokens are more than seq_length

@@ -39,8 +39,8 @@ LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,
                                    const std::optional<RowSplit>& split, std::size_t rows,
                                    const std::string& hint);
 
-// Returns the file beside records of rows that holds each row as the user wrote it, a line of JSON
-// with text, label and, if the row has one, pair for each record.
+// Returns the path of the JSONL file beside `records` that stores the rows as the user wrote them:
+// one object per record with `text`, `label` and, for pairs, `pair`.
 std::string rows_beside(const std::string& records);
 // Returns the row's line of that file.
 std::string row_line(const LabelledRow& row);

@@ -20,7 +20,8 @@ namespace smelt {
 namespace {
 
 constexpr double kManyWithoutSpaces = 0.2;  // of the letters
-// Letters between two U+200B, on average, if they separate words and not phrases.
+// U+200B separates words if at most this many letters, on average, are between two of them. With
+// more letters it separates phrases.
 constexpr std::uint64_t kMostLettersOfWord = 20;
 
 SubwordKind kind_of(VocabularyType type) {
@@ -167,7 +168,7 @@ VocabularyType choose_vocabulary_type(const LinesOptions& text) {
   const double part = share(counts.without_spaces, counts.letters);
   if (part >= kManyWithoutSpaces &&
       counts.zero_width_spaces * kMostLettersOfWord >= counts.without_spaces) {
-    log_info("vocab: type wordpiece, because U+200B separates the words");
+    log_info("vocab: type wordpiece, because U+200B (zero-width space) separates the words");
     return VocabularyType::wordpiece;
   }
   const bool is_unigram = part >= kManyWithoutSpaces;

@@ -24,7 +24,7 @@ struct TextToTextExamplesJob {
   std::int32_t unknown = -1;  // the id of what the vocabulary has no piece for
   std::string vocab;          // what the ids are of
   std::string output;         // replaced if there
-  bool keeps_rows = false;    // as rows_beside() has them
+  bool keeps_rows = false;    // also write the rows to rows_beside(output)
 };
 
 struct TextToTextSummary : RowCounts {  // cut: whose text or answer is longer

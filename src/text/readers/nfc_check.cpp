@@ -41,7 +41,8 @@ struct NfcTable {
   std::vector<Nfc> of = std::vector<Nfc>(kSize);
   std::vector<bool> begins_pair =
       std::vector<bool>(kSize);  // a later character may compose with it
-  std::vector<std::uint8_t> mark = std::vector<std::uint8_t>(kSize);  // combining class of its end
+  // Combining class of the last character of its decomposition.
+  std::vector<std::uint8_t> mark = std::vector<std::uint8_t>(kSize);
   // By character / 64, whether NFC keeps all characters of the block. They differ in the last byte
   // of their UTF-8 only.
   std::array<bool, kSize / 64> keeps_block;

@@ -19,8 +19,8 @@ struct Sentinels {
 // T5 and transformers' T5Tokenizer have it, whose spiece.model knows none. UsageError for own ones
 // that do not descend, or fewer than none.
 Sentinels sentinels_of(const Tokenizer& tokenizer, const std::string& origin, std::int64_t extra);
-// Returns how many sentinels are on top of a vocabulary that does not state it: 100, or as many as
-// there are ids below the added tokens and the model's `rows`.
+// Returns the number of sentinels above the pieces if the vocabulary's files do not give one: the
+// free ids from `pieces` to the lowest added token or to `rows`, at most 100.
 std::int64_t sentinels_on_top(std::int64_t pieces, std::int64_t rows,
                               const std::vector<AddedToken>& added);
 

@@ -211,9 +211,10 @@ std::vector<AddedToken> tokens_behind(const JsonField& root, const std::string& 
   return out;
 }
 
-// Takes the sentinels off the end of the pieces, and the tokens beyond these. The sentinels are
-// pieces, added tokens or both; the first, <extra_id_0>, has the highest id
-// (text/tokenizers/sentinels.h). Added sentinels with other ids stay as added tokens.
+// Removes the sentinels from the end of `pieces`. Stores their number in out.extra_ids, and the
+// other added tokens behind the pieces in out.added. A sentinel may be a piece, an added token or
+// both. Their ids must descend to that of <extra_id_0>, which is the highest: added tokens that
+// break this rule stay added tokens (text/tokenizers/sentinels.h).
 void take_added(const JsonField& root, const std::string& path, std::vector<Piece>& pieces,
                 UnigramJson& out) {
   std::map<std::size_t, std::string> sentinels;

@@ -53,17 +53,18 @@ SpaceSigns space_signs(const std::string& path);
 AddedPieces added_pieces(const std::string& path);
 // Throws UsageError if an added token has an id beyond the `rows` of a model's embeddings.
 void check_added_pieces(const AddedPieces& added, std::int64_t rows, const std::string& vocab);
-// Returns the tokenizer_config.json of a vocabulary; what transformers has no word for stands below
-// a name of its own.
+// Returns the tokenizer_config.json of a T5 vocabulary. Settings that transformers does not have
+// are in an object of their own.
 Json t5_tokenizer_config(const std::string& path);
 // Returns the content of the tokenizer_config.json that a copy of the vocabulary as a spiece.model
 // needs beside it; "" if it needs none.
 std::string config_beside_copy(const std::string& path);
-// The model's bytes of either form; the content of a vocab.txt, and of the vocab.txt with the same
-// tokens for a tokenizer.json of a WordPiece model; of other tokenizer.json files what
-// subword_json() writes. And their checksum, of which unusual signs of spaces and added tokens are
-// a part.
+// Returns the vocabulary in one form for equal vocabularies: the bytes of a SentencePiece model
+// (*.model, or tokenizer.json of a Unigram model), the content of a vocab.txt (also for a
+// tokenizer.json of a WordPiece model), else what subword_json() writes.
 std::string vocabulary_bytes(const std::string& path);
+// Returns the CRC32C of vocabulary_bytes(); for SentencePiece it also covers added tokens and
+// handling of spaces that is not the default.
 std::uint32_t vocabulary_crc32c(const std::string& path);
 
 }  // namespace smelt

@@ -235,13 +235,13 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                       "up, save and be deleted a machine of $2.40 an hour takes $0.70"),
             HasSubstr("hint: --budget 4 gives it an hour and more")));
   expect_refusal(good + "--until 10m",
-                 HasSubstr("--until: 10m is too soon: to come up, save and be "
-                           "deleted takes 18 minutes"));
+                 HasSubstr("--until: 10m is too soon: creating the machine, saving "
+                           "and deleting it takes 18 minutes"));
   expect_refusal(good + "--turn 1h", HasSubstr("--turn: is for queued machines only"));
   expect_refusal(good + "--worker 0", HasSubstr("--worker is for a machine's command"));
   expect_refusal(good + "--until 2020-01-01", HasSubstr("--until: 2020-01-01 has passed"));
   expect_refusal(good + "--until 2030-11-31", HasSubstr("--until: there is no 2030-11-31"));
-  expect_refusal(good + "--name ../x", HasSubstr("--name: '../x' is no name of a folder"));
+  expect_refusal(good + "--name ../x", HasSubstr("--name '../x': invalid job name"));
   expect_refusal(run + rest + "--type v3-8 --budget inf", HasSubstr("dollars are too many"));
   expect_refusal(good + "--silence 5m", HasSubstr("--silence: 5m is too short to tell silence"));
   JobJournal done;

@@ -134,7 +134,7 @@ TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
                  HasSubstr("text:1: the line is no JSON object\n  hint: give a file of JSONL"));
   expect_refusal(str("metrics ", good, " ", file("one", "{\"label\": \"no\"}\n")),
                  HasSubstr("scores: 40 predictions for 1 references\n  hint: give one"));
-  expect_refusal(str("metrics ", file("none", "")), HasSubstr("scores: there are no examples"));
+  expect_refusal(str("metrics ", file("none", "")), HasSubstr("none: holds no predictions"));
 }
 
 TEST_F(Metrics, ACommandIsAMetricOfOnesOwn) {

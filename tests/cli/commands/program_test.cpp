@@ -31,13 +31,14 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
   expect_refusal("rnu x.yaml", HasSubstr("did you mean 'run'?"));
   expect_refusal("new brt", HasSubstr("did you mean 'bert'?"));
   expect_refusal("pretrian x.yaml", HasSubstr("did you mean 'pretrain'?"));
+  expect_refusal("trian x.yaml", HasSubstr("did you mean 'train'?"));
   expect_refusal("vocab train --out b", HasSubstr("--input is required"));
   expect_refusal("data bert --dedup nearly",
                  HasSubstr("error: --dedup 'nearly' is unknown\n  hint: did you mean 'near'?"));
   expect_refusal("data tokens --sentences line", HasSubstr("--sentences 'line' is unknown"));
   expect_refusal("vocab train --format json", HasSubstr("--format 'json' is unknown"));
   expect_refusal("vocab train --type unigramm", HasSubstr("did you mean 'unigram'?"));
-  expect_refusal("help tain", HasSubstr("hint: did you mean 'vocab train'?"));
+  expect_refusal("help tain", HasSubstr("hint: did you mean 'train'?"));
   expect_refusal("help vocab tain", HasSubstr("hint: did you mean 'train'?"));
   expect_refusal("--quiet", HasSubstr("subcommand is required"));
   expect_refusal("rnu x.yaml", HasSubstr("error: smelt: no command 'rnu'\n"));
@@ -274,7 +275,7 @@ TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
                  HasSubstr("holds a model of other data: data.dupe_factor was 2, is 3"));
   expect_refusal("run" + on("m") + " --set vocab.lower_case=true",
                  HasSubstr("vocab.lower_case was false, is true"));
-  expect_refusal("pretrain" + on("m") + " --set train.seed=9",
+  expect_refusal("train" + on("m") + " --set train.seed=9",
                  HasSubstr("was made with train.seed 12345, this run has 9"));
   expect_refusal("export" + on("m") + " --set model.num_attention_heads=4 --out " + dir_.file("x"),
                  HasSubstr("was made with model.num_attention_heads 2, this run has 4"));

@@ -82,8 +82,9 @@ TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
   EXPECT_TRUE(exists(dir_.file("mine/report.html")));
   EXPECT_THAT(in(".", "report mine --out other/page.html").text,
               HasSubstr("report: other/page.html (other is a new folder)"));
-  EXPECT_THAT(in(".", "report mine second").text,
-              HasSubstr("report: a page about 2 runs is in no run's folder\n  hint: say where"));
+  EXPECT_THAT(
+      in(".", "report mine second").text,
+      HasSubstr("report: a page about 2 runs is in no run's folder\n  hint: name the page's file"));
   EXPECT_THAT(in(".", "status mine --set out=mine").text,
               HasSubstr("status: --set is for recipes, mine is a run\n  hint: leave it out"));
 }

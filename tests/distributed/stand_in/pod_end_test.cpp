@@ -52,16 +52,20 @@ TEST_F(PodEnd, ASilentProcessIsNamed) {
 }
 
 // In the words of the one that found it, with a status at which all are started again.
+// While a step runs, and while a checkpoint's copy of the state is begun.
 TEST_F(PodEnd, DevicesThatHangEndAllSoThatTheyAreStartedAgain) {
-  write_recipe("bert", 2, kManySteps);
-  Pod pod({.processes = 2, .devices_each = 1});
-  start(pod, run("pod", 2, {"train.hang_minutes=0.05"}));
-  pod.send_to_devices(SIGSTOP);
-  for (int process = 0; process < 2; ++process) {
-    EXPECT_EQ(pod.wait(process), kPodLost);
-    EXPECT_THAT(pod.said(process), HasSubstr(" has not ended after 0.05 minutes: "));
+  for (const char* saves : {"train.save_every=2", "train.save_every=1"}) {
+    write_recipe("bert", 2, kManySteps);
+    Pod pod({.processes = 2, .devices_each = 1});
+    start(pod, run("pod", 2, {"train.hang_minutes=0.05", saves}));
+    pod.send_to_devices(SIGSTOP);
+    for (int process = 0; process < 2; ++process) {
+      EXPECT_EQ(pod.wait(process), kPodLost);
+      EXPECT_THAT(pod.said(process), HasSubstr(" has not ended after 0.05 minutes: "));
+    }
+    EXPECT_THAT(str(pod.said(0), pod.said(1)), HasSubstr("ends the run: train: "));
+    std::filesystem::remove_all(dir_.file("pod"));
   }
-  EXPECT_THAT(str(pod.said(0), pod.said(1)), HasSubstr("ends the run: train: "));
 }
 
 // A device may know before the hub that another host is gone.

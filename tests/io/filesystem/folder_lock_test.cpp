@@ -85,7 +85,7 @@ TEST_F(FolderLockTest, WhatAKilledProcessLeftIsTakenAndTold) {
 TEST_F(FolderLockTest, ItsOwnerIsNamedWithTimeAndCommand) {
   const LockOwner mine = LockOwner::this_process(), read = LockOwner::parse(mine.text());
   EXPECT_THAT(mine.words, testing::MatchesRegex("process [0-9]+ on host [^ ]+ since "
-                                                "20..-..-.. ..:..:.. UTC: .*test_store.*"));
+                                                "20..-..-.. ..:..:.. UTC: .*test_io_filesystem.*"));
   EXPECT_EQ(read.text(), mine.text());
   EXPECT_FALSE(read.has_ended());
   EXPECT_EQ(LockOwner::parse("").words, "another process");

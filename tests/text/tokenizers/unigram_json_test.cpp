@@ -148,7 +148,8 @@ TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
               HasSubstr("t.json: is not a JSON object"));
 }
 
-// T5's descend from the last id.
+// The ids of T5's sentinels descend: <extra_id_0> has the highest. Sentinels in another order are
+// read as other added tokens.
 TEST_F(UnigramJsonFile, SentinelsWithOtherIdsAreAddedTokens) {
   Json file = small();
   file["model"]["vocab"].erase(8);
