@@ -59,7 +59,8 @@ std::int64_t most_tokens(const std::vector<Row>& rows, const CompressReportJob& 
   if (rows.front().source.kind == CompressKind::t5) return job.test.seq_length;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const Row& row : rows)
-    most = std::min(most, row.source.config.value("max_position_embeddings", most));
+    for (const char* limit : {"max_position_embeddings", "seq_length"})
+      most = std::min(most, row.source.config.value(limit, most));
   return most;
 }
 

@@ -282,11 +282,26 @@ bool is_finished(const std::string& out, const Stage& stage) {
          std::ranges::all_of(stage.outputs(), [](const auto& path) { return exists(path); });
 }
 
+// Returns whether the record has an input, or a folder of inputs, of the file's name. The folder
+// may differ, as inputs are moved. Patterns are taken as known.
+static bool was_input(const Json& was, const std::string& path) {
+  if (path.find_first_of("*?[") != path.npos) return true;
+  const std::string name = path_name(path);
+  return std::ranges::any_of(was.at("inputs"), [&](const Json& state) {
+    const std::string recorded = state.at(0);
+    return path_name(recorded) == name || recorded.find(str("/", name, "/")) != recorded.npos ||
+           recorded.starts_with(name + "/");
+  });
+}
+
 bool outlives_its_inputs(const std::string& out, const Stage& stage) {
   if (missing_input(stage).empty()) return false;
   const Json was = recorded(out, stage);
+  if (was.is_null()) return false;
+  for (const std::string& input : stage.inputs())
+    if (!exists(input) && !was_input(was, input)) return false;
   Json now = fingerprint(out, stage);
-  return !was.is_null() && !other_setting(was, now) && !other_outputs(out, stage, was, now);
+  return !other_setting(was, now) && !other_outputs(out, stage, was, now);
 }
 
 std::optional<std::string> stage_before_training(const std::string& out) {

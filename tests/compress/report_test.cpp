@@ -152,6 +152,10 @@ TEST_F(CompressReport, RefusesWhatWouldBeScoredTooWellOrIsOfAnotherTask) {
   sizes.latency.lengths = {13};
   sizes.latency.lengths_told = true;
   EXPECT_THAT(refusal(sizes), HasSubstr("--lengths 13: the models take 2 to 12 tokens"));
+  Json config = Json::parse(read_file(dir_.file("cut/config.json")));
+  config["seq_length"] = 9;  // of its training: what is longer is cut
+  write_file(dir_.file("cut/config.json"), config.dump());
+  EXPECT_THAT(refusal(sizes), HasSubstr("--lengths 13: the models take 2 to 9 tokens"));
   sizes = job();
   sizes.latency.batches = {0};
   EXPECT_THAT(refusal(sizes), HasSubstr("--batches 0: a batch size must be a positive integer"));

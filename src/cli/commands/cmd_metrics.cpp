@@ -234,8 +234,9 @@ void run(MetricsJob job) {
             .against = {},
             .of_words = is_of_words(job.predictions)};
   if (rows.wanted.empty())
-    throw UsageError(str(job.predictions, ": holds no predictions"),
-                     "name a file with a prediction a line");
+    throw UsageError(job.references.empty() ? str(job.predictions, ": holds no predictions")
+                                            : str(job.references, ": holds no references"),
+                     "name a file with one example a line");
   if (!job.against.empty()) rows.against.emplace(job, job.against);
   Scored out;
   score_by_names(job, rows, out);

@@ -47,10 +47,12 @@ std::string failed_pattern() { return str(kSystemExit, "|", join(kLostStatuses, 
 // Returns shell commands that run `command`, and again while it ends with one of failed_pattern().
 std::string run_again(const std::string& command) {
   return str("n=0; while :; do t=$(date +%s); ", command, "; code=$?; case $code in ",
-             failed_pattern(), ") ;; *) exit $code ;; esac; if [ $(($(date +%s) - t)) -lt ",
-             kShortSeconds, " ]; then n=$((n + 1)); else n=0; fi; if [ $n -ge ", kShortStarts,
-             " ]; then echo '", kShortStarts, " starts in a row lasted less than ",
-             kShortSeconds / 60, " minutes: given up' >&2; exit $code; fi; sleep 5; done");
+             failed_pattern(), ") ;; *) exit $code ;; esac; if [ $code -eq ", kSystemExit,
+             " ] || [ $(($(date +%s) - t)) -lt ", kShortSeconds,
+             " ]; then n=$((n + 1)); else n=0; fi; if [ $n -ge ", kShortStarts, " ]; then echo '",
+             kShortStarts, " starts in a row lasted less than ", kShortSeconds / 60,
+             " minutes or ended with ", kSystemExit,
+             ": given up' >&2; exit $code; fi; sleep 5; done");
 }
 
 // A text as YAML has it: what JSON writes.

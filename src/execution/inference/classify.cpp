@@ -67,6 +67,7 @@ void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextP
   std::int64_t longest = 1;
   for (const std::size_t number : numbers)
     longest = std::max(longest, std::ssize(texts[number].ids));
+  CHECK(longest <= job_.most_tokens, longest, " tokens, at most ", job_.most_tokens);
   const std::int64_t S = padded_length(longest, job_.most_tokens);
   const std::int64_t shards = placement_.row_shards();
   const auto wanted = static_cast<std::int64_t>(std::bit_ceil(numbers.size()));

@@ -90,7 +90,8 @@ TEST_F(PodManifest, OfTpuVmsGivesUpWhatCrashesAtOnceEachTime) {
   fake("smelt", str("echo >> ", count, "; [ $(wc -l < ", count, ") -lt 8 ] && exit 139; exit 0"));
   const CommandOutput given_up = run_with_fakes("sh " + path);
   EXPECT_EQ(given_up.status, 139);
-  EXPECT_EQ(given_up.text, "5 starts in a row lasted less than 10 minutes: given up\n");
+  EXPECT_EQ(given_up.text,
+            "5 starts in a row lasted less than 10 minutes or ended with 1: given up\n");
   EXPECT_EQ(read_file(count), "\n\n\n\n\n");
   write_file(count, "");
   fake("date", str("echo >> ", time, "; echo $((1000 * $(wc -l < ", time, ")))"));
