@@ -17,7 +17,10 @@
 namespace smelt {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t kMostErrors = 2048;  // bytes of standard error that are kept
+constexpr const char* kOneForEach = "it must write one line for each line that it reads";
 
 struct PipeEnds {
   int reading, writing;
@@ -121,6 +124,11 @@ LineFilter::~LineFilter() {
   }
 }
 
+std::vector<std::string> LineFilter::filter_last(std::span<const std::string> lines) {
+  is_last_ = true;
+  return filter(lines);
+}
+
 std::vector<std::string> LineFilter::filter(std::span<const std::string> lines) {
   std::string input;
   for (const std::string& line : lines) (input += line) += '\n';
@@ -142,28 +150,26 @@ std::vector<std::string> LineFilter::filter(std::span<const std::string> lines) 
 void LineFilter::exchange(const std::string& input, std::size_t count) {
   const NoPipeSignal no_signal;
   std::size_t sent = 0;
+  auto heard = Clock::now();  // the last bytes of output; what it says of errors does not count
   while (line_ends_ < count || sent < input.size()) {
     std::array<::pollfd, 3> polled{{{sent < input.size() ? ends_[kIn] : -1, POLLOUT, 0},
                                     {ends_[kOut], POLLIN, 0},
                                     {ends_[kErrors], POLLIN, 0}}};
-    const int ready =
-        ::poll(polled.data(), polled.size(), static_cast<int>(silence_.count() * 1e3));
+    const double left = (silence_ - (Clock::now() - heard)).count();
+    if (left <= 0) throw_silent(count - line_ends_, count);
+    const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(left * 1e3) + 1);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw_errno("read", "a command's output", errno);
-    if (ready == 0)
-      throw UsageError(
-          str("'", command_, "' wrote nothing for ", silence_.count(), " s while ",
-              counted(count - line_ends_, "line"), " of ", count, " were due"),
-          "it must write each line as soon as it has read it: python3 -u, sed -u, awk with "
-          "fflush(), or `stdbuf -oL COMMAND`");
     if (polled[kErrors].revents != 0 && !read_some(kErrors, errors_)) close_end(kErrors);
     if (errors_.size() > kMostErrors) errors_.erase(0, errors_.size() - kMostErrors);
     const std::size_t before = output_.size();
     if (polled[kOut].revents != 0 && !read_some(kOut, output_)) throw_ended();
+    if (output_.size() > before) heard = Clock::now();
     line_ends_ += static_cast<std::size_t>(
         std::count(output_.begin() + static_cast<std::ptrdiff_t>(before), output_.end(), '\n'));
     if (output_.size() > 64 * input.size() + (1 << 20)) throw_more(output_);
     if (polled[kIn].revents != 0) write_some(input, sent);
+    if (is_last_ && sent == input.size()) close_end(kIn);
   }
 }
 
@@ -190,35 +196,83 @@ void LineFilter::close_end(End end) {
   ends_[end] = -1;
 }
 
-void LineFilter::throw_more(std::string_view output) const {
-  throw UsageError(str("'", command_, "' wrote more lines than it was given: '",
-                       shortened(output.substr(0, 400), 40), "'"),
-                   "it must write one line for each line that it reads");
-}
-
-void LineFilter::throw_ended() {
-  // The command has closed its output, so it is of no more use even if it still runs. Read the rest
-  // of its errors, then stop it.
-  while (ends_[kErrors] >= 0) {
+std::string LineFilter::last_errors() {
+  const auto begin = Clock::now();
+  while (ends_[kErrors] >= 0 && Clock::now() - begin < Seconds(0.2)) {
     ::pollfd polled{ends_[kErrors], POLLIN, 0};
     if (::poll(&polled, 1, 200) <= 0 || !read_some(kErrors, errors_)) break;
   }
-  ::kill(-child_, SIGTERM);
-  int status = 0;
-  while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
-  }
-  group_.reset();
-  child_ = -1;
   std::string_view said = errors_;
   said = said.substr(0, said.find_last_not_of(" \n\r") + 1);
   if (said.size() > 300) said.remove_prefix(said.size() - 300);
-  const std::string ending = WIFEXITED(status) ? str("exit status ", WEXITSTATUS(status))
-                                               : str("signal ", WTERMSIG(status));
-  throw UsageError(str("'", command_, "' ended (", ending, ") after ",
-                       counted(passed_ + line_ends_, "line"), said.empty() ? "" : ": ", said),
-                   WIFEXITED(status) && WEXITSTATUS(status) == 127
-                       ? "install the program, or correct the command"
-                       : str("try it in a shell: echo TEXT | ", command_));
+  return said.empty() ? "" : str(": ", said);
+}
+
+bool LineFilter::ends_within(Seconds limit) const {
+  const auto begin = Clock::now();
+  for (;;) {
+    ::siginfo_t info{};
+    // The process stays a zombie, so that its group keeps its number.
+    const int result =
+        ::waitid(P_PID, static_cast<::id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
+    if ((result < 0 && errno != EINTR) || info.si_pid != 0) return true;
+    if (Clock::now() - begin > limit) return false;
+    ::poll(nullptr, 0, 10);
+  }
+}
+
+int LineFilter::stop() {
+  constexpr Seconds kGrace{2};
+  ::kill(-child_, SIGTERM);
+  ends_within(kGrace);
+  ::kill(-child_, SIGKILL);
+  group_.reset();
+  int status = 0;
+  while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  }
+  child_ = -1;
+  return status;
+}
+
+void LineFilter::throw_more(std::string_view output) {
+  throw UsageError(str("'", command_, "' wrote more lines than it was given: '",
+                       shortened(output.substr(0, 400), 40), "'", last_errors()),
+                   kOneForEach);
+}
+
+void LineFilter::throw_silent(std::size_t due, std::size_t count) {
+  const std::string what = str("'", command_, "' wrote nothing for ", silence_.count(), " s while ",
+                               counted(due, "line"), " of ", count, " were due", last_errors());
+  if (passed_ > 0)
+    throw SystemError(what,
+                      "the same command goes on; if it happens again, try "
+                      "the program on less text");
+  throw UsageError(what, str(kOneForEach,
+                             ", as soon as it has read it: python3 -u, sed -u, awk "
+                             "with fflush(), or `stdbuf -oL COMMAND`"));
+}
+
+void LineFilter::throw_ended() {
+  // The command has closed its output, so it is of no more use even if it still runs.
+  const std::string said = last_errors();
+  const bool ended = ends_within(Seconds(0.2));
+  const int status = stop();
+  const int code = ended && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  const std::string ending = !ended      ? "closed its output"
+                             : code >= 0 ? str("ended (exit status ", code, ")")
+                                         : str("ended (signal ", WTERMSIG(status), ")");
+  const std::string what =
+      str("'", command_, "' ", ending, " after ", counted(passed_ + line_ends_, "line"), said);
+  constexpr int kShellKilled = 128 + SIGKILL;  // of a shell whose program was killed
+  if (ended && (code == kShellKilled || (code < 0 && WTERMSIG(status) == SIGKILL)))
+    throw SystemError(what,
+                      "something killed it, perhaps for want of memory; the same command "
+                      "goes on");
+  throw UsageError(what, code == 127
+                             ? str("install the program, or correct the command; a relative "
+                                   "path counts from the folder in which smelt is started")
+                         : code == 0 ? str(kOneForEach, ", until its input ends")
+                                     : str("try it in a shell: echo TEXT | ", command_));
 }
 
 }  // namespace smelt

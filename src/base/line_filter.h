@@ -33,8 +33,12 @@ class LineFilter {
 
   // Returns what the command writes for these lines, which hold no line feed: one line for each.
   // Writes and reads concurrently, so that full pipes do not block. Throws UsageError if the
-  // command ends, is silent for too long or writes more lines; the filter cannot be used then.
+  // command ends, is silent for too long or writes more lines, and SystemError if it was killed or
+  // falls silent after it has written lines; the filter cannot be used then.
   std::vector<std::string> filter(std::span<const std::string> lines);
+  // Does the same for the last lines: ends the command's input, so that a command which leaves out
+  // lines ends at once.
+  std::vector<std::string> filter_last(std::span<const std::string> lines);
 
  private:
   enum End : std::size_t { kIn, kOut, kErrors };
@@ -44,7 +48,14 @@ class LineFilter {
   // Returns false if the pipe has ended.
   bool read_some(End end, std::string& to);
   void close_end(End end);
-  [[noreturn]] void throw_more(std::string_view output) const;
+  // Reads what the command still writes to its standard error. Returns its end for a message.
+  std::string last_errors();
+  // Waits for the command's own end. Returns whether it has ended.
+  bool ends_within(Seconds limit) const;
+  // Ends the command and the programs that it started. Returns how the command ended.
+  int stop();
+  [[noreturn]] void throw_more(std::string_view output);
+  [[noreturn]] void throw_silent(std::size_t due, std::size_t count);
   [[noreturn]] void throw_ended();
 
   std::string command_;
@@ -55,6 +66,7 @@ class LineFilter {
   std::string output_;         // read, and not returned yet
   std::size_t line_ends_ = 0;  // in output_
   std::size_t passed_ = 0;     // lines returned so far
+  bool is_last_ = false;       // the input ends after the lines of this exchange
   std::string errors_;         // the end of its standard error
 };
 

@@ -20,10 +20,14 @@ using Lines = std::vector<std::string>;
 constexpr const char* kNumbered =
     "while IFS= read -r line; do n=$((n + 1)); echo \"$n $line\"; done";
 
-std::string error_with(const std::string& command, const Lines& lines) {
-  LineFilter filter(command, LineFilter::Seconds(0.2));
-  return error_of<UsageError>([&] { filter.filter(lines); });
+template <class E = UsageError>
+std::string error_with(const std::string& command, const Lines& lines,
+                       LineFilter::Seconds silence = LineFilter::Seconds(30)) {
+  LineFilter filter(command, silence);
+  return error_of<E>([&] { filter.filter(lines); });
 }
+
+constexpr LineFilter::Seconds kShort{0.2};
 
 // Whether the process runs; one that has ended may wait for its parent.
 bool is_running(const std::string& process) {
@@ -55,18 +59,51 @@ TEST(LineFilter, ReportsACommandThatEnds) {
   EXPECT_THAT(error_with("kill -SEGV $$", {"a"}), HasSubstr("ended (signal 11) after 0 lines"));
   EXPECT_THAT(error_with("no-such-program -x", {"a"}),
               AllOf(HasSubstr("'no-such-program -x' ended (exit status 127)"),
-                    HasSubstr("hint: install the program, or correct the command")));
+                    HasSubstr("hint: install the program, or correct the command; a relative path "
+                              "counts from the folder in which smelt is started")));
+}
+
+TEST(LineFilter, ACommandThatIsKilledIsNoMistakeOfTheUser) {
+  EXPECT_THAT(error_with<SystemError>("kill -KILL $$", {"a"}),
+              AllOf(HasSubstr("ended (signal 9) after 0 lines"),
+                    HasSubstr("hint: something killed it, perhaps for want of memory")));
+  EXPECT_THAT(error_with<SystemError>("sh -c 'kill -KILL $$'; exit $?", {"a"}),
+              HasSubstr("ended (exit status 137) after 0 lines"));
+}
+
+TEST(LineFilter, EndsACommandThatClosesItsOutputAndIgnoresSIGTERM) {
+  EXPECT_THAT(error_with("trap '' TERM; exec >&-; sleep 100", {"a"}),
+              HasSubstr("closed its output after 0 lines"));
+}
+
+TEST(LineFilter, OfTheLastLinesNoneMayBeMissing) {
+  LineFilter all("sort"), some("sed -u 2d");  // sort writes when its input has ended
+  EXPECT_THAT(all.filter_last(Lines{"b", "a"}), ElementsAre("a", "b"));
+  EXPECT_THAT(error_of<UsageError>([&] { some.filter_last(Lines{"a", "b", "c"}); }),
+              AllOf(HasSubstr("'sed -u 2d' ended (exit status 0) after 2 lines"),
+                    HasSubstr("hint: it must write one line for each line")));
 }
 
 TEST(LineFilter, ReportsACommandThatIsSilent) {
-  EXPECT_THAT(error_with("sleep 100", {"a", "b"}),
+  EXPECT_THAT(error_with("sleep 100", {"a", "b"}, kShort),
               AllOf(HasSubstr("'sleep 100' wrote nothing for 0.2 s while 2 lines of 2 were due"),
-                    HasSubstr("python3 -u, sed -u")));
+                    HasSubstr("it must write one line for each line that it reads, as soon as it "
+                              "has read it: python3 -u, sed -u")));
+  EXPECT_THAT(error_with("while :; do echo working >&2; sleep 0.05; done", {"a"}, kShort),
+              HasSubstr("wrote nothing for 0.2 s while 1 line of 1 were due: "))
+      << "its standard error does not count";
+}
+
+TEST(LineFilter, ACommandThatFallsSilentLaterIsNoMistakeOfTheUser) {
+  LineFilter filter("read -r a; echo $a; sleep 100", LineFilter::Seconds(0.5));
+  EXPECT_THAT(filter.filter(Lines{"a"}), ElementsAre("a"));
+  EXPECT_THAT(error_of<SystemError>([&] { filter.filter(Lines{"b"}); }),
+              HasSubstr("wrote nothing for 0.5 s while 1 line of 1 were due"));
 }
 
 TEST(LineFilter, ReportsACommandThatWritesTooMuch) {
-  EXPECT_THAT(error_with("while read -r a; do printf '%s\\nmore\\n' $a; done", {"a"}),
-              HasSubstr("wrote more lines than it was given: 'more"));
+  EXPECT_THAT(error_with("while read -r a; do echo why >&2; printf '%s\\nmore\\n' $a; done", {"a"}),
+              AllOf(HasSubstr("wrote more lines than it was given: 'more"), HasSubstr("': why")));
   EXPECT_THAT(error_with("cat /dev/zero", {"a"}), HasSubstr("wrote more lines"));
 }
 
