@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/plural.h"
+#include "base/run_program.h"
 #include "text/readers/unicode.h"
 
 namespace smelt {
@@ -121,8 +122,29 @@ void Segmenter::check_allowed(std::string_view origin) const {
   if (allowed().commands.contains(command_)) return;
   throw UsageError(str(origin, ": text for this vocabulary is split into words by the command '",
                        command_, "', which a model may not run on its own"),
-                   str("if you trust it, give it yourself: --segment-command '", command_,
-                       "', in a recipe vocab.segment_command"));
+                   str("if you trust it, give it yourself: --segment-command ",
+                       shell_word(command_), ", in a recipe vocab.segment_command"));
+}
+
+std::vector<std::string> Segmenter::passed_through(LineFilter& filter,
+                                                   std::span<const std::string> lines,
+                                                   bool is_last) const try {
+  return is_last ? filter.filter_last(lines) : filter.filter(lines);
+} catch (const UsageError& e) {
+  const ErrorParts parts = error_parts(e.what());
+  throw UsageError(str(kFlag, ": ", parts.what), parts.hint);
+} catch (const SystemError& e) {
+  const ErrorParts parts = error_parts(e.what());
+  throw SystemError(str(kFlag, ": ", parts.what), parts.hint);
+}
+
+void Segmenter::try_out() const {
+  check_allowed("segment_command");
+  const std::vector<std::string> lines{"a word", "1 2", "words"};
+  LineFilter filter(command_, silence_);
+  const std::vector<std::string> found = passed_through(filter, lines, true);
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    (void)aligned(command_, MappedText::of(lines[i], 0, false), found[i]);
 }
 
 std::vector<std::string> Segmenter::run(std::span<const std::string> lines) const {
@@ -136,13 +158,7 @@ std::vector<std::string> Segmenter::run(std::span<const std::string> lines) cons
     }
   }
   if (!filter) filter = std::make_unique<LineFilter>(command_, silence_);
-  std::vector<std::string> out;
-  try {
-    out = filter->filter(lines);
-  } catch (const UsageError& e) {
-    const ErrorParts parts = error_parts(e.what());
-    throw UsageError(str(kFlag, ": ", parts.what), parts.hint);
-  }
+  std::vector<std::string> out = passed_through(*filter, lines, false);
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(filter));
   return out;

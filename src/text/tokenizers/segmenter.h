@@ -37,8 +37,13 @@ class Segmenter {
   std::string split(std::string_view utf8) const;
   // Does the same for each line, in one exchange with the command.
   std::vector<std::string> split_lines(std::span<const std::string> lines) const;
+  // Passes three short lines through a process of its own, so that a program that is missing or
+  // leaves out lines is found at once. Throws as split() does.
+  void try_out() const;
 
  private:
+  std::vector<std::string> passed_through(LineFilter& filter, std::span<const std::string> lines,
+                                          bool is_last) const;
   std::vector<std::string> run(std::span<const std::string> lines) const;
 
   std::string command_;

@@ -536,6 +536,11 @@ Json tokenizer_config_json(const TokenizerOptions& options) {
   return config;
 }
 
+void store_options_beside(const std::string& tokenizer_json, const TokenizerOptions& options) {
+  if (options.segment_command.empty() && stored_segment_command(tokenizer_json).empty()) return;
+  write_file(segment_config_path(tokenizer_json), tokenizer_config_json(options).dump(2) + "\n");
+}
+
 std::string vocab_txt_config(const TokenizerOptions& options) {
   Json config = tokenizer_config_json(options);
   if (options.control == ControlCharacters::bert && !options.turkic_case)

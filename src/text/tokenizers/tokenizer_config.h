@@ -65,9 +65,13 @@ TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlag
 // stored beside it, else the flag's; empty if there is none. Throws UsageError if both are given
 // and differ.
 std::string segment_command_of(const std::string& vocab, const TokenizerFlags& flags);
-// Stores the command beside the vocabulary, or removes it if it is empty. BertTokenizer::save()
-// does this.
+// Stores the command beside a SentencePiece, Unigram or BPE vocabulary, or removes it if it is
+// empty.
 void store_segment_command(const std::string& vocab, const std::string& command);
+// Stores all options beside a tokenizer.json of word pieces if there is or was a segment command:
+// transformers and smelt take a field that is missing there for its default, whatever the
+// tokenizer.json says.
+void store_options_beside(const std::string& tokenizer_json, const TokenizerOptions& options);
 
 // An object of added_tokens or added_tokens_decoder. UsageError for another form.
 AddedToken parse_added_token(const JsonField& field, std::int32_t id);

@@ -135,6 +135,7 @@ bool SampledLines::next(std::string& line) {
   if (segmented_.empty()) {
     std::vector<std::string> lines;
     for (std::size_t bytes = 0; lines.size() < kLines && bytes < kBytes && next_as_read(line);) {
+      to_nfc(line);  // as tokenizers do before they split a text
       bytes += line.size();
       lines.push_back(line);
     }

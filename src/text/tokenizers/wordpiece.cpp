@@ -1,7 +1,6 @@
 #include "text/tokenizers/wordpiece.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/error.h"
 #include "io/filesystem/file.h"
@@ -121,7 +120,7 @@ BertTokenizer::BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& opti
       unknown_(vocabulary_.id("[UNK]")) {
   const auto added = std::make_shared<const AddedTokens>(options_.added, *table_, options_.nfc);
   if (!added->empty()) added_ = added;
-  segmenter_ = Segmenter::of(options_.segment_command);
+  take_segmenter();
 }
 
 BertTokenizer::BertTokenizer(std::shared_ptr<const SubwordTokenizer> subword,
@@ -133,7 +132,15 @@ BertTokenizer::BertTokenizer(std::shared_ptr<const SubwordTokenizer> subword,
       subword_(std::move(subword)),
       unknown_(vocabulary_.id("[UNK]")) {
   options_.segment_command = segment_command;
+  take_segmenter();
+}
+
+void BertTokenizer::take_segmenter() {
   segmenter_ = Segmenter::of(options_.segment_command);
+  if (!segmenter_) return;
+  const auto tokens = std::make_shared<TokenFinder>();
+  for (const AddedToken& token : options_.added) tokens->add(token.content, token);
+  kept_whole_ = tokens;
 }
 
 bool BertTokenizer::continues_word(std::int32_t id) const {
@@ -155,7 +162,7 @@ void BertTokenizer::save(const std::string& path) const {
   }
   if (is_tokenizer_json(path)) {
     write_file(path, tokenizer_json(vocabulary_, options_));
-    return store_segment_command(path, options_.segment_command);
+    return store_options_beside(path, options_);
   }
   vocabulary_.check_fits_text(path);
   const std::string config = tokenizer_config_path(path), settings = vocab_txt_config(options_);
@@ -194,10 +201,10 @@ void BertTokenizer::encode_part(std::string_view utf8, bool is_first, bool befor
 
 // Returns the text split into words by the segment command. Added tokens stay whole.
 MappedText BertTokenizer::segmented(std::string_view utf8, bool keep_sources) const {
+  segmenter_->check_allowed(vocabulary_.origin());
   MappedText text = MappedText::of(utf8, 0, keep_sources);
   if (options_.nfc) text = nfc_text(std::move(text));
   MappedText out = text.like();
-  std::size_t begin = 0;
   const auto put = [&](const MappedText& words, std::size_t at) {
     const bool is_apart = out.text.empty() || words.text.empty() || out.text.ends_with(' ') ||
                           words.text.starts_with(' ');
@@ -209,15 +216,10 @@ MappedText BertTokenizer::segmented(std::string_view utf8, bool keep_sources) co
     bytes.append(text, from, to);
     return bytes;
   };
-  while (begin < text.text.size()) {
-    std::size_t at = text.text.size(), size = 0;
-    for (const AddedToken& token : options_.added)
-      if (const std::size_t found = text.text.find(token.content, begin); found < at)
-        std::tie(at, size) = std::pair(found, token.content.size());
-    put(segmenter_->split(part(begin, at)), begin);
-    put(part(at, at + size), at);
-    begin = at + size;
-  }
+  kept_whole_->for_each(
+      text.text, nullptr, [&](const AddedToken* token, std::size_t begin, std::size_t end) {
+        put(token != nullptr ? part(begin, end) : segmenter_->split(part(begin, end)), begin);
+      });
   return out;
 }
 

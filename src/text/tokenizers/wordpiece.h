@@ -20,6 +20,7 @@ namespace smelt {
 class AddedTokens;
 class Segmenter;
 class SubwordTokenizer;
+class TokenFinder;
 struct MappedText;
 
 // Immutable: one may serve several threads.
@@ -77,6 +78,7 @@ class BertTokenizer final : public Tokenizer {
   struct IdSink;
   struct SpanSink;
 
+  void take_segmenter();
   MappedText segmented(std::string_view utf8, bool keep_sources) const;
   std::vector<TokenSpan> word_spans(std::string_view utf8) const;
 
@@ -87,6 +89,7 @@ class BertTokenizer final : public Tokenizer {
   std::shared_ptr<const AddedTokens> added_;         // null: there are none
   std::shared_ptr<const SubwordTokenizer> subword_;  // null: WordPiece
   std::shared_ptr<const Segmenter> segmenter_;       // null: text is taken as it is
+  std::shared_ptr<const TokenFinder> kept_whole_;    // added tokens, for the segmenter
   std::int32_t unknown_;
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
+#include "base/run_program.h"
 #include "io/filesystem/file.h"
 #include "support/error_of.h"
 #include "support/paths.h"
@@ -32,11 +33,13 @@ const std::vector<std::string> kTokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]",   "[M
 class SegmenterTest : public testing::Test {
  protected:
   SegmenterTest() { allow_segment_command(kCommand); }
-  TokenizerOptions options() const { return {.lower_case = false, .segment_command = kCommand}; }
+  TokenizerOptions options() const {
+    return {.lower_case = false, .split_chinese = false, .segment_command = kCommand};
+  }
   BertTokenizer tokenizer() const { return {Vocabulary(kTokens), options()}; }
   std::string split_error(const std::string& command, const std::string& text) const {
     allow_segment_command(command);
-    return error_of<UsageError>([&] { Segmenter(command, LineFilter::Seconds(0.2)).split(text); });
+    return error_of<UsageError>([&] { Segmenter(command, LineFilter::Seconds(30)).split(text); });
   }
 
   TempDir dir_;
@@ -80,6 +83,24 @@ TEST_F(SegmenterTest, RefusesACommandThatTheUserDidNotGive) {
               AllOf(HasSubstr("is split into words by the command 'cat; true', which a model may "
                               "not run on its own"),
                     HasSubstr("--segment-command 'cat; true', in a recipe vocab.segment_command")));
+  const TokenizerOptions quoted{.segment_command = "sed -u 's/a/b/g'"};
+  const BertTokenizer other(Vocabulary(kTokens, "x/vocab.txt"), quoted);
+  EXPECT_THAT(
+      error_of<UsageError>([&] { (void)other.encode("ab"); }),
+      AllOf(HasSubstr("x/vocab.txt: text for this vocabulary is split into words by "),
+            HasSubstr("--segment-command " + shell_word(quoted.segment_command) + ", in a recipe")))
+      << "can be pasted into a shell";
+}
+
+TEST_F(SegmenterTest, ATrialFindsACommandThatCannotBeUsed) {
+  Segmenter::of(kCommand)->try_out();
+  const auto failed = [](const std::string& command) {
+    allow_segment_command(command);
+    return error_of<UsageError>([&] { Segmenter::of(command)->try_out(); });
+  };
+  EXPECT_THAT(failed("no-such-program"), HasSubstr("ended (exit status 127)"));
+  EXPECT_THAT(failed("sed -u 2d"), HasSubstr("ended (exit status 0) after 2 lines"));
+  EXPECT_THAT(failed("sed -u s/w/v/"), HasSubstr("changed 'a word' to 'a vord'"));
 }
 
 TEST_F(SegmenterTest, TokenizersReadTheWordsAndKeepThePlacesOfTheText) {
@@ -112,6 +133,14 @@ TEST_F(SegmenterTest, KeepsAddedTokensWhole) {
             (std::vector<TokenSpan>{{6, 0, 1}, {9, 1, 6}, {5, 6, 8}}));
 }
 
+TEST_F(SegmenterTest, KeepsTheLongestAddedToken) {
+  TokenizerOptions with_tokens = options();
+  with_tokens.added = {{.id = 9, .content = "<c", .normalized = false},
+                       {.id = 10, .content = "<c>", .normalized = false}};
+  const BertTokenizer words(Vocabulary(kTokens, "x", "##", with_tokens.added), with_tokens);
+  EXPECT_EQ(words.encode("ab<c>ab"), (Ids{5, 10, 5}));
+}
+
 SubwordTokenizer subword() {
   SubwordFile file = own_subword_file(
       SubwordKind::unigram,
@@ -138,8 +167,9 @@ TEST_F(SegmenterTest, IsStoredBesideAVocabularyOfAnyKind) {
   unigram.save(dir_.file("c/tokenizer.json"));
   for (const char* name : {"a/vocab.txt", "b/tokenizer.json", "c/tokenizer.json"}) {
     const std::string path = dir_.file(name);
-    EXPECT_EQ(BertTokenizer::load(path, {}).options().segment_command, kCommand) << name;
-    EXPECT_EQ(load_tokenizer_config(path)->segment_command, kCommand) << name;
+    const TokenizerOptions saved = name[0] == 'c' ? unigram.options() : tokenizer().options();
+    EXPECT_EQ(BertTokenizer::load(path, {}).options(), saved) << name;
+    EXPECT_EQ(load_tokenizer_config(path), saved) << name;
     const TokenizerFlags none{.segment_command = std::string(kNoSegmentCommand)};
     EXPECT_EQ(BertTokenizer::load(path, none).options().segment_command, "") << name;
     EXPECT_THAT(
@@ -148,6 +178,14 @@ TEST_F(SegmenterTest, IsStoredBesideAVocabularyOfAnyKind) {
               HasSubstr(str("tokenizer_config.json says '", kCommand, "'"))))
         << name;
   }
+}
+
+TEST_F(SegmenterTest, AVocabularySavedWithoutACommandOverOneWithACommandHasItsOwnOptions) {
+  const std::string path = dir_.file("tokenizer.json");
+  tokenizer().save(path);
+  const BertTokenizer other(Vocabulary(kTokens), {.lower_case = true, .nfc = true});
+  other.save(path);
+  EXPECT_EQ(BertTokenizer::load(path, {}).options(), other.options());
 }
 
 TEST_F(SegmenterTest, OfAVocabularyThatStoresNoneTheFlagCounts) {
@@ -175,6 +213,16 @@ TEST_F(SegmenterTest, SentencePieceModelsReadTheWordsToo) {
   EXPECT_EQ(words->encode_with_offsets("abcab").back().end, 5u);
   store_segment_command(path, "");
   EXPECT_EQ(segment_command_of(path, {}), "");
+}
+
+TEST_F(SegmenterTest, LinesOfAVocabularyAreComposedFirst) {
+  const std::string command = "sed -u 's/\u00e9/& /g'";
+  allow_segment_command(command);
+  write_file(dir_.file("in.txt"), "e\u0301d\n");
+  SampledLines lines({.input = dir_.file("in.txt"), .segment_command = command});
+  std::string line;
+  ASSERT_TRUE(lines.next(line));
+  EXPECT_EQ(line, "\u00e9 d");
 }
 
 TEST_F(SegmenterTest, LinesOfAVocabularyAreSplitInBatches) {
