@@ -87,6 +87,7 @@ StoredAnswers::StoredAnswers(std::string command, const std::string& path,
   flags_.tokenizer = as_vocabulary_is(flags_.tokenizer, model_.vocab, type_->control);
   if (const auto splits = Segmenter::of(segment_command_of(model_.vocab, flags_.tokenizer)))
     splits->check_allowed(model_.vocab);
+  model_.segment_command = flags_.tokenizer.segment_command;
   weights_ = hold_weights(model_, false);
 }
 

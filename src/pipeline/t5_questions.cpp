@@ -6,6 +6,7 @@
 #include "io/formats/config.h"
 #include "model/tasks/t5_answers.h"
 #include "text/tokenizers/added_tokens.h"
+#include "text/tokenizers/segmenter.h"
 #include "text/tokenizers/sentencepiece.h"
 #include "text/tokenizers/sentinels.h"
 #include "text/tokenizers/tokenizer.h"
@@ -18,6 +19,11 @@ constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
 
 std::string sentinel_name(std::int64_t number) { return str("<extra_id_", number, ">"); }
 
+TokenizerFlags of_words(TokenizerFlags flags) {
+  flags.segment_command = std::string(kNoSegmentCommand);
+  return flags;
+}
+
 // Text in pieces, sentinels and added tokens, as transformers' T5TokenizerFast splits it: first at
 // the tokens that are found in the text as it is, then, in the rest, at those that are found in
 // normalized text.
@@ -25,7 +31,8 @@ class T5Text {
  public:
   T5Text(const T5Config& model, const std::string& vocab, const TokenizerFlags& flags,
          std::optional<std::int64_t> extra_ids)
-      : tokenizer_(load_tokenizer(vocab, flags)),
+      : segmenter_(Segmenter::of(segment_command_of(vocab, flags))),
+        tokenizer_(load_tokenizer(vocab, of_words(flags))),
         added_(added_pieces(vocab)),
         sentinels_(sentinels_of(*tokenizer_, vocab,
                                 extra_ids.value_or(sentinels_on_top(
@@ -34,7 +41,7 @@ class T5Text {
         end_(id_of_piece(*tokenizer_, vocab, "</s>")) {
     check_added_pieces(added_, model.vocab_size, vocab);
     if (signs_.of_spaces || signs_.behind_sentinels != signs_.at_begin || !added_.tokens.empty())
-      other_ = std::make_unique<SentencePieceTokenizer>(vocab, !signs_.at_begin, flags);
+      other_ = std::make_unique<SentencePieceTokenizer>(vocab, !signs_.at_begin, of_words(flags));
     add_sentinels();
     add_tokens(vocab);
   }
@@ -108,10 +115,12 @@ class T5Text {
     for (const AddedToken& token : added_.tokens) {
       // A piece of the vocabulary that is listed again is found as a piece.
       if (token.id < tokenizer_->size() && tokenizer_->token(token.id) == token.content) continue;
-      if (token.normalized && raw_ == nullptr)
-        raw_ = std::make_unique<SentencePieceTokenizer>(vocab, false, TokenizerFlags{}, true);
+      if (token.normalized && raw_ == nullptr) {
+        raw_ = std::make_unique<SentencePieceTokenizer>(vocab, false, of_words({}), true);
+      }
       (token.normalized ? normalized_ : as_written_)
           .add(token.normalized ? normalize(token.content) : token.content, token);
+      if (token.normalized) kept_whole_.add(token.content, token);
       names_[token.id] = token.content;
       ids_ = std::max<std::int64_t>(ids_, token.id + 1);
     }
@@ -145,7 +154,22 @@ class T5Text {
   }
 
   // Encodes the text between two tokens that are found as written.
-  void encode_part(std::string_view part, Before before, std::vector<std::int32_t>& out) const {
+  void encode_part(std::string_view text, Before before, std::vector<std::int32_t>& out) const {
+    if (!segmenter_) return encode_words(text, before, out);
+    // Added tokens stay whole.
+    std::string words;
+    kept_whole_.for_each(
+        text, nullptr, [&](const AddedToken* token, std::size_t begin, std::size_t end) {
+          const std::string_view part = text.substr(begin, end - begin);
+          const std::string more = token != nullptr ? std::string(part) : segmenter_->split(part);
+          if (!words.empty() && !words.ends_with(' ') && !more.starts_with(' ')) words += ' ';
+          words += more;
+        });
+    encode_words(words, before, out);
+  }
+
+  // Does the same for text whose words are separated already.
+  void encode_words(std::string_view part, Before before, std::vector<std::int32_t>& out) const {
     const bool at_begin = before == Before::nothing;
     const bool sign =
         at_begin ? signs_.at_begin
@@ -174,7 +198,8 @@ class T5Text {
     (sign == signs_.at_begin ? *tokenizer_ : *other_).encode(text, out);
   }
 
-  std::unique_ptr<const Tokenizer> tokenizer_;
+  std::shared_ptr<const Segmenter> segmenter_;  // null: text is taken as it is
+  std::unique_ptr<const Tokenizer> tokenizer_;  // of text that is split, as the next ones
   std::unique_ptr<const Tokenizer> other_;  // with the other choice of a sign, where it is wanted
   std::unique_ptr<const SentencePieceTokenizer> raw_;  // keeps all spaces, adds none
   AddedPieces added_;
@@ -183,6 +208,7 @@ class T5Text {
   std::int32_t end_;
   std::int64_t ids_ = 0;
   TokenFinder as_written_, normalized_;
+  TokenFinder kept_whole_;  // the tokens of `normalized_` by their text as it is given
   std::map<std::int32_t, std::string> names_;  // of sentinels and added tokens
 };
 
@@ -221,8 +247,8 @@ GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
 }
 
 GenerateJob stored_t5_job(const StoredModel& m) {
-  GenerateJob job =
-      t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab, {}, m.t5.extra_ids);
+  GenerateJob job = t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab,
+                                    {.segment_command = m.segment_command}, m.t5.extra_ids);
   job.prefix = m.t5.prefix;
   return job;
 }

@@ -10,7 +10,9 @@
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
+#include "text/tokenizers/segmenter.h"
 #include "text/tokenizers/sentinels.h"
+#include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/unigram_json.h"
 
 namespace smelt {
@@ -36,6 +38,18 @@ class T5AddedTokens : public testing::Test {
   TempDir dir_;
   const std::string vocab_ = dir_.file("spiece.model");
 };
+
+TEST_F(T5AddedTokens, StayWholeIfACommandSplitsTheTextOnce) {
+  list_tokens(R"({"60": {"content": "covid"}})");
+  const Ids split = job_of(vocab_).encode("a b covid a b");
+  const std::string command = "sed -u 's/[a-z]/& /g'";
+  store_segment_command(vocab_, command);
+  EXPECT_THAT(error_of<UsageError>([&] { (void)job_of(vocab_).encode("ab"); }),
+              HasSubstr("may not run on its own"));
+  allow_segment_command(command);
+  EXPECT_EQ(job_of(vocab_).encode("abcovidab"), split);
+  EXPECT_EQ(std::ranges::count(split, 60), 1);
+}
 
 TEST_F(T5AddedTokens, HaveTheIdsOfTransformersAlsoInACopyOfTheVocabulary) {
   REQUIRE_ORACLE();

@@ -27,6 +27,7 @@
 #include "support/plugins.h"
 #include "text/readers/lines.h"
 #include "text/tokenizers/tokenizer.h"
+#include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/unigram_json.h"
 
 namespace smelt {
@@ -138,6 +139,15 @@ TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders
     for (std::size_t i = 0; i < texts.size(); ++i)
       EXPECT_EQ(got[i].front().text, said[i]) << folder;
   }
+  // The text may be split already, whatever the folder says.
+  store_segment_command(dir_.file("again/spiece.model"), "exit 4");
+  StoredModelFlags split;
+  split.tokenizer.segment_command = kNoSegmentCommand;
+  EXPECT_FALSE(StoredAnswers("generate", dir_.file("again"), split)
+                   .generator(options)
+                   .job()
+                   .encode(texts[0])
+                   .empty());
 }
 
 TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {

@@ -37,6 +37,7 @@ struct StoredModel {
   std::string vocab_txt;  // what its file holds; empty where it is not known
   std::string vocab;      // its file
   std::optional<TokenizerOptions> tokenizer;
+  std::optional<std::string> segment_command = {};  // what the user gives, as in TokenizerFlags
   T5Words t5;
   std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
   std::vector<std::shared_ptr<const void>> owners;
