@@ -10,6 +10,7 @@
 #include "checkpoint/interop/convert.h"
 #include "checkpoint/interop/folder_weights.h"
 #include "checkpoint/interop/int8_weights.h"
+#include "checkpoint/interop/model_folder.h"
 #include "checkpoint/interop/pretrained_weights.h"
 #include "checkpoint/interop/sparse_weights.h"
 #include "checkpoint/interop/stored_model.h"
@@ -30,7 +31,8 @@ constexpr std::array kFilesBeside{"vocab.txt",
                                   "special_tokens_map.json",
                                   "added_tokens.json",
                                   "generation_config.json",
-                                  "LICENSE"};
+                                  "LICENSE",
+                                  kSegmentCommandNote};
 
 CompressKind kind_of(const StoredModel& model) {
   const std::string type = model_type_of(model.tensors);

@@ -212,7 +212,10 @@ void add_segment_command_note(const std::string& command, std::vector<FolderFile
            "capture_output=True,\n                           text=True, "
            "check=True).stdout.strip()\n   "
            " tokens = tokenizer(words)\n\n`smelt` runs it if you allow it: --segment-command ",
-           shell_word(command), "\n")});
+           shell_word(command),
+           "\nA relative path in the command counts from the folder in which the program is "
+           "started."
+           "\n")});
 }
 
 std::string text_field(const Json& config, const char* name, const char* fallback,

@@ -36,7 +36,8 @@ constexpr std::array kBeside{"config.json",
                              "special_tokens_map.json",
                              "added_tokens.json",
                              "vocab.txt",
-                             "spiece.model"};
+                             "spiece.model",
+                             kSegmentCommandNote};
 
 StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
   StoredModel model = open_stored_model(exported_of(from), "convert");
