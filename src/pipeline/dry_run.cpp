@@ -287,6 +287,7 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning, const Accelerat
 }
 
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
+  try_segment_command(recipe);
   return dry_run(recipe, beginning).text;
 }
 

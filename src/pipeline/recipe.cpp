@@ -406,7 +406,6 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   take_kept_defaults(recipe);
   recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
-  if (!recipe.vocab.segment_command.empty()) allow_segment_command(recipe.vocab.segment_command);
   // The vocabulary is the pre-trained model's.
   if (recipe.type->reads == Reads::rows && recipe.type->sentencepiece)
     recipe.vocab.type = "unigram";
@@ -454,7 +453,21 @@ Recipe load_recipe(const std::string& given, const std::vector<std::string>& ove
   Settings settings = read_settings(path, over);
   // The folder may have been moved.
   if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
-  return recipe_of_settings(std::move(settings), path, anew);
+  Recipe recipe = recipe_of_settings(std::move(settings), path, anew);
+  // A run's folder may come from anyone, but the user chose a file or a setting.
+  if (!run || !is_folder(given) || recipe.origins.at("vocab.segment_command") == "--set")
+    allow_segment_command(recipe);
+  return recipe;
+}
+
+void allow_segment_command(const Recipe& recipe) {
+  const std::string& command = recipe.vocab.segment_command;
+  if (!command.empty() && command != kNoSegmentCommand) allow_segment_command(command);
+}
+
+void try_segment_command(const Recipe& recipe) {
+  const std::string& command = recipe.vocab.segment_command;
+  if (!command.empty() && command != kNoSegmentCommand) Segmenter::of(command)->try_out();
 }
 
 Recipe recipe_of(const FieldValues& fields, const std::string& origin,
@@ -462,7 +475,9 @@ Recipe recipe_of(const FieldValues& fields, const std::string& origin,
   Settings settings;
   for (const auto& [field, value] : fields) settings[field] = {YAML::Node(value), origin};
   add_settings(over, settings);
-  return recipe_of_settings(std::move(settings), origin, anew);
+  Recipe recipe = recipe_of_settings(std::move(settings), origin, anew);
+  allow_segment_command(recipe);
+  return recipe;
 }
 
 }  // namespace smelt

@@ -218,6 +218,14 @@ std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
 Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings,
                    bool anew = false);
 
+// Lets this process run the recipe's vocab.segment_command, for commands that make data or train.
+// load_recipe() does so for a file and for a setting that the user gives, but not for the recipe in
+// a run's folder, which may come from anyone.
+void allow_segment_command(const Recipe& recipe);
+// Passes three short lines through that command, if there is one, so that a run does not find hours
+// later that it cannot be used. Throws UsageError as Segmenter::try_out() does.
+void try_segment_command(const Recipe& recipe);
+
 // The same of fields by their paths alone, which `origin` gives in messages, and settings over
 // them.
 Recipe recipe_of(const FieldValues& fields, const std::string& origin,

@@ -103,6 +103,7 @@ void warn_of_unknown_tokens(const Recipe& r) {
 void RecipeRun::begin() {
   const Recipe& r = recipe_;
   check_devices(r, all_);
+  try_segment_command(r);
   stages_ = stages_of(r, beginning_, evaluated_, trained());
   const std::string model_dir = RecipePaths(r).model_dir;
   if (!beginning_.overwrite) check_begin(beginning_.begin, model_dir);

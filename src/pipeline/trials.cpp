@@ -170,6 +170,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
 class Trials {
  public:
   explicit Trials(const TrialsJob& job) : job_(job), base_(load_recipe(job.recipe, job.settings)) {
+    allow_segment_command(base_);
     if (!base_.type->write_predictions)
       throw UsageError(str("finetune: a model of type ", base_.type->name,
                            " predicts nothing of single examples"),

@@ -15,6 +15,7 @@
 #include "pipeline/stage_list.h"
 #include "pipeline/stored_answers.h"
 #include "support/error_of.h"
+#include "text/tokenizers/segmenter.h"
 #include "text/tokenizers/vocabulary.h"
 
 namespace smelt {
@@ -282,6 +283,27 @@ TEST_F(GivenParts, ASegmentCommandIsExportedAndNotRunUnlessItIsGiven) {
       recipe({"out=" + dir_.file("n"), "train.init=" + folder, "vocab.segment_command=none"});
   make_vocabulary(without);
   EXPECT_EQ(segment_command_of(dir_.file("n/vocab.txt"), {}), "");
+}
+
+TEST_F(GivenParts, ARunsFolderAllowsNoCommandUntilTheUserGivesIt) {
+  const auto is_allowed = [](const Recipe& r) {
+    try {
+      Segmenter::of(r.vocab.segment_command)->check_allowed("x");
+      return true;
+    } catch (const UsageError&) {
+      return false;
+    }
+  };
+  const std::string command = "sed -u 's/one/on e/g'", other = "sed -u 's/two/t wo/g'";
+  Recipe kept = recipe({});
+  kept.sections["vocab"]["segment_command"] = command;  // by someone else
+  write_file(dir_.file("m/.stages/x"), "");
+  keep_recipe(kept);
+  const Recipe folder = load_recipe(dir_.file("m"), {});
+  EXPECT_EQ(folder.vocab.segment_command, command);
+  EXPECT_FALSE(is_allowed(folder));
+  EXPECT_TRUE(is_allowed(load_recipe(dir_.file("m"), {"vocab.segment_command=" + other})));
+  EXPECT_TRUE(is_allowed(load_recipe(dir_.file("m/recipe.yaml"), {}))) << "the user names the file";
 }
 
 TEST_F(GivenParts, AUnigramVocabularyIsMadeTrainedWithExportedAndGivenToAnotherRun) {

@@ -251,6 +251,8 @@ TEST_F(StoredAnswersTest, AreGivenByTheCommands) {
   EXPECT_THAT(
       smelt("detect r.yaml --text a --device gpu").text,
       HasSubstr("detect: --device is for a model's folder, r.yaml is a recipe, which says"));
+  EXPECT_THAT(smelt("detect r.yaml --text a --segment-command cat").text,
+              HasSubstr("detect: --segment-command is for a model's folder, r.yaml is a recipe"));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ Beginning BeginFlags::beginning() const {
 Recipe BeginFlags::load(RecipeOption recipe) const {
   if (!init_from.empty()) recipe.settings.push_back(str("train.init=", init_from));
   const Recipe loaded = load_recipe(recipe.path, recipe.settings, overwrite);
+  allow_segment_command(loaded);
   if (loaded.train.budget_usd == 0) return loaded;
   return load_recipe(recipe.path, with_steps_of_budget(recipe.path, recipe.settings, overwrite),
                      overwrite);

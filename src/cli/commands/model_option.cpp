@@ -11,8 +11,8 @@
 namespace smelt {
 
 constexpr std::array kModelFlags{
-    "--vocab", "--device",        "--precision",         "--lower-case",
-    "--cased", "--strip-accents", "--control-characters"};
+    "--vocab", "--device",        "--precision",          "--lower-case",
+    "--cased", "--strip-accents", "--control-characters", "--segment-command"};
 
 const char* ModelOption::model_flag() const {
   const auto given = [&](const char* flag) { return command->get_option(flag)->count() > 0; };

@@ -9,6 +9,8 @@
 #include "pipeline/kept_recipe.h"
 #include "pipeline/pipeline.h"
 #include "pjrt/hardware.h"
+#include "text/tokenizers/segmenter.h"
+#include "text/tokenizers/tokenizer_config.h"
 
 namespace smelt {
 
@@ -24,6 +26,9 @@ Recipe RecipeOption::load_trained(std::string_view command) const {
 
 Recipe RecipeOption::load_asked(std::string_view command) const {
   Recipe recipe = load_trained(command);
+  if (const auto splits = Segmenter::of(recipe.vocab.segment_command);
+      splits && command != "eval" && splits->command() != kNoSegmentCommand)
+    splits->check_allowed(path);
   const std::string& device = recipe.train.device;
   const bool said = std::ranges::any_of(
       settings, [](const std::string& setting) { return setting.starts_with("train.device="); });
