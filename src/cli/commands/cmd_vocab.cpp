@@ -243,6 +243,22 @@ void print_reports(const std::vector<VocabularyReport>& reports) {
     print_row("  in " + s.script, reports, [&](const auto& r) { return unknown_in(r, s.script); });
 }
 
+// Refuses vocabularies whose text is split into words in different ways: their words differ.
+void require_same_command(const std::string& vocab, const std::string& against,
+                          const TokenizerFlags& flags) {
+  if (against.empty()) return;
+  const std::string one = segment_command_of(vocab, flags),
+                    other = segment_command_of(against, flags);
+  const auto named = [](const std::string& command) {
+    return command.empty() ? "nothing" : str("'", command, "'");
+  };
+  if (one != other)
+    throw UsageError(str("vocab report: text for ", vocab, " is split into words by ", named(one),
+                         ", for ", against, " by ", named(other)),
+                     str("give text that is split already, and --segment-command ",
+                         kNoSegmentCommand, "; or report one at a time"));
+}
+
 void add_report(CLI::App& vocab) {
   struct Options {
     LinesOptions text;
@@ -261,6 +277,7 @@ void add_report(CLI::App& vocab) {
   command->add_flag("--json", o->json, "print JSON");
   command->callback([o] {
     o->text.segment_command = segment_command_of(o->vocab, o->tokenizer);
+    require_same_command(o->vocab, o->against, o->tokenizer);
     o->tokenizer.segment_command = kNoSegmentCommand;  // the words are separated then
     const WordCounts words =
         words_of_report(o->text, o->threads > 0 ? o->threads : available_threads());

@@ -13,6 +13,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/exit_status.h"
+#include "base/log.h"
 #include "base/number_format.h"
 #include "base/plural.h"
 #include "base/run_program.h"
@@ -31,6 +32,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/budget.h"
+#include "text/tokenizers/tokenizer_config.h"
 
 namespace smelt {
 namespace {
@@ -317,10 +319,21 @@ void require_older_results(const JobSpec& spec, const std::string& out) {
       str("--set out=FOLDER --name ", path_name(spec.folder), " fetches its results elsewhere"));
 }
 
+// Warns that smelt installs no program that splits text into words.
+void warn_of_segment_command(const Recipe& recipe) {
+  const std::string& command = recipe.vocab.segment_command;
+  if (!command.empty() && command != kNoSegmentCommand)
+    log_warning(
+        "vocab.segment_command: '{}' must be installed on the machine, which smelt does not do; or "
+        "make the data here and give them as data.records",
+        command);
+}
+
 // With train.steps of train.budget.usd among the settings: those of the job's recipe in the bucket
 // if it has the same budget, else those of a plan.
 JobOptions with_steps_of_job(JobOptions o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
+  warn_of_segment_command(recipe);
   if (recipe.train.budget_usd == 0) return o;
   const std::string staged = join_path(join_path(o.bucket, job_name(o, recipe)), "recipe.yaml");
   if (const auto steps = exists(staged) ? steps_of_budget_in(staged, recipe) : std::nullopt)
