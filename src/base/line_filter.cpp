@@ -155,7 +155,7 @@ void LineFilter::exchange(const std::string& input, std::size_t count) {
     std::array<::pollfd, 3> polled{{{sent < input.size() ? ends_[kIn] : -1, POLLOUT, 0},
                                     {ends_[kOut], POLLIN, 0},
                                     {ends_[kErrors], POLLIN, 0}}};
-    const double left = (silence_ - (Clock::now() - heard)).count();
+    const double left = Seconds(silence_ - (Clock::now() - heard)).count();
     if (left <= 0) throw_silent(count - line_ends_, count);
     const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(left * 1e3) + 1);
     if (ready < 0 && errno == EINTR) continue;
