@@ -187,7 +187,7 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   EXPECT_THAT(read_file(dir_.file("m/model/eval_results.txt")), HasSubstr("target_loss = "));
   remove_file(kept);
   (void)evaluate_model(recipe("m", few));
-  EXPECT_THAT(log_.text(), HasSubstr("rows.jsonl is not there: answers are compared with"));
+  EXPECT_THAT(log_.text(), HasSubstr("rows.jsonl not found: comparing answers with"));
   write_file(kept, made + made);
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
               HasSubstr("rows.jsonl: 8 rows, and 4 records beside it"));
