@@ -139,19 +139,12 @@ BertBuilder::BertBuilder(const CorpusReader& reader, const PairOptions& pairs)
 }
 
 OrderedJson BertBuilder::settings() const {
-  const TokenizerOptions& tokenizer = tokenizer_.options();
-  OrderedJson out{{"seq_length", pairs_.seq_length},
-                  {"max_predictions", pairs_.max_predictions},
-                  {"next_sentence", pairs_.next_sentence},
-                  {"whole_word_mask", pairs_.whole_word_mask},
-                  {"masked_lm_prob", pairs_.masked_lm_prob},
-                  {"short_seq_prob", pairs_.short_seq_prob},
-                  {"dupe_factor", pairs_.dupe_factor},
-                  {"lower_case", tokenizer.lower_case},
-                  {"strip_accents", tokenizer.strips_accents()},
-                  {"control_characters", name(tokenizer.control)},
-                  {"split_chinese", tokenizer.split_chinese}};
-  if (!tokenizer.segment_command.empty()) out["segment_command"] = tokenizer.segment_command;
+  OrderedJson out{
+      {"seq_length", pairs_.seq_length},         {"max_predictions", pairs_.max_predictions},
+      {"next_sentence", pairs_.next_sentence},   {"whole_word_mask", pairs_.whole_word_mask},
+      {"masked_lm_prob", pairs_.masked_lm_prob}, {"short_seq_prob", pairs_.short_seq_prob},
+      {"dupe_factor", pairs_.dupe_factor}};
+  out.update(tokenizer_settings(tokenizer_.options()));
   return out;
 }
 

@@ -92,14 +92,9 @@ ElectraBuilder::ElectraBuilder(const BertTokenizer& tokenizer, const ElectraOpti
 }
 
 OrderedJson ElectraBuilder::settings() const {
-  const TokenizerOptions& tokenizer = tokenizer_.options();
   OrderedJson out{{"seq_length", options_.seq_length},
-                  {"blanks_separate_docs", options_.blanks_separate_docs},
-                  {"lower_case", tokenizer.lower_case},
-                  {"strip_accents", tokenizer.strips_accents()},
-                  {"control_characters", name(tokenizer.control)},
-                  {"split_chinese", tokenizer.split_chinese}};
-  if (!tokenizer.segment_command.empty()) out["segment_command"] = tokenizer.segment_command;
+                  {"blanks_separate_docs", options_.blanks_separate_docs}};
+  out.update(tokenizer_settings(tokenizer_.options()));
   return out;
 }
 

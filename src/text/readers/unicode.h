@@ -17,6 +17,8 @@ std::string replace_ill_formed(std::string_view bytes);
 // Code points of UTF-8; ill-formed bytes are left out.
 std::u32string to_code_points(std::string_view utf8);
 void append_utf8(char32_t code_point, std::string& out);
+// Returns whether the byte of UTF-8 is not the first of its character.
+inline bool continues_character(char byte) { return (byte & 0xC0) == 0x80; }
 
 // Returns whether the character's script puts no spaces between words: Han, kana, Thai, Lao, Khmer,
 // Burmese, Tibetan and others. CJK punctuation counts, too.

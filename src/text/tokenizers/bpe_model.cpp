@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "base/error.h"
+#include "text/readers/unicode.h"
 
 namespace smelt {
 namespace {
@@ -88,7 +89,7 @@ void BpeModel::split(std::string_view word, std::vector<WordPart>& symbols) cons
   bool after_unknown = false;
   for (std::size_t at = 0; at < word.size();) {
     std::size_t end = at + 1;
-    while (!settings_.bytes && end < word.size() && (word[end] & 0xC0) == 0x80) ++end;
+    while (!settings_.bytes && end < word.size() && continues_character(word[end])) ++end;
     const auto bytes = static_cast<std::uint32_t>(end - at);
     std::int32_t id = byte_ids_[static_cast<std::uint8_t>(word[at])];
     if (bytes > 1) {

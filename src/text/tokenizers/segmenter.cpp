@@ -29,7 +29,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 // Returns the bytes of the character at `at`, which is before the text's end.
 std::string_view bytes_at(std::string_view text, std::size_t at) {
   std::size_t end = at + 1;
-  while (end < text.size() && (text[end] & 0xC0) == 0x80) ++end;
+  while (end < text.size() && continues_character(text[end])) ++end;
   return text.substr(at, end - at);
 }
 
@@ -56,7 +56,7 @@ bool is_blank(std::string_view text) { return skip_spaces(text, 0) == text.size(
 
 bool ends_with_space(std::string_view text) {
   std::size_t begin = text.size();
-  while (begin > 0 && (text[--begin] & 0xC0) == 0x80) {
+  while (begin > 0 && continues_character(text[--begin])) {
   }
   return !text.empty() && is_separator(text.substr(begin));
 }

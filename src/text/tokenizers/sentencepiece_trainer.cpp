@@ -40,7 +40,7 @@ std::size_t first_part(std::string_view text) {
   const std::size_t space = text.substr(0, kMostTextBytes).find_last_of(" \t");
   if (space != std::string_view::npos && space > 0) return space;
   std::size_t end = kMostTextBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  while (end > 0 && continues_character(text[end])) --end;
   return end > 0 ? end : kMostTextBytes;
 }
 

@@ -60,7 +60,7 @@ std::unique_ptr<const SubwordModel> model_of(const SubwordFile& file,
 // before it.
 bool goes_on(std::string_view text) {
   if (text.empty()) return false;
-  if ((text[0] & 0xC0) == 0x80) return true;  // of a character that began before
+  if (continues_character(text[0])) return true;  // of a character that began before
   UChar32 c;
   std::size_t at = 0;
   U8_NEXT(reinterpret_cast<const std::uint8_t*>(text.data()), at, text.size(), c);
@@ -255,7 +255,7 @@ void SubwordTokenizer::split_bytes(const MappedText& text, Sink& sink) const {
   MappedText spaced = text.like();
   if (file_.pre_tokenizer.add_prefix_space && !text.text.starts_with(' ')) {
     std::size_t first = 1;
-    while (first < text.text.size() && (text.text[first] & 0xC0) == 0x80) ++first;
+    while (first < text.text.size() && continues_character(text.text[first])) ++first;
     spaced.append(" ", text.source(0, first));
   }
   spaced.append(text, 0, text.text.size());

@@ -360,6 +360,15 @@ std::string_view name(ControlCharacters control) {
   return control == ControlCharacters::bert ? "bert" : "electra";
 }
 
+OrderedJson tokenizer_settings(const TokenizerOptions& options) {
+  OrderedJson out{{"lower_case", options.lower_case},
+                  {"strip_accents", options.strips_accents()},
+                  {"control_characters", name(options.control)},
+                  {"split_chinese", options.split_chinese}};
+  if (!options.segment_command.empty()) out["segment_command"] = options.segment_command;
+  return out;
+}
+
 std::string tokenizer_config_path(const std::string& vocab) {
   const std::string file = path_name(vocab);
   const std::string stem = file.substr(0, file.rfind('.'));

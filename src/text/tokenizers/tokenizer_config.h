@@ -104,5 +104,8 @@ TokenizerOptions new_vocabulary_options(const TokenizerFlags& flags, std::string
                                         std::string_view language_name);
 
 std::string_view name(ControlCharacters control);
+// Returns the options that change which tokens a text gives, as the description of examples
+// (docs/formats/description.md) records them.
+OrderedJson tokenizer_settings(const TokenizerOptions& options);
 
 }  // namespace smelt

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/readers/unicode.h"
+
 namespace smelt {
 namespace {
 
@@ -45,7 +47,7 @@ void UnigramModel::add(const std::string& piece, std::int32_t id) {
 void UnigramModel::extend(std::string_view word, std::size_t begin, std::vector<Best>& best) const {
   const double here = best[begin].score;
   std::size_t first_end = begin + 1;  // of the first character
-  while (first_end < word.size() && (word[first_end] & 0xC0) == 0x80) ++first_end;
+  while (first_end < word.size() && continues_character(word[first_end])) ++first_end;
   const auto offer = [&](std::size_t end, std::int32_t id, double score) {
     Best& there = best[end];
     if (there.begin == FlatMap::kNone || score + here > there.score)
@@ -68,7 +70,7 @@ void UnigramModel::encode(std::string_view word, std::vector<WordPart>& parts) c
   thread_local std::vector<Best> best;
   best.assign(word.size() + 1, {});
   for (std::size_t begin = 0; begin < word.size(); ++begin)
-    if ((word[begin] & 0xC0) != 0x80) extend(word, begin, best);
+    if (!continues_character(word[begin])) extend(word, begin, best);
   const std::size_t first = parts.size();
   for (std::size_t end = word.size(); end > 0;) {
     const Best& last = best[end];

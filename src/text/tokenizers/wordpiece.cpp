@@ -18,11 +18,6 @@
 #include "text/tokenizers/word_scanner.h"
 
 namespace smelt {
-namespace {
-
-bool continues_character(char byte) { return (byte & 0xC0) == 0x80; }
-
-}  // namespace
 
 // Cuts a word while it is read.
 struct BertTokenizer::IdSink {
