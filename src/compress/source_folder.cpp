@@ -13,7 +13,7 @@
 #include "checkpoint/interop/model_folder.h"
 #include "checkpoint/interop/pretrained_weights.h"
 #include "checkpoint/interop/sparse_weights.h"
-#include "checkpoint/interop/stored_model.h"
+#include "checkpoint/interop/stored_family.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
@@ -36,8 +36,8 @@ constexpr std::array kFilesBeside{"vocab.txt",
 
 CompressKind kind_of(const StoredModel& model) {
   const std::string type = model_type_of(model.tensors);
-  if (type == "classify") return CompressKind::classifier;
-  if (type == "t5") return CompressKind::t5;
+  if (type == kClassifierType) return CompressKind::classifier;
+  if (is_encoder_decoder(model.tensors)) return CompressKind::t5;
   throw UsageError(str("compress: ", model.where, " is ",
                        type.empty() ? "a model that smelt has no name for"
                                     : str("a pre-trained model (", type, ")"),

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/plural.h"
 #include "base/stop_signal.h"
-#include "checkpoint/interop/stored_model.h"
+#include "checkpoint/interop/stored_family.h"
 #include "data/preprocess/questions.h"
 #include "execution/inference/answer_spans.h"
 #include "pipeline/classify_model.h"
@@ -59,7 +59,7 @@ void in_pieces(const LabelledFiles& files, const std::string& what, auto&& take)
 std::string one_spaced(const std::string& text) { return join(words_in(text), " "); }
 
 bool is_t5_folder(const std::string& command, const std::string& path) {
-  return model_type_of(open_stored_model(path, command).tensors) == "t5";
+  return is_encoder_decoder(open_stored_model(path, command).tensors);
 }
 
 // Ids that no model's vocabulary lacks, without a meaning.

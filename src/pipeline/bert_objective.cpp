@@ -23,6 +23,7 @@
 namespace smelt {
 namespace {
 
+constexpr const char* kBertType = "bert";
 constexpr std::int64_t kMaskedLmShare = 15;  // per cent of a scored text's tokens, as in training
 
 constexpr const char* kMaskedLmHint =
@@ -212,7 +213,7 @@ ScoreTextJob score_stored_bert(const StoredModel& m) {
 }
 
 Teacher bert_of_words(const Recipe&, const StoredModel& m, FrozenModel held) {
-  if (model_type_of(m.tensors) != "bert" || m.config.is_null() ||
+  if (model_type_of(m.tensors) != kBertType || m.config.is_null() ||
       !m.tensors.contains("cls/predictions/output_bias"))
     throw UsageError(str(held.where, " is no BERT that tells masked words"),
                      "take a BERT as it was pre-trained, with its head for masked words");
@@ -240,7 +241,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
 
 ObjectiveType bert_objective() {
   ObjectiveType type;
-  type.name = "bert";
+  type.name = kBertType;
   type.help = "masked tokens and next sentences (Devlin et al. 2019)";
   type.model = config_fields<BertConfig>();
   type.data = config_fields<BertData>();
@@ -248,9 +249,11 @@ ObjectiveType bert_objective() {
   type.preset = [](const FieldValues& set) {
     return sizes_of_given_model(set, [](const std::string& init) {
       const Encoder encoder = encoder_in(init, "train.init");
-      return std::holds_alternative<BertConfig>(encoder) ? encoder_config_json(encoder)
-                                                         : Json::object();
+      return encoder_name(encoder) == kBertType ? encoder_config_json(encoder) : Json::object();
     });
+  };
+  type.sizes_of_weights = [](const std::string& weights, const std::string& where) {
+    return encoder_config_json(encoder_in(weights, where));
   };
   type.make_examples = make_bert_examples;
   type.task = task;

@@ -1,11 +1,7 @@
 #include "pipeline/distill_recipe.h"
 
 #include "base/error.h"
-#include "io/formats/config.h"
-#include "model/models/classifier.h"
-#include "pipeline/encoder_source.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/t5_source.h"
 
 namespace smelt {
 namespace {
@@ -34,10 +30,8 @@ Recipe taught_recipe(const std::string& run, const std::string& student, const s
   for (const char* none :
        {"sparsity=0", "nm=", "prune_by=magnitude", "fake_quant=false"})  // what it learned with
     all.push_back(str("train.", none));
-  if (of_teacher.type->name == "bert")
-    add_sizes(encoder_config_json(encoder_in(student, kTeaching)), of_teacher, all);
-  if (of_teacher.type->name == "t5")
-    add_sizes(config_json(t5_in(student, kTeaching).model), of_teacher, all);
+  if (of_teacher.type->sizes_of_weights)
+    add_sizes(of_teacher.type->sizes_of_weights(student, kTeaching), of_teacher, all);
   all.insert(all.end(), settings.begin(), settings.end());
   return load_recipe(run, all);
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/interop/pretrained_weights.h"
-#include "checkpoint/interop/stored_model.h"
+#include "checkpoint/interop/stored_family.h"
 #include "checkpoint/storage/parameter_names.h"
 #include "execution/train_state/initial_weights.h"
 #include "execution/train_state/resume.h"
@@ -38,12 +38,8 @@ std::uint32_t teachers_fingerprint(const LazyTensors& tensors) {
 }
 
 void refuse_generator(const StoredModel& m) {
-  const auto has = [&](const std::string& prefix) {
-    const auto found = m.tensors.lower_bound(prefix);
-    return found != m.tensors.end() && found->first.starts_with(prefix);
-  };
-  if (model_type_of(m.tensors) == "electra" && has("generator_predictions/") &&
-      !has("discriminator_predictions/"))
+  const StoredFamily* family = family_of_tensors(m.tensors);
+  if (family != nullptr && family->is_auxiliary(m.tensors))
     throw UsageError(str(kField, ": ", m.where,
                          " is the generator of an ELECTRA, which fills masks as it was "
                          "pre-trained, and teaches nothing else"),

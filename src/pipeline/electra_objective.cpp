@@ -17,6 +17,8 @@
 namespace smelt {
 namespace {
 
+constexpr const char* kElectraType = "electra";
+
 // The fields of data: that make ELECTRA's examples; masks are drawn while it learns.
 struct ElectraData {
   std::int64_t seq_length = 128;
@@ -194,8 +196,7 @@ FieldValues sizes_of_given_electra(const FieldValues& set) {
   return sizes_of_given_model(set, [](const std::string& init) {
     if (is_generator(init)) return Json::object();
     const Encoder encoder = encoder_in(init, "train.init");
-    return std::holds_alternative<ElectraConfig>(encoder) ? encoder_config_json(encoder)
-                                                          : Json::object();
+    return encoder_name(encoder) == kElectraType ? encoder_config_json(encoder) : Json::object();
   });
 }
 
@@ -203,7 +204,7 @@ FieldValues sizes_of_given_electra(const FieldValues& set) {
 
 ObjectiveType electra_objective() {
   ObjectiveType type;
-  type.name = "electra";
+  type.name = kElectraType;
   type.help = "which tokens a generator replaced (Clark et al. 2020)";
   type.model = config_fields<ElectraConfig>();
   const auto objective = config_fields<ElectraSettings>();

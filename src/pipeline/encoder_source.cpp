@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/interop/pretrained_weights.h"
-#include "checkpoint/interop/stored_classifier.h"
+#include "checkpoint/interop/stored_family.h"
 #include "checkpoint/storage/checkpoint.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
@@ -24,9 +24,8 @@ Encoder encoder_of(const StoredModel& m) {
   if (m.settings.is_object() && m.settings.contains("task") && m.settings.contains("model"))
     return by_settings(m.settings, m.where);
   require_sizes(m, "model");
-  std::string type = model_type_of(m.tensors);
-  if (type == "classify") type = stored_encoder_name(m);
-  return parse_encoder(type, m.config, m.where);
+  const StoredFamily* family = family_of_tensors(m.tensors);
+  return parse_encoder(family != nullptr ? family->name() : "", m.config, m.where);
 }
 
 Encoder encoder_in(const std::string& weights, const std::string& where) {

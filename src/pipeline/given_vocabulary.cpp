@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "checkpoint/interop/hugging_face_t5.h"
 #include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/tensorflow.h"
 #include "checkpoint/storage/checkpoint.h"
 #include "io/filesystem/file.h"
@@ -85,8 +86,8 @@ std::string given_vocabulary(const Recipe& r) {
   }
   if (auto found = vocabulary_beside(r.train.init)) {
     const std::string folder = parent_path(*found);
-    if (exists(join_path(folder, "config.json")) && is_t5_folder(folder))
-      check_t5_tokenizer(folder);
+    const std::string config = join_path(folder, "config.json");
+    if (exists(config)) family_of_config(read_model_config(folder), config).check_tokenizer(folder);
     return *found;
   }
   throw UsageError(

@@ -55,6 +55,9 @@ struct ObjectiveType {
   std::optional<ControlCharacters> control = {};  // of its tokenizer, where that is another's
   // What fields that are set, as they are written, say of those that are not, by their paths.
   std::function<FieldValues(const FieldValues& set)> preset = {};
+  // Returns the config of the model in a folder of weights, for a student whose recipe has fields
+  // for all sizes. Unset: the recipe has none. UsageError begins with `where`.
+  std::function<Json(const std::string& weights, const std::string& where)> sizes_of_weights = {};
   // UsageError for values that do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};
   std::string records = "tfrecord";  // what files of its examples end in

@@ -306,6 +306,10 @@ FieldValues sizes_of_given_t5(const FieldValues& set) {
       set, [](const std::string& init) { return config_json(t5_in(init, "train.init").model); });
 }
 
+Json sizes_of_weights(const std::string& weights, const std::string& where) {
+  return config_json(t5_in(weights, where).model);
+}
+
 }  // namespace
 
 ObjectiveType t5_objective() {
@@ -323,6 +327,7 @@ ObjectiveType t5_objective() {
   type.special_pieces = {};
   type.make_examples = make_t5_examples;
   type.task = [](const Recipe& r) { return task_of(finished(r)); };
+  type.sizes_of_weights = sizes_of_weights;
   type.teacher = t5_teacher_of;
   type.model_files = [](const Recipe& r) {
     Json config = config_json(finished(r).task.model);

@@ -186,12 +186,13 @@ TEST_F(Quantize, LeavesTheSourceAndWhatIsThereAlone) {
 // Of widths as they are: the vocabulary's files and what stays in floats count, too.
 TEST_F(Quantize, LeavesAboutAQuarterOfTheBytesWithEmbeddings) {
   ClassifyTask task = GoldenClassify("bert").settings();
-  auto& sizes = std::get<BertConfig>(task.encoder);
+  BertConfig sizes = encoder_sizes(task.encoder);
   sizes.hidden_size = 384;
   sizes.num_hidden_layers = 6;
   sizes.num_attention_heads = 6;
   sizes.intermediate_size = 1536;
   sizes.vocab_size = 2000;
+  task.encoder = bert_encoder(sizes);
   Json config = encoder_config_json(task.encoder);
   config[kNumLabels] = 3;
   LazyTensors parameters;

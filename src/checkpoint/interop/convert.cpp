@@ -5,10 +5,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "checkpoint/interop/hugging_face.h"
-#include "checkpoint/interop/hugging_face_electra.h"
-#include "checkpoint/interop/hugging_face_t5.h"
 #include "checkpoint/interop/stored_classifier.h"
+#include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/t5_names.h"
 #include "checkpoint/interop/tensorflow.h"
 #include "checkpoint/storage/checkpoint.h"
@@ -91,9 +89,10 @@ TokenizerOptions tokenizer_of(const StoredModel& model, ControlCharacters contro
   return options;
 }
 
-// Whose names the files beside it have: a classifier's are its encoder's.
-std::string files_type(const StoredModel& model, const std::string& type) {
-  return type == "classify" ? stored_encoder_name(model) : type;
+// Returns the family whose files are beside the model, for a classifier that of its encoder; null
+// for a model of no family.
+const StoredFamily* files_family(const StoredModel& model) {
+  return family_of_tensors(model.tensors);
 }
 
 // In the full form that a run records, so that it can be held to it.
@@ -101,34 +100,36 @@ Json settings_of(const StoredModel& model, const std::string& type) {
   if (model.settings.is_object()) return model.settings;
   Json out{{"converted_from", model.where}};
   if (!type.empty()) out["task"] = type;
-  if (type == "classify")
+  if (type == kClassifierType)
     out.update(classifier_settings(stored_encoder_name(model), stored_head(model)));
-  if (files_type(model, type) == "bert" && !model.config.is_null())
-    out["model"] = config_json(parse_bert_config(model.config.dump(), model.where));
-  else if (!model.config.is_null())
-    out["model"] = model.config;
-  if (!model.objective.is_null() && type != "classify") out["objective"] = model.objective;
-  if (type == "t5") put_t5_words(model.t5, out);
+  const StoredFamily* family = files_family(model);
+  if (!model.config.is_null())
+    out["model"] = family ? family->full_config(model.config, model.where) : model.config;
+  if (!model.objective.is_null() && type != kClassifierType) out["objective"] = model.objective;
+  const bool has_sentinels = family && family->has_sentinels();
+  if (has_sentinels) put_t5_words(model.t5, out);
   if (!model.vocab_txt.empty())
     out[kVocabularyCrc32c] =
-        type == "t5" ? vocabulary_crc32c(model.vocab) : crc32c(model.vocab_txt);
+        has_sentinels ? vocabulary_crc32c(model.vocab) : crc32c(model.vocab_txt);
   return out;
 }
 
-const Json& known_config(const StoredModel& model) {
-  require_sizes(model, "convert", "give --config");
-  return model.config;
+std::string vocabulary_name(const StoredModel& model) {
+  if (is_subword_json(model.vocab_txt)) return "tokenizer.json";
+  const StoredFamily* family = files_family(model);
+  return family ? family->vocabulary_file() : "vocab.txt";
 }
 
-const char* vocabulary_name(const StoredModel& model, const std::string& type) {
-  if (is_subword_json(model.vocab_txt)) return "tokenizer.json";
-  return type == "t5" ? kT5VocabularyFile : "vocab.txt";
+// Returns the name of the file for the model's sizes.
+std::string name_beside(const StoredModel& model) {
+  const StoredFamily* family = files_family(model);
+  return str(family ? family->name() : "", "_config.json");
 }
 
 // What lies there is taken for the model's by whoever reads it.
-void check_beside(const std::string& folder, const StoredModel& model, const std::string& type) {
-  const std::string config = join_path(folder, files_type(model, type) + "_config.json");
-  const std::string vocab = join_path(folder, vocabulary_name(model, type));
+void check_beside(const std::string& folder, const StoredModel& model) {
+  const std::string config = join_path(folder, name_beside(model));
+  const std::string vocab = join_path(folder, vocabulary_name(model));
   constexpr const char* kHint = "choose another folder, or move that file away";
   if (!model.vocab_txt.empty() && exists(vocab) && read_file(vocab) != model.vocab_txt)
     throw UsageError(
@@ -145,20 +146,20 @@ void check_beside(const std::string& folder, const StoredModel& model, const std
 void put_beside(const ConvertJob& job, const std::string& folder, const StoredModel& model,
                 const std::string& type) {
   if (!job.beside || type.empty()) return;
-  const std::string config = join_path(folder, files_type(model, type) + "_config.json");
-  const std::string vocab = join_path(folder, vocabulary_name(model, type));
+  const std::string config = join_path(folder, name_beside(model));
+  const std::string vocab = join_path(folder, vocabulary_name(model));
   if (!model.config.is_null() && !exists(config)) {
     Json said = model.config;
-    if (type == "electra" && !model.objective.is_null()) said["objective"] = model.objective;
-    if (type == "t5") put_t5_words(model.t5, said);
+    files_family(model)->put_beside_config(model, said);
     write_file(config, said.dump(2) + "\n");
   }
   if (model.vocab_txt.empty() || exists(vocab)) return;
   write_file(vocab, model.vocab_txt);
-  if (const std::string beside = type == "t5" ? config_beside_copy(model.vocab) : "";
+  const bool has_sentinels = files_family(model)->has_sentinels();
+  if (const std::string beside = has_sentinels ? config_beside_copy(model.vocab) : "";
       !beside.empty())
     write_file(join_path(folder, "tokenizer_config.json"), beside);
-  if (model.tokenizer && type != "t5" && !is_subword_json(model.vocab_txt))
+  if (model.tokenizer && !has_sentinels && !is_subword_json(model.vocab_txt))
     save_tokenizer_config(vocab, *model.tokenizer);
   else if (!model.vocab.empty())
     store_segment_command(vocab, segment_command_of(model.vocab, {}));
@@ -175,7 +176,7 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
   const std::string path = checkpoint_path(folder, step);
   const FolderLock lock(folder, "convert");  // a run that trains there would take it for its own
   if (exists(path)) throw_there(path);
-  check_beside(folder, model, type);
+  check_beside(folder, model);
   const HeldTensors held = hold_tensors(model.tensors);
   save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});
   put_beside(job, folder, model, type);
@@ -188,7 +189,7 @@ std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
   if (is_folder(job.to))
     throw UsageError(str("convert: ", job.to, " is a folder"),
                      str("give a prefix in it, as ", join_path(job.to, "model.ckpt")));
-  check_beside(parent_path(job.to), model, type);
+  check_beside(parent_path(job.to), model);
   LazyTensors tensors = to_original_t5(model.tensors);
   if (job.slots && !job.averages && (model.step > 0 || count_slots(tensors) > 0)) {
     std::vector<std::byte> bytes(sizeof model.step);
@@ -201,72 +202,40 @@ std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
   return job.to;
 }
 
-void to_electra_folders(const ConvertJob& job, const StoredModel& model, const ModelFolder& folder,
-                        const FolderForm& form) {
-  const auto config = parse_config<ElectraConfig>(known_config(model), model.where);
-  const auto has = [&](const char* name) { return model.tensors.contains(name); };
-  const bool generator = has("generator_predictions/output_bias");
-  // The masked LM is the only encoder of a model without a generator of its own.
-  ElectraConfig of_generator = config;
-  const bool one_encoder = !has("generator/encoder/layer_0/output/dense/kernel");
-  if (one_encoder) of_generator.untied_generator = false;
-  const bool is_masked_lm =
-      one_encoder && generator && !has("discriminator_predictions/dense/bias");
-  const bool discriminator = has("electra/embeddings/word_embeddings") && !is_masked_lm;
-  if (discriminator)
-    export_hugging_face(join_path(job.to, "discriminator"), electra_discriminator(config), folder,
-                        model.tensors, form);
-  if (generator)
-    export_hugging_face(join_path(job.to, "generator"), electra_generator_part(of_generator),
-                        folder, model.tensors, form);
-}
-
 void to_classifier_folder(const ConvertJob& job, const StoredModel& model, const FolderForm& form) {
   const ClassifierHead head = stored_head(model);
   HuggingFaceClassifier out{
-      .encoder = parse_encoder(stored_encoder_name(model), known_config(model), model.where),
+      .encoder = parse_encoder(stored_encoder_name(model), model.config, model.where),
       .labels = head.labels,
       .dropout = head.dropout,
       .seq_length = head.seq_length,
       .answers = head.answers,
       .folder = {}};
   out.folder.vocab_txt = model.vocab_txt;
-  out.folder.tokenizer =
-      tokenizer_of(model, stored_encoder_name(model) == "electra" ? ControlCharacters::electra
-                                                                  : ControlCharacters::bert);
+  out.folder.tokenizer = *model.tokenizer;
   export_hugging_face(job.to, std::move(out), model.tensors, form);
 }
 
 std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
                             const std::string& type) {
-  if (type != "bert" && type != "electra" && type != "t5" && type != "classify")
+  const StoredFamily* family = files_family(model);
+  if (family == nullptr || family->model_types().empty())
     throw UsageError(str("convert: ", model.where, ": transformers has no class for ",
                          type.empty() ? "this model" : "JEstimator's BERT"),
                      "give --to tf or smelt");
   if (exists(job.to) && !list_folder(job.to).empty()) throw_there(job.to);
   if (model.vocab_txt.empty())
     throw UsageError(
-        str("convert: ", model.where, ": no ", vocabulary_name(model, type), " is beside it"),
+        str("convert: ", model.where, ": no ", vocabulary_name(model), " is beside it"),
         "give --vocab");
+  require_sizes(model, "convert", "give --config");
   const FolderForm form{.dtype = job.dtype, .shard_bytes = job.shard_bytes};
-  if (type == "classify") {
-    to_classifier_folder(job, model, form);
-  } else if (type == "t5") {
-    const auto config = parse_config<T5Config>(known_config(model), model.where);
-    export_hugging_face_t5(job.to, config, model.vocab, model.t5.extra_ids, model.tensors, form,
-                           model.t5.prefix);
-  } else if (type == "electra") {
-    ModelFolder folder;
-    folder.vocab_txt = model.vocab_txt;
-    folder.tokenizer = tokenizer_of(model, ControlCharacters::electra);
-    to_electra_folders(job, model, folder, form);
-  } else {
-    HuggingFaceBert bert;
-    bert.config = config_json(parse_bert_config(known_config(model).dump(), model.where));
-    bert.vocab_txt = model.vocab_txt;
-    bert.tokenizer = tokenizer_of(model, ControlCharacters::bert);
-    export_hugging_face(job.to, bert, model.tensors, form);
-  }
+  StoredModel complete = model;
+  if (!family->has_sentinels()) complete.tokenizer = tokenizer_of(model, family->control());
+  if (type == kClassifierType)
+    to_classifier_folder(job, complete, form);
+  else
+    family->write(job.to, complete, form);
   return job.to;
 }
 

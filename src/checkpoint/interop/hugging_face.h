@@ -11,10 +11,6 @@
 
 namespace smelt {
 
-inline constexpr const char* kBertClassifier = "BertForSequenceClassification";
-inline constexpr const char* kBertTagger = "BertForTokenClassification";
-inline constexpr const char* kBertAnswerer = "BertForQuestionAnswering";
-
 // The config.json of a class of transformers' for the fields of a bert_config.json.
 Json hugging_face_config(const Json& bert, std::string_view class_name);
 

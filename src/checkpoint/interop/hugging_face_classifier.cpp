@@ -1,9 +1,9 @@
 #include "checkpoint/interop/hugging_face_classifier.h"
 
+#include <algorithm>
+
 #include "base/error.h"
-#include "checkpoint/interop/bert_names.h"
-#include "checkpoint/interop/hugging_face.h"
-#include "checkpoint/interop/hugging_face_electra.h"
+#include "checkpoint/interop/stored_family.h"
 #include "io/formats/config.h"
 #include "text/readers/unicode.h"
 
@@ -58,25 +58,9 @@ void put_head(const HuggingFaceClassifier& model, Json& config) {
     config["classifier_dropout"] = model.dropout;
 }
 
-struct NamedConfig {
-  Json config;
-  std::vector<ParameterName> names;
-};
-
-NamedConfig named_config(const HuggingFaceClassifier& model) {
-  const std::int64_t outputs = model.labels.outputs();
-  const std::string_view of = classifier_class(model.encoder, model.labels.problem);
-  if (const auto* electra = std::get_if<ElectraConfig>(&model.encoder)) {
-    ElectraPart part = electra_discriminator(*electra);
-    if (model.labels.problem != Problem::answer_spans) part.labels = outputs;
-    part.of_tokens = model.labels.problem == Problem::token_labels;
-    return {electra_part_config(part, of), electra_names(part)};
-  }
-  Json bert = encoder_config_json(model.encoder);
-  Json config = hugging_face_config(bert, of);
-  if (model.labels.problem != Problem::answer_spans) bert[kNumLabels] = outputs;
-  return {std::move(config), bert_names(bert)};
-}
+// transformers' names of the classes of classifiers, behind the family's prefix.
+constexpr const char *kOfTexts = "ForSequenceClassification", *kOfTokens = "ForTokenClassification",
+                     *kOfAnswers = "ForQuestionAnswering";
 
 std::string label_name(const Json& names, std::size_t i, const std::string& where) {
   const auto found = names.find(std::to_string(i));
@@ -110,21 +94,24 @@ Problem problem_in(const Json& config, std::size_t outputs, const std::string& w
 
 }  // namespace
 
-std::string_view classifier_class(const Encoder& encoder, Problem problem) {
-  const bool is_electra = std::holds_alternative<ElectraConfig>(encoder);
-  if (problem == Problem::answer_spans) return is_electra ? kElectraAnswerer : kBertAnswerer;
-  if (problem == Problem::token_labels) return is_electra ? kElectraTagger : kBertTagger;
-  return is_electra ? kElectraClassifier : kBertClassifier;
+std::string classifier_class(const Encoder& encoder, Problem problem) {
+  const StoredFamily& family = family_of_encoder(encoder_name(encoder));
+  return str(family.class_prefix(encoder_config_json(encoder)),
+             problem == Problem::answer_spans   ? kOfAnswers
+             : problem == Problem::token_labels ? kOfTokens
+                                                : kOfTexts);
 }
 
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
                          const LazyTensors& parameters, const FolderForm& form) {
+  const bool is_answerer = model.labels.problem == Problem::answer_spans;
   // Of tokens there is no pooler.
   std::vector<std::string_view> others{"cls/predictions/", "cls/seq_relationship/",
                                        "discriminator_predictions/", "bert/pooler/"};
-  if (model.labels.problem != Problem::answer_spans)
-    others.insert(others.end(), {"cls/squad/", "qa_outputs/"});
-  NamedConfig named = named_config(model);
+  if (!is_answerer) others.insert(others.end(), {"cls/squad/", "qa_outputs/"});
+  auto named = family_of_encoder(encoder_name(model.encoder))
+                   .classifier(model.encoder, model.labels.problem,
+                               is_answerer ? 0 : model.labels.outputs());
   put_head(model, named.config);
   const auto names = without_missing_parts(named.names, others, [&](const ParameterName& name) {
     return parameters.contains(name.original);
@@ -160,8 +147,13 @@ void take_limits(const Json& settings, const std::string& where, ClassifierHead&
 
 std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where) {
   const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
-  const auto is = [&](const char* name) { return classes == Json::array({name}); };
-  if (is(kBertAnswerer) || is(kElectraAnswerer)) {
+  const auto is = [&](const char* kind) {
+    return std::ranges::any_of(stored_families(), [&](const StoredFamily* family) {
+      const std::string prefix = family->class_prefix(config);
+      return !prefix.empty() && classes == Json::array({str(prefix, kind)});
+    });
+  };
+  if (is(kOfAnswers)) {
     const Json no_answer = config.value(kNoAnswer, Json());
     ClassifierHead out{.labels = {.problem = Problem::answer_spans,
                                   .names = {},
@@ -170,8 +162,8 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
     take_limits(config, where, out);
     return out;
   }
-  const bool of_tokens = is(kBertTagger) || is(kElectraTagger);
-  if (!of_tokens && !is(kBertClassifier) && !is(kElectraClassifier)) return std::nullopt;
+  const bool of_tokens = is(kOfTokens);
+  if (!of_tokens && !is(kOfTexts)) return std::nullopt;
   const Json names = label_names_in(config, where);
   if (!names.is_object() || names.empty())
     throw UsageError(str(where, ": id2label names no class"), "give it a name for each number");

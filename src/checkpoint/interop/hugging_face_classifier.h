@@ -14,7 +14,7 @@
 namespace smelt {
 
 // "BertForSequenceClassification", …
-std::string_view classifier_class(const Encoder& encoder, Problem problem);
+std::string classifier_class(const Encoder& encoder, Problem problem);
 
 struct HuggingFaceClassifier {
   Encoder encoder;

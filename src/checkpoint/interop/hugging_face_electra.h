@@ -9,8 +9,6 @@
 namespace smelt {
 
 inline constexpr const char* kElectraClassifier = "ElectraForSequenceClassification";
-inline constexpr const char* kElectraTagger = "ElectraForTokenClassification";
-inline constexpr const char* kElectraAnswerer = "ElectraForQuestionAnswering";
 
 // One of the encoders with its head, and where its parameters lie in a checkpoint.
 struct ElectraPart {

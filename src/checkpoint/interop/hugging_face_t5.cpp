@@ -84,14 +84,6 @@ void export_hugging_face_t5(const std::string& folder, const T5Config& config,
   write_folder(folder, said, parameters, t5_names(config), files, form);
 }
 
-bool is_t5_folder(const std::string& folder) {
-  const Json config = read_model_config(folder);
-  const std::string type =
-      config.is_object() ? text_field(config, "model_type", "", join_path(folder, "config.json"))
-                         : "";
-  return type == "t5" || type == "mt5";
-}
-
 // Throws UsageError if tokenizer_config.json names a tokenizer that is not T5's, as T5s with a
 // vocab.txt, bytes or Pegasus' pieces have.
 static void check_tokenizer_class(const Json& config, const std::string& where) {

@@ -33,7 +33,6 @@ struct OpenedT5 {
   std::string vocabulary;                 // the path of spiece.model, or of that
   OpenedFolder folder;
 };
-bool is_t5_folder(const std::string& folder);
 OpenedT5 open_hugging_face_t5(const std::string& folder);
 // Checks the tokenizer's files in a T5's folder whose vocabulary is used. Throws UsageError for
 // another class than T5's.

@@ -10,6 +10,7 @@
 #include "base/nearest_name.h"
 #include "base/run_program.h"
 #include "checkpoint/interop/folder_weights.h"
+#include "checkpoint/interop/stored_family.h"
 #include "checkpoint/storage/lazy_files.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
@@ -303,10 +304,9 @@ OpenedFolder open_model_folder(const std::string& folder, Json config,
                                const std::string& vocabulary) {
   OpenedFolder out;
   const Json stored = read_model_config(folder);
-  const auto control =
-      text_field(stored, "model_type", "", join_path(folder, "config.json")) == "electra"
-          ? std::optional(ControlCharacters::electra)
-          : std::nullopt;
+  const ControlCharacters usual =
+      family_of_config(stored, join_path(folder, "config.json")).control();
+  const auto control = usual == ControlCharacters::bert ? std::nullopt : std::optional(usual);
   out.model.config = std::move(config);
   out.vocabulary = vocabulary.empty() ? wordpiece_file_in(folder) : join_path(folder, vocabulary);
   if (!out.vocabulary.empty() && exists(out.vocabulary)) {

@@ -14,6 +14,7 @@
 #include "checkpoint/interop/onnx_t5.h"
 #include "checkpoint/interop/pretrained_weights.h"
 #include "checkpoint/interop/stored_classifier.h"
+#include "checkpoint/interop/stored_family.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
@@ -25,7 +26,6 @@ namespace smelt {
 namespace {
 
 const std::vector<std::string> kTokens{"batch", "sequence"};
-constexpr const char *kBertWords = "cls/predictions", *kElectraWords = "generator_predictions";
 constexpr const char *kFillMask = "fill-mask", *kFeatures = "feature-extraction",
                      *kText2Text = "text2text-generation";
 // Files of a Hugging Face folder that programs want beside its ONNX files.
@@ -46,7 +46,8 @@ StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
     throw UsageError(
         str("convert: ", model.where, ": no ONNX file is made of a sharded checkpoint"),
         "convert it to a Hugging Face folder first");
-  if (type != "classify" && type != "bert" && type != "electra" && type != "t5")
+  const StoredFamily* family = family_of_tensors(model.tensors);
+  if (family == nullptr || !family->has_onnx())
     throw UsageError(str("convert: ", model.named(), ": no ONNX file is made of a model of type ",
                          type.empty() ? "unknown" : type),
                      "take a BERT, an ELECTRA or a T5");
@@ -66,31 +67,15 @@ struct OnnxFile {
   OnnxGraph::Properties properties = {};
 };
 
-// As model/models/classifier.h: [B,C] of texts, [B,S,C] of tokens, [B,S] and [B,S] of answers.
-void add_head(OnnxGraph& graph, OnnxEncoder& encoder, const Encoder& config, Problem problem,
+// Adds the head and its outputs: logits, or for answers start_logits and end_logits.
+void add_head(OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family, Problem problem,
               const std::string& x) {
-  const bool is_bert = encoder_name(config) == "bert";
+  const std::string logits = family.add_onnx_head(graph, encoder, problem, x);
   if (problem == Problem::answer_spans) {
-    const std::string both =
-        is_bert ? encoder.turned_dense("cls/squad/output_weights", "cls/squad/output_bias", x)
-                : encoder.dense("qa_outputs", x);
     for (const auto& [name, at] : {std::pair{"start_logits", 0}, {"end_logits", 1}})
-      graph.output(graph.node("Gather", {both, graph.scalar(at)}, {{"axis", 2}}, name), DType::f32,
-                   kTokens);
+      graph.output(graph.node("Gather", {logits, graph.scalar(at)}, {{"axis", 2}}, name),
+                   DType::f32, kTokens);
     return;
-  }
-  std::string logits;
-  if (problem == Problem::token_labels) {
-    logits = is_bert ? encoder.turned_dense("output_weights", "output_bias", x)
-                     : encoder.dense("classifier", x);
-  } else if (is_bert) {
-    const std::string pooled =
-        encoder.activated("tanh", encoder.dense("bert/pooler/dense", encoder.first(x)), Gelu::erf);
-    logits = encoder.turned_dense("output_weights", "output_bias", pooled);
-  } else {
-    const std::string hidden =
-        encoder.activated("gelu", encoder.dense("classifier/dense", encoder.first(x)), Gelu::erf);
-    logits = encoder.dense("classifier/out_proj", hidden);
   }
   std::vector<std::string> dims{"batch", "classes"};
   if (problem == Problem::token_labels) dims.insert(dims.begin() + 1, "sequence");
@@ -108,10 +93,10 @@ BertConfig sizes_of(const Encoder& config, const StoredModel& model) {
 }
 
 // [B,S,V] of hidden states [B,S,H].
-std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const std::string& head,
-                        const std::string& table, const BertConfig& sizes, const std::string& x) {
-  const bool is_bert = head == kBertWords;
-  const std::string scope = is_bert ? head + "/transform" : head;
+std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family,
+                        const std::string& head, const BertConfig& sizes, const std::string& x) {
+  const std::string scope = family.word_transform(head),
+                    table = str(family.name(), "/embeddings/word_embeddings");
   const std::string hidden =
       encoder.activated(sizes.hidden_act, encoder.dense(scope + "/dense", x), sizes.gelu);
   const std::string normed = encoder.norm(scope + "/LayerNorm", hidden);
@@ -122,24 +107,24 @@ std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const std::strin
                     {}, "logits");
 }
 
-// Returns the scope of the masked-language-model head of the encoder at `scope`; "" if there is
-// none. The automatic task takes an ELECTRA with a discriminator as an encoder.
-std::string word_head_of(const StoredModel& model, const std::string& scope, OnnxTask task) {
+// Returns the scope of the masked-language-model head of the model's encoder; "" if there is none.
+// The automatic task takes an ELECTRA with a discriminator as an encoder.
+std::string word_head_of(const StoredModel& model, const StoredFamily& family, OnnxTask task) {
   const bool is_discriminator = has_generator(model.tensors) ||
                                 (task == OnnxTask::automatic &&
                                  model.tensors.contains("discriminator_predictions/dense/bias"));
-  const std::string head = scope == "bert" ? kBertWords : kElectraWords;
-  return !is_discriminator && model.tensors.contains(head + "/output_bias") ? head : "";
+  return is_discriminator ? "" : family.word_head(model.tensors);
 }
 
 std::string add_encoder_outputs(OnnxFile& file, OnnxEncoder& encoder, const StoredModel& model,
                                 const Encoder& config, OnnxTask task, const std::string& x) {
-  const bool is_fine_tuned = model_type_of(model.tensors) == "classify";
-  const std::string scope(encoder_name(config)), words = word_head_of(model, scope, task);
+  const bool is_fine_tuned = model_type_of(model.tensors) == kClassifierType;
+  const StoredFamily& family = family_of_encoder(encoder_name(config));
+  const std::string words = word_head_of(model, family, task);
   const BertConfig sizes = sizes_of(config, model);
   if (task == OnnxTask::automatic && is_fine_tuned) {
     const ClassifierHead head = stored_head(model);
-    add_head(file.graph, encoder, config, head.labels.problem, x);
+    add_head(file.graph, encoder, family, head.labels.problem, x);
     file.properties["labels"] = Json(head.labels.names).dump();
     return std::string(word_of(head.labels.problem, kProblems));
   }
@@ -147,8 +132,7 @@ std::string add_encoder_outputs(OnnxFile& file, OnnxEncoder& encoder, const Stor
     throw UsageError(str("convert: ", model.named(), " has no masked-language-model head"),
                      "of an ELECTRA name the generator's folder; leave --task out for its encoder");
   if (task != OnnxTask::feature_extraction && !words.empty()) {
-    const std::string table = scope + "/embeddings/word_embeddings";
-    file.graph.output(word_logits(file.graph, encoder, words, table, sizes, x), DType::f32,
+    file.graph.output(word_logits(file.graph, encoder, family, words, sizes, x), DType::f32,
                       {"batch", "sequence", str(sizes.vocab_size)});
     return kFillMask;
   }
@@ -202,7 +186,7 @@ OnnxModel write_onnx_model(const std::string& from, const std::string& to, OnnxT
   if (exists(to))
     throw UsageError(str("convert: ", to, " is there already"), "remove it, or give another name");
   const StoredModel model = open_for_onnx(from, task);
-  if (model_type_of(model.tensors) == "t5")
+  if (is_encoder_decoder(model.tensors))
     throw UsageError(str("convert: ", model.where, ": a T5 takes three ONNX files, not one"),
                      "name a new folder: smelt convert MODEL FOLDER --to onnx");
   const OnnxFile file = encoder_file(model, path_name(to), task);
@@ -214,7 +198,7 @@ OnnxModel write_onnx_model(const std::string& from, const std::string& to, OnnxT
 
 OnnxModel write_onnx_folder(const std::string& from, const std::string& to, OnnxTask task) {
   const StoredModel model = open_for_onnx(from, task);
-  const bool is_t5 = model_type_of(model.tensors) == "t5";
+  const bool is_t5 = is_encoder_decoder(model.tensors);
   if (is_t5 && task != OnnxTask::automatic)
     throw UsageError("convert: --task is for encoders, and this model is a T5", "leave it out");
   std::vector<OnnxFile> files;

@@ -1,14 +1,10 @@
 #include "checkpoint/interop/pretrained_weights.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/error.h"
-#include "checkpoint/interop/hugging_face.h"
 #include "checkpoint/interop/hugging_face_classifier.h"
-#include "checkpoint/interop/hugging_face_electra.h"
-#include "checkpoint/interop/hugging_face_t5.h"
-#include "checkpoint/interop/stored_model.h"
+#include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/t5_names.h"
 #include "checkpoint/interop/tensorflow.h"
 #include "checkpoint/storage/checkpoint.h"
@@ -17,8 +13,6 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
-#include "io/formats/config.h"
-#include "model/models/electra_config.h"
 #include "model/nn/state_names.h"
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/unigram_json.h"
@@ -46,62 +40,13 @@ bool reads_as_hub_name(const std::string& name) {
                                                  : ""));
 }
 
-ElectraConfig config_of_run(const Json& settings) {
-  auto config = parse_config<ElectraConfig>(settings.at("model"), "init");
-  const Json objective = settings.value("objective", Json::object());
-  // A masked LM has one encoder.
-  if (!objective.value("electra_objective", true) && !objective.value("electric_objective", false))
-    config.untied_generator = false;
-  return config;
-}
-
-// `alone`: the other of the two parts is not given.
-std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone, const Json& settings) {
-  const ElectraConfig run = config_of_run(settings);
-  const bool generator = part.head == ElectraPart::Head::generator;
-  if (generator && !alone && !run.untied_generator) return {};  // its encoder is not taken
-  Json given = electra_sizes(part);
-  given.erase("vocab_size");  // the weights' table says it
-  auto found = differences(
-      given, electra_sizes(generator ? electra_generator_part(run) : electra_discriminator(run)));
-  for (JsonDifference& d : found)
-    d.name = str(generator ? "the generator's " : "the discriminator's ", d.name);
-  return found;
-}
-
 void add_hugging_face(const std::string& folder, PretrainedWeights& out) {
   const Json config = read_model_config(folder);
   const std::string where = join_path(folder, "config.json");
   if (const auto head = classifier_head(config, where))
     out.head = {{"problem", word_of(head->labels.problem, kProblems)},
                 {"labels", head->labels.names}};
-  if (text_field(config, "model_type", "", where) == "electra") {
-    HuggingFaceElectra electra = import_hugging_face_electra(folder);
-    ModelFolder model = std::move(electra.model);
-    out.other_model = [part = electra.part, other = out.other_model](const auto& settings) {
-      auto found = other ? other(settings) : std::vector<JsonDifference>();
-      std::ranges::move(other_sizes(part, !other, settings), std::back_inserter(found));
-      return found;
-    };
-    out.parameters.merge(model.parameters);
-    out.owners.push_back(std::move(model.owner));
-    out.vocab_txt = std::move(model.vocab_txt);
-    out.else_under = {{"generator/", "electra/"}, {"generator/embeddings/", "electra/embeddings/"}};
-    return;
-  }
-  if (is_t5_folder(folder)) {
-    ModelFolder model = held_folder(open_hugging_face_t5(folder).folder);
-    out.parameters.merge(model.parameters);
-    out.model = std::move(model.config);
-    out.owners.push_back(std::move(model.owner));
-    out.vocab_txt = std::move(model.vocab_txt);
-    return;
-  }
-  HuggingFaceBert bert = import_hugging_face(folder);
-  out.parameters.merge(bert.parameters);
-  out.model = std::move(bert.config);
-  out.owners.push_back(std::move(bert.owner));
-  out.vocab_txt = std::move(bert.vocab_txt);
+  family_of_config(config, where).load(folder, out);
 }
 
 PretrainedWeights of_checkpoint(SlicedCheckpoint sliced) {
@@ -138,8 +83,9 @@ PretrainedWeights of_tensorflow(const std::string& prefix) {
   out.parameters = held->tensors;
   out.owners.push_back(std::move(held));
   const std::string folder = parent_path(prefix);
+  const StoredFamily* family = family_of_tensors(all);
   const std::string vocab =
-      model_type_of(all) == "t5" ? join_path(folder, kT5VocabularyFile) : wordpiece_file_in(folder);
+      family != nullptr ? family->vocabulary_files(folder).front() : wordpiece_file_in(folder);
   if (!vocab.empty() && exists(vocab)) out.vocab_txt = vocabulary_bytes(vocab);
   return out;
 }

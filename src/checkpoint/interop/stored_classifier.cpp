@@ -1,6 +1,7 @@
 #include "checkpoint/interop/stored_classifier.h"
 
 #include "base/error.h"
+#include "checkpoint/interop/stored_family.h"
 
 namespace smelt {
 
@@ -8,10 +9,13 @@ bool is_answer_head(const LazyTensors& tensors) {
   return tensors.contains("cls/squad/output_bias") || tensors.contains("qa_outputs/bias");
 }
 
-std::string stored_encoder_name(const StoredModel& m) {
-  const auto found = m.tensors.lower_bound("electra/");
-  return found != m.tensors.end() && found->first.starts_with("electra/") ? "electra" : "bert";
+std::string encoder_name_of(const LazyTensors& tensors) {
+  for (const StoredFamily* family : stored_families())
+    if (family->has_encoder(tensors)) return std::string(family->name());
+  return "bert";  // whose heads have the names that a classifier without an encoder shows
 }
+
+std::string stored_encoder_name(const StoredModel& m) { return encoder_name_of(m.tensors); }
 
 ClassifierHead stored_head(const StoredModel& m) {
   const bool own = m.settings.is_object() && m.settings.contains("labels");
@@ -29,12 +33,10 @@ ClassifierHead stored_head(const StoredModel& m) {
     out.labels.problem = Problem::answer_spans;
     return out;
   }
-  const bool is_bert = stored_encoder_name(m) == "bert";
-  const bool of_tokens = is_bert ? !m.tensors.contains("bert/pooler/dense/kernel")
-                                 : m.tensors.contains("classifier/bias");
-  const auto found = m.tensors.find(is_bert     ? "output_bias"
-                                    : of_tokens ? "classifier/bias"
-                                                : "classifier/out_proj/bias");
+  bool of_tokens = false;
+  const std::string bias =
+      family_of_encoder(stored_encoder_name(m)).class_bias(m.tensors, of_tokens);
+  const auto found = m.tensors.find(bias);
   if (of_tokens) out.labels.problem = Problem::token_labels;
   if (found == m.tensors.end() || found->second.shape.dims.size() != 1)
     throw UsageError(str(m.where, ": its classes are not known"),

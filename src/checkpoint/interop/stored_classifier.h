@@ -11,7 +11,8 @@ namespace smelt {
 // Whether a head that finds answers is among them.
 bool is_answer_head(const LazyTensors& tensors);
 
-// "bert" or "electra".
+// Returns the name of the family of a classifier's encoder: "bert", "electra".
+std::string encoder_name_of(const LazyTensors& tensors);
 std::string stored_encoder_name(const StoredModel& classifier);
 
 // What a checkpoint's settings or a folder's config say of its head; where nothing does, as of a

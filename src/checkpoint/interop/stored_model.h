@@ -72,8 +72,10 @@ void take_generator(StoredModel& model);
 // UsageError beginning with `where` if the model's vocabulary has ids beyond its embeddings.
 void check_vocabulary_rows(const StoredModel& model, std::string_view where);
 
-// "bert", "electra", "classify", "t5", "jestimator_bert" by the names of the tensors; empty for
-// another.
+// The type of every fine-tuned classifier, whatever its family.
+inline constexpr const char* kClassifierType = "classify";
+// Returns the name of the family of a pretrained model ("bert", "t5") or kClassifierType, by the
+// names of the tensors; "" for a model of no family.
 std::string model_type_of(const LazyTensors& tensors);
 
 // Returns the name of the file beside a checkpoint that has the model's sizes: bert_config.json,
@@ -89,6 +91,11 @@ Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::str
 
 // Returns whether an ELECTRA's generator has an encoder of its own.
 bool has_generator(const LazyTensors& tensors);
+// Adds the tensors and the vocabulary of an opened Hugging Face folder to `out`. `vocabulary`
+// replaces the path of the vocabulary if it is not empty.
+struct OpenedFolder;
+void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string& vocabulary = {});
+
 // Whether there are moving averages of weights (train.ema_decay).
 bool has_averages(const LazyTensors& tensors);
 // How many of the tensors are slots and averages.

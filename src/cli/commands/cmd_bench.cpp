@@ -97,7 +97,7 @@ Task t5_bench_task(const BenchOptions& o) {
 }
 
 Task classify_bench_task(const BenchOptions& o, const BertConfig& model) {
-  ClassifyTask task{.encoder = model, .seq_length = o.seq, .dropout = o.dropout};
+  ClassifyTask task{.encoder = bert_encoder(model), .seq_length = o.seq, .dropout = o.dropout};
   for (std::int64_t i = 0; i < o.classes; ++i) task.labels.names.push_back(str("class ", i));
   return classify_task(task);
 }

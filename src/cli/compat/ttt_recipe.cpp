@@ -1,10 +1,11 @@
 #include "cli/compat/ttt_recipe.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
 #include "checkpoint/interop/hugging_face_t5.h"
-#include "checkpoint/interop/stored_model.h"
+#include "checkpoint/interop/stored_family.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
@@ -44,7 +45,7 @@ void check_model(const TttFlags& f) {
 
 void check_task(const TttFlags& f) {
   const bool is_t5 =
-      model_type_of(open_stored_model(f.model_select, "--model_select").tensors) == "t5";
+      is_encoder_decoder(open_stored_model(f.model_select, "--model_select").tensors);
   if (is_t5 == is_classification(f))
     throw UsageError(
         str("--task ", f.task, " with ", f.model_select, ", which is ", is_t5 ? "a T5" : "no T5"),

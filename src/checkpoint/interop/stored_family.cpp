@@ -1,0 +1,110 @@
+#include "checkpoint/interop/stored_family.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "checkpoint/interop/hugging_face.h"
+#include "io/filesystem/path.h"
+#include "model/models/families.h"
+#include "text/tokenizers/tokenizer_config.h"
+
+namespace smelt {
+
+#define SMELT_DECLARE(name) const StoredFamily& name##_stored_family();
+SMELT_MODEL_FAMILIES(SMELT_DECLARE, SMELT_DECLARE)
+#undef SMELT_DECLARE
+
+std::span<const StoredFamily* const> stored_families() {
+#define SMELT_ENTRY(name) &name##_stored_family(),
+  static const std::array kFamilies{SMELT_MODEL_FAMILIES(SMELT_ENTRY, SMELT_ENTRY)};
+#undef SMELT_ENTRY
+  return kFamilies;
+}
+
+const StoredFamily* find_stored_family(std::string_view name) {
+  for (const StoredFamily* family : stored_families())
+    if (family->name() == name) return family;
+  return nullptr;
+}
+
+const StoredFamily& family_of_encoder(std::string_view name) {
+  const StoredFamily* found = find_stored_family(name);
+  CHECK(found != nullptr, name);
+  return *found;
+}
+
+const StoredFamily& family_of_config(const Json& config, const std::string& where) {
+  const std::string type = config.is_object() ? text_field(config, "model_type", "", where) : "";
+  for (const StoredFamily* family : stored_families())
+    if (std::ranges::count(family->model_types(), type) > 0) return *family;
+  return family_of_encoder("bert");
+}
+
+const StoredFamily* family_of_tensors(const LazyTensors& tensors) {
+  const std::string type = model_type_of(tensors);
+  return find_stored_family(type == kClassifierType ? encoder_name_of(tensors) : type);
+}
+
+bool is_encoder_decoder(const LazyTensors& tensors) {
+  const StoredFamily* family = family_of_tensors(tensors);
+  return family != nullptr && family->is_encoder_decoder();
+}
+
+bool any_begins(const LazyTensors& tensors, const std::string& prefix) {
+  const auto found = tensors.lower_bound(prefix);
+  return found != tensors.end() && found->first.starts_with(prefix);
+}
+
+// The defaults: a family that has no such part throws a BugError if it is asked for it, since
+// callers look at model_types() and has_encoder() first.
+[[noreturn]] static void throw_lacks(const StoredFamily& family, const char* part) {
+  throw BugError(str("the family ", family.name(), " has no ", part));
+}
+
+bool StoredFamily::has_encoder(const LazyTensors&) const { return false; }
+
+std::string StoredFamily::config_file() const { return str(name(), "_config.json"); }
+
+std::vector<std::string> StoredFamily::vocabulary_files(const std::string& folder) const {
+  return {wordpiece_file_in(folder)};
+}
+
+Json StoredFamily::with_sizes_of(const LazyTensors&, Json config, const std::string&) const {
+  return config;
+}
+
+Json StoredFamily::full_config(const Json& config, const std::string&) const { return config; }
+
+void StoredFamily::put_beside_config(const StoredModel&, Json&) const {}
+
+void StoredFamily::open(const std::vector<std::string>&, StoredModel&) const {
+  throw_lacks(*this, "Hugging Face folder");
+}
+
+void StoredFamily::load(const std::string&, PretrainedWeights&) const {
+  throw_lacks(*this, "Hugging Face folder");
+}
+
+void StoredFamily::write(const std::string&, const StoredModel&, const FolderForm&) const {
+  throw_lacks(*this, "Hugging Face folder");
+}
+
+std::string StoredFamily::class_prefix(const Json&) const { return ""; }
+
+std::string StoredFamily::class_bias(const LazyTensors&, bool&) const {
+  throw_lacks(*this, "classifier");
+}
+
+StoredFamily::NamedConfig StoredFamily::classifier(const Encoder&, Problem, std::int64_t) const {
+  throw_lacks(*this, "classifier");
+}
+
+std::string StoredFamily::add_onnx_head(OnnxGraph&, OnnxEncoder&, Problem,
+                                        const std::string&) const {
+  throw_lacks(*this, "classifier");
+}
+
+std::string StoredFamily::word_head(const LazyTensors&) const { return ""; }
+
+}  // namespace smelt

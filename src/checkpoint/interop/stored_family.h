@@ -1,0 +1,117 @@
+// How a family of models is stored: the files that smelt, TensorFlow and transformers have of it.
+// One object for each family of model/models/families.h. What a family computes is
+// model/models/encoder_family.h; the two are apart because the graphs of model/ know no files.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/interop/hugging_face_classifier.h"
+#include "checkpoint/interop/onnx_encoder.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/stored_classifier.h"
+#include "checkpoint/interop/stored_model.h"
+
+namespace smelt {
+
+class StoredFamily {
+ public:
+  virtual ~StoredFamily() = default;
+
+  // Returns the name of the family: the prefix of its config file, the task of its checkpoints,
+  // and for encoders the name in model/models/encoder_family.h.
+  virtual std::string_view name() const = 0;
+  // Returns the values of model_type in config.json that belong to the family; none if transformers
+  // does not have it.
+  virtual std::vector<std::string_view> model_types() const { return {}; }
+  // Whether tensors of a pretrained model of this family, by the original checkpoint's names, are
+  // among `tensors`.
+  virtual bool owns(const LazyTensors& tensors) const = 0;
+  // Whether the encoder of this family is among `tensors`; false for a family without
+  // classification heads.
+  virtual bool has_encoder(const LazyTensors& tensors) const;
+
+  // Files beside a checkpoint.
+  virtual std::string config_file() const;  // "bert_config.json"
+  virtual std::string vocabulary_file() const { return "vocab.txt"; }
+  // Returns the paths in a folder that may hold the vocabulary; the first that exists counts.
+  virtual std::vector<std::string> vocabulary_files(const std::string& folder) const;
+  // Throws UsageError if the tokenizer's files in a Hugging Face folder have other rules than the
+  // family's. Reading the vocabulary itself checks those of encoders.
+  virtual void check_tokenizer(const std::string&) const {}
+  // Which characters the tokenizer removes if nothing stored says it.
+  virtual ControlCharacters control() const { return ControlCharacters::bert; }
+  // Whether the model has a decoder that generates text.
+  virtual bool is_encoder_decoder() const { return false; }
+  // Whether `tensors` are of a model that only helps another one to pretrain, such as ELECTRA's
+  // generator: it teaches no student.
+  virtual bool is_auxiliary(const LazyTensors&) const { return false; }
+  // Whether StoredModel::t5 applies: the vocabulary has sentinels, and texts may have a prefix.
+  virtual bool has_sentinels() const { return false; }
+  // Returns `config` with missing sizes inferred from the shapes of `tensors`. Throws UsageError
+  // that begins with `where` if the two contradict each other.
+  virtual Json with_sizes_of(const LazyTensors& tensors, Json config,
+                             const std::string& where) const;
+  // Returns the config with all its fields, as a run records it.
+  virtual Json full_config(const Json& config, const std::string& where) const;
+  // Adds what the family stores in its config file beside the fields of the config.
+  virtual void put_beside_config(const StoredModel& model, Json& file) const;
+
+  // Adds the model in Hugging Face folders, usually one, to `out`.
+  virtual void open(const std::vector<std::string>& folders, StoredModel& out) const;
+  // Adds the weights in one of these folders, with which a run can begin, to `out`.
+  virtual void load(const std::string& folder, PretrainedWeights& out) const;
+  // Writes a pretrained model to a new Hugging Face folder. model.config and model.tokenizer are
+  // known.
+  virtual void write(const std::string& folder, const StoredModel& model,
+                     const FolderForm& form) const;
+
+  // Classification, of families with an encoder. transformers' classes begin with the prefix:
+  // "Bert" in "BertForSequenceClassification".
+  virtual std::string class_prefix(const Json& config) const;
+  // Returns the name of the bias of a classification head, whose size is the number of classes,
+  // and sets `of_tokens`.
+  virtual std::string class_bias(const LazyTensors& tensors, bool& of_tokens) const;
+  // Returns the config.json and the parameters of a classifier. `outputs` is 0 for a head that
+  // finds answers.
+  struct NamedConfig {
+    Json config;
+    std::vector<ParameterName> names;
+  };
+  virtual NamedConfig classifier(const Encoder& encoder, Problem problem,
+                                 std::int64_t outputs) const;
+
+  // ONNX. A graph of several files is written by write_onnx_folder() itself.
+  virtual bool has_onnx() const { return true; }
+  // Adds the head of a classifier to x [B,S,H]: [B,C] of texts, [B,S,C] of tokens, [B,S,2] of
+  // answers.
+  virtual std::string add_onnx_head(OnnxGraph& graph, OnnxEncoder& encoder, Problem problem,
+                                    const std::string& x) const;
+  // Returns the scope of the masked-language-model head in `tensors`; "" if there is none.
+  virtual std::string word_head(const LazyTensors& tensors) const;
+  // Returns the scope of that head's dense layer and layer norm.
+  virtual std::string word_transform(const std::string& head) const { return head; }
+};
+
+// All families, in the order of model/models/families.h.
+std::span<const StoredFamily* const> stored_families();
+// Returns the family with this name, or null.
+const StoredFamily* find_stored_family(std::string_view name);
+// Returns the family of a config.json by its model_type. BERT's, whose reader refuses the folder by
+// name, if no family has the type.
+const StoredFamily& family_of_config(const Json& config, const std::string& where);
+// Returns the family of a checkpoint's tensors, of a classifier by its encoder; null if there is
+// none.
+const StoredFamily* family_of_tensors(const LazyTensors& tensors);
+// Whether the tensors are of a model with a decoder that generates text.
+bool is_encoder_decoder(const LazyTensors& tensors);
+// Returns the family of an encoder.
+const StoredFamily& family_of_encoder(std::string_view name);
+
+// Whether one of the tensors has a name that begins with `prefix`.
+bool any_begins(const LazyTensors& tensors, const std::string& prefix);
+
+}  // namespace smelt

@@ -1,0 +1,24 @@
+// JEstimator's BERTs as stored models: checkpoints of smelt's and TensorFlow's alone.
+#include "checkpoint/interop/stored_family.h"
+
+namespace smelt {
+namespace {
+
+class JestimatorBertFamily final : public StoredFamily {
+ public:
+  std::string_view name() const override { return "jestimator_bert"; }
+  bool owns(const LazyTensors& tensors) const override {
+    return any_begins(tensors, "encoder/embedder_block/");
+  }
+  std::string config_file() const override { return "bert_config.json"; }
+  bool has_onnx() const override { return false; }
+};
+
+}  // namespace
+
+const StoredFamily& jestimator_bert_stored_family() {
+  static const JestimatorBertFamily kFamily;
+  return kFamily;
+}
+
+}  // namespace smelt
