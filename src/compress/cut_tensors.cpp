@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "checkpoint/interop/cut_heads.h"
+#include "checkpoint/interop/stored_family.h"
 
 namespace smelt {
 namespace {
@@ -27,7 +28,7 @@ std::vector<LayerStack> layer_stacks(const SourceFolder& source) {
   const Json& c = source.config;
   const auto said = [&](const char* field) { return c.value(field, Json()); };
   if (source.kind == CompressKind::classifier)
-    return {stack("layers", str(c.value("model_type", "bert"), ".encoder.layer."),
+    return {stack("layers", str(family_of_config(c, "compress").name(), ".encoder.layer."),
                   "num_hidden_layers", said("num_hidden_layers"))};
   const auto decoder = said("num_decoder_layers");
   return {stack("layers", "encoder.block.", "num_layers", said("num_layers")),

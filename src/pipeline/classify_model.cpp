@@ -80,8 +80,9 @@ OrderedJson text_json(KeptRows& kept, const BertTokenizer& tokenizer, const Text
   }
   const std::span<const std::int32_t> ids(text.ids);
   OrderedJson out{{"text", tokenizer.decode(ids.subspan(1, text.first - 2))}};
-  if (text.first < ids.size())
-    out["pair"] = tokenizer.decode(ids.subspan(text.first, ids.size() - text.first - 1));
+  const std::size_t second = text.first + tokenizer.vocabulary().separators() - 1;
+  if (second < ids.size())
+    out["pair"] = tokenizer.decode(ids.subspan(second, ids.size() - second - 1));
   return out;
 }
 

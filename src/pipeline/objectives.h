@@ -3,20 +3,23 @@
 
 #include <vector>
 
+#include "model/models/families.h"
 #include "pipeline/objective_type.h"
 
 namespace smelt {
 
-ObjectiveType bert_objective();             // bert_objective.cpp
-ObjectiveType electra_objective();          // electra_objective.cpp
-ObjectiveType jestimator_bert_objective();  // jestimator_objective.cpp
-ObjectiveType t5_objective();               // t5_objective.cpp
-ObjectiveType classify_objective();         // classify_objective.cpp
-ObjectiveType text_to_text_objective();     // text_to_text_objective.cpp
+// The pretraining of each family, in <name>_objective.cpp.
+#define SMELT_DECLARE(name) ObjectiveType name##_objective();
+SMELT_MODEL_FAMILIES(SMELT_DECLARE, SMELT_DECLARE)
+#undef SMELT_DECLARE
+ObjectiveType classify_objective();      // classify_objective.cpp
+ObjectiveType text_to_text_objective();  // text_to_text_objective.cpp
 
 inline std::vector<ObjectiveType> all_objectives() {
-  return {bert_objective(), electra_objective(),  jestimator_bert_objective(),
-          t5_objective(),   classify_objective(), text_to_text_objective()};
+#define SMELT_ENTRY(name) name##_objective(),
+  return {SMELT_MODEL_FAMILIES(SMELT_ENTRY, SMELT_ENTRY) classify_objective(),
+          text_to_text_objective()};
+#undef SMELT_ENTRY
 }
 
 }  // namespace smelt

@@ -157,11 +157,11 @@ TEST_F(StoredAnswersTest, WithoutTheHeadNameTheArchitecture) {
   const auto put = [&](const std::string& from, const std::string& to) {
     config.replace(config.find(from), from.size(), to);
   };
-  put("\"bert\"", "\"roberta\"");
-  put("BertModel", "RobertaForMaskedLM");
+  put("\"bert\"", "\"deberta\"");
+  put("BertModel", "DebertaForMaskedLM");
   write_file(dir_.file("hf/config.json"), config);
   EXPECT_THAT(refusal([&] { guesses("hf"); }),
-              HasSubstr("model_type is 'roberta' (RobertaForMaskedLM)\n"));
+              HasSubstr("model_type is 'deberta' (DebertaForMaskedLM)\n"));
 }
 
 TEST_F(StoredAnswersTest, TakeTheTokenizerJsonOfAFolderWithoutVocabTxt) {

@@ -10,6 +10,7 @@
 #include "checkpoint/interop/bert_names.h"
 #include "checkpoint/interop/cut_heads.h"
 #include "checkpoint/interop/hugging_face_classifier.h"
+#include "checkpoint/interop/stored_family.h"
 #include "checkpoint/storage/lazy_files.h"
 #include "io/filesystem/path.h"
 #include "io/formats/config.h"
@@ -64,7 +65,7 @@ Json original_config(const Json& config, const std::string& where) {
     throw UsageError(
         str(where, ": not the config of a BERT model: model_type is ",
             type.empty() ? "missing" : "'" + type + "'", in_brackets(architecture_of(config))),
-        "smelt reads bert, electra, t5 and mt5");
+        str("smelt reads ", readable_model_types()));
   check_encoder_form(config, where);
   const Json left = with_heads_left(config, where);
   Json original = Json::object();

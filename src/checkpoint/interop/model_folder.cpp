@@ -173,12 +173,15 @@ std::string inferred_model_type(const Json& config) {
 }
 
 std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
+  const Vocabulary vocabulary = vocabulary_of(model);
   Json special_tokens;
-  for (const auto& [role, token] : kSpecialTokenRoles) special_tokens[role] = token;
+  for (const auto& [role, token] : kSpecialTokenRoles)
+    special_tokens[role] = vocabulary.special_name(token);
   const bool is_subword = is_subword_json(model.vocab_txt);
   Json config = is_subword
                     ? subword_config_json(parse_subword_json(model.vocab_txt, "tokenizer.json"))
                     : tokenizer_config_json(model.tokenizer);
+  if (vocabulary.separators() > 1) config["model_input_names"] = {"input_ids", "attention_mask"};
   const std::string& command = model.tokenizer.segment_command;
   if (!command.empty()) config["segment_command"] = command;
   config.update(special_tokens);
@@ -188,7 +191,7 @@ std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
     files = {{"tokenizer.json", model.vocab_txt}};
   else
     files = {{"vocab.txt", model.vocab_txt},
-             {"tokenizer.json", tokenizer_json(vocabulary_of(model), model.tokenizer)}};
+             {"tokenizer.json", tokenizer_json(vocabulary, model.tokenizer)}};
   files.push_back({"tokenizer_config.json", config.dump(2) + "\n"});
   files.push_back({"special_tokens_map.json", special_tokens.dump(2) + "\n"});
   add_segment_command_note(command, files);

@@ -61,9 +61,9 @@ std::string OnnxEncoder::floats(const std::string& name) {
   return graph_.constant(name, as_dtype(tensor(name), DType::f32));
 }
 
-std::string OnnxEncoder::norm(const std::string& scope, const std::string& x) {
+std::string OnnxEncoder::norm(const std::string& scope, const std::string& x, double epsilon) {
   return graph_.node("LayerNormalization", {x, floats(scope + "/gamma"), floats(scope + "/beta")},
-                     {{"axis", -1}, {"epsilon", static_cast<float>(kLayerNormEpsilon)}}, scope);
+                     {{"axis", -1}, {"epsilon", static_cast<float>(epsilon)}}, scope);
 }
 
 // Of a table in codes: as of its codes so of their scales.
@@ -83,15 +83,24 @@ std::string OnnxEncoder::rows(const std::string& table, const std::string& op,
                              taken(graph_.constant(table + "/scales", scales))});
 }
 
-std::string OnnxEncoder::embeddings(const std::string& scope, const Inputs& in) {
+std::string OnnxEncoder::embeddings(const std::string& scope, const BertConfig& c,
+                                    const Inputs& in) {
   const std::string s = scope + "/embeddings";
   const std::string length = graph_.node("Shape", {in.ids}, {{"start", 1}, {"end", 2}});
+  const auto first_rows = [&](const char* table, std::int64_t begin, const std::string& end) {
+    return rows(str(s, "/", table), "Slice",
+                {graph_.constant(Ints{begin}), end, graph_.constant(Ints{0})});
+  };
+  const std::int64_t offset = c.position_offset;
   const std::string words = rows(s + "/word_embeddings", "Gather", {in.ids}),
-                    types = rows(s + "/token_type_embeddings", "Gather", {in.types}),
-                    positions = rows(s + "/position_embeddings", "Slice",
-                                     {graph_.constant(Ints{0}), length, graph_.constant(Ints{0})});
+                    types = c.reads_segments
+                                ? rows(s + "/token_type_embeddings", "Gather", {in.types})
+                                : first_rows("token_type_embeddings", 0, graph_.constant(Ints{1})),
+                    end = offset == 0 ? length
+                                      : graph_.node("Add", {length, graph_.constant(Ints{offset})}),
+                    positions = first_rows("position_embeddings", offset, end);
   const std::string sum = graph_.node("Add", {graph_.node("Add", {words, types}), positions});
-  return norm(s + "/LayerNorm", sum);
+  return norm(s + "/LayerNorm", sum, c.layer_norm_eps);
 }
 
 // Sums of integers are exact, and what they are scaled by is f32: as model/nn/layers.cpp has it.
@@ -190,13 +199,14 @@ std::string OnnxEncoder::attention(const std::string& s, const BertConfig& c, co
   return graph_.node("Reshape", {context, graph_.constant(Ints{0, 0, N * D})});
 }
 
-std::string OnnxEncoder::output_block(const std::string& s, const std::string& x,
-                                      const std::string& residual) {
-  return norm(s + "/LayerNorm", graph_.node("Add", {dense(s + "/dense", x), residual}));
+std::string OnnxEncoder::output_block(const std::string& s, const BertConfig& c,
+                                      const std::string& x, const std::string& residual) {
+  return norm(s + "/LayerNorm", graph_.node("Add", {dense(s + "/dense", x), residual}),
+              c.layer_norm_eps);
 }
 
 std::string OnnxEncoder::encoded(const std::string& scope, const BertConfig& c, const Inputs& in) {
-  std::string x = embeddings(scope, in);
+  std::string x = embeddings(scope, c, in);
   if (tensors_.contains(scope + "/embeddings_project/kernel"))
     x = dense(scope + "/embeddings_project", x);
   const std::string wide = graph_.node("Unsqueeze", {in.mask, graph_.constant(Ints{1, 2})});
@@ -207,9 +217,9 @@ std::string OnnxEncoder::encoded(const std::string& scope, const BertConfig& c, 
   for (std::int64_t i = 0; i < c.num_hidden_layers; ++i) {
     const std::string s = str(scope, "/encoder/layer_", i);
     const std::string a =
-        output_block(s + "/attention/output", attention(s + "/attention/self", c, x, mask), x);
+        output_block(s + "/attention/output", c, attention(s + "/attention/self", c, x, mask), x);
     const std::string f = activated(c.hidden_act, dense(s + "/intermediate/dense", a), c.gelu);
-    x = output_block(s + "/output", f, a);
+    x = output_block(s + "/output", c, f, a);
   }
   return x;
 }

@@ -17,7 +17,7 @@ class OnnxEncoder {
       : graph_(graph), tensors_(tensors), where_(std::move(where)) {}
 
   struct Inputs {
-    std::string ids, mask, types;  // s64 [B,S]
+    std::string ids, mask, types;  // s64 [B,S]; no types for a model that does not read them
   };
   // As model/models/encoder.h's embed_tokens() and encode() below "bert" or "electra", and what
   // projects the embeddings, where that is there: [B,S,H].
@@ -30,7 +30,7 @@ class OnnxEncoder {
                    const std::vector<std::string>& which);
   // x [...,in] times a kernel [in,out].
   std::string product(const std::string& kernel, const std::string& x);
-  std::string norm(const std::string& scope, const std::string& x);
+  std::string norm(const std::string& scope, const std::string& x, double epsilon);
 
   // x [...,in] times `scope`'s kernel, and its bias.
   std::string dense(const std::string& scope, const std::string& x);
@@ -43,12 +43,12 @@ class OnnxEncoder {
 
  private:
   const LazyTensor& tensor(const std::string& name) const;
-  std::string embeddings(const std::string& scope, const Inputs& inputs);
+  std::string embeddings(const std::string& scope, const BertConfig& config, const Inputs& inputs);
   std::string integer_product(const std::string& kernel, const LazyCodes& codes,
                               const std::string& x);
   std::string attention(const std::string& scope, const BertConfig& config, const std::string& x,
                         const std::string& mask);
-  std::string output_block(const std::string& scope, const std::string& x,
+  std::string output_block(const std::string& scope, const BertConfig& config, const std::string& x,
                            const std::string& residual);
 
   OnnxGraph& graph_;

@@ -99,7 +99,7 @@ std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const StoredFami
                     table = str(family.name(), "/embeddings/word_embeddings");
   const std::string hidden =
       encoder.activated(sizes.hidden_act, encoder.dense(scope + "/dense", x), sizes.gelu);
-  const std::string normed = encoder.norm(scope + "/LayerNorm", hidden);
+  const std::string normed = encoder.norm(scope + "/LayerNorm", hidden, sizes.layer_norm_eps);
   const std::string words =
       graph.node("Transpose", {encoder.floats(table)}, {{"perm", std::vector<std::int64_t>{1, 0}}});
   return graph.node("Add",
@@ -146,9 +146,12 @@ OnnxFile encoder_file(const StoredModel& model, const std::string& name, OnnxTas
   const Encoder config = parse_encoder(stored_encoder_name(model), model.config, model.where);
   OnnxEncoder encoder(out.graph, model.tensors, str("convert: ", model.where));
   const auto ids = [&](const char* of) { return out.graph.input(of, DType::s64, kTokens); };
-  const std::string x = encoder.encoded(
-      std::string(encoder_name(config)), sizes_of(config, model),
-      {.ids = ids("input_ids"), .mask = ids("attention_mask"), .types = ids("token_type_ids")});
+  const BertConfig sizes = sizes_of(config, model);
+  const std::string x =
+      encoder.encoded(std::string(encoder_name(config)), sizes,
+                      {.ids = ids("input_ids"),
+                       .mask = ids("attention_mask"),
+                       .types = sizes.reads_segments ? ids("token_type_ids") : std::string()});
   out.properties["problem"] = add_encoder_outputs(out, encoder, model, config, task, x);
   return out;
 }

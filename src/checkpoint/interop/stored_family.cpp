@@ -46,6 +46,15 @@ const StoredFamily* family_of_tensors(const LazyTensors& tensors) {
   return find_stored_family(type == kClassifierType ? encoder_name_of(tensors) : type);
 }
 
+std::string readable_model_types() {
+  std::vector<std::string> all;
+  for (const StoredFamily* family : stored_families())
+    for (const std::string_view type : family->model_types()) all.emplace_back(type);
+  const std::string last = std::move(all.back());
+  all.pop_back();
+  return str(join(all, ", "), " and ", last);
+}
+
 bool is_encoder_decoder(const LazyTensors& tensors) {
   const StoredFamily* family = family_of_tensors(tensors);
   return family != nullptr && family->is_encoder_decoder();

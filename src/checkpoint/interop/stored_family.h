@@ -106,6 +106,8 @@ const StoredFamily& family_of_config(const Json& config, const std::string& wher
 // Returns the family of a checkpoint's tensors, of a classifier by its encoder; null if there is
 // none.
 const StoredFamily* family_of_tensors(const LazyTensors& tensors);
+// Returns all values of model_type that smelt reads: "bert, electra, t5 and mt5".
+std::string readable_model_types();
 // Whether the tensors are of a model with a decoder that generates text.
 bool is_encoder_decoder(const LazyTensors& tensors);
 // Returns the family of an encoder.

@@ -13,12 +13,17 @@ namespace {
 
 constexpr std::string_view kMask = "[MASK]";
 
-// Where [MASK] stands next, [mask] too.
-std::size_t find_mask(std::string_view text) {
+// Returns the next [MASK] or [mask] of the text, or the vocabulary's own mask token, such as
+// RoBERTa's <mask>; empty if there is none.
+std::string_view find_mask(std::string_view text, const Vocabulary& vocabulary) {
   const auto same = [](char a, char b) { return a == b || (a >= 'a' && a <= 'z' && a - 32 == b); };
   const auto found = std::ranges::search(text, kMask, same);
-  return found.empty() ? std::string_view::npos
-                       : static_cast<std::size_t>(found.begin() - text.begin());
+  const std::string_view own = vocabulary.special_name(kMask);
+  const std::size_t at = text.find(own);
+  if (at == text.npos ||
+      (!found.empty() && found.begin() - text.begin() < std::ssize(text.substr(0, at))))
+    return {found.begin(), found.end()};
+  return text.substr(at, own.size());
 }
 
 // The pieces, `framed` by [CLS] and [SEP]; each [MASK] of the text stays one token.
@@ -30,11 +35,12 @@ TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool fram
   const auto append = [&](std::string_view part, bool before_mask) {
     tokenizer.encode_part(part, rest.data() == text.data(), before_mask, encoded.ids);
   };
-  for (auto at = find_mask(rest); at != std::string_view::npos; at = find_mask(rest)) {
+  for (auto mask = find_mask(rest, vocabulary); !mask.empty(); mask = find_mask(rest, vocabulary)) {
+    const auto at = static_cast<std::size_t>(mask.data() - rest.data());
     append(rest.substr(0, at), true);
     encoded.positions.push_back(static_cast<std::int32_t>(encoded.ids.size()));
     encoded.ids.push_back(vocabulary.id(kMask));
-    rest.remove_prefix(at + kMask.size());
+    rest.remove_prefix(at + mask.size());
   }
   append(rest, false);
   if (framed) encoded.ids.push_back(vocabulary.id("[SEP]"));

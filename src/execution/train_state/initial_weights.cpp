@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "io/filesystem/file.h"
 #include "io/formats/crc32c.h"
+#include "model/models/encoder_family.h"
 #include "text/tokenizers/sentencepiece.h"
 #include "text/tokenizers/unigram_json.h"
 #include "text/tokenizers/vocabulary.h"
@@ -68,12 +69,18 @@ std::string first_names(std::span<const std::string> names) {
   return names.size() > kShown ? out + ", …" : out;
 }
 
+// Scopes of encoders and decoders that are not those of a family in encoder_families().
+constexpr std::array kOtherScopes{"generator/", "generator_ltr/", "generator_rtl/", "encoder/",
+                                  "decoder/"};
+
 // Whether a parameter belongs to the layers or embeddings of a model rather than to a head. An
 // ELECTRA may begin with its generator alone.
 bool is_of_encoder(std::string_view parameter) {
-  return std::ranges::any_of(std::array{"bert/", "electra/", "generator/", "generator_ltr/",
-                                        "generator_rtl/", "encoder/", "decoder/"},
-                             [&](const char* scope) { return parameter.starts_with(scope); });
+  return std::ranges::any_of(kOtherScopes,
+                             [&](const char* scope) { return parameter.starts_with(scope); }) ||
+         std::ranges::any_of(encoder_families(), [&](const EncoderFamily& family) {
+           return parameter.starts_with(str(family.name, "/"));
+         });
 }
 
 // Returns the encoder parameters that the pretrained weights do not contain.

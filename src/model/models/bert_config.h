@@ -26,7 +26,11 @@ struct BertConfig {
   std::int64_t max_position_embeddings = 512;
   std::int64_t type_vocab_size = 16;
   double initializer_range = 0.02;
-  Gelu gelu = Gelu::tanh;  // not in the file: ELECTRA's encoders have erf
+  // What a family fixes; not in the file.
+  Gelu gelu = Gelu::tanh;            // ELECTRA's and RoBERTa's encoders have erf
+  double layer_norm_eps = 1e-12;     // kLayerNormEpsilon
+  std::int64_t position_offset = 0;  // rows of the position table before the first token's
+  bool reads_segments = true;        // false: every token is of the first kind
 };
 
 // The fields' names in bert_config.json, values and help (io/formats/config.h).

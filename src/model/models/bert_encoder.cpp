@@ -26,6 +26,9 @@ class BertEncoder final : public EncoderModel {
   Tensor sequence(const Scope& root, const EncoderInputs& in) const override {
     return bert_sequence(root, config_, in);
   }
+  LmHead word_head(const Scope& root, Tensor sequence, Tensor positions) const override {
+    return masked_lm_head(root, config_, sequence, positions);
+  }
   // The parameters of the head are beside the encoder's, below no scope of their own.
   Tensor class_logits(const Scope& root, const EncoderInputs& in, std::int64_t C,
                       double rate) const override {

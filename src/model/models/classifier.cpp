@@ -24,6 +24,10 @@ std::span<const EncoderFamily> encoder_families() {
   return kFamilies;
 }
 
+LmHead EncoderModel::word_head(const Scope&, Tensor, Tensor) const {
+  throw BugError(str("an encoder of ", family(), " has no masked-language-model head"));
+}
+
 std::string_view encoder_name(const Encoder& encoder) { return encoder->family(); }
 
 BertConfig encoder_sizes(const Encoder& encoder) { return encoder->sizes(); }

@@ -32,7 +32,7 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
 Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residual) {
   const Tensor projected = dense(s / "dense", x, c.hidden_size, encoder_weights(c));
   const Tensor dropped = dropout(s / "dropout", projected, c.hidden_dropout_prob);
-  return layer_norm(s / "LayerNorm", dropped + residual, kLayerNormEpsilon);
+  return layer_norm(s / "LayerNorm", dropped + residual, c.layer_norm_eps);
 }
 
 Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
@@ -76,6 +76,18 @@ void check_positions(std::string_view where, const BertConfig& c, std::int64_t S
                      "make the data with shorter sequences, or raise max_position_embeddings");
 }
 
+// Returns [B,S,E] of segments [B,S,T] as one-hot rows, or [1,E] of the first row of the table
+// without them.
+static Tensor embed_segments(const Tensor& table, const Tensor& one_hot_segments) {
+  if (!one_hot_segments) return slice_axis(table, 0, 0, 1);
+  return einsum("bst,te->bse", one_hot_segments, table);
+}
+
+// Returns the rows of the table of positions from that of the first token on.
+static Tensor token_positions(const BertConfig& c, const Tensor& table) {
+  return c.position_offset > 0 ? slice_axis(table, 0, c.position_offset, table.dim(0)) : table;
+}
+
 // Section 3.1 of Devlin et al. 2019.
 Tensor embed_tokens(const Scope& s, const BertConfig& c, std::int64_t E, const EncoderInputs& in) {
   const auto S = in.input_ids.dim(1);
@@ -84,12 +96,13 @@ Tensor embed_tokens(const Scope& s, const BertConfig& c, std::int64_t E, const E
   const Tensor words = s.parameter("word_embeddings", {c.vocab_size, E}, start);
   const Tensor types = s.parameter("token_type_embeddings", {c.type_vocab_size, E}, start);
   const Tensor positions =
-      s.parameter("position_embeddings", {c.max_position_embeddings, E}, start);
-  const Tensor type_one_hot = one_hot(in.segment_ids, c.type_vocab_size, DType::f32);
+      s.parameter("position_embeddings", {c.max_position_embeddings + c.position_offset, E}, start);
+  Tensor type_one_hot;
+  if (c.reads_segments) type_one_hot = one_hot(in.segment_ids, c.type_vocab_size, DType::f32);
   const Tensor rows = table(s, str(s.path(), "/word_embeddings"), words);
-  const Tensor sum = gather_rows(rows, in.input_ids) + einsum("bst,te->bse", type_one_hot, types) +
-                     rows_of_positions(positions, in.positions, S);
-  const Tensor normed = layer_norm(s / "LayerNorm", sum, kLayerNormEpsilon);
+  const Tensor sum = gather_rows(rows, in.input_ids) + embed_segments(types, type_one_hot) +
+                     rows_of_positions(token_positions(c, positions), in.positions, S);
+  const Tensor normed = layer_norm(s / "LayerNorm", sum, c.layer_norm_eps);
   const Tensor dropped = dropout(s / "dropout", normed, c.hidden_dropout_prob);
   return convert(dropped, s.compute().dtype);
 }

@@ -36,6 +36,9 @@ class EncoderModel {
   // Returns f32 [B,C]. `dropout` applies to the input of the head.
   virtual Tensor class_logits(const Scope& root, const EncoderInputs& inputs, std::int64_t classes,
                               double dropout) const = 0;
+  // Returns the head that scores all words by the B*P rows of `sequence` at `positions` [B,P]. A
+  // family without a masked-language-model head of its own throws a BugError.
+  virtual LmHead word_head(const Scope& root, Tensor sequence, Tensor positions) const;
   // Applies the head of token classification to f32 [B,S,H], after dropout: returns f32 [B,S,C].
   virtual Tensor token_head(const Scope& root, Tensor tokens, std::int64_t classes) const = 0;
   // Applies the head of question answering to f32 [B,S,H]: returns f32 [B,S,2].

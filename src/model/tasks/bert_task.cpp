@@ -130,18 +130,21 @@ Teacher bert_teacher(const BertConfig& c, FrozenModel model) {
           }};
 }
 
-Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,
-                             std::int64_t top) {
+Prediction mask_guesses(const Encoder& encoder, std::int64_t S, std::int64_t P, std::int64_t top) {
   Prediction out;
-  out.features = token_features(model, S);
+  out.features = token_features(encoder_sizes(encoder), S);
   out.features.push_back(masked_positions_feature(S, P));
-  out.outputs = [model, top](const Scope& root, const Inputs& in) {
-    const Tensor sequence = bert_sequence(root, model, encoder_inputs(in));
-    const Tensor logits =
-        lm_logits(masked_lm_head(root, model, sequence, in["masked_lm_positions"]));
+  out.outputs = [encoder, top](const Scope& root, const Inputs& in) {
+    const Tensor sequence = encoder->sequence(root, encoder_inputs(in));
+    const Tensor logits = lm_logits(encoder->word_head(root, sequence, in["masked_lm_positions"]));
     return top_k(softmax(logits), top);
   };
   return out;
+}
+
+Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,
+                             std::int64_t top) {
+  return mask_guesses(bert_encoder(model), S, P, top);
 }
 
 }  // namespace smelt

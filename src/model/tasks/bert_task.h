@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "model/models/bert_config.h"
+#include "model/models/classifier.h"
 #include "model/tasks/distill.h"
 #include "model/tasks/task.h"
 
@@ -33,8 +34,10 @@ Task bert_task(const BertTask& config);
 // What such a model says of masked words, as a student's teacher.
 Teacher bert_teacher(const BertConfig& config, FrozenModel model);
 
-// input_ids, input_mask, segment_ids [S], masked_lm_positions [P] -> the `top` best guesses at each
-// position: probabilities f32 [B*P, top], ids s32 [B*P, top].
+// Predicts masked tokens by any encoder with a masked-language-model head: input_ids, input_mask,
+// segment_ids [S], masked_lm_positions [P] -> the `top` best guesses at each position:
+// probabilities f32 [B*P, top], ids s32 [B*P, top].
+Prediction mask_guesses(const Encoder& encoder, std::int64_t S, std::int64_t P, std::int64_t top);
 Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,
                              std::int64_t top);
 

@@ -2,12 +2,15 @@
 
 namespace smelt {
 
+// Segments of a text pair, which a model that does not read them takes, too.
+constexpr std::int64_t kSegments = 2;
+
 Features token_features(const BertConfig& model, std::int64_t S) {
   return {{.name = "input_ids", .row = {S}, .limit = model.vocab_size, .limit_name = "vocab_size"},
           {.name = "input_mask", .row = {S}, .limit = 2, .limit_name = "a mask of"},
           {.name = "segment_ids",
            .row = {S},
-           .limit = model.type_vocab_size,
+           .limit = model.reads_segments ? model.type_vocab_size : kSegments,
            .limit_name = "type_vocab_size"}};
 }
 

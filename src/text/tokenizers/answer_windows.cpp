@@ -45,7 +45,8 @@ AnswerWindowEncoder::AnswerWindowEncoder(const BertTokenizer& tokenizer, std::in
       cls_(tokenizer.vocabulary().id("[CLS]")),
       sep_(tokenizer.vocabulary().id("[SEP]")) {
   CHECK(rules.stride >= 1 && rules.question_tokens >= 1, rules.stride, rules.question_tokens);
-  if (most_tokens < rules.question_tokens + 4)
+  const auto separators = static_cast<std::int64_t>(tokenizer.vocabulary().separators());
+  if (most_tokens < rules.question_tokens + 3 + separators)
     throw UsageError(str("windows of ", most_tokens, " tokens with a question of up to ",
                          rules.question_tokens, " have no room for a text"),
                      "take longer windows (data.seq_length), or shorter questions "
@@ -59,7 +60,7 @@ AnswerWindows AnswerWindowEncoder::encode(std::string_view question, std::string
   out.cut = head.size() - kept;
   head.resize(kept);
   head.insert(head.begin(), cls_);
-  head.push_back(sep_);
+  head.insert(head.end(), tokenizer_.vocabulary().separators(), sep_);
   const std::size_t room = most_tokens_ - head.size() - 1;
   for (std::size_t begin = 0; begin < out.pieces.size();) {
     const std::size_t end = std::min(begin + room, out.pieces.size());

@@ -211,6 +211,30 @@ void check_tokens_around(const JsonField& processor, const std::string& path,
     processor["single"].throw_unexpected(", not [CLS] A [SEP]");
 }
 
+// Returns the tokens around a single text and its place "A", or nothing for a post-processor that
+// puts none there.
+std::vector<std::string> tokens_around(const Json& processor) {
+  std::vector<std::string> out;
+  if (!processor.is_object()) return out;
+  const Json type = processor.value("type", Json());
+  if (type == "Sequence" && processor.value("processors", Json()).is_array()) {
+    for (const Json& step : processor["processors"].elements())
+      if (out = tokens_around(step); !out.empty()) break;
+  } else if (type == "RobertaProcessing") {
+    const auto token = [&](const char* role) {
+      const Json said = processor.value(role, Json());
+      return said.is_array() && !said.empty() && said[0].is_string() ? said[0].get<std::string>()
+                                                                     : std::string();
+    };
+    out = {token("cls"), "A", token("sep")};
+  } else if (type == "TemplateProcessing" && processor.value("single", Json()).is_array()) {
+    for (const Json& step : processor["single"].elements())
+      for (const auto& [kind, said] : step.items())
+        out.push_back(said.is_object() ? said.value("id", "") : std::string());
+  }
+  return out;
+}
+
 bool is_bpe(const Json& model) {
   return model.value("type", Json()) == "BPE" || model.contains("merges");
 }
@@ -319,7 +343,8 @@ bool is_subword_json(std::string_view text) {
   if (model.value("type", Json()) != "Unigram") return false;
   const Json added = file.value("added_tokens", Json());
   return added.is_array() && std::ranges::any_of(added.elements(), [](const Json& token) {
-           return token.is_object() && token.value("content", Json()) == "[MASK]";
+           const Json content = token.is_object() ? token.value("content", Json()) : Json();
+           return content == "[MASK]" || content == "<mask>";
          });
 }
 
@@ -379,6 +404,12 @@ Json subword_config_json(const SubwordFile& file) {
     out["added_tokens_decoder"][std::to_string(token.id)] =
         Json::parse(added_token_json(token).dump());
   return out;
+}
+
+const SpecialTokenNames& special_tokens_of(const SubwordFile& file) {
+  const bool is_framed =
+      tokens_around(file.post_processor) == std::vector<std::string>{"<s>", "A", "</s>"};
+  return is_framed ? kRobertaTokens : kBertTokens;
 }
 
 SubwordFile load_subword_file(const std::string& path) {

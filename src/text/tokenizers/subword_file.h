@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "text/tokenizers/text_normalizer.h"
 #include "text/tokenizers/tokenizer_options.h"
+#include "text/tokenizers/vocabulary.h"
 
 namespace smelt {
 
@@ -53,6 +54,9 @@ bool is_subword_file(const std::string& path);
 SubwordFile parse_subword_json(std::string_view text, const std::string& path);
 // The same parts give the same bytes.
 std::string subword_json(const SubwordFile& file);
+
+// Returns RoBERTa's special tokens for a file that puts <s> and </s> around texts, else BERT's.
+const SpecialTokenNames& special_tokens_of(const SubwordFile& file);
 
 // The content of the tokenizer_config.json beside a tokenizer.json, without the roles of the
 // special tokens: transformers applies the tokenizer.json as it is.

@@ -20,7 +20,7 @@ namespace {
 
 // The pieces of the vocabulary by id, of which the model's are first.
 Vocabulary vocabulary_with_added(const SubwordFile& file, const std::string& origin) {
-  return Vocabulary(file.pieces, origin, "", file.added);
+  return Vocabulary(file.pieces, origin, "", file.added, special_tokens_of(file));
 }
 
 // By id, the texts that the model looks for: not the special tokens of BERT, which are text in a

@@ -32,12 +32,14 @@ TextPairEncoder::TextPairEncoder(const BertTokenizer& tokenizer, std::int64_t mo
 TextPairIds TextPairEncoder::encode(std::string_view a, std::string_view b) const {
   std::vector<std::int32_t> first = tokenizer_.encode(a), second = tokenizer_.encode(b);
   const std::size_t pieces = first.size() + second.size();
-  cut_longer(first, second, most_tokens_ - (second.empty() ? 2 : 3));
+  const std::size_t separators = tokenizer_.vocabulary().separators();
+  cut_longer(first, second, most_tokens_ - (second.empty() ? 2 : 2 + separators));
   TextPairIds out{.ids = {cls_}, .cut = pieces - first.size() - second.size()};
   out.ids.insert(out.ids.end(), first.begin(), first.end());
   out.ids.push_back(sep_);
   out.first = out.ids.size();
   if (second.empty()) return out;
+  out.ids.insert(out.ids.end(), separators - 1, sep_);
   out.ids.insert(out.ids.end(), second.begin(), second.end());
   out.ids.push_back(sep_);
   return out;

@@ -93,7 +93,8 @@ Vocabulary Vocabulary::load(const std::string& path) {
 }
 
 Vocabulary::Vocabulary(std::vector<std::string> tokens, std::string origin,
-                       std::string_view continuing_prefix, std::span<const AddedToken> added) {
+                       std::string_view continuing_prefix, std::span<const AddedToken> added,
+                       const SpecialTokenNames& special) {
   auto data = std::make_shared<Data>();
   data->tokens = std::move(tokens);
   data->is_piece.assign(data->tokens.size(), true);
@@ -114,6 +115,7 @@ Vocabulary::Vocabulary(std::vector<std::string> tokens, std::string origin,
     }
   }
   data->origin = std::move(origin);
+  data->special = &special;
   data->continuing_prefix = continuing_prefix;
   data->ids.reserve(data->tokens.size());
   std::vector<std::pair<std::int32_t, std::int32_t>> duplicates;
@@ -129,8 +131,15 @@ Vocabulary::Vocabulary(std::vector<std::string> tokens, std::string origin,
   data_ = std::move(data);
 }
 
+std::string_view Vocabulary::special_name(std::string_view token) const {
+  const auto found = std::ranges::find(kSpecialTokens, token);
+  return found == kSpecialTokens.end()
+             ? token
+             : data_->special->names[static_cast<std::size_t>(found - kSpecialTokens.begin())];
+}
+
 std::optional<std::int32_t> Vocabulary::find(std::string_view token) const {
-  const auto found = data_->ids.find(token);
+  const auto found = data_->ids.find(special_name(token));
   if (found == data_->ids.end()) return std::nullopt;
   return found->second;
 }

@@ -21,6 +21,15 @@ constexpr std::array<std::string_view, 5> kSpecialTokens{"[PAD]", "[UNK]", "[CLS
                                                          "[MASK]"};
 bool is_special_token(std::string_view token);
 
+// What a family of models calls the five special tokens, in the order of kSpecialTokens, and how
+// many tokens stand between two texts.
+struct SpecialTokenNames {
+  std::array<std::string_view, 5> names;
+  std::size_t separators;
+};
+inline constexpr SpecialTokenNames kBertTokens{kSpecialTokens, 1};
+inline constexpr SpecialTokenNames kRobertaTokens{{"<pad>", "<unk>", "<s>", "</s>", "<mask>"}, 2};
+
 // Immutable; copies share the tokens. Safe to use from several threads.
 class Vocabulary {
  public:
@@ -34,12 +43,19 @@ class Vocabulary {
   // added token whose id belongs to another token.
   explicit Vocabulary(std::vector<std::string> tokens, std::string origin = "vocabulary",
                       std::string_view continuing_prefix = kContinuingPrefix,
-                      std::span<const AddedToken> added = {});
+                      std::span<const AddedToken> added = {},
+                      const SpecialTokenNames& special = kBertTokens);
+
+  // Returns this vocabulary's name of one of kSpecialTokens, or any other token as it is.
+  std::string_view special_name(std::string_view token) const;
+  // Returns how many [SEP] stand between the two texts of a pair.
+  std::size_t separators() const { return data_->special->separators; }
 
   std::int32_t size() const { return static_cast<std::int32_t>(data_->tokens.size()); }
   const std::vector<std::string>& tokens() const { return data_->tokens; }
   const std::string& token(std::int32_t id) const { return data_->tokens.at(id); }
   const std::string& origin() const { return data_->origin; }
+  // One of kSpecialTokens finds this vocabulary's own, "[CLS]" RoBERTa's "<s>".
   std::optional<std::int32_t> find(std::string_view token) const;
   std::int32_t id(std::string_view token) const;  // UsageError when it is not there
 
@@ -69,6 +85,7 @@ class Vocabulary {
     std::vector<bool> is_piece;                              // by id
     std::unordered_map<std::string_view, std::int32_t> ids;  // views into tokens
     std::string origin, continuing_prefix;
+    const SpecialTokenNames* special = &kBertTokens;  // of static storage
   };
   std::shared_ptr<const Data> data_;
 };
