@@ -50,7 +50,9 @@ def load_model(folder):
                                     ["T5ForConditionalGeneration"], ["BertForSequenceClassification"],
                                     ["ElectraForSequenceClassification"], ["BertForTokenClassification"],
                                     ["ElectraForTokenClassification"], ["BertForQuestionAnswering"],
-                                    ["ElectraForQuestionAnswering"]):
+                                    ["ElectraForQuestionAnswering"], ["RobertaForMaskedLM"],
+                                    ["RobertaForSequenceClassification"], ["RobertaForTokenClassification"],
+                                    ["RobertaForQuestionAnswering"]):
         sys.exit(f"architectures are {config.architectures}")
     model_class = getattr(transformers, "TF" + config.architectures[0])
     path = os.path.join(folder, "model.safetensors")
@@ -85,10 +87,10 @@ def run_model(model, inputs):
         return {"class_logits": np.stack([out.start_logits.numpy(), out.end_logits.numpy()], -1)}
     if model.config.architectures == ["ElectraForPreTraining"]:
         return {"disc_logits": out.logits.numpy()}
-    electra = model.config.model_type == "electra"
-    words = (out.logits if electra else out.prediction_logits).numpy()
+    words_alone = model.config.model_type in ("electra", "roberta")
+    words = (out.logits if words_alone else out.prediction_logits).numpy()
     outputs = {"mlm_logits": np.take_along_axis(words, inputs["masked_lm_positions"][..., None], axis=1)}
-    return outputs if electra else outputs | {"nsp_logits": out.seq_relationship_logits.numpy()}
+    return outputs if words_alone else outputs | {"nsp_logits": out.seq_relationship_logits.numpy()}
 
 
 def main():

@@ -9,4 +9,5 @@
   ENCODER(bert)                              \
   ENCODER(electra)                           \
   OTHER(jestimator_bert)                     \
-  OTHER(t5)
+  OTHER(t5)                                  \
+  ENCODER(roberta)
