@@ -2,7 +2,7 @@
 """Times BERT pre-training steps of smelt and of JAX in turns, on this machine, and prints the ratio.
 
 Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Runs alternate, so that whatever else
-the machine does hits both; of each side the fastest step counts. docs/performance.md says what is compared.
+the machine does hits both; of each side the fastest step counts. docs/explanation/performance.md says what is compared.
 """
 import argparse
 import json

@@ -6,7 +6,7 @@
 FILES hold one sentence a line and a blank line between documents (a recipe's text/train.txt does). FOLDER holds
 create_pretraining_data.py and tokenization.py of google-research/bert; without it that part is left out.
 Needs build/release/smelt (scripts/build) and, for the original, .venv-oracle (scripts/test).
-docs/performance.md says what is compared.
+docs/explanation/performance.md says what is compared.
 """
 import argparse
 import hashlib

@@ -5,7 +5,7 @@
 
 FILES hold one sentence a line and a blank line between documents (a recipe's text/train.txt does). FOLDER holds
 build_pretraining_dataset.py, model/ and util/ of google-research/electra.
-Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). docs/performance.md says what is compared.
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). docs/explanation/performance.md says what is compared.
 """
 import argparse
 import hashlib

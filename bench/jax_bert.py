@@ -2,7 +2,7 @@
 """One BERT pre-training step, or with --classes a fine-tuning one, in plain JAX: the peer that smelt's speed is compared with.
 
 The step is the whole of it: forward, backward, global-norm clip, AdamWeightDecay with exclusions,
-jitted with donated state. Prints one line of JSON; see docs/performance.md.
+jitted with donated state. Prints one line of JSON; see docs/explanation/performance.md.
 """
 import argparse
 import json

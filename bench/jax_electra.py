@@ -2,7 +2,7 @@
 """One pre-training step of ELECTRA-small in plain JAX: the peer that smelt's speed is compared with.
 
 The step is the whole of it: masks, generator, samples, discriminator, backward, global-norm clip, AdamWeightDecay with
-exclusions and the metrics of a training step, jitted with donated state. Prints one line of JSON; see docs/performance.md.
+exclusions and the metrics of a training step, jitted with donated state. Prints one line of JSON; see docs/explanation/performance.md.
 """
 import argparse
 import json

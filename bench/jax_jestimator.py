@@ -2,7 +2,7 @@
 """One pre-training step of JEstimator's BERT-base with Amos in plain JAX: the peer that smelt's speed is compared with.
 
 The step is the whole of it: masks, forward with scores of all words at all positions, backward, clip by value, Amos with its
-reduced slots and full momentum (Tian & Parikh 2022), jitted with donated state. Prints one line of JSON; see docs/performance.md.
+reduced slots and full momentum (Tian & Parikh 2022), jitted with donated state. Prints one line of JSON; see docs/explanation/performance.md.
 """
 import argparse
 import json

@@ -2,7 +2,7 @@
 """One T5 training step in plain JAX: the peer that smelt's speed is compared with.
 
 The step is the whole of it: forward, backward, global-norm clip, AdamW, jitted with donated state. Prints one line of
-JSON; see docs/performance.md.
+JSON; see docs/explanation/performance.md.
 """
 import argparse
 import json

@@ -2,7 +2,7 @@
 """What memory a training run on the CPU holds, step by step, with saves and evaluations between.
 
 Needs build/release/smelt (scripts/build). BERT-base, 8 x 128, of the tests' English text. What the process holds is looked at
-twice a second (RssAnon of /proc); a line for each tenth of the run says the most. docs/performance.md says what it should be.
+twice a second (RssAnon of /proc); a line for each tenth of the run says the most. docs/explanation/performance.md says what it should be.
 
     bench/memory.py [--steps 200]
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times one update of all of BERT's parameters by Amos and by AdamW, in one process and in turns, and prints the ratio.
 
-Needs build/release/smelt (scripts/build). Of each optimizer the fastest update counts; docs/performance.md says what
+Needs build/release/smelt (scripts/build). Of each optimizer the fastest update counts; docs/explanation/performance.md says what
 was measured.
 """
 import argparse

@@ -4,9 +4,9 @@
     bench/published_runs.py [--only NAME]…
 
 Every run is here whose machine, model, length, batch and time are public, that is of a kind that smelt makes, and of a machine
-that it plans for; docs/plan.md says which ones were left out and why. For each the file gets, in seconds of a step, what was
+that it plans for; docs/explanation/cost-model.md says which ones were left out and why. For each the file gets, in seconds of a step, what was
 reported and what its work and what its devices tell one another come to. tests/cost_model/published_runs_test.cpp holds the factors of
-src/cost_model/estimate.h to one half of them, counts what the ranges hold of the other half, and writes docs/plan.md's table
+src/cost_model/estimate.h to one half of them, counts what the ranges hold of the other half, and writes docs/explanation/cost-model.md's table
 (SMELT_UPDATE_GOLDEN=1). The halves, of TPUs and of GPUs each, are those of the SHA-256 of the names: a run changes its half by
 no wish of ours.
 

@@ -6,7 +6,7 @@ mesh, and one compiler (libtpu) compiles them in turns. Figures are of one devic
 program as given to the compiler, a loop's body counted as often as it runs; so are cycles, which are those of the compiler's
 schedule (bench/tpu_schedule.py), with its own estimate beside them, both without a device's waiting for others; bytes
 accessed are the compiler's, too, which counts a body once, and so say nothing of a scan. Time and share of the matrix units'
-peak are by the schedule. docs/performance.md says what came out.
+peak are by the schedule. docs/explanation/performance.md says what came out.
 """
 import argparse
 import json

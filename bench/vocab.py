@@ -4,7 +4,7 @@
     bench/vocab.py --text FILES…
 
 Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both read the same file, lower-case it and
-split it into words as BERT does, count them and merge pairs; both use all cores. docs/performance.md says more.
+split it into words as BERT does, count them and merge pairs; both use all cores. docs/explanation/performance.md says more.
 """
 import argparse
 import os

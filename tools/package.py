@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Packs a built smelt for machines that did not build it: a folder as tar.zst and a wheel, both with all libraries inside but
-glibc's and gcc's own. docs/package.md says what they hold.
+glibc's and gcc's own. docs/guides/package.md says what they hold.
 
     tools/package.py BUILD DIR [--fast]
 

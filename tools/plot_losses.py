@@ -3,7 +3,7 @@
 
     tools/plot_losses.py --tag valid/masked_lm_loss --out curves.svg Amos=demo/amos/model/train AdamW=demo/adamw/model/train
 
-Prints each run's first, lowest and last value. Needs nothing but Python; docs/formats/event_file.md is what it reads.
+Prints each run's first, lowest and last value. Needs nothing but Python; docs/reference/formats/event_file.md is what it reads.
 """
 import argparse
 import struct

@@ -1,6 +1,6 @@
 // The model of estimate.h beside published runs, of which tests/golden/published_runs.json has the
 // figures (bench/published_runs.py makes it): one half sets the factors, the other checks them.
-// SMELT_UPDATE_GOLDEN=1 writes docs/plan.md's table anew.
+// SMELT_UPDATE_GOLDEN=1 writes docs/explanation/cost-model.md's table anew.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -95,7 +95,7 @@ TEST(PublishedRuns, OneHalfSetsTheFactors) {
   expect_rounded(kOfV4Cycles, fitted_range(v4));
   expect_rounded(kOfRoofline, fitted_range(gpus));
   EXPECT_NEAR(kLongestRun, 1.1 * std::ranges::max(whole), 0.051);
-  ASSERT_EQ(others.size(), 1u) << "one run sets no range: it is assumed (docs/plan.md)";
+  ASSERT_EQ(others.size(), 1u) << "one run sets no range: it is assumed (docs/explanation/cost-model.md)";
   EXPECT_NEAR(kOfCycles.likely, others.front(), 0.0051);
 }
 
@@ -128,14 +128,14 @@ std::string line_of(const PublishedRun& run) {
              milliseconds(range.high), end, run.is_inside() ? "yes" : "**no**", source);
 }
 
-TEST(PublishedRuns, TheTableOfDocsPlanIsTheirs) {
+TEST(PublishedRuns, TheTableInTheDocsIsUpToDate) {
   constexpr std::string_view kHead =
       "| run | on | sequences of a step | told of | ms a step | work, ms | factor | planned, ms | "
       "half "
       "| inside | source |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
   std::string table(kHead);
   for (const PublishedRun& run : published_runs()) table += line_of(run);
-  const std::string path = source_path("docs/plan.md");
+  const std::string path = source_path("docs/explanation/cost-model.md");
   std::string text = read_file(path);
   if (std::getenv("SMELT_UPDATE_GOLDEN") != nullptr) {
     const std::size_t begin = text.find(kHead.substr(0, kHead.find('\n')));

@@ -129,7 +129,7 @@ TEST(CommandLine, EveryCommandThatMakesOrReportsSomethingHasDocumentedJson) {
   const std::regex without(
       "(create_pretraining_data|run_pretraining|electra|jestimator|ttt|ctpu|tpu-vm|storage|help|"
       "completion|new|pod manifest|cloud (ssh|logs|cp)|bench|data bench)\\b.*");
-  const std::string page = read_file(source_path("docs/json.md"));
+  const std::string page = read_file(source_path("docs/reference/json.md"));
   const auto all = commands_and_flags();
   EXPECT_GT(all.size(), 60U);
   for (const auto& [command, flags] : all) {

@@ -110,7 +110,7 @@ TEST(ExitCodes, EachKindOfErrorHasItsOwn) {
 }
 
 TEST(ExitCodes, AreDistinctAndTheDocumentHasTheSameTable) {
-  const std::string page = read_file(source_path("docs/exit_codes.md"));
+  const std::string page = read_file(source_path("docs/reference/exit_codes.md"));
   std::set<int> codes;
   for (const ExitCode& row : kExitCodes) {
     EXPECT_TRUE(codes.insert(row.code).second) << row.code;
