@@ -75,7 +75,7 @@ def tensorflow(mode, folder, *more):
     tokenizer = transformers.T5Tokenizer.from_pretrained(folder)
     if mode == "lines":
         rows, length = map(int, more)
-        words = (ROOT / "docs/guides/training.md").read_text().split()
+        words = (ROOT / "docs/guides/text.md").read_text().split()
         lines, at = [], 0
         while len(lines) < rows:  # the longest run of words that fits
             end = at + 1

@@ -1,4 +1,4 @@
-// Every exit code of smelt, in one table. docs/exit_codes.md has the same rows.
+// Every exit code of smelt, in one table. docs/reference/exit_codes.md has the same rows.
 #pragma once
 
 #include <array>

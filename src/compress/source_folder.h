@@ -1,5 +1,5 @@
 // What is compressed: a fine-tuned BERT or ELECTRA, or a T5, as its Hugging Face folder; and the
-// folder that becomes of it. Tensors go by Hugging Face's names. docs/compress.md.
+// folder that becomes of it. Tensors go by Hugging Face's names. docs/guides/compress.md.
 #pragma once
 
 #include <cstdint>

@@ -37,9 +37,9 @@ struct Sparsified {
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
 };
 
-// Writes `to`, a folder that only smelt reads (docs/formats/compressed.md). The smallest weights of
-// attention and feed-forward in every layer become 0 (magnitude.h), in one shot; tables, pooler,
-// head and biases stay. UsageError as open_source_folder() and write_compressed_folder()
+// Writes `to`, a folder that only smelt reads (docs/reference/formats/compressed.md). The smallest
+// weights of attention and feed-forward in every layer become 0 (magnitude.h), in one shot; tables,
+// pooler, head and biases stay. UsageError as open_source_folder() and write_compressed_folder()
 // have it, for both of a share and a pattern or neither, a share that is none, a matrix whose
 // inputs a pattern does not divide, a value that is not finite, and a model without such matrices.
 Sparsified sparsify_model(const SparsifyJob& job);

@@ -1,5 +1,5 @@
 // How long a step and a run take on a slice of TPUs or on GPUs, and what the run costs: a model
-// with few factors (docs/plan.md shows it beside published runs).
+// with few factors (docs/explanation/cost-model.md shows it beside published runs).
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct Estimate {
 };
 
 // Seconds of a step over those of its work, by the fitted half of the published runs
-// (docs/plan.md): of TPUs over the compiler's cycles (v4 has a separate factor); of GPUs over
-// their roofline. That half has only one log of a TPU other than v4: it gives the likely factor,
-// and the range around it is assumed.
+// (docs/explanation/cost-model.md): of TPUs over the compiler's cycles (v4 has a separate factor);
+// of GPUs over their roofline. That half has only one log of a TPU other than v4: it gives the
+// likely factor, and the range around it is assumed.
 constexpr Estimate kOfCycles{0.8, 1.07, 1.5};
 constexpr Estimate kOfV4Cycles{0.58, 0.68, 0.75};
 constexpr Estimate kOfRoofline{1.33, 1.68, 2.22};
@@ -67,9 +67,9 @@ struct RunWork {
   double evaluations = 0;       // batches scored during and after training, as far as known
 };
 
-// Assumptions, in the order of docs/plan.md.
+// Assumptions, in the order of docs/explanation/cost-model.md.
 constexpr double kStartSeconds = 180;  // software, program, data, before the first step
-constexpr double kStallSteps = 0.2;    // that a save stops (docs/performance.md)
+constexpr double kStallSteps = 0.2;    // that a save stops (docs/explanation/performance.md)
 constexpr double kSecondsBetweenPreemptions = 24 * 3600;  // of a machine, on spot
 constexpr double kReturnSeconds = 600;                    // until another machine has gone on
 

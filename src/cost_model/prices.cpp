@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kHint =
     "give a list of maps: generation, region, on_demand, spot, committed, source, date "
-    "(docs/plan.md)";
+    "(docs/explanation/cost-model.md)";
 constexpr const char* kAnyRegion = "any";
 
 std::vector<Price> known_prices() {

@@ -1,6 +1,6 @@
 // What the processes of a pod say to each other beside their devices: rank 0 runs a hub, and each
 // process, rank 0 too, has one connection to it. No tensor goes this way.
-// Design and time-outs: docs/choices/pod.md.
+// Design and time-outs: docs/explanation/decisions/pod.md.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ constexpr double kFilled = 0.85;  // of an example's tokens
 // Returns the fraction of peak FLOP/s that a training step of BERT-base reaches according to `smelt
 // plan`, before the factor by which published runs took longer. Sources:
 // tests/golden/published_runs.json; for v2 and v5e, plans of recipes/bert-from-scratch.yaml
-// (docs/plan.md). For other TPUs 0.4 is assumed.
+// (docs/explanation/cost-model.md). For other TPUs 0.4 is assumed.
 double share_of_peak(const Accelerator& type) {
   static const std::map<std::string, double> kShares{
       {"v2", 0.63}, {"v3", 0.48}, {"v4", 0.36}, {"v5e", 0.43}};
@@ -149,7 +149,8 @@ std::string factor_text(const Estimate& factor) {
              significant(factor.high, 3), ")");
 }
 
-// The type of machine that a factor is for, and the runs that set it (docs/plan.md).
+// The type of machine that a factor is for, and the runs that set it
+// (docs/explanation/cost-model.md).
 std::string factor_source(const Accelerator& type) {
   if (type.is_gpu()) return " on GPUs (NVIDIA's BERT and ELECTRA on A100s)";
   if (type.generation == "v4") return " on v4 (MLPerf's BERT-large)";
@@ -177,7 +178,8 @@ std::string sources_text(const Advice& advice) {
       has_tpus ? str("The slowest known run on TPUs (of the BERT paper) took ",
                      significant(kLongestRun, 3), " times its likely time.\n")
                : "",
-      "docs/plan.md lists these runs. `smelt plan RECIPE --budget N` compiles the step: its "
+      "docs/explanation/cost-model.md lists these runs. `smelt plan RECIPE --budget N` compiles "
+      "the step: its "
       "estimate is better.\n");
 }
 

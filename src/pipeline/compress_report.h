@@ -1,5 +1,5 @@
 // Models that were made of one another, held against the first on the same rows and side by side:
-// what is smaller, what is faster, and what that costs. docs/compress.md.
+// what is smaller, what is faster, and what that costs. docs/guides/compress.md.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct CompressReportJob {
   ResampleOptions resample = {};
 };
 
-// What docs/compress.md says of a report. UsageError for models that are no fine-tuned ones, of
-// other problems or classes than the base, for two of one name, and for rows by which one was
+// What docs/guides/compress.md says of a report. UsageError for models that are no fine-tuned ones,
+// of other problems or classes than the base, for two of one name, and for rows by which one was
 // chosen.
 OrderedJson compress_report(CompressReportJob job);
 

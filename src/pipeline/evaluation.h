@@ -54,7 +54,7 @@ std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
                                       const Evaluation& evaluation);
 
 // Writes eval_results.txt in the original's form, eval_results.json, and a line of
-// evaluations.jsonl (docs/formats/metrics.md) into the model's folder; of eval.split test
+// evaluations.jsonl (docs/reference/formats/metrics.md) into the model's folder; of eval.split test
 // test_results.txt and test_results.json.
 Evaluation evaluate_model(const Recipe& recipe);
 // Warns where they cannot be written, as of a folder that may only be read.

@@ -334,7 +334,7 @@ std::string plan_text(const Plan& plan) {
   for (const PlanRow& row : plan.rows) out += row_text(row, now);
   return out + "\n" + advice(plan) +
          str("Times are the TPU compiler's own cycles by a model with stated assumptions "
-             "(docs/plan.md); nothing was run.\n",
+             "(docs/explanation/cost-model.md); nothing was run.\n",
              longest_words(plan), unknown_words(plan),
              std::ranges::any_of(plan.rows, [](const PlanRow& r) { return r.type.is_gpu(); })
                  ? "~ is rougher: a GPU's time by the roofline of the operations and bytes of a "

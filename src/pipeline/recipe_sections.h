@@ -206,7 +206,7 @@ void visit_pruning_fields(C& c, Visitor&& visit) {
   visit("sparsity", c.sparsity,
         "share of the weights of attention and feed-forward that becomes 0 from the warm-up's end "
         "over four fifths of the steps, the smallest first, and stays 0: a smaller file, not a "
-        "faster model (docs/compress.md); 0: none");
+        "faster model (docs/guides/compress.md); 0: none");
   visit("prune_by", c.prune_by,
         "magnitude: the smallest of these weights become 0; movement: those that learning takes "
         "towards 0 most; soft: those whose learned score falls, as many as these are");
@@ -243,7 +243,7 @@ void visit_form_fields(C& c, Visitor&& visit) {
         "token's, in a loop; 0: all");
   visit("fake_quant", c.fake_quant,
         "products within layers count as those of codes of eight bits will, which the model then "
-        "has learned with (docs/compress.md)");
+        "has learned with (docs/guides/compress.md)");
   visit("mesh", c.mesh,
         "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
         "tensor splits heads, feed-forward layers and vocabulary");
@@ -353,9 +353,10 @@ void visit_fields(C& c, Visitor&& visit) {
 
 template <SectionOf<DistillSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
-  visit("teacher", c.teacher,
-        "a trained model that this one is also held to, as large as it may be: a run's folder or a "
-        "Hugging Face folder of the same task and vocabulary (docs/distill.md); empty: none");
+  visit(
+      "teacher", c.teacher,
+      "a trained model that this one is also held to, as large as it may be: a run's folder or a "
+      "Hugging Face folder of the same task and vocabulary (docs/guides/distill.md); empty: none");
   using Base = std::conditional_t<std::is_const_v<C>, const Distillation, Distillation>;
   visit_fields(static_cast<Base&>(c), visit);
 }

@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-// {"out", "step", "metrics", "verdict", "better_than_baseline", "paths"}: docs/json.md, "run".
-// Reads the files of the run's folder.
+// {"out", "step", "metrics", "verdict", "better_than_baseline", "paths"}: docs/reference/json.md,
+// "run". Reads the files of the run's folder.
 OrderedJson run_result_json(const Recipe& recipe);
 
 // {"out", "step", "paths"} of a model without an evaluation.

@@ -19,7 +19,8 @@ std::string long_time(double seconds) {
   return rounded(seconds / (days ? kDay : kHour), 1) + (days ? " days" : " hours");
 }
 
-// How much of a device's speed at products a whole step has, as measured (docs/performance.md).
+// How much of a device's speed at products a whole step has, as measured
+// (docs/explanation/performance.md).
 constexpr double kShareOfProducts = 0.4;
 
 }  // namespace

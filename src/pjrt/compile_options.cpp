@@ -11,7 +11,7 @@ CompileOptions with_platform_overrides(CompileOptions options, std::string_view 
       // updated in place would go on being multiplied with its first values.
       {"xla_cpu_use_xnnpack", "false"},
       // The pass cuts every reduction over more than 32 elements in two and writes its input out in
-      // between (docs/performance.md).
+      // between (docs/explanation/performance.md).
       {"xla_disable_hlo_passes", "tree_reduction_rewriter"},
   };
   options.overrides.insert(options.overrides.begin(), needed.begin(), needed.end());

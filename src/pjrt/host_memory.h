@@ -2,8 +2,8 @@
 //
 // The plugin allocates a step's temporaries with malloc and frees them when the step ends. malloc
 // is jemalloc's, which would return large blocks to the system at once: faulting their pages in
-// again takes 15 to 45 % of a step (docs/performance.md). Here freed memory is kept, and returned
-// at the points where a program no longer needs it.
+// again takes 15 to 45 % of a step (docs/explanation/performance.md). Here freed memory is kept,
+// and returned at the points where a program no longer needs it.
 //
 // These functions never fail. In sanitizer builds they do nothing. If jemalloc lacks a setting, or
 // MALLOC_CONF overrides one, the allocator's own behaviour applies.

@@ -16,7 +16,7 @@
 namespace smelt {
 
 // Below a model folder, or on its own: a model folder of one checkpoint, which also holds the
-// batch. docs/formats/checkpoint.md
+// batch. docs/reference/formats/checkpoint.md
 std::string bad_batch_folder(const std::string& model_dir, std::int64_t step);
 // The newest; UsageError when there is none.
 std::string newest_bad_batch(const std::string& model_dir);

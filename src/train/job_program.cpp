@@ -12,7 +12,7 @@ namespace {
 
 // On a TPU a layer that is compiled by itself takes 5 s longer to compile than in a loop, and each
 // step spares 0.4 (v5e) to 2 ms (v2) of it, by the compiler's schedule: some 12,000 or 2,500 steps
-// win that back (docs/performance.md).
+// win that back (docs/explanation/performance.md).
 constexpr std::int64_t kManySteps = 10'000;
 constexpr std::int64_t kManyLayers = 48;  // compiled by themselves they would take minutes
 

@@ -1,5 +1,5 @@
 // What a run tells of itself while it goes on: lines for a person, metrics.jsonl
-// (docs/formats/metrics.md), TensorBoard's scalars, and what its time goes into.
+// (docs/reference/formats/metrics.md), TensorBoard's scalars, and what its time goes into.
 #pragma once
 
 #include <cstdint>

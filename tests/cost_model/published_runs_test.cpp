@@ -95,7 +95,8 @@ TEST(PublishedRuns, OneHalfSetsTheFactors) {
   expect_rounded(kOfV4Cycles, fitted_range(v4));
   expect_rounded(kOfRoofline, fitted_range(gpus));
   EXPECT_NEAR(kLongestRun, 1.1 * std::ranges::max(whole), 0.051);
-  ASSERT_EQ(others.size(), 1u) << "one run sets no range: it is assumed (docs/explanation/cost-model.md)";
+  ASSERT_EQ(others.size(), 1u)
+      << "one run sets no range: it is assumed (docs/explanation/cost-model.md)";
   EXPECT_NEAR(kOfCycles.likely, others.front(), 0.0051);
 }
 

@@ -1,7 +1,7 @@
 // The weights of a Hugging Face folder: model.safetensors, else the files that
 // model.safetensors.index.json names, else flax_model.msgpack. Where
-// compress.json lies beside them and holds their checksums (docs/formats/compressed.md), a tensor
-// that is read is held to its own.
+// compress.json lies beside them and holds their checksums (docs/reference/formats/compressed.md),
+// a tensor that is read is held to its own.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // A pre-trained BERT as the folder that transformers' BertForPreTraining, BertForMaskedLM,
-// BertModel … and BertTokenizer load, and back. Format: docs/formats/checkpoint.md, "Hugging Face
-// folder".
+// BertModel … and BertTokenizer load, and back. Format: docs/reference/formats/checkpoint.md,
+// "Hugging Face folder".
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // An encoder fine-tuned to tell texts or their words apart, or to find answers, as the folder that
 // transformers' Bert- and ElectraForSequenceClassification, …ForTokenClassification,
 // …ForQuestionAnswering load, and back.
-// Format: docs/formats/checkpoint.md, "Hugging Face folder".
+// Format: docs/reference/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // A pre-trained ELECTRA as two Hugging Face folders: the discriminator, which transformers'
 // ElectraForPreTraining and ElectraModel load, and the generator, for ElectraForMaskedLM.
-// Format: docs/formats/checkpoint.md, "Hugging Face folder".
+// Format: docs/reference/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
 #include "checkpoint/interop/model_folder.h"

@@ -1,5 +1,5 @@
 // A T5 as the folder that transformers' T5ForConditionalGeneration and T5Tokenizer load, and back.
-// Format: docs/formats/checkpoint.md, "Hugging Face folder".
+// Format: docs/reference/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
 #include <optional>

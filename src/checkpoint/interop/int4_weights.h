@@ -1,7 +1,7 @@
 // Weights in four bits as compressed-tensors' folders of format "pack-quantized" hold them:
 // "<module>.weight_packed" i32 [rows, columns/8] (io/formats/int4_groups.h),
 // "<module>.weight_scale" [rows, columns/group] and "<module>.weight_shape" [2].
-// docs/formats/compressed.md.
+// docs/reference/formats/compressed.md.
 #pragma once
 
 #include <string>

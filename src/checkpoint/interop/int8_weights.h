@@ -2,7 +2,7 @@
 // "<module>.weight" i8 [rows,columns] lies "<module>.weight_scale" [rows,1] or [1], and config.json
 // has a quantization_config, which may want rows that come to be multiplied in codes, too, by
 // scales of their own or by "<module>.input_scale" [1].
-// docs/formats/compressed.md.
+// docs/reference/formats/compressed.md.
 #pragma once
 
 #include <string>

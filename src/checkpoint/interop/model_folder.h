@@ -1,5 +1,5 @@
-// What the Hugging Face folders of all encoders have in common: docs/formats/checkpoint.md,
-// "Hugging Face folder".
+// What the Hugging Face folders of all encoders have in common:
+// docs/reference/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// BERT, ELECTRA and T5 models as ONNX files: docs/formats/onnx.md.
+// BERT, ELECTRA and T5 models as ONNX files: docs/reference/formats/onnx.md.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // A T5 as three ONNX graphs: its encoder, its decoder for the first tokens of an answer, and its
 // decoder for the tokens that follow, with the keys and values of those before. Inputs and outputs
-// have the names that Optimum's exporter gives them: docs/formats/onnx.md.
+// have the names that Optimum's exporter gives them: docs/reference/formats/onnx.md.
 //   B batch   S tokens of the encoder   T new tokens of the decoder   P tokens before them
 //   E d_model   N heads   D d_kv
 #pragma once

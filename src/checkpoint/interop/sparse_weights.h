@@ -1,7 +1,8 @@
 // Sparse weights in the layout of compressed-tensors' format "sparse-bitmask", which that package
 // read below version 0.15: "<module>.weight" [R,C] is stored as "<module>.compressed" [K], the
 // values that are not 0, "<module>.bitmask" u8 [R, C/8 rounded up] (io/formats/bitmask_rows.h),
-// "<module>.row_offsets" s64 [R] and "<module>.shape" s64 [2]. docs/formats/compressed.md.
+// "<module>.row_offsets" s64 [R] and "<module>.shape" s64 [2].
+// docs/reference/formats/compressed.md.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // TensorFlow's checkpoints: <prefix>.index and <prefix>.data-00000-of-0000N, with a file
-// "checkpoint" that names the newest; docs/formats/tensor_bundle.md.
+// "checkpoint" that names the newest; docs/reference/formats/tensor_bundle.md.
 #pragma once
 
 #include <memory>

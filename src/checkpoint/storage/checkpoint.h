@@ -1,6 +1,6 @@
 // Checkpoints of a training run: <model_dir>/checkpoint-<step>/, directories of safetensors files,
-// a manifest and, last, a COMMIT marker; docs/formats/checkpoint.md. Without the marker it does not
-// exist. One process at a time may save into a model_dir; any number may read.
+// a manifest and, last, a COMMIT marker; docs/reference/formats/checkpoint.md. Without the marker
+// it does not exist. One process at a time may save into a model_dir; any number may read.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The tensors of a checkpoint in its manifest, whole or in slices; docs/formats/checkpoint.md.
+// The tensors of a checkpoint in its manifest, whole or in slices;
+// docs/reference/formats/checkpoint.md.
 #pragma once
 
 #include <map>

@@ -174,7 +174,7 @@ void add_plan_command(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   command->add_flag("--steps-only", c->steps_only, "not what the run scores besides training");
   command->add_option("--prices", c->prices,
-                      "a YAML file of prices (docs/plan.md) before smelt's own");
+                      "a YAML file of prices (docs/guides/plan.md) before smelt's own");
   command->add_option("--calibrate", c->calibrate,
                       "a run of smelt's on TPUs or GPUs, whose steps say how fast its kind is");
   command->add_option("--html", c->html, "a file for a page with charts");

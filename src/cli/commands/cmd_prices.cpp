@@ -64,7 +64,7 @@ void add_prices_command(CLI::App& cloud) {
   command->add_option("--type", o->type, "of whole machines: a list as v3-8,v2-32, or all");
   command->add_option("--region", o->region, "only this one's, e.g. us-central1");
   command->add_option("--prices", o->file,
-                      "a YAML file of prices (docs/plan.md) before smelt's own");
+                      "a YAML file of prices (docs/guides/plan.md) before smelt's own");
   command->add_flag("--json", o->json, "one JSON object instead of lines");
   command->callback([o] { show(*o); });
 }

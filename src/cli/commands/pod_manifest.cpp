@@ -142,16 +142,16 @@ std::string tpu_vm_manifest(const PodPlan& plan) {
   const std::string command = run_again(run_command(plan, there));
   const std::string tpu = "gcloud compute tpus tpu-vm ",
                     where = str(" --zone=", quoted(plan.zone), " --worker=all");
-  return str("#!/bin/sh\n# ", plan.recipe, " on ", what(plan), ". The machine: smelt cloud up ",
-             plan.name, " --type ", plan.machine.name, " --zone ", plan.zone,
-             plan.spot ? " --spot" : "",
-             "\n# smelt must be in the PATH of each host (docs/pod.md). A process that is killed, "
-             "crashes or hangs ends the others with ",
-             kPodExit, ".\n# After that, or if a disk or the network failed (", kSystemExit,
-             "), all are started again and resume. After Ctrl-C or a preemption (", kStoppedExit,
-             ")\n# run the same script again.\nset -e\n", tpu, "scp ", quoted(plan.recipe), " ",
-             plan.name, ":", there, where, "\n", tpu, "ssh ", plan.name, where,
-             " --command=", shell_word(command), "\n");
+  return str(
+      "#!/bin/sh\n# ", plan.recipe, " on ", what(plan), ". The machine: smelt cloud up ", plan.name,
+      " --type ", plan.machine.name, " --zone ", plan.zone, plan.spot ? " --spot" : "",
+      "\n# smelt must be in the PATH of each host (docs/guides/pod.md). A process that is killed, "
+      "crashes or hangs ends the others with ",
+      kPodExit, ".\n# After that, or if a disk or the network failed (", kSystemExit,
+      "), all are started again and resume. After Ctrl-C or a preemption (", kStoppedExit,
+      ")\n# run the same script again.\nset -e\n", tpu, "scp ", quoted(plan.recipe), " ", plan.name,
+      ":", there, where, "\n", tpu, "ssh ", plan.name, where, " --command=", shell_word(command),
+      "\n");
 }
 
 std::string jobset_manifest(const PodPlan& plan) {
@@ -226,7 +226,7 @@ std::string skypilot_manifest(const PodPlan& plan) {
              "\n  job_recovery:  # stopped: the same command goes on\n"
              "    recover_on_exit_codes: [",
              join(kStoppedStatuses, ", "), "]\nfile_mounts:\n  ", there, ": ", yaml(plan.recipe),
-             "\nsetup: command -v smelt  # docs/pod.md says how it comes there\nrun: ",
+             "\nsetup: command -v smelt  # docs/guides/pod.md says how it comes there\nrun: ",
              yaml(run_again(run_command(plan, there) + who)), "\n");
 }
 

@@ -1,6 +1,6 @@
 // What starts a recipe's run on every machine of a pod, as the text of a file for what people have:
 // gcloud's TPU VMs, JobSet on GKE (jobset.sigs.k8s.io, cloud.google.com/kubernetes-engine/docs:
-// tpus), SLURM (slurm.schedmd.com: sbatch), SkyPilot (docs.skypilot.co: YAML). docs/pod.md.
+// tpus), SLURM (slurm.schedmd.com: sbatch), SkyPilot (docs.skypilot.co: YAML). docs/guides/pod.md.
 #pragma once
 
 #include <cstdint>

@@ -150,7 +150,7 @@ void make_sparse(SparsifyJob job, const SparseRun& run, bool json) {
       << "  most zeros: " << most->name << ", " << percent(zeros_of(*most)) << "\n"
       << "  a smaller file, NOT a faster model: zeros are multiplied as other numbers are\n"
       << "  only smelt reads this folder; other programs take a run's huggingface/ or an ONNX "
-         "file: docs/compress.md\n";
+         "file: docs/guides/compress.md\n";
 }
 
 }  // namespace smelt

@@ -67,7 +67,7 @@ void add_training_flags(OriginalFlags& add, JestimatorFlags& f) {
   add("train_batch_size", f.train_batch_size, "sequences of a step, over all devices")
       ->check(number_from(1));
   add("train_shuffle_buf", f.train_shuffle_buf,
-      "accepted; smelt shuffles all windows (docs/formats/record_order.md)");
+      "accepted; smelt shuffles all windows (docs/reference/formats/record_order.md)");
   add("train_consecutive", f.train_consecutive, "not for these models");
   add("train_load_step", f.train_load_step, "go on counting from the step of --checkpoint_path");
   add("check_every_steps", f.check_every_steps, "steps between checkpoints with validation")

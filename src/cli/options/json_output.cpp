@@ -49,7 +49,7 @@ OrderedJson error_json(const std::exception_ptr& error) {
 }  // namespace
 
 void add_json_flag(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "print JSON instead of text (docs/json.md)");
+  command.add_flag("--json", json, "print JSON instead of text (docs/reference/json.md)");
 }
 
 void print_result(bool json, const std::function<OrderedJson()>& work) {

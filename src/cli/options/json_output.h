@@ -1,5 +1,6 @@
 // The --json flag, and what commands print with it: JSON objects, one a line, on standard output.
-// Text for people goes to standard error then. docs/json.md describes the fields of each command.
+// Text for people goes to standard error then. docs/reference/json.md describes the fields of each
+// command.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // The flags, and the surroundings, by which a command is one of several processes that train one
-// model (docs/pod.md).
+// model (docs/guides/pod.md).
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -48,8 +48,8 @@ void emit_sum_in_f64(const Node& node, HloWriter& writer) {
 
 // The sum over all axes but the last as a product with ones: XLA's CPU fusion would compute a
 // reduction's input inside of it, column by column in scalar code, and once more for the input's
-// other users (docs/performance.md). Eight rows of ones, as a product with a single row is slow
-// there.
+// other users (docs/explanation/performance.md). Eight rows of ones, as a product with a single row
+// is slow there.
 void emit_reduce_sum(const Node& node, HloWriter& writer) {
   const bool as_product = writer.form().sums_as_products && adds_rows(node);
   if (!as_product && writer.form().long_sums_in_f64 && is_long(node))

@@ -33,7 +33,7 @@ std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape
 // How a program's ops are written where there is a choice.
 struct HloForm {
   // Sums over the rows of f32 matrices are products with ones, which XLA's CPU fusion needs
-  // (docs/performance.md); elsewhere they fuse with what makes the rows.
+  // (docs/explanation/performance.md); elsewhere they fuse with what makes the rows.
   bool sums_as_products = false;
   // Sums of very many f32 numbers are added up in f64: XLA's CPU adds one after another, so that a
   // sum of the squares of 30522 x 768 numbers is off by a thousandth. Elsewhere sums are trees.

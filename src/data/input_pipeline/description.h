@@ -1,5 +1,5 @@
 // <first file>.json beside a set of record files, or smelt-data.json in a folder of theirs
-// (docs/formats/description.md): what they were made with.
+// (docs/reference/formats/description.md): what they were made with.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// <file>.index beside a TFRecord file (docs/formats/record_index.md): where its records are and how
-// long they are, so that nobody needs to walk through the file to find out.
+// <file>.index beside a TFRecord file (docs/reference/formats/record_index.md): where its records
+// are and how long they are, so that nobody needs to walk through the file to find out.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct SpecialIds {
   std::int32_t mask = -1, unknown = -1;
 };
 
-// By the names that a description has for them (docs/formats/description.md).
+// By the names that a description has for them (docs/reference/formats/description.md).
 using DescribedFigures = std::vector<std::pair<std::string, Json>>;
 
 class KindStatistics {

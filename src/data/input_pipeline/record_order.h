@@ -1,6 +1,6 @@
 // In which order records are trained on: a shuffle of which any place is found at once, which reads
 // records in runs of neighbours, and of which each of several hosts reads its own part
-// (docs/formats/record_order.md).
+// (docs/reference/formats/record_order.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The records of TFRecord files (docs/formats/tfrecord.md) as examples.
+// The records of TFRecord files (docs/reference/formats/tfrecord.md) as examples.
 #pragma once
 
 #include "data/input_pipeline/example_source.h"

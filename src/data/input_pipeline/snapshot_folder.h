@@ -1,5 +1,5 @@
-// Folders that tf.data.Dataset.save wrote (docs/formats/snapshot.md): what is in them, and their
-// tokens one after another.
+// Folders that tf.data.Dataset.save wrote (docs/reference/formats/snapshot.md): what is in them,
+// and their tokens one after another.
 #pragma once
 
 #include <cstdint>

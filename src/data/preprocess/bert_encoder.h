@@ -1,5 +1,5 @@
-// A masked pair as a tf.Example in a TFRecord (docs/formats/tfrecord.md), with the original
-// program's features in its order.
+// A masked pair as a tf.Example in a TFRecord (docs/reference/formats/tfrecord.md), with the
+// original program's features in its order.
 #pragma once
 
 #include <cstdint>

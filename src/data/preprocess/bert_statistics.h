@@ -1,5 +1,5 @@
-// What is said of BERT's pre-training examples (docs/formats/tfrecord.md) beyond their features:
-// how long they are, what is masked and how.
+// What is said of BERT's pre-training examples (docs/reference/formats/tfrecord.md) beyond their
+// features: how long they are, what is masked and how.
 #pragma once
 
 #include <cstdint>

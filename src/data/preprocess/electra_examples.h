@@ -1,5 +1,5 @@
-// From text to ELECTRA's pre-training examples: TFRecord files (docs/formats/tfrecord.md) and a
-// description beside them (docs/formats/description.md).
+// From text to ELECTRA's pre-training examples: TFRecord files (docs/reference/formats/tfrecord.md)
+// and a description beside them (docs/reference/formats/description.md).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The files that examples are written to, and what stands beside them: an index for each
-// (docs/formats/record_index.md), a description beside the first, or in a folder that is theirs
-// (docs/formats/description.md).
+// (docs/reference/formats/record_index.md), a description beside the first, or in a folder that is
+// theirs (docs/reference/formats/description.md).
 #pragma once
 
 #include <cstdint>

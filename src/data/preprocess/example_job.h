@@ -25,8 +25,8 @@ struct ExampleJob {
   bool overwrite = false;   // of existing outputs
   bool description = true;  // write <first output>.json: options, counts, checksum of the
                             // vocabulary; and indexes of the records
-                            // (docs/formats/record_index.md); never beside devices and pipes. In
-                            // a folder of their own smelt-data.json, and no indexes
+                            // (docs/reference/formats/record_index.md); never beside devices and
+                            // pipes. In a folder of their own smelt-data.json, and no indexes
   std::int64_t seed = 12345;
   std::int64_t threads = 0;                     // 0: as many as there are cores
   std::int64_t memory = std::int64_t{1} << 30;  // bytes, about
@@ -66,7 +66,7 @@ DocumentOptions documents_of(const CheckedJob& checked);
 // The options that decide what the documents are, and the files they come from.
 OrderedJson text_settings(const CheckedJob& checked);
 
-// docs/formats/description.md
+// docs/reference/formats/description.md
 void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
                        std::string_view order, const ExampleSummary& summary);
 

@@ -1,7 +1,7 @@
 // Records of labelled texts with the features of google-research/bert run_classifier.py: input_ids,
-// input_mask, segment_ids, label_ids, is_real_example (docs/formats/tfrecord.md). Of labels of
-// words label_ids are [seq_length]: the class's number from 1 on at each word's first piece, else
-// 0.
+// input_mask, segment_ids, label_ids, is_real_example (docs/reference/formats/tfrecord.md). Of
+// labels of words label_ids are [seq_length]: the class's number from 1 on at each word's first
+// piece, else 0.
 #pragma once
 
 #include <cstdint>

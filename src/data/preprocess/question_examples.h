@@ -1,7 +1,7 @@
 // Records of questions on texts with the features of google-research/bert run_squad.py: input_ids,
 // input_mask, segment_ids, start_positions, end_positions, and is_real_example
-// (docs/formats/tfrecord.md). A window is a record (text/tokenizers/answer_windows.h); one in which
-// the answer does not stand whole has [CLS], 0, for both positions.
+// (docs/reference/formats/tfrecord.md). A window is a record (text/tokenizers/answer_windows.h);
+// one in which the answer does not stand whole has [CLS], 0, for both positions.
 #pragma once
 
 #include <cstdint>

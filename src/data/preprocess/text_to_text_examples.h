@@ -1,5 +1,5 @@
 // Records of texts and what is to be answered: `inputs` and `targets`, padded with zeros
-// (docs/formats/tfrecord.md).
+// (docs/reference/formats/tfrecord.md).
 #pragma once
 
 #include <cstdint>

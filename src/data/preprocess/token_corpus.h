@@ -36,7 +36,7 @@ void add_sentence(std::string_view sentence, std::span<const std::int32_t> ids,
 // Adds the counts of another part of the same text.
 void add_text(const CorpusCounts& part, CorpusCounts& whole);
 
-// Returns the counts by name, as --json prints them (docs/json.md).
+// Returns the counts by name, as --json prints them (docs/reference/json.md).
 OrderedJson named_counts(const CorpusCounts& counts);
 // Returns the counts as a work folder stores them.
 Json to_json(const CorpusCounts& counts);

@@ -1,4 +1,4 @@
-// Token stores (docs/formats/token_store.md) of text and of snapshot folders.
+// Token stores (docs/reference/formats/token_store.md) of text and of snapshot folders.
 #pragma once
 
 #include <cstdint>

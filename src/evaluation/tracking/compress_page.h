@@ -1,4 +1,4 @@
-// A page about compressed models, of what their report holds (docs/formats/compressed.md,
+// A page about compressed models, of what their report holds (docs/reference/formats/compressed.md,
 // "Reports").
 #pragma once
 

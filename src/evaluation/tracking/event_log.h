@@ -1,4 +1,4 @@
-// A run's scalars as TensorBoard reads them, docs/formats/event_file.md.
+// A run's scalars as TensorBoard reads them, docs/reference/formats/event_file.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// metrics.jsonl in a run's folder, docs/formats/metrics.md: what the run tells of itself, a JSON
-// object a line, over all of its starts.
+// metrics.jsonl in a run's folder, docs/reference/formats/metrics.md: what the run tells of itself,
+// a JSON object a line, over all of its starts.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ struct TextSample {
 class TextSampler {
  public:
   virtual ~TextSampler() = default;
-  // Of the records in metrics.jsonl (docs/formats/metrics.md), and what TensorBoard calls them.
+  // Of the records in metrics.jsonl (docs/reference/formats/metrics.md), and what TensorBoard calls
+  // them.
   virtual std::string kind() const = 0;
   // One for each text. `where` begins the message where the state lacks a value.
   virtual std::vector<TextSample> sample(const SlicedTensors& tensors,

@@ -39,8 +39,9 @@ std::size_t options_begin(std::string_view path) {
 
 // `shown` is the path without them.
 [[noreturn]] void refuse_credentials(const std::string& shown) {
-  throw UsageError(str("path: ", shown, ": a path may not hold credentials"),
-                   "give them in the environment or in a credentials file (docs/storage.md)");
+  throw UsageError(
+      str("path: ", shown, ": a path may not hold credentials"),
+      "give them in the environment or in a credentials file (docs/guides/storage.md)");
 }
 
 // A secret may hold any character, '/', '@' and '?' too: nothing says where it ends.

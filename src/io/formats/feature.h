@@ -1,4 +1,4 @@
-// What a record holds, as a list of named lists of numbers (docs/formats/tfrecord.md).
+// What a record holds, as a list of named lists of numbers (docs/reference/formats/tfrecord.md).
 #pragma once
 
 #include <cstdint>

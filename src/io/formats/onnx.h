@@ -1,6 +1,6 @@
 // Models as ONNX files: a graph of operators with its weights in the one file
 // (https://github.com/onnx/onnx, onnx/onnx.proto; operators: docs/Operators.md there).
-// docs/formats/onnx.md.
+// docs/reference/formats/onnx.md.
 #pragma once
 
 #include <cstdint>

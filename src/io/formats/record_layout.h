@@ -1,5 +1,5 @@
-// Where the records of a TFRecord file are, without the file: docs/formats/record_index.md. Bytes
-// only, no files.
+// Where the records of a TFRecord file are, without the file:
+// docs/reference/formats/record_index.md. Bytes only, no files.
 #pragma once
 
 #include <array>

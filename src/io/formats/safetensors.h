@@ -1,5 +1,5 @@
 // safetensors: named tensors in one file, https://github.com/huggingface/safetensors#format and
-// docs/formats/safetensors.md. Bytes only; files are store's and checkpoint's business.
+// docs/reference/formats/safetensors.md. Bytes only; files are store's and checkpoint's business.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// What tf.data.Dataset.save writes, docs/formats/snapshot.md: the metadata of a folder and the
-// tensors in its records. Bytes only, no files.
+// What tf.data.Dataset.save writes, docs/reference/formats/snapshot.md: the metadata of a folder
+// and the tensors in its records. Bytes only, no files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Sorted string tables: LevelDB's file format, in which TensorFlow writes the index of a
-// checkpoint; docs/formats/tensor_bundle.md. Bytes only.
+// checkpoint; docs/reference/formats/tensor_bundle.md. Bytes only.
 #pragma once
 
 #include <cstddef>

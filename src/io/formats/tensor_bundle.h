@@ -1,5 +1,5 @@
 // The index of a TensorFlow checkpoint ("V2", a tensor bundle): which tensors there are and where
-// their bytes lie in the files of data; docs/formats/tensor_bundle.md. Bytes only.
+// their bytes lie in the files of data; docs/reference/formats/tensor_bundle.md. Bytes only.
 #pragma once
 
 #include <cstdint>

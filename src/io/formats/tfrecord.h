@@ -1,5 +1,5 @@
-// TFRecord: a file of records one after another, docs/formats/tfrecord.md. Bytes only, no files.
-// Every fault is a UsageError "<file>: record at offset <byte>: <what>".
+// TFRecord: a file of records one after another, docs/reference/formats/tfrecord.md. Bytes only, no
+// files. Every fault is a UsageError "<file>: record at offset <byte>: <what>".
 #pragma once
 
 #include <cstdint>

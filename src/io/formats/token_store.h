@@ -1,5 +1,5 @@
 // A token store: the token ids of a text in one file, any run of which is found by arithmetic,
-// docs/formats/token_store.md. Bytes only, no files.
+// docs/reference/formats/token_store.md. Bytes only, no files.
 #pragma once
 
 #include <cstdint>

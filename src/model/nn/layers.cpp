@@ -206,7 +206,7 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& nam
   const Tensor variance = mean(square(wide - stop_gradient(centre)), {-1});
   // Divided, not multiplied by a reciprocal: XLA's CPU fusion copies chains of cheap operations
   // into each of their users, here the residuals of all layers; it does not copy a division
-  // (docs/performance.md).
+  // (docs/explanation/performance.md).
   const Tensor normed = (wide - centre) / sqrt(variance + epsilon);
   return like(x, normed * gamma + beta);
 }

@@ -1,5 +1,5 @@
 // The parts of a Hugging Face tokenizer.json whose model is Unigram or BPE, and of vocab.json with
-// merges.txt: docs/formats/tokenizer.md.
+// merges.txt: docs/reference/formats/tokenizer.md.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The options of a WordPiece tokenizer in Hugging Face's files beside its vocabulary:
 // tokenizer_config.json, special_tokens_map.json, added_tokens.json, tokenizer.json and
 // config.json's tokenizer_class. All of it that changes ids is read or refused by name
-// (docs/formats/tokenizer.md).
+// (docs/reference/formats/tokenizer.md).
 #pragma once
 
 #include <array>
@@ -105,7 +105,7 @@ TokenizerOptions new_vocabulary_options(const TokenizerFlags& flags, std::string
 
 std::string_view name(ControlCharacters control);
 // Returns the options that change which tokens a text gives, as the description of examples
-// (docs/formats/description.md) records them.
+// (docs/reference/formats/description.md) records them.
 OrderedJson tokenizer_settings(const TokenizerOptions& options);
 
 }  // namespace smelt

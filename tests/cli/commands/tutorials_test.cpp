@@ -117,7 +117,8 @@ class Tutorials : public CloudJob {
 
   // The page's commands end well, each of them, in one shell; what they said.
   std::string follow(const std::string& page, const Replacements& sizes = {}) {
-    if (page != "README.md") make("smelt storage mb gs://my-models");
+    if (page != "google-cloud.md")
+      make("smelt storage ls gs://my-models || smelt storage mb gs://my-models");
     write_file(file("page.sh"), "set -ex\n" + replaced(commands_of(page), sizes));
     const CommandOutput out = in_home("bash page.sh < /dev/null");
     EXPECT_EQ(out.status, 0) << out.text;
@@ -178,8 +179,31 @@ class Tutorials : public CloudJob {
   std::deque<ScopedVariable> variables_;
 };
 
-TEST_F(Tutorials, WhatComesBefore) {
-  EXPECT_THAT(follow("README.md"), testing::HasSubstr("gs://my-models/\n"));
+TEST_F(Tutorials, GoogleCloudIsSetUp) {
+  EXPECT_THAT(follow("google-cloud.md"), testing::HasSubstr("gs://my-models/\n"));
+}
+
+TEST_F(Tutorials, FirstModel) {
+  make("cp -r given text");
+  EXPECT_THAT(
+      follow("first-model.md", {{"run my.yaml --small",
+                                 "run my.yaml --small --set train.epochs=0 --set train.steps=2"},
+                                {"train.steps=3000", "train.steps=4"}}),
+      testing::HasSubstr("my-bert-small/huggingface holds step 4"));
+}
+
+TEST_F(Tutorials, FineTuneCompressAndExport) {
+  make(
+      "smelt run recipes/bert-from-scratch-small.yaml --set text.input='given/*.txt' --set out=m "
+      "&& "
+      "cp -r m/huggingface bert-base-uncased");
+  const std::string init = "--set train.init=bert-base-uncased";
+  EXPECT_THAT(
+      follow("fine-tune.md", {{"run classify.yaml " + init,
+                               str("run classify.yaml ", init, " --set data.seq_length=32")}}),
+      testing::HasSubstr("my-classifier/huggingface holds step"));
+  follow("compress-and-export.md");
+  EXPECT_TRUE(exists(file("small-onnx/tokenizer.json")));
 }
 
 TEST_F(Tutorials, BertIsContinued) {

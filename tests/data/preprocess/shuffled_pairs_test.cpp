@@ -34,7 +34,8 @@ struct TwinDocument {
 };
 using Documents = std::vector<TwinDocument>;
 
-// The leaves of docs/reference/formats/description.md's step 1: equal ranges of keys, cut while too large.
+// The leaves of docs/reference/formats/description.md's step 1: equal ranges of keys, cut while too
+// large.
 void cut(const Documents& documents, std::uint64_t first, std::uint64_t last, std::size_t parts,
          const ShuffleSizes& sizes, std::vector<Documents>& leaves) {
   const std::vector<std::uint64_t> keys = cut_keys(first, last, parts);
