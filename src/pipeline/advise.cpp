@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/number_format.h"
 #include "base/progress.h"
+#include "data/preprocess/prose.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
@@ -17,6 +18,7 @@ namespace smelt {
 namespace {
 
 constexpr std::int64_t kAdvisedBatch = 256, kAdvisedTokens = 128;
+constexpr std::uint64_t kCheckedBytes = 16 << 20;  // of the text, whether it can be read
 constexpr double kUsualPasses = 40;
 constexpr double kCopies = 5;     // of the text in BERT's examples
 constexpr double kFilled = 0.85;  // of an example's tokens
@@ -223,13 +225,26 @@ Advice advise(const AdviceJob& job, const Prices& prices) {
                      "give files of this machine, of which a part is enough");
   if (text->tokens < 1)
     throw UsageError(str("advise: ", job.input, " holds no text"), "give files with text");
-  Advice out{.text = *text, .rows = {}, .best = {}};
+  DocumentOptions read;
+  read.input = job.input;
+  read.sentences = Cut::prose;
+  check_prose(read, kCheckedBytes);
+  Advice out{.text = *text, .rows = {}, .unpriced = {}, .best = {}};
+  const auto price_of = [&](const Accelerator& type) {
+    const Price* price = prices.find(type.generation);
+    return price != nullptr && price->on_demand ? price : nullptr;
+  };
+  for (const Accelerator& type : job.types)
+    if (price_of(type) == nullptr) out.unpriced.push_back(type.name);
   for (const ModelSize& size : model_sizes())
-    for (const Accelerator& type : job.types) {
-      const Price* price = prices.find(type.generation);
-      if (price == nullptr || !price->on_demand) continue;
-      out.rows.push_back(row_of(size, type, price, job, *text));
-    }
+    for (const Accelerator& type : job.types)
+      if (const Price* price = price_of(type))
+        out.rows.push_back(row_of(size, type, price, job, *text));
+  if (out.rows.empty())
+    throw UsageError(
+        str("advise: no price is known for ", join(out.unpriced, ", ")),
+        "give prices with --prices FILE (docs/guides/plan.md), or name other types with "
+        "--on");
   out.best = best_of(out);
   return out;
 }
@@ -245,6 +260,9 @@ std::string advice_text(const Advice& advice, const AdviceJob& job) {
           " tokens; ", usual_passes(advice.text.bytes), " passes over it are usual\nsteps of ",
           kAdvisedBatch, " x ", kAdvisedTokens, " tokens for at most $", rounded(job.budget, 0),
           ", and at most ", rounded(kUsualPasses, 0), " passes:\n", table_text(lines));
+  if (!advice.unpriced.empty())
+    out += str("left out, because no price is known (--prices FILE gives prices): ",
+               join(advice.unpriced, ", "), "\n");
   if (advice.best) {
     const AdviceRow& row = advice.rows[*advice.best];
     const double wanted = kTokensOfParameter * row.parameters;

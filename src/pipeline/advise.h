@@ -54,12 +54,14 @@ StepWork advised_work(const AdvisedStep& step, const Accelerator& type);
 struct Advice {
   TextSize text;
   std::vector<AdviceRow> rows;
+  std::vector<std::string> unpriced;  // types that are left out, as their price is not known
   // Of rows: the largest model that the text is enough for, on the machine that makes the usual
   // passes for least money, or the most passes. nullopt if no row fits.
   std::optional<std::size_t> best;
 };
 
-// Throws a UsageError if the text is not on this machine.
+// Throws a UsageError if the text is not on this machine, is empty or in another encoding, or if no
+// type has a price.
 Advice advise(const AdviceJob& job, const Prices& prices);
 // Returns a table with the chosen row marked, and what its estimates are made of.
 std::string advice_text(const Advice& advice, const AdviceJob& job);

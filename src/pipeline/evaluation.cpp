@@ -128,15 +128,24 @@ Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Eva
   return e;
 }
 
-constexpr const char* kTrainLonger = "train longer (train.steps), or give more text or examples";
+// What to do about a model that is not better than its baseline.
+std::string advice_text(bool is_worse, bool overfits) {
+  if (overfits) return "give more text or examples, or a lower train.learning_rate";
+  if (is_worse)
+    return "check train.learning_rate (--set train.learning_rate=…), the vocabulary and the labels";
+  return "train longer (train.steps), or give more text or examples";
+}
 
 // A loss is better the lower it is.
-std::string loss_verdict(const BaselineMeasures& baseline, double model, double base) {
+std::string loss_verdict(const BaselineMeasures& baseline, double model, double base,
+                         bool overfits) {
   const auto against = str(baseline.measure, " ", rounded(model, 3), ", ");
   const auto name = str("the baseline's ", rounded(base, 3), " (", baseline.meaning, ")");
   if (model < 0.95 * base) return str("verdict: good: ", against, "clearly better than ", name);
+  const bool is_worse = model > 1.05 * base;
   return str("verdict: not yet trained: ", against,
-             model > base ? "worse than " : "not clearly better than ", name, ": ", kTrainLonger);
+             is_worse ? "worse than " : "not clearly better than ", name, ": ",
+             advice_text(is_worse, overfits));
 }
 
 // "15 million", "7.1"
@@ -256,7 +265,9 @@ std::string evaluation_text(const Evaluation& e) {
 std::string evaluation_report(const Recipe& r, const Evaluation& e) {
   std::string judged =
       divergence_verdict(loss_course(RecipePaths(r).model_dir), e, r.train.learning_rate);
-  if (judged.empty()) judged = verdict(r.type->baseline, e);
+  const std::string remark = overfitting_remark(RecipePaths(r).model_dir);
+  if (judged.empty()) judged = verdict(r.type->baseline, e, !remark.empty());
+  if (!judged.empty() && !remark.empty()) judged += "\n" + remark;
   const std::string typical = judged.empty() ? "" : r.type->typical(r);
   return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n", judged,
              judged.empty() ? "" : "\n", typical, typical.empty() ? "" : "\n");
@@ -272,6 +283,23 @@ std::optional<LossCourse> loss_course(const std::string& model_dir) {
   for (const CurvePoint& point : losses)
     if (point.value < out.best.value || !std::isfinite(out.best.value)) out.best = point;
   return out;
+}
+
+std::string overfitting_remark(const std::string& model_dir) {
+  constexpr double kRise = 1.05;
+  if (!exists(join_path(model_dir, "metrics.jsonl"))) return "";
+  const RunRecord run = read_run(model_dir);
+  const auto found = std::ranges::find_if(run.valid, [](const auto& curve) {
+    return curve.first.ends_with("_loss") && !curve.first.starts_with("next_sentence");
+  });
+  if (found == run.valid.end()) return "";
+  const auto& [name, curve] = *found;
+  const CurvePoint best = *std::ranges::min_element(curve, {}, &CurvePoint::value);
+  const CurvePoint last = curve.back();
+  if (!(last.value > kRise * best.value)) return "";
+  return str("the held-out ", name, " was lowest at step ", best.step, " (", rounded(best.value, 3),
+             ") and is ", rounded(last.value, 3), " at step ", last.step,
+             ": the model memorizes its training text; train.keep_best keeps the best checkpoint");
 }
 
 bool has_diverged(const LossCourse& course) {
@@ -313,24 +341,31 @@ std::optional<bool> is_clearly_better(const BaselineMeasures& baseline, const Ev
   return p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b));
 }
 
-std::string verdict(const BaselineMeasures& baseline, const Evaluation& e) {
+std::string verdict(const BaselineMeasures& baseline, const Evaluation& e, bool overfits) {
+  constexpr double kFewItems = 100;
   const auto value = [&](const std::string& name) { return measure_of(e, name); };
   const auto model = value(baseline.measure), base = value(baseline.of);
   if (!model || !base || model->weight <= 0) return "";
   const double p = model->value, b = base->value;
   if (!std::isfinite(p)) return str("verdict: diverged: ", baseline.measure, " is not finite");
-  if (baseline.is_loss) return loss_verdict(baseline, p, b);
+  if (baseline.is_loss) return loss_verdict(baseline, p, b, overfits);
   const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
   const std::string own = str(baseline.measure, " ", percent(p), ", ");
   const std::string of_base = str("the baseline's ", percent(b), " (", baseline.meaning, ")");
   if (*is_clearly_better(baseline, e))
     return str("verdict: good: ", own, "clearly better than ", of_base);
+  if (model->weight < kFewItems)
+    return str("verdict: not certain: ", own, "against ", of_base, ", of ",
+               std::llround(model->weight),
+               " held-out items only: hold out more (text.heldout, data.validation_share), or give "
+               "more text or examples");
   if (p > b && p - b <= 3 * error)
     return str("verdict: not certain: ", own, "better than ", of_base,
                ", but within 3 standard errors: evaluate more examples, or train longer");
+  const bool is_worse = p + 3 * error < b;
   return str("verdict: not yet trained: ", own,
-             p + 3 * error < b ? "worse than " : "not clearly better than ", of_base, ": ",
-             kTrainLonger);
+             is_worse ? "worse than " : "not clearly better than ", of_base, ": ",
+             advice_text(is_worse, overfits));
 }
 
 Evaluation evaluate_model(const Recipe& r) {

@@ -44,10 +44,16 @@ bool has_diverged(const LossCourse& course);
 std::string divergence_verdict(const std::optional<LossCourse>& course,
                                const Evaluation& evaluation, double learning_rate);
 
+// Returns a sentence about the lowest held-out loss of the run's evaluations if the last one is
+// more than a twentieth above it: the model memorizes its training text. Empty otherwise.
+std::string overfitting_remark(const std::string& model_dir);
+
 // Returns a sentence on whether the model is good, or not yet trained, against its type's baseline:
 // good is better by more than three standard errors and a tenth of what the baseline gets right or
-// wrong, whichever is less, or of losses by a twentieth. Empty if the type has no baseline.
-std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation);
+// wrong, whichever is less, or of losses by a twentieth. It says what to do; `overfits`: the
+// held-out loss rises, so that more steps do not help. Empty if the type has no baseline.
+std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation,
+                    bool overfits = false);
 // Whether the model is clearly better than its type's baseline, by the rule of verdict(). nullopt
 // if it has none.
 std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,

@@ -384,6 +384,7 @@ void set_fields(const Settings& settings, const std::string& path, const Section
     for (const ConfigField& field : fields) {
       const std::string at = path_of(section, field.name);
       const auto set = settings.find(at);
+      recipe.defaults[section][field.name] = field.default_value;
       object[field.name] = set == settings.end() ? field.default_value
                                                  : converted(set->second, at, field.default_value);
       if (set != settings.end()) recipe.set.insert(at);

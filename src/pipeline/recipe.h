@@ -190,6 +190,7 @@ struct Recipe {
   const ObjectiveType* type = nullptr;         // of model.type
   Json model, data;                            // every field
   std::map<std::string, Json> sections;        // all of them, as a stage records them
+  Json defaults;                               // by section: every field's default value
   std::map<std::string, std::string> origins;  // of a field that was set: the file, or "--set"
 
   std::set<std::string> set;  // the fields that were set, whatever to

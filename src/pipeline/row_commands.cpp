@@ -27,20 +27,6 @@ std::string kept_rows(const Recipe& r, const std::string& part) {
   return join_path(r.out, str("rows/", part, ".jsonl"));
 }
 
-// Checksums of the scripts among the command's words. One that is gone later is not missed.
-Json scripts_of(const std::string& command) {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
-  Json out = Json::object();
-  for (const std::string_view word : split(command, ' ')) {
-    const std::string path(word);
-    if (path.empty() || is_remote(path)) continue;
-    const auto status = file_status(path);
-    if (status && !status->is_folder && status->size > 0 && status->size <= kLargest)
-      out[path] = hex_text(crc32c(read_file(path, kLargest)));
-  }
-  return out;
-}
-
 void keep_rows(const Recipe& r, const std::string& part) {
   const CommandRowsJob job{.command = command_of(value_of(r, part)),
                            .what = str("data.", part),
@@ -81,6 +67,19 @@ void check_row_commands(const Recipe& r) {
                    str("data.format is ", format, ", but ", field, " is a command"),
                    "leave data.format out: a command prints JSONL, and files' names say theirs");
   }
+}
+
+Json scripts_of(const std::string& command) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;
+  Json out = Json::object();
+  for (const std::string_view word : split(command, ' ')) {
+    const std::string path(word);
+    if (path.empty() || is_remote(path)) continue;
+    const auto status = file_status(path);
+    if (status && !status->is_folder && status->size > 0 && status->size <= kLargest)
+      out[path] = hex_text(crc32c(read_file(path, kLargest)));
+  }
+  return out;
 }
 
 std::optional<Stage> rows_stage(const Recipe& r, const std::string& part) {

@@ -21,6 +21,9 @@ std::string row_input(const Recipe& recipe, const std::string& part);
 std::vector<std::string> row_files(const Recipe& recipe);
 // UsageError for a command without words, or beside a data.format that its rows do not have.
 void check_row_commands(const Recipe& recipe);
+// Returns the CRC32C of each local file among the words of a shell command, by its name, so that a
+// stage runs again if a script has changed. A script that is gone is left out.
+Json scripts_of(const std::string& command);
 // Runs the part's command and keeps its rows; nothing where data: names files. It runs again where
 // the command changes, or a script that it names, or its rows are gone.
 std::optional<Stage> rows_stage(const Recipe& recipe, const std::string& part);

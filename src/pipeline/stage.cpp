@@ -136,6 +136,15 @@ void write_record(const std::string& out, const Stage& stage, Json now) {
   write_file(record_path(out, stage.name), now.dump(1) + "\n");
 }
 
+// Gives settings that were recorded before a field existed that field's default value.
+void add_defaults(const Json& defaults, Json& settings) {
+  if (!settings.is_object() || !defaults.is_object()) return;
+  for (auto&& [section, fields] : settings.items())
+    if (fields.is_object() && defaults.contains(section))
+      for (const auto& [field, value] : defaults.at(section).items())
+        if (!fields.contains(field)) fields[field] = value;
+}
+
 // What fingerprint() was when the stage was recorded, and its outputs then; null when it was not,
 // or not legibly.
 Json recorded(const std::string& out, const Stage& stage) {
@@ -143,6 +152,7 @@ Json recorded(const std::string& out, const Stage& stage) {
   if (!exists(record)) return nullptr;
   auto was = Json::parse_or_discard(read_file(record, kSmallFileBytes));
   if (was.is_discarded() || !was.is_object() || !was.contains("settings")) return nullptr;
+  add_defaults(stage.defaults, was["settings"]);
   for (const std::string& path : stage.formerly)
     for (const char* side : {"inputs", "outputs"})
       if (was.contains(side))

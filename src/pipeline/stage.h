@@ -25,6 +25,7 @@ struct Stage {
   // What an earlier version recorded among its inputs or outputs, and does not count.
   std::vector<std::string> formerly = {};
   bool is_shared = false;  // all processes that train together make it
+  Json defaults = {};      // by section: the values of settings that a record of the stage lacks
 };
 
 // Runs the stage and records under <out>/.stages what it was made from and what it made, or says

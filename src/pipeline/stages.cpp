@@ -100,7 +100,8 @@ Stage text_stage(const Recipe& r) {
           .settings = {{"text", without_paths(r, "text")}},
           .inputs = always(files_or_patterns(r.text.input)),
           .outputs = always({p.train_text, p.heldout_text}),
-          .make = [r] { make_text(r); }};
+          .make = [r] { make_text(r); },
+          .defaults = r.defaults};
 }
 
 Stage vocabulary_stage(const Recipe& r) {
@@ -108,11 +109,13 @@ Stage vocabulary_stage(const Recipe& r) {
   Json settings = without_paths(r, "vocab");
   if (r.type->control) settings["control_characters"] = name(*r.type->control);
   const std::string given = given_vocabulary(r);
-  return {.name = "vocab",
-          .settings = {{"vocab", settings}},
-          .inputs = always({given.empty() ? p.train_text : given}),
-          .outputs = always({p.vocab}),
-          .make = [r] { make_vocabulary(r); }};
+  return {
+      .name = "vocab",
+      .settings = {{"vocab", settings}, {"segment_script", scripts_of(r.vocab.segment_command)}},
+      .inputs = always({given.empty() ? p.train_text : given}),
+      .outputs = always({p.vocab}),
+      .make = [r] { make_vocabulary(r); },
+      .defaults = r.defaults};
 }
 
 // The files of labelled texts; where a run goes on they may be gone.
@@ -134,6 +137,7 @@ Json example_settings(const Recipe& r) {
   for (const ConfigField& field : r.type->data)
     if (std::ranges::find(r.type->beside_examples, field.name) != r.type->beside_examples.end())
       settings["data"][field.name] = field.default_value;
+  settings["segment_script"] = scripts_of(r.vocab.segment_command);
   return settings;
 }
 
@@ -155,7 +159,8 @@ Stage data_stage(const Recipe& r) {
           .inputs = always(inputs),
           .outputs = always(outputs),
           .make = [r] { make_examples(r); },
-          .formerly = formerly};
+          .formerly = formerly,
+          .defaults = r.defaults};
 }
 
 // Rows that nothing is learned from, which may come when a model is trained. The others'
@@ -169,7 +174,8 @@ Stage test_stage(const Recipe& r) {
           .settings = example_settings(r),
           .inputs = always(inputs),
           .outputs = always({p.test_records}),
-          .make = [r] { (void)r.type->make_examples(r, ExampleSet::test); }};
+          .make = [r] { (void)r.type->make_examples(r, ExampleSet::test); },
+          .defaults = r.defaults};
 }
 
 // Of files of rows, up to the records.
@@ -214,10 +220,12 @@ Stage evaluation_stage(const Recipe& r, const Json& training, const Evaluated& e
           .settings = with(training, "eval", r.sections.at("eval")),
           .inputs = all_of({records_at(p.train_records), records_at(p.scored), trained_model(r)}),
           .outputs = always(outputs),
-          .make = [r, evaluated] {
-            const Evaluation evaluation = evaluate_model(r);
-            if (evaluated) evaluated(evaluation);
-          }};
+          .make =
+              [r, evaluated] {
+                const Evaluation evaluation = evaluate_model(r);
+                if (evaluated) evaluated(evaluation);
+              },
+          .defaults = r.defaults};
 }
 
 Stage export_stage(const Recipe& r, const Json& training) {
@@ -230,9 +238,11 @@ Stage export_stage(const Recipe& r, const Json& training) {
            always(r.type->has_vocabulary() ? std::vector{p.vocab} : std::vector<std::string>()),
            trained_model(r)}),
       .outputs = always({p.hugging_face}),
-      .make = [r, p] {
-        replace_keeping_others(p.hugging_face, [&] { export_model(r, p.hugging_face); });
-      }};
+      .make =
+          [r, p] {
+            replace_keeping_others(p.hugging_face, [&] { export_model(r, p.hugging_face); });
+          },
+      .defaults = r.defaults};
 }
 
 // Of the rows, which may be gone once it is done.
@@ -243,7 +253,8 @@ Stage compress_stage(const Recipe& r, const Json& training) {
           .inputs = all_of(
               {always({p.hugging_face}), always(row_inputs(r, {"train", "validation", "test"}))}),
           .outputs = always({compress_folder(r)}),
-          .make = [r] { compress_model(r); }};
+          .make = [r] { compress_model(r); },
+          .defaults = r.defaults};
 }
 
 // What a model depends on.
@@ -284,10 +295,12 @@ std::vector<Stage> shared_stages(const Recipe& r, const Beginning& beginning,
                              .settings = training,
                              .inputs = records_at(p.train_records),
                              .outputs = model_at(p.model_dir),
-                             .make = [r, beginning, trained] {
-                               const TrainSummary summary = train_model(r, beginning);
-                               if (trained) trained(summary);
-                             }}};
+                             .make =
+                                 [r, beginning, trained] {
+                                   const TrainSummary summary = train_model(r, beginning);
+                                   if (trained) trained(summary);
+                                 },
+                             .defaults = r.defaults}};
   if (!p.scored.empty()) stages.push_back(evaluation_stage(of_trained(r), training, evaluated));
   for (Stage& stage : stages) stage.is_shared = true;
   return stages;

@@ -52,8 +52,11 @@ std::string text_fields(const StarterRecipe& s) {
   return str("text:\n",
              yaml_line("  input", quoted_text(s.input),
                        "files or patterns; .gz, .bz2, .zst, JSONL, TSV, CSV too"),
-             yaml_line("  sentences", "prose",
-                       "paragraphs; lines: a sentence a line, empty lines between texts"));
+             s.text && s.text->has_sentence_lines
+                 ? yaml_line("  sentences", "lines",
+                             "a sentence a line, empty lines between texts; prose: paragraphs")
+                 : yaml_line("  sentences", "prose",
+                             "paragraphs; lines: a sentence a line, empty lines between texts"));
 }
 
 // `otherwise`: the size if the text is not known.
@@ -115,7 +118,7 @@ std::string electra_text(const StarterRecipe& s) {
 std::string t5_text(const StarterRecipe& s) {
   return starter_head(s, "A T5 from your own text, for tasks that write text.", "my-t5") +
          text_fields(s) + "vocab:\n" + yaml_line("  type", "unigram", "SentencePiece, as T5's") +
-         vocabulary_size_field(s, 30000) + "data:\n" +
+         vocabulary_size_field(s, 8000) + "data:\n" +
          yaml_line("  inputs_length", "256", "tokens that the encoder reads") + "model:\n" +
          yaml_line("  type", "t5", "sizes are those of T5-small") + "train:\n" +
          length_fields(s, "  epochs: 40                    # passes over the text\n") +
@@ -127,14 +130,16 @@ std::string t5_text(const StarterRecipe& s) {
          yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
 }
 
-// The weights to begin with, and how to get them.
-std::string init_field(const char* folder, const char* model) {
+// The weights to begin with; if they are an example's, how to get them.
+std::string init_field(const StarterRecipe& s, const char* folder, const char* model) {
+  const char* comment = "a folder of the pre-trained model";
+  if (!s.init.empty()) return yaml_line("  init", quoted_text(s.init), comment);
   return str("  # hf download ", model, " --local-dir ", folder, "\n",
-             yaml_line("  init", folder, "a folder of the pre-trained model"));
+             yaml_line("  init", folder, comment));
 }
 
 std::string tuning_fields(const StarterRecipe& s) {
-  return "train:\n" + init_field("bert-base", "google-bert/bert-base-multilingual-cased") +
+  return "train:\n" + init_field(s, "bert-base", "google-bert/bert-base-multilingual-cased") +
          yaml_line("  epochs", "3", "passes over the rows; 2 to 4 are usual") +
          yaml_line("  learning_rate", "3e-5", "1e-5 to 5e-5 for base models") +
          yaml_line("  warmup_ratio", "0.1", "share of the steps") + device_fields(s);
@@ -147,8 +152,8 @@ std::string classify_text(const StarterRecipe& s) {
          yaml_line("  label", "label", "column of its class") +
          yaml_line("  validation_share", "0.1",
                    "of the rows, for evaluation; or validation: FILE") +
-         yaml_line("  seq_length", "128", "tokens; longer texts are cut") + "model:\n" +
-         yaml_line("  type", "classify", "") +
+         yaml_line("  seq_length", str(s.seq_length), "tokens; longer texts are truncated") +
+         "model:\n" + yaml_line("  type", "classify", "") +
          yaml_line("  problem", "single_label",
                    "multi_label, regression, token_labels, answer_spans") +
          tuning_fields(s) +
@@ -164,9 +169,10 @@ std::string entities_text(const StarterRecipe& s) {
                    "CoNLL, or JSONL with lists of words and labels") +
          yaml_line("  validation_share", "0.1",
                    "of the texts, for evaluation; or validation: FILE") +
-         yaml_line("  seq_length", "128", "tokens; longer texts are cut") + "model:\n" +
-         yaml_line("  type", "classify", "") + yaml_line("  problem", "token_labels", "") +
-         tuning_fields(s) + "eval:\n" + yaml_line("  every_epochs", "1", "");
+         yaml_line("  seq_length", str(s.seq_length), "tokens; longer texts are truncated") +
+         "model:\n" + yaml_line("  type", "classify", "") +
+         yaml_line("  problem", "token_labels", "") + tuning_fields(s) + "eval:\n" +
+         yaml_line("  every_epochs", "1", "");
 }
 
 std::string text_to_text_text(const StarterRecipe& s) {
@@ -178,7 +184,7 @@ std::string text_to_text_text(const StarterRecipe& s) {
          yaml_line("  inputs_length", "128", "tokens of a text") +
          yaml_line("  targets_length", "32", "tokens of an answer") + "model:\n" +
          yaml_line("  type", "text_to_text", "") + "train:\n" +
-         init_field("t5-small", "google-t5/t5-small") +
+         init_field(s, "t5-small", "google-t5/t5-small") +
          yaml_line("  epochs", "3", "passes over the rows") +
          yaml_line("  optimizer", "adamw", "") +
          yaml_line("  learning_rate", "3e-4", "1e-4 to 1e-3 for T5") +
@@ -192,7 +198,7 @@ std::string continue_text(const StarterRecipe& s) {
          text_fields(s) + "data:\n" + yaml_line("  seq_length", "128", "tokens per example") +
          yaml_line("  max_predictions", "20", "masked tokens per example") + "model:\n" +
          yaml_line("  type", "bert", "its sizes and vocabulary are those of the given model") +
-         "train:\n" + init_field("bert-base", "google-bert/bert-base-multilingual-cased") +
+         "train:\n" + init_field(s, "bert-base", "google-bert/bert-base-multilingual-cased") +
          length_fields(s,
                        "  epochs: 1                     # over the examples: 5 over the text "
                        "(data.dupe_factor 5)\n") +

@@ -26,6 +26,8 @@ struct StarterRecipe {
   std::string kind = "bert";          // of starter_kinds()
   std::string input = "text/*.txt";   // text, or labelled rows
   std::string out = {};               // empty: named by the kind
+  std::string init = {};              // folder of the pre-trained model; empty: an example's
+  int seq_length = 128;               // tokens of an example of a fine-tuned encoder
   std::optional<TextSize> text = {};  // of the input, for the vocabulary's size; unset: not known
   ModelSize size = {};                // of kinds that are trained from scratch
   // How long: a budget or steps; else passes over the text.

@@ -14,6 +14,8 @@
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/run_needs.h"
+#include "text/readers/rows.h"
+#include "text/readers/sentences.h"
 
 namespace smelt {
 namespace {
@@ -37,6 +39,40 @@ double token_share(std::string_view text) {
       tokens += 1 / kCharactersOfToken;
   }
   return tokens / static_cast<double>(std::max<std::size_t>(1, text.size()));
+}
+
+// Whether a line is in Thai or Lao, whose sentences have no sign at their end.
+bool is_unmarked(std::string_view line) {
+  for (std::size_t i = 0; i + 1 < line.size(); ++i)
+    if (line[i] == '\xE0' && line[i + 1] >= '\xB8' && line[i + 1] <= '\xBB') return true;
+  return false;
+}
+
+// Returns whether the text seems to have one sentence a line and empty lines between documents:
+// most lines are one sentence, and they are not lines of wrapped paragraphs, of which most are
+// about as long as the longest.
+bool has_sentence_lines(std::string_view text) {
+  constexpr double kMostAreSentences = 0.9, kMostAreFull = 0.75, kFull = 0.75;
+  constexpr std::size_t kLeastLines = 5, kLongestUnmarked = 900;
+  const auto all = split(text.substr(0, text.rfind('\n')), '\n');
+  SentenceSplitter splitter;
+  std::vector<std::string> sentences;
+  std::size_t lines = 0, single = 0, inner = 0, full = 0, longest = 0;
+  for (const std::string_view line : all) longest = std::max(longest, trim(line).size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string_view line = trim(all[i]);
+    if (line.empty()) continue;
+    ++lines;
+    sentences.clear();
+    splitter.split(line, sentences);
+    if (is_unmarked(line) ? line.size() <= kLongestUnmarked : sentences.size() == 1) ++single;
+    if (i + 1 == all.size() || trim(all[i + 1]).empty()) continue;
+    ++inner;
+    if (static_cast<double>(line.size()) >= kFull * static_cast<double>(longest)) ++full;
+  }
+  const bool has_documents = lines < all.size();
+  return has_documents && lines >= kLeastLines && inner > 0 &&
+         share(single, lines) >= kMostAreSentences && share(full, inner) < kMostAreFull;
 }
 
 // The examples that the recipe's records are described to have.
@@ -64,13 +100,15 @@ std::optional<TextSize> text_size(const std::vector<std::string>& files) {
   if (files.empty() || std::ranges::any_of(files, is_remote)) return std::nullopt;
   TextSize out{.bytes = unpacked_bytes(files)};
   const auto plain = std::ranges::find_if_not(files, is_packed);
-  double share = 1 / kCharactersOfToken;
+  double tokens = 1 / kCharactersOfToken;  // of a byte
   if (plain != files.end()) {
     std::string sample(kSampleBytes, ' ');
     sample.resize(InputFile(*plain).read(sample));
-    share = token_share(sample);
+    tokens = token_share(sample);
+    if (format_of(*plain, FileFormat::by_name) == FileFormat::text)
+      out.has_sentence_lines = has_sentence_lines(sample);
   }
-  out.tokens = out.bytes * share;
+  out.tokens = out.bytes * tokens;
   return out;
 }
 

@@ -12,6 +12,7 @@ namespace smelt {
 // Japanese and Korean each character is one.
 struct TextSize {
   double bytes = 0, tokens = 0;
+  bool has_sentence_lines = false;  // one sentence a line and empty lines between documents
 };
 // Of files on this machine. Reads the beginning of the first file that is not compressed. nullopt
 // if there is none.

@@ -248,6 +248,20 @@ TEST_F(GivenParts, ChineseCharactersAreSplitAsTheVocabularySays) {
 constexpr const char* kSplitsCats = "vocab.segment_command=sed -u 's/cat/c at/g'";
 constexpr const char* kSplitsDogs = "vocab.segment_command=sed -u 's/dog/d og/g'";
 
+TEST_F(GivenParts, AChangedScriptOfASegmentCommandMakesVocabularyAndDataAnew) {
+  const std::string script = dir_.file("words.sh");
+  const auto stages = [&](const char* split) {
+    write_file(script, split);
+    auto all = stages_of(recipe({"vocab.segment_command=sh " + script}), {});
+    all.erase(all.begin() + 3, all.end());
+    return all;
+  };
+  for (const Stage& stage : stages("sed -u 's/cat/c at/g'")) run_stage(dir_.file("m"), stage);
+  const auto is_made = [&](const Stage& stage) { return is_finished(dir_.file("m"), stage); };
+  EXPECT_TRUE(std::ranges::all_of(stages("sed -u 's/cat/c at/g'"), is_made));
+  EXPECT_EQ(std::ranges::count_if(stages("sed -u 's/dog/d og/g'"), is_made), 1);
+}
+
 TEST_F(GivenParts, AChangedSegmentCommandMakesVocabularyAndDataAnew) {
   const auto stages = stages_of(recipe({kSplitsCats}), {});
   for (const Stage& stage : std::span(stages).first(3)) run_stage(dir_.file("m"), stage);

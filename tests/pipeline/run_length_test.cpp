@@ -219,14 +219,53 @@ TEST(Starter, ChoosesTheVocabularySizeByTheText) {
   EXPECT_THAT(line_of({2e7, 4.5e6}, "electra"), HasSubstr("size: 16000 "));
   EXPECT_THAT(line_of({2e8, 4.5e7}, "bert"), HasSubstr("size: 30000 "));
   EXPECT_THAT(line_of({3.6e6, 1.2e6}, "bert"), HasSubstr("size: 16000 "));  // Chinese
-  EXPECT_THAT(starter_text({.kind = "t5"}), HasSubstr("size: 30000 "));
+  EXPECT_THAT(starter_text({.kind = "t5"}), HasSubstr("size: 8000 "));
+}
+
+TEST(Starter, NamesTheGivenModel) {
+  EXPECT_THAT(starter_text({.kind = "classify", .init = "m/huggingface", .seq_length = 64}),
+              AllOf(HasSubstr("  init: \"m/huggingface\" "), HasSubstr("  seq_length: 64 "),
+                    testing::Not(HasSubstr("hf download"))));
+}
+
+TEST(Starter, TakesLinesForSentencesIfTheTextHasOneALine) {
+  const TempDir dir;
+  const auto sentences_of = [&](const std::string& text) {
+    write_file(dir.file("t.txt"), text);
+    const std::string recipe =
+        starter_text({.kind = "bert", .input = "t.txt", .text = text_size({dir.file("t.txt")})});
+    const std::size_t at = recipe.find("  sentences: ");
+    return recipe.substr(at + 13, recipe.find(' ', at + 13) - at - 13);
+  };
+  const auto repeated = [](const std::string& document) {
+    std::string text;
+    for (int i = 0; i < 8; ++i) text += document + "\n";
+    return text;
+  };
+  EXPECT_EQ(
+      sentences_of(repeated("A short sentence.\nIs this a longer one, with more words?\nYes.\n")),
+      "lines");
+  EXPECT_EQ(sentences_of(repeated(
+                "ฉันไปโรงเรียนทุกวัน\nวันนี้ อากาศดีมาก และ ลมแรงกว่าเมื่อวานนี้ มากๆ เลยนะครับ\nแมว\n")),
+            "lines");
+  EXPECT_EQ(sentences_of(repeated("A paragraph. It has two sentences.\n")), "prose");
+  EXPECT_EQ(sentences_of(repeated("A paragraph that is wrapped\nat a width of thirty or so,\n"
+                                  "so that most of its lines are\nof about the same length.\n")),
+            "prose");
+  EXPECT_EQ(sentences_of("One.\nTwo.\nThree.\nFour.\nFive.\nSix.\n"), "prose");  // one document
 }
 
 TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
   const TempDir dir;
   AdviceJob job{.input = dir.file("text"), .types = find_accelerators("test", "v3-8,h100")};
   const Prices prices;
-  write_file(job.input, std::string(200000, 'a'));
+  const std::string paragraph = std::string(998, 'a') + "\n\n";
+  const auto text_of = [&](std::size_t bytes) {
+    std::string text;
+    while (text.size() < bytes) text += paragraph;
+    return text;
+  };
+  write_file(job.input, text_of(200'000));
   const Advice few = advise(job, prices);
   EXPECT_EQ(few.rows.size(), 10u);
   ASSERT_TRUE(few.best);
@@ -236,11 +275,7 @@ TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
     EXPECT_LE(row.passes, 41.0);
     EXPECT_LE(row.dollars.likely, 50);
   }
-  write_file(dir.file("more"), "");
-  {
-    std::string text(30'000'000, 'a');
-    write_file(dir.file("more"), text);
-  }
+  write_file(dir.file("more"), text_of(30'000'000));
   job.input = dir.file("more");
   const Advice more = advise(job, prices);
   EXPECT_EQ(more.rows[*more.best].size.name, "mini");
@@ -335,6 +370,26 @@ TEST(Advice, RefusesATextWithoutText) {
   const AdviceJob job{.input = dir.file("empty.txt"), .types = find_accelerators("test", "v3-8")};
   EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, Prices()); }),
               HasSubstr("empty.txt holds no text"));
+}
+
+TEST(Advice, RefusesATextInAnotherEncodingAndNamesTypesWithoutAPrice) {
+  const TempDir dir;
+  const std::string path = dir.file("t.txt");
+  write_file(path,
+             "caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 "
+             "caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9.\n");
+  AdviceJob job{.input = path, .types = find_accelerators("test", "rtx3090,v3-8")};
+  EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, Prices()); }), HasSubstr("not UTF-8"));
+  std::string text;
+  for (int i = 0; i < 90; ++i) text += str("Sentence ", i, ".\n\n");
+  write_file(path, text);
+  EXPECT_THAT(
+      advice_text(advise(job, Prices()), job),
+      HasSubstr("left out, because no price is known (--prices FILE gives prices): rtx3090\n"));
+  job.types = find_accelerators("test", "rtx3090");
+  EXPECT_THAT(
+      error_of<UsageError>([&] { (void)advise(job, Prices()); }),
+      HasSubstr("advise: no price is known for rtx3090\n  hint: give prices with --prices"));
 }
 
 TEST(FieldHints, KnowOtherProgramsNames) {

@@ -91,6 +91,22 @@ TEST_F(Stages, AFinishedRunWithOtherSettingsIsRefusedAndItsRecipeStays) {
   EXPECT_THAT(kept(), HasSubstr("batch_size: 1\n"));
 }
 
+TEST_F(Stages, AFieldThatARecordLacksHadItsDefaultThen) {
+  run_recipe(recipe());
+  for (const char* stage : {"vocab", "data"}) {
+    const std::string path = dir_.file(str("m/.stages/", stage, ".json"));
+    Json record = Json::parse(read_file(path));
+    ASSERT_TRUE(record["settings"]["vocab"].contains("segment_command"));
+    record["settings"]["vocab"].erase("segment_command");
+    write_file(path, record.dump());
+  }
+  run_recipe(recipe());
+  EXPECT_EQ(said("vocab: finished before"), 1);
+  EXPECT_EQ(said("data: finished before"), 1);
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"vocab.segment_command=cat"})); }),
+              HasSubstr("vocab.segment_command was \"\", is \"cat\""));
+}
+
 TEST_F(Stages, ALongerRunLogsWhatItsLearningRateDoes) {
   run_recipe(recipe({"train.warmup_steps=0"}));
   run_recipe(recipe({"train.warmup_steps=0", "train.steps=8", "train.log_every=2"}));
@@ -243,7 +259,19 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
       "train longer");
   EXPECT_THAT(
       sentence(0.05, 0.2),
-      HasSubstr("verdict: not yet trained: masked_lm_accuracy 5.0 %, worse than the baseline's"));
+      AllOf(HasSubstr(
+                "verdict: not yet trained: masked_lm_accuracy 5.0 %, worse than the baseline's"),
+            HasSubstr("): check train.learning_rate ")));
+  EXPECT_THAT(
+      verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.2, 99},
+                                              {"majority_token_accuracy", 0.2, 99}}}),
+      HasSubstr("verdict: not certain: masked_lm_accuracy 20.0 %, against the baseline's 20.0 % "
+                "(always the most frequent token), of 99 held-out items only: hold out more"));
+  EXPECT_THAT(verdict(r.type->baseline,
+                      {.measures = {{"masked_lm_accuracy", 0.2, 1000},
+                                    {"majority_token_accuracy", 0.2, 1000}}},
+                      true),
+              HasSubstr("): give more text or examples, or a lower train.learning_rate"));
   EXPECT_EQ(verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
 }
 
@@ -283,6 +311,23 @@ TEST_F(Stages, ALossFarAboveItsBestOrNotFiniteIsCalledDiverged) {
   const MeasuredValue huge{.name = "masked_lm_loss", .value = 12312.4, .weight = 1};
   EXPECT_THAT(divergence_verdict({}, {.loss = 12313, .measures = {huge}}, 10),
               HasSubstr("verdict: diverged: the evaluation's loss is "));
+}
+
+TEST_F(Stages, ARisingHeldOutLossIsRemarked) {
+  const auto check = [](int step, double loss) {
+    return str("{\"kind\":\"check\",\"step\":", step,
+               ",\"time\":1,\"train\":{},\"valid\":{\"masked_lm_loss\":", loss, "}}\n");
+  };
+  const std::string model = dir_.file("m/model");
+  EXPECT_EQ(overfitting_remark(model), "");
+  const std::string start = "{\"kind\":\"start\",\"step\":0,\"time\":1,\"of\":9}\n";
+  write_file(model + "/metrics.jsonl", str(start, check(3, 2.0), check(6, 2.05)));
+  EXPECT_EQ(overfitting_remark(model), "");
+  write_file(model + "/metrics.jsonl", str(start, check(3, 2.0), check(6, 2.5)));
+  EXPECT_THAT(
+      overfitting_remark(model),
+      HasSubstr(
+          "the held-out masked_lm_loss was lowest at step 3 (2.000) and is 2.500 at step 6: "));
 }
 
 TEST_F(Stages, ARunsLossesAreReadFromItsLog) {

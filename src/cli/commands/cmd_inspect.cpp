@@ -10,6 +10,7 @@
 #include "base/plural.h"
 #include "cli/commands/cmd_tokens.h"
 #include "cli/commands/commands.h"
+#include "cli/options/number_check.h"
 #include "data/input_pipeline/data_paths.h"
 #include "data/input_pipeline/inspect.h"
 #include "data/input_pipeline/record_features.h"
@@ -148,7 +149,7 @@ void add_data_inspect_command(CLI::App& data) {
   command->add_option("--vocab", o->vocab,
                       "of the examples or tokens: shows words, checks ids, counts BERT's masks");
   command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1));
   command->add_option("--samples", o->samples, "show so many examples, evenly spread")
       ->capture_default_str();
   command->add_option("--threads", o->threads, "0: all cores")->capture_default_str();

@@ -6,6 +6,7 @@
 #include "cli/commands/cmd_workers.h"
 #include "cli/commands/job_options.h"
 #include "cli/commands/worker_verbs.h"
+#include "cli/options/number_check.h"
 #include "cloud/remote_job.h"
 #include "io/filesystem/folder.h"
 
@@ -31,8 +32,10 @@ void add_job_options(CLI::App& command, JobOptions& o) {
                      "gs://NAME, or a folder in it, for data and checkpoints");
   command.add_flag("--far-bucket", o.far_bucket,
                    "it may lie in another region: slow, and its traffic is paid for");
-  command.add_option("--budget", o.budget,
-                     "US dollars for all its machines, never exceeded at the prices that it shows");
+  command
+      .add_option("--budget", o.budget,
+                  "US dollars for all its machines, never exceeded at the prices that it shows")
+      ->check(dollars_above_zero());
   command.add_option("--until", o.until, "when it ends at the latest: 2026-12-01, or 6h from now");
   command.add_option("--package", o.package, "what scripts/package has made, a .tar.zst");
   command.add_option("--name", o.name, "of its folder in the bucket; default: that of out");

@@ -1,15 +1,18 @@
 #include "cli/commands/cmd_new.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "cli/options/json_output.h"
 #include "cli/options/number_check.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 #include "pipeline/advise.h"
 #include "pipeline/starter.h"
 #include "pipeline/text_size.h"
@@ -48,7 +51,25 @@ std::optional<TextSize> size_of_text(const StarterRecipe& starter) try {
   return std::nullopt;
 }
 
+// Checks the folder of pre-trained weights, and shortens the examples to its positions.
+void take_init(StarterRecipe& starter) {
+  if (starter.kind == "bert" || starter.kind == "electra" || starter.kind == "t5")
+    throw UsageError(
+        str("smelt new ", starter.kind, ": --init is for kinds that begin with a model"),
+        "use `smelt new continue`, or leave --init out");
+  if (!exists(starter.init))
+    throw UsageError(str("--init: ", starter.init, " does not exist"),
+                     "hf download google-bert/bert-base-multilingual-cased --local-dir bert-base");
+  const std::string config = join_path(starter.init, "config.json");
+  if (!exists(config)) return;
+  const Json sizes = Json::parse_or_discard(read_file(config, std::size_t{1} << 20));
+  if (!sizes.is_object()) return;
+  const std::int64_t positions = sizes.value("max_position_embeddings", std::int64_t{512});
+  starter.seq_length = static_cast<int>(std::clamp<std::int64_t>(positions, 8, starter.seq_length));
+}
+
 void run_new(StarterRecipe& starter, const std::string& write) {
+  if (!starter.init.empty()) take_init(starter);
   const bool is_given = !starter.input.empty();
   if (!is_given) starter.input = is_of_rows(starter.kind) ? "train.jsonl" : "text/*.txt";
   starter.text = size_of_text(starter);
@@ -124,6 +145,8 @@ void add_new_command(CLI::App& app) {
   command->add_option("--input", starter->input, "files or patterns of text, or of labelled rows");
   command->add_option("--size", *size, "of a model from scratch: tiny, mini, medium, base, large")
       ->capture_default_str();
+  command->add_option("--init", starter->init,
+                      "folder of the pre-trained model: a run of smelt or a Hugging Face folder");
   command->add_option("--out", starter->out, "the recipe's folder for all that is made");
   command->add_option("--write", *write, "a file to write; without it the recipe is printed");
   command->footer(kinds_text());
@@ -139,7 +162,7 @@ void add_advise_command(CLI::App& app) {
   auto c = std::make_shared<AdviceCommand>();
   command->add_option("text", c->job.input, "text files or patterns, comma separated")->required();
   command->add_option("--budget", c->job.budget, "US dollars")
-      ->check(CLI::PositiveNumber)
+      ->check(dollars_above_zero())
       ->capture_default_str();
   command->add_flag("--spot", c->job.spot, "at spot prices, of types that have one");
   command->add_option("--kind", c->job.kind, "bert or electra")

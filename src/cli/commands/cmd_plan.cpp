@@ -140,6 +140,8 @@ void run_plan(const PlanCommand& c) {
                 << "\n"
                 << std::flush;
     };
+  // Faults of the recipe come before a missing TPU compiler.
+  if (!is_of_original(c)) (void)load_recipe(c.recipe->path, settings_of(c));
   const Plan plan = plan_run(job, compiles, prices, told);
   bar.reset();
   if (!c.html.empty()) write_file(c.html, plan_page(plan));
@@ -171,7 +173,7 @@ void add_plan_command(CLI::App& app) {
       ->add_option("--budget", c->budget,
                    "US dollars: also the steps and passes over the text that each type makes for "
                    "them, and which type to take")
-      ->check(CLI::PositiveNumber);
+      ->check(dollars_above_zero());
   command->add_flag("--steps-only", c->steps_only, "not what the run scores besides training");
   command->add_option("--prices", c->prices,
                       "a YAML file of prices (docs/guides/plan.md) before smelt's own");

@@ -86,11 +86,8 @@ double turn_of(const JobOptions& o) {
 }
 
 JobSpec spec_of(const JobOptions& o, const Accelerator& type, const Recipe& recipe) {
-  constexpr double kMostDollars = 1e6;  // more is a slip of the hand
-  if (!(o.budget > 0) || o.budget > kMostDollars)
-    throw UsageError(
-        str("--budget: ", o.budget, " dollars are ", o.budget > 0 ? "too many" : "none"),
-        "--budget 50");
+  if (o.budget == 0)
+    throw UsageError("--budget is missing: a job needs a limit in US dollars", "add --budget 50");
   if (o.version == "tpu-vm-base")
     throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
                      str("--runtime-version ", type.image));

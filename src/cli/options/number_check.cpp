@@ -54,4 +54,15 @@ CLI::Validator number_below(double limit, std::optional<double> least) {
       });
 }
 
+CLI::Validator dollars_above_zero() {
+  return {[](const std::string& word) -> std::string {
+            const auto dollars = number_in(word);
+            if (dollars && *dollars > 0 && *dollars <= 1e6) return "";
+            return str("'", word,
+                       "' is not a number of dollars from 0.01 to 1000000; write it as 50 ",
+                       "or 49.99");
+          },
+          "dollars"};
+}
+
 }  // namespace smelt

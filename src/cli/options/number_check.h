@@ -17,4 +17,7 @@ CLI::Validator number_from(double least, double most = std::numeric_limits<doubl
 // One below `limit` and above 0, or from `least` on if that is given.
 CLI::Validator number_below(double limit, std::optional<double> least = {});
 
+// An amount of US dollars above 0 and of at most a million; more is a typing error.
+CLI::Validator dollars_above_zero();
+
 }  // namespace smelt

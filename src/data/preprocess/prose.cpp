@@ -1,5 +1,7 @@
 #include "data/preprocess/prose.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "base/philox.h"
@@ -67,10 +69,13 @@ void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
   if (share <= 2 * job.heldout && share >= job.heldout / 2) return;
   log_warning(
       "text: {} of {} {} held out, with {} of {}: {:.1f} % of the text, where text.heldout is "
-      "{:.1f} %; more documents of like length are shared more evenly",
+      "{:.1f} %; more documents of similar length are shared more evenly{}",
       s.heldout_documents, counted(s.documents, "document"),
       s.heldout_documents == 1 ? "is" : "are", s.heldout_sentences,
-      counted(s.sentences, "sentence"), 100 * share, 100 * job.heldout);
+      counted(s.sentences, "sentence"), 100 * share, 100 * job.heldout,
+      job.text.sentences == Cut::prose
+          ? "; if your text has a sentence a line, give --set text.sentences=lines"
+          : "");
 }
 
 }  // namespace
@@ -96,31 +101,24 @@ ProseSummary prepare_prose(const ProseJob& job) {
   return summary;
 }
 
-void check_prose(const DocumentOptions& text, std::size_t most_bytes) {
+void check_prose(const DocumentOptions& text, std::uint64_t most_bytes) {
+  constexpr std::uint64_t kLeastBytesOfFile = 1 << 14, kMostBytesOfFile = 1 << 20;
   const auto files = expand_files(text.input, "input");
-  std::int64_t documents = 0;
+  DocumentOptions part = text;
+  part.format.most_bytes =
+      std::clamp<std::uint64_t>(most_bytes / files.size(), kLeastBytesOfFile, kMostBytesOfFile);
+  part.limits.quiet = true;
   bool is_all = true;
-  for (const std::string& file : files) {
-    if (file.find_first_of(",*?[") != file.npos) {  // which a list of patterns cannot name
-      is_all = false;
-      continue;
-    }
-    DocumentOptions one = text;
-    one.input = file;
-    one.limits.quiet = true;
-    DocumentReader reader(one);
-    bool has_ended = false;
-    for (Document document; !has_ended && reader.counts().bytes < most_bytes;) {
-      has_ended = !reader.next(document);
-      if (!has_ended) ++documents;
-    }
-    is_all = is_all && has_ended;
-    if (is_remote(file) || text.max_lines > 0) {
-      is_all = is_all && files.size() == 1;
-      break;
-    }
+  if (is_remote(files.front()) && files.size() > 1) {
+    if (files.front().find_first_of(",*?[") != std::string::npos)
+      return;  // no pattern names it alone
+    part.input = files.front();
+    is_all = false;
   }
-  if (is_all) check_document_count(text.input, documents);
+  DocumentReader reader(part);
+  std::int64_t documents = 0;
+  for (Document document; reader.next(document);) ++documents;
+  if (is_all && !reader.was_truncated()) check_document_count(text.input, documents);
 }
 
 }  // namespace smelt

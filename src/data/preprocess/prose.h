@@ -28,9 +28,9 @@ struct ProseSummary {
 // out of range.
 ProseSummary prepare_prose(const ProseJob& job);
 
-// Reads about `most_bytes` of each file and throws the UsageError that prepare_prose() would throw
-// for them: bytes in another encoding, rows that cannot be read, too few documents. Only the first
-// file is read if the text is remote or has a limit of lines.
-void check_prose(const DocumentOptions& text, std::size_t most_bytes);
+// Reads the beginning of each file, about `most_bytes` of text in all, and throws the UsageError
+// that prepare_prose() would throw for it: bytes in another encoding, rows that cannot be read, too
+// few documents. Of remote files only the first one is read.
+void check_prose(const DocumentOptions& text, std::uint64_t most_bytes);
 
 }  // namespace smelt

@@ -203,6 +203,7 @@ bool DocumentReader::next(Document& document) {
     s.counts.bytes += document.text.size();
     return true;
   }
+  if (s.source.was_truncated()) return false;
   s.source.faults().finish();
   s.warn_of_forgotten();
   s.log_the_rest();
@@ -210,6 +211,8 @@ bool DocumentReader::next(Document& document) {
   s.counts.bad_rows = s.source.faults().bad_rows();
   return false;
 }
+
+bool DocumentReader::was_truncated() const { return state_->source.was_truncated(); }
 
 const DocumentCounts& DocumentReader::counts() const { return state_->counts; }
 const std::vector<std::string>& DocumentReader::files() const { return state_->source.files(); }

@@ -82,8 +82,11 @@ class DocumentReader {
   // The next document, never empty; false at the end. The end of a file or of a row ends a
   // document. Sentences are stripped as Python's str.strip() does and never empty. UsageError
   // naming file and line (or row) for malformed input beyond the limits. At the end logs what was
-  // not read as it stands: text behind max_lines, documents that were divided.
+  // not read as it stands: text behind max_lines, documents that were divided. If
+  // TextFormat::most_bytes ended a file, the end is not reported, as the rest is unknown.
   bool next(Document& document);
+  // Whether TextFormat::most_bytes has ended one of the files that were read.
+  bool was_truncated() const;
   const DocumentCounts& counts() const;
   const std::vector<std::string>& files() const;
   // Of the files, packed ones as they are; the total asks the storage for each.

@@ -18,15 +18,15 @@ using PutBatch = std::function<bool(LineBatch)>;
 
 class BatchMaker {
  public:
-  BatchMaker(const std::string& path, bool has_rows, Normalization normalization,
-             const PutBatch& put)
-      : put_(put), encoding_(path), has_rows_(has_rows), normalization_(normalization) {
+  BatchMaker(const std::string& path, bool has_rows, const TextFormat& format, const PutBatch& put)
+      : put_(put), encoding_(path), has_rows_(has_rows), format_(format) {
     batch_.has_rows = has_rows;
   }
 
   void add_line(std::string_view line) {
     encoding_.add_text(line.size());
-    if (normalization_ == Normalization::nfc && !is_ascii(line))
+    text_bytes_ += line.size() + 1;
+    if (format_.normalize == Normalization::nfc && !is_ascii(line))
       batch_.text += nfc(std::string(line));
     else
       batch_.text += line;
@@ -40,6 +40,8 @@ class BatchMaker {
   // Between lines, or rows. False when no more is wanted.
   bool pass_on(std::uint64_t bytes_read) {
     batch_.bytes_read = bytes_read;
+    truncated_ = format_.most_bytes > 0 && text_bytes_ >= format_.most_bytes;
+    if (truncated_) return false;
     constexpr std::size_t kMostItems = kLineBatchBytes / sizeof(LineBatch::Item);
     if (batch_.text.size() < kLineBatchBytes && batch_.items.size() < kMostItems &&
         batch_.faults.size() < kMostItems / 16)
@@ -52,6 +54,7 @@ class BatchMaker {
   }
   void finish(std::exception_ptr failure) {
     batch_.last = true;
+    batch_.truncated = truncated_;
     batch_.failure = std::move(failure);
     put_(std::move(batch_));
   }
@@ -59,8 +62,9 @@ class BatchMaker {
  private:
   const PutBatch& put_;
   EncodingCheck encoding_;
-  bool has_rows_;
-  Normalization normalization_;
+  bool has_rows_, truncated_ = false;
+  const TextFormat& format_;
+  std::uint64_t text_bytes_ = 0;
   LineBatch batch_;
 };
 
@@ -103,7 +107,7 @@ std::string_view name(Normalization normalization) {
 
 void read_line_batches(const std::string& path, const TextFormat& format, const PutBatch& put) {
   const bool has_rows = format_of(path, format.file) != FileFormat::text;
-  BatchMaker batches(path, has_rows, format.normalize, put);
+  BatchMaker batches(path, has_rows, format, put);
   std::exception_ptr failure;
   try {
     has_rows ? read_rows(path, format, batches) : read_text(path, batches);

@@ -26,6 +26,7 @@ struct TextFormat {
   FileFormat file = FileFormat::by_name;
   std::string field = "text";  // where the text is in a file of rows
   Normalization normalize = Normalization::none;
+  std::uint64_t most_bytes = 0;  // of text to read of each file, to its next line; 0: all
 };
 
 struct LineBatch {
@@ -45,6 +46,7 @@ struct LineBatch {
   bool has_rows = false;                 // else the file is plain text
   std::uint64_t bytes_read = 0;          // of the file so far
   bool last = false;                     // of the file
+  bool truncated = false;                // the last one: TextFormat::most_bytes ended the file
   std::exception_ptr failure = nullptr;  // behind all items of the last batch
 };
 

@@ -27,6 +27,7 @@ bool LineSource::take_batch() {
         threads_);
   batch_begin_ = batch_.bytes_read;
   batch_ = ahead_->next();
+  was_truncated_ = was_truncated_ || batch_.truncated;
   item_ = fault_ = 0;
   return true;
 }

@@ -35,6 +35,8 @@ class LineSource {
   std::size_t files_opened() const { return opened_; }
   // What was left out so far; its finish() is the caller's, who may stop before the end.
   TextFaults& faults() { return faults_; }
+  // Whether TextFormat::most_bytes has ended one of the files that were read.
+  bool was_truncated() const { return was_truncated_; }
   // Of the files, packed ones as they are.
   std::uint64_t bytes_read() const { return bytes_before_ + batch_.bytes_read; }
   std::uint64_t total_bytes() const;  // asks the storage for each file
@@ -51,7 +53,7 @@ class LineSource {
   int threads_;
   std::unique_ptr<FilesAhead> ahead_;
   std::size_t opened_ = 0;  // the last of them is read now, or has ended
-  bool in_file_ = false;
+  bool in_file_ = false, was_truncated_ = false;
   std::uint64_t bytes_before_ = 0;  // of the files that ended
   std::uint64_t batch_begin_ = 0;   // bytes of the file before batch_
   LineBatch batch_;

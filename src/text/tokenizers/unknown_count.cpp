@@ -1,5 +1,7 @@
 #include "text/tokenizers/unknown_count.h"
 
+#include <unicode/uchar.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -82,6 +84,14 @@ void UnknownCount::add(std::string_view text, std::span<const std::int32_t> ids,
   unknown += count_text(text, ids, tokenizer, characters).unknown_tokens;
 }
 
+// Whether case may be why the words are unknown: a character has one, or all characters are known.
+static bool has_case(const CharacterCounts& characters) {
+  return characters.empty() || std::ranges::any_of(characters, [](const auto& counted) {
+           const auto c = static_cast<UChar32>(counted.first);
+           return u_tolower(c) != u_toupper(c);
+         });
+}
+
 void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
   if (unknown < 2 || unknown * 100 <= tokens) return;
   const bool is_sentencepiece = is_sentencepiece_file(std::string(vocab));
@@ -92,8 +102,11 @@ void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
       is_sentencepiece
           ? "check that the vocabulary is of the text's language; train it with a higher "
             "--coverage (vocab.coverage) or with --byte-fallback (vocab.byte_fallback)"
-          : "check that the vocabulary is of the text's language and case (--cased, "
-            "--lower-case)");
+      : has_case(characters)
+          ? "check that the vocabulary is of the text's language and case (--cased, --lower-case)"
+          : "check that the vocabulary is of the text's language; train it with a larger "
+            "vocab.size "
+            "or with vocab.type byte_bpe");
 }
 
 }  // namespace smelt

@@ -223,7 +223,7 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   const std::string rest = "--zone us-central1-a --bucket gs://bucket --set out=" + out() +
                            " --package " + package() + " --user me ";
   expect_refusal(run, HasSubstr("a recipe needs --type"));
-  expect_refusal(run + rest + "--type v3-8", HasSubstr("--budget: 0 dollars are none"));
+  expect_refusal(run + rest + "--type v3-8", HasSubstr("--budget is missing"));
   expect_refusal(run + rest + "--type v5p-8 --spot --budget 5",
                  AllOf(HasSubstr("the price of a v5p-8, spot, in us-central1-a is not known"),
                        HasSubstr("--price DOLLARS")));
@@ -242,7 +242,8 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   expect_refusal(good + "--until 2020-01-01", HasSubstr("--until: 2020-01-01 has passed"));
   expect_refusal(good + "--until 2030-11-31", HasSubstr("--until: there is no 2030-11-31"));
   expect_refusal(good + "--name ../x", HasSubstr("--name '../x': invalid job name"));
-  expect_refusal(run + rest + "--type v3-8 --budget inf", HasSubstr("dollars are too many"));
+  expect_refusal(run + rest + "--type v3-8 --budget inf",
+                 HasSubstr("'inf' is not a number of dollars"));
   expect_refusal(good + "--silence 5m", HasSubstr("--silence: 5m is too short to tell silence"));
   JobJournal done;
   done.outcome = "done";

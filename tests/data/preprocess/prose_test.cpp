@@ -147,5 +147,29 @@ TEST_F(Prose, RefusesWhatCannotBeSplit) {
   EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 byte)"));
 }
 
+TEST_F(Prose, TheCheckCountsFaultsOverAllFilesAsTheRunDoes) {
+  std::string good, bad;
+  for (int i = 0; i < 2; ++i) good += str("{\"text\": \"Row number ", i, ".\"}\n");
+  for (int i = 0; i < 3; ++i) bad += "no JSON\n";
+  write_file(dir_.file("a.jsonl"), bad);
+  write_file(dir_.file("b.jsonl"), good);
+  ProseJob rows = job("", Cut::prose);
+  rows.text.input = str(dir_.file("a.jsonl"), ",", dir_.file("b.jsonl"));
+  check_prose(rows.text, 1 << 20);
+  EXPECT_EQ(prepare_prose(rows).documents, 2);
+  rows.text.input = dir_.file("a.jsonl");
+  EXPECT_THROW(check_prose(rows.text, 1 << 20), UsageError);
+}
+
+TEST_F(Prose, TheCheckReadsTheBeginningOfEachFile) {
+  std::string late(20000, 'a');
+  for (std::size_t i = 79; i < late.size(); i += 80) late[i] = '\n';
+  ProseJob text = job(late + "\xe4\xf6\xfc\n", Cut::lines);
+  text.text.limits.strict = true;
+  check_prose(text.text, 1);  // 16 KiB of a file are read at least
+  EXPECT_THROW(check_prose(text.text, 1 << 20), UsageError);
+  EXPECT_THAT(refusal(text), HasSubstr("not UTF-8"));
+}
+
 }  // namespace
 }  // namespace smelt
