@@ -55,7 +55,8 @@ void run_clean(const CleanOptions& options) {
 }  // namespace
 
 void add_clean_command(CLI::App& app) {
-  auto* command = app.add_subcommand("clean", "say what a run's folder need not hold, and free it");
+  auto* command =
+      app.add_subcommand("clean", "list files that a run no longer needs, and delete them");
   auto options = std::make_shared<CleanOptions>();
   command->add_option("run", options->run, "the folder that a recipe made")->required();
   command->add_flag("--yes", options->yes, "remove it without asking");

@@ -49,8 +49,8 @@ void print(const Whoami& found, bool json) {
 }
 
 void add_whoami(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("whoami", "say which identity is used, from where, for which project");
+  auto* command = app.add_subcommand(
+      "whoami", "show the account, where its credentials come from, and the project");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "one JSON object instead of lines");
   command->callback([json] {
@@ -73,7 +73,7 @@ std::shared_ptr<ListOptions> add_list_options(CLI::App& command) {
 }
 
 void add_list(CLI::App& app) {
-  auto* command = app.add_subcommand("list", "show the project's TPUs and those in the queue");
+  auto* command = app.add_subcommand("list", "list the project's TPUs, also those in the queue");
   auto o = std::make_shared<MachineOptions>();
   o->zone = kAllZones;
   add_project_flag(*command, o->project);
@@ -83,7 +83,7 @@ void add_list(CLI::App& app) {
 }
 
 void add_locations(CLI::App& app) {
-  auto* command = app.add_subcommand("locations", "name the zones that have TPUs");
+  auto* command = app.add_subcommand("locations", "list the zones with TPUs");
   auto o = add_list_options(*command);
   command->callback([o] {
     GoogleApi api{TokenSource(google_credentials())};
@@ -96,7 +96,7 @@ void add_locations(CLI::App& app) {
 }
 
 void add_types(CLI::App& app) {
-  auto* command = app.add_subcommand("types", "name the types of TPUs that a zone has");
+  auto* command = app.add_subcommand("types", "list the TPU types of a zone");
   auto o = add_list_options(*command);
   command->add_option("--zone", o->zone, "as us-central1-a")->required();
   command->callback([o] {
@@ -117,7 +117,8 @@ void add_types(CLI::App& app) {
 }  // namespace
 
 void add_cloud_command(CLI::App& app) {
-  auto* command = app.add_subcommand("cloud", "Google Cloud: who one is there, TPUs");
+  auto* command = app.add_subcommand(
+      "cloud", "rent TPUs: run a training within a budget, create and delete machines, ssh");
   command->require_subcommand(1);
   add_whoami(*command);
   add_doctor_command(*command);

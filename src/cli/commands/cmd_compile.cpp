@@ -248,8 +248,7 @@ std::string compiled_text(const Json& f, const std::string& program) {
 
 void add_compile_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "compile",
-      "compile a StableHLO program for TPUs that are not here: whether it fits a device");
+      "compile", "compile a StableHLO program for a TPU without a TPU: memory, cycles");
   auto c = std::make_shared<CompileCommand>();
   command->add_option("program", c->program, "a file of StableHLO text (smelt bench --emit)")
       ->required();

@@ -206,8 +206,7 @@ void add_codes(CLI::App& command, QuantizeFlags& f) {
 void add_quantize(CLI::App& compress) {
   auto f = std::make_shared<QuantizeFlags>();
   auto* command = compress.add_subcommand(
-      "quantize",
-      "weights in eight bits: a smaller folder, computed with floats when loaded, or in integers");
+      "quantize", "quantize weights to int8 or int4, and activations to int8");
   add_model_and_out(*command, f->job.from, f->job.to);
   add_codes(*command, *f);
   command->add_option("--keep", f->job.keep,
@@ -345,10 +344,9 @@ void add_rows(CLI::App& command, PruneFlags& f) {
 
 void add_prune(CLI::App& compress) {
   auto f = std::make_shared<PruneFlags>();
-  auto* command = compress.add_subcommand(
-      "prune",
-      "cut layers, neurons and heads out: smaller, and faster with every program that loads it; or "
-      "set single weights to 0: a smaller file, NOT faster");
+  auto* command = compress.add_subcommand("prune",
+                                          "remove layers, neurons and heads (smaller and faster), "
+                                          "or set weights to 0 (a smaller file only)");
   add_model_and_out(*command, f->job.from, f->job.to);
   command->add_option("--layers", f->layers, "so many stay, spread evenly; a T5's encoder's");
   command->add_option("--keep-layers", f->job.layers.kept, "those of these numbers stay: 0,2,4")
@@ -389,7 +387,8 @@ void add_prune(CLI::App& compress) {
 }  // namespace
 
 void add_compress_command(CLI::App& app) {
-  auto* command = app.add_subcommand("compress", "a smaller model of a fine-tuned one");
+  auto* command = app.add_subcommand(
+      "compress", "make a fine-tuned model smaller: quantize, prune, distill, compare");
   command->require_subcommand(1);
   add_prune(*command);
   add_distill(*command);

@@ -94,8 +94,8 @@ void add_sizes(CLI::App& command, ReportFlags& f) {
 
 void add_page(CLI::App& compress) {
   auto f = std::make_shared<ReportFlags>();
-  auto* command = compress.add_subcommand(
-      "report", "a page about a model and smaller ones: how right, how large, how fast");
+  auto* command =
+      compress.add_subcommand("report", "compare models: accuracy, size and speed, on one page");
   command->add_option("base", f->job.base, "the model that the others were made of")->required();
   command->add_option("model", f->job.models, "smaller ones")->required();
   command->add_option("--student", f->job.students,
@@ -138,8 +138,7 @@ void run_load(const LoadFlags& f) {
 void add_load(CLI::App& compress) {
   auto f = std::make_shared<LoadFlags>();
   auto* command = compress.add_subcommand(
-      "load",
-      "how long a model and its weights take to be in memory, and the most that its process holds");
+      "load", "measure how long a model takes to load, and its peak memory");
   command->add_option("model", f->model, "a fine-tuned model's folder")->required();
   command->add_option("--batch", f->options.batch_size, "texts that it answers")
       ->check(number_from(1))

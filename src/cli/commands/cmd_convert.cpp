@@ -135,8 +135,7 @@ void add_form_options(CLI::App& command, ConvertFlags& f) {
 void add_convert_command(CLI::App& app) {
   auto f = std::make_shared<ConvertFlags>();
   auto* command = app.add_subcommand(
-      "convert",
-      "convert a checkpoint to another format: smelt's, TensorFlow's, Hugging Face's or ONNX");
+      "convert", "convert a model between smelt, TensorFlow, Hugging Face and ONNX");
   command
       ->add_option("from", f->job.from,
                    "a model folder, a checkpoint, a TensorFlow prefix (…/bert_model.ckpt) or a "

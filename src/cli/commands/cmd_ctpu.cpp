@@ -152,7 +152,7 @@ void add_words_alone(CLI::App& ctpu) {
 }  // namespace
 
 void add_ctpu_command(CLI::App& app) {
-  auto* ctpu = app.add_subcommand("ctpu", "the retired ctpu's lines, as smelt cloud's");
+  auto* ctpu = app.add_subcommand("ctpu", "the retired ctpu's commands, run as smelt cloud");
   ctpu->require_subcommand(1);
   auto o = std::make_shared<CtpuOptions>();
   add_where(*ctpu, o);

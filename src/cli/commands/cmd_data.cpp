@@ -97,7 +97,8 @@ void keep_characters_in_original_order(const CLI::App& command, ExampleJob& job,
 
 void add_bert(CLI::App& data) {
   auto job = std::make_shared<BertExamplesJob>();
-  auto* command = data.add_subcommand("bert", "masked sentence pairs for BERT, as TFRecord files");
+  auto* command =
+      data.add_subcommand("bert", "build BERT's training examples (TFRecord) from text");
   add_job_options(*command, *job, job->order);
   command
       ->add_option("--shards", job->shards,
@@ -125,7 +126,7 @@ void add_electra(CLI::App& data) {
   auto job = std::make_shared<ElectraExamplesJob>();
   auto shards = std::make_shared<std::optional<std::int64_t>>();
   auto* command =
-      data.add_subcommand("electra", "pairs of segments for ELECTRA, as TFRecord files");
+      data.add_subcommand("electra", "build ELECTRA's training examples (TFRecord) from text");
   add_job_options(*command, *job, job->order);
   command->add_option("--shards", *shards,
                       "cut --out into so many files, name-00000-of-0000N.tfrecord; order original: "
@@ -157,7 +158,7 @@ void add_electra(CLI::App& data) {
 }  // namespace
 
 void add_data_command(CLI::App& app) {
-  auto* data = app.add_subcommand("data", "make training data and look into them");
+  auto* data = app.add_subcommand("data", "build training examples, and look into data files");
   data->require_subcommand(1);
   add_bert(*data);
   add_electra(*data);

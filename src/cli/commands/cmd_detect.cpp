@@ -8,8 +8,8 @@
 namespace smelt {
 
 void add_detect_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "detect", "inference with an ELECTRA discriminator: which tokens of a text are replaced");
+  auto* command =
+      app.add_subcommand("detect", "inference with an ELECTRA: find replaced tokens in a text");
   const auto model = add_model_option(*command);
   const auto options = add_detect_options(*command);
   command->callback([model, options] {

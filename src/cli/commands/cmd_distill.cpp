@@ -79,8 +79,7 @@ OrderedJson distill(const DistillFlags& f) {
 void add_distill(CLI::App& compress) {
   auto f = std::make_shared<DistillFlags>();
   auto* command = compress.add_subcommand(
-      "distill",
-      "train a small model to say what a large one says, by the large one's recipe and data");
+      "distill", "train a small model to imitate a large one, with the large one's recipe");
   command->add_option("teacher", f->teacher, "the folder of the run that made the large one")
       ->required();
   command

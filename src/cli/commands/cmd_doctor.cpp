@@ -66,7 +66,7 @@ bool are_good(const std::vector<DoctorCheck>& checks) {
 
 void add_doctor_command(CLI::App& cloud) {
   auto* command = cloud.add_subcommand(
-      "doctor", "look at all that a job at Google needs, and say what mends what is wrong");
+      "doctor", "check everything that a cloud job needs, and show how to repair it");
   auto o = std::make_shared<DoctorOptions>();
   command->add_option("recipe", o->recipe, "a recipe that is to be run there");
   command->add_option("--set", o->settings, "a field over the recipe's, e.g. train.steps=1000");

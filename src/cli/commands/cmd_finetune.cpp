@@ -15,7 +15,7 @@ namespace smelt {
 
 void add_finetune_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "finetune", "several runs of a recipe, by seeds and settings, and one table of them");
+      "finetune", "train several seeds and settings of a recipe, and compare them in one table");
   const auto recipe = add_recipe_options(*command);
   auto job = std::make_shared<TrialsJob>();
   auto json = std::make_shared<bool>(false);

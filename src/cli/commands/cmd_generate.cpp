@@ -181,9 +181,7 @@ void add_search_flags(CLI::App& command, GenerateFlags& f) {
 }  // namespace
 
 void add_generate_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "generate",
-      "inference with a T5: generate text for --text, --input or lines of standard input");
+  auto* command = app.add_subcommand("generate", "inference with a T5: generate text");
   const auto model = add_model_option(*command);
   auto f = std::make_shared<GenerateFlags>();
   command->add_option("--text", f->texts, "a text; may be given several times");

@@ -1,6 +1,7 @@
 #include "cli/commands/cmd_help.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -10,6 +11,8 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
+#include "base/str.h"
+#include "cli/commands/command_guide.h"
 #include "cli/commands/completion.h"
 #include "cli/commands/field_help.h"
 #include "cli/commands/help_text.h"
@@ -21,13 +24,26 @@ class HelpOfAll : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
-    const bool is_all = app->get_parent() == nullptr;
-    return wrapped(
-        is_all ? all_commands_help(*app) : Formatter::make_help(app, std::move(name), mode),
-        help_columns());
+    if (app->get_parent() == nullptr) return wrapped(all_commands_help(*app), help_columns());
+    const std::string path = path_of(*app);
+    return wrapped(with_guide(Formatter::make_help(app, std::move(name), mode), path),
+                   help_columns());
   }
 
  private:
+  // "compress quantize"
+  static std::string path_of(const CLI::App& app) {
+    const CLI::App* parent = app.get_parent();
+    if (parent == nullptr || parent->get_parent() == nullptr) return app.get_name();
+    return str(path_of(*parent), " ", app.get_name());
+  }
+  // Puts examples and the page to read before the list of flags.
+  static std::string with_guide(std::string help, const std::string& path) {
+    const std::string guide = guide_text(path);
+    const std::size_t flags = help.find("\n\n");
+    if (!guide.empty() && flags != std::string::npos) help.insert(flags + 1, "\n" + guide);
+    return help;
+  }
   static std::string all_commands_help(const CLI::App& app) {
     std::ostringstream out;
     out << app.get_description() << "\n";
@@ -37,8 +53,8 @@ class HelpOfAll : public CLI::Formatter {
       out << "  " << std::left << std::setw(28) << command->get_name() << command->get_description()
           << "\n";
     }
-    out << "\nusage: smelt COMMAND …; `smelt COMMAND --help` lists its flags, `smelt --version` "
-           "says which smelt this is\n"
+    out << "\nUsage: smelt COMMAND …; `smelt help COMMAND` shows examples and flags, "
+           "`smelt --version` the version\n"
         << app.get_footer() << "\n";
     return out.str();
   }
@@ -80,7 +96,7 @@ std::string help_of(const CLI::App& app, const std::vector<std::string>& words) 
     }
     path += (command == &app ? "" : " ") + command->get_name();
     if (found == nullptr)
-      throw UsageError(str("help: '", word, "' is no command of ", path),
+      throw UsageError(str("help: ", path, " has no command '", word, "'"),
                        known.empty() ? str(path, " --help says what it takes")
                                      : command_meant(*command, word, known));
     command = found;
@@ -108,13 +124,35 @@ constexpr const char* kFirstScreen =
     "  smelt help recipe                    list all recipe fields\n"
     "  smelt help train.learning_rate       explain a recipe field\n";
 
+// The commands for a word that people search for, with their descriptions.
+std::string commands_text(const CLI::App& app, const std::string& word,
+                          const std::vector<std::string_view>& commands) {
+  std::ostringstream out;
+  out << "Commands for '" << word << "':\n";
+  for (const std::string_view path : commands) {
+    const CLI::App* command = &app;
+    for (const std::string_view name : split(path, ' '))
+      command = command->get_subcommand(std::string(name));
+    out << "  smelt " << std::left << std::setw(22) << path << command->get_description() << "\n";
+  }
+  out << "`smelt help COMMAND` shows examples and flags.\n";
+  return wrapped(out.str(), help_columns());
+}
+
 std::string help_of_topic(const CLI::App& app, std::vector<std::string> topic,
                           const std::string& type) {
   const bool is_recipe = topic.front() == "recipe";
   if (is_recipe) topic.erase(topic.begin());
   if (topic.size() == 1 && names_recipe_field(topic.front()))
     return wrapped(field_help(topic.front()), help_columns());
-  if (!is_recipe) return help_of(app, topic);
+  if (!is_recipe) {
+    const auto found = commands_for(topic.front());
+    const bool is_command = std::ranges::any_of(
+        app.get_subcommands([](const CLI::App*) { return true; }),
+        [&](const CLI::App* command) { return command->check_name(topic.front()); });
+    if (topic.size() > 1 || is_command || found.empty()) return help_of(app, topic);
+    return commands_text(app, topic.front(), found);
+  }
   if (topic.size() > 1)
     throw UsageError(str("help: unknown topic '", topic[1], "'"),
                      "smelt help recipe SECTION lists a section's fields");
@@ -128,8 +166,8 @@ void print_first_screen() { std::cout << kFirstScreen; }
 std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpOfAll>(); }
 
 void add_help_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("help", "all commands, one of them, a recipe's fields, or one field");
+  auto* command = app.add_subcommand(
+      "help", "show help about a command, a recipe field, or a word such as resume or quantize");
   auto topic = std::make_shared<std::vector<std::string>>();
   auto type = std::make_shared<std::string>("bert");
   command->add_option("topic", *topic,

@@ -143,7 +143,8 @@ void add_data_inspect_command(CLI::App& data) {
   auto o = std::make_shared<InspectOptions>();
   auto json = std::make_shared<bool>(false);
   auto* command = data.add_subcommand(
-      "inspect", "count, check and show what record files, token stores and snapshot folders hold");
+      "inspect",
+      "count, check and show the contents of TFRecord files, token stores and snapshots");
   command->add_option("input", o->input, "files, folders or patterns, separated by commas")
       ->required();
   command->add_option("--vocab", o->vocab,

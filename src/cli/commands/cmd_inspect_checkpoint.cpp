@@ -128,7 +128,7 @@ void add_inspect_command(CLI::App& app) {
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   auto* command = app.add_subcommand(
-      "inspect", "what a checkpoint holds: smelt's, TensorFlow's or Hugging Face's");
+      "inspect", "show the contents of a checkpoint: step, sizes, tensors, checksums");
   command
       ->add_option("checkpoint", *path,
                    "a model folder, a checkpoint, a TensorFlow prefix or a Hugging Face folder")

@@ -96,7 +96,7 @@ bool is_recipe(const std::string& what) {
 
 void add_run(CLI::App& cloud) {
   auto* command = cloud.add_subcommand(
-      "run", "a recipe on a machine of its own, from data to results; or a command on a machine");
+      "run", "run a recipe on a rented machine, from upload to results; or a command on a machine");
   auto w = std::make_shared<WorkerOptions>();
   auto o = std::make_shared<JobOptions>();
   auto stop = std::make_shared<bool>(false);
@@ -127,7 +127,7 @@ void add_run(CLI::App& cloud) {
 
 void add_watch(CLI::App& cloud) {
   auto* command =
-      cloud.add_subcommand("watch", "go on leading a job, from this machine or from another");
+      cloud.add_subcommand("watch", "supervise a job again, from this machine or another");
   auto o = std::make_shared<WatchOptions>();
   command->add_option("place", o->place, "the folder of its results, or the job's in the bucket")
       ->required();

@@ -12,7 +12,8 @@ namespace smelt {
 namespace {
 
 void add_up(CLI::App& cloud) {
-  auto* command = cloud.add_subcommand("up", "make a TPU machine, in the first zone that has one");
+  auto* command =
+      cloud.add_subcommand("up", "create a TPU machine in the first zone with capacity");
   auto o = std::make_shared<MachineOptions>();
   command->add_option("name", o->name, "of 1 to 63 a-z, 0-9 and '-'")->required();
   command->add_option("--type", o->type, "as v3-8; smelt cloud types names a zone's")->required();
@@ -42,7 +43,7 @@ void add_up(CLI::App& cloud) {
 
 void add_down(CLI::App& cloud) {
   auto* command = cloud.add_subcommand(
-      "down", "delete a TPU machine, in the queue or made, and wait until it is gone");
+      "down", "delete a TPU machine or its queued request, and wait until it is gone");
   auto o = std::make_shared<MachineOptions>();
   command->add_option("name", o->name, "as smelt cloud list shows it")->required();
   command->add_option("--zone", o->zone, "where it is")->required();
@@ -54,7 +55,7 @@ void add_down(CLI::App& cloud) {
 
 void add_status(CLI::App& cloud) {
   auto* command =
-      cloud.add_subcommand("status", "show a machine, or where it is in the queue, and its cost");
+      cloud.add_subcommand("status", "show the state and cost of a machine or queued request");
   auto o = std::make_shared<MachineOptions>();
   o->zone = kAllZones;
   command->add_option("name", o->name, "as smelt cloud list shows it")->required();

@@ -265,8 +265,7 @@ void run(MetricsJob job) {
 void add_metrics_command(CLI::App& app) {
   auto job = std::make_shared<MetricsJob>();
   auto* command = app.add_subcommand(
-      "metrics",
-      "metrics of predictions against references, with 95 % intervals; compare two models");
+      "metrics", "compute metrics of predictions with 95 % intervals; compare two models");
   command->add_option("predictions", job->predictions, "JSONL, one example a line")->required();
   command->add_option("references", job->references,
                       "JSONL in the same order; else beside the predictions");

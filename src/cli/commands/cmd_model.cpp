@@ -76,7 +76,7 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
 
 void add_train_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "train", "train the model of a recipe: pretrain or fine-tune it, or resume training");
+      "train", "pretrain or fine-tune the model of a recipe, or resume training");
   command->alias("pretrain");
   const auto recipe = add_recipe_options(*command);
   const auto begin = add_begin_flags(*command);
@@ -96,7 +96,7 @@ void add_train_command(CLI::App& app) {
 
 void add_replay_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "replay", "run the batch of a step that was not finite again: the norm of each gradient");
+      "replay", "repeat a step whose loss was not finite, and show the gradient norms");
   const auto recipe = add_recipe_options(*command);
   auto folder = std::make_shared<std::string>();
   command->add_option("--batch", *folder,
@@ -113,8 +113,7 @@ void add_replay_command(CLI::App& app) {
 }
 
 void add_eval_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "eval", "measure a model: a run's on its held-out examples, any on --text");
+  auto* command = app.add_subcommand("eval", "evaluate a model on held-out examples or on --text");
   const auto model = add_model_option(*command);
   auto flags = std::make_shared<EvalFlags>();
   command->add_flag("--json", flags->json, "a JSON object for each checkpoint instead of lines");
@@ -143,9 +142,7 @@ void add_eval_command(CLI::App& app) {
 }
 
 void add_fill_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "fill",
-      "inference with a masked language model: fill [MASK] in --text, --input or standard input");
+  auto* command = app.add_subcommand("fill", "inference with a masked language model: fill [MASK]");
   const auto model = add_model_option(*command);
   const auto options = add_fill_options(*command);
   command->callback([model, options] {
@@ -158,7 +155,8 @@ void add_fill_command(CLI::App& app) {
 }
 
 void add_export_command(CLI::App& app) {
-  auto* command = app.add_subcommand("export", "a recipe's model as a Hugging Face folder");
+  auto* command =
+      app.add_subcommand("export", "write a model as a Hugging Face folder for transformers");
   const auto recipe = add_recipe_options(*command);
   auto out = std::make_shared<std::string>();
   command->add_option("--out", *out, "the folder to make")->required();

@@ -135,8 +135,7 @@ OrderedJson run_advise(AdviceCommand& c) {
 }  // namespace
 
 void add_new_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("new", "a recipe to begin with: its ten most important fields");
+  auto* command = app.add_subcommand("new", "write a recipe to start with, with comments");
   auto starter = std::make_shared<StarterRecipe>();
   auto size = std::make_shared<std::string>("base");
   auto write = std::make_shared<std::string>();
@@ -158,7 +157,7 @@ void add_new_command(CLI::App& app) {
 
 void add_advise_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "advise", "size of model, machine, steps, hours and dollars for a text and a budget");
+      "advise", "recommend model size, machine and steps for a text and a budget");
   auto c = std::make_shared<AdviceCommand>();
   command->add_option("text", c->job.input, "text files or patterns, comma separated")->required();
   command->add_option("--budget", c->job.budget, "US dollars")

@@ -79,8 +79,7 @@ void overview(OverviewFlags f, const CLI::App& command) {
 void add_data_overview_command(CLI::App& data) {
   auto f = std::make_shared<OverviewFlags>();
   auto* command = data.add_subcommand(
-      "overview",
-      "what labelled rows hold: counts, labels, lengths, the same texts within and across files");
+      "overview", "summarize labelled rows: labels, lengths, duplicates within and across files");
   command
       ->add_option("files", f->files,
                    "JSONL, TSV, CSV, Parquet or CoNLL; what is trained on first, then validation "

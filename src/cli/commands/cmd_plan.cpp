@@ -156,7 +156,7 @@ void run_plan(const PlanCommand& c) {
 
 void add_plan_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "plan", "which TPU or GPU fits a recipe, how long it takes, what it costs; none is needed");
+      "plan", "estimate time, memory and cost of a recipe on TPUs and GPUs, without having one");
   auto c = std::make_shared<PlanCommand>();
   c->recipe = add_recipe_options(*command);
   command

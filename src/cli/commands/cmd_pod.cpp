@@ -160,7 +160,8 @@ void print_manifest(const ManifestFlags& flags) {
 void add_manifest(CLI::App& pod) {
   auto flags = std::make_shared<ManifestFlags>();
   auto* command = pod.add_subcommand(
-      "manifest", "the file that starts a recipe's run on all machines: gcloud's, GKE's, SLURM's");
+      "manifest",
+      "print a script that starts a run on several hosts: TPU VM, GKE, SLURM, SkyPilot");
   flags->recipe = add_recipe_options(*command);
   command->add_option("--kind", flags->kind, "what starts it")
       ->required()
@@ -179,12 +180,11 @@ void add_manifest(CLI::App& pod) {
 }  // namespace
 
 void add_pod_command(CLI::App& app) {
-  auto* pod = app.add_subcommand("pod", "several processes that train one model");
+  auto* pod = app.add_subcommand("pod", "train one model on several hosts");
   pod->require_subcommand(1);
   auto flags = std::make_shared<DescribeFlags>();
   auto* command = pod->add_subcommand(
-      "describe",
-      "which process of how many a command here would be, who says so, what is missing");
+      "describe", "show the rank of this host, where it comes from, and what is missing");
   add_pod_flags(*command, flags->pod);
   add_device_flag(*command, flags->device,
                   "of the run: what is said of TPUs counts for a TPU, SLURM and launchers for that "

@@ -193,7 +193,7 @@ void add_row_fields(CLI::App& command, PredictFlags& f) {
 
 void add_predict_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "predict", "inference with a fine-tuned model on --text, --input or lines of standard input");
+      "predict", "inference with a fine-tuned model: classes, word labels, answers");
   const auto model = add_model_option(*command);
   auto f = std::make_shared<PredictFlags>();
   f->columns.text.clear();

@@ -59,7 +59,8 @@ void show(const PriceOptions& o) {
 }  // namespace
 
 void add_prices_command(CLI::App& cloud) {
-  auto* command = cloud.add_subcommand("prices", "what TPUs cost an hour, and who said so when");
+  auto* command =
+      cloud.add_subcommand("prices", "show the price of TPUs per hour, with source and date");
   auto o = std::make_shared<PriceOptions>();
   command->add_option("--type", o->type, "of whole machines: a list as v3-8,v2-32, or all");
   command->add_option("--region", o->region, "only this one's, e.g. us-central1");

@@ -93,7 +93,7 @@ void add_data_index_command(CLI::App& data) {
   auto input = std::make_shared<std::string>();
   auto mask = std::make_shared<std::string>();
   auto* command = data.add_subcommand(
-      "index", "check record files and write <file>.index beside each, by which they open at once");
+      "index", "check TFRecord files and write an index for each, so that they open faster");
   command->add_option("input", *input, "TFRecord files or patterns, separated by commas")
       ->required();
   command->add_option("--mask", *mask,

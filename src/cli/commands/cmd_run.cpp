@@ -71,8 +71,8 @@ void run_and_report(const Recipe& recipe, const Beginning& beginning) {
 }
 
 void add_run_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "run", "run every stage of a recipe, from text to a finished model; resume an earlier run");
+  auto* command =
+      app.add_subcommand("run", "run a recipe from text to a finished model, or resume a run");
   const auto recipe = add_recipe_options(*command);
   const auto begin = add_begin_flags(*command);
   auto flags = std::make_shared<RunCommandFlags>();

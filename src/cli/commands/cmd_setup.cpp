@@ -82,7 +82,7 @@ void run_setup(const SetupOptions& o) {
 }  // namespace
 
 void add_setup_command(CLI::App& app) {
-  auto* command = app.add_subcommand("setup", "fetch what a GPU or a TPU needs");
+  auto* command = app.add_subcommand("setup", "download the plugin for GPUs or TPUs");
   auto o = std::make_shared<SetupOptions>();
   command->add_option("device", o->device, "gpu or tpu")->required();
   command->add_flag("--dry-run", o->dry_run, "only say what would be fetched");

@@ -82,7 +82,8 @@ void add_storage_remove(CLI::App& group, const StorageFlags& o) {
 }  // namespace
 
 void add_storage_command(CLI::App& app) {
-  auto* group = app.add_subcommand("storage", "gsutil's and gcloud storage's lines: gs://");
+  auto* group = app.add_subcommand(
+      "storage", "copy, list and delete files on gs://, with the commands of gsutil");
   group->require_subcommand(1);
   auto o = std::make_shared<StorageOptions>();
   group->add_flag_callback("-m", [] {}, "taken: files always go side by side");

@@ -279,7 +279,7 @@ void run(const TokenizeJob& job) {
 
 void add_tokenize_command(CLI::App& app) {
   auto job = std::make_shared<TokenizeJob>();
-  auto* command = app.add_subcommand("tokenize", "text to pieces and back, one text a line");
+  auto* command = app.add_subcommand("tokenize", "split text into tokens, or join tokens to text");
   command->add_option("--vocab", job->vocab,
                       "vocab.txt, tokenizer.json, or vocab.json with merges.txt");
   command->add_option("--model", job->model, "SentencePiece: spiece.model");

@@ -99,8 +99,8 @@ void print_token_statistics(const InspectOptions& options, bool json) {
 
 void add_data_tokens_command(CLI::App& data) {
   auto job = std::make_shared<TextTokensJob>();
-  auto* command = data.add_subcommand(
-      "tokens", "text as one store of token ids, for models that train on runs of tokens");
+  auto* command =
+      data.add_subcommand("tokens", "build a token store from text, for T5 and JEstimator's BERT");
   add_document_flags(*command, job->text);
   command->add_option("--vocab", job->vocab, "vocab.txt, tokenizer.json or a SentencePiece x.model")
       ->required();
@@ -128,8 +128,8 @@ void add_data_tokens_command(CLI::App& data) {
 void add_data_convert_command(CLI::App& data) {
   auto job = std::make_shared<SnapshotTokensJob>();
   auto inputs = std::make_shared<std::vector<std::string>>();
-  auto* command = data.add_subcommand(
-      "convert", "token stores of folders that tf.data.Dataset.save wrote, a tenth of their size");
+  auto* command =
+      data.add_subcommand("convert", "convert folders of tf.data.Dataset.save to token stores");
   command->add_option("input", *inputs, "snapshot folders or patterns")->required();
   command
       ->add_option("--out", job->output,

@@ -163,8 +163,8 @@ void add_scp(CLI::App& group, const Options& o) {
 }  // namespace
 
 void add_tpu_vm_command(CLI::App& app) {
-  auto* group =
-      app.add_subcommand("tpu-vm", "gcloud compute tpus tpu-vm's lines, as smelt cloud's");
+  auto* group = app.add_subcommand(
+      "tpu-vm", "the commands of gcloud compute tpus tpu-vm, run as smelt cloud");
   group->require_subcommand(1);
   auto o = std::make_shared<TpuVmOptions>();
   add_create(*group, o);

@@ -129,7 +129,8 @@ std::string write_report(const TrackOptions& options) {
 }  // namespace
 
 void add_status_command(CLI::App& app) {
-  auto* command = app.add_subcommand("status", "what a run does now, its last line and time left");
+  auto* command =
+      app.add_subcommand("status", "show the state of a run, its last metrics and time left");
   const auto options = add_track_options(*command, true);
   command->callback([options] {
     for (const std::string& run : run_folders(*options, "status")) {
@@ -143,7 +144,7 @@ void add_status_command(CLI::App& app) {
 
 void add_compare_command(CLI::App& app) {
   auto* command =
-      app.add_subcommand("compare", "runs beside one another: settings that differ, last figures");
+      app.add_subcommand("compare", "compare runs: settings that differ, final metrics");
   const auto options = add_track_options(*command, true);
   command->callback([options] {
     const auto runs = read_runs(run_folders(*options, "compare"));
@@ -152,8 +153,8 @@ void add_compare_command(CLI::App& app) {
 }
 
 void add_report_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("report", "a page about runs: curves, goodput, evaluations, settings");
+  auto* command = app.add_subcommand(
+      "report", "write an HTML page about runs: curves, goodput, evaluations, settings");
   const auto options = add_track_options(*command, false);
   command->add_option("--out", options->out,
                       "the HTML file to write; default: report.html in the run's folder");

@@ -104,7 +104,7 @@ void add_trainer_options(CLI::App& command, VocabularyJob& job) {
 }
 
 void add_train(CLI::App& vocab) {
-  auto* command = vocab.add_subcommand("train", "a vocabulary from text");
+  auto* command = vocab.add_subcommand("train", "train a vocabulary (tokenizer) on text");
   auto job = std::make_shared<VocabularyJob>();
   auto flags = std::make_shared<TokenizerFlags>();
   add_lines_options(*command, job->text);
@@ -168,8 +168,8 @@ OrderedJson extended_json(const ExtendJob& job, const ExtendSummary& s) {
 }
 
 void add_extend(CLI::App& vocab) {
-  auto* command = vocab.add_subcommand(
-      "extend", "put a domain's words in the places of [unusedN]; all other ids stay");
+  auto* command =
+      vocab.add_subcommand("extend", "add words of a field to a vocabulary in place of [unusedN]");
   auto job = std::make_shared<ExtendJob>();
   add_lines_options(*command, job->text);
   command->add_option("--vocab", job->vocab, "vocab.txt or tokenizer.json")->required();
@@ -267,7 +267,7 @@ void add_report(CLI::App& vocab) {
     int threads = 0;
     bool json = false;
   };
-  auto* command = vocab.add_subcommand("report", "how well vocabularies fit a text");
+  auto* command = vocab.add_subcommand("report", "show how well vocabularies fit a text");
   auto o = std::make_shared<Options>();
   add_lines_options(*command, o->text);
   command->add_option("--vocab", o->vocab, "vocab.txt, tokenizer.json or x.model")->required();
@@ -295,7 +295,8 @@ void add_report(CLI::App& vocab) {
 }  // namespace
 
 void add_vocab_command(CLI::App& app) {
-  auto* vocab = app.add_subcommand("vocab", "vocabularies")->require_subcommand(1);
+  auto* vocab = app.add_subcommand("vocab", "train, extend and compare vocabularies (tokenizers)")
+                    ->require_subcommand(1);
   add_train(*vocab);
   add_extend(*vocab);
   add_report(*vocab);

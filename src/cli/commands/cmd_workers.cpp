@@ -22,7 +22,7 @@ void add_worker_options(CLI::App& command, WorkerOptions& o) {
 namespace {
 
 void add_ssh(CLI::App& cloud) {
-  auto* command = cloud.add_subcommand("ssh", "a command on workers at once, or a shell on one");
+  auto* command = cloud.add_subcommand("ssh", "run a command on workers, or open a shell on one");
   auto o = std::make_shared<WorkerOptions>();
   command->add_option("name", o->name, "the machine, or USER@ it")->required();
   command->add_option("flags", o->flags, "behind --: ssh's own, as -- -L 6006:localhost:6006");
@@ -34,7 +34,7 @@ void add_ssh(CLI::App& cloud) {
 }
 
 void add_logs(CLI::App& cloud) {
-  auto* command = cloud.add_subcommand("logs", "what the command of smelt cloud run has printed");
+  auto* command = cloud.add_subcommand("logs", "show the output of smelt cloud run");
   auto o = std::make_shared<WorkerOptions>();
   auto lines = std::make_shared<int>(100);
   auto follow = std::make_shared<bool>(false);
@@ -52,7 +52,7 @@ void add_logs(CLI::App& cloud) {
 }
 
 void add_cp(CLI::App& cloud) {
-  auto* command = cloud.add_subcommand("cp", "files and folders to or from workers, NAME:PATH");
+  auto* command = cloud.add_subcommand("cp", "copy files to or from workers (NAME:PATH)");
   auto o = std::make_shared<WorkerOptions>();
   auto paths = std::make_shared<std::vector<std::string>>();
   command->add_option("paths", *paths, "FROM… TO; one side is on the machine")

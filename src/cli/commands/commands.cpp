@@ -106,27 +106,28 @@ struct CommandGroup {
 
 // In the order of `smelt help`.
 const std::vector<CommandGroup> kCommands{
-    {"Everything from one recipe",
-     {add_new_command, add_advise_command, add_run_command, add_finetune_command,
-      add_plan_command}},
-    {"Its stages", {add_train_command, add_replay_command, add_eval_command, add_export_command}},
-    {"A trained model",
-     {add_predict_command, add_fill_command, add_generate_command, add_detect_command,
-      add_convert_command, add_compress_command, add_inspect_command, add_metrics_command}},
-    {"Runs", {add_status_command, add_compare_command, add_report_command, add_clean_command}},
-    {"Vocabularies and examples", {add_vocab_command, add_tokenize_command, add_data_command}},
+    {"Plan", {add_new_command, add_advise_command, add_plan_command}},
+    {"Train",
+     {add_run_command, add_train_command, add_finetune_command, add_eval_command,
+      add_metrics_command, add_replay_command}},
+    {"Watch", {add_status_command, add_compare_command, add_report_command, add_clean_command}},
+    {"Inference",
+     {add_predict_command, add_fill_command, add_generate_command, add_detect_command}},
+    {"Convert", {add_export_command, add_convert_command, add_inspect_command}},
+    {"Compress", {add_compress_command}},
+    {"Data", {add_vocab_command, add_tokenize_command, add_data_command}},
+    {"Cloud", {add_cloud_command, add_storage_command, add_pod_command}},
+    {"Devices", {add_setup_command, add_bench_command, add_compile_command}},
     {kOriginals,
      {add_create_pretraining_data_command, add_run_pretraining_command, add_electra_command,
-      add_jestimator_command, add_ttt_command}},
-    {"Machines",
-     {add_cloud_command, add_ctpu_command, add_tpu_vm_command, add_storage_command,
-      add_pod_command}},
-    {"Devices and speed", {add_setup_command, add_bench_command, add_compile_command}},
+      add_jestimator_command, add_ttt_command, add_ctpu_command, add_tpu_vm_command}},
     {"Help", {add_help_command, add_completion_command}}};
 
 void add_commands(CLI::App& app) {
   app.formatter(help_formatter());
-  app.footer("`smelt help recipe` lists the fields of a recipe.");
+  app.footer(
+      "`smelt help recipe` lists the fields of a recipe; `smelt help WORD` finds commands for a "
+      "word such as resume.");
   app.set_version_flag("--version", SMELT_VERSION);
   for (const CommandGroup& group : kCommands)
     for (const AddCommand add : group.add) {
@@ -175,7 +176,8 @@ int run_command_line(int argc, char** argv) {
   set_up_log();
   end_at_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error with a message
-  CLI::App app("Raw text in, a pre-trained language model out.", "smelt");
+  CLI::App app("Pre-train, fine-tune and compress BERT, RoBERTa, ELECTRA and T5 on your own text.",
+               "smelt");
   try {
     return run_command(app, argc, argv);
   } catch (const CLI::Success& wanted) {

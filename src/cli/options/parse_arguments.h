@@ -12,7 +12,7 @@ class App;
 namespace smelt {
 
 // The title of those commands in `smelt help`.
-inline constexpr const char* kOriginals = "The originals' programs";
+inline constexpr const char* kOriginals = "Compatibility (command lines of other programs)";
 
 // What stands behind the program's name. If the command is one of the originals' programs with
 // absl's flags, the flags of --flagfile stand in its place (cli/options/flag_file.h), "-name" is

@@ -1,10 +1,16 @@
 // Help that is wrapped to the terminal's width.
 #include "cli/commands/help_text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/str.h"
+#include "cli/commands/command_guide.h"
+#include "io/filesystem/file.h"
+#include "support/command.h"
 #include "support/environment.h"
+#include "support/paths.h"
 
 namespace smelt {
 namespace {
@@ -36,6 +42,29 @@ TEST(HelpText, TakesTheWidthFromTheEnvironmentInAPipe) {
   EXPECT_EQ(help_columns(), 60U);
   const ScopedVariable none("COLUMNS", "wide");
   EXPECT_EQ(help_columns(), std::string::npos);
+}
+
+TEST(HelpText, OfACommandHasExamplesAndAPage) {
+  const std::string help = run_command(smelt_program() + " help compress quantize").text;
+  EXPECT_THAT(help, testing::StartsWith("quantize weights to int8 or int4"));
+  EXPECT_THAT(
+      help, testing::HasSubstr("\nExamples:\n  smelt compress quantize my-classifier --out small"));
+  EXPECT_THAT(help, testing::HasSubstr("\nRead more: docs/guides/compress.md\n"));
+}
+
+TEST(HelpText, FindsCommandsByAWord) {
+  const std::string help = run_command(smelt_program() + " help inference").text;
+  EXPECT_THAT(help, testing::StartsWith("Commands for 'inference':\n  smelt predict"));
+  EXPECT_THAT(help, testing::HasSubstr("\n  smelt generate"));
+}
+
+TEST(CommandGuide, NamesPagesThatExist) {
+  for (const CommandGuide& guide : command_guides()) {
+    EXPECT_TRUE(exists(source_path(str("docs/", guide.page, ".md")))) << guide.command;
+    for (const std::string_view example : guide.examples)
+      EXPECT_TRUE(example.starts_with(guide.command)) << example;
+  }
+  EXPECT_EQ(guide_text("no such command"), "");
 }
 
 }  // namespace

@@ -271,11 +271,10 @@ TEST(Help, ListsCommandsFirstInGroups) {
   EXPECT_THAT(program("status --help").text, HasSubstr("--json"));
   for (const char* command : {"run", "data", "data bert", "electra run_pretraining", "help"})
     EXPECT_EQ(program(str("help ", command)).text, program(str(command, " --help")).text);
-  EXPECT_THAT(
-      program("help data bert extra").text,
-      HasSubstr("'extra' is no command of smelt data bert\n  hint: smelt data bert --help"));
+  EXPECT_THAT(program("help data bert extra").text,
+              HasSubstr("smelt data bert has no command 'extra'\n  hint: smelt data bert --help"));
   EXPECT_THAT(program("help data bart").text,
-              HasSubstr("error: help: 'bart' is no command of smelt data\n  hint: did you mean "
+              HasSubstr("error: help: smelt data has no command 'bart'\n  hint: did you mean "
                         "'bert'?"));
   EXPECT_THAT(program("help recipes").text, HasSubstr("did you mean 'recipe'?"));
 }

@@ -1,0 +1,25 @@
+// What help texts add to a command's flags: examples, the page to read, and words to find it by.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace smelt {
+
+struct CommandGuide {
+  std::string_view command;                // "compress quantize"
+  std::vector<std::string_view> examples;  // without "smelt "
+  std::string_view page;                   // below docs/, without ".md"; empty: none
+};
+
+const std::vector<CommandGuide>& command_guides();
+
+// Returns the examples and the page of a command as lines of help, or "" for one without a guide.
+std::string guide_text(std::string_view command);
+
+// Returns the commands that a word stands for: "quantize" or "8-bit" for compress quantize. Empty
+// if it is none that people search for.
+std::vector<std::string_view> commands_for(std::string_view word);
+
+}  // namespace smelt
