@@ -8,7 +8,7 @@ namespace smelt {
 namespace {
 
 // A signal handler reads these, so they are a plain array. A group beyond the last slot is not
-// ended; it ends by itself when its standard input closes.
+// ended; it ends when its standard input closes.
 std::array<std::atomic<::pid_t>, 256> groups{};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A value that a user names by a word.
+// Values that users choose by a word.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace smelt {
 
-// The value of the word, as a list of {word, value} has it. UsageError "<what> '<word>' is unknown"
-// for one that is not among them.
+// Returns the value of the word in a list of {word, value}. Throws UsageError "<what> '<word>' is
+// unknown" if the list does not contain the word.
 template <class List>
 auto choose_of(std::string_view what, std::string_view word, const List& choices) {
   std::vector<std::string> known;
@@ -31,7 +31,7 @@ Value choose(std::string_view what, std::string_view word,
   return choose_of(what, word, choices);
 }
 
-// The words of an enumeration's values.
+// The words for the values of an enumeration.
 template <class Value, std::size_t N>
 using NamedValues = std::array<std::pair<std::string_view, Value>, N>;
 

@@ -1,4 +1,4 @@
-// Time that has passed, by a clock that nobody sets.
+// Elapsed time by a monotonic clock.
 #pragma once
 
 #include <chrono>

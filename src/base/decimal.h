@@ -1,4 +1,4 @@
-// Whole numbers as people write them.
+// Parsing of whole numbers that people write.
 #pragma once
 
 #include <charconv>
@@ -11,7 +11,7 @@
 namespace smelt {
 
 // Returns the text without the zeros before its first other digit, for readers that would take the
-// number for an octal one: "010" -> "10", "-007" -> "-7". "0", "0x1f" and "0.5" stay as they are.
+// number for an octal one: "010" -> "10", "-007" -> "-7". "0", "0x1f" and "0.5" are unchanged.
 inline std::string without_leading_zeros(std::string_view text) {
   const auto is_digit = [&](std::size_t at) {
     return at < text.size() && text[at] >= '0' && text[at] <= '9';

@@ -1,5 +1,5 @@
-// Draws that every source of random numbers derives from its own below(limit), uniform in [0,
-// limit).
+// Base class of random number generators. A generator defines below(limit), uniform in [0, limit);
+// this class adds draws that are made of it.
 #pragma once
 
 #include <cstddef>

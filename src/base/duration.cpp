@@ -18,7 +18,7 @@ std::chrono::seconds parse_duration(const std::string& where, const std::string&
       if (found[i + 1].matched) out += std::stoll(found[i + 1]) * units[i];
   }
   if (out <= out.zero() || out > std::chrono::hours(24 * 366))
-    throw UsageError(str(where, ": '", text, "' is no length of time, up to a year"),
+    throw UsageError(str(where, ": '", text, "' is not a duration of at most a year"),
                      "write it as 90s, 30m, 6h or 2d");
   return out;
 }

@@ -1,4 +1,4 @@
-// Lengths of time as commands take them.
+// Durations in command lines.
 #pragma once
 
 #include <chrono>
@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-// "90s", "30m", "6h", "2d", "1d12h", or a number of seconds. UsageError beginning with `where` for
-// what is none, and for no time at all and more than a year.
+// Parses "90s", "30m", "6h", "2d", "1d12h", or a number of seconds. Throws UsageError beginning
+// with `where` for other text, for 0, and for more than a year.
 std::chrono::seconds parse_duration(const std::string& where, const std::string& text);
 
 }  // namespace smelt

@@ -1,6 +1,5 @@
-// The kinds of failure, and of an end before the end. A thrown error ends the command; an expected
-// absence is a std::optional. Form of a message: "<where>: <what is wrong, with both values>", then
-// "  hint: <one action>".
+// The exceptions that end a command. An expected absence is a std::optional, not an error. A
+// message has the form "<where>: <what is wrong, found and expected>", then "  hint: <one action>".
 #pragma once
 
 #include <stdexcept>
@@ -19,40 +18,41 @@ class Error : public std::runtime_error {
       : std::runtime_error(hint.empty() ? what : str(what, kHintMark, hint)) {}
 };
 
-// What was given to an Error, of its text.
+// The two parts of an Error's text.
 struct ErrorParts {
-  std::string what, hint;  // "" = it had none
+  std::string what, hint;  // empty without a hint
 };
 ErrorParts error_parts(std::string_view text);
 
-// The user can mend it: flag, config, shape, file content. Exit 2.
+// Wrong input that the user can correct: a flag, a field, a shape, a file's content. Exit code 2.
 class UsageError : public Error {
   using Error::Error;
 };
 
-// The world failed: disk, network, PJRT, TPU API. Exit 1.
+// A failure of the environment: disk, network, PJRT, TPU API. Exit code 1.
 class SystemError : public Error {
   using Error::Error;
 };
 
-// Asked to, by a signal: what was done is kept, the same command goes on. Exit 75.
+// A signal stopped the command. Its work so far is kept, and the same command resumes. Exit
+// code 75.
 class Stopped : public Error {
   using Error::Error;
 };
 
-// A metric is below a threshold that the user gave. Exit 3.
+// A metric is below a threshold that the user gave. Exit code 3.
 class BelowThreshold : public Error {
   using Error::Error;
 };
 
-// A CHECK failed: ours to mend. Exit 70.
+// A failed CHECK: a bug in smelt. Exit code 70.
 class BugError : public Error {
   using Error::Error;
 };
 
-// SystemError with the text of errno, e.g. system_error("open", path): "open: <path>: No such
-// file…". ENOENT, EACCES and EISDIR are the user's to mend and become UsageErrors; disk full gets
-// its own hint.
+// Throws an error with the text of errno, such as "open: <path>: No such file or directory".
+// ENOENT, EACCES and EISDIR become UsageErrors, all others SystemErrors. A full disk has its own
+// hint.
 [[noreturn]] void throw_errno(std::string_view action, std::string_view path, int error_number);
 
 namespace internal {

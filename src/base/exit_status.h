@@ -1,4 +1,4 @@
-// The end of a command with an exit status that is another program's, which has said why itself.
+// Ends a command with the exit status of another program, which has printed its own message.
 #pragma once
 
 #include <exception>

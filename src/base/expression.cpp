@@ -92,7 +92,7 @@ struct Demands {
     const double found = number(value, "an index");
     if (found == std::floor(found) && std::fabs(found) < 1e9)
       return static_cast<std::int64_t>(found);
-    throw UsageError(str(where, ": the index ", found, " is no whole number"), "correct it");
+    throw UsageError(str(where, ": the index ", found, " is not an integer"), "correct it");
   }
   double finite(double value, std::string_view of) const {
     if (std::isfinite(value)) return value;
@@ -151,7 +151,7 @@ class ExpressionParser {
       commas = true;
     }
     if (items.size() == 1 && !commas) return items[0];
-    if (items.empty() && close.empty()) fail_at("where a value is expected");
+    if (items.empty() && close.empty()) fail_at(", but a value is expected");
     return [demands = demands_, items](const Sizes& shape) {
       Tuple out;
       for (const Term& item : items) out.push_back(demands.number(item(shape), "a tuple"));
@@ -226,12 +226,12 @@ class ExpressionParser {
       if (at < -size || at >= size)
         throw UsageError(str(demands.where, ": index ", at, " of ", value_text(tuple),
                              ", which has ", size, " elements"),
-                         "give this parameter a rule of its own before this one");
+                         "add a rule for this parameter before this one");
       return RuleValue(tuple[static_cast<std::size_t>(at < 0 ? at + size : at)]);
     };
   }
 
-  // As Python's slices, whose bounds may lie outside.
+  // Works as Python's slices, whose bounds may be out of range.
   Term sliced(Term of, const std::optional<Term>& first, const std::optional<Term>& last) const {
     return [demands = demands_, of = std::move(of), first, last](const Sizes& shape) {
       const Tuple tuple = demands.tuple(of(shape), "a slice");
@@ -256,7 +256,7 @@ class ExpressionParser {
     const char c = at_ < text_.size() ? text_[at_] : '\0';
     if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') return number();
     if (std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_') return named();
-    fail_at("where a value is expected");
+    fail_at(", but a value is expected");
   }
 
   Term number() {

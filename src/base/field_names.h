@@ -1,4 +1,4 @@
-// What messages call a setting, in the words of the command that runs.
+// Names of settings in messages: recipe fields or flags, depending on the command.
 #pragma once
 
 #include <functional>
@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-// From a recipe's name of a setting to the user's: "mesh_rules" to "train.mesh_rules" or
-// "--mesh-rules". A name without a section is one of a recipe's `train`.
+// Converts the name of a setting to the one that the user knows: "mesh_rules" to "train.mesh_rules"
+// in a recipe, or to "--mesh-rules". A name without a section belongs to the recipe's `train`.
 using Fields = std::function<std::string(const std::string& name)>;
 std::string recipe_field(const std::string& name);
 std::string flag(const std::string& name);

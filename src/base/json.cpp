@@ -531,7 +531,7 @@ auto BasicJson<kSorted>::find(std::string_view key) const -> const_iterator {
 template <bool kSorted>
 const BasicJson<kSorted>& BasicJson<kSorted>::at(std::string_view key) const {
   if (const BasicJson* found = member(key)) return *found;
-  throw JsonError(str("JSON: there is no key '", key, "'"));
+  throw JsonError(str("JSON: missing key '", key, "'"));
 }
 
 template <bool kSorted>

@@ -269,7 +269,7 @@ class BasicJson {
   iterator find(std::string_view key);
   const_iterator find(std::string_view key) const;
 
-  // Throw JsonError if there is no such element.
+  // Throw JsonError if the element does not exist.
   BasicJson& at(std::string_view key);
   const BasicJson& at(std::string_view key) const;
   BasicJson& at(std::size_t index);
@@ -284,7 +284,7 @@ class BasicJson {
   const BasicJson& at(const C* key) const {
     return at(std::string_view(key));
   }
-  // Adds a null if there is no such element; null becomes an object or an array first. On a
+  // Adds a null if the element does not exist; null becomes an object or an array first. On a
   // constant value the same as at().
   BasicJson& operator[](std::string_view key);
   BasicJson& operator[](const std::string& key) { return (*this)[std::string_view(key)]; }
@@ -340,14 +340,14 @@ class BasicJson {
   void erase(std::size_t index);
   void clear();
 
-  // Throw JsonError if there is no element.
+  // Throw JsonError if the array is empty.
   BasicJson& front();
   const BasicJson& front() const;
   BasicJson& back();
   const BasicJson& back() const;
 
-  // Returns the value at a JSON pointer such as "/model/vocab/0" (RFC 6901), or nullptr if there is
-  // none.
+  // Returns the value at a JSON pointer such as "/model/vocab/0" (RFC 6901), or nullptr if it does
+  // not exist.
   const BasicJson* pointer(std::string_view path) const;
   BasicJson* pointer(std::string_view path);
   // Sets the value at a JSON pointer, adding members of objects that are missing.

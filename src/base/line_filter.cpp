@@ -34,8 +34,8 @@ PipeEnds make_pipe() {
 
 void make_nonblocking(int file) { ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) | O_NONBLOCK); }
 
-// The environment of this process, with settings by which a Python program writes its lines at once
-// and in UTF-8.
+// Returns the environment of this process with settings that make a Python program
+// write its lines at once and in UTF-8.
 std::vector<char*> environment_with(std::array<std::string, 2>& settings) {
   std::vector<char*> out;
   for (char** variable = environ; *variable != nullptr; ++variable)
@@ -48,7 +48,7 @@ std::vector<char*> environment_with(std::array<std::string, 2>& settings) {
   return out;
 }
 
-// Starts the command in a process group of its own, so that Ctrl-C does not end it before smelt has
+// Starts the command in a new process group, so that Ctrl-C does not end it before smelt has
 // finished with it. Returns an errno.
 int spawn_shell(const std::string& command, const std::array<int, 3>& files, ::pid_t& child) {
   ::posix_spawn_file_actions_t actions;
@@ -150,7 +150,7 @@ std::vector<std::string> LineFilter::filter(std::span<const std::string> lines) 
 void LineFilter::exchange(const std::string& input, std::size_t count) {
   const NoPipeSignal no_signal;
   std::size_t sent = 0;
-  auto heard = Clock::now();  // the last bytes of output; what it says of errors does not count
+  auto heard = Clock::now();  // the last bytes of output; its error messages are not output
   while (line_ends_ < count || sent < input.size()) {
     std::array<::pollfd, 3> polled{{{sent < input.size() ? ends_[kIn] : -1, POLLOUT, 0},
                                     {ends_[kOut], POLLIN, 0},

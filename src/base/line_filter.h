@@ -24,7 +24,7 @@ class LineFilter {
   static constexpr Seconds kSilence{120};
 
   // Starts the command. `silence`: how long it may write nothing while lines are due. Throws
-  // SystemError if there is no shell.
+  // SystemError if no shell can be started.
   explicit LineFilter(std::string command, Seconds silence = kSilence);
   // Kills the command and the programs that it started.
   ~LineFilter();

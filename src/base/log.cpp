@@ -20,7 +20,7 @@
 namespace smelt {
 namespace {
 
-// Of OnlyErrors; set and read while one thread sets up or down.
+// The name that OnlyErrors puts before messages. Changed only while one thread runs.
 std::string& speaker() {
   static auto* name = new std::string;  // messages may outlive static objects
   return *name;
@@ -72,7 +72,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 // Where messages go. The objects outlive static ones, as messages may.
 struct Sinks {
   std::shared_ptr<LogSink> terminal;
-  std::shared_ptr<spdlog::sinks::sink> file;  // null: there is none
+  std::shared_ptr<spdlog::sinks::sink> file;  // null without a log file
 };
 Sinks& sinks() {
   static auto* all = new Sinks;

@@ -52,7 +52,7 @@ void log(LogLevel level, std::string_view format, std::initializer_list<LogArgum
 }  // namespace internal
 
 // Log a message. `format` uses fmt's syntax, e.g. log_info("{} of {:.1f} s", name, seconds), and
-// the arguments are numbers or text. If there are no arguments, the text is logged unchanged,
+// the arguments are numbers or text. Without arguments the text is logged unchanged,
 // braces included.
 template <class... Args>
 void log_debug(internal::LogFormat<sizeof...(Args)> format, const Args&... args) {

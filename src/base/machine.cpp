@@ -17,7 +17,7 @@ namespace {
 constexpr std::array kExtensions{"avx2",     "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16",
                                  "amx_int8", "amx_bf16", "asimddp", "i8mm",        "bf16"};
 
-// What stands behind the colon of the first line that begins with one of these names.
+// Returns the text after the colon of the first line that begins with one of these names.
 std::string line_of(const char* file, std::initializer_list<std::string_view> names) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);)

@@ -1,4 +1,4 @@
-// What a measurement was made on.
+// Facts about this machine, for measurements.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,19 @@
 namespace smelt {
 
 struct MachineFacts {
-  std::string processor;                // "AMD EPYC 9R14"; empty where the system does not say it
-  std::vector<std::string> extensions;  // of its instructions, those that products depend on
-  int threads = 1;                      // that this process may use
+  std::string processor;                // "AMD EPYC 9R14"; empty if unknown
+  std::vector<std::string> extensions;  // instruction set extensions that matter for matmuls
+  int threads = 1;                      // cores that this process may use
 };
 MachineFacts machine_facts();
 
-// Of the last minute, as `uptime` has it: about how many programs wanted to run. -1 where the
-// system does not say it.
+// Returns the load average of the last minute, as `uptime` shows it; -1 if unknown.
 double machine_load();
 
-// Bytes of its memory.
+// Returns the size of the machine's memory in bytes.
 double machine_memory();
 
-// The most memory that this process has held at once, in bytes; 0 where the system does not say it.
+// Returns the peak memory of this process in bytes; 0 if unknown.
 std::uint64_t peak_memory();
 
 }  // namespace smelt

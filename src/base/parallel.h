@@ -1,4 +1,4 @@
-// Threads for one piece of work: run a body on several, hand work over between them.
+// Threads: run a function on several, and pass work between them.
 #pragma once
 
 #include <condition_variable>
@@ -14,19 +14,19 @@
 
 namespace smelt {
 
-// Cores that this process may use, at least 1.
+// Returns the number of cores that this process may use, at least 1.
 int available_threads();
 
-// Calls body(0), …, body(threads - 1), each on its own thread, and waits for all. The first
-// exception is thrown again then; `on_failure` is called at once when one ends so, or a thread
-// cannot be started (SystemError), to let the others stop: bodies that wait for others need it.
+// Calls body(0), …, body(threads - 1), each on its own thread, and waits for all. If a body
+// throws, or a thread cannot be started (SystemError), `on_failure` is called at once, so that
+// bodies that wait for others can stop; the first exception is rethrown at the end.
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure = {});
 
-// SystemError: why a thread cannot be started.
+// Throws a SystemError that says why a thread cannot be started.
 [[noreturn]] void throw_no_thread(const std::system_error& error);
 
-// Runs `work` on a thread of its own; SystemError when none can be started.
+// Runs `work` on a new thread. Throws SystemError if none can be started.
 template <class Work>
 std::future<std::invoke_result_t<Work>> run_async(Work work) try {
   return std::async(std::launch::async, std::move(work));
@@ -34,17 +34,17 @@ std::future<std::invoke_result_t<Work>> run_async(Work work) try {
   throw_no_thread(error);
 }
 
-// Calls body(0), …, body(count - 1) on up to `threads` threads, each once. Of several exceptions
-// the one of the lowest number is thrown, so that a fault is told the same way every time.
+// Calls body(0), …, body(count - 1) on up to `threads` threads, each once. If several throw,
+// the exception of the lowest number is rethrown, so that the message is the same every time.
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& body);
 
-// First in, first out; push waits while `capacity` items are inside.
+// A first-in, first-out queue of at most `capacity` items.
 template <class T>
 class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  // False, and the item is dropped, once the queue is closed.
+  // Waits for room. Returns false, and drops the item, if the queue is closed.
   bool push(T item) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
@@ -53,7 +53,7 @@ class BoundedQueue {
     changed_.notify_all();
     return true;
   }
-  // Waits for an item; nullopt once the queue is closed and empty.
+  // Waits for an item. Returns nullopt if the queue is closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || !items_.empty(); });
@@ -77,11 +77,10 @@ class BoundedQueue {
   bool closed_ = false;
 };
 
-// Lets numbered pieces of work pass in order: wait(n) returns once leave(0), …, leave(n - 1) were
-// called.
+// Lets numbered threads pass in order: wait(n) returns after leave(0), …, leave(n - 1) were called.
 class Turnstile {
  public:
-  // False when the turnstile was stopped.
+  // Returns false if the turnstile was stopped.
   bool wait(std::size_t number) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return stopped_ || next_ == number; });

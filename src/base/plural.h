@@ -1,4 +1,4 @@
-// Words of messages: numbers with what they count, texts of a bounded length.
+// Parts of messages: numbers with a noun, shortened texts.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ inline std::string in_brackets(std::string_view text) {
   return text.empty() ? std::string() : str(" (", text, ")");
 }
 
-// Of UTF-8.
+// Returns the number of code points of a UTF-8 text.
 std::size_t characters(std::string_view text);
 
-// The text, or its first `most` - 1 characters and "…".
+// Returns the text, or its first `most` - 1 characters and "…" if it is longer.
 std::string shortened(std::string_view text, std::size_t most);
 
 }  // namespace smelt

@@ -20,7 +20,7 @@ namespace {
 constexpr auto kTerminalEvery = std::chrono::milliseconds(200);
 constexpr auto kPlainEvery = std::chrono::seconds(30);
 
-// Of several processes that do the same one speaks (base/log.h).
+// If several processes do the same work, only one shows progress (base/log.h).
 bool is_told() { return log_level() <= LogLevel::info; }
 
 std::string bar(double share, std::size_t columns) {

@@ -1,5 +1,5 @@
-// Progress of long work on standard error: a bar with rate and time left on a terminal, in one line
-// however narrow that is, plain timed lines otherwise.
+// Progress of long work on standard error: on a terminal a bar of one line with rate and time left,
+// otherwise plain lines every half minute.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace smelt {
 
 class Progress {
  public:
-  static constexpr std::string_view kBytes = "bytes";  // which are shown as kB, MB, …
+  static constexpr std::string_view kBytes = "bytes";  // shown as kB, MB, …
 
   // `total` items named `unit` ("steps", or kBytes); `done` of them were done before.
   Progress(std::string_view label, std::int64_t total, std::string_view unit,
@@ -21,12 +21,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `detail` are figures, separated by ", ", the most useful first: a narrow terminal leaves out
-  // the others. Draws at most a few times a second on a terminal, every half minute otherwise.
+  // Sets the number of items that are done. `detail` is a list of values separated by ", ", the
+  // most useful first: a narrow terminal leaves out the last ones. Draws at most a few times a
+  // second.
   void update(std::int64_t done, std::string_view detail = {});
-  // Whether update() would draw.
+  // Returns whether update() would draw now.
   bool is_due(std::int64_t done) const;
-  // The bar makes way for one whole line.
+  // Prints a line above the bar.
   void line(std::string_view text);
   double seconds() const;
   bool on_terminal() const { return terminal_; }
@@ -38,7 +39,7 @@ class Progress {
   std::string label_, unit_;
   std::int64_t total_, first_;
   Clock::time_point start_ = Clock::now(), next_draw_;
-  bool drew_end_ = false;  // of what is read ahead some is still being worked on then
+  bool drew_end_ = false;  // items that were read in advance may still be in progress then
   bool terminal_;
 };
 

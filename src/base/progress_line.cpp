@@ -42,7 +42,7 @@ std::string joined(const std::vector<LinePart>& parts) {
 std::string fitted_line(std::vector<LinePart> parts, std::size_t columns) {
   std::string line = joined(parts);
   while (smelt::columns(line) > columns) {
-    // Of equal ranks the last.
+    // Takes the last one of equal ranks.
     const auto least = std::ranges::max_element(parts.rbegin(), parts.rend(), {}, &LinePart::rank);
     if (least == parts.rend() || least->rank == 0) return shortened_to_columns(line, columns);
     parts.erase(std::next(least).base());

@@ -1,4 +1,4 @@
-// The one line of a terminal that a bar is redrawn on, and what else is written there meanwhile.
+// The line of a terminal that a progress bar is drawn on.
 #pragma once
 
 #include <cstddef>
@@ -7,27 +7,27 @@
 
 namespace smelt {
 
-// A part of a bar's line. Where there is no room for all, those of the highest `rank` go first,
-// among equals the last; rank 0 stays.
+// A part of a bar's line. If the terminal is too narrow, parts with the highest `rank` are left out
+// first, the last one among equals; rank 0 is always shown.
 struct LinePart {
   std::string text;
   int rank = 0;
   bool after_comma = false;  // else after a space
 };
 
-// In at most `columns` columns of the terminal.
+// Returns the parts that fit into `columns` columns as one line.
 std::string fitted_line(std::vector<LinePart> parts, std::size_t columns);
 
-// Columns of standard error as they are now, for it may be resized; 80 where it does not say.
+// Returns the current width of the terminal on standard error; 80 if unknown.
 std::size_t terminal_columns();
 
-// Draws the text over the line that was drawn before; `owner` is whose it is.
+// Draws the text over the line that was drawn before. `owner` identifies the bar.
 void draw_line(const void* owner, const std::string& text);
-// The owner's line, if it is the one that is shown, stays as it is, and what follows begins below.
+// Leaves the owner's line on the screen, if it is shown; later output begins below it.
 void end_line(const void* owner);
 
-// While it lives, whole lines may be written to standard error: what a bar has drawn is cleared
-// first and drawn again afterwards. Threads wait for one another.
+// Allows to write whole lines to standard error while it lives: the bar is cleared first and drawn
+// again afterwards. Only one thread has it at a time.
 class LineAside {
  public:
   LineAside();

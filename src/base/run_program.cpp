@@ -33,7 +33,7 @@ struct Redirected {
   int from, to;
 };
 
-// Nothing where there is no such program.
+// Returns nullopt if the program was not found.
 std::optional<::pid_t> start(const std::vector<std::string>& words,
                              std::initializer_list<Redirected> files) {
   CHECK(!words.empty());
@@ -166,7 +166,7 @@ ShellEnd stream_shell(const std::string& command,
   const auto child = start({"sh", "-c", command}, {{::fileno(nothing.get()), STDIN_FILENO},
                                                    {out.writing(), STDOUT_FILENO},
                                                    {errors.writing(), STDERR_FILENO}});
-  if (!child) return {.status = 127, .errors = "there is no shell"};
+  if (!child) return {.status = 127, .errors = "no shell was found"};
   out.close_writing();
   errors.close_writing();
   const auto end_it = [&] {

@@ -1,4 +1,4 @@
-// Other programs.
+// Running other programs.
 #pragma once
 
 #include <functional>
@@ -8,30 +8,29 @@
 
 namespace smelt {
 
-// 'a'\''b': one word of the shell.
+// Quotes the text as one word of the shell: 'a'\''b'.
 std::string shell_word(const std::string& text);
 
-// Runs a program, found as the shell finds it, and waits for its end; no shell reads the words.
-// What it prints goes to standard error: standard output is smelt's own. Returns its exit status,
-// 128 + the number of the signal that ended it, 127 when there is no such program. SystemError when
-// none can be started.
+// Runs a program, which is searched for in PATH, and waits for its end. No shell is involved. Its
+// output goes to standard error. Returns its exit status, 128 plus the number of the signal that
+// ended it, or 127 if it was not found. Throws SystemError if no process can be started.
 int run_program(const std::vector<std::string>& words);
 
 struct ShellOutput {
-  int status = 0;  // as run_program's
+  int status = 0;  // as run_program() returns it
   std::string text;
 };
-// A command line that the shell reads, with `input` as its standard input; what it prints is
-// returned. It need not read its input to the end.
+// Runs a command line in the shell with `input` as its standard input and returns its output. The
+// command need not read all of its input.
 ShellOutput run_shell(const std::string& command, const std::string& input);
 
 struct ShellEnd {
-  int status = 0;      // as run_program's
-  std::string errors;  // the last of what it said on standard error, at most 2 KiB
+  int status = 0;      // as run_program() returns it
+  std::string errors;  // the end of its standard error, at most 2 KiB
 };
-// A command line that the shell reads, whose standard input is empty. What it prints is given to
-// `take` as it comes, in memory that is bounded, and its standard error passes on to smelt's own.
-// Once `take` returns false, or throws, the command is ended by SIGTERM.
+// Runs a command line in the shell with empty standard input. Passes its output to `take` in
+// pieces, and its standard error to smelt's. If `take` returns false or throws, the command gets
+// SIGTERM.
 ShellEnd stream_shell(const std::string& command,
                       const std::function<bool(std::string_view)>& take);
 

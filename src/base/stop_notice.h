@@ -1,4 +1,4 @@
-// What a user reads who ends a long job with SIGTERM, SIGINT or SIGHUP.
+// Handling of SIGTERM, SIGINT and SIGHUP in commands that do not save at a signal.
 #pragma once
 
 #include <array>
@@ -8,18 +8,18 @@
 namespace smelt {
 
 // From now on SIGTERM, SIGINT and SIGHUP end this process with exit code 75, after its temporary
-// folders (base/temporary_path.h) are removed. For commands without a handler of their own.
+// folders (base/temporary_path.h) are removed. For commands that install no other handler.
 void end_at_signals();
 
-// While it lasts, these signals say that the same command goes on, and end the process at once with
-// exit code 75: what is under way has no name yet, and the same command clears it away. From its
-// construction on, a closed pipe of the output does not end the process (base/closed_pipe.h).
+// While it lives, these signals print that the same command resumes, and end the process at once
+// with exit code 75. Unfinished files still have temporary names; the same command removes them.
+// After its construction a closed output pipe does not end the process (base/closed_pipe.h).
 class StopNotice {
  public:
   StopNotice();
-  // Nothing is left but to clear away: a signal no longer cuts that off.
+  // Ignores these signals from now on, so that cleaning up is not interrupted.
   static void let_finish();
-  ~StopNotice();  // what was there before is set again
+  ~StopNotice();  // restores the previous handlers
   StopNotice(const StopNotice&) = delete;
   StopNotice& operator=(const StopNotice&) = delete;
 

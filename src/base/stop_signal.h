@@ -1,4 +1,4 @@
-// SIGTERM, SIGINT and SIGHUP as a flag while work lasts that ends by itself then. A second SIGTERM
+// SIGTERM, SIGINT and SIGHUP as a flag that running work checks in order to stop. A second SIGTERM
 // or SIGINT, at least one second after the first, ends the process at once; SIGHUP never does.
 #pragma once
 
@@ -8,21 +8,21 @@ namespace smelt {
 
 class StopSignal {
  public:
-  // `notice` is what a user reads at the first one; a literal.
+  // `notice`, a string literal, is printed at the first signal.
   explicit StopSignal(const char* notice);
-  ~StopSignal();  // what was there before is set again
+  ~StopSignal();  // restores the previous handlers
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
   static bool raised();
-  // The number of the first signal, such as SIGINT; 0 if none came.
+  // Returns the number of the first signal, such as SIGINT; 0 before one.
   static int number();
 
-  // What a user reads instead while it lasts; a literal. Within a StopSignal.
+  // Replaces the notice, by another string literal, while it lives. A StopSignal must exist.
   class Notice {
    public:
     explicit Notice(const char* notice);
-    ~Notice();  // what was read before is again
+    ~Notice();  // restores the previous notice
     Notice(const Notice&) = delete;
     Notice& operator=(const Notice&) = delete;
 

@@ -30,7 +30,7 @@ std::string streamed(const T& value) {
 
 }  // namespace internal
 
-// One argument of str(), as text. It lives as long as the call: what it refers to may be temporary.
+// One argument of str(), as text. It may refer to a temporary, so it must not outlive the call.
 class StrPart {
  public:
   StrPart(std::string_view text) : text_(text) {}
@@ -89,12 +89,12 @@ std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrP
 // "a,b,,c" by ',' -> {"a", "b", "", "c"}; the empty text gives one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-// Without ASCII white space at both ends.
+// Returns the text without ASCII white space at both ends.
 std::string_view trim(std::string_view text);
 
 std::string first_line(std::string_view text);  // without its end
 
-// Of ASCII letters.
+// Returns the text with ASCII letters in lower case.
 std::string lower_case(std::string_view text);
 
 template <class Range>

@@ -39,7 +39,8 @@ void tell_crash(int signal) {
   write_out("\nerror: train: smelt or the device's plugin crashed ");
   write_out(step < 0 ? "between two steps" : "during step ");
   if (step >= 0) write_out({digits.data(), end});
-  write_out("\n  hint: checkpoints are good: go on from them, and report it if it stays\n");
+  write_out(
+      "\n  hint: the checkpoints are valid: resume from them, and report it if it happens again\n");
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -115,7 +116,7 @@ void Watchdog::overdue(Work& work) const {
                                               : "the device or its plugin hangs";
   const std::string message =
       str("train: ", work.what, " has not ended after ", minutes, " minutes: ", hung,
-          "\n  hint: checkpoints are good: go on from "
+          "\n  hint: the checkpoints are valid: resume from "
           "them; ",
           field_, " allows more");
   std::cerr << "error: " << message << "\n" << std::flush;

@@ -1,4 +1,4 @@
-// What is said when a device or its plugin hangs or crashes, which nothing else would tell.
+// Ends the process with a message if a device or its plugin hangs or crashes.
 #pragma once
 
 #include <chrono>
@@ -12,21 +12,21 @@
 
 namespace smelt {
 
-// What hangs when work does not end.
+// What does the work that is watched.
 enum class WorkOf {
-  device,    // ends the process
-  store,     // ends the process: data or a store do not come or go
-  compiler,  // may take its time: each `limit` that it takes is told
+  device,    // a hang ends the process
+  store,     // input or storage; a hang ends the process
+  compiler,  // has no limit: a message is logged each time that `limit` has passed
 };
 
-// While it lives: a step, or other work of a device or a store, that has not ended `limit` after it
-// began ends the process with status 1, and a crash says during which step it came, and both that
-// the checkpoints are good. Time in which the process itself was stopped (Ctrl-Z, a suspended
-// machine) does not count. One at a time.
+// While it lives, a step or other work that has not ended after `limit` ends the process with exit
+// code 1, and a crash prints the number of the step. Both messages say that the checkpoints
+// are valid. Time in which the process was stopped (Ctrl-Z, a suspended machine) does not count.
+// Only one may exist at a time.
 class Watchdog {
  public:
-  // Work besides the steps, of any thread, while this lives; `what` it is begins the message. No
-  // watchdog: nothing.
+  // Watches other work than steps, of any thread, while it lives; `what` begins the message. Does
+  // nothing without a Watchdog.
   class Watch {
    public:
     Watch(Watchdog* watchdog, const std::string& what, WorkOf of = WorkOf::device);
@@ -39,11 +39,11 @@ class Watchdog {
     std::int64_t number_ = 0;
   };
 
-  // Ends the process in another way, such as with the other processes of a pod. `message` says what
-  // hangs. If it returns, the process ends with status 1.
+  // Ends the process in another way, for example together with the other processes of a pod.
+  // `message` says what hangs. If it returns, the process ends with exit code 1.
   using Leave = std::function<void(const std::string& message)>;
 
-  // A limit of 0: only crashes are told. `field` sets it.
+  // `field` is the setting that has the limit. With a limit of 0 only crashes are reported.
   explicit Watchdog(std::chrono::duration<double> limit, std::string field = "the limit",
                     Leave leave = {});
   ~Watchdog();

@@ -168,7 +168,7 @@ TEST_F(QueueTest, WhatDoesNotFitIsRefused) {
   const std::string up = "cloud up bert --project p --type v3-8 --zone us-central1-a";
   expect_refusal(up + ",us-central1-b --queued", HasSubstr("one waits in the queue of one zone"));
   expect_refusal(up + " --valid-until 6h", HasSubstr("is for queued machines only"));
-  expect_refusal(up + " --queued --valid-until soon", HasSubstr("'soon' is no length of time"));
+  expect_refusal(up + " --queued --valid-until soon", HasSubstr("'soon' is not a duration"));
   expect_refusal(up + " --spot --reserved", HasSubstr("--spot and --reserved cannot be combined"));
 }
 

@@ -265,7 +265,7 @@ TEST(Status, OfNoRunIsSaid) {
 TEST(Help, ListsCommandsFirstInGroups) {
   const CommandOutput help = program("help");
   EXPECT_EQ(help.status, 0);
-  EXPECT_THAT(help.text, HasSubstr("\nRuns:\n  status  "));
+  EXPECT_THAT(help.text, HasSubstr("\nWatch:\n  status  "));
   EXPECT_LT(help.text.find("\n  compile "), help.text.find("--help"));
   EXPECT_EQ(program("--help").text, help.text);
   EXPECT_THAT(program("status --help").text, HasSubstr("--json"));
