@@ -168,7 +168,7 @@ TEST_F(CredentialsTest, WithoutAnyTheCommandThatMakesThemIsSaid) {
 TEST_F(CredentialsTest, AFileThatIsNamedIsTakenOrRefused) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", home_.file());
   const auto said = [] { return error_of<UsageError>([] { google_credentials(); }); };
-  EXPECT_THAT(said(), StartsWith(where() + "there is no such file\n  hint: make new ones"));
+  EXPECT_THAT(said(), StartsWith(where() + "the file does not exist\n  hint: make new ones"));
   {
     const ScopedVariable folder("GOOGLE_APPLICATION_CREDENTIALS", home_.dir.path());
     EXPECT_THAT(said(), HasSubstr("it is a folder, and no file\n"));
@@ -194,8 +194,9 @@ TEST_F(CredentialsTest, WhatAFileLacksIsNamed) {
                                    "mean 'authorized_user'?"));
   EXPECT_THAT(refusal(with(google_.user(), "universe_domain", "other.example")),
               StartsWith(where() + "universe_domain is other.example"));
-  EXPECT_THAT(refusal(google_.service_account("PLANTED")),
-              StartsWith(where() + "private_key is no RSA key of PEM without a password"));
+  EXPECT_THAT(
+      refusal(google_.service_account("PLANTED")),
+      StartsWith(where() + "private_key is not an RSA key in PEM format without a password"));
 }
 
 TEST_F(CredentialsTest, SecretsGoToGooglesServersAlone) {
@@ -203,7 +204,7 @@ TEST_F(CredentialsTest, SecretsGoToGooglesServersAlone) {
        {"https://evil.example/token", "https://oauth2.googleapis.com.evil.example/",
         "https://accounts.google.com:99/"})
     EXPECT_THAT(refusal(with(google_.user(), "token_uri", url)),
-                HasSubstr("is no server of Google's, and not trusted with credentials\n  hint: if "
+                HasSubstr("is not a Google server, and is not trusted with credentials\n  hint: if "
                           "they may be sent there, set SMELT_TRUSTED_ENDPOINTS="))
         << url;
   EXPECT_THAT(refusal(with(google_.user(), "token_uri", "http://oauth2.googleapis.com/token")),
@@ -213,7 +214,7 @@ TEST_F(CredentialsTest, SecretsGoToGooglesServersAlone) {
                     Not(HasSubstr("PLANTED"))));
   EXPECT_THAT(refusal(with(google_.impersonated(), "service_account_impersonation_url",
                            "https://evil.example/")),
-              HasSubstr("evil.example is no server of Google's"));
+              HasSubstr("evil.example is not a Google server"));
   EXPECT_EQ(google_.count("/token"), 0);
 }
 

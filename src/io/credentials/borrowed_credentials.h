@@ -12,7 +12,7 @@ namespace smelt {
 // --impersonate-service-account'.
 std::unique_ptr<Credentials> impersonated_credentials(const CredentialFields& file);
 
-// type "external_account" whose token lies in a file or is had from a server that is known for it:
+// Credentials of type "external_account". Their token is in a file or comes from a known server:
 // GitHub's, Azure's, this machine, or a trusted one (base/host.h). Programs are not run.
 std::unique_ptr<Credentials> external_credentials(const CredentialFields& file);
 

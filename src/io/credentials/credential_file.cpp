@@ -23,7 +23,8 @@ bool is_regular(const std::string& path, struct ::stat& facts) {
 // A file of an external account only says how its secret is come by.
 bool holds_secret(const Json& file) { return file.value("type", "") != "external_account"; }
 
-// As a secret that Kubernetes mounts is, whose mode cannot be changed there.
+// Returns whether the file is on a read-only mount, as a Kubernetes secret is: its mode cannot be
+// changed.
 bool is_on_read_only_mount(const std::string& path) {
   struct ::statvfs facts{};
   return ::statvfs(path.c_str(), &facts) == 0 && (facts.f_flag & ST_RDONLY) != 0;
@@ -34,7 +35,7 @@ CredentialFields open_file(const std::string& path, const std::string& source) {
   struct ::stat facts{};
   if (!is_regular(path, facts))
     CredentialFields({}, where).refuse(S_ISDIR(facts.st_mode) ? "it is a folder, and no file"
-                                                              : "there is no such file");
+                                                              : "the file does not exist");
   const auto json = Json::parse_or_discard(read_credential_file(path, where));
   const CredentialFields fields(json, where);
   if (!json.is_object()) fields.refuse("not a JSON object");
@@ -114,7 +115,7 @@ Url CredentialFields::google_url(std::string_view name, const char* fallback) co
   const bool google = is_google_api(url.host) || url.host == "accounts.google.com";
   if (!google && !is_trusted_endpoint(url.host))
     throw UsageError(str("credentials: ", where_, ": ", name, ": ", url.host,
-                         " is no server of Google's, and not trusted with credentials"),
+                         " is not a Google server, and is not trusted with credentials"),
                      str("if they may be sent there, set ", kTrustedEndpoints, "=", url.host));
   return url;
 }

@@ -1,5 +1,4 @@
-// A file of Google credentials: where it lies and what it holds. No message says a field's value
-// but for names that are no secrets.
+// Finds and reads a file of Google credentials. Messages never contain secret fields.
 #pragma once
 
 #include <optional>
@@ -19,11 +18,11 @@ class CredentialsRefused : public UsageError {
   using UsageError::UsageError;
 };
 
-// The value of a variable of the environment, "" when there is none.
+// Returns an environment variable, or "".
 std::string environment(const char* name);
 
-// Returns the content of a local file that is no larger than credentials may be (1 MiB). UsageError
-// "credentials: <where>: …" if it cannot be read or is larger.
+// Returns the content of a local file of at most 1 MiB. Throws UsageError "credentials: <where>: …"
+// if it cannot be read or is larger.
 std::string read_credential_file(const std::string& path, const std::string& where);
 
 // Where gcloud keeps its files: CLOUDSDK_CONFIG, else ~/.config/gcloud.
@@ -33,9 +32,10 @@ std::string gcloud_folder();
 // GOOGLE_GCLOUD_ADC_PATH_OVERRIDE says, as for Google's client, else the file in that folder.
 std::string gcloud_credentials_path();
 
-// Google's client for gs:// searches for credentials by itself and does not know CLOUDSDK_CONFIG.
-// Sets GOOGLE_GCLOUD_ADC_PATH_OVERRIDE, if that is not set, so that it reads the file which smelt
-// checks. Call it before the program starts a thread: others may read the environment.
+// Makes Google's client for gs://, which searches for credentials and ignores CLOUDSDK_CONFIG, use
+// the same file. Sets GOOGLE_GCLOUD_ADC_PATH_OVERRIDE, if that is not set, so that it reads the
+// file which smelt checks. Call it before the program starts a thread: others may read the
+// environment.
 void lead_google_client_to_gcloud();
 
 // How to replace credentials that cannot be used.
@@ -54,7 +54,7 @@ class CredentialFields {
 
   const std::string& where() const { return where_; }
   bool has(std::string_view name) const { return object_.contains(name); }
-  // "" when it is missing. UsageError for what is no text.
+  // Returns a field, or "". Throws UsageError if it is not a string.
   std::string text(std::string_view name) const;
   // UsageError also when it is missing or empty.
   std::string required(std::string_view name) const;
@@ -80,8 +80,8 @@ class CredentialFields {
 // programs, or nullopt if there is neither.
 std::optional<std::string> credential_file_path();
 
-// Returns the fields of that file. UsageError for one that is named and missing, can be read by
-// everyone though it holds a secret, or is no JSON object that names a type.
+// Returns the fields of that file. Throws UsageError if a named file is missing, if everyone can
+// read a file that contains a secret, or if it is not a JSON object with a type.
 std::optional<CredentialFields> find_credential_file();
 
 }  // namespace smelt

@@ -19,7 +19,7 @@ Who who_in(const CredentialFields& file, const char* kind, const std::string& ac
   return {kind, account, file.where(), file.text("project_id"), file.text("quota_project_id")};
 }
 
-// Of 'gcloud auth application-default login'.
+// Credentials of 'gcloud auth application-default login'.
 class UserCredentials final : public Credentials {
  public:
   explicit UserCredentials(const CredentialFields& file)
@@ -143,7 +143,7 @@ std::unique_ptr<Credentials> google_credentials() {
   if (auto machine = machine_credentials()) return machine;
   throw UsageError(str("credentials: none were found: GOOGLE_APPLICATION_CREDENTIALS is not set, ",
                        gcloud_folder(), "/application_default_credentials.json is not there, and ",
-                       "this is no machine of Google's with a service account"),
+                       "this is not a Google machine with a service account"),
                    "gcloud auth application-default login");
 }
 

@@ -50,17 +50,18 @@ class Credentials {
   Who who_;
 };
 
-// Those of a file. UsageError for what it lacks and for types that are not known.
+// Returns the credentials of a file. Throws UsageError for missing fields and unknown types.
 std::unique_ptr<Credentials> credentials_in(const CredentialFields& file);
 
-// This machine's, where it is one of Google's (GCE_METADATA_HOST or GCE_METADATA_ROOT instead of
-// its address); else null.
+// Returns the credentials of this machine if it is one of Google's, else null. GCE_METADATA_HOST or
+// GCE_METADATA_ROOT replace the address of the metadata server.
 std::unique_ptr<Credentials> machine_credentials();
 
 // Nobody's: no token is sent. `source` says why.
 std::unique_ptr<Credentials> no_credentials(const std::string& source);
 
-// A file's (find_credential_file), else this machine's. UsageError when there are none.
+// Returns the credentials of a file (find_credential_file), else this machine's. Throws UsageError
+// if there are neither.
 std::unique_ptr<Credentials> google_credentials();
 
 }  // namespace smelt

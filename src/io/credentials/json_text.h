@@ -7,14 +7,14 @@
 
 namespace smelt {
 
-// "" where there is no such field, or it is no text.
+// Returns a string field, or "" if it is missing or not a string.
 inline std::string text_in(const Json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Empty where there is no such field, or it is of another kind.
+// Returns an object field, or an empty value if it is missing or not an object.
 inline Json object_in(const Json& object, const char* name) {
   if (!object.is_object()) return Json::object();
   const auto found = object.find(name);
@@ -26,7 +26,7 @@ inline Json array_in(const Json& object, const char* name) {
   return found != object.end() && found->is_array() ? *found : Json::array();
 }
 
-// False where there is no such field, or it is something else than true.
+// Returns whether the field exists and is true.
 inline bool is_true(const Json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   return object.is_object() && found != object.end() && *found == true;

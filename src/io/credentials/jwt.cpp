@@ -13,7 +13,7 @@ namespace {
 
 using Key = std::unique_ptr<::EVP_PKEY, decltype(&::EVP_PKEY_free)>;
 
-// One with a password is none: OpenSSL would ask for it on the terminal.
+// Parses a key without a password. (OpenSSL would ask for one on the terminal.)
 Key parse_key(const Secret& pem) {
   const std::unique_ptr<::BIO, decltype(&::BIO_free)> in(
       ::BIO_new_mem_buf(pem.reveal().data(), static_cast<int>(pem.reveal().size())), &::BIO_free);
@@ -57,7 +57,7 @@ Secret signed_claims(const Json& claims, const Secret& key_text, const std::stri
                      std::string_view what) {
   const Key key = parse_key(key_text);
   if (key == nullptr || ::EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_RSA)
-    throw UsageError(str(what, ": private_key is no RSA key of PEM without a password"),
+    throw UsageError(str(what, ": private_key is not an RSA key in PEM format without a password"),
                      "make a new key file in Google's console, or with 'gcloud iam "
                      "service-accounts keys create'");
   Json header{{"alg", "RS256"}, {"typ", "JWT"}};

@@ -13,8 +13,8 @@ namespace smelt {
 std::string base64(std::string_view bytes);
 std::string base64url(std::string_view bytes);
 
-// "HEADER.CLAIMS.SIGNATURE". `key` is an RSA key of PEM; `key_id` may be empty. UsageError
-// "<what>: …" for what is no such key, which it does not say.
+// Returns a signed token "HEADER.CLAIMS.SIGNATURE". `key` is an RSA key in PEM; `key_id` may be
+// empty. Throws UsageError "<what>: …", without the key, if the key is invalid.
 Secret signed_claims(const Json& claims, const Secret& key, const std::string& key_id,
                      std::string_view what);
 

@@ -17,7 +17,7 @@ std::string metadata_host() {
   for (const char* variable : {"GCE_METADATA_HOST", "GCE_METADATA_ROOT"})
     if (const std::string host = environment(variable); !host.empty()) {
       if (!is_host(host))
-        throw UsageError(str(variable, ": '", host, "' is no HOST or HOST:PORT"),
+        throw UsageError(str(variable, ": '", host, "' is not HOST or HOST:PORT"),
                          str("unset ", variable));
       return host;
     }

@@ -1,4 +1,4 @@
-// What a machine of Google's knows of itself: its metadata server.
+// The metadata server of a Google machine.
 #pragma once
 
 #include <optional>
@@ -6,9 +6,9 @@
 
 namespace smelt {
 
-// The value at computeMetadata/v1/<path>; nothing when there is none, and where no such server
-// answers, as on every other machine. GCE_METADATA_HOST, or GCE_METADATA_ROOT, names HOST:PORT
-// instead of its address. SystemError when it goes on saying "later".
+// Returns the value at computeMetadata/v1/<path>, or nullopt if it does not exist or no such server
+// responds, as on all other machines. GCE_METADATA_HOST or GCE_METADATA_ROOT replace the server's
+// address by HOST:PORT. Throws SystemError if the server only returns temporary errors.
 std::optional<std::string> ask_metadata(const std::string& path);
 
 }  // namespace smelt

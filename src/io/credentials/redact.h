@@ -1,4 +1,4 @@
-// What servers say, fit for a message.
+// Texts of servers without secrets, for messages.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-// On one line of at most 300 characters; each of the secrets is "[secret]", also where it is
-// percent-encoded, as is what has the form of one of Google's tokens.
+// Returns the text on one line of at most 300 characters. Each of the secrets, also
+// percent-encoded, and everything that looks like a Google token is replaced by "[secret]".
 std::string fit_for_message(const std::string& text, const std::vector<Secret>& secrets);
 
 }  // namespace smelt

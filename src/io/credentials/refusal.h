@@ -1,4 +1,4 @@
-// What a user can do about a refusal of Google's, where it is something else than a permission.
+// Hints for errors of Google's APIs other than missing permissions.
 #pragma once
 
 #include <optional>

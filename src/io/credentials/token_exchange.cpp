@@ -30,7 +30,7 @@ std::string words_of(const HttpAnswer& answer) {
   return more.empty() ? code : str(code, ": ", more);
 }
 
-// Of this machine against the server's: "" when they agree.
+// Compares this machine's clock with the server's. Returns "" if they agree.
 std::string clock_fault(const HttpAnswer& answer) {
   const auto date = answer.date();
   if (!date) return {};

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1 << 18;
 
-// What libarchive reads from. No exception may pass through its frames.
+// The input of libarchive. Exceptions must not pass through its frames.
 struct Source {
   explicit Source(const std::string& path) : file(path), buffer(kReadBytes) {}
 
@@ -108,7 +108,8 @@ class Unpacked {
     put(name, std::move(bytes));
   }
 
-  // What a symbolic link names may come after it, and be one, too. Links to folders name no file.
+  // Resolves symbolic links, whose targets may come later and be links, too. Links to folders are
+  // lost.
   std::map<std::string, std::string> finish() {
     std::vector<std::string> lost;
     for (const auto& [name, target] : links_) {
@@ -123,8 +124,9 @@ class Unpacked {
       }
     }
     if (!lost.empty())
-      log_warning("{}: {} symbolic links to what is no file in it are left out, {} among them",
-                  path_, lost.size(), lost.front());
+      log_warning(
+          "{}: {} symbolic links to files that it does not contain are left out, {} among them",
+          path_, lost.size(), lost.front());
     return std::move(files_);
   }
 

@@ -7,18 +7,18 @@
 
 namespace smelt {
 
-// What a whole archive is unpacked to in memory, at most.
+// The most bytes that a whole archive may unpack to in memory.
 constexpr std::uint64_t kMostArchiveBytes = std::uint64_t{1} << 30;
 
-// The regular files in an archive by their names, links to them among these; of two with one name
-// the later. Symbolic links to what is no file in the archive are left out with a warning.
-// UsageError naming the archive when it cannot be read, is none, is damaged, or unpacks to more
-// than `most` bytes.
+// Returns the contents of the regular files in an archive by their names, including links to them.
+// If a name occurs twice, the later file counts. A symbolic link to anything else is left out with
+// a warning. Throws UsageError if the file is not an archive, is damaged, cannot be read, or
+// unpacks to more than `most` bytes.
 std::map<std::string, std::string> read_archive(const std::string& path,
                                                 std::uint64_t most = kMostArchiveBytes);
 
-// Whether an archive has a file of this name; it is read up to there. As read_archive() where it
-// cannot be read.
+// Returns whether an archive has a file of this name; reads the archive up to it. Throws as
+// read_archive() does.
 bool holds_file(const std::string& path, const std::string& name);
 
 }  // namespace smelt

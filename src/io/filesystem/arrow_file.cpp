@@ -41,7 +41,7 @@ class WatchedFile : public arrow::io::RandomAccessFile {
   }
 
  private:
-  // What a damaged file makes a reader ask for is no failure of the storage.
+  // An invalid request caused by a damaged file is not a failure of the storage.
   template <class Value>
   arrow::Result<Value> watch(arrow::Result<Value> result) {
     if (result.status().IsIOError()) {

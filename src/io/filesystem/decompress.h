@@ -1,7 +1,7 @@
-// The bytes of a file that may be compressed: gzip, bzip2 (both also of several members, one after
-// another) and zstd are unpacked as they are read, by what the file begins with; anything else is
-// read as it is, unless its name or its beginning says that it is packed in another way. Zeros
-// behind the last member of gzip are padding. A zstd file may need a window of up to 128 MiB.
+// Reads a file that may be compressed. gzip, bzip2 (both with one or several members) and zstd are
+// recognized by their first bytes and unpacked while they are read. Other files are read unchanged,
+// unless their name or first bytes show another kind of compression. Zeros after the last member of
+// a gzip file are padding. A zstd file may need a window of up to 128 MiB.
 #pragma once
 
 #include <memory>
@@ -20,14 +20,14 @@ namespace smelt {
 
 // UsageError for a file whose name says that it is packed in a way that is not known here.
 void check_packing(const std::string& path);
-// The same for what its bytes, unpacked, begin with.
+// Does the same for the first unpacked bytes of a file.
 void check_packing(const std::string& path, std::string_view head);
 
 class DecompressedFile {
  public:
-  // UsageError when the file cannot be opened, is not what its name promises, or is packed in a way
-  // that is not known here.
-  // A file whose first bytes `is_plain` accepts is read as it is.
+  // Throws UsageError if the file cannot be opened, its name ends in .gz and the like but it is not
+  // compressed so, or the compression is unknown. A file whose first bytes `is_plain` accepts is
+  // read unchanged.
   explicit DecompressedFile(const std::string& path,
                             bool (*is_plain)(std::string_view head) = nullptr);
   ~DecompressedFile();
@@ -36,7 +36,7 @@ class DecompressedFile {
   // unpacked, when its compressed bytes are damaged or end too early.
   std::size_t read(std::span<char> out);
   const std::string& path() const { return file_.path(); }
-  std::uint64_t bytes_read() const { return bytes_read_; }  // of the file as it is
+  std::uint64_t bytes_read() const { return bytes_read_; }  // compressed bytes
 
  private:
   bool refill();
@@ -50,7 +50,7 @@ class DecompressedFile {
   std::span<char> rest_;  // of buffer_, not yet taken
   std::uint64_t bytes_read_ = 0, unpacked_ = 0;
   bool more_ = false;             // the decompressor has output that did not fit
-  const char* format_ = nullptr;  // "gzip", …; null: as it is
+  const char* format_ = nullptr;  // "gzip", …; null: not compressed
   std::shared_ptr<arrow::util::Decompressor> decompressor_;
 };
 

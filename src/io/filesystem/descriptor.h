@@ -1,4 +1,4 @@
-// A file descriptor that is closed at the end of its owner's life.
+// A file descriptor that its owner closes.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Which server a path on an object store is asked of, and whether that may be told who one is.
+// The server of an object store, and whether it may receive credentials.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct Endpoint {
   std::string options() const;  // "" or "?name=value&…", as Arrow takes them
 };
 
-// The path's own options, before them CLOUD_STORAGE_EMULATOR_ENDPOINT as Google's clients
-// understand it. A path may come from anywhere: only Google's and Amazon's own servers, this
-// machine and those named in SMELT_TRUSTED_ENDPOINTS, a comma list of HOST or HOST:PORT, are sent
-// credentials. UsageError for other options, and values that are no scheme, host or region.
+// Returns the server for a path: CLOUD_STORAGE_EMULATOR_ENDPOINT, as Google's clients understand
+// it, else the options of the path. A path may come from anyone, so only Google's and Amazon's
+// servers, this machine and the hosts in SMELT_TRUSTED_ENDPOINTS (HOST or HOST:PORT, separated by
+// commas) get credentials. Throws UsageError for unknown options and invalid values.
 Endpoint endpoint_of(const RemotePath& path);
 
 }  // namespace smelt

@@ -50,7 +50,7 @@ Descriptor open_file(const std::string& path, int flags) {
   return Descriptor(fd);
 }
 
-// What umask() says, which tells nothing without changing it for all threads.
+// Returns the umask. umask() itself can only return it by changing it for all threads.
 mode_t file_creation_mask() {
   constexpr std::string_view kField = "Umask:";
   std::ifstream status("/proc/self/status");
@@ -96,8 +96,8 @@ void rename_into_place(const std::string& from, const std::string& to) {
   }
 }
 
-// Locks a partial file for as long as it is open, by which it is known not to be abandoned. False
-// when another process took it for that before.
+// Locks a partial file while it is open, which shows that it is not abandoned. Returns false if
+// another process took it for abandoned before.
 bool claim(const Descriptor& file, const std::string& partial) try {
   return lock_file(file, partial) == Locked::held;
 } catch (const SystemError&) {  // no locks here: then nothing is ever taken for abandoned either
@@ -109,7 +109,7 @@ void remove_if_abandoned(const fs::path& partial) try {
   const Descriptor file(::open(partial.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
   std::error_code ignored;
   if (file.is_open() && lock_file(file, partial) == Locked::held) fs::remove(partial, ignored);
-} catch (const SystemError&) {  // no locks here: nothing tells whether it is abandoned
+} catch (const SystemError&) {  // without locks it is unknown whether it is abandoned
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Files by path: whole reads, lists of patterns, and writes that appear whole or not at all.
+// Files by path: reading whole files, lists of patterns, and atomic writes.
 // A path may be local, gs://bucket/key or s3://bucket/key (io/filesystem/path.h); "dir/*.txt" is a
 // pattern.
 #pragma once
@@ -28,19 +28,19 @@ constexpr std::uint64_t kSmallFileBytes = std::uint64_t{64} << 20;
 std::string read_file(const std::string& path,
                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
-// A comma list of paths and glob patterns -> the files, each pattern's matches sorted, in list
-// order. As in a shell, * and ? match no '/', and none of a name's leading dot. UsageError naming
-// the pattern that matches nothing. `what` names the flag or field in messages.
+// Expands a list of paths and glob patterns, separated by commas, to the files: in the order of the
+// list, the matches of a pattern sorted. As in a shell, * and ? match neither '/' nor the leading
+// dot of a name. Throws UsageError for a pattern without matches. `what` names the flag or field.
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what);
-// The same of files alone: UsageError where a local folder is among them.
+// Does the same for files only: throws UsageError if a local folder is among them.
 std::vector<std::string> expand_files(std::string_view patterns, std::string_view what);
 
-// The same with another way to match one pattern.
+// Does the same with another function that matches one pattern.
 using MatchPattern = std::function<std::vector<std::string>(const std::string& pattern)>;
 std::vector<std::string> expand_patterns(std::string_view patterns, std::string_view what,
                                          const MatchPattern& match);
-// The files that one path or pattern names, sorted; none when there are none. On an object store a
-// pattern matches no folders.
+// Returns the files that one path or pattern matches, sorted; may be empty. On an object store a
+// pattern does not match folders.
 std::vector<std::string> match_pattern(const std::string& pattern, std::string_view what);
 
 // Sequential reader, for large reads; from an object store the next blocks are fetched meanwhile.
@@ -61,10 +61,10 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-// A file written beside its place and renamed there by commit(); without commit nothing remains.
-// Until then its name cannot be foretold and only its owner may open it. Behind a symbolic link the
-// file that it leads to is replaced. A device or a pipe is written as it is. On an object store it
-// is an upload that commit() ends: the object appears then, replacing an earlier one.
+// A file that appears atomically: it is written under a temporary name in the same folder, and
+// commit() renames it. Without commit() nothing remains. The temporary name is random, and only the
+// owner may open it. If the path is a symbolic link, the file that it points to is replaced. A
+// device or a pipe is written directly. On an object store it is an upload that commit() completes.
 class OutputFile {
  public:
   // Whether the bytes stay in the system's memory, for those who read them soon. Gigabytes that
@@ -75,8 +75,8 @@ class OutputFile {
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept = default;
   void write(std::string_view bytes);  // SystemError on a full disk; the partial file is removed
-  void flush();   // so that a full disk is said now and not by commit(); on object stores nothing
-  void commit();  // flushed to the disk, then renamed
+  void flush();   // reports a full disk now instead of in commit(); no effect on object stores
+  void commit();  // flushes to the disk, then renames
   const std::string& path() const { return path_; }
 
  private:
@@ -88,28 +88,28 @@ class OutputFile {
   std::shared_ptr<RemoteWriter> remote_;  // instead of all these
 };
 
-// What an OutputFile or OutputDirectory of this name will be once it is whole:
-// "f.partial-0123456789abcdef" -> "f"; nothing for a name that is none of theirs.
+// Returns the final name of the OutputFile or OutputDirectory with this temporary name:
+// "f.partial-0123456789abcdef" -> "f". Returns nullopt for other names.
 std::optional<std::string_view> place_of_partial(std::string_view name);
 
-// Removes what OutputFiles of processes that were killed left beside these local paths. A process
-// holds a lock (flock) on what it is writing, which is left alone; so is everything where the file
-// system has no locks. Nothing is done for objects.
+// Removes temporary files that killed processes left for these local paths. Files that another
+// process is still writing are locked (flock) and are kept. If the file system has no locks,
+// everything is kept. Has no effect on object stores.
 void remove_abandoned(const std::vector<std::string>& paths);
-// The same for all OutputFiles that were to be in this folder.
+// Does the same for all paths in this folder.
 void remove_abandoned_in(const std::string& folder);
 
 // write + commit in one call.
 void write_file(const std::string& path, std::string_view bytes);
 
-// A file that will not be changed once more under another name of the same storage: its bytes are
-// shared where a disk can, and copied within an object store. `to` must be new on a disk.
+// Gives a file that will not change a second name in the same storage: by a hard link if the disk
+// supports it, else by a copy; on an object store by a copy. On a disk `to` must not exist.
 void share_file(const std::string& from, const std::string& to);
 
-// A directory built beside its place and renamed there by commit(); without commit nothing remains.
-// An object store has no renaming: there each member appears in its place as it is committed, so
-// the member that makes the others count must be written last. Without commit() the members are
-// removed.
+// A directory that appears atomically: it is built under a temporary name, and commit() renames it.
+// Without commit() nothing remains. An object store cannot rename: there each file appears when it
+// is committed, so the file that marks the directory as complete must be written last. Without
+// commit() the files are removed.
 class OutputDirectory {
  public:
   // What happens to a directory that is there and not empty: a UsageError, or it makes way at

@@ -15,8 +15,8 @@
 namespace smelt {
 namespace {
 
-// A disk of this machine's own. What comes over a network may fail or vanish at any time, which a
-// mapped read says by a signal.
+// Returns whether the file is on a local disk. A network disk may fail at any time, which a mapped
+// read reports by a signal.
 bool is_local_disk(int fd) {
   struct ::statfs status{};
   if (::fstatfs(fd, &status) != 0) return false;

@@ -1,4 +1,4 @@
-// The whole content of a file, of which a local one takes no memory of its own.
+// The whole content of a file, memory-mapped if it is local.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace smelt {
 
-// A file on a disk of this machine is mapped, after all of it was read once, so that what cannot be
-// read is said; the system may give its pages up at any time. It must not be cut meanwhile. Of a
-// store or a network's disk the bytes are read into memory. Copies share them.
+// The content of a file. A file on a local disk is memory-mapped after it was read once, so that
+// read errors are reported; the system may drop its pages at any time. It must not be truncated
+// meanwhile. A file on an object store or network disk is read into memory. Copies share the bytes.
 class FileContent {
  public:
   explicit FileContent(const std::string& path);  // UsageError when missing or unreadable

@@ -58,7 +58,7 @@ void remove_remote_folder(const std::string& path) {
   }
 }
 
-// The part of a local path that is there already.
+// Returns the part of a local path that exists.
 std::string what_is_there(const std::string& path) {
   std::string there = path;
   while (!there.empty() && !exists(there)) there = parent_path(there);

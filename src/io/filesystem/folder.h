@@ -1,5 +1,5 @@
-// What there is in a folder, and removing it; local or on an object store, where a folder is
-// whatever objects have its name and '/' before theirs, and exists while there are any.
+// Listing and removing folders, local or on an object store. There, a folder is the set of objects
+// whose names begin with its name and '/', and exists while there are any.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct FileStatus {
   std::int64_t modified = 0;  // nanoseconds of the storage's own clock: fit to see that it changed
 };
 
-// Nothing when there is no such file or folder. UsageError when it may not be asked.
+// Returns nullopt if the path does not exist. Throws UsageError without the permission.
 std::optional<FileStatus> file_status(const std::string& path);
 bool exists(const std::string& path);
 bool is_folder(const std::string& path);           // and is there
-std::uint64_t file_size(const std::string& path);  // UsageError when there is no such file
-std::uint64_t total_size(const std::vector<std::string>& paths);  // asks for objects side by side
+std::uint64_t file_size(const std::string& path);  // throws UsageError if it does not exist
+std::uint64_t total_size(const std::vector<std::string>& paths);  // objects in parallel
 
 // The name that all aliases of a path share, whether or not it exists: "./a", "b/../a", links, the
 // options of an object's path.
@@ -44,8 +44,8 @@ void check_bucket(const std::string& path);
 // removing it.
 void check_writable(const std::string& folder);
 
-// Of the disk that a path lies on or will lie on: a number of its own, and the bytes that this user
-// may write there. Nothing for an object store, or where the system does not say.
+// The disk of a path, which need not exist yet: its number, and the bytes that this user may write
+// there. disk_space() returns nullopt for object stores, or if unknown.
 struct DiskSpace {
   std::uint64_t device = 0, free = 0;
 };

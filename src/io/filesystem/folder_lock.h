@@ -14,18 +14,17 @@
 
 namespace smelt {
 
-// What came of locking an open file: the lock is held until the descriptor is closed; another
-// process has it; or `path` is no longer this file, which another process removed before.
+// The result of locking an open file: the lock is held until the descriptor is closed; another
+// process has it; or `path` is another file now, because another process removed this one.
 enum class Locked { held, by_another, gone };
-// SystemError where the file system has no locks. `path` is the file's name.
+// Locks a file. `path` is its name. Throws SystemError if the file system has no locks.
 Locked lock_file(const Descriptor& file, const std::string& path);
-// The same, but where the file system has no locks work goes on: held, with a warning that nothing
-// keeps a second process out of this `what`. Sets `has_locks` to false then, else to true.
+// Does the same, but if the file system has no locks, logs a warning that a second process may use
+// this `what` at the same time, sets `has_locks` to false and returns `held`.
 Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what,
                     bool* has_locks = nullptr);
 
-// Of a file that is gone whenever it was locked, as another process removes it or a file system
-// gives it another number at each look: so often it is opened anew, then SystemError.
+// How often a lock file is opened again if it was removed when it was locked; then SystemError.
 constexpr int kMostLockTries = 100;
 [[noreturn]] void throw_vanishing(const std::string& path);
 
@@ -66,9 +65,9 @@ class FolderLock {
   std::unique_ptr<RemoteLock> remote_;  // instead of file_
 };
 
-// Held while a file is read and written anew: whoever else would do so waits, but not for ever: a
-// process that was stopped keeps what it holds. Both is said. The lock's own file, `path`, goes
-// away with it. On an object store nobody waits.
+// A lock that is held while a file is read and rewritten. Other processes wait for it for a limited
+// time, because a stopped process keeps its lock; both are logged. The lock file `path` is removed
+// at the end. Has no effect on an object store.
 class FileLock {
  public:
   struct Patience {

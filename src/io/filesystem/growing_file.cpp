@@ -13,7 +13,7 @@
 namespace smelt {
 
 GrowingFile::GrowingFile(std::string path) : path_(std::move(path)) {
-  if (exists(path_)) throw UsageError(str(path_, ": is there already"), "choose another name");
+  if (exists(path_)) throw UsageError(str(path_, ": exists already"), "choose another name");
   if (is_remote(path_)) {
     object_ = std::make_unique<GrowingObject>(path_, "");
     return;

@@ -1,5 +1,5 @@
-// A log that others read while it grows. On a disk what is added is at its end at once; on an
-// object store a thread of its own writes it (io/filesystem/growing_object.h).
+// A log that others read while it grows. On a disk each addition is appended at once; on an object
+// store a separate thread writes it (io/filesystem/growing_object.h).
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ namespace smelt {
 
 class GrowingFile {
  public:
-  // A new file, whose folder is made; UsageError where there is one.
+  // Creates a new file and its folder. Throws UsageError if the file exists.
   explicit GrowingFile(std::string path);
   // One that begins with these bytes; an earlier file makes way for it as a whole.
   GrowingFile(std::string path, std::string_view begin);
   GrowingFile(const GrowingFile&) = delete;
 
-  // As GrowingObject::write_every().
+  // Sets GrowingObject::write_every().
   void write_objects_every(double seconds) {
     if (object_) object_->write_every(seconds);
   }
   // SystemError on a full disk; the file may then end with a part of it. Nobody waits for an object
   // store, or hears of its failures but in the log.
   void add(std::string_view bytes);
-  // What the object and the one before it lack is written now; throws why it cannot be.
+  // Writes everything that the object lacks now. Throws if that fails.
   void flush() {
     if (completing_) completing_->flush();
     if (object_) object_->flush();
   }
-  // The bytes of an object so far, which are held in memory and written anew each time; 0 for a
-  // local file.
+  // Returns the size of the object, which is kept in memory and rewritten each time; 0 for a local
+  // file.
   std::uint64_t object_bytes() const { return object_ ? object_->bytes() : 0; }
   // Starts a new object at `path` for everything that is added from now on. Another thread finishes
   // writing the previous object, again and again where the store refuses; the next call and the

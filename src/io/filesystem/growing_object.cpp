@@ -9,8 +9,8 @@
 namespace smelt {
 namespace {
 
-constexpr double kShareOfTime = 10;  // of all time, one in so many is spent on writing
-constexpr double kLeastPause = 1;    // seconds, behind a failure
+constexpr double kShareOfTime = 10;  // at most 1 / 10 of the time is spent on writing
+constexpr double kLeastPause = 1;    // seconds, after a failure
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A log on an object store, which has no adding: the object is written anew as a whole, by a thread
-// of its own, so that whoever adds to it never waits for the store.
+// A log on an object store, which cannot append: a separate thread rewrites the whole object, so
+// that adding never waits for the store.
 #pragma once
 
 #include <condition_variable>
@@ -17,20 +17,21 @@ namespace smelt {
 // Thread-safe.
 class GrowingObject {
  public:
-  // The object is there and holds `begin`; of an empty one nothing is there until bytes are added.
+  // Continues an object that holds `begin`. If `begin` is empty, the object is created when bytes
+  // are added.
   GrowingObject(std::string path, std::string_view begin);
   // Writes what the object lacks; a failure is logged.
   ~GrowingObject();
   GrowingObject(const GrowingObject&) = delete;
   GrowingObject& operator=(const GrowingObject&) = delete;
 
-  // Of what is added within so many seconds, and ten times as long as the last writing took, the
-  // object is written once: a log that grows does not take the whole network.
+  // Writes the object at most once in this many seconds, and in ten times as long as the last
+  // writing took, so that a growing log does not use the whole network.
   void write_every(double seconds);
   double every() const;
   // The bytes added so far.
   std::size_t bytes() const;
-  // What cannot be written is told once and tried again.
+  // Appends bytes. A failure to write them is logged once and retried.
   void add(std::string_view bytes);
   // Nothing more is added: what the object lacks is written at once, and after a failure again,
   // until it is written or the destructor's last attempt. Returns at once; the bytes held in memory

@@ -12,8 +12,8 @@ struct Identity {
   std::string words;  // "service account x@y.iam.gserviceaccount.com (…)"
   std::string
       member;  // as IAM writes it, "serviceAccount:x@y.iam.gserviceaccount.com"; "" when not known
-  bool anonymous = false;   // there are no credentials: only what is public can be read
-  std::string remedy = {};  // the hint where something is denied, if it is not the usual one
+  bool anonymous = false;            // no credentials: only public objects can be read
+  std::string remedy = {};           // the hint after a denied request; empty: the usual one
   std::vector<Secret> secrets = {};  // what a message about this identity must not contain
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kCommand = 80;  // characters
 
-// Of the proc filesystem, whose files have no size; empty where there is none.
+// Reads a file of the proc filesystem, whose files have no size; empty if it does not exist.
 std::string proc_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

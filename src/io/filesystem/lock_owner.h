@@ -10,10 +10,11 @@ struct LockOwner {
   std::string words;    // "process 12 on host a since 2026-11-22 07:05:16 UTC: smelt run x.yaml"
   std::string machine;  // the same for all processes that see each other's numbers
   int process = 0;
-  std::string started;  // tells it from another process of its number
+  std::string started;  // start time, to distinguish processes with the same id
 
   static LockOwner this_process();
-  // The words alone where the rest is missing, "another process" for no words.
+  // Parses what text() returns. Missing parts are empty; without words, `words` is "another
+  // process".
   static LockOwner parse(std::string_view text);
   std::string text() const;
 

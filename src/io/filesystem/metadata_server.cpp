@@ -39,8 +39,8 @@ bool wait_for(const Descriptor& socket, short event, Clock::time_point deadline)
 }
 
 struct Reached {
-  Descriptor socket;  // open when there is no error
-  int error = 0;      // as errno; ETIMEDOUT when nothing takes the connection in time
+  Descriptor socket;  // open, unless there was an error
+  int error = 0;      // errno; ETIMEDOUT if nothing accepts the connection in time
 };
 
 Reached connect_to(const std::string& host, const std::string& port) {
@@ -67,7 +67,7 @@ bool is_nobody(int error) {
   return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH;
 }
 
-// The whole answer to one GET request, "" when there is none until the deadline.
+// Returns the whole response to one GET request, or "" at the deadline.
 std::string ask(const Descriptor& socket, std::string_view request, Clock::time_point deadline) {
   if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
       static_cast<::ssize_t>(request.size()))
@@ -84,7 +84,7 @@ std::string ask(const Descriptor& socket, std::string_view request, Clock::time_
   return answer;
 }
 
-// Of "HTTP/1.0 200 OK…"; 0 when it is no answer.
+// Returns the status of "HTTP/1.0 200 OK…"; 0 for other text.
 int status_of(std::string_view answer) {
   int status = 0;
   if (!answer.starts_with("HTTP/1.") || answer.size() < 12) return 0;

@@ -18,8 +18,9 @@ namespace {
 
 using FileSystem = std::shared_ptr<arrow::fs::FileSystem>;
 
-// How long a request is tried again while the store does not answer. The first one of all only asks
-// whether it can be reached, and is given up soon: a mistake in a setting is not waited for.
+// How long a request is retried while the store does not respond. The very first request only
+// checks whether the store can be reached, and has a short limit, so that a wrong setting is found
+// soon.
 constexpr double kRetrySeconds = 120;
 constexpr double kFirstRetrySeconds = 3;
 
@@ -73,7 +74,7 @@ Connection connect_google(const RemotePath& path) {
   return {google_filesystem(options, path, identity), identity};
 }
 
-// AWS's client lives in a library of its own beside Arrow's, which the first s3:// loads.
+// Loads AWS's client, a separate library next to Arrow's, for the first s3:// path.
 void load_s3() {
   ::Dl_info arrow_library{};
   CHECK(::dladdr(reinterpret_cast<const void*>(&arrow::fs::EnsureFinalized), &arrow_library) != 0);

@@ -30,7 +30,7 @@ Place resolve(const std::string& path);
 
 Identity identity_of(const RemotePath& path);
 
-// What was attempted: says which permission is missing when it is refused.
+// The kind of a request, for messages about a missing permission.
 enum class Access { read, list, write, remove };
 
 // Throws what the status says: UsageError when bucket or object do not exist or access to them is
@@ -61,12 +61,13 @@ bool is_answer(const arrow::Status& status);
 void require_bucket(std::string_view action, const Place& place);
 [[noreturn]] void throw_missing_object(std::string_view action, const Place& place);
 
-// Files at or below `folder` (a key, "" for the whole bucket), in order of name; none when there
-// are none. UsageError when the bucket does not exist.
+// Which objects to list: those in a folder, or also those in its subfolders.
 enum class Depth { this_folder, all_below };
-// Names of what there is in a folder, files and folders. One request for a thousand of them on S3;
-// Arrow sees a folder of Google's only by what lies below it, all of which is listed there.
+// Returns the names of files and folders in a folder. S3 needs one request per thousand names; on
+// Google's, Arrow must list all objects below the folder.
 std::vector<std::string> list_names(const Place& folder, std::string_view action);
+// Returns the objects below a folder ("" for the whole bucket) in the order of their names. Throws
+// UsageError if the bucket does not exist.
 std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder,
                                               Depth depth, std::string_view action);
 

@@ -79,7 +79,7 @@ std::string marked_literal(std::string_view options) {
   return options.empty() ? kLiteralName : str(kLiteralName, "&", options.substr(1));
 }
 
-// Whether a key would be read as something else, or refused, if it stood in a path as it is.
+// Returns whether a key would be misread or refused in a path without an escape.
 bool is_misread(std::string_view key, std::string_view options) {
   return (options.empty() && options_begin(key) != key.size()) ||
          secret_option(key) != std::string_view::npos;

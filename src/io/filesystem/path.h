@@ -21,7 +21,7 @@ std::string append_to_path(std::string_view path, std::string_view suffix);
 // "a/b/c" -> "c"
 std::string path_name(std::string_view path);
 
-// "a/b/C.TXT.gz" -> "c.txt.gz", by which endings are compared.
+// Returns the file name in lower case, to compare endings: "a/b/C.TXT.gz" -> "c.txt.gz".
 std::string lower_case_name(std::string_view path);
 
 // "a/b/c" -> "a/b", "c" -> "", "/c" -> "/": join_path(parent_path(p), path_name(p)) is p.
@@ -32,7 +32,7 @@ std::string parent_path(std::string_view path);
 // without options, wildcards or credentials in it.
 inline constexpr const char* kLiteralName = "?=";
 
-// A path on an object store, taken apart. Names are taken as they are: nothing is percent-decoded.
+// The parts of a path on an object store. Names are not percent-decoded.
 struct RemotePath {
   std::string scheme;  // "gs" or "s3"
   std::string user;    // "" or "anonymous"
@@ -44,11 +44,11 @@ struct RemotePath {
   // Returns the path of another key of this bucket. parse_remote() gives exactly this key back: a
   // name that would be read in another way is followed by kLiteralName.
   std::string with_key(std::string_view other) const;
-  // Returns this path followed by kLiteralName, so that it can stand in a list of patterns.
+  // Returns this path followed by kLiteralName, for use in a list of patterns.
   std::string literal() const;
 };
 
-// UsageError when there is no bucket, or when the path holds a user name or password of its own.
+// Throws UsageError if the path has no bucket, or contains a user name or password.
 RemotePath parse_remote(std::string_view path);
 
 }  // namespace smelt

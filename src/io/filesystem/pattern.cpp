@@ -51,7 +51,7 @@ bool has_wildcard(const std::string& path) {
   return !parts.is_literal && parts.key.find_first_of(kWildcards) != std::string::npos;
 }
 
-// `patterns`: the list that it stands in.
+// Throws an error about a pattern without matches. `patterns` is the list that contains it.
 [[noreturn]] void throw_no_match(const std::string& pattern, const std::string& patterns,
                                  std::string_view what) {
   if (const auto comma = patterns.find(','); comma != patterns.npos && exists(patterns)) {

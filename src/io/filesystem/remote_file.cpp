@@ -51,9 +51,9 @@ void require_stored_form(arrow::io::RandomAccessFile& file, const Place& place) 
 
 }  // namespace
 
-// Arrow opens an object of Google's by asking for all of it. Of a small one that answer is the
-// content. Of a large one ranges are read instead; seeking to its last byte ends the answer, which
-// would hold a connection.
+// Arrow opens a Google object by requesting all of it. For a small object that response is the
+// content. For a large one ranges are read instead; seeking to its last byte ends the response,
+// which would otherwise keep a connection open.
 RemoteFile::RemoteFile(const std::string& path) : place_(resolve(path)) {
   file_ = value_of(place_.system->OpenInputFile(place_.name), "open", place_, Access::read);
   require_stored_form(*file_, place_);

@@ -1,5 +1,5 @@
-// Objects of gs:// and s3://, read in ranges and written whole. The classes of file.h and
-// random_access_file.h stand in front of these.
+// Objects on gs:// and s3://: ranged reads and atomic writes. file.h and random_access_file.h use
+// these classes.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class RemoteFile {
 };
 
 // Reads from the start to the end in blocks; the next blocks are fetched by ranged reads on other
-// threads. One at first, then two, then four are in flight: a file of which little is read costs
-// little.
+// threads: one at first, then two, then four, so that reading only the beginning of a file is
+// cheap.
 class RemoteReader {
  public:
   explicit RemoteReader(const std::string& path) : file_(path) {}
@@ -51,8 +51,8 @@ class RemoteReader {
   std::deque<std::future<std::string>> ahead_;  // last: its threads use file_
 };
 
-// The size that an object may have, written by RemoteWriter: on S3 10,000 parts, whose size Arrow
-// has fixed to 10 MiB; on Google's 5 TiB. Of a local file there is no such limit: 2^64 - 1.
+// Returns the largest object that RemoteWriter can write: on S3 10,000 parts of 10 MiB (fixed by
+// Arrow), on Google's 5 TiB; for a local file 2^64 - 1.
 std::uint64_t most_object_bytes(const std::string& path);
 
 // An object that appears whole at commit(); without it the upload is never finished, and nothing is

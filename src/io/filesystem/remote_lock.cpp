@@ -29,7 +29,7 @@ LockOwner owner_in(std::string_view text) {
   return LockOwner::parse(text.substr(text.find('\n') + 1));
 }
 
-// Of an object that may go at any moment.
+// Reads an object that may be removed at any moment.
 std::string text_of_claim(const std::string& path) try {
   return read_file(path, kSmallFileBytes);
 } catch (const UsageError&) {
@@ -61,7 +61,8 @@ RemoteLock::RemoteLock(const std::string& folder, const std::string& where, Lock
       path_(join_path(folder_, name_)),
       times_(times) {
   write(Claim::made);
-  remove_file(path_);  // training will have to, too: that it may not is said before any work
+  remove_file(
+      path_);  // training must be able to remove it, too: a missing permission is reported now
   write(Claim::made);
   try {
     wait_for_others();
@@ -117,8 +118,8 @@ void RemoteLock::wait_for_others() {
   }
 }
 
-// Of two that have not decided the one with the lower name waits for the other to give up: that one
-// has seen it, or holds the lock by the next look.
+// If two processes have not decided, the one with the lower name waits for the other to give up:
+// the other has seen it, or holds the lock at the next look.
 bool RemoteLock::is_alive(const OtherClaim& other, const LockOwner& owner, bool held) {
   if (!held) return other.name < name_;
   if (owner.is_of_this_machine()) return true;
@@ -154,7 +155,7 @@ void RemoteLock::refuse(const LockOwner& owner, double age) {
                    "wait for it, stop it, or choose another folder");
 }
 
-// As when this one was renewed just while another took it for stale.
+// Returns whether another process took over the lock, for example just when this one renewed it.
 bool RemoteLock::is_held_by_another() const {
   return std::ranges::any_of(other_claims(), [](const OtherClaim& other) {
     return text_of_claim(other.path).starts_with(kHeld);

@@ -1,6 +1,6 @@
-// A lock on a folder of an object store. Stores that smelt reaches through Arrow have no "write
-// this unless it is there", but what is written is seen by all at once: each process writes an
-// object of its own into <folder>/smelt.lock/, and then holds the lock if it sees no other's there.
+// A lock on a folder of an object store. Arrow offers no "create if absent", but stores are
+// strongly consistent: each process writes its own object into <folder>/smelt.lock/, and holds the
+// lock if it sees no other object there.
 #pragma once
 
 #include <atomic>
@@ -39,8 +39,8 @@ class RemoteLock {
   RemoteLock(const RemoteLock&) = delete;
   RemoteLock& operator=(const RemoteLock&) = delete;
 
-  // SystemError when another process has taken it, as it may once this one was not heard of: known
-  // when this one is renewed, or asked of the store now.
+  // Checks the lock in the store. Throws SystemError if another process has taken it over, which is
+  // allowed if this process did not renew it.
   void require_held() const;
   void require_held_now();
 

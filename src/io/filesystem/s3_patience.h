@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-// After 0.2 seconds, then each time after twice as long, at most 10 seconds, until the waits come
-// to so many seconds. Arrow's own gives up after six.
+// Retries after 0.2 seconds, then after twice as long each time, at most 10 seconds, until the
+// waits add up to a limit. Arrow's own strategy gives up after six seconds.
 class S3Patience final : public arrow::fs::S3RetryStrategy {
  public:
   explicit S3Patience(double seconds) : seconds_(seconds) {}

@@ -1,4 +1,4 @@
-// What a failure of an object store means to the user.
+// Converts failures of object stores to error messages.
 #include <arrow/util/io_util.h>
 
 #include <algorithm>
@@ -130,7 +130,7 @@ std::string permission_hint(const RemotePath& path, Access access, const Identit
 
 [[noreturn]] void throw_missing_bucket(const std::string& where, const RemotePath& path) {
   throw UsageError(
-      str(where, ": there is no bucket '", path.bucket, "', asked as ", identity_of(path).words),
+      str(where, ": no bucket '", path.bucket, "', asked as ", identity_of(path).words),
       "check the bucket's name");
 }
 

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-// What any disk takes as the unit of a direct write, in memory and in the file.
+// The alignment of direct writes, in memory and in the file, that every disk accepts.
 constexpr std::size_t kUnit = 4096;
 
 }  // namespace
@@ -55,7 +55,7 @@ bool WriteBuffer::hand_over(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ::ssize_t count = ::write(fd, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    // Of a disk with larger units, or a file system that takes the flag and no such writes.
+    // A disk with larger units, or a file system that accepts the flag but not such writes.
     if (count < 0 && errno == EINVAL && direct_ && stop_bypassing(fd)) continue;
     if (count < 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(count));

@@ -1,6 +1,5 @@
-// Matrices that are mostly zeros: the values that are none, one row after another, and a bit for
-// each place, as compressed-tensors' format "sparse-bitmask" has them (compressors/
-// sparse_compressors/sparse_bitmask.py).
+// Sparse matrices: the nonzero values, row by row, and a bit for each element, in the format
+// "sparse-bitmask" of compressed-tensors (compressors/sparse_compressors/sparse_bitmask.py).
 //   R rows   C columns   K values other than 0
 #pragma once
 
@@ -18,7 +17,7 @@ struct BitmaskRows {
   std::vector<std::int64_t> offsets;  // [R]: how many values the rows before have
 };
 
-// Of values [R,C].
+// Converts values [R,C].
 BitmaskRows bitmask_rows(std::span<const float> values, std::size_t rows);
 
 // Bytes of bits that a row has.

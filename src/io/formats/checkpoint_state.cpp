@@ -6,7 +6,7 @@ namespace smelt {
 namespace {
 
 [[noreturn]] void refuse_line(std::string_view origin, std::size_t number, std::string_view line) {
-  throw UsageError(str(origin, ": line ", number, " is no `name: value`: ", line),
+  throw UsageError(str(origin, ": line ", number, " is not `name: value`: ", line),
                    "correct or remove the file, or name the checkpoint itself");
 }
 
@@ -14,7 +14,7 @@ int octal_digit(std::string_view text, std::size_t at) {
   return at < text.size() && text[at] >= '0' && text[at] <= '7' ? text[at] - '0' : -1;
 }
 
-// What stands between quotes, without the escapes of a text proto.
+// Removes the escapes of a text proto from a quoted string. Returns false if one is invalid.
 bool unescape(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\\') {

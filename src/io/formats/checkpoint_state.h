@@ -13,8 +13,8 @@ struct CheckpointState {
   std::vector<std::string> all;  // from the oldest to the newest
 };
 
-// UsageError, in which `origin` names the file, for what is no text proto; fields other than these
-// two are passed over.
+// Parses the file; other fields are ignored. Throws UsageError, in which `origin` names the file,
+// if it is not a text proto.
 CheckpointState parse_checkpoint_state(std::string_view text, std::string_view origin);
 std::string checkpoint_state_text(const CheckpointState& state);
 

@@ -3,8 +3,8 @@
 //   void visit_fields(C& config, V&& visit) {  // beside the struct, found by its argument
 //     visit("hidden_size", config.hidden_size, "width of the encoder");
 //   }
-// A field is a text, a whole number, a number, true/false, or a value of an enumeration whose
-// NamedValues words_of(value) are (base/choice.h), found by its argument, too.
+// A field is a string, an integer, a number, a boolean, or an enumeration with NamedValues
+// words_of(value) (base/choice.h), which is found by argument-dependent lookup.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ struct Histogram {
   double min = 0, max = 0, count = 0, sum = 0, sum_of_squares = 0;
   std::vector<double> limits, counts;  // of buckets: their upper ends, how many are in each
 };
-// TensorFlow's own buckets, which grow by a tenth from 1e-12 on, empty ones beside one another as
-// one, none at both ends. What is no number is left out.
+// Returns a histogram with TensorFlow's buckets, which grow by a tenth from 1e-12. Adjacent empty
+// buckets are merged, and those at both ends left out. NaN values are ignored.
 Histogram histogram_of(std::span<const float> values);
 
 struct NamedHistogram {
@@ -37,20 +37,21 @@ struct NamedText {
 // The record that every event file begins with.
 void append_event_version(std::string& out, double wall_time);
 
-// A run that begins, or goes on: readers drop what earlier files say of `step` and later ones.
+// Marks the start of a run or of its continuation: readers drop values of earlier files from `step`
+// on.
 void append_run_start(std::string& out, double wall_time, std::int64_t step);
 
 // All scalars of one step, as one record.
 void append_scalars(std::string& out, double wall_time, std::int64_t step,
                     std::span<const Scalar> scalars);
 
-// The same of histograms, and of texts.
+// Append histograms and texts.
 void append_histograms(std::string& out, double wall_time, std::int64_t step,
                        std::span<const NamedHistogram> histograms);
 void append_texts(std::string& out, double wall_time, std::int64_t step,
                   std::span<const NamedText> texts);
 
-// What the run was set to, for the table of hyperparameters: numbers, booleans and texts by name.
+// Appends the settings of the run for the table of hyperparameters: numbers, booleans and strings.
 void append_hyperparameters(std::string& out, double wall_time, const Json& settings);
 
 }  // namespace smelt

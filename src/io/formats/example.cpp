@@ -100,7 +100,7 @@ const Example::Feature& Example::find(std::string_view name, std::uint32_t kind,
   for (const Feature& feature : features_) {
     if (feature.name != name) continue;
     if (feature.kind != kind)
-      throw UsageError(str(where_, ": feature '", name, "' is no list of ", what), kHint);
+      throw UsageError(str(where_, ": feature '", name, "' is not a list of ", what), kHint);
     return feature;
   }
   throw UsageError(str(where_, ": no feature '", name, "'; it has: ", join(names(), ", ")), kHint);

@@ -15,8 +15,8 @@
 
 namespace smelt {
 
-// Writes features in the order of the calls, as protobuf's pure-Python runtime does. (A map has no
-// order of its own: the C runtimes write it in that of a hash that changes from run to run.)
+// Writes features in the order of the calls, as protobuf's pure-Python runtime does. (The C
+// runtimes write a map in the order of a hash that changes from run to run.)
 class ExampleWriter {
  public:
   void integers(std::string_view name, std::span<const std::int32_t> values);
@@ -32,7 +32,7 @@ class ExampleWriter {
   WireWriter features_, entry_, feature_, list_, packed_;  // kept for their memory
 };
 
-// Which of the three lists a feature is; none: it holds no list.
+// The kind of list that a feature contains.
 enum class ExampleKind : std::uint8_t { none, bytes, reals, integers };
 
 struct ExampleFeature {
@@ -57,7 +57,7 @@ class Example {
   std::vector<ExampleFeature> features() const;
 
  private:
-  // Which of the three lists, by its field number; 0 when the feature has none.
+  // The field number of the list; 0 for a feature without a list.
   struct Feature {
     std::string name;
     std::uint32_t kind = 0;

@@ -91,7 +91,7 @@ class Unpacker {
         out_ += 8;
         continue;
       }
-      // Two at once: where the second begins is known before the first is put together.
+      // Two at a time: the start of the second is known before the first is decoded.
       const int first = std::countr_zero(stops) + 1;
       if (first > 32) return false;
       const std::uint64_t later = stops >> first;

@@ -1,5 +1,5 @@
-// The fast way into a tf.train.Example whose features are known: numbers go straight to where they
-// are wanted.
+// Fast parsing of a tf.train.Example with known features: numbers are written directly into their
+// destination.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct FeatureSlot {
 
 constexpr std::size_t kMostSlots = 32;
 
-// Fills all slots from a message of the form that writers of examples give it: exactly these
-// features, each once, its key before its value, its list packed, of the right length and range.
-// False for every other message, right or wrong: `Example` then tells what it holds; the slots'
-// content is of no use. At most kMostSlots.
+// Fills all slots from a message in the usual form: exactly these features, each once, its key
+// before its value, with a packed list of the right length and range. Returns false for every other
+// message, valid or not; the slots are undefined then, and `Example` can parse it. At most
+// kMostSlots.
 bool fill_slots(std::string_view message, std::span<const FeatureSlot> slots);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What a record holds, as a list of named lists of numbers (docs/reference/formats/tfrecord.md).
+// The features of a record: a list of named lists of numbers (docs/reference/formats/tfrecord.md).
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
-// Matrices in four bits: each row [columns] in groups of neighbours, each group by a scale of its
-// own, symmetric about 0, as compressed-tensors has it for weights of strategy "group"
-// (quantization/utils/helpers.py, calculate_qparams): scale = max|x| / 7.5, code = x / scale
-// rounded to the nearest, of two the even one, within -8 … 7. In memory as its format
-// "pack-quantized" has them: eight codes of a row, each 8 larger, in a 32-bit word, the first in
-// its lowest bits.
+// 4-bit matrices: each row [columns] consists of groups with one scale each, symmetric about 0, as
+// in compressed-tensors' strategy "group" (quantization/utils/helpers.py, calculate_qparams): scale
+// = max|x| / 7.5, code = x / scale rounded half to even, within -8 … 7. The layout is its format
+// "pack-quantized": eight codes of a row, each plus 8, in a 32-bit word, the first in the lowest
+// bits.
 //   R rows   C columns   G columns of a group
 #pragma once
 
@@ -22,7 +21,7 @@ struct Int4Groups {
   std::vector<float> scales;         // [R, C/G]; never below 2^-23
 };
 
-// Of a group whose largest value, by size, is this.
+// Returns the scale of a group with this largest absolute value.
 float int4_scale(float most);
 // -8 … 7
 std::int8_t int4_code(float x, float scale);

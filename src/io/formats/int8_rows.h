@@ -1,7 +1,7 @@
-// Matrices in eight bits: each row [columns] by a scale of its own, symmetric about 0, as
-// compressed-tensors has it for weights of strategy "channel" (quantization/utils/helpers.py,
-// calculate_qparams) and PyTorch's observers: scale = max|x| / 127.5, code = x / scale rounded to
-// the nearest, of two the even one, within -128 … 127. All of it in f32.
+// 8-bit matrices: each row [columns] has one scale, symmetric about 0, as in compressed-tensors'
+// strategy "channel" (quantization/utils/helpers.py, calculate_qparams) and PyTorch's observers:
+// scale = max|x| / 127.5, code = x / scale rounded half to even, within -128 … 127. Computed in
+// f32.
 //   R rows   C columns
 #pragma once
 
@@ -27,13 +27,13 @@ void put_int8_values(std::span<const std::int8_t> codes, std::span<const float> 
 std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
                                std::size_t rows);
 
-// Of what the codes say against what was: 10 log10 of the sum of squares over that of the errors;
-// infinite where they say it exactly.
+// Returns the signal-to-noise ratio of quantized values: 10 log10 of the sum of squares divided by
+// the sum of squared errors; infinite without errors.
 double signal_to_noise_db(std::span<const float> values, std::span<const float> said);
 
-// The same with the square of each row's middle value by size for the signal, so that a value far
-// above the others, which sets the scale that they are rounded by, is not taken for it: the mean
-// over the rows that are not exact of error to signal. Minus infinity where a middle value is 0.
+// Does the same with the squared median of each row's absolute values as the signal, so that one
+// outlier, which determines the scale, does not count as signal: the mean of error to signal over
+// the rows with errors. Minus infinity if a median is 0.
 double middle_to_noise_db(std::span<const float> values, std::span<const float> said,
                           std::size_t rows);
 

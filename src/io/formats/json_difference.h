@@ -18,7 +18,7 @@ struct JsonDifference {
 // another version, is not compared. `name` begins the differences' names.
 std::vector<JsonDifference> differences(const Json& was, const Json& is,
                                         const std::string& name = "");
-// The first one, nothing where there is none.
+// Returns the first difference, or nullopt.
 std::optional<JsonDifference> first_difference(const Json& was, const Json& is,
                                                const std::string& name = "");
 

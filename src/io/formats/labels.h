@@ -1,4 +1,4 @@
-// What examples of texts are labelled with.
+// Labels of text examples.
 #pragma once
 
 #include <concepts>
@@ -28,7 +28,8 @@ inline constexpr NamedValues<Problem, 5> kProblems{{{"single_label", Problem::si
                                                     {"answer_spans", Problem::answer_spans}}};
 constexpr const NamedValues<Problem, 5>& words_of(Problem) { return kProblems; }
 
-// Whether an empty label is none: of several labels it is no class, of words no word.
+// Returns whether an empty label is missing. It is valid for several labels (no class) and for
+// words.
 constexpr bool needs_label(Problem problem) {
   return problem == Problem::single_label || problem == Problem::regression;
 }

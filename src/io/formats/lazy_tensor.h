@@ -15,7 +15,7 @@
 
 namespace smelt {
 
-// Puts all bytes of a tensor there; as often as it is wanted, by several threads.
+// Writes all bytes of a tensor into the span. May be called several times, by several threads.
 using PutBytes = std::function<void(std::span<std::byte>)>;
 
 struct LazyCodes;
@@ -25,12 +25,12 @@ struct LazyTensor {
   // shape.size_bytes() bytes, row-major, little-endian; may throw as its source does. Each call
   // reads or makes them again.
   std::function<std::vector<std::byte>()> read;
-  // Of a matrix, where that costs less than turning what was read: the same transposed, or empty.
+  // Reads a matrix transposed, if that is cheaper than transposing afterwards; may be empty.
   std::function<std::vector<std::byte>()> read_transposed = {};
-  // Of what is stored in fewer bytes than it has: reads those alone, and gives what puts all; of a
-  // matrix also transposed. Or empty.
+  // For tensors that are stored in fewer bytes than they have: read those bytes, and return a
+  // function that writes all; for a matrix also transposed. May be empty.
   std::function<PutBytes()> read_stored = {}, read_stored_transposed = {};
-  // Of a matrix that is stored in codes of eight bits: those; or null.
+  // The 8-bit integers of a quantized matrix, or null.
   std::shared_ptr<const LazyCodes> codes = {};
 };
 

@@ -22,7 +22,7 @@ void append_little_endian(std::string& out, Unsigned value) {
   out.append(bytes.data(), bytes.size());
 }
 
-// Of the first bytes, of which there are enough.
+// Reads an integer from the first bytes, which must be enough.
 template <class Unsigned>
 Unsigned from_little_endian(std::string_view bytes) {
   Unsigned value = 0;

@@ -31,20 +31,20 @@ class OnnxGraph {
   // A dimension is a number, "512", or a name, which stands for any size.
   std::string input(const std::string& name, DType type, const std::vector<std::string>& dims);
   void output(const std::string& value, DType type, const std::vector<std::string>& dims);
-  // f32, u8, s8, s32 or s64, read when the graph is written; one that is there already by this name
-  // is that one.
+  // Adds a constant of f32, u8, s8, s32 or s64, which is read when the graph is written. A constant
+  // of this name that exists is reused.
   std::string constant(const std::string& name, LazyTensor tensor);
   std::string constant(float value);                              // a scalar
   std::string scalar(std::int64_t value);                         // s64
   std::string constant(const std::vector<std::int64_t>& values);  // s64 [n]
-  // The operator's only result; `name` empty: one of its own.
+  // Adds an operator and returns the name of its only result. If `name` is empty, one is generated.
   std::string node(const std::string& op, const std::vector<std::string>& inputs,
                    const std::vector<OnnxAttribute>& attributes = {}, std::string name = {});
 
-  // Of the whole file with these properties of the model.
+  // Metadata of the file, by name.
   using Properties = std::map<std::string, std::string>;
   std::uint64_t bytes(const Properties& properties) const;
-  // Tensors one at a time. The same graph gives the same bytes.
+  // Writes the file, one tensor at a time. Equal graphs give equal bytes.
   void write(const Properties& properties,
              const std::function<void(std::string_view bytes)>& put) const;
 

@@ -11,7 +11,8 @@
 namespace smelt {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);  // narrow numbers lie as they are used
+static_assert(std::endian::native ==
+              std::endian::little);  // narrow numbers are stored in native order
 
 constexpr std::string_view kMagic = "SMELTIDX";
 constexpr std::uint32_t kVersion = 1;

@@ -20,7 +20,7 @@ class NarrowNumbers {
   void append(const NarrowNumbers& other);
   std::size_t size() const { return bytes_.size() / width_; }
   std::uint64_t operator[](std::size_t i) const;
-  // Of the numbers [first, last); modulo 2^64.
+  // Returns the sum of the numbers [first, last), modulo 2^64.
   std::uint64_t sum(std::size_t first, std::size_t last) const;
 
   // Little-endian, one after another.

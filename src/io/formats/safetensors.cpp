@@ -82,7 +82,7 @@ void write_tensors(const Tensors& tensors, const Metadata& metadata, const Write
   }
 }
 
-// Reads one header; every complaint names the file and, where there is one, the tensor.
+// Reads one header. Every error names the file and, if known, the tensor.
 class HeaderReader {
  public:
   // The file's beginning, and how long it is.

@@ -38,9 +38,9 @@ std::vector<T> tensor_values(const TensorView& tensor) {
 // F32, F64, BF16, F16, I8, I32, I64, U8, U16, U32, U64 or BOOL.
 std::string_view safetensors_dtype(DType dtype);
 
-// Hands the file to `write` piece by piece, each tensor's data unchanged and uncopied. The same
-// tensors give the same bytes, those of the official writer: wider dtypes first (every tensor is
-// aligned), then by name.
+// Passes the file to `write` in pieces, each tensor's data without a copy. Equal tensors give equal
+// bytes, those of the official writer: wider dtypes first, so that every tensor is aligned, then by
+// name.
 void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write);
 // Each tensor is read when its bytes are due.
@@ -51,7 +51,7 @@ void write_safetensors(const LazyTensors& tensors, const Metadata& metadata,
 std::uint64_t safetensors_size_bytes(const TensorMap& tensors, const Metadata& metadata);
 std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata = {});
 
-// What a file's header says, without the data.
+// The header of a file, without the data.
 struct SafetensorsHeader {
   struct Place {
     Shape shape;
@@ -75,12 +75,12 @@ class SafetensorsFile {
   // `origin` names the file in messages. UsageError when the bytes are truncated or not of this
   // format.
   SafetensorsFile(std::string bytes, std::string origin);
-  // Of bytes that last as long as their owner.
+  // Parses bytes that live as long as `owner`.
   SafetensorsFile(std::shared_ptr<const void> owner, std::string_view bytes, std::string origin);
 
   const TensorMap& tensors() const { return tensors_; }
   const Metadata& metadata() const { return metadata_; }
-  // UsageError with the nearest name when there is no such tensor.
+  // Returns a tensor. Throws UsageError with the nearest name if it does not exist.
   const TensorView& at(std::string_view name) const;
 
  private:

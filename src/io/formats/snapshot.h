@@ -1,4 +1,4 @@
-// What tf.data.Dataset.save writes, docs/reference/formats/snapshot.md: the metadata of a folder
+// The format of tf.data.Dataset.save (docs/reference/formats/snapshot.md): the metadata of a folder
 // and the tensors in its records. Bytes only, no files.
 #pragma once
 

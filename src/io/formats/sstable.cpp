@@ -37,7 +37,7 @@ class TableReader {
     return {offset, reader.raw_varint()};
   }
   std::string_view block(BlockHandle handle) const;
-  // Appends a block's entries, whose keys go on from those before.
+  // Appends a block's entries. A key may share a prefix with the key before.
   void entries(std::string_view block, std::vector<TableEntry>& out);
 
   std::string_view bytes_, origin_;

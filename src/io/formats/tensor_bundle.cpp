@@ -27,7 +27,7 @@ constexpr std::int64_t kMostShards = 100'000;  // five digits of a file's name
   throw UsageError(str(where, ": ", problem), "fetch or make the checkpoint again");
 }
 
-// The fields of a message, each of which must have the wire type that its number has.
+// Iterates over the fields of a message and checks their wire types.
 template <class Use>
 void each_field(std::string_view message, std::string_view where, const Use& use) {
   WireReader reader(message, where);
@@ -39,7 +39,7 @@ std::int64_t integer_of(const WireField& field, std::string_view where) {
   return field.integer();
 }
 
-// The product, where it is one of a tensor that can exist.
+// Returns the number of elements. Throws UsageError if such a tensor cannot exist.
 std::int64_t elements_of(const Dims& dims, std::string_view where) {
   std::int64_t product = 1;
   for (const std::int64_t dim : dims) {
@@ -161,7 +161,7 @@ bool overlap(const BundleSlice& a, const BundleSlice& b) {
   return true;
 }
 
-// Every element lies in exactly one part.
+// Checks that every element is in exactly one part.
 void check_parts(const BundleEntry& tensor, const std::string& name, const BundleIndex& index,
                  const std::string& where) {
   std::int64_t held = 0;
@@ -229,7 +229,7 @@ std::string header_message(std::int64_t shards) {
   return header.take();
 }
 
-// ---- TensorFlow's "ordered code", by which keys sort as the values do.
+// ---- TensorFlow's "ordered code": encoded keys sort like their values.
 
 void append_count(std::string& out, std::uint64_t value) {
   const int bytes = (static_cast<int>(std::bit_width(value)) + 7) / 8;
@@ -266,7 +266,7 @@ void append_signed(std::string& out, std::int64_t value) {
 
 std::string bundle_part_key(std::string_view tensor, const BundleSlice& slice) {
   std::string key;
-  append_count(key, 0);  // so that it is no name
+  append_count(key, 0);  // so that it differs from every name
   append_text(key, tensor);
   append_count(key, slice.extents.size());
   for (const auto& [start, length] : slice.extents) {
@@ -304,8 +304,8 @@ BundleIndex parse_bundle_index(std::string_view bytes, std::string_view origin) 
     if (entry.slices.empty())
       check_bytes(entry, index.shards, where);
     else if (entry.shard != 0 || entry.offset != 0 || entry.size != 0)
-      refuse(where, "has parts and bytes of its own");
-    if (part && !entry.slices.empty()) refuse(where, "is in parts itself");
+      refuse(where, "has both parts and bytes");
+    if (part && !entry.slices.empty()) refuse(where, "is a part that has parts");
     (part ? index.parts : index.tensors).emplace(key, std::move(entry));
   }
   for (const auto& [name, tensor] : index.tensors)

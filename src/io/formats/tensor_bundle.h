@@ -1,5 +1,5 @@
-// The index of a TensorFlow checkpoint ("V2", a tensor bundle): which tensors there are and where
-// their bytes lie in the files of data; docs/reference/formats/tensor_bundle.md. Bytes only.
+// The index of a TensorFlow checkpoint ("V2", a tensor bundle): its tensors and the positions of
+// their bytes in the data files; docs/reference/formats/tensor_bundle.md. Bytes only.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct BundleEntry {
   std::int64_t shard = 0;
   std::uint64_t offset = 0, size = 0;  // bytes in the shard
   std::uint32_t crc32c = 0;            // of these bytes
-  // Of a tensor in parts, which has no bytes of its own: its parts stand in BundleIndex::parts.
+  // The slices of a partitioned tensor, whose bytes are in BundleIndex::parts.
   std::vector<BundleSlice> slices = {};
 };
 
@@ -45,7 +45,7 @@ struct BundleIndex {
 // version, or contradicts itself: a shard that the header does not count, a size that is not the
 // shape's, parts that do not make up their tensor.
 BundleIndex parse_bundle_index(std::string_view bytes, std::string_view origin);
-// As TensorFlow writes it, byte for byte.
+// Writes the index as TensorFlow does, byte for byte.
 std::string bundle_index_bytes(const BundleIndex& index);
 
 std::string bundle_part_key(std::string_view tensor, const BundleSlice& slice);

@@ -1,4 +1,4 @@
-// tensorflow.DataType: the numbers by which TensorFlow's files name element types.
+// tensorflow.DataType: the numbers of element types in TensorFlow's files.
 #pragma once
 
 #include <cstdint>

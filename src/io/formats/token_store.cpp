@@ -19,13 +19,13 @@ constexpr std::size_t kStoredBlockBytes = kTokenBlockBytes + kTokenChecksumBytes
 constexpr std::string_view kStoreHint = "the file is damaged: make or copy it again";
 constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 56;  // so that no size passes 2^64
 
-// Numbers of so many bytes in blocks, checksums included.
+// Returns the stored size of numbers of `width` bytes, including checksums.
 std::uint64_t stored_bytes(std::uint64_t numbers, std::size_t width) {
   const std::uint64_t bytes = numbers * width;
   return bytes + (bytes + kTokenBlockBytes - 1) / kTokenBlockBytes * kTokenChecksumBytes;
 }
 
-// Of a run within `all` numbers that begin at `start`.
+// Returns the blocks of a run within `all` numbers that begin at `start`.
 TokenBlocks blocks_of(std::uint64_t start, std::uint64_t all, std::size_t width,
                       std::uint64_t first, std::uint64_t count) {
   CHECK(first <= all && count <= all - first, first, " + ", count, " of ", all);

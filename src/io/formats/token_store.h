@@ -1,5 +1,5 @@
-// A token store: the token ids of a text in one file, any run of which is found by arithmetic,
-// docs/reference/formats/token_store.md. Bytes only, no files.
+// A token store: the token ids of a text in one file with random access
+// (docs/reference/formats/token_store.md). Bytes only, no files.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct TokenStoreLayout {
   std::uint64_t file_size() const;
 };
 
-// Where a run of numbers lies: whole blocks of the file, in the first of which `skip` bytes come
-// before the run.
+// The position of a run of tokens: whole blocks of the file, and the number of bytes to skip in the
+// first one.
 struct TokenBlocks {
   std::uint64_t offset = 0, bytes = 0;
   std::size_t skip = 0;
@@ -66,7 +66,7 @@ class TokenStoreWriter {
 
   // Ids must fit in the ids' bytes.
   void add(std::span<const std::int32_t> ids);
-  // The tokens since the last end are a document; none are none.
+  // Ends a document. Has no effect if no tokens were added since the last end.
   void end_document();
   // Nothing may be added then. Tokens behind the last end are of no document.
   void finish();

@@ -1,5 +1,5 @@
-// What becomes of a window of a text's tokens before it enters a batch: a step of its own between
-// the source, which cuts windows, and the batch.
+// A transformation of token windows between the source, which cuts windows, and the batch, such as
+// adding noise.
 #pragma once
 
 #include <cstdint>

@@ -61,9 +61,9 @@ struct WireField {
   double f64() const { return std::bit_cast<double>(bits); }
 };
 
-// Walks the fields of one message; a caller ignores those it does not know. The input must outlive
-// the reader and its fields. Every malformed input throws a UsageError that names `what` and the
-// byte where the trouble is: cut short, varint over 64 bits, field number 0, group, type 6 or 7.
+// Iterates over the fields of one protobuf message; callers ignore unknown ones. The input must
+// outlive the reader and its fields. Malformed input (truncated, a varint over 64 bits, field
+// number 0, a group, type 6 or 7) throws a UsageError that names `what` and the position.
 class WireReader {
  public:
   explicit WireReader(std::string_view input, std::string_view what = "protobuf message")
@@ -90,7 +90,7 @@ class WireReader {
 // The values of a repeated integer field, whether packed or one by one: append this field's to
 // `out`.
 void append_integers(const WireField& field, std::string_view what, std::vector<std::int64_t>& out);
-// The same for repeated float.
+// Appends the values of a repeated float field.
 void append_floats(const WireField& field, std::string_view what, std::vector<float>& out);
 
 }  // namespace smelt

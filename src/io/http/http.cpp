@@ -17,8 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A method that may be sent again to where a redirect leads, and what it is there; nothing for a
-// status that is no redirect.
+// Returns the method for the request after a redirect, or nullopt if the status is not a redirect.
 std::optional<std::string> redirected(const HttpRequest& request, int status) {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   if (status == 307 || status == 308 || (reads && (status == 301 || status == 302)))
@@ -109,7 +108,7 @@ struct HttpClient::State {
 
 namespace {
 
-// How long to wait before the next try; nothing when there is none.
+// Returns how long to wait before the next attempt, or nullopt if there should be none.
 std::optional<milliseconds> next_try(const Transfer& failed, const HttpRequest& request,
                                      const RetryRules& rules, int failures, int unreached,
                                      milliseconds spent) {

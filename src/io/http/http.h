@@ -1,5 +1,5 @@
-// Requests over HTTP by libcurl: verified TLS, time-outs, redirects within a server, retries. What
-// a message says of a request is its server and path, never its query, headers or body.
+// HTTP requests by libcurl: verified TLS, timeouts, redirects within a server, retries. Messages
+// name the server and path of a request, never its query, headers or body.
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,7 @@ struct HttpAnswer {
   std::map<std::string, std::string, std::less<>> headers = {};  // names in lower case
   std::string body = {};
 
-  // "" when there is none of this name, which is in lower case.
+  // Returns the value of a header, or "". `name` must be in lower case.
   const std::string& header(std::string_view name) const;
   // By the server's clock; nothing where it says none.
   std::optional<std::chrono::system_clock::time_point> date() const;
@@ -60,11 +60,11 @@ class HttpClient {
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
 
-  // The answer, whatever its status, of the last try: a status that may pass (is_passing) and a
-  // connection that broke are tried again where the request may be repeated, and where it did not
-  // leave this machine. A server's Retry-After is kept to; one that asks for more time than there
-  // is ends the tries. SystemError when there is no answer, when it is too large, and for a
-  // redirect to another server; Stopped when told to.
+  // Sends the request and returns the last response, whatever its status. Temporary errors
+  // (is_passing) and broken connections are retried if the request may be repeated or did not leave
+  // this machine. Retry-After is respected; one that is longer than the time left ends the retries.
+  // Throws SystemError without a response, for one that is too large, and for a redirect to another
+  // server; throws Stopped after a stop request.
   HttpAnswer send(const HttpRequest& request);
 
  private:

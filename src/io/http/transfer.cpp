@@ -16,7 +16,7 @@ constexpr int kPollMilliseconds = 100;
 using EasyHandle = std::unique_ptr<CURL, decltype(&::curl_easy_cleanup)>;
 using HeaderList = std::unique_ptr<::curl_slist, decltype(&::curl_slist_free_all)>;
 
-// What the callbacks fill.
+// The destination of the callbacks.
 struct Sink {
   HttpAnswer answer;
   std::size_t header_bytes = 0, most_bytes = 0;

@@ -1,4 +1,4 @@
-// One request and its answer by libcurl. The rules for several are in io/http/http.cpp.
+// One HTTP request by libcurl, without retries (see io/http/http.cpp).
 #pragma once
 
 #include <curl/curl.h>
@@ -19,15 +19,15 @@ MultiHandle new_multi();
 
 struct Transfer {
   CURLcode code = CURLE_OK;
-  std::string fault = {};  // in words, where the code is not CURLE_OK
-  bool reached = false;    // a server was connected to: the request may have arrived
+  std::string fault = {};  // description, if the code is not CURLE_OK
+  bool reached = false;    // a connection was made, so the request may have arrived
   std::chrono::seconds retry_after{0};
   HttpAnswer answer = {};
 };
 
-// Follows no redirect, tries once. One that may not be repeated takes a connection of its own:
-// libcurl sends a request again that finds an old one closed. It ends with
-// CURLE_ABORTED_BY_CALLBACK within a tenth of a second after `stopped` says so.
+// Sends a request once, without following redirects. A request that must not be repeated uses a new
+// connection, because libcurl sends a request again if an old connection is closed. Ends with
+// CURLE_ABORTED_BY_CALLBACK within a tenth of a second after `stopped` returns true.
 Transfer transfer(CURLM* multi, const HttpRequest& request, const Url& url,
                   const HttpOptions& options, Repeat repeat, const std::function<bool()>& stopped);
 

@@ -63,7 +63,7 @@ Url resolve_url(const Url& base, const std::string& location) {
       ::curl_url_set(handle.get(), CURLUPART_URL, location.c_str(), CURLU_NON_SUPPORT_SCHEME) ==
           CURLUE_OK)
     url = url_of(handle);
-  if (!url) throw SystemError(str(base.shown(), ": the server leads to what is no URL"));
+  if (!url) throw SystemError(str(base.shown(), ": the redirect is not a URL"));
   return *url;
 }
 

@@ -10,21 +10,21 @@ namespace smelt {
 
 struct Url {
   std::string scheme;  // http or https
-  std::string host;    // with its port where one is given; never a user
+  std::string host;    // with its port, if there is one; without a user
   std::string path;    // begins with '/'
   std::string query;   // without '?'
 
   std::string text() const;
-  // What a message may say: the query, which can hold secrets, is left out.
+  // Returns the URL without its query, which may contain secrets, for messages.
   std::string shown() const;
   bool same_server(const Url& other) const { return scheme == other.scheme && host == other.host; }
 };
 
-// UsageError "<what>: …" for what is no absolute http:// or https:// URL, or has a user or a
-// password in it; it does not say the URL, which may hold either.
+// Parses an absolute http:// or https:// URL. Throws UsageError "<what>: …" for other text and for
+// a URL with a user or password; the message does not contain the URL.
 Url parse_url(const std::string& text, std::string_view what);
 
-// Where the Location of an answer leads that came from `base`. SystemError for what is none.
+// Returns the URL of a redirect's Location header. Throws SystemError if it is invalid.
 Url resolve_url(const Url& base, const std::string& location);
 
 // All but letters, digits and "-._~" as %XX.

@@ -128,9 +128,8 @@ TEST_F(StorageTest, AMissingBucketIsSaidBeforeTheWork) {
         smelt(str("data bert --input ", golden, "english.txt --vocab ", golden, "vocab_uncased.txt",
                   " --order ", order, " --out gs://no-bucket/x.tfrecord"));
     EXPECT_EQ(made.status, 2);
-    EXPECT_THAT(
-        made.text,
-        HasSubstr("write: gs://no-bucket/x.tfrecord: there is no bucket 'no-bucket', asked as"));
+    EXPECT_THAT(made.text,
+                HasSubstr("write: gs://no-bucket/x.tfrecord: no bucket 'no-bucket', asked as"));
     EXPECT_THAT(made.text, testing::Not(HasSubstr("Writing to output files")));
   }
 }

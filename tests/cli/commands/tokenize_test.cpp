@@ -148,7 +148,7 @@ TEST_F(Tokenize, WrongUseIsNamed) {
   expect_refusal("--ids --offsets --text a", HasSubstr("--ids excludes --offsets"));
   expect_refusal("--ofsets --text a", HasSubstr("did you mean '--offsets'?"));
   expect_refusal(str("--input ", dir_.file("none")), HasSubstr("none"));
-  EXPECT_THAT(output("--help"), HasSubstr("text to pieces and back, one text a line"));
+  EXPECT_THAT(output("--help"), HasSubstr("split text into tokens, or join tokens to text"));
   const CommandOutput full = run_command(str("(", smelt_program(), " tokenize --vocab ",
                                              dir_.file("vocab.txt"), " --text un > /dev/full)"));
   EXPECT_EQ(full.status, 1);

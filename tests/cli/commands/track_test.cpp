@@ -309,8 +309,8 @@ TEST(Completion, ZshTakesItsScript) {
           " completion zsh); words=(smelt bench --device g); CURRENT=4; _smelt; words=(smelt sta); "
           "CURRENT=2; _smelt'"));
   EXPECT_EQ(found.status, 0) << found.text;
-  EXPECT_THAT(found.text,
-              AllOf(HasSubstr("-- auto cpu gpu tpu\n"), HasSubstr("status:what a run does")));
+  EXPECT_THAT(found.text, AllOf(HasSubstr("-- auto cpu gpu tpu\n"),
+                                HasSubstr("status:show the state of a run")));
 }
 
 TEST(Completion, ZshOffersFieldsAndTheirChoices) {
@@ -329,7 +329,8 @@ TEST(Completion, FishGetsCommandsFlagsFieldsAndChoices) {
   EXPECT_EQ(script.status, 0);
   EXPECT_THAT(
       script.text,
-      AllOf(HasSubstr("complete -c smelt -n '__smelt_at \"smelt\"' -f -a status -d 'what a run"),
+      AllOf(HasSubstr("complete -c smelt -n '__smelt_at \"smelt\"' -f -a status -d 'show the state "
+                      "of a run"),
             HasSubstr("-n '__smelt_at \"smelt bench\"' -l device -x -a 'auto cpu gpu tpu'\n"),
             HasSubstr("-n '__smelt_at \"smelt run\"' -l set -x -a \"$__smelt_fields\"\n"),
             HasSubstr(" train.device= train.device=auto "), HasSubstr("-l quiet\n")));

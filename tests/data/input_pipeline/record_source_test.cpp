@@ -109,7 +109,7 @@ TEST_F(RecordSourceTest, AnyListsOfNumbersInAnyOrderAreFeaturesAndOthersAreLeftA
   EXPECT_THAT(message_of(options),
               HasSubstr("a-0.tfrecord: record 0: no feature 'title'; it has:"));
   options.features = {{.name = "input_ids", .dtype = DType::f32, .row = {8}}};
-  EXPECT_THAT(message_of(options), HasSubstr("feature 'input_ids' is no list of reals"));
+  EXPECT_THAT(message_of(options), HasSubstr("feature 'input_ids' is not a list of reals"));
 }
 
 TEST_F(RecordSourceTest, EvaluationBeginsAgainAfterTheLastRecord) {

@@ -100,8 +100,9 @@ TEST_F(ArchiveTest, SymbolicLinksAreFollowedWithinIt) {
   const CapturedLog log;
   EXPECT_THAT(read_archive(path, 12), ElementsAre(Pair("a.txt", "one\n"), Pair("b.txt", "one\n"),
                                                   Pair("c/last.txt", "one\n")));
-  EXPECT_THAT(log.text(), HasSubstr("x: 2 symbolic links to what is no file in it are left out, "
-                                    "lost.txt among them"));
+  EXPECT_THAT(log.text(),
+              HasSubstr("x: 2 symbolic links to files that it does not contain are left out, "
+                        "lost.txt among them"));
   EXPECT_THAT(error_of([&] { read_archive(path, 11); }), HasSubstr("more than 11 bytes"));
 }
 

@@ -154,7 +154,7 @@ TEST_F(GcsTest, AMissingObjectIsNamedWithItsBucket) {
 }
 
 TEST_F(GcsTest, AMissingBucketIsNamed) {
-  const std::string what = ": there is no bucket 'other', asked as anonymous";
+  const std::string what = ": no bucket 'other', asked as anonymous";
   EXPECT_THAT(message_of([&] { read_file(emulator_->path("x", "other")); }),
               HasSubstr("open: gs://other/x" + what));
   EXPECT_THAT(message_of([&] { write_file(emulator_->path("x", "other"), ""); }),

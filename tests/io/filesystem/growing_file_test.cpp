@@ -28,7 +28,7 @@ void expect_growth(const std::string& path) {
     EXPECT_EQ(read_file(path), whole);
   }
   EXPECT_THAT(error_of([&] { GrowingFile(path).add("x"); }),
-              HasSubstr("is there already\n  hint: choose another name"));
+              HasSubstr("exists already\n  hint: choose another name"));
 }
 
 TEST(GrowingFile, IsReadableAfterEachAddition) {

@@ -153,7 +153,7 @@ TEST_F(IdentityTest, CredentialsThatNameAnotherServerAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("token_uri: nothing secret is sent over http, to 192.0.2.2"));
   write_key(key_, R"({"type": "external_account", "audience": "a", "subject_token_type": "t",
     "token_url": "https://example.com/sts", "credential_source": {"file": "/etc/hostname"}})");
-  EXPECT_THAT(refusal(), HasSubstr("token_url: example.com is no server of Google's"));
+  EXPECT_THAT(refusal(), HasSubstr("token_url: example.com is not a Google server"));
   write_key(key_, R"({"type": "external_account", "audience": "a", "subject_token_type": "t",
     "credential_source": {"executable": {"command": "id"}}})");
   EXPECT_THAT(refusal(), HasSubstr("programs that a credentials file names are not run"));
@@ -297,7 +297,7 @@ TEST_F(IdentityTest, WithoutAnyCredentialsItIsAnonymous) {
 TEST_F(IdentityTest, ANamedFileThatCannotBeUsedIsRefused) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   EXPECT_THAT(refusal(),
-              HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): there is no such file"));
+              HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): the file does not exist"));
   write_key(key_, "SECRET");
   EXPECT_THAT(refusal(), HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): not a JSON object"));
   EXPECT_THAT(refusal(), testing::Not(HasSubstr("SECRET")));

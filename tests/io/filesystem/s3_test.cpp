@@ -78,9 +78,9 @@ TEST_F(S3Test, ListsOnlyWhatIsInAFolderAndNamesWhatIsMissing) {
           "open: s3://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as the key in "
           "AWS_ACCESS_KEY_ID"));
   EXPECT_THAT(message_of([&] { read_file(at("x", "other")); }),
-              HasSubstr("open: s3://other/x: there is no bucket 'other'"));
+              HasSubstr("open: s3://other/x: no bucket 'other'"));
   EXPECT_THAT(message_of([&] { write_file(at("x", "other"), ""); }),
-              HasSubstr("write: s3://other/x: there is no bucket 'other'"));
+              HasSubstr("write: s3://other/x: no bucket 'other'"));
   EXPECT_THROW(read_file(at("x", "other")), UsageError);
 }
 

@@ -90,9 +90,9 @@ TEST(Example, AnAbsentFeatureIsNamedTogetherWithThosePresent) {
 TEST(Example, AFeatureOfAnotherKindIsRefused) {
   const Example example(kMessage, "here");
   EXPECT_THAT(example_error([&] { (void)example.integers("a"); }),
-              HasSubstr("here: feature 'a' is no list of integers"));
+              HasSubstr("here: feature 'a' is not a list of integers"));
   EXPECT_THAT(example_error([&] { (void)example.reals("ids"); }),
-              HasSubstr("here: feature 'ids' is no list of reals"));
+              HasSubstr("here: feature 'ids' is not a list of reals"));
 }
 
 TEST(Example, EveryCutIsRefused) {

@@ -160,7 +160,7 @@ TEST(CheckpointState, OtherFieldsArePassedOverAndEscapesUndone) {
       "checkpoint");
   EXPECT_EQ(state.newest, "a\\\xC3\xA9\n");
   EXPECT_THAT(error_of([] { parse_checkpoint_state("\nnothing", "checkpoint"); }),
-              HasSubstr("checkpoint: line 2 is no `name: value`: nothing"));
+              HasSubstr("checkpoint: line 2 is not `name: value`: nothing"));
   EXPECT_THAT(error_of([] { parse_checkpoint_state("model_checkpoint_path: x", "checkpoint"); }),
               HasSubstr("line 1"));
 }
