@@ -15,17 +15,17 @@ using Cotangents = std::unordered_map<Tensor, Tensor>;
 
 void check_arguments(Tensor loss, std::span<const Tensor> wrt) {
   if (loss.rank() != 0 || !is_float(loss.dtype()))
-    throw UsageError(str("grad: the loss is ", loss.shape(), ", not a scalar float"),
-                     "reduce it first, e.g. by reduce_sum over all axes");
+    throw UsageError(str("grad: the loss is ", loss.shape(), ", expected a scalar float"),
+                     "reduce it to a scalar, for example with reduce_sum over all axes");
   for (const Tensor& w : wrt) {
     CHECK(&w.graph() == &loss.graph(), "grad: loss and parameter of different graphs");
     if (!is_float(w.dtype()))
       throw UsageError(str("grad: cannot differentiate with respect to ", w.shape()),
-                       "pass tensors of floats only");
+                       "pass floating-point tensors only");
   }
 }
 
-// Those of `order` (inputs first) that depend on one of `from`.
+// Returns the nodes of `order` (inputs before users) that depend on a tensor in `from`.
 std::unordered_set<const Node*> dependents_in(std::span<const Node* const> order,
                                               std::span<const Tensor> from, Along along) {
   const bool stops = along != Along::values, floats = along == Along::gradients;
@@ -40,7 +40,8 @@ std::unordered_set<const Node*> dependents_in(std::span<const Node* const> order
 }
 
 void accumulate(Cotangents& cts, Tensor input, Tensor ct, const Node& node) {
-  // Wider than the input only where that was `rounded` and says so to its convert.
+  // The cotangent is wider than the input only if the input comes from `rounded`, whose gradient is
+  // not rounded to the narrow type.
   CHECK(
       ct.dims() == input.dims() && dtype_size_bytes(ct.dtype()) >= dtype_size_bytes(input.dtype()),
       node.op->name, ": cotangent ", ct.shape(), " for ", input.shape());
@@ -51,8 +52,8 @@ void accumulate(Cotangents& cts, Tensor input, Tensor ct, const Node& node) {
   slot->second = convert(slot->second, dtype) + convert(ct, dtype);
 }
 
-// Cotangents of the node's results; empty if none arrived.
-std::vector<Tensor> arrived(const Cotangents& cts, const Node& node) {
+// Returns the cotangents of the node's results, or an empty list if it has none.
+std::vector<Tensor> cotangents_of_results(const Cotangents& cts, const Node& node) {
   std::vector<Tensor> found(node.results.size());
   bool any = false;
   for (std::size_t i = 0; i < found.size(); ++i)
@@ -82,7 +83,7 @@ std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Te
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const Node& node = **it;
     if (node.inputs.empty() || !on_path.contains(&node)) continue;
-    const std::vector<Tensor> from_results = arrived(cts, node);
+    const std::vector<Tensor> from_results = cotangents_of_results(cts, node);
     if (from_results.empty()) continue;
     if (node.op->vjp == nullptr)
       throw UsageError(str("grad: ", node.op->name, " has no gradient"),

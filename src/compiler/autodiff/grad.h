@@ -1,4 +1,5 @@
-// Reverse-mode differentiation: one walk over the graph, one rule per op (Op::vjp).
+// Reverse-mode automatic differentiation: one pass over the graph in reverse order that applies the
+// gradient rule of each op (Op::vjp).
 #pragma once
 
 #include <span>
@@ -9,23 +10,24 @@
 
 namespace smelt {
 
-// d loss / d w for each w of `wrt`, in the shape of w, as new nodes of the same graph (so it can be
-// differentiated again). A w that the loss does not depend on gets zeros. UsageError: the loss is
-// not a scalar float, a w is not of floats, or an op between has no gradient (the hint says
-// stop_gradient).
+// Returns d loss / d w for each w in `wrt`, with the shape of w. The gradients are new nodes of the
+// same graph, so they can be differentiated again. The gradient is zero if the loss does not depend
+// on w. Throws UsageError if the loss is not a scalar float, if w is not a floating-point tensor,
+// or if an op between w and the loss has no gradient.
 std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt);
 
-// The walk itself: from a cotangent for each of `results` (of its shape) to one for each of `wrt`,
-// empty where none flows.
+// Vector-Jacobian product. `cotangents` holds one tensor for each of `results`, of the same shape.
+// Returns one cotangent for each tensor in `wrt`, or an empty Tensor if no gradient reaches it.
 std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Tensor> cotangents,
                              std::span<const Tensor> wrt);
 
-// The nodes of the graph that depend on one of `from` along some way.
+// The paths through the graph that count as a dependency.
 enum class Along {
-  values,     // any
-  unstopped,  // one without a stop_gradient: an op on it that has no gradient is a mistake
-  gradients,  // one of floats, too
+  values,     // every path
+  unstopped,  // paths without stop_gradient; an op on such a path must have a gradient
+  gradients,  // paths without stop_gradient through floating-point tensors only
 };
+// Returns the nodes of the graph that depend on a tensor in `from` along paths of the kind `along`.
 std::unordered_set<const Node*> dependents(const Graph& graph, std::span<const Tensor> from,
                                            Along along);
 

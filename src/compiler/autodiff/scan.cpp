@@ -11,7 +11,8 @@
 namespace smelt {
 namespace {
 
-// What depends on something that a gradient may be asked for with respect to.
+// Returns the nodes of the graph that depend on a floating-point argument, so that a gradient may
+// flow through them.
 auto with_gradients(const Graph& graph) {
   Tensors leaves;
   for (const Tensor& argument : graph.arguments())
@@ -19,7 +20,8 @@ auto with_gradients(const Graph& graph) {
   return dependents(graph, leaves, Along::gradients);
 }
 
-// What a value is cheaply made from again: the operand of a broadcast, reshape or transposition.
+// Returns the tensor from which `t` can be rematerialized cheaply: the operand behind broadcasts,
+// reshapes, transposes and converts.
 Tensor source_of(Tensor t) {
   for (;;) {
     const Node& node = t.node();
@@ -31,23 +33,24 @@ Tensor source_of(Tensor t) {
 }
 
 bool is_kept(const Node& node) {
-  if (node.op->saving != RematClass::product) return node.op->saving == RematClass::saved;
+  if (node.op->saving != RematClass::matmul) return node.op->saving == RematClass::saved;
   const std::int64_t size = node.results[0].elements();
   return node.attrs.dims("batch_a").empty() || size <= node.inputs[0].shape().elements() ||
          size <= node.inputs[1].shape().elements();
 }
 
-void check_carry(const Tensors& before, const Tensors& after) {
+void check_carried_shapes(const Tensors& before, const Tensors& after) {
   CHECK(before.size() == after.size(), after.size(), " carried of ", before.size());
   for (std::size_t i = 0; i < before.size(); ++i)
     if (before[i].shape() != after[i].shape())
-      throw UsageError(str("scan: value ", i, " is ", before[i].shape(), " before and ",
-                           after[i].shape(), " after an iteration"),
+      throw UsageError(str("scan: carried value ", i, " has shape ", before[i].shape(),
+                           " before and ", after[i].shape(), " after an iteration"),
                        "keep the shape of every carried value");
 }
 
-// What the reverse pass reads of the forward one (nodes below `forward_nodes`) and shall not make
-// again: only what depends on the carry or, of a body without one, on its slices.
+// Returns the values that the forward pass stores for the reverse pass under policy `save`. Forward
+// nodes have ids below `forward_nodes`. Only values that depend on the carry are stored (on
+// `slices`, if the body has no carry); all others are recomputed.
 Tensors saved_for(const Tensors& gradients, const Tensors& carry, const Tensors& slices,
                   std::int64_t forward_nodes, RematPolicy save) {
   if (gradients.empty()) return {};
@@ -63,7 +66,7 @@ Tensors saved_for(const Tensors& gradients, const Tensors& carry, const Tensors&
     const bool forward = t.node().id < forward_nodes;
     if (forward && save == RematPolicy::all && from_reverse) t = source_of(t);
     if (!seen.insert(t).second || (forward && !varying.contains(&t.node()))) return;
-    if (has(slices, t)) return;  // there anyway
+    if (has(slices, t)) return;  // an input of the reverse pass anyway
     const bool keep = has(carry, t) || (forward && save == RematPolicy::all && from_reverse) ||
                       (forward && save == RematPolicy::products && is_kept(t.node()));
     (keep ? saved : open).push_back(t);
@@ -85,8 +88,9 @@ ScanBody::ScanBody(Graph& outer, std::int64_t length)
 
 Tensor ScanBody::slice(Tensor stacked) {
   if (stacked.rank() < 1 || stacked.dim(0) != length_)
-    throw UsageError(str("scan: a slice of ", stacked.shape(), " in ", length_, " iterations"),
-                     "stack as many values as there are iterations");
+    throw UsageError(str("scan: the first dimension of ", stacked.shape(),
+                         " must equal the number of iterations, ", length_),
+                     "stack one value per iteration");
   const Tensor outside = outer().capture(stacked);
   Dims dims = stacked.dims();
   dims.erase(dims.begin());
@@ -94,8 +98,8 @@ Tensor ScanBody::slice(Tensor stacked) {
   return slices_.back().second;
 }
 
-// Builds the body once, its reverse pass in the same graph, and copies of both with their arguments
-// in order.
+// Builds the body once and its reverse pass in the same graph, then copies both into regions with
+// their arguments in the order that kScan expects.
 class ScanBuilder {
  public:
   ScanBuilder(Graph& graph, std::int64_t length) : outer_(graph), body_(graph, length) {}
@@ -103,7 +107,7 @@ class ScanBuilder {
   ScanStep build(const Tensors& init, RematPolicy save, const ScanFunction& function) {
     const Tensors carry = arguments_like(init);
     const ScanStep step = function(body_, carry);
-    check_carry(carry, step.carry);
+    check_carried_shapes(carry, step.carry);
     for (const Tensors& list : {step.carry, step.outputs})
       for (const Tensor& t : list) results_.push_back(body_.graph_.capture(t));
     Tensors inputs = init;
@@ -140,7 +144,8 @@ class ScanBuilder {
     return out;
   }
 
-  // free_ is {index, slices, captured}: what both passes have anyway.
+  // Returns the forward region. `free_` is {index, slices, captured}: the arguments that both
+  // passes share.
   std::shared_ptr<const Region> forward(const Tensors& carry) const {
     Tensors arguments{free_[0]};
     append(arguments, carry);
@@ -160,7 +165,7 @@ class ScanBuilder {
         results.push_back(results_[i]);
         cotangents.push_back(seeds[i]);
       }
-    Tensors own = carry;  // the arguments that stand for the inputs
+    Tensors own = carry;  // body arguments in the order of `inputs`
     own.insert(own.end(), free_.begin() + 1, free_.end());
     const auto outside = with_gradients(outer_);
     Dims wanted;
@@ -193,7 +198,9 @@ class ScanBuilder {
 
 ScanStep scan(Graph& graph, std::int64_t length, const std::vector<Tensor>& init, RematPolicy save,
               const ScanFunction& body) {
-  if (length < 1) throw UsageError(str("scan: ", length, " iterations"), "give 1 or more");
+  if (length < 1)
+    throw UsageError(str("scan: length is ", length, ", must be at least 1"),
+                     "pass a positive number of iterations");
   return ScanBuilder(graph, length).build(init, save, body);
 }
 

@@ -1,5 +1,5 @@
-// A loop whose body is a graph with a gradient: `length` iterations over the slices of stacked
-// tensors. The reverse pass is such a loop again, backwards, over what the forward one saved.
+// A differentiable loop: `length` iterations over the slices of stacked tensors. Its reverse pass
+// is a second loop that runs backwards over the values stored by the forward loop.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,25 @@
 
 namespace smelt {
 
-// What each iteration leaves for the reverse pass; the rest is computed again there.
+// The intermediate values of an iteration that are stored for the reverse pass. All others are
+// recomputed there (rematerialization).
 enum class RematPolicy {
-  none,      // nothing: the loop has no gradient
-  all,       // whatever the reverse pass reads, but for what follows from constants (random bits)
-  products,  // results of loops, sums, maxima and matrix products, but not products larger than
-             // both factors (scores)
-  layer,     // what the iteration begins with
+  none,  // nothing is stored: the loop has no gradient
+  // every value that the reverse pass reads, unless it depends on constants only (random bits)
+  all,
+  products,  // results of loops, sums, maxima and matmuls, except matmuls larger than both operands
+             // (attention scores)
+  layer,     // only the inputs of the iteration
 };
 
-// The body of a scan while it is built. It may use tensors from outside, which are the same in
-// every iteration.
+// The body of a scan under construction. It may use tensors of the outer graph; these are the same
+// in every iteration.
 class ScanBody {
  public:
   Graph& graph() { return graph_; }
   Graph& outer() const { return *graph_.outer(); }
-  Tensor index() const { return index_; }  // s32 scalar: which slice, 0 … length-1
-  // stacked[index]: of a tensor [length, …] from outside.
+  Tensor index() const { return index_; }  // s32 scalar: the current iteration, 0 … length-1
+  // Returns stacked[index]. `stacked` is a tensor [length, …] of the outer graph.
   Tensor slice(Tensor stacked);
 
  private:
@@ -38,21 +40,22 @@ class ScanBody {
   std::int64_t length_;
   Graph graph_;
   Tensor index_;
-  std::vector<std::pair<Tensor, Tensor>> slices_;  // stacked, argument
+  std::vector<std::pair<Tensor, Tensor>> slices_;  // (stacked tensor, argument of the body)
 };
 
+// The results of a scan or of one iteration of its body.
 struct ScanStep {
-  std::vector<Tensor> carry;         // of the shapes that it began with
-  std::vector<Tensor> outputs = {};  // of a body: one iteration's; of the scan: [length, …]
+  std::vector<Tensor> carry;         // same shapes as the initial carry
+  std::vector<Tensor> outputs = {};  // body: outputs of one iteration; scan: stacked, [length, …]
 };
 
 using ScanFunction = std::function<ScanStep(ScanBody&, std::span<const Tensor> carry)>;
 
-// carry, outputs[i] = body(carry) for i = 0 … length-1. What the reverse pass reads of a body
-// without a carry it keeps of what depends on its slices. One iteration becomes no loop: the body
-// as it is, whose reverse pass makes again what was not saved. UsageError when the body changes the
-// shape of what it carries; grad throws where Save::none was asked for. The gradient of what is
-// used from outside is a sum over iterations, in f32 or wider.
+// Runs carry, outputs[i] = body(carry) for i = 0 … length-1 and returns the last carry and the
+// stacked outputs. A scan of length 1 is emitted without a loop; its reverse pass recomputes what
+// was not stored. Gradients of captured outer tensors are summed over iterations in f32 or wider.
+// Throws UsageError if the body changes the shape of a carried value. grad() throws if the policy
+// is RematPolicy::none.
 ScanStep scan(Graph& graph, std::int64_t length, const std::vector<Tensor>& init, RematPolicy save,
               const ScanFunction& body);
 

@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-// How many values of each kind a scan has.
+// The number of values of each kind in a scan node.
 struct Counts {
   explicit Counts(const Node& node)
       : carried(node.attrs.integer("carried")),
@@ -18,10 +18,10 @@ struct Counts {
   std::int64_t carried, stacked, captured, outputs, saved;
 };
 
-// Takes tensors of one kind after another off the front of a list.
-class InTurn {
+// Splits a list of tensors into consecutive groups.
+class TensorGroups {
  public:
-  explicit InTurn(std::span<const Tensor> all) : rest_(all) {}
+  explicit TensorGroups(std::span<const Tensor> all) : rest_(all) {}
   Tensors next(std::int64_t count) {
     const auto found = rest_.first(static_cast<std::size_t>(count));
     rest_ = rest_.subspan(found.size());
@@ -38,7 +38,7 @@ Shape stacked_shape(const Shape& slice, std::int64_t length) {
   return out;
 }
 
-// The results of a region on other arguments, as nodes of `graph`.
+// Copies a region into `graph` with new arguments and returns its results.
 Tensors inlined(const Region& region, Graph& graph, std::span<const Tensor> arguments) {
   NodeMap map;
   for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -56,7 +56,7 @@ std::vector<Shape> infer(const Node& node) {
   return shapes;
 }
 
-// ---- emission: a while over {count, carried, stacks to fill, stacked, captured} ----
+// ---- lowering: a while loop over {count, carried, output stacks, stacked, captured} ----
 
 Tensors offsets(Tensor at, const Shape& stack) {
   const Tensor zero = constant(at.graph(), 0, DType::s32);
@@ -81,10 +81,10 @@ Tensor write_slice(Tensor stack, Tensor value, Tensor at) {
 Tensors iteration(const Node& node, Graph& graph, std::span<const Tensor> state) {
   const Counts n(node);
   const std::int64_t length = node.attrs.integer("length"), filled = n.outputs + n.saved;
-  InTurn in_turn(state);
-  const Tensor count = in_turn.next(1)[0];
-  const Tensors carried = in_turn.next(n.carried), stacks = in_turn.next(filled);
-  const Tensors stacked = in_turn.next(n.stacked), captured = in_turn.next(n.captured);
+  TensorGroups groups(state);
+  const Tensor count = groups.next(1)[0];
+  const Tensors carried = groups.next(n.carried), stacks = groups.next(filled);
+  const Tensors stacked = groups.next(n.stacked), captured = groups.next(n.captured);
   const Tensor at = node.attrs.integer("reverse") == 1
                         ? constant(graph, static_cast<double>(length - 1), DType::s32) - count
                         : count;
@@ -93,8 +93,8 @@ Tensors iteration(const Node& node, Graph& graph, std::span<const Tensor> state)
   for (const Tensor& stack : stacked) arguments.push_back(read_slice(stack, at));
   append(arguments, captured);
   const Tensors results = inlined(*node.regions[0], graph, arguments);
-  InTurn results_in_turn(results);
-  const Tensors next_carried = results_in_turn.next(n.carried), made = results_in_turn.next(filled);
+  TensorGroups result_groups(results);
+  const Tensors next_carried = result_groups.next(n.carried), made = result_groups.next(filled);
   Tensors next{count + constant(graph, 1, DType::s32)};
   append(next, next_carried);
   for (std::int64_t i = 0; i < filled; ++i) next.push_back(write_slice(stacks[i], made[i], at));
@@ -105,12 +105,12 @@ Tensors iteration(const Node& node, Graph& graph, std::span<const Tensor> state)
 
 Tensors as_while(const Node& node, Graph& graph, std::span<const Tensor> inputs) {
   const Counts n(node);
-  InTurn in_turn(inputs);
+  TensorGroups groups(inputs);
   Tensors state{constant(graph, 0, DType::s32)};
-  append(state, in_turn.next(n.carried));
+  append(state, groups.next(n.carried));
   for (std::size_t i = n.carried; i < node.results.size(); ++i)
     state.push_back(constant(graph, 0, node.results[i].dtype, node.results[i].dims));
-  append(state, in_turn.next(n.stacked + n.captured));
+  append(state, groups.next(n.stacked + n.captured));
   const Tensors loop = while_loop(
       state,
       [&](Graph& g, std::span<const Tensor> x) {
@@ -118,18 +118,19 @@ Tensors as_while(const Node& node, Graph& graph, std::span<const Tensor> inputs)
         return Tensors{compare(x[0], constant(g, length, DType::s32), Compare::lt)};
       },
       [&](Graph& g, std::span<const Tensor> x) { return iteration(node, g, x); });
-  return {loop.begin() + 1, loop.begin() + 1 + std::ssize(node.results)};  // behind the count
+  // the first value is the count
+  return {loop.begin() + 1, loop.begin() + 1 + std::ssize(node.results)};
 }
 
-// A loop of one turn is no loop.
-Tensors as_one_turn(const Node& node, Graph& graph, std::span<const Tensor> inputs) {
+// Lowers a scan of length 1 without a loop.
+Tensors as_straight_line(const Node& node, Graph& graph, std::span<const Tensor> inputs) {
   const Counts n(node);
-  InTurn in_turn(inputs);
+  TensorGroups groups(inputs);
   Tensors arguments{constant(graph, 0, DType::s32)};
-  append(arguments, in_turn.next(n.carried));
-  for (const Tensor& stack : in_turn.next(n.stacked))
+  append(arguments, groups.next(n.carried));
+  for (const Tensor& stack : groups.next(n.stacked))
     arguments.push_back(reshape(stack, {stack.dims().begin() + 1, stack.dims().end()}));
-  append(arguments, in_turn.next(n.captured));
+  append(arguments, groups.next(n.captured));
   Tensors results = inlined(*node.regions[0], graph, arguments);
   for (std::size_t i = n.carried; i < results.size(); ++i)
     results[i] = reshape(results[i], node.results[i].dims);
@@ -139,13 +140,14 @@ Tensors as_one_turn(const Node& node, Graph& graph, std::span<const Tensor> inpu
 void emit(const Node& node, HloWriter& writer) {
   writer.splice(node, [&](Graph& graph, std::span<const Tensor> inputs) {
     const bool once = node.attrs.integer("length") == 1;
-    return once ? as_one_turn(node, graph, inputs) : as_while(node, graph, inputs);
+    return once ? as_straight_line(node, graph, inputs) : as_while(node, graph, inputs);
   });
 }
 
-// ---- gradient: the same loop backwards ----
+// ---- gradient: the same loop, from the last iteration to the first ----
 
-// What the cotangents of a captured value are added up in over all iterations.
+// Returns the shape and type in which the cotangents of a captured value are summed over
+// iterations.
 Shape sum_shape(const Node& node, std::int64_t input) {
   Shape out = node.inputs[input].shape();
   const bool once = node.attrs.integer("length") == 1;
@@ -153,8 +155,9 @@ Shape sum_shape(const Node& node, std::int64_t input) {
   return out;
 }
 
-// (index, carried cotangents and sums, slices of {output cotangents, saved, stacked}, captured) ->
-// the next ones, and the cotangents of slices.
+// Builds the region of the reverse scan: (index, cotangents of the carry, sums for captured values,
+// slices of {output cotangents, stored values, stacked}, captured) -> (next cotangents and sums,
+// cotangents of the slices).
 std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_captured) {
   const Counts n(node);
   const Region& back = *node.regions[1];
@@ -166,7 +169,7 @@ std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_ca
       out.push_back(g.argument(back.graph.arguments()[i].shape()));
     return out;
   };
-  Tensors values = arguments(0, 1 + n.carried);  // index and cotangents of what is carried
+  Tensors values = arguments(0, 1 + n.carried);  // index and cotangents of the carry
   Tensors sums;
   for (const std::int64_t i : of_captured) sums.push_back(g.argument(sum_shape(node, i)));
   append(values, arguments(1 + n.carried, std::ssize(back.graph.arguments()) - 1 - n.carried));
@@ -189,9 +192,10 @@ std::shared_ptr<const Region> reverse_region(const Node& node, const Dims& of_ca
   return region;
 }
 
-// What a reverse pass without a loop begins with: or the compiler would find that both passes make
-// the same, and keep it in between. The zeros from `first` to `last` may go on as constants.
-Tensors held_back(const Tensors& inputs, std::int64_t first, std::int64_t last) {
+// Hides the inputs of a reverse pass without a loop behind an optimization barrier. Otherwise the
+// compiler would merge the recomputation with the forward pass and keep the values in memory.
+// Inputs `first` to `last` are zeros and remain constants.
+Tensors behind_barrier(const Tensors& inputs, std::int64_t first, std::int64_t last) {
   Tensors out = optimization_barrier(inputs);
   std::copy(inputs.begin() + first, inputs.begin() + last, out.begin() + first);
   return out;
@@ -199,17 +203,17 @@ Tensors held_back(const Tensors& inputs, std::int64_t first, std::int64_t last) 
 
 void require_gradient(const Node& node) {
   if (node.regions.size() >= 2) return;
-  if (node.attrs.integer("reverse") == 1)  // as only another's reverse pass is
-    throw UsageError("grad: there is no second derivative through a scan",
+  if (node.attrs.integer("reverse") == 1)  // only a reverse pass has reverse == 1
+    throw UsageError("grad: a scan has no second derivative",
                      "unroll the loop, or wrap the first derivative in stop_gradient");
-  throw UsageError("grad: a scan that saves nothing has no gradient",
-                   "choose what it saves, or wrap its inputs in stop_gradient");
+  throw UsageError("grad: a scan with RematPolicy::none has no gradient",
+                   "choose another RematPolicy, or wrap its inputs in stop_gradient");
 }
 
 Tensors vjp(const Node& node, std::span<const Tensor> cts) {
   const Counts n(node);
   require_gradient(node);
-  const auto arrived = [&](std::int64_t i) {
+  const auto cotangent_or_zero = [&](std::int64_t i) {
     return cts[i] ? cts[i] : constant(*node.graph, 0, node.results[i].dtype, node.results[i].dims);
   };
   const std::int64_t inner = n.carried + n.stacked;
@@ -217,17 +221,17 @@ Tensors vjp(const Node& node, std::span<const Tensor> cts) {
   for (const std::int64_t i : node.attrs.dims("gradient_of"))
     if (i >= n.carried) (i < inner ? of_stacked : of_captured).push_back(i);
   Tensors inputs;
-  for (std::int64_t i = 0; i < n.carried; ++i) inputs.push_back(arrived(i));
+  for (std::int64_t i = 0; i < n.carried; ++i) inputs.push_back(cotangent_or_zero(i));
   for (const std::int64_t i : of_captured) {
     const Shape shape = sum_shape(node, i);
     inputs.push_back(constant(*node.graph, 0, shape.dtype, shape.dims));
   }
   const auto carried = std::ssize(inputs);
-  for (std::int64_t i = 0; i < n.outputs; ++i) inputs.push_back(arrived(n.carried + i));
+  for (std::int64_t i = 0; i < n.outputs; ++i) inputs.push_back(cotangent_or_zero(n.carried + i));
   for (std::int64_t i = 0; i < n.saved; ++i)
     inputs.emplace_back(&node, static_cast<int>(n.carried + n.outputs + i));
   inputs.insert(inputs.end(), node.inputs.begin() + n.carried, node.inputs.end());
-  if (node.attrs.integer("length") == 1) inputs = held_back(inputs, n.carried, carried);
+  if (node.attrs.integer("length") == 1) inputs = behind_barrier(inputs, n.carried, carried);
   const Node& back = node.graph->apply(kScan, inputs,
                                        {{"length", node.attrs.integer("length")},
                                         {"carried", carried},

@@ -1,4 +1,4 @@
-// The named constants of a node (axes, dimension numbers, a comparison's direction …).
+// Named constant attributes of a node, such as axes or a comparison direction.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,20 @@
 
 namespace smelt {
 
-// For each dimension of a value the names of mesh axes that split it, major first.
+// The names of the mesh axes that split each dimension of a value, major first.
 using DimAxes = std::vector<std::vector<std::string>>;
 
-// int64, element type, list of int64, mesh axes, raw literal bytes in row-major order (constants).
+// An integer, an element type, a list of integers, mesh axes, or the raw bytes of a literal in
+// row-major order.
 using Attr = std::variant<std::int64_t, DType, Dims, DimAxes, std::vector<std::byte>>;
 
+// A map from attribute names to values.
 class Attrs {
  public:
   Attrs() = default;
   Attrs(std::initializer_list<std::pair<const std::string_view, Attr>> items) : items_(items) {}
 
-  // A missing name or another type is a bug of the op that asks.
+  // Return the attribute of this name. A missing attribute or one of another type is a bug.
   std::int64_t integer(std::string_view name) const;
   DType dtype(std::string_view name) const;
   const Dims& dims(std::string_view name) const;

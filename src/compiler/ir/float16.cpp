@@ -6,7 +6,7 @@
 namespace smelt {
 namespace {
 
-// A small float format: sign, exponent of `exponent_bits`, then the mantissa, 16 bits in all.
+// Rounds to a 16-bit float with a sign bit, `exponent_bits` exponent bits and the rest mantissa.
 template <int exponent_bits>
 std::uint16_t round_to_16_bits(double value) {
   constexpr int kMantissa = 15 - exponent_bits;
@@ -18,8 +18,8 @@ std::uint16_t round_to_16_bits(double value) {
   if (value == 0) return sign;
   int exponent = std::ilogb(value);
   if (exponent < 1 - kBias) exponent = 1 - kBias;  // subnormal: the spacing stops shrinking
-  // In units of the last place; nearbyint rounds to even in the default mode. A carry into the next
-  // exponent comes out right because exponent and mantissa are adjacent.
+  // The mantissa in units of the last place; nearbyint rounds to even by default. If rounding
+  // carries into the exponent the result is still right because the two fields are adjacent.
   const double units = std::nearbyint(std::scalbn(std::fabs(value), kMantissa - exponent));
   const double hidden = 1 << kMantissa;
   const std::int64_t bits = units < hidden

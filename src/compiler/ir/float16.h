@@ -1,4 +1,4 @@
-// bfloat16 and IEEE half as 16 bits: conversion to and from float, rounding to nearest even.
+// Conversions between float and the 16-bit formats bfloat16 and IEEE half.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@ namespace smelt {
 
 float bf16_to_float(std::uint16_t bits);
 float f16_to_float(std::uint16_t bits);
-// A NaN stays a (quiet) NaN; too large a number becomes infinite. From double: one rounding, not
-// two.
+// Round to nearest even. NaN becomes a quiet NaN; a value that is too large becomes infinity. The
+// argument is a double so that the value is rounded once, not twice.
 std::uint16_t bf16_from_double(double value);
 std::uint16_t f16_from_double(double value);
 

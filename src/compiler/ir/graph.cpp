@@ -24,7 +24,7 @@ const Tensor& Tensor::expect(std::initializer_list<std::int64_t> dims) const {
 
 namespace {
 
-// An argument has no inputs and no emission: the function's signature declares it.
+// Arguments have no inputs and emit nothing: the function signature declares them.
 const Op kArgument{
     .name = "argument", .infer = nullptr, .vjp = nullptr, .emit = nullptr, .examples = nullptr};
 
@@ -33,7 +33,7 @@ const Op kArgument{
 Graph::Graph(Graph&& from) noexcept { *this = std::move(from); }
 
 Graph& Graph::operator=(Graph&& from) noexcept {
-  nodes_ = std::move(from.nodes_);  // a deque's elements stay where they are
+  nodes_ = std::move(from.nodes_);  // moving a deque does not move its elements
   arguments_ = std::move(from.arguments_);
   outer_ = from.outer_;
   captured_ = std::move(from.captured_);
@@ -78,7 +78,7 @@ Tensor Graph::capture(Tensor t) {
   return captured_.back().argument;
 }
 
-// What `results` need, in order of id, but for what `given` holds.
+// Returns the nodes that `results` depend on, in order of id, except those already in `given`.
 static std::vector<const Node*> needed(std::span<const Tensor> results, const NodeMap& given) {
   std::unordered_set<const Node*> seen;
   std::vector<const Node*> found;
@@ -97,7 +97,7 @@ std::vector<const Node*> reachable(std::span<const Tensor> results) { return nee
 std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, NodeMap& map) {
   const std::vector<const Node*> found = needed(results, map);
   for (const Node* node : found) {
-    CHECK(node->op != &kArgument, "an argument has nothing that stands for it");
+    CHECK(node->op != &kArgument, "copy_nodes: an argument is missing in the map");
     std::vector<Tensor> inputs;
     for (const Tensor& input : node->inputs) inputs.push_back(map.at(input));
     const Node& copy = graph.apply(*node->op, std::move(inputs), node->attrs, node->regions);

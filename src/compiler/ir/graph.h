@@ -1,6 +1,6 @@
-// The graph of one program: nodes in an arena, tensors as value handles on one result of a node.
-// Shapes are static and checked when a node is built; a wrong one throws UsageError with both
-// shapes. Not thread-safe; a graph outlives its tensors.
+// The computation graph of one program. Nodes live in the graph; a Tensor is a value handle to one
+// result of a node. Shapes are static and checked when a node is created: a mismatch throws
+// UsageError with both shapes. Not thread-safe. A graph must outlive its tensors.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,7 @@ struct Node;
 struct Op;
 struct Region;
 
-// A handle on one result of a node; cheap to copy. The empty handle stands for "no gradient flows
-// here".
+// A handle to one result of a node; cheap to copy. An empty Tensor means "no gradient".
 class Tensor {
  public:
   Tensor() = default;
@@ -39,7 +38,8 @@ class Tensor {
   std::int64_t rank() const { return shape().rank(); }
   std::int64_t dim(std::int64_t axis) const;  // negative axes count from the end
 
-  // A checked shape comment: returns itself, throws BugError when the dimensions differ.
+  // Checks the dimensions and returns the tensor itself; serves as a checked shape comment. Throws
+  // BugError if they differ.
   const Tensor& expect(std::initializer_list<std::int64_t> dims) const;
 
   bool operator==(const Tensor&) const = default;
@@ -49,7 +49,7 @@ class Tensor {
   int index_ = 0;
 };
 
-// One application of an op. Immutable once built.
+// One application of an op; immutable.
 struct Node {
   const Op* op = nullptr;
   Graph* graph = nullptr;
@@ -60,30 +60,32 @@ struct Node {
   std::vector<Shape> results;
 };
 
+// A program or a region: nodes in order of creation.
 class Graph {
  public:
   Graph() = default;
-  // The graph of a region: its nodes may use tensors of `outer`, which become arguments (captured).
+  // Creates the graph of a region. Its nodes may use tensors of `outer`, which are captured as
+  // arguments.
   explicit Graph(Graph* outer) : outer_(outer) {}
-  // Moving takes the nodes along: tensors stay good and belong to the new graph. No copies.
+  // Moves the nodes. Existing tensors stay valid and belong to the new graph.
   Graph(Graph&& from) noexcept;
   Graph& operator=(Graph&& from) noexcept;
 
-  // A new argument of the program (or region); arguments are numbered in order of creation.
+  // Adds an argument of the program or region. Arguments are numbered in order of creation.
   Tensor argument(Shape shape);
-  // Checks inputs (this graph or one around it), infers the result shapes by the op's rule and
-  // appends the node.
+  // Appends a node and infers its result shapes. Inputs belong to this graph or an outer one.
   const Node& apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs = {},
                     std::vector<std::shared_ptr<const Region>> regions = {});
 
   const std::deque<Node>& nodes() const { return nodes_; }
   const std::vector<Tensor>& arguments() const { return arguments_; }
 
-  // The graph that a region is being built in; null for a program.
+  // The graph around a region under construction; null for a program.
   Graph* outer() const { return outer_; }
   int depth() const { return outer_ ? outer_->depth() + 1 : 0; }
-  // t itself, or the argument that stands for a tensor of a graph around this one.
+  // Returns t, or the argument that stands for t if it belongs to an outer graph.
   Tensor capture(Tensor t);
+  // A tensor of the outer graph and the argument that stands for it.
   struct Captured {
     Tensor outside, argument;
   };
@@ -96,15 +98,14 @@ class Graph {
   std::vector<Captured> captured_;
 };
 
-// The body of a reduce, while, sort …: a graph of its own that, once built, sees nothing from
-// outside.
+// The body of an op such as reduce, while or sort: a self-contained graph.
 struct Region {
   Graph graph;
   std::vector<Tensor> results;
 };
 
-// What `results` need, inputs before users, each node once, in order of id. Iterative: depth is no
-// limit.
+// Returns the nodes that `results` depend on, each once and in order of id (inputs before users).
+// Does not recurse, so deep graphs are safe.
 std::vector<const Node*> reachable(std::span<const Tensor> results);
 
 }  // namespace smelt
@@ -118,12 +119,13 @@ struct std::hash<smelt::Tensor> {
 
 namespace smelt {
 
-// What stands for each tensor of one graph in another.
+// Maps tensors of one graph to tensors of another.
 using NodeMap = std::unordered_map<Tensor, Tensor>;
-// Copies what `results` need into `graph`, but for what `map` holds already; arguments must be in
-// it. The copies are added to `map`.
+// Copies the nodes that `results` depend on into `graph`, except tensors already in `map`, and adds
+// the copies to `map`. All arguments must be in `map`. Returns the copied results.
 std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, NodeMap& map);
-// A region of such copies: `arguments`, in order, become its arguments, whatever they are here.
+// Copies the computation of `results` from `arguments` into a region. Any tensors may serve as its
+// arguments, in this order.
 std::shared_ptr<const Region> region_of(std::span<const Tensor> arguments,
                                         std::span<const Tensor> results);
 

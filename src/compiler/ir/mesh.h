@@ -1,4 +1,4 @@
-// Devices as a mesh with named axes, and how values lie on it.
+// Device meshes with named axes, and shardings over them.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace smelt {
 // The device mesh: axes in order with their sizes, e.g. {{"data", 8}}.
 using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
 
-// 0: the mesh has no such axis.
+// Returns the size of the axis, or 0 if the mesh has no such axis.
 std::int64_t axis_size(const Mesh& mesh, std::string_view axis);
 
-// How a value is laid over the devices, by Shardy: the mesh axes that split each dimension, none
-// of them for one that is whole; an empty list = replicated.
+// The sharding of a value as in Shardy: for each dimension the mesh axes that split it (none: not
+// split). An empty list means replicated.
 struct Sharding {
   DimAxes axes;
   bool operator==(const Sharding&) const = default;

@@ -1,5 +1,4 @@
-// Everything the program knows about one primitive, in one value. The list of all is
-// compiler/ops/all.h.
+// The definition of a primitive op. compiler/ops/table.h lists all ops.
 #pragma once
 
 #include <functional>
@@ -14,11 +13,11 @@ namespace smelt {
 
 class HloWriter;
 
-// A small program around one op; it drives the tests of shape, emission, value and gradient.
+// A small program that uses one op. Tests of shapes, emission, values and gradients run it.
 struct OpExample {
   struct Input {
     Shape shape;
-    // Values are drawn from [low, high); integers too. Chosen away from kinks and poles.
+    // Input values, integers too, are drawn from [low, high), a range without kinks and poles.
     double low = -2.0;
     double high = 2.0;
   };
@@ -27,24 +26,29 @@ struct OpExample {
   std::vector<Tensor> (*build)(Graph&, std::span<const Tensor> inputs);
 };
 
-// How a loop that saves little for its reverse pass has the op's result there
+// How scan() treats the result of an op if a RematPolicy stores only some values
 // (compiler/autodiff/scan.h).
 enum class RematClass {
-  made_again,  // made again from its operands
-  moved,       // its operand in another layout or type: as that is had
-  saved,       // is costly to make: sums, maxima, loops
-  product,     // saved, but not where it is larger than both factors, as scores are
+  recomputed,  // recomputed from its operands
+  moved,       // another layout or type of its operand, which is treated in its place
+  saved,       // stored because it is expensive: sums, maxima, loops
+  matmul,      // stored unless it is larger than both operands, as attention scores are
 };
 
+// One primitive op.
 struct Op {
-  std::string_view name;  // StableHLO's word
-  // Result shapes; throws UsageError naming the op and both shapes. node.results is not set yet.
+  std::string_view name;  // name in StableHLO
+  // Returns the result shapes, or throws UsageError with the op and both shapes. node.results is
+  // not set yet.
   std::vector<Shape> (*infer)(const Node& node);
-  // One cotangent per input from one per result (empty: none flows). Null: the op has no gradient.
+  // Returns one cotangent per input, given one per result (empty: no gradient). Null: the op has no
+  // gradient.
   std::vector<Tensor> (*vjp)(const Node& node, std::span<const Tensor> cts);
+  // Writes the op as StableHLO.
   void (*emit)(const Node& node, HloWriter& writer);
+  // Returns example programs for the tests; null if the op has none.
   std::vector<OpExample> (*examples)();
-  RematClass saving = RematClass::made_again;
+  RematClass saving = RematClass::recomputed;
 };
 
 }  // namespace smelt

@@ -11,7 +11,7 @@ namespace smelt {
 
 enum class DType : std::uint8_t { pred, s8, s32, s64, u8, u16, u32, u64, bf16, f16, f32, f64 };
 
-// StableHLO's word for the type: i1, i8, i32, i64, ui8, ui16, ui32, ui64, bf16, f16, f32, f64.
+// Returns the StableHLO name: i1, i8, i32, i64, ui8, ui16, ui32, ui64, bf16, f16, f32 or f64.
 std::string_view dtype_name(DType dtype);
 std::size_t dtype_size_bytes(DType dtype);
 bool is_float(DType dtype);
@@ -20,6 +20,7 @@ bool is_signed(DType dtype);
 
 using Dims = std::vector<std::int64_t>;
 
+// Element type and dimensions of a tensor.
 struct Shape {
   DType dtype = DType::f32;
   Dims dims;
@@ -30,10 +31,10 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-// "f32[8,128]"
+// Prints "f32[8,128]".
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
 std::ostream& operator<<(std::ostream& out, DType dtype);
-// "[8,128]"
+// Returns "[8,128]".
 std::string dims_text(const Dims& dims);
 
 }  // namespace smelt

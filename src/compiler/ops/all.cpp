@@ -1,5 +1,3 @@
-#include "compiler/ops/all.h"
-
 #include "compiler/ops/table.h"
 
 namespace smelt {

@@ -1,5 +1,5 @@
-// Elementwise ops of two operands. The public functions broadcast; the ops themselves want equal
-// shapes.
+// Elementwise binary ops. The public functions broadcast their operands; the ops themselves require
+// equal shapes.
 #include "compiler/ops/rules.h"
 
 namespace smelt {
@@ -37,11 +37,11 @@ std::vector<OpExample> shift_examples() {
 std::vector<Shape> equal_integers(const Node& node) {
   if (node.inputs[0].dtype() == DType::pred)
     throw UsageError(str(node.op->name, ": ", node.inputs[0].shape(), " cannot be shifted"),
-                     "convert it first");
+                     "convert it to an integer type");
   return same_bits(node);
 }
 
-// The integer part towards zero.
+// Rounds towards zero.
 Tensor truncated(Tensor x) { return sign(x) * floor(abs(x)); }
 
 }  // namespace
@@ -101,7 +101,7 @@ constinit const Op kPower{
     .vjp =
         [](const Node& node, std::span<const Tensor> cts) {
           const Tensor a = node.inputs[0], b = node.inputs[1];
-          // At a = 0 the plain formulas give 0 times infinity; the limits are 0.
+          // At a = 0 the usual formulas give 0 times infinity; the limits are 0.
           const Tensor da =
               zero_unless(compare(b, zeros_like(b), Compare::ne), b * power(a, b - 1.0));
           const Tensor safe = select(compare(a, zeros_like(a), Compare::eq), ones_like(a), a);
@@ -116,7 +116,7 @@ constinit const Op kPower{
         }};
 Tensor power(Tensor a, Tensor b) { return broadcasting(kPower, a, b); }
 
-// Where operands are equal the first gets the whole cotangent.
+// If the operands are equal, the first one gets the whole cotangent.
 constinit const Op kMaximum{.name = "maximum",
                             .infer = equal_numbers,
                             .vjp =
@@ -162,8 +162,8 @@ constinit const Op kBitwiseXor{.name = "xor",
                                .examples = bits_examples<bitwise_xor>};
 Tensor bitwise_xor(Tensor a, Tensor b) { return broadcasting(kBitwiseXor, a, b); }
 
-// A shift by the element's width or more gives 0 (StableHLO leaves it to the implementation; XLA
-// does so).
+// A shift by at least the element width gives 0. StableHLO leaves this to the implementation; XLA
+// gives 0.
 constinit const Op kShiftLeft{.name = "shift_left",
                               .infer = equal_integers,
                               .vjp = flat,

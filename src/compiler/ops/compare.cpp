@@ -1,4 +1,4 @@
-// Comparison, choice and clamping.
+// Comparison, select and clamp.
 #include "compiler/ops/rules.h"
 
 namespace smelt {
@@ -55,8 +55,8 @@ constinit const Op kSelect{
         [](const Node& node) {
           const Shape &pred = node.inputs[0].shape(), &on_true = node.inputs[1].shape();
           if (pred.dtype != DType::pred)
-            throw UsageError(str("select: ", pred, " is not of predicates"),
-                             "compare it with something");
+            throw UsageError(str("select: the predicate is ", pred, ", expected i1"),
+                             "create the predicate with compare");
           require_equal("select", on_true, node.inputs[2].shape());
           require_equal("select", pred, {DType::pred, on_true.dims});
           return std::vector<Shape>{on_true};

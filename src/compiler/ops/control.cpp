@@ -1,4 +1,4 @@
-// Ops whose work is a region: while and sort; and top_k, the beginning of a sort.
+// Ops with regions (while, sort), and top_k.
 #include <algorithm>
 
 #include "compiler/ops/rules.h"
@@ -14,7 +14,7 @@ std::vector<Shape> shapes_of(std::span<const Tensor> tensors) {
 
 void check_predicate(std::string_view where, const Region& region) {
   if (region.results.size() != 1 || region.results[0].shape() != Shape{DType::pred, {}})
-    throw UsageError(str(where, " must give one i1[]"), "return one compare of scalars");
+    throw UsageError(str(where, " must return one i1[]"), "return one compare of scalars");
 }
 
 }  // namespace
@@ -27,13 +27,13 @@ constinit const Op kWhile{
           check_predicate("while: the condition", *node.regions[0]);
           const std::vector<Shape> next = shapes_of(node.regions[1]->results);
           if (next.size() != carried.size())
-            throw UsageError(str("while: the body gives ", next.size(), " values for ",
-                                 carried.size(), " carried"),
-                             "return every carried value");
+            throw UsageError(
+                str("while: the body returns ", next.size(), " values, expected ", carried.size()),
+                "return every carried value");
           for (std::size_t i = 0; i < next.size(); ++i)
             if (next[i] != carried[i])
-              throw UsageError(str("while: value ", i, " is ", carried[i], " before and ", next[i],
-                                   " after the body"),
+              throw UsageError(str("while: value ", i, " has shape ", carried[i], " before and ",
+                                   next[i], " after the body"),
                                "keep the shape of every carried value");
           return carried;
         },
@@ -54,7 +54,7 @@ constinit const Op kWhile{
                        return Tensors{x[0] + constant(r, 1, DType::s32), x[1] * x[1] * 0.5};
                      });
                }},
-              {"sums of what is outside, to a bound from there",
+              {"sums of a captured value up to a captured bound",
                {f64_input({2}), s32_input({}, 3, 4)},
                [](Graph& g, Inputs in) {
                  return while_loop(
@@ -68,13 +68,14 @@ constinit const Op kWhile{
 
 namespace {
 
-// A region of a loop while it is built.
-struct Part {
-  Part(Graph* outer, std::span<const Tensor> init, const RegionBuilder& build) : graph(outer) {
+// A region of a loop under construction.
+struct LoopRegion {
+  LoopRegion(Graph* outer, std::span<const Tensor> init, const RegionBuilder& build)
+      : graph(outer) {
     for (const Tensor& t : init) arguments.push_back(graph.argument(t.shape()));
     for (const Tensor& t : build(graph, arguments)) results.push_back(graph.capture(t));
   }
-  // What stands for a tensor of outside: it is carried along, used or not.
+  // Adds the argument for a carried outer tensor, whether this region uses it or not.
   void carry(Tensor outside) {
     for (const auto& [known, argument] : graph.captured())
       if (known == outside) return arguments.push_back(argument);
@@ -90,21 +91,21 @@ struct Part {
 std::vector<Tensor> while_loop(const std::vector<Tensor>& init, const RegionBuilder& condition,
                                const RegionBuilder& body) {
   Graph& graph = init.at(0).graph();
-  Part asks(&graph, init, condition), does(&graph, init, body);
+  LoopRegion test(&graph, init, condition), step(&graph, init, body);
   Tensors inputs = init;
-  for (const Part* part : {&asks, &does})
+  for (const LoopRegion* part : {&test, &step})
     for (const auto& [outside, argument] : part->graph.captured())
       if (std::ranges::find(inputs.begin() + std::ssize(init), inputs.end(), outside) ==
           inputs.end())
         inputs.push_back(outside);
   for (std::size_t i = init.size(); i < inputs.size(); ++i) {
-    asks.carry(inputs[i]);
-    does.carry(inputs[i]);
-    does.results.push_back(does.arguments.back());
+    test.carry(inputs[i]);
+    step.carry(inputs[i]);
+    step.results.push_back(step.arguments.back());
   }
   Tensors out = results_of(graph.apply(
       kWhile, inputs, {},
-      {region_of(asks.arguments, asks.results), region_of(does.arguments, does.results)}));
+      {region_of(test.arguments, test.results), region_of(step.arguments, step.results)}));
   out.resize(init.size());
   return out;
 }
@@ -139,7 +140,7 @@ constinit const Op kSort{
                                          }}};
         }};
 
-// Not by sort: the CPU's finds the few best without one, several hundred times as fast.
+// Not implemented with sort: XLA's CPU has a dedicated top-k that is several hundred times faster.
 constinit const Op kTopK{
     .name = "top_k",
     .infer =
@@ -147,9 +148,9 @@ constinit const Op kTopK{
           Shape best = node.inputs[0].shape();
           const std::int64_t k = node.attrs.integer("k");
           if (best.rank() == 0 || k < 1 || k > best.dims.back())
-            throw UsageError(
-                str("top_k: ", k, " of ", best),
-                best.rank() == 0 ? "give it an axis" : str("choose 1 to ", best.dims.back()));
+            throw UsageError(str("top_k: k is ", k, " for ", best),
+                             best.rank() == 0 ? "use a tensor with at least one axis"
+                                              : str("choose k from 1 to ", best.dims.back()));
           best.dims.back() = k;
           return std::vector<Shape>{best, {DType::s32, best.dims}};
         },
@@ -162,7 +163,7 @@ constinit const Op kTopK{
         [] {
           return std::vector<OpExample>{
               {"rows", {f64_input({3, 6})}, [](Graph&, Inputs in) { return top_k(in[0], 2); }},
-              {"equal ones", {s32_input({2, 2, 7}, 0, 3)}, [](Graph&, Inputs in) {
+              {"ties", {s32_input({2, 2, 7}, 0, 3)}, [](Graph&, Inputs in) {
                  return top_k(in[0], 5);
                }}};
         }};

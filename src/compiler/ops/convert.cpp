@@ -1,4 +1,4 @@
-// Change of element type, and the ops that only pass values through.
+// Conversion of element types, and ops that pass values through.
 #include "compiler/ops/rules.h"
 
 namespace smelt {
@@ -11,7 +11,7 @@ constinit const Op kConvert{
         },
     .vjp =
         [](const Node& node, std::span<const Tensor> cts) {
-          const DType from = node.inputs[0].dtype();  // a cotangent may have come unrounded
+          const DType from = node.inputs[0].dtype();  // the cotangent may be wider: see rounded()
           return Tensors{is_float(from) && is_float(cts[0].dtype()) ? convert(cts[0], from)
                                                                     : Tensor()};
         },
@@ -32,7 +32,7 @@ constinit const Op kConvert{
                  return Tensors{convert(in[0], DType::f64), convert(in[1], DType::f64),
                                 convert(in[2], DType::f64), convert(in[1], DType::u8)};
                }},
-              {"of eight bits",
+              {"int8",
                {{{DType::s8, {5}}, -128, 128}, f64_input({3})},
                [](Graph&, Inputs in) {
                  return Tensors{convert(in[0], DType::f64), convert(in[0], DType::s32),
@@ -71,9 +71,9 @@ constinit const Op kBitcastConvert{
           const DType dtype = node.attrs.dtype("dtype");
           if (dtype_size_bytes(dtype) != dtype_size_bytes(x.dtype) || x.dtype == DType::pred ||
               dtype == DType::pred)
-            throw UsageError(
-                str("bitcast_convert: ", x, " to ", dtype, ": elements differ in size"),
-                "choose a type of the same size");
+            throw UsageError(str("bitcast_convert: ", x, " to ", dtype,
+                                 ": element sizes differ, or one is a predicate"),
+                             "choose a non-predicate type of the same size");
           return std::vector<Shape>{{dtype, x.dims}};
         },
     .vjp = nullptr,
@@ -87,7 +87,7 @@ constinit const Op kBitcastConvert{
                  const Tensor bits = bitcast_convert(in[0], DType::u32);
                  return Tensors{bits, bitcast_convert(bits, DType::f32)};
                }},
-              {"of a double", {f64_input({5})}, [](Graph&, Inputs in) {
+              {"bits of a double", {f64_input({5})}, [](Graph&, Inputs in) {
                  return Tensors{bitcast_convert(bitcast_convert(in[0], DType::u64), DType::f64)};
                }}};
         }};
@@ -104,9 +104,9 @@ constinit const Op kStopGradient{
     .emit = [](const Node& node, HloWriter& writer) { writer.alias(result(node), node.inputs[0]); },
     .examples =
         [] {
-          // Not in f64: its gradient is by intent not that of differences.
+          // Not f64, as the gradient differs from finite differences on purpose.
           return std::vector<OpExample>{
-              {"no line of its own", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
+              {"emits nothing", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
                  return Tensors{stop_gradient(in[0]), tanh(stop_gradient(in[0]))};
                }}};
         }};
@@ -124,7 +124,7 @@ constinit const Op kStraightThrough{
     .emit = [](const Node& node, HloWriter& writer) { writer.alias(result(node), node.inputs[0]); },
     .examples =
         [] {
-          // Not in f64, as stop_gradient's.
+          // Not f64, as the gradient differs from finite differences on purpose.
           return std::vector<OpExample>{
               {"a step", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
                  return Tensors{straight_through(sign(in[0]), tanh(in[0]))};

@@ -1,4 +1,4 @@
-// Ops that speak of several devices.
+// Ops for programs on several devices.
 #include <numeric>
 
 #include "compiler/ops/rules.h"
@@ -6,7 +6,7 @@
 namespace smelt {
 namespace {
 
-// One group of all replicas, for the attributes of a collective op.
+// Returns the attribute for one group of all replicas.
 std::string all_replicas(const Node& node) {
   const std::int64_t replicas = node.attrs.integer("replicas");
   Dims ids(replicas);
@@ -15,12 +15,14 @@ std::string all_replicas(const Node& node) {
 }
 
 void require_replicas(std::string_view where, std::int64_t replicas) {
-  if (replicas < 1) throw UsageError(str(where, ": ", replicas, " replicas"), "give 1 or more");
+  if (replicas < 1)
+    throw UsageError(str(where, ": replicas is ", replicas, ", must be at least 1"),
+                     "pass the number of replicas of the program");
 }
 
 }  // namespace
 
-// Without a mesh it is nothing but another name: the same graph runs on one device.
+// Without a mesh it emits nothing, so that the same graph runs on one device.
 constinit const Op kShardingConstraint{
     .name = "sharding_constraint",
     .infer = same_as_first,
@@ -50,13 +52,13 @@ Tensor sharding_constraint(Tensor x, const DimAxes& axes) {
 Tensor sharding_constraint(Tensor x, const DimAxes& axes, const DimAxes& gradient_axes) {
   for (const DimAxes& each : {axes, gradient_axes})
     if (static_cast<std::int64_t>(each.size()) != x.rank())
-      throw UsageError(str("sharding_constraint: ", each.size(), " axes for ", x.shape()),
+      throw UsageError(str("sharding_constraint: ", each.size(), " entries for ", x.shape()),
                        "name the mesh axes (or none) for each dimension");
   return apply(kShardingConstraint, {x}, {{"axes", axes}, {"gradient_axes", gradient_axes}});
 }
 
-// No gradients here: how cotangents of several replicas go together depends on what the caller
-// means by its loss.
+// The collectives have no gradient: how the cotangents of replicas combine depends on how the
+// caller defines its loss.
 constinit const Op kAllReduceSum{
     .name = "all_reduce_sum",
     .infer = same_number,

@@ -1,4 +1,4 @@
-// The matrix product in its general form: batch dimensions, contracted dimensions, free dimensions.
+// General matrix multiplication with batch, contracting and free dimensions.
 #include <numeric>
 
 #include "compiler/ops/rules.h"
@@ -22,7 +22,7 @@ Dims free_axes(const Tensor& x, const Dims& batch, const Dims& contract) {
   return other_axes(x.rank(), joined(batch, contract));
 }
 
-// "8 and 64" for the first pair of sizes that differ, empty if none does.
+// Returns "8 and 64" for the first pair of sizes that differ, or an empty string.
 std::string first_difference(const Shape& a, const Shape& b, const Dims& axes_a,
                              const Dims& axes_b) {
   for (std::size_t i = 0; i < axes_a.size(); ++i)
@@ -46,7 +46,7 @@ std::vector<Shape> infer_dot(const Node& node) {
     throw UsageError(
         str("dot_general: ", a, " x ", b, ": ", d.batch_a.size(), " and ", d.batch_b.size(),
             " batch axes, ", d.contract_a.size(), " and ", d.contract_b.size(), " contracted axes"),
-        "name as many of one operand as of the other");
+        "pass equal numbers of axes for both operands");
   for (const auto& [word, axes_a, axes_b] : {std::tuple("contracted", d.contract_a, d.contract_b),
                                              std::tuple("batch", d.batch_a, d.batch_b)}) {
     const std::string differ = first_difference(a, b, axes_a, axes_b);
@@ -57,7 +57,8 @@ std::vector<Shape> infer_dot(const Node& node) {
   }
   Shape shape{node.attrs.dtype("dtype"), {}};
   if (is_float(shape.dtype) != is_float(a.dtype))
-    throw UsageError(str("dot_general: ", a, " x ", b, " as ", shape.dtype), "convert the result");
+    throw UsageError(str("dot_general: ", a, " x ", b, " cannot return ", shape.dtype),
+                     "convert the result");
   for (const auto axis : d.batch_a) shape.dims.push_back(a.dims[axis]);
   for (const auto axis : free_axes(node.inputs[0], d.batch_a, d.contract_a))
     shape.dims.push_back(a.dims[axis]);
@@ -66,28 +67,28 @@ std::vector<Shape> infer_dot(const Node& node) {
   return {shape};
 }
 
-// One operand with its axes by role.
+// One operand and its axes by role.
 struct Side {
   Tensor x;
   Dims batch, contract, free;
 };
 
-// x transposed so that its axis layout[i] … comes from position i.
-Tensor placed(Tensor x, const Dims& layout) {
+// Transposes x so that its axis i becomes axis layout[i].
+Tensor with_layout(Tensor x, const Dims& layout) {
   Dims permutation(layout.size());
   for (std::size_t i = 0; i < layout.size(); ++i)
     permutation[layout[i]] = static_cast<std::int64_t>(i);
   return transpose(x, permutation);
 }
 
-// The cotangent of `self`: ct · other, contracted over the other's free axes. `ct_other` are the
-// axes of ct that hold them. Of the two operand orders the one is taken that needs no
-// transposition, if any.
+// Returns the cotangent of `self`: ct · other, contracted over the free axes of `other`. `ct_other`
+// are the axes of ct that correspond to them. Picks the operand order that needs no transpose, if
+// there is one.
 Tensor cotangent(const Side& self, const Side& other, Tensor ct, const Dims& ct_other) {
   Dims ct_batch(self.batch.size());
   std::iota(ct_batch.begin(), ct_batch.end(), 0);
-  // The product lists the other's contracted axes in rising order; these are their partners in
-  // self.
+  // The matmul returns the contracted axes of `other` in rising order; `partners` are the matching
+  // axes of `self`.
   Dims order(other.contract.size()), partners;
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
@@ -99,8 +100,8 @@ Tensor cotangent(const Side& self, const Side& other, Tensor ct, const Dims& ct_
   ct = convert(ct, other.x.dtype());
   if (std::is_sorted(swapped.begin(), swapped.end()))
     return dot_general(other.x, ct, {other.batch, ct_batch, other.free, ct_other}, dtype);
-  return placed(dot_general(ct, other.x, {ct_batch, other.batch, ct_other, other.free}, dtype),
-                joined(joined(self.batch, self.free), partners));
+  return with_layout(dot_general(ct, other.x, {ct_batch, other.batch, ct_other, other.free}, dtype),
+                     joined(joined(self.batch, self.free), partners));
 }
 
 Tensors dot_vjp(const Node& node, std::span<const Tensor> cts) {
@@ -108,7 +109,7 @@ Tensors dot_vjp(const Node& node, std::span<const Tensor> cts) {
   const Tensor x = node.inputs[0], y = node.inputs[1];
   const Side a{x, d.batch_a, d.contract_a, free_axes(x, d.batch_a, d.contract_a)};
   const Side b{y, d.batch_b, d.contract_b, free_axes(y, d.batch_b, d.contract_b)};
-  // The result's axes: batch, a's free, b's free.
+  // The axes of the result: batch, free axes of a, free axes of b.
   Dims from_a(a.free.size()), from_b(b.free.size());
   std::iota(from_a.begin(), from_a.end(), static_cast<std::int64_t>(a.batch.size()));
   std::iota(from_b.begin(), from_b.end(),
@@ -147,7 +148,7 @@ std::vector<OpExample> dot_examples() {
        [](Graph&, Inputs in) {
          return Tensors{dot_general(in[0], in[1], {{1}, {1}, {0, 3}, {3, 0}})};
        }},
-      {"of eight bits, as 32",
+      {"int8 operands, int32 result",
        {{{DType::s8, {3, 40}}, -128, 128}, {{DType::s8, {5, 40}}, -128, 128}},
        [](Graph&, Inputs in) {
          return Tensors{dot_general(in[0], in[1], {{}, {}, {1}, {1}}, DType::s32)};
@@ -164,7 +165,7 @@ constinit const Op kDotGeneral{.name = "dot_general",
                                .vjp = dot_vjp,
                                .emit = emit_dot,
                                .examples = dot_examples,
-                               .saving = RematClass::product};
+                               .saving = RematClass::matmul};
 
 Tensor dot_general(Tensor a, Tensor b, const DotDims& dims, std::optional<DType> result) {
   return apply(kDotGeneral, {a, b},
@@ -177,7 +178,7 @@ Tensor dot_general(Tensor a, Tensor b, const DotDims& dims, std::optional<DType>
 
 Tensor matmul(Tensor a, Tensor b) {
   if (a.rank() < 1 || b.rank() < 2 || (b.rank() > 2 && a.rank() != b.rank()))
-    throw UsageError(str("matmul: ", a.shape(), " x ", b.shape(), " is no matrix product"),
+    throw UsageError(str("matmul: ", a.shape(), " x ", b.shape(), " cannot be multiplied"),
                      "use [..., m, k] x [k, n], or equal leading dimensions");
   DotDims dims{{}, {}, {a.rank() - 1}, {b.rank() - 2}};
   for (std::int64_t i = 0; i + 2 < b.rank(); ++i) {

@@ -1,5 +1,5 @@
-// Rows of a table by index, and their sum back into a table: the two halves of an embedding; items
-// of each row by its own index.
+// Row lookup by index and its transpose, scatter-add (an embedding and its gradient), and a batched
+// lookup.
 #include "compiler/ops/rules.h"
 
 namespace smelt {
@@ -18,8 +18,8 @@ void check_table(const Node& node) {
                      "use a table of at least one row and integer ids");
 }
 
-// Axis numbers of the gathered rows that come from within a row: ids.rank … ids.rank + table.rank
-// - 2.
+// Returns the axes of the gathered result that come from within a row: ids.rank … ids.rank +
+// table.rank - 2.
 Dims window_axes(const Shape& table, const Shape& ids) {
   Dims axes;
   for (std::int64_t i = 1; i < table.rank(); ++i) axes.push_back(ids.rank() + i - 1);
@@ -43,7 +43,7 @@ constinit const Op kGatherRows{
     .vjp =
         [](const Node& node, std::span<const Tensor> cts) {
           const Tensor table = node.inputs[0], ids = node.inputs[1];
-          // gather moves a wrong id to the nearest row; scatter would drop it.
+          // gather clamps an id that is out of range; scatter would drop it.
           const Tensor clamped =
               clamp(constant(ids.graph(), 0, ids.dtype()), ids, last_row(table, ids));
           return Tensors{scatter_add_rows(zeros_like(table), clamped, cts[0]), {}};

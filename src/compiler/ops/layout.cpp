@@ -1,4 +1,4 @@
-// Ops that move elements without computing: reshape, transpose, broadcast, concatenate, reverse.
+// Ops that move elements: reshape, transpose, broadcast, concatenate, reverse.
 #include <numeric>
 
 #include "compiler/ops/rules.h"
@@ -21,8 +21,8 @@ constinit const Op kReshape{
           const Shape& x = node.inputs[0].shape();
           const Shape shape{x.dtype, node.attrs.dims("dims")};
           if (shape.elements() != x.elements())
-            throw UsageError(str("reshape: ", x, " to ", shape, ": ", x.elements(), " and ",
-                                 shape.elements(), " elements"),
+            throw UsageError(str("reshape: cannot reshape ", x, " (", x.elements(),
+                                 " elements) to ", shape, " (", shape.elements(), " elements)"),
                              "keep the number of elements");
           return std::vector<Shape>{shape};
         },
@@ -52,7 +52,8 @@ constinit const Op kTranspose{
           const Shape& x = node.inputs[0].shape();
           const Dims& permutation = node.attrs.dims("permutation");
           if (positive_axes("transpose", permutation, x).size() != x.dims.size())
-            throw UsageError(str("transpose: permutation ", dims_text(permutation), " of ", x),
+            throw UsageError(str("transpose: ", dims_text(permutation),
+                                 " is not a permutation of the axes of ", x),
                              "name every axis once");
           Shape shape{x.dtype, {}};
           for (const std::int64_t axis : permutation) shape.dims.push_back(x.dims[axis]);
@@ -101,8 +102,9 @@ constinit const Op kBroadcastInDim{
                    (x.dims[i] == 1 || x.dims[i] == shape.dims[at[i]]);
           if (!fits)
             throw UsageError(
-                str("broadcast_in_dim: ", x, " to ", shape, " along ", dims_text(at)),
-                "name, in rising order, one result axis of equal size per operand axis");
+                str("broadcast_in_dim: cannot broadcast ", x, " to ", shape, " along axes ",
+                    dims_text(at)),
+                "name one result axis of equal size per operand axis, in rising order");
           return std::vector<Shape>{shape};
         },
     .vjp =
@@ -139,7 +141,7 @@ Tensor broadcast_to(Tensor x, const Dims& dims) {
   const Shape target{x.dtype(), dims};
   if (broadcast_dims("broadcast_to", x.shape(), target) != dims)
     throw UsageError(str("broadcast_to: ", x.shape(), " does not broadcast to ", target),
-                     "make dimensions equal or 1, counted from the last");
+                     "make dimensions equal or 1, aligned at the last axis");
   Dims at = indices(x.rank());
   for (std::int64_t& axis : at) axis += target.rank() - x.rank();
   return broadcast_in_dim(x, dims, at);
@@ -159,7 +161,7 @@ constinit const Op kConcatenate{
               fits = d == axis || next.dims[d] == shape.dims[d];
             if (!fits)
               throw UsageError(str("concatenate: ", node.inputs[0].shape(), " and ", next,
-                                   " differ beside axis ", axis),
+                                   " differ in an axis other than ", axis),
                                "make all other dimensions equal");
             shape.dims[axis] += next.dims[axis];
           }
@@ -190,7 +192,8 @@ constinit const Op kConcatenate{
         }};
 
 Tensor concatenate(const std::vector<Tensor>& xs, std::int64_t axis) {
-  if (xs.empty()) throw UsageError("concatenate: nothing to join", "give at least one tensor");
+  if (xs.empty())
+    throw UsageError("concatenate: no tensors to concatenate", "pass at least one tensor");
   const std::int64_t at = positive_axis("concatenate", axis, xs[0].shape());
   return xs.size() == 1 ? xs[0] : apply(kConcatenate, xs, {{"axis", at}});
 }

@@ -1,4 +1,4 @@
-// Constants and iota: what a graph starts from besides its arguments.
+// Constants and iota: the inputs of a graph other than its arguments.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -21,11 +21,12 @@ void put(std::vector<std::byte>& out, T value) {
 
 template <class T>
 void put_integer(std::vector<std::byte>& out, double value, DType dtype) {
-  // The upper limit as a power of two is exact in double where max() itself may not be.
+  // The upper limit as a power of two is exact in double; max() itself may not be.
   const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
   if (value != std::trunc(value) || value >= limit ||
       value < static_cast<double>(std::numeric_limits<T>::min()))
-    throw UsageError(str("constant: ", value, " is no value of ", dtype), "choose a wider type");
+    throw UsageError(str("constant: ", value, " is not representable in ", dtype),
+                     "choose a wider type");
   put(out, static_cast<T>(value));
 }
 
@@ -140,11 +141,12 @@ Tensor constant(Graph& graph, double value, DType dtype, Dims dims) {
 
 Tensor constant(Graph& graph, std::span<const double> values, Shape shape) {
   if (static_cast<std::int64_t>(values.size()) != shape.elements())
-    throw UsageError(str("constant: ", values.size(), " values for ", shape),
-                     "give one value per element");
+    throw UsageError(
+        str("constant: ", values.size(), " values for ", shape, ", expected ", shape.elements()),
+        "pass one value per element");
   std::vector<std::byte> bytes;
-  for (const double value : values) put_element(bytes, value, shape.dtype);
-  return literal(graph, std::move(shape), std::move(bytes));
+                     for (const double value : values) put_element(bytes, value, shape.dtype);
+                     return literal(graph, std::move(shape), std::move(bytes));
 }
 
 Tensor iota(Graph& graph, Shape shape, std::int64_t axis) {

@@ -1,10 +1,11 @@
-// A body that each shard of a mesh axis runs by itself.
+// A computation that runs separately on each shard of a mesh axis (Shardy's manual computation).
 #include "compiler/ops/rules.h"
 
 namespace smelt {
 namespace {
 
-// `[{"data", ?}, {?}]`: split over the axis along dimension 0 if so, else as it comes.
+// Returns `[{"data", ?}, {?}]`: dimension 0 is split over the axis if `split`; all else is left to
+// the compiler.
 std::string sharding_of_shard(const Shape& shape, const std::string& axis, bool split) {
   std::vector<std::string> dims(shape.dims.size(), "{?}");
   if (split) dims.at(0) = str("{\"", axis, "\", ?}");
@@ -23,7 +24,7 @@ std::vector<Shape> infer_shards(const Node& node) {
 }
 
 void emit_shards(const Node& node, HloWriter& writer) {
-  CHECK(!writer.mesh().empty(), "shards of a mesh in a program without one");
+  CHECK(!writer.mesh().empty(), "per_shard: the program has no mesh");
   std::vector<std::string> in, out;
   for (const Tensor& t : node.inputs)
     in.push_back(

@@ -13,7 +13,7 @@ std::vector<Shape> without_axes(const Node& node) {
   for (const std::int64_t axis : other_axes(x.rank(), node.attrs.dims("axes")))
     kept.push_back(x.dims[axis]);
   std::vector<Shape> shapes;
-  // Operands first, then as many init values.
+  // Operands come first, then the same number of init values.
   for (std::size_t i = 0; i < node.inputs.size() / 2; ++i)
     shapes.push_back({node.inputs[i].dtype(), kept});
   return shapes;
@@ -23,16 +23,15 @@ void emit_reduce(const Node& node, HloWriter& writer) {
   writer.generic(node, "stablehlo.reduce", "dimensions = " + hlo_dims(node.attrs.dims("axes")));
 }
 
-// Whether rows are added up, enough of them for a product with ones to pay.
-bool adds_rows(const Node& node) {
+// Returns whether this is a sum over rows with enough rows that a matmul with ones is faster.
+bool sums_many_rows(const Node& node) {
   const Shape &x = node.inputs[0].shape(), &sums = node.results[0];
   return x.dtype == DType::f32 && !node.attrs.dims("axes").empty() && sums.rank() == 1 &&
          node.attrs.dims("axes").back() < x.rank() - 1 && sums.dims[0] >= 8 &&
          x.elements() >= 64 * sums.dims[0];
 }
 
-// Whether each sum is of so many f32 numbers that adding them one after another in f32 would lose
-// more than 1e-6 of it. Rows of scores or logits are shorter.
+// Returns whether sequential f32 addition of that many terms would lose more than 1e-6 of the sum. Rows of attention scores or logits are shorter.
 bool is_long(const Node& node) {
   constexpr std::int64_t kLong = 1 << 16;
   const Shape& x = node.inputs[0].shape();
@@ -46,12 +45,12 @@ void emit_sum_in_f64(const Node& node, HloWriter& writer) {
   });
 }
 
-// The sum over all axes but the last as a product with ones: XLA's CPU fusion would compute a
-// reduction's input inside of it, column by column in scalar code, and once more for the input's
-// other users (docs/explanation/performance.md). Eight rows of ones, as a product with a single row
-// is slow there.
+// Emits the sum over all axes but the last as a matmul with ones. XLA's CPU fusion would compute
+// the input inside the reduction, column by column in scalar code, and again for the input's other
+// users (docs/performance.md). The matrix has eight rows of ones because a matmul with one row is
+// slow on the CPU.
 void emit_reduce_sum(const Node& node, HloWriter& writer) {
-  const bool as_product = writer.form().sums_as_products && adds_rows(node);
+  const bool as_product = writer.form().sums_as_products && sums_many_rows(node);
   if (!as_product && writer.form().long_sums_in_f64 && is_long(node))
     return emit_sum_in_f64(node, writer);
   if (!as_product) return emit_reduce(node, writer);
@@ -63,8 +62,8 @@ void emit_reduce_sum(const Node& node, HloWriter& writer) {
   });
 }
 
-// y over the kept axes, repeated along the reduced ones.
-Tensor spread(Tensor y, const Node& node) {
+// Broadcasts y, which lacks the reduced axes, back to the shape of the operand.
+Tensor broadcast_back(Tensor y, const Node& node) {
   const Tensor x = node.inputs[0];
   return broadcast_in_dim(y, x.dims(), other_axes(x.rank(), node.attrs.dims("axes")));
 }
@@ -112,7 +111,7 @@ constinit const Op kReduceSum{
     .name = "reduce_sum",
     .infer = without_axes,
     .vjp = [](const Node& node,
-              std::span<const Tensor> cts) { return Tensors{spread(cts[0], node), {}}; },
+              std::span<const Tensor> cts) { return Tensors{broadcast_back(cts[0], node), {}}; },
     .emit = emit_reduce_sum,
     .examples = reduce_examples<reduce_sum>,
     .saving = RematClass::saved};
@@ -125,7 +124,7 @@ Tensor reduce_sum(Tensor x, const Dims& axes, KeepDims keep) {
   return keep_dims(y, x, at, keep);
 }
 
-// Elements that equal the maximum share its cotangent evenly.
+// Elements equal to the maximum share its cotangent evenly.
 constinit const Op kReduceMax{
     .name = "reduce_max",
     .infer = without_axes,
@@ -133,9 +132,9 @@ constinit const Op kReduceMax{
         [](const Node& node, std::span<const Tensor> cts) {
           const Tensor x = node.inputs[0];
           const Tensor is_max =
-              convert(compare(x, spread(result(node), node), Compare::eq), x.dtype());
+              convert(compare(x, broadcast_back(result(node), node), Compare::eq), x.dtype());
           const Tensor share = cts[0] / reduce_sum(is_max, node.attrs.dims("axes"));
-          return Tensors{is_max * spread(share, node), {}};
+          return Tensors{is_max * broadcast_back(share, node), {}};
         },
     .emit = emit_reduce,
     .examples = reduce_examples<reduce_max>,
@@ -164,8 +163,8 @@ constinit const Op kArgmax{
 
 namespace {
 
-// (value, index) pairs: the larger value wins, of equals the smaller index; not-a-number is
-// largest.
+// Combines two (value, index) pairs: the larger value wins, the smaller index on ties. NaN counts
+// as the largest value.
 Tensors larger_pair(Graph&, Inputs in) {
   const Tensor value_a = in[0], index_a = in[1], value_b = in[2], index_b = in[3];
   const Tensor is_larger = compare(value_a, value_b, Compare::gt);
@@ -184,7 +183,7 @@ Tensor argmax(Tensor x, std::int64_t axis) {
   require_number("argmax", x.shape());
   if (x.dim(at) == 0)
     throw UsageError(str("argmax: axis ", at, " of ", x.shape(), " is empty"),
-                     "give it an element");
+                     "use an axis with at least one element");
   Graph& graph = x.graph();
   const Shape value{x.dtype(), {}}, index{DType::s32, {}};
   const Node& node = apply(kArgmax,

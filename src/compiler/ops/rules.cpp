@@ -7,7 +7,8 @@ namespace smelt {
 Tensor apply(const Op& op, Tensors inputs, Attrs attrs,
              std::vector<std::shared_ptr<const Region>> regions) {
   CHECK(!inputs.empty() && inputs[0], op.name, ": an input is empty");
-  // In the innermost of the inputs' graphs: what needs nothing from within a region stays outside.
+  // Use the innermost graph of the inputs: a node that needs nothing from a region stays outside
+  // it.
   Graph* graph = &inputs[0].graph();
   for (const Tensor& input : inputs)
     if (input && input.graph().depth() > graph->depth()) graph = &input.graph();
@@ -23,12 +24,13 @@ Tensors results_of(const Node& node) {
 
 void require_float(std::string_view where, const Shape& shape) {
   if (!is_float(shape.dtype))
-    throw UsageError(str(where, ": ", shape, " is not of floats"), "convert it first");
+    throw UsageError(str(where, ": ", shape, " must have a floating-point type"),
+                     "convert it first");
 }
 
 void require_number(std::string_view where, const Shape& shape) {
   if (shape.dtype == DType::pred)
-    throw UsageError(str(where, ": ", shape, " is not of numbers"), "convert it first");
+    throw UsageError(str(where, ": ", shape, " must have a numeric type"), "convert it first");
 }
 
 void require_same_dtype(std::string_view where, const Shape& a, const Shape& b) {
@@ -59,8 +61,8 @@ std::vector<Shape> same_number(const Node& node) {
 std::vector<Shape> same_bits(const Node& node) {
   const Shape& first = node.inputs[0].shape();
   if (is_float(first.dtype))
-    throw UsageError(str(node.op->name, ": ", first, " has no bits to work on"),
-                     "use integers or predicates, or bitcast_convert");
+    throw UsageError(str(node.op->name, ": ", first, " must have an integer or predicate type"),
+                     "convert it, or use bitcast_convert");
   for (const Tensor& t : node.inputs) require_equal(node.op->name, first, t.shape());
   return {first};
 }
@@ -80,7 +82,7 @@ Dims broadcast_dims(std::string_view where, const Shape& a, const Shape& b) {
     const std::int64_t y = i <= b.rank() ? b.dims[b.rank() - i] : 1;
     if (x != y && x != 1 && y != 1)
       throw UsageError(str(where, ": ", a, " and ", b, " do not broadcast"),
-                       "make dimensions equal or 1, counted from the last");
+                       "make dimensions equal or 1, aligned at the last axis");
     out[rank - i] = x == 1 ? y : x;
   }
   return out;
@@ -122,7 +124,7 @@ std::shared_ptr<const Region> make_region(std::span<const Shape> shapes,
   const Tensors arguments = region->graph.arguments();
   region->results = build(region->graph, arguments);
   for (const Tensor& t : region->results)
-    CHECK(t && &t.graph() == &region->graph, "a region's result from outside of it");
+    CHECK(t && &t.graph() == &region->graph, "a result of a region belongs to another graph");
   return region;
 }
 

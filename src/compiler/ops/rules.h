@@ -1,5 +1,5 @@
-// What the op blocks share: shape rules, emission of plain ops, axes, regions. Private to this
-// room.
+// Helpers shared by the op definitions: shape rules, emission of simple ops, axes, regions. Private
+// to compiler/ops.
 #pragma once
 
 #include <algorithm>
@@ -20,63 +20,67 @@ namespace smelt {
 using Tensors = std::vector<Tensor>;
 using Inputs = std::span<const Tensor>;
 
-// The first result of a new node in the graph of its first input.
+// Appends a node to the innermost graph of its inputs and returns its first result.
 Tensor apply(const Op& op, Tensors inputs, Attrs attrs = {},
              std::vector<std::shared_ptr<const Region>> regions = {});
 inline Tensor result(const Node& node, int index = 0) { return {&node, index}; }
 Tensors results_of(const Node& node);
 
-// A text as a template argument, for emit_as<"stablehlo.tanh">.
+// A string as a template argument, for emit_as<"stablehlo.tanh">.
 template <std::size_t size>
 struct FixedText {
   char text[size];
   constexpr FixedText(const char (&from)[size]) { std::copy_n(from, size, text); }
 };
 
-// The op has no attributes: its inputs, regions and results say all.
+// Emits an op without attributes.
 template <FixedText name>
 void emit_as(const Node& node, HloWriter& writer) {
   writer.generic(node, name.text);
 }
 
-// ---- shape rules ----
+// ---- shape rules for Op::infer ----
+// The shape of the first operand, with different requirements:
 std::vector<Shape> same_as_first(const Node& node);
-std::vector<Shape> same_float(const Node& node);   // one float operand
-std::vector<Shape> same_number(const Node& node);  // one operand, not pred
-std::vector<Shape> same_bits(const Node& node);    // integers or pred, any count of equal operands
-std::vector<Shape> equal_numbers(const Node& node);  // equal operands, not pred
+std::vector<Shape> same_float(const Node& node);     // one floating-point operand
+std::vector<Shape> same_number(const Node& node);    // one numeric operand
+std::vector<Shape> same_bits(const Node& node);      // integer or pred operands of equal shape
+std::vector<Shape> equal_numbers(const Node& node);  // numeric operands of equal shape
 
-// Throws UsageError unless the dtype is as the name says.
+// Throw UsageError unless the element types (require_equal: also the dimensions) fit the name.
 void require_float(std::string_view where, const Shape& shape);
 void require_number(std::string_view where, const Shape& shape);
 void require_same_dtype(std::string_view where, const Shape& a, const Shape& b);
 void require_equal(std::string_view where, const Shape& a, const Shape& b);
 
-// NumPy's rule, or UsageError "<where>: a and b do not broadcast".
+// Returns the dimensions after broadcasting by NumPy's rules. Throws UsageError if that fails.
 Dims broadcast_dims(std::string_view where, const Shape& a, const Shape& b);
 
-// Axes counted from the front, each once, sorted; UsageError for one that the shape lacks.
+// Converts negative axes to positive ones, sorted. Throws UsageError if the shape has no such axis
+// or one is named twice.
 Dims positive_axes(std::string_view where, const Dims& axes, const Shape& shape);
 std::int64_t positive_axis(std::string_view where, std::int64_t axis, const Shape& shape);
-// 0 … rank-1 without `axes`.
+// Returns the axes 0 … rank-1 that are not in `axes`.
 Dims other_axes(std::int64_t rank, const Dims& axes);
 
 // ---- gradients ----
-// No input gets a cotangent: the function is flat or its inputs are no numbers to differentiate by.
+// The gradient rule of ops without a gradient, such as sign or comparisons: no input gets a
+// cotangent.
 Tensors flat(const Node& node, std::span<const Tensor> cts);
-// The type of a product's cotangent for its operand x: x's own, or what x was `rounded` from, maybe
-// before it was laid out another way.
+// Returns the type of a matmul's cotangent for operand x: the type of x, or the original type if x
+// comes from rounded(), also through reshapes and transposes.
 DType gradient_dtype(Tensor x);
-// x where the predicate holds, else zero.
+// Returns x where pred is true, and 0 elsewhere.
 Tensor zero_unless(Tensor pred, Tensor x);
 
 // ---- regions ----
+// Builds a region with arguments of these shapes.
 std::shared_ptr<const Region> make_region(std::span<const Shape> shapes,
                                           const RegionBuilder& build);
-// (a, b) -> a + b of scalars.
+// Returns the region (a, b) -> a + b on scalars.
 std::shared_ptr<const Region> add_region(DType dtype);
 
-// ---- examples ----
+// ---- inputs of examples ----
 inline OpExample::Input f64_input(Dims dims, double low = -2.0, double high = 2.0) {
   return {{DType::f64, std::move(dims)}, low, high};
 }

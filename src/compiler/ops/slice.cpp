@@ -1,20 +1,22 @@
-// Parts of a tensor: slice, its inverse pad, and both with a start known only at run time.
+// Slices and padding, with static or dynamic starts.
 #include "compiler/ops/rules.h"
 
 namespace smelt {
 namespace {
 
-constexpr std::string_view kSliceHint = "keep 0 <= start <= limit <= dimension and stride >= 1";
+constexpr std::string_view kSliceHint = "choose 0 <= start <= limit <= dimension and stride >= 1";
 
 void check_starts(const Node& node, std::size_t first) {
   const Shape& x = node.inputs[0].shape();
   if (node.inputs.size() - first != x.dims.size())
-    throw UsageError(str(node.op->name, ": ", node.inputs.size() - first, " start indices for ", x),
-                     "give one scalar per axis");
+    throw UsageError(str(node.op->name, ": ", node.inputs.size() - first, " start indices for ", x,
+                         ", expected ", x.dims.size()),
+                     "pass one scalar per axis");
   for (std::size_t i = first; i < node.inputs.size(); ++i) {
     const Shape& start = node.inputs[i].shape();
     if (start.rank() != 0 || !is_integer(start.dtype) || start.dtype != node.inputs[first].dtype())
-      throw UsageError(str(node.op->name, ": start index ", i - first, " is ", start),
+      throw UsageError(str(node.op->name, ": start index ", i - first, " is ", start,
+                           ", expected an integer scalar"),
                        "use integer scalars of one type");
   }
 }
@@ -24,8 +26,8 @@ void check_fits(std::string_view where, const Shape& x, const Dims& sizes) {
   for (std::size_t i = 0; fits && i < sizes.size(); ++i)
     fits = sizes[i] >= 0 && sizes[i] <= x.dims[i];
   if (!fits)
-    throw UsageError(str(where, ": a part of ", dims_text(sizes), " does not fit in ", x),
-                     "choose sizes between 0 and the dimension");
+    throw UsageError(str(where, ": a slice of size ", dims_text(sizes), " does not fit in ", x),
+                     "choose sizes from 0 to the dimension");
 }
 
 Tensors joined(Tensors first, std::span<const Tensor> rest) {
@@ -54,8 +56,8 @@ constinit const Op kSlice{
             if (fits) shape.dims.push_back((limit[i] - start[i] + stride[i] - 1) / stride[i]);
           }
           if (!fits)
-            throw UsageError(str("slice: ", x, " from ", dims_text(start), " to ", dims_text(limit),
-                                 " by ", dims_text(stride)),
+            throw UsageError(str("slice: start ", dims_text(start), ", limit ", dims_text(limit),
+                                 ", stride ", dims_text(stride), " do not fit ", x),
                              kSliceHint);
           return std::vector<Shape>{shape};
         },
@@ -116,9 +118,9 @@ constinit const Op kPad{
             fits = interior[i] >= 0 && shape.dims[i] >= 0;
           }
           if (!fits)
-            throw UsageError(str("pad: ", x, " by low ", dims_text(low), ", high ", dims_text(high),
-                                 ", interior ", dims_text(interior)),
-                             "give one number per axis; no result dimension may be negative");
+            throw UsageError(str("pad: low ", dims_text(low), ", high ", dims_text(high),
+                                 ", interior ", dims_text(interior), " do not fit ", x),
+                             "pass one number per axis; result dimensions must not be negative");
           return std::vector<Shape>{shape};
         },
     .vjp =
@@ -128,7 +130,8 @@ constinit const Op kPad{
           for (std::int64_t& n : low) n = -n;
           for (std::int64_t& n : high) n = -n;
           for (std::int64_t& n : stride) ++n;
-          // Cut the edges off (a negative pad), then pick what lies between the gaps.
+          // Remove the padding at the edges (negative padding), then select the elements between
+          // the gaps.
           const Tensor inner = pad(cts[0], 0, low, high);
           return Tensors{slice(inner, Dims(low.size(), 0), inner.dims(), stride), {}};
         },
@@ -177,7 +180,7 @@ constinit const Op kDynamicSlice{
         },
     .examples =
         [] {
-          // Starts beyond the end are moved back so that the part fits.
+          // Start indices that are too large are moved back so that the slice fits.
           return std::vector<OpExample>{
               {"f64",
                {f64_input({4, 5}), s32_input({}, 0, 3), s32_input({}, 3, 9)},

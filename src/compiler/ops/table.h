@@ -1,9 +1,15 @@
-// The primitives' rule blocks, one declaration each; each is defined in the file of its subject.
+// Declarations of all primitive ops. To add one, define it in the file of its subject, declare it
+// here and list it in compiler/ops/all.cpp.
 #pragma once
+
+#include <span>
 
 #include "compiler/ir/op.h"
 
 namespace smelt {
+
+// Returns all primitive ops.
+std::span<const Op* const> all_ops();
 
 // leaves.cpp
 extern const Op kConstant, kIota;

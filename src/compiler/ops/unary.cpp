@@ -1,4 +1,4 @@
-// Elementwise ops of one operand. In a vjp, x is the operand, y the result and ct the cotangent of
+// Elementwise unary ops. In a gradient rule x is the operand, y the result and ct the cotangent of
 // y.
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// f of one f64 operand with elements in [low, high).
+// Examples for an op f on one operand with elements in [low, high).
 template <Tensor (*f)(Tensor), double low, double high>
 std::vector<OpExample> examples_in() {
   return {
@@ -19,7 +19,7 @@ std::vector<OpExample> examples_in() {
        }}};
 }
 
-// The vjp of an op whose derivative is `slope(x, y)`.
+// The gradient rule of an op with derivative `slope(x, y)`.
 template <Tensor (*slope)(Tensor x, Tensor y)>
 Tensors chain(const Node& node, std::span<const Tensor> cts) {
   return {cts[0] * slope(node.inputs[0], result(node))};
@@ -105,7 +105,7 @@ constinit const Op kRsqrt{.name = "rsqrt",
                           .examples = examples_in<rsqrt, 0.5, 4.0>};
 Tensor rsqrt(Tensor x) { return apply(kRsqrt, {x}); }
 
-// StableHLO itself has no erf; its client dialect has, and every plugin takes it.
+// StableHLO has no erf; its client dialect CHLO has one, and every plugin accepts it.
 constinit const Op kErf{.name = "erf",
                         .infer = same_float,
                         .vjp = chain<slope_erf>,
@@ -187,7 +187,7 @@ constinit const Op kIsFinite{
     .examples =
         [] {
           return std::vector<OpExample>{
-              {"infinite and not a number", {}, [](Graph& g, Inputs) {
+              {"infinity and NaN", {}, [](Graph& g, Inputs) {
                  const double infinity = std::numeric_limits<double>::infinity();
                  const std::vector<double> values{1, infinity, -infinity, NAN};
                  return Tensors{is_finite(constant(g, values, {DType::f32, {4}}))};

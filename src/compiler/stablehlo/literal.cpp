@@ -1,5 +1,5 @@
-// Types and literals of StableHLO's text: https://mlir.llvm.org/docs/Dialects/Builtin (dense
-// attributes).
+// StableHLO text of types and literals (dense attributes:
+// https://mlir.llvm.org/docs/Dialects/Builtin).
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -11,8 +11,8 @@
 namespace smelt {
 namespace {
 
-// Past this many elements the bytes are printed as one hexadecimal text.
-constexpr std::int64_t kMostElementsInDecimal = 64;
+// Literals with more elements are printed as one hexadecimal string.
+constexpr std::int64_t kMaxElementsInDecimal = 64;
 
 std::string hex(std::uint64_t value, int digits) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -28,8 +28,8 @@ T read(const std::byte* at) {
   return value;
 }
 
-// The shortest decimal that reads back as the same T, in the scientific form that MLIR takes for a
-// float.
+// Returns the shortest decimal that reads back as the same value, in the scientific notation that
+// MLIR requires for floats.
 template <class T>
 std::string float_text(T value) {
   char buffer[64];
@@ -77,7 +77,7 @@ std::string element_text(DType dtype, const std::byte* at) {
   return {};
 }
 
-// Nested brackets over `dims` from `axis` on; moves `at` past what it printed.
+// Returns nested brackets over the dimensions from `axis` on, and advances `at` past the elements.
 std::string nested(const Shape& shape, std::size_t axis, const std::byte*& at) {
   if (axis == shape.dims.size()) {
     const std::string text = element_text(shape.dtype, at);
@@ -113,7 +113,7 @@ std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes) {
     text = "";
   } else if (splat) {
     text = element_text(shape.dtype, at);
-  } else if (shape.elements() <= kMostElementsInDecimal || shape.dtype == DType::pred) {
+  } else if (shape.elements() <= kMaxElementsInDecimal || shape.dtype == DType::pred) {
     text = nested(shape, 0, at);
   } else {
     text = "\"0x";

@@ -1,4 +1,5 @@
-// The module around one function: signature, donation, mesh and shardings (Shardy's attributes).
+// The module around one function: signature, donated arguments, mesh and shardings (Shardy
+// attributes).
 #include <set>
 
 #include "base/error.h"
@@ -9,7 +10,7 @@ namespace smelt {
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape) {
   const DimAxes axes = sharding.axes.empty() ? DimAxes(shape.dims.size()) : sharding.axes;
   if (axes.size() != shape.dims.size())
-    throw UsageError(str("sharding: ", axes.size(), " axes for ", shape),
+    throw UsageError(str("sharding: ", axes.size(), " entries for ", shape),
                      "name the mesh axes (or none) for each dimension");
   std::vector<std::string> dims;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -19,7 +20,7 @@ std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape
       const std::int64_t size = axis_size(mesh, axis);
       if (size == 0)
         throw UsageError(str("sharding: the mesh has no axis '", axis, "'"),
-                         "use an axis of the mesh of the program");
+                         "use an axis of the program's mesh");
       devices *= size;
       quoted.push_back(str("\"", axis, "\""));
     }
@@ -47,9 +48,9 @@ void check_donation(const Program& program) {
     const Shape& argument = arguments[from].shape();
     const Shape& result = program.results[i].shape();
     if (argument != result)
-      throw UsageError(
-          str("donation: result ", i, " is ", result, ", its argument ", from, " is ", argument),
-          "donate an argument of the same shape and type");
+      throw UsageError(str("donation: result ", i, " is ", result, ", its donated argument ", from,
+                           " is ", argument),
+                       "donate an argument of the same shape and type");
     if (!taken.insert(from).second)
       throw UsageError(str("donation: argument ", from, " is donated to two results"),
                        "donate each argument once");

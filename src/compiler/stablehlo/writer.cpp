@@ -88,7 +88,7 @@ void HloWriter::splice(const Node& node, const Build& build) {
 void HloWriter::body(const Graph& graph, const std::vector<Tensor>& results,
                      std::string_view terminator) {
   for (const Tensor& result : results)
-    CHECK(&result.graph() == &graph, "a result of another graph, by ", result.node().op->name);
+    CHECK(&result.graph() == &graph, "a result belongs to another graph: ", result.node().op->name);
   for (const Node* node : reachable(results))
     if (node->op->emit != nullptr) node->op->emit(*node, *this);
   line(str("\"", terminator, "\"(", operands(results), ") : (", types_of(results), ") -> ()"));

@@ -1,5 +1,5 @@
-// Graph -> StableHLO text (https://openxla.org/stablehlo/spec), generic form. The same graph gives
-// the same text byte for byte.
+// Writes a graph as StableHLO text (https://openxla.org/stablehlo/spec) in generic form. The text
+// is deterministic.
 #pragma once
 
 #include <functional>
@@ -15,53 +15,53 @@
 
 namespace smelt {
 
-// "tensor<8x128xf32>"
+// Returns "tensor<8x128xf32>".
 std::string hlo_type(const Shape& shape);
-// "array<i64: 0, 1>"
+// Returns "array<i64: 0, 1>".
 std::string hlo_dims(const Dims& dims);
-// "[0, 1]"
+// Returns "[0, 1]".
 std::string hlo_list(const Dims& dims);
-// "dense<…> : tensor<…>" from row-major bytes, or from the bytes of one element for all. Exact:
-// floats are decimal with enough digits to read back the same bits, or the bits themselves when not
-// finite.
+// Returns "dense<…> : tensor<…>". `bytes` holds all elements in row-major order, or one element for
+// all. The text is exact: finite floats are printed with enough digits to read back the same bits,
+// others as bits.
 std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes);
 
-// `#sdy.sharding<@mesh, [{"data"}, {}]>`. UsageError: rank, unknown axis, or a dimension that
-// the axes' sizes do not divide.
+// Returns `#sdy.sharding<@mesh, [{"data"}, {}]>`. Throws UsageError if the rank is wrong, an axis
+// is unknown, or a dimension is not divisible by the number of devices.
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape);
 
-// How a program's ops are written where there is a choice.
+// Choices in how ops are lowered.
 struct HloForm {
-  // Sums over the rows of f32 matrices are products with ones, which XLA's CPU fusion needs
-  // (docs/explanation/performance.md); elsewhere they fuse with what makes the rows.
+  // Emit sums over the rows of f32 matrices as matmuls with ones. Needed for XLA's CPU fusion
+  // (docs/performance.md); other platforms fuse such sums well.
   bool sums_as_products = false;
-  // Sums of very many f32 numbers are added up in f64: XLA's CPU adds one after another, so that a
-  // sum of the squares of 30522 x 768 numbers is off by a thousandth. Elsewhere sums are trees.
+  // Add very long f32 sums in f64. XLA's CPU adds sequentially, so that a sum of the squares of
+  // 30522 x 768 numbers is off by 0.1 %. Other platforms add in trees.
   bool long_sums_in_f64 = false;
-  // Products of f32 matrices are of all their bits: a TPU would round their factors to bf16, a GPU
+  // Compute f32 matmuls in full precision. By default a TPU rounds the operands to bf16 and a GPU
   // to tf32.
   bool exact_products = false;
 };
 
-// What Op::emit writes to: the lines of one function, with names for values.
+// Collects the lines of one function and the names of its values; Op::emit writes to it.
 class HloWriter {
  public:
   explicit HloWriter(Mesh mesh = {}, HloForm form = {}) : mesh_(std::move(mesh)), form_(form) {}
 
   const std::string& name(Tensor t) const;  // "%12" or "%12#1"
-  void alias(Tensor result, Tensor input);  // the op is nothing but a new name
-  // %r = "op"(inputs) <{attrs}> ({regions}) : (types) -> types, with the node's inputs, regions,
-  // results.
+  // for an op that emits nothing: result gets the name of input
+  void alias(Tensor result, Tensor input);
+  // Writes %r = "op"(inputs) <{attrs}> ({regions}) : (types) -> types.
   void generic(const Node& node, std::string_view op, std::string_view attrs = {});
-  // Emits, as the node's results, those of a graph of its own made from the node's inputs.
+  // Emits a graph that `build` makes from the node's inputs; its results become the node's results.
   using Build = std::function<std::vector<Tensor>(Graph&, std::span<const Tensor> inputs)>;
   void splice(const Node& node, const Build& build);
-  // Emits `results` of a region or function body up to and including its terminator.
+  // Emits the nodes that `results` depend on and the terminator of a region or function.
   void body(const Graph& graph, const std::vector<Tensor>& results, std::string_view terminator);
-  // Names the arguments of a graph: "%arg0" … in functions, fresh numbers in regions.
+  // Names the arguments of a graph: prefix and index, or fresh numbers if `prefix` is empty.
   void bind_arguments(const Graph& graph, std::string_view prefix);
 
-  // Empty: the program knows no mesh, and sharding annotations vanish.
+  // Empty if the program has no mesh; sharding annotations are then omitted.
   const Mesh& mesh() const { return mesh_; }
   const HloForm& form() const { return form_; }
   std::string take() { return std::move(text_); }
@@ -79,21 +79,21 @@ class HloWriter {
   std::size_t depth_ = 2;
 };
 
-// One program: `results` of `graph`, whose arguments are its own.
+// A complete program.
 struct Program {
   Graph graph;
   std::vector<Tensor> results;
-  // Result i reuses the memory of argument donated_by[i]; -1 = none. Empty = no donation at all.
+  // Result i reuses the memory of argument donated_by[i] (-1: none). Empty: no donation.
   std::vector<std::int64_t> donated_by;
-  std::int64_t replicas = 1;  // that run it side by side, each with arguments of its own
+  std::int64_t replicas = 1;  // number of copies that run side by side, each on its own arguments
   HloForm form = {};
-  Mesh mesh;                                // empty = no sharding attributes are written
+  Mesh mesh;                                // empty: no shardings are written
   std::vector<Sharding> argument_sharding;  // empty or one per argument
   std::vector<Sharding> result_sharding;    // empty or one per result
 };
 
-// The module with one public function @main. UsageError: a donated pair differs in shape, an
-// argument is donated twice, a sharding does not fit its value.
+// Returns a module with one public function @main. Throws UsageError if a donated pair differs in
+// shape, an argument is donated twice, or a sharding does not fit its value.
 std::string emit_module(const Program& program, std::string_view module_name);
 
 }  // namespace smelt

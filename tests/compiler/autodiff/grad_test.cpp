@@ -1,4 +1,4 @@
-// The walk itself; the rule of each op is tested by tests/ops.
+// Reverse-mode differentiation. tests/compiler/ops checks the gradient rule of each op.
 #include "compiler/autodiff/grad.h"
 
 #include <gtest/gtest.h>
@@ -36,25 +36,25 @@ std::string message(const std::function<void()>& build) {
   return "no error";
 }
 
-TEST_F(Grad, OfAProductRuleByHand) {
+TEST_F(Grad, FollowsTheProductRule) {
   const Tensor x = f64({}), y = f64({});
   const auto d = grad(x * x * y + y, std::array{x, y});
   EXPECT_EQ(evaluate(d[0], {3, 5}), 30);  // 2xy
   EXPECT_EQ(evaluate(d[1], {3, 5}), 10);  // x² + 1
 }
 
-TEST_F(Grad, CanBeTakenOfAGradient) {
+TEST_F(Grad, CanBeDifferentiatedAgain) {
   const Tensor x = f64({});
   const Tensor first = gradient(x * x * x * x, x);
   EXPECT_EQ(evaluate(gradient(first, x), {3}), 108);  // 12x²
 }
 
-TEST_F(Grad, OfTheLossItselfIsOne) {
+TEST_F(Grad, OfTheLossWithRespectToItselfIsOne) {
   const Tensor x = f64({});
   EXPECT_EQ(evaluate(gradient(x, x), {3}), 1);
 }
 
-TEST_F(Grad, IsZerosForWhatTheLossDoesNotDependOn) {
+TEST_F(Grad, IsZeroIfTheLossDoesNotDependOnTheTensor) {
   const Tensor x = f64({}), y = f64({});
   const Tensor d = gradient(x * x, y);
   EXPECT_EQ(d.shape(), y.shape());
@@ -67,7 +67,7 @@ TEST_F(Grad, StopsAtStopGradient) {
   EXPECT_EQ(evaluate(gradient(stop_gradient(x * x), x), {3}), 0);
 }
 
-TEST_F(Grad, OfStraightThroughIsThatOfItsSource) {
+TEST_F(Grad, OfStraightThroughIsTheGradientOfItsSource) {
   const Tensor x = f64({});
   EXPECT_EQ(evaluate(straight_through(x * x * x, x * x), {3}), 27);
   EXPECT_EQ(evaluate(gradient(straight_through(x * x * x, x * x), x), {3}), 6);
@@ -86,7 +86,7 @@ TEST_F(Grad, WalksAChainOf100000NodesWithoutRecursion) {
   EXPECT_GT(writer.take().size(), 100000u);
 }
 
-TEST_F(Grad, NeedsNoRuleOfAnOpOffThePath) {
+TEST_F(Grad, AllowsOpsWithoutGradientOffThePath) {
   const Tensor x = f64({}), y = f64({4});
   const auto larger = [](Graph&, auto in) {
     return std::vector{compare(in[0], in[1], Compare::gt)};
@@ -96,14 +96,14 @@ TEST_F(Grad, NeedsNoRuleOfAnOpOffThePath) {
   EXPECT_EQ(d.shape(), x.shape());
 }
 
-TEST_F(Grad, NeedsNoRuleWhereNoCotangentArrives) {
+TEST_F(Grad, AllowsOpsWithoutGradientIfNoCotangentReachesThem) {
   const Tensor x = f64({4});
   // The indices depend on x through a sort, but no gradient flows through integers.
   const Tensor best = top_k(x, 1)[1];
   EXPECT_EQ(gradient(reduce_sum(gather_rows(x, best), {0}), x).shape(), x.shape());
 }
 
-TEST_F(Grad, SaysWhichOpHasNoGradient) {
+TEST_F(Grad, ThrowsForAnOpWithoutGradient) {
   const Tensor x = f64({4});
   EXPECT_EQ(message([&] { gradient(reduce_sum(top_k(x, 2)[0], {0}), x); }),
             "grad: top_k has no gradient\n  hint: wrap its input in stop_gradient");
@@ -113,23 +113,23 @@ TEST_F(Grad, SaysWhichOpHasNoGradient) {
   EXPECT_EQ(interpret(graph, {d}, {four})[0].real, std::vector(4, 5.0));
 }
 
-TEST_F(Grad, RefusesALossThatIsNoScalarFloat) {
+TEST_F(Grad, RejectsALossThatIsNotAScalarFloat) {
   const Tensor x = f64({4});
   EXPECT_EQ(message([&] { gradient(x, x); }),
-            "grad: the loss is f64[4], not a scalar float\n"
-            "  hint: reduce it first, e.g. by reduce_sum over all axes");
-  EXPECT_EQ(message([&] { gradient(argmax(x, 0), x); }).substr(0, 46),
-            "grad: the loss is i32[], not a scalar float\n  ");
+            "grad: the loss is f64[4], expected a scalar float\n"
+            "  hint: reduce it to a scalar, for example with reduce_sum over all axes");
+  EXPECT_EQ(message([&] { gradient(argmax(x, 0), x); }).substr(0, 51),
+            "grad: the loss is i32[], expected a scalar float\n  ");
 }
 
-TEST_F(Grad, RefusesParametersThatAreNoFloats) {
+TEST_F(Grad, RejectsParametersThatAreNotFloats) {
   const Tensor x = f64({}), ids = graph.argument({DType::s32, {3}});
-  EXPECT_EQ(
-      message([&] { gradient(x, ids); }),
-      "grad: cannot differentiate with respect to i32[3]\n  hint: pass tensors of floats only");
+  EXPECT_EQ(message([&] { gradient(x, ids); }),
+            "grad: cannot differentiate with respect to i32[3]\n  hint: pass floating-point "
+            "tensors only");
 }
 
-TEST_F(Grad, OfSeveralResultsOfOneNodeTakesThoseThatCount) {
+TEST_F(Grad, UsesOnlyTheResultsOfANodeThatReachTheLoss) {
   const Tensor x = f64({}), y = f64({});
   const auto passed = optimization_barrier({x, y});
   const auto d = grad(passed[0] * passed[0], std::array{x, y});
@@ -137,14 +137,14 @@ TEST_F(Grad, OfSeveralResultsOfOneNodeTakesThoseThatCount) {
   EXPECT_EQ(evaluate(d[1], {3, 5}), 0);
 }
 
-TEST_F(Grad, WithRespectToAValueWithinTheGraph) {
+TEST_F(Grad, CanBeTakenWithRespectToAnIntermediateValue) {
   const Tensor x = f64({});
   const Tensor square = x * x;
   EXPECT_EQ(evaluate(gradient(square * square, square), {3}), 18);
 }
 
-// The rules that a random direction cannot see: kinks and ties.
-TEST_F(Grad, OfTiesIsAsDocumented) {
+// Kinks and ties, which the finite-difference tests with random values cannot reach.
+TEST_F(Grad, SplitsTiesAsDocumented) {
   const Tensor x = f64({}), y = f64({});
   const auto of_max = grad(maximum(x, y), std::array{x, y});
   EXPECT_EQ(evaluate(of_max[0], {2, 2}), 1);
@@ -174,7 +174,7 @@ const Op kWrongShape{
     .emit = nullptr,
     .examples = nullptr};
 
-TEST_F(Grad, ChecksWhatARuleGives) {
+TEST_F(Grad, ChecksTheCotangentsOfARule) {
   const Tensor x = f64({}), v = f64({3});
   EXPECT_THROW(gradient(Tensor(&graph.apply(kWrongCount, {x}), 0), x), BugError);
   EXPECT_THROW(gradient(Tensor(&graph.apply(kWrongShape, {v}), 0), v), BugError);

@@ -58,7 +58,7 @@ std::vector<ScanCase> scan_cases(DType dtype) {
   };
   const OpExample::Input ids{.shape = {DType::s32, {3, 2}}, .low = 0, .high = 5};
   return {
-      {"layers with weights of their own",
+      {"layers with separate weights",
        {real({2, 4}), real({3, 4, 4}), real({3, 4})},
        [](Graph& g, Inputs in, const Loop& loop) {
          return loop
@@ -99,7 +99,7 @@ std::vector<ScanCase> scan_cases(DType dtype) {
          });
          return out.carry;
        }},
-      {"several carries: one kept, two swapped, one replaced",
+      {"several carries: one unchanged, two swapped, one replaced",
        {real({3}), real({3}), real({3}), real({3}), real({3})},
        [](Graph& g, Inputs in, const Loop& loop) {
          return loop
@@ -140,7 +140,7 @@ std::vector<ScanCase> scan_cases(DType dtype) {
                   })
              .outputs;
        }},
-      {"a loop without gradient within",
+      {"a nested while loop, without gradient",
        {real({3}), real({3, 3})},
        [](Graph& g, Inputs in, const Loop& loop) {
          return loop
@@ -155,7 +155,7 @@ std::vector<ScanCase> scan_cases(DType dtype) {
                   })
              .carry;
        }},
-      {"a loop with gradient within",
+      {"a nested scan, with gradient",
        {real({2, 3}), real({3, 2, 3, 3}), real({3, 3})},
        [](Graph& g, Inputs in, const Loop& loop) {
          return loop

@@ -1,4 +1,4 @@
-// Loops for the tests of scan, each as a scan and unrolled by hand.
+// Test cases of scan. Each runs as a scan and as a loop unrolled by hand.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace smelt::testing {
 
-// How a case runs its body: as a scan, or as so many copies of it.
+// How a case runs its body: as a scan or unrolled.
 class Loop {
  public:
   using Tensors = std::vector<Tensor>;
-  // What a body sees: slices of stacked tensors and the index.
+  // The inputs of the body: slices of the stacked tensors, and the index.
   struct Step {
     std::function<Tensor(Tensor stacked)> slice;
     Tensor index;  // s32
@@ -41,11 +41,11 @@ class Loop {
 struct ScanCase {
   std::string name;
   std::vector<OpExample::Input> inputs;
-  // The results of a program; floats among them are weighted and summed to a loss.
+  // Results of a program. The loss is a weighted sum of the floating-point results.
   std::function<std::vector<Tensor>(Graph&, std::span<const Tensor>, const Loop&)> build;
 };
 
-// Floats are of `dtype`.
+// Floating-point tensors have type `dtype`.
 std::vector<ScanCase> scan_cases(DType dtype);
 
 }  // namespace smelt::testing

@@ -1,4 +1,4 @@
-// A scan against the same body unrolled by hand, and its gradient against differences.
+// Compares a scan with the same body unrolled by hand, and its gradient with finite differences.
 #include "compiler/autodiff/scan.h"
 
 #include <gmock/gmock.h>
@@ -29,8 +29,8 @@ std::string policy_name(RematPolicy save) {
   return save == RematPolicy::all ? "all" : save == RematPolicy::products ? "products" : "layer";
 }
 
-// Results of the case, then its loss (each float result times a weight of its own, summed), then
-// the gradients of all float inputs.
+// A program that returns the results of the case, its loss (the sum of each float result times a
+// different weight), and the gradients of all float inputs.
 Program program_of(const ScanCase& c, const Loop& loop, bool with_gradients = true) {
   Program p;
   Tensors inputs, wrt;
@@ -80,8 +80,8 @@ void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want,
   }
 }
 
-// Every case under every policy, run by `run`, against the unrolled loop by the interpreter.
-void expect_the_unrolled_loop(DType dtype, const auto& run, double tolerance) {
+// Compares every case under every policy, run by `run`, with the unrolled loop in the interpreter.
+void expect_equal_to_the_unrolled_loop(DType dtype, const auto& run, double tolerance) {
   for (const ScanCase& c : scan_cases(dtype)) {
     const auto arguments = arguments_of(c);
     const auto want = interpreted(program_of(c, Loop::unrolled()), arguments);
@@ -92,20 +92,20 @@ void expect_the_unrolled_loop(DType dtype, const auto& run, double tolerance) {
   }
 }
 
-TEST(Scan, GivesValuesAndGradientsOfTheUnrolledLoop) {
-  expect_the_unrolled_loop(
+TEST(Scan, MatchesTheUnrolledLoop) {
+  expect_equal_to_the_unrolled_loop(
       DType::f64, [](const auto& program, const auto& in) { return interpreted(program, in); },
       1e-12);
 }
 
-TEST(Scan, GivesThemOnTheCpu) {
+TEST(Scan, MatchesTheUnrolledLoopOnTheCpu) {
   REQUIRE_PLUGIN("cpu");
-  expect_the_unrolled_loop(
+  expect_equal_to_the_unrolled_loop(
       DType::f32, [](const auto& program, const auto& in) { return run_on_cpu(program, in); },
       2e-6);
 }
 
-TEST(Scan, ThatSavesNothingGivesTheValues) {
+TEST(Scan, WithRematPolicyNoneReturnsTheSameValues) {
   for (const ScanCase& c : scan_cases(DType::f64)) {
     SCOPED_TRACE(c.name);
     const auto arguments = arguments_of(c);
@@ -114,11 +114,12 @@ TEST(Scan, ThatSavesNothingGivesTheValues) {
   }
 }
 
-// All inputs moved along one random direction: (loss(x + h u) - loss(x - h u)) / 2h.
-TEST(Scan, HasTheGradientThatDifferencesShow) {
+// Moves all inputs along one random direction u: (loss(x + h u) - loss(x - h u)) / 2h.
+TEST(Scan, HasTheGradientOfFiniteDifferences) {
   constexpr double kStep = 1e-5;
   for (const ScanCase& c : scan_cases(DType::f64)) {
-    if (c.name.find("without") != std::string::npos) continue;  // stop_gradient is no difference
+    if (c.name.find("without") != std::string::npos)
+      continue;  // stop_gradient: differences do not apply
     SCOPED_TRACE(c.name);
     const Program p = program_of(c, Loop::scanned(RematPolicy::products));
     const auto arguments = arguments_of(c);
@@ -146,13 +147,13 @@ TEST(Scan, HasTheGradientThatDifferencesShow) {
   }
 }
 
-// ---- what is saved ----
+// ---- stored values ----
 
-// An attention layer in small: q and k from x by a weight of the layer, scores larger than both, a
-// mask from random-like constants, softmax, and a product with the values.
+// A small attention layer: q and k from x with the layer's weight, scores larger than both, a
+// pseudo-random mask made from constants, softmax, and a matmul with the values.
 class ScanSaves : public ::testing::Test {
  protected:
-  // The shapes of what the forward scan leaves for the reverse one, without the stack's dimension.
+  // Returns the shapes of the values that the forward pass stores, without the stacked dimension.
   std::vector<std::string> saved_by(RematPolicy save) {
     Graph graph;
     const Tensor x = graph.argument({DType::f32, {2, 8, 4}});
@@ -183,27 +184,28 @@ class ScanSaves : public ::testing::Test {
   }
 };
 
-TEST_F(ScanSaves, LayerSavesWhatAnIterationBeginsWith) {
+TEST_F(ScanSaves, LayerPolicyStoresTheInputsOfTheIteration) {
   EXPECT_THAT(saved_by(RematPolicy::layer), ::testing::ElementsAre("f32[3,2,8,4]"));
 }
 
-// x, q, the sums and the last product; not the scores.
-TEST_F(ScanSaves, ProductsSavesProductsAndSumsButNotTheScores) {
+// x, q, the sums and the last matmul; not the scores.
+TEST_F(ScanSaves, ProductsPolicyStoresMatmulsAndSumsButNotScores) {
   EXPECT_THAT(saved_by(RematPolicy::products),
               ::testing::ElementsAre("f32[3,2,8,4]", "f32[3,2,8,4]", "f32[3,2,8]", "f32[3,2,8,4]"));
 }
 
-// x, q, exp(scores), its sums, what it is divided by them, probs and tanh; not the mask, which
-// follows from constants.
-TEST_F(ScanSaves, AllSavesWhatTheGradientReadsButWhatFollowsFromConstants) {
+// x, q, exp(scores), their sums, the quotient, probs and tanh; not the mask, which depends on
+// constants only.
+TEST_F(ScanSaves, AllPolicyStoresEverythingTheGradientReadsExceptConstants) {
   EXPECT_THAT(
       saved_by(RematPolicy::all),
       ::testing::UnorderedElementsAre("f32[3,2,8,4]", "f32[3,2,8,4]", "f32[3,2,8,8]", "f32[3,2,8]",
                                       "f32[3,2,8,8]", "f32[3,2,8,8]", "f32[3,2,8,4]"));
 }
 
-// Scores by slices of q, as attention in blocks: what is put out, the sums and the last product.
-TEST_F(ScanSaves, OfABodyWithoutACarryWhatDependsOnItsSlices) {
+// Scores for slices of q, as in blockwise attention: stores the output, the sums and the last
+// matmul.
+TEST_F(ScanSaves, BodyWithoutCarryStoresValuesThatDependOnItsSlices) {
   Graph graph;
   const Tensor q = graph.argument({DType::f32, {3, 2, 8, 4}});
   const Tensor k = graph.argument({DType::f32, {2, 16, 4}});
@@ -219,7 +221,7 @@ TEST_F(ScanSaves, OfABodyWithoutACarryWhatDependsOnItsSlices) {
   EXPECT_THAT(shapes, ::testing::ElementsAre("f32[3,2,8,4]", "f32[3,2,8]", "f32[3,2,8,4]"));
 }
 
-TEST(Scan, OfOneIterationIsNoLoopAndItsReverseMakesTheRestAgain) {
+TEST(Scan, OfLengthOneIsNotALoopAndRecomputesInTheReversePass) {
   const auto gradients = [](bool scanned) {
     Program p;
     const Tensor x = p.graph.argument({DType::f64, {4, 3}}),
@@ -246,11 +248,11 @@ TEST(Scan, OfOneIterationIsNoLoopAndItsReverseMakesTheRestAgain) {
   EXPECT_THAT(text, HasSubstr("stablehlo.optimization_barrier"));
 }
 
-TEST_F(ScanSaves, NoneSavesNothing) {
+TEST_F(ScanSaves, NonePolicyStoresNothing) {
   EXPECT_THAT(saved_by(RematPolicy::none), ::testing::IsEmpty());
 }
 
-TEST(Scan, ComputesGradientsOfWhatCanHaveOneAlone) {
+TEST(Scan, ComputesOnlyGradientsThatCanExist) {
   Graph graph;
   const Tensor x = graph.argument({DType::f32, {2}}), w = graph.argument({DType::f32, {2}});
   const Tensor mask = convert(graph.argument({DType::s32, {2}}), DType::f32);
@@ -262,7 +264,7 @@ TEST(Scan, ComputesGradientsOfWhatCanHaveOneAlone) {
   EXPECT_EQ(out.carry[0].node().attrs.dims("gradient_of"), (Dims{0, 3}));
 }
 
-TEST_F(ScanSaves, NothingIsSavedWhereNoGradientIsPossible) {
+TEST_F(ScanSaves, StoresNothingIfNoGradientIsPossible) {
   Graph graph;
   const Tensor ids = graph.argument({DType::s32, {4}});
   const ScanStep out =
@@ -271,13 +273,13 @@ TEST_F(ScanSaves, NothingIsSavedWhereNoGradientIsPossible) {
   EXPECT_EQ(out.carry[0].node().results.size(), 1u);
 }
 
-// ---- messages ----
+// ---- error messages ----
 
 ScanStep identity(ScanBody&, std::span<const Tensor> carry) {
   return {.carry = {carry.begin(), carry.end()}};
 }
 
-TEST(Scan, RefusesACarryThatChangesItsShape) {
+TEST(Scan, RejectsACarryThatChangesItsShape) {
   Graph graph;
   const Tensor a = graph.argument({DType::f32, {}}), x = graph.argument({DType::f32, {2, 3}});
   const auto with = [&](Tensor (*change)(Tensor)) {
@@ -287,34 +289,35 @@ TEST(Scan, RefusesACarryThatChangesItsShape) {
     });
   };
   EXPECT_EQ(with([](Tensor t) { return transpose(t, {1, 0}); }),
-            "scan: value 1 is f32[2,3] before and f32[3,2] after an iteration\n"
+            "scan: carried value 1 has shape f32[2,3] before and f32[3,2] after an iteration\n"
             "  hint: keep the shape of every carried value");
   EXPECT_THAT(with([](Tensor t) { return convert(t, DType::bf16); }),
-              HasSubstr("value 1 is f32[2,3] before and bf16[2,3] after"));
+              HasSubstr("value 1 has shape f32[2,3] before and bf16[2,3] after"));
 }
 
-TEST(Scan, RefusesASliceOfAnotherLength) {
+TEST(Scan, RejectsAStackOfAnotherLength) {
   Graph graph;
   const Tensor x = graph.argument({DType::f32, {2}});
   for (const Dims& dims : {Dims{4, 2}, Dims{}})
-    EXPECT_EQ(error_of([&] {
-                scan(graph, 3, {x}, RematPolicy::all, [&](ScanBody& body, auto carry) {
-                  const Tensor stacked = constant(body.outer(), 0, DType::f32, dims);
-                  return ScanStep{{carry[0] * body.slice(stacked)}};
-                });
-              }),
-              str("scan: a slice of ", Shape{DType::f32, dims},
-                  " in 3 iterations\n  hint: stack as many values as there are iterations"));
+    EXPECT_EQ(
+        error_of([&] {
+          scan(graph, 3, {x}, RematPolicy::all, [&](ScanBody& body, auto carry) {
+            const Tensor stacked = constant(body.outer(), 0, DType::f32, dims);
+            return ScanStep{{carry[0] * body.slice(stacked)}};
+          });
+        }),
+        str("scan: the first dimension of ", Shape{DType::f32, dims},
+            " must equal the number of iterations, 3\n  hint: stack one value per iteration"));
 }
 
-TEST(Scan, RefusesNoIterations) {
+TEST(Scan, RejectsLengthZero) {
   Graph graph;
   const Tensor x = graph.argument({DType::f32, {2}});
   EXPECT_EQ(error_of([&] { scan(graph, 0, {x}, RematPolicy::all, identity); }),
-            "scan: 0 iterations\n  hint: give 1 or more");
+            "scan: length is 0, must be at least 1\n  hint: pass a positive number of iterations");
 }
 
-TEST(Scan, HasNoGradientWhereNothingIsSaved) {
+TEST(Scan, WithRematPolicyNoneHasNoGradient) {
   const auto gradient = [](RematPolicy save, int times) {
     Graph graph;
     const Tensor x = graph.argument({DType::f64, {}});
@@ -326,15 +329,15 @@ TEST(Scan, HasNoGradientWhereNothingIsSaved) {
     });
   };
   EXPECT_EQ(gradient(RematPolicy::none, 1),
-            "grad: a scan that saves nothing has no gradient\n"
-            "  hint: choose what it saves, or wrap its inputs in stop_gradient");
+            "grad: a scan with RematPolicy::none has no gradient\n"
+            "  hint: choose another RematPolicy, or wrap its inputs in stop_gradient");
   EXPECT_EQ(gradient(RematPolicy::layer, 1), "no error");
   EXPECT_EQ(gradient(RematPolicy::layer, 2),
-            "grad: there is no second derivative through a scan\n"
+            "grad: a scan has no second derivative\n"
             "  hint: unroll the loop, or wrap the first derivative in stop_gradient");
 }
 
-TEST(Scan, RefusesABodyWhoseOpsHaveNoGradient) {
+TEST(Scan, RejectsABodyWithOpsWithoutGradient) {
   Graph graph;
   const Tensor x = graph.argument({DType::f64, {4}});
   EXPECT_THAT(error_of([&] {

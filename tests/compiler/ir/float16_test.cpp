@@ -8,8 +8,8 @@
 namespace smelt {
 namespace {
 
-// All values of the format in order: rounding anything between two neighbours gives the nearer one,
-// and the even one from the middle.
+// Checks all neighbouring values of the format: a value between two of them rounds to the nearer
+// one, and the middle rounds to even.
 template <class ToFloat, class FromDouble>
 void check_all(std::uint16_t infinity, ToFloat to_float, FromDouble from_double) {
   for (std::uint16_t bits = 0; bits < infinity; ++bits) {
@@ -32,7 +32,7 @@ void check_all(std::uint16_t infinity, ToFloat to_float, FromDouble from_double)
 TEST(Float16, Bf16RoundsToTheNearestEven) { check_all(0x7F80, bf16_to_float, bf16_from_double); }
 TEST(Float16, HalfRoundsToTheNearestEven) { check_all(0x7C00, f16_to_float, f16_from_double); }
 
-TEST(Float16, KnownValues) {
+TEST(Float16, ConvertsKnownValues) {
   EXPECT_EQ(bf16_from_double(1), 0x3F80);
   EXPECT_EQ(f16_from_double(1), 0x3C00);
   EXPECT_EQ(f16_from_double(65504), 0x7BFF);

@@ -19,7 +19,7 @@ const Op kBoth{.name = "both",
                .emit = nullptr,
                .examples = nullptr};
 
-TEST(Graph, GivesOnlyWhatResultsNeedInputsFirst) {
+TEST(Graph, ReachableReturnsOnlyNeededNodesInputsFirst) {
   Graph graph;
   const Tensor a = graph.argument({DType::f32, {2}}), b = graph.argument({DType::s32, {}});
   const Node& used = graph.apply(kBoth, {a, b});
@@ -31,14 +31,14 @@ TEST(Graph, GivesOnlyWhatResultsNeedInputsFirst) {
   EXPECT_EQ(Tensor(&top, 1).dims(), (Dims{2}));
 }
 
-TEST(Graph, RefusesEmptyAndForeignInputs) {
+TEST(Graph, RejectsEmptyInputsAndInputsOfAnotherGraph) {
   Graph graph, other;
   const Tensor a = graph.argument({DType::f32, {2}}), b = other.argument({DType::f32, {2}});
   EXPECT_THROW(graph.apply(kBoth, {a, Tensor()}), BugError);
   EXPECT_THROW(graph.apply(kBoth, {a, b}), BugError);
 }
 
-TEST(Graph, MovesWithItsNodesAndTheirTensorsStayGood) {
+TEST(Graph, MoveKeepsTensorsValid) {
   Graph first;
   const Tensor a = first.argument({DType::f32, {2}});
   const Node& both = first.apply(kBoth, {a, a});
@@ -54,7 +54,7 @@ TEST(Graph, MovesWithItsNodesAndTheirTensorsStayGood) {
   EXPECT_EQ(third.apply(kBoth, {a, a}).id, 3);
 }
 
-TEST(Tensor, CountsNegativeAxesFromTheEndAndChecksShapeComments) {
+TEST(Tensor, AcceptsNegativeAxesAndExpectChecksDimensions) {
   Graph graph;
   const Tensor a = graph.argument({DType::f32, {2, 3}});
   EXPECT_EQ(a.dim(-1), 3);

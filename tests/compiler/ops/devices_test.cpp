@@ -1,4 +1,4 @@
-// The ops that speak of several replicas, on four of them: each holds other values.
+// The collectives on four replicas that hold different values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 
-// Replica r holds the values 10 r, 10 r + 1, … of the shape.
+// Replica r holds the values 10 r, 10 r + 1, … in this shape.
 std::vector<std::vector<Value>> four_replicas(const Shape& shape) {
   std::vector<std::vector<Value>> arguments;
   for (int replica = 0; replica < 4; ++replica) {
@@ -31,7 +31,7 @@ class FourReplicas : public ::testing::Test {
 
   Tensor argument(Dims dims) { return program.graph.argument({DType::f32, std::move(dims)}); }
 
-  // What each replica gets.
+  // Returns the results of each replica.
   std::vector<Value> run(Tensor result) {
     program.results = {result};
     std::vector<Value> values;
@@ -44,26 +44,26 @@ class FourReplicas : public ::testing::Test {
   Program program;
 };
 
-TEST_F(FourReplicas, AllGetTheSum) {
+TEST_F(FourReplicas, AllReduceReturnsTheSumEverywhere) {
   for (const Value& got : run(all_reduce_sum(argument({2}), 4)))
     EXPECT_THAT(got.real, ElementsAre(60, 64));
 }
 
-TEST_F(FourReplicas, AllGetTheRowsOfAllInTheirOrder) {
+TEST_F(FourReplicas, AllGatherConcatenatesRowsInReplicaOrder) {
   for (const Value& got : run(all_gather(argument({1, 2}), 0, 4))) {
     EXPECT_EQ(got.shape, (Shape{DType::f32, {4, 2}}));
     EXPECT_THAT(got.real, ElementsAre(0, 1, 10, 11, 20, 21, 30, 31));
   }
 }
 
-TEST_F(FourReplicas, GatherAlongTheLastAxisToo) {
+TEST_F(FourReplicas, AllGatherWorksAlongTheLastAxis) {
   for (const Value& got : run(all_gather(argument({2, 1}), -1, 4))) {
     EXPECT_EQ(got.shape, (Shape{DType::f32, {2, 4}}));
     EXPECT_THAT(got.real, ElementsAre(0, 10, 20, 30, 1, 11, 21, 31));
   }
 }
 
-TEST_F(FourReplicas, EachGetsItsPartOfAllInTheirOrder) {
+TEST_F(FourReplicas, AllToAllSendsEachReplicaItsSlices) {
   const auto got = run(all_to_all(argument({4, 2}), 0, 1, 4));
   for (int r = 0; r < 4; ++r) {
     EXPECT_EQ(got[r].shape, (Shape{DType::f32, {1, 8}}));
@@ -74,14 +74,14 @@ TEST_F(FourReplicas, EachGetsItsPartOfAllInTheirOrder) {
   }
 }
 
-TEST_F(FourReplicas, ExchangeRowsInPlace) {
+TEST_F(FourReplicas, AllToAllWorksWithEqualAxes) {
   const auto got = run(all_to_all(argument({4}), 0, 0, 4));
   for (int r = 0; r < 4; ++r)
     EXPECT_THAT(got[r].real, ElementsAre(r, 10 + r, 20 + r, 30 + r)) << "replica " << r;
 }
 
-// The interpreter's twin speaks for the first replica when all hold the same.
-TEST_F(FourReplicas, AgreeWithTheInterpreterWhereAllHoldTheSame) {
+// The interpreter models one replica; it applies if all replicas hold the same values.
+TEST_F(FourReplicas, MatchTheInterpreterOnEqualValues) {
   const Tensor x = argument({4, 3});
   program.results = {all_gather(x, 1, 4), all_to_all(x, 0, 1, 4), all_to_all(x, 0, 0, 4)};
   const std::vector<Value> one{random_value({x.shape(), -2, 2}, 7)};

@@ -1,4 +1,4 @@
-// One loop over all primitives: whatever an op's block says is checked here, for every op alike.
+// Checks every primitive op in one loop, by the examples in its definition.
 #include "compiler/ops/ops.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "compiler/ops/all.h"
+#include "compiler/ops/table.h"
 #include "reference/cpu_device.h"
 #include "reference/example_program.h"
 #include "reference/interpreter.h"
@@ -43,7 +43,7 @@ std::vector<Value> arguments_of(const Program& program, const OpExample& example
   return values;
 }
 
-// The relative error that the coarsest float type on the way to a result allows.
+// Returns the relative error of the coarsest float type on the path to the result.
 double tolerance(Tensor result) {
   double most = 1e-12;
   for (const Node* node : reachable(std::array{result}))
@@ -81,7 +81,7 @@ std::string golden_text(const Op& op) {
   return text;
 }
 
-TEST_P(EveryOp, HasAllFieldsAndARuleInTheInterpreter) {
+TEST_P(EveryOp, HasAllFieldsAndAnInterpreterRule) {
   const Op& op = *GetParam();
   EXPECT_FALSE(op.name.empty());
   EXPECT_NE(op.infer, nullptr);
@@ -97,7 +97,7 @@ TEST_P(EveryOp, HasAllFieldsAndARuleInTheInterpreter) {
   }
 }
 
-TEST_P(EveryOp, IsEmittedAsTheGoldenText) {
+TEST_P(EveryOp, EmitsTheGoldenText) {
   const Op& op = *GetParam();
   const std::string path = source_path(str("tests/golden/hlo/", op.name, ".mlir"));
   const std::string text = golden_text(op);
@@ -113,8 +113,8 @@ TEST_P(EveryOp, IsEmittedAsTheGoldenText) {
   EXPECT_EQ(text, golden.str());
 }
 
-// The interpreter computes shapes by itself and compares them with what the op inferred.
-TEST_P(EveryOp, GivesTheInterpretersValuesOnTheCpu) {
+// The interpreter computes shapes independently and compares them with the inferred ones.
+TEST_P(EveryOp, MatchesTheInterpreterOnTheCpu) {
   REQUIRE_PLUGIN("cpu");
   for (const OpExample& example : GetParam()->examples()) {
     SCOPED_TRACE(example.label);
@@ -129,8 +129,8 @@ double loss_at(const Program& program, const std::vector<Value>& arguments) {
   return interpret(program.graph, {program.results[0]}, arguments)[0].real[0];
 }
 
-// <gradient, u> against (loss(x + h u) - loss(x - h u)) / 2h for one random direction u of all f64
-// inputs.
+// Compares <gradient, u> with (loss(x + h u) - loss(x - h u)) / 2h for a random direction u of all
+// f64 inputs.
 void check_direction(const Program& program, const std::vector<Value>& arguments,
                      std::size_t input_count) {
   constexpr double kStep = 1e-5;
@@ -154,7 +154,7 @@ void check_direction(const Program& program, const std::vector<Value>& arguments
       << "differences give " << slope << ", grad " << along;
 }
 
-TEST_P(EveryOp, HasTheGradientOfCentralDifferences) {
+TEST_P(EveryOp, HasTheGradientOfFiniteDifferences) {
   const Op& op = *GetParam();
   for (const OpExample& example : op.examples()) {
     SCOPED_TRACE(example.label);
@@ -164,7 +164,7 @@ TEST_P(EveryOp, HasTheGradientOfCentralDifferences) {
   }
 }
 
-TEST_P(EveryOp, GivesTheInterpretersGradientOnTheCpu) {
+TEST_P(EveryOp, HasTheInterpretersGradientOnTheCpu) {
   REQUIRE_PLUGIN("cpu");
   for (const OpExample& example : GetParam()->examples()) {
     SCOPED_TRACE(example.label);
@@ -177,13 +177,14 @@ TEST_P(EveryOp, GivesTheInterpretersGradientOnTheCpu) {
   }
 }
 
-TEST_P(EveryOp, SaysWhenItHasNoGradient) {
+TEST_P(EveryOp, ThrowsIfItHasNoGradient) {
   const Op& op = *GetParam();
   if (op.vjp != nullptr) return;
   int refused = 0;
   for (const OpExample& example : op.examples()) {
     try {
-      if (gradient_program(example)) ADD_FAILURE() << example.label << ": a gradient came out";
+      if (gradient_program(example))
+        ADD_FAILURE() << example.label << ": grad returned a gradient, expected an error";
     } catch (const UsageError& error) {
       EXPECT_STREQ(error.what(), str("grad: ", op.name,
                                      " has no gradient\n  hint: wrap its input in "
@@ -192,7 +193,7 @@ TEST_P(EveryOp, SaysWhenItHasNoGradient) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, 0) << "no example asks for the gradient of a float by a float";
+  EXPECT_GT(refused, 0) << "no example has both float inputs and float results";
 }
 
 TEST(AllOps, HaveDifferentNames) {

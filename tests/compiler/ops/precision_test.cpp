@@ -1,4 +1,4 @@
-// Which precision products, sums and gradients have, by their values and by the emitted text.
+// The precision of matmuls, sums and gradients, checked by values and by emitted text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Convert = Tensor (*)(Tensor, DType);
 
-// ---- rounded: 256 + 255 ones are 511 in f32; bf16, which has 8 bits, holds 510 and 512 ----
+// ---- rounded(): 256 and 255 ones sum to 511 in f32; bf16 (8 significant bits) has 510 and 512
+// ----
 
 Value ones_but_first(const Shape& shape, double first) {
   Value out = empty_value(shape);
@@ -27,7 +28,7 @@ Value ones_but_first(const Shape& shape, double first) {
   return out;
 }
 
-// d loss / d w by the CPU, where the loss sums `products` of x and w as bf16.
+// Returns d loss / d w on the CPU, where the loss sums `products` of x and w in bf16.
 template <class Loss>
 Value weight_gradient(const Dims& x_dims, Convert narrow, const Loss& loss) {
   Program p;
@@ -35,7 +36,7 @@ Value weight_gradient(const Dims& x_dims, Convert narrow, const Loss& loss) {
   const Tensor w = p.graph.argument({DType::f32, {1, 1}});
   const Tensor l = loss(x, narrow(w, DType::bf16));
   p.results = {grad(l, std::array{w})[0]};
-  // As the program says: XLA would pass over roundings that only lose bits.
+  // Without this flag XLA may skip rounding steps.
   const CompileOptions as_written{.overrides = {{"xla_allow_excess_precision", "false"}}};
   return run_on_cpu(p, {ones_but_first(x.shape(), 256), ones_but_first(w.shape(), 1)},
                     as_written)[0];
@@ -45,7 +46,7 @@ Tensor total(Tensor x) {
   return reduce_sum(convert(reshape(x, {x.shape().elements()}), DType::f32), {0});
 }
 
-TEST(Rounded, GivesAProductsGradientAsItWasSummed) {
+TEST(Rounded, KeepsTheMatmulGradientInF32) {
   REQUIRE_PLUGIN("cpu");
   const auto product = [](Tensor x, Tensor w) { return total(matmul(x, w)); };
   const Value got = weight_gradient({256, 1}, smelt::rounded, product);
@@ -54,8 +55,8 @@ TEST(Rounded, GivesAProductsGradientAsItWasSummed) {
   EXPECT_EQ(weight_gradient({256, 1}, convert, product).real[0], 512);  // rounded to even
 }
 
-// Another layout in between loses nothing.
-TEST(Rounded, GivesAProductsGradientAsItWasSummedThroughAReshapeToo) {
+// A layout change in between does not lose precision.
+TEST(Rounded, KeepsTheMatmulGradientInF32ThroughAReshape) {
   REQUIRE_PLUGIN("cpu");
   const auto product = [](Tensor x, Tensor w) {
     const Tensor wide = reshape(w, {1, 1, 1});
@@ -65,21 +66,21 @@ TEST(Rounded, GivesAProductsGradientAsItWasSummedThroughAReshapeToo) {
   EXPECT_EQ(weight_gradient({256, 1}, convert, product).real[0], 512);
 }
 
-TEST(Rounded, AddsTheGradientsOfItsUsesUnrounded) {
+TEST(Rounded, AddsGradientsOfSeveralUsesInF32) {
   REQUIRE_PLUGIN("cpu");
   const auto twice = [](Tensor x, Tensor w) {
     return total(matmul(slice_axis(x, 0, 0, 1), w)) + total(matmul(slice_axis(x, 0, 1, 2), w));
   };
   EXPECT_EQ(weight_gradient({2, 1}, smelt::rounded, twice).real[0], 257);
   EXPECT_EQ(weight_gradient({2, 1}, convert, twice).real[0], 256);
-  // One use is no product: its part comes in bf16.
+  // One use is not a matmul: its contribution is bf16.
   const auto mixed = [](Tensor x, Tensor w) {
     return total(matmul(slice_axis(x, 0, 0, 1), w)) + total(w * slice_axis(x, 0, 1, 2));
   };
   EXPECT_EQ(weight_gradient({2, 1}, smelt::rounded, mixed).real[0], 257);
 }
 
-TEST(Rounded, HasTheValueOfConvert) {
+TEST(Rounded, ReturnsTheSameValueAsConvert) {
   Graph graph;
   const Tensor w = graph.argument({DType::f32, {3}});
   const Tensor narrow = smelt::rounded(w, DType::bf16);
@@ -88,7 +89,7 @@ TEST(Rounded, HasTheValueOfConvert) {
   EXPECT_EQ(smelt::rounded(w, DType::f32), w);
 }
 
-TEST(AsMultiplied, RoundsAValueAndItsCotangentUnlessProductsAreExact) {
+TEST(RoundLikeMxu, RoundsAValueAndItsCotangentUnlessProductsAreExact) {
   REQUIRE_PLUGIN("cpu");
   Program p;
   const Tensor x = p.graph.argument({DType::f32, {2}}), ct = p.graph.argument({DType::f32, {2}});
@@ -104,7 +105,7 @@ TEST(AsMultiplied, RoundsAValueAndItsCotangentUnlessProductsAreExact) {
   EXPECT_THAT(exact[1].real, ElementsAre(513, 3));
 }
 
-TEST(DotGeneral, GivesTheTypeThatIsAskedFor) {
+TEST(DotGeneral, ReturnsTheRequestedType) {
   Program p;
   const Tensor a = p.graph.argument({DType::bf16, {1, 512}});
   const Tensor b = p.graph.argument({DType::bf16, {512, 1}});
@@ -119,10 +120,10 @@ TEST(DotGeneral, GivesTheTypeThatIsAskedFor) {
   EXPECT_EQ(got[1].real[0], 512);
 }
 
-// ---- sums of rows as products with ones ----
+// ---- row sums as matmuls with ones ----
 
 struct RowSums {
-  // Columns of f32 rows; every third value is large, so that rounding to fewer bits would show.
+  // Columns of f32 rows. Every third value is large so that rounding to fewer bits would show.
   RowSums(Dims dims, const Dims& axes, bool as_products) {
     const Tensor x = program.graph.argument({DType::f32, std::move(dims)});
     program.results = {reduce_sum(x, axes)};
@@ -143,7 +144,7 @@ struct RowSums {
   Value argument;
 };
 
-TEST(SumsAsProducts, AreDotsWithOnesWhereRowsAreSummed) {
+TEST(SumsAsProducts, AreMatmulsIfRowsAreSummed) {
   for (const auto& [dims, axes] :
        {std::pair{Dims{64, 8}, Dims{0}}, {Dims{4, 32, 16}, Dims{0, 1}}}) {
     EXPECT_THAT(RowSums(dims, axes, true).text(), HasSubstr("stablehlo.dot_general"));
@@ -151,7 +152,7 @@ TEST(SumsAsProducts, AreDotsWithOnesWhereRowsAreSummed) {
     EXPECT_THAT(RowSums(dims, axes, false).text(), HasSubstr("stablehlo.reduce\""));
     EXPECT_THAT(RowSums(dims, axes, false).text(), Not(HasSubstr("stablehlo.dot_general")));
   }
-  // Along rows, few rows, few columns, the middle axis: as anywhere.
+  // Sums along rows, few rows, few columns, or the middle axis: an ordinary reduce.
   for (const auto& [dims, axes] : {std::pair{Dims{8, 64}, Dims{1}},
                                    {Dims{63, 8}, Dims{0}},
                                    {Dims{64, 7}, Dims{0}},
@@ -160,7 +161,7 @@ TEST(SumsAsProducts, AreDotsWithOnesWhereRowsAreSummed) {
     EXPECT_EQ(RowSums(dims, axes, true).text(), RowSums(dims, axes, false).text());
 }
 
-TEST(SumsAsProducts, HaveTheValuesOfSums) {
+TEST(SumsAsProducts, HaveTheSameValuesAsReduce) {
   REQUIRE_PLUGIN("cpu");
   const RowSums product({3, 500, 24}, {0, 1}, true), plain({3, 500, 24}, {0, 1}, false);
   const auto got = product.on_cpu(), want = plain.on_cpu();
@@ -172,9 +173,9 @@ TEST(SumsAsProducts, HaveTheValuesOfSums) {
   }
 }
 
-// ---- sums of very many numbers ----
+// ---- sums of very many values ----
 
-// The squares of 1 … 13 in turns: a million and more of them added up one after another lose bits.
+// The squares of 1 … 13, repeated: adding more than a million of them sequentially loses bits.
 double sum_of_squares_on_cpu(const Dims& dims, const HloForm& form) {
   Program p;
   p.form = form;
@@ -187,7 +188,7 @@ double sum_of_squares_on_cpu(const Dims& dims, const HloForm& form) {
   return run_on_cpu(p, {{unit.shape(), {1}, {}}})[0].real[0];
 }
 
-TEST(LongSums, AreExactToAMillionthOfAllWordsOfAMultilingualBert) {
+TEST(LongSums, AreAccurateTo1e6ForAMultilingualVocabulary) {
   REQUIRE_PLUGIN("cpu");
   constexpr std::int64_t kWords = 119547, kWidth = 768;
   double exact = 0;
@@ -197,10 +198,10 @@ TEST(LongSums, AreExactToAMillionthOfAllWordsOfAMultilingualBert) {
     return std::abs(sum_of_squares_on_cpu({kWords, kWidth}, form) / exact - 1);
   };
   EXPECT_LT(error({.long_sums_in_f64 = true}), 1e-6);
-  EXPECT_GT(error({}), 1e-3);  // else this test proves nothing
+  EXPECT_GT(error({}), 1e-3);  // otherwise this test cannot fail
 }
 
-TEST(LongSums, AreOfF32NumbersAlone) {
+TEST(LongSums, ApplyToF32Only) {
   const auto text = [](const Shape& shape, const Dims& axes) {
     Program p;
     p.form.long_sums_in_f64 = true;

@@ -34,7 +34,7 @@ std::string message(Act act) {
   return "no error";
 }
 
-TEST(HloText, OfTypesAndLists) {
+TEST(HloText, FormatsTypesAndLists) {
   EXPECT_EQ(hlo_type({DType::f32, {8, 128}}), "tensor<8x128xf32>");
   EXPECT_EQ(hlo_type({DType::u64, {}}), "tensor<ui64>");
   EXPECT_EQ(hlo_dims({0, 1}), "array<i64: 0, 1>");
@@ -42,7 +42,7 @@ TEST(HloText, OfTypesAndLists) {
   EXPECT_EQ(hlo_list({2, 3}), "[2, 3]");
 }
 
-TEST(HloText, OfLiteralsIsExact) {
+TEST(HloText, FormatsLiteralsExactly) {
   EXPECT_EQ(hlo_dense({DType::f32, {2}}, bytes_of<float>({0.1f, -0.0f})),
             "dense<[1.0e-01, -0.0e+00]> : tensor<2xf32>");
   EXPECT_EQ(hlo_dense({DType::f64, {4, 4}}, bytes_of<double>({1.0 / 3})),
@@ -58,8 +58,8 @@ TEST(HloText, OfLiteralsIsExact) {
   EXPECT_EQ(hlo_dense({DType::s32, {0, 2}}, {}), "dense<> : tensor<0x2xi32>");
 }
 
-// The device reads back every bit of what the literal was made from, in all three forms of text.
-TEST(HloText, OfLiteralsReachesTheDeviceUnchanged) {
+// The device reads back every bit of a literal, in all three text formats.
+TEST(HloText, LiteralsReachTheDeviceUnchanged) {
   REQUIRE_PLUGIN("cpu");
   std::vector<std::uint32_t> few(64), many(1000);
   std::uint32_t bits = 1;
@@ -121,7 +121,7 @@ TEST(HloModule, WritesMeshAndShardings) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
 }
 
-TEST(HloModule, OverEightDevicesComputesTheSame) {
+TEST(HloModule, ComputesTheSameOnEightDevices) {
   REQUIRE_PLUGIN("cpu");
   Program program;
   build_sharded(program);
@@ -148,7 +148,7 @@ TEST(HloModule, WithoutAMeshHasNoShardings) {
   EXPECT_EQ(emit_module(program, "step").find("sdy"), std::string::npos);
 }
 
-TEST(HloModule, IsTheSameTextForTheSameGraph) {
+TEST(HloModule, IsDeterministic) {
   Program first, second;
   build_sharded(first);
   build_sharded(second);
@@ -156,7 +156,7 @@ TEST(HloModule, IsTheSameTextForTheSameGraph) {
   EXPECT_EQ(emit_module(first, "step"), emit_module(first, "step"));
 }
 
-TEST(HloModule, LeavesOutWhatNoResultNeeds) {
+TEST(HloModule, OmitsUnusedNodes) {
   Program program;
   const Tensor x = program.graph.argument({DType::f32, {2}});
   exp(x);
@@ -164,13 +164,13 @@ TEST(HloModule, LeavesOutWhatNoResultNeeds) {
   EXPECT_EQ(emit_module(program, "m").find("exponential"), std::string::npos);
 }
 
-TEST(HloModule, RefusesDonationsThatDoNotFit) {
+TEST(HloModule, RejectsInvalidDonations) {
   Program program;
   const Tensor x = program.graph.argument({DType::f32, {2}});
   program.results = {reduce_sum(x, {0}), x, x};
   program.donated_by = {0, -1, -1};
   EXPECT_EQ(message([&] { emit_module(program, "m"); }),
-            "donation: result 0 is f32[], its argument 0 is f32[2]\n"
+            "donation: result 0 is f32[], its donated argument 0 is f32[2]\n"
             "  hint: donate an argument of the same shape and type");
   program.donated_by = {-1, 0, 0};
   EXPECT_EQ(message([&] { emit_module(program, "m"); }),
@@ -179,23 +179,22 @@ TEST(HloModule, RefusesDonationsThatDoNotFit) {
   EXPECT_THROW(emit_module(program, "m"), BugError);
 }
 
-TEST(HloModule, RefusesShardingsThatDoNotFit) {
+TEST(HloModule, RejectsInvalidShardings) {
   const Mesh mesh{{"data", 8}};
   EXPECT_EQ(hlo_sharding({{"data", 2}, {"fsdp", 4}}, {{{"data", "fsdp"}, {}}}, kRows),
             "#sdy.sharding<@mesh, [{\"data\", \"fsdp\"}, {}]>");
   EXPECT_EQ(
       message([&] { hlo_sharding(mesh, {{{"data"}}}, kRows); }),
-      "sharding: 1 axes for f64[8,3]\n  hint: name the mesh axes (or none) for each dimension");
-  EXPECT_EQ(
-      message([&] { hlo_sharding(mesh, {{{"model"}, {}}}, kRows); }),
-      "sharding: the mesh has no axis 'model'\n  hint: use an axis of the mesh of the program");
+      "sharding: 1 entries for f64[8,3]\n  hint: name the mesh axes (or none) for each dimension");
+  EXPECT_EQ(message([&] { hlo_sharding(mesh, {{{"model"}, {}}}, kRows); }),
+            "sharding: the mesh has no axis 'model'\n  hint: use an axis of the program's mesh");
   EXPECT_EQ(message([&] { hlo_sharding(mesh, {{{}, {"data"}}}, kRows); }),
             "sharding: dimension 1 of f64[8,3] does not divide over 8 devices of axis 'data'\n"
             "  hint: choose a multiple of the number of devices");
 }
 
-// Regions inside regions: names never clash, and the device agrees with the interpreter.
-TEST(HloModule, NestsRegions) {
+// Nested regions: names do not clash, and the device matches the interpreter.
+TEST(HloModule, EmitsNestedRegions) {
   Program program;
   const Tensor x = program.graph.argument({DType::f64, {4}});
   const auto below = [](double limit) {

@@ -6,7 +6,7 @@ module @bitcast_convert {
     "func.return"(%0, %1) : (tensor<5xui32>, tensor<5xf32>) -> ()
   }
 }
-// bitcast_convert: of a double
+// bitcast_convert: bits of a double
 module @bitcast_convert {
   func.func public @main(%arg0: tensor<5xf64>) -> (tensor<5xf64>) {
     %0 = "stablehlo.bitcast_convert"(%arg0) : (tensor<5xf64>) -> tensor<5xui64>

@@ -19,7 +19,7 @@ module @convert {
     "func.return"(%0, %1, %2, %3) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xui8>) -> ()
   }
 }
-// convert: of eight bits
+// convert: int8
 module @convert {
   func.func public @main(%arg0: tensor<5xi8>, %arg1: tensor<3xf64>) -> (tensor<5xf64>, tensor<5xi32>, tensor<3xi8>) {
     %0 = "stablehlo.convert"(%arg0) : (tensor<5xi8>) -> tensor<5xf64>

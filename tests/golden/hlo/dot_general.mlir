@@ -26,7 +26,7 @@ module @dot_general {
     "func.return"(%0) : (tensor<2x4x6xf64>) -> ()
   }
 }
-// dot_general: of eight bits, as 32
+// dot_general: int8 operands, int32 result
 module @dot_general {
   func.func public @main(%arg0: tensor<3x40xi8>, %arg1: tensor<5x40xi8>) -> (tensor<3x5xi32>) {
     %0 = "stablehlo.dot_general"(%arg0, %arg1) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1]>, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]}> : (tensor<3x40xi8>, tensor<5x40xi8>) -> tensor<3x5xi32>

@@ -1,4 +1,4 @@
-// stop_gradient: no line of its own
+// stop_gradient: emits nothing
 module @stop_gradient {
   func.func public @main(%arg0: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
     %0 = "stablehlo.tanh"(%arg0) : (tensor<3xf32>) -> tensor<3xf32>

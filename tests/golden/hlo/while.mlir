@@ -20,7 +20,7 @@ module @while {
     "func.return"(%1#0, %1#1) : (tensor<i32>, tensor<2xf64>) -> ()
   }
 }
-// while: sums of what is outside, to a bound from there
+// while: sums of a captured value up to a captured bound
 module @while {
   func.func public @main(%arg0: tensor<2xf64>, %arg1: tensor<i32>) -> (tensor<i32>, tensor<2xf64>) {
     %0 = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
