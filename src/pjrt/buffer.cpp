@@ -26,7 +26,7 @@ DType dtype_of(ElementType type) {
   for (const auto& [dtype, element] : kTypes) {
     if (element == type) return dtype;
   }
-  throw SystemError(str("buffer: element type ", static_cast<int>(type), " is unknown to smelt"));
+  throw SystemError(str("buffer: element type ", static_cast<int>(type), " is not supported"));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void Buffer::await() const {
 Event Buffer::start_copy_to_host(std::span<std::byte> out) const {
   const Shape shape = this->shape();
   CHECK(out.size() == shape.size_bytes(), out.size(), " bytes for ", shape);
-  // Said explicitly: a TPU may hold an array with its dimensions in another order.
+  // Request row-major order explicitly: a TPU may store the dimensions in another order.
   std::vector<std::int64_t> minor_to_major(shape.dims.size());
   std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
   pjrt::MemoryLayout layout{};
@@ -79,7 +79,7 @@ Event Buffer::start_copy_to_host(std::span<std::byte> out) const {
   pjrt::BufferToHostBuffer args{};
   args.src = raw();
   args.host_layout = &layout;
-  std::byte nothing{};  // no destination at all would only ask for the size
+  std::byte nothing{};  // a null destination would only query the size
   args.dst = out.empty() ? &nothing : out.data();
   args.dst_size = out.size();
   return Event(handle_.shared_plugin(), handle_.plugin().call(args).event);

@@ -1,4 +1,4 @@
-// An array in the memory of one device. It may still be being computed: reading waits for that.
+// An array in the memory of one device. It may still be under computation; reads wait for it.
 #pragma once
 
 #include <concepts>
@@ -8,11 +8,11 @@
 
 #include "compiler/ir/shape.h"
 #include "pjrt/client.h"
-#include "pjrt/event.h"
 
 namespace smelt {
 
-// Whether T is how the host holds a dtype's values: pred as bytes 0 and 1, bf16 and f16 as bits.
+// Returns whether T is the host type for a dtype. pred is stored as bytes 0 and 1; bf16 and f16 are
+// stored as their bits.
 template <class T>
 constexpr bool holds(DType dtype) {
   switch (dtype) {
@@ -41,25 +41,28 @@ constexpr bool holds(DType dtype) {
   return false;
 }
 
+// Returns the PJRT element type for a dtype.
 pjrt::ElementType element_type(DType dtype);
 
-// A move-only handle. After a donation (see Executable::execute) it is deleted(): only destruction
-// and assignment remain. Reading a result of a failed execution throws PjrtError with the plugin's
-// text.
+// A device buffer; move-only. After a donation (see Executable::execute) deleted() is true, and the
+// object can only be destroyed or assigned. Reading a result of a failed execution throws
+// PjrtError.
 class Buffer {
  public:
   Buffer(std::shared_ptr<const Client> client, pjrt::Buffer* raw);
 
-  // Of this device's part. SystemError for an element type that smelt does not know.
+  // Returns the shape of the part on this device. Throws SystemError if smelt does not support the
+  // element type.
   Shape shape() const;
   bool deleted() const;
-  void await() const;  // until the values are there
+  void await() const;  // waits until the values are available
 
-  // Row-major values. BugError when `out` is not of shape().size_bytes().
+  // Copies the values in row-major order. `out` must have shape().size_bytes() bytes.
   void copy_to_host(std::span<std::byte> out) const;
-  // Starts the copy; `out` belongs to it until the event has been awaited.
+  // Starts a copy. `out` must stay valid until the event has been awaited.
   [[nodiscard]] Event start_copy_to_host(std::span<std::byte> out) const;
 
+  // Returns the values in row-major order. T must be the host type of the dtype.
   template <class T>
   std::vector<T> to_host() const {
     const Shape shape = this->shape();
@@ -73,10 +76,12 @@ class Buffer {
   pjrt::Buffer* raw() const { return handle_.raw(); }
 
  private:
-  std::shared_ptr<const Client> client_;  // outlives the handle: members die in reverse order
+  // must outlive handle_: members are destroyed in reverse order
+  std::shared_ptr<const Client> client_;
   Handle<pjrt::BufferDestroy> handle_;
 };
 
+// Copies values to a device. T must be the host type of the dtype.
 template <class T>
 Buffer to_device(const Client& client, const std::vector<T>& values, const Shape& shape,
                  int device = 0) {

@@ -20,7 +20,7 @@
 namespace smelt {
 namespace {
 
-// Points into `option`.
+// The result points into `option`.
 pjrt::NamedValue named_value(const PluginOption& option) {
   pjrt::NamedValue out{};
   out.struct_size = pjrt::struct_size<pjrt::NamedValue>();
@@ -55,7 +55,7 @@ std::shared_ptr<const Client> Client::create(std::shared_ptr<const Plugin> plugi
   pjrt::ClientCreate args{};
   args.create_options = values.data();
   args.num_options = values.size();
-  if (store) give_store(*store, args);
+  if (store) set_store_callbacks(*store, args);
   pjrt::Client* raw = plugin->call(args).client;
   return std::make_shared<const Client>(Handle<pjrt::ClientDestroy>(std::move(plugin), raw),
                                         std::move(store));
@@ -90,7 +90,7 @@ void Client::await_latest() const {
   if (latest) {
     try {
       for (const Event& event : *latest) event.await();
-    } catch (const PjrtError&) {  // thrown to whoever awaits that execution
+    } catch (const PjrtError&) {  // reported to the caller that awaits that execution
     }
   }
   temporaries_.await_freed();
@@ -116,7 +116,7 @@ int Client::process_count() const {
 
 int Client::device_of(const pjrt::Device* raw) const {
   const auto found = std::ranges::find(devices_, raw, &Known::raw);
-  CHECK(found != devices_.end(), "a device that is none of the client's");
+  CHECK(found != devices_.end(), "the device does not belong to this client");
   return static_cast<int>(found - devices_.begin());
 }
 
@@ -150,8 +150,8 @@ const Client::Known& Client::known(int device) const {
 pjrt::Device* Client::own(int device) const {
   if (device == kFirstOwn) return known(own_.at(0)).raw;
   const Known& found = known(device);
-  CHECK(std::ranges::binary_search(own_, device), "device ", device, " is of process ",
-        found.facts.process, ", this is ", process_);
+  CHECK(std::ranges::binary_search(own_, device), "device ", device, " belongs to process ",
+        found.facts.process, ", this is process ", process_);
   return found.raw;
 }
 
@@ -229,27 +229,30 @@ Executable Client::load(std::string_view serialized, std::uint32_t launch) const
 }
 
 Executable Client::loaded(pjrt::LoadedExecutable* raw, std::uint32_t launch) const {
-  if (one_at_a_time_) release_freed_memory();  // compiling or deserializing the program used much
+  // return the memory used for compiling or deserializing
+  if (one_at_a_time_) release_freed_memory();
   return Executable(shared_from_this(), Handle<pjrt::LoadedExecutableDestroy>(plugin(), raw),
                     launch);
 }
 
 namespace {
 
-// The CPU plugin runs every device's part of a program on one pool of threads, one a core unless
-// the environment says NPROC. A collective waits for a thread of each device, and steps in flight
-// wait side by side: with fewer threads its own all-reduce was seen to wait until it gave up.
-void give_cpu_threads(int devices) {
+// Sets the number of threads of the CPU plugin. It runs the programs of all devices on one thread
+// pool with one thread per core, unless NPROC is set. A collective blocks one thread per device,
+// and several steps may be in flight, so with fewer threads an all-reduce can deadlock until it
+// times out.
+void set_cpu_threads(int devices) {
   if (devices <= 1) return;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const char* said = std::getenv("NPROC");
+  const char* nproc = std::getenv("NPROC");
   const int wanted = available_threads() + 2 * devices;
-  if (said == nullptr || std::atoi(said) < wanted) ::setenv("NPROC", str(wanted).c_str(), 1);
+  if (nproc == nullptr || std::atoi(nproc) < wanted) ::setenv("NPROC", str(wanted).c_str(), 1);
 }
 
 std::mutex clients_mutex;
-// By device and, of the CPU, which any number can be made of, how many. Null: none is kept.
+// The open clients by device name; for the CPU the name includes the number of devices. Null if
+// clients are not kept.
 std::map<std::string, std::shared_ptr<const Client>>* kept_clients = nullptr;
 
 Processes joined;
@@ -257,19 +260,19 @@ Processes joined;
 std::shared_ptr<const Client> new_client(std::string_view device, int device_count) {
   std::vector<PluginOption> options;
   if (device == "cpu") {
-    constexpr int kMostOfACpu = 256;  // with more, collectives were seen to starve
-    if (device_count > kMostOfACpu)
-      throw UsageError(str("device cpu: ", device_count,
-                           " devices are asked for; a CPU is split into ", kMostOfACpu, " at most"),
-                       "ask for as many as it has cores, or fewer");
-    keep_freed_memory();  // before the plugin starts its threads
-    give_cpu_threads(device_count);
-    // Left alone, the CPU plugin makes four devices.
+    constexpr int kMaxCpuDevices = 256;  // with more, collectives may starve
+    if (device_count > kMaxCpuDevices)
+      throw UsageError(
+          str("device cpu: ", device_count, " devices requested, the maximum is ", kMaxCpuDevices),
+          "request at most as many devices as the machine has cores");
+    keep_freed_memory();  // must be called before the plugin starts its threads
+    set_cpu_threads(device_count);
+    // By default the CPU plugin creates four devices.
     options = {{"cpu_device_count", std::int64_t{std::max(device_count, 1)}}};
   } else if (device == "gpu" && joined.count > 1) {
     options = {{"node_id", std::int64_t{joined.index}}, {"num_nodes", std::int64_t{joined.count}}};
   } else if (device == "tpu" && joined.count > 1) {
-    ask_for_launch_barrier();
+    enable_launch_barrier();
   }
   return Client::create(Plugin::load(ready_plugin(device)), options,
                         device == "tpu" ? nullptr : joined.store);
@@ -278,7 +281,8 @@ std::shared_ptr<const Client> new_client(std::string_view device, int device_cou
 std::shared_ptr<const Client> kept_client(std::string_view device, int device_count) {
   const std::lock_guard lock(clients_mutex);
   if (kept_clients == nullptr) return new_client(device, device_count);
-  // One that is shared with other processes is the only one: to make another, all would have to.
+  // A client shared with other processes is the only one: a new one would have to be created by all
+  // processes together.
   for (const auto& [name, client] : *kept_clients)
     if (client && name.starts_with(device) && client->process_count() > 1) return client;
   auto& kept = (*kept_clients)[device == "cpu" ? str(device, std::max(device_count, 1))
@@ -290,9 +294,10 @@ std::shared_ptr<const Client> kept_client(std::string_view device, int device_co
 void require_all_devices(const Client& client, std::string_view device, int device_count) {
   const int all = client.device_count();
   if (client.process_count() == 1 || device_count <= 1 || device_count == all) return;
-  throw UsageError(str("device ", device, ": ", counted(device_count, "device"), " wanted, the ",
-                       client.process_count(), " processes that train together have ", all),
-                   str("ask for all of them: ", all));
+  throw UsageError(
+      str("device ", device, ": ", counted(device_count, "device"), " requested, but a run over ",
+          client.process_count(), " processes must use all ", all),
+      str("request ", all, " devices"));
 }
 
 }  // namespace
@@ -317,9 +322,9 @@ std::shared_ptr<const Client> open_device(std::string_view device, int device_co
   auto client = kept_client(device, device_count);
   if (client->device_count() < device_count) {
     const int found = client->device_count();
-    throw UsageError(str("device ", device, ": ", counted(device_count, "device"), " wanted, ",
-                         found, found == 1 ? " is here" : " are here"),
-                     "ask for fewer devices");
+    throw UsageError(str("device ", device, ": ", counted(device_count, "device"), " requested, ",
+                         found, " available"),
+                     "request fewer devices");
   }
   require_all_devices(*client, device, device_count);
   return client;

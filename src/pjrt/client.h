@@ -1,5 +1,5 @@
-// The devices behind one plugin, of this process and of those that train with it: puts data on its
-// own and compiles for all.
+// The devices of one plugin: those of this process and, in a multi-process run, of the other
+// processes. A client copies data to its own devices and compiles programs for all.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,6 @@
 #include "compiler/ir/shape.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/device_facts.h"
-#include "pjrt/event.h"
 #include "pjrt/handle.h"
 #include "pjrt/host_memory.h"
 #include "pjrt/key_value_store.h"
@@ -27,31 +26,33 @@ namespace smelt {
 class Buffer;
 class Executable;
 
-// An option by the plugin's own name for it, e.g. {"cpu_device_count", 8}.
+// A plugin option by the plugin's name, for example {"cpu_device_count", 8}.
 using PluginOption = std::pair<std::string, std::variant<std::int64_t, bool, float, std::string>>;
 
+// Memory of one device.
 struct MemoryStats {
   std::int64_t in_use_bytes = 0;
   std::optional<std::int64_t> peak_bytes;
   std::optional<std::int64_t> limit_bytes;
 };
 
-// A device that this process reaches, among those of a program over several.
+// A device of this process that takes part in a program over several devices.
 struct OwnDevice {
-  int place = 0;   // which replica or partition of the program it is, from 0
-  int device = 0;  // the client's number for it
+  int place = 0;   // index of its replica or partition in the program
+  int device = 0;  // index of the device in the client
 };
 
-// Devices are numbered from 0 in an order that all processes agree on: by slice, process and id.
-// What a device is called by its plugin is its id; those of a process need not follow one another.
+// A PJRT client. Devices are numbered from 0 in an order on which all processes agree: by slice,
+// process and id. The id is the plugin's number of a device. The devices of one process need not be
+// consecutive.
 //
-// Thread-safe. Buffers and executables keep their client alive, a client its plugin.
+// Thread-safe. Buffers and executables keep their client alive, and a client its plugin.
 class Client : public std::enable_shared_from_this<Client> {
  public:
-  static constexpr int kFirstOwn = -1;  // the first of this process's devices
+  static constexpr int kFirstOwn = -1;  // the first device of this process
 
-  // PjrtError when the plugin finds no device or refuses an option. The store is shared with the
-  // other processes; a plugin that finds them by itself asks for none.
+  // Creates a client. Throws PjrtError if the plugin finds no device or rejects an option. `store`
+  // is shared with the other processes; null for plugins that find the other processes themselves.
   static std::shared_ptr<const Client> create(std::shared_ptr<const Plugin> plugin,
                                               const std::vector<PluginOption>& options = {},
                                               std::shared_ptr<const KeyValueStore> store = nullptr);
@@ -62,43 +63,46 @@ class Client : public std::enable_shared_from_this<Client> {
   const std::shared_ptr<const Plugin>& plugin() const { return handle_.shared_plugin(); }
   std::string platform_name() const;  // "cpu", "cuda", "tpu"
   std::string platform_version() const;
-  int device_count() const { return static_cast<int>(devices_.size()); }  // of all processes
-  // Which of the processes this one is to the plugin: neither the number by which it was started
-  // nor that of its first device.
+  int device_count() const { return static_cast<int>(devices_.size()); }  // in all processes
+  // Returns the plugin's index of this process. It may differ from the rank of the process and from
+  // the number of its first device.
   int process_index() const { return process_; }
   int process_count() const;
   int process_of(int device) const { return known(device).facts.process; }
   int id_of(int device) const { return known(device).facts.id; }
-  // Those that this process reaches, ascending.
+  // Returns the numbers of the devices of this process, ascending.
   const std::vector<int>& own_devices() const { return own_; }
-  // Likewise of a program over `devices`: over all of the first ones, or, over one device, over
-  // this process's first, for itself.
+  // Returns the devices of this process that run a program over `devices` devices. A program over
+  // several devices runs on the first ones of all processes; a program over one device runs on the
+  // first device of this process.
   std::vector<OwnDevice> own_devices(std::int64_t devices) const;
   std::string device_kind(int device = 0) const;                          // "TPU v5 lite"
-  std::optional<MemoryStats> memory_stats(int device = kFirstOwn) const;  // nullopt: not known
+  std::optional<MemoryStats> memory_stats(int device = kFirstOwn) const;  // nullopt if unknown
 
-  // Copies row-major values to one of this process's devices; `bytes` may go when the call returns.
-  // BugError when their size is not the shape's.
+  // Copies row-major values to a device of this process. `bytes` may be freed when the call
+  // returns; their size must match the shape.
   Buffer to_device(std::span<const std::byte> bytes, const Shape& shape,
                    int device = kFirstOwn) const;
 
-  // `stablehlo`: text of a module; options.overrides come after the platform's. PjrtError
-  // with the compiler's text.
+  // Compiles a StableHLO module, given as text. options.overrides are applied after the platform's.
+  // Throws PjrtError with the compiler's message.
   Executable compile(std::string_view stablehlo, const CompileOptions& options = {}) const;
-  // What CompiledProgram::serialize() gave on the same kind of device with the same plugin.
-  // `launch` is first_launch() of what it was made of: what is serialized may differ between
-  // processes.
+  // Loads a program from CompiledProgram::serialize(), made on the same kind of device with the
+  // same plugin. `launch` is first_launch() of the original module, as the serialized bytes may
+  // differ between processes.
   Executable load(std::string_view serialized, std::uint32_t launch = 1) const;
-  // CompileOptionsProto, with what the platform needs and the devices that are meant.
+  // Returns a serialized CompileOptionsProto, with the platform's overrides and the devices filled
+  // in.
   std::string serialized(const CompileOptions& options) const;
-  // Where the numbers of a program's launches begin: the same in every process.
+  // Returns the first launch number of a program, which is the same in all processes.
   std::uint32_t first_launch(std::string_view stablehlo, const CompileOptions& options) const;
 
-  // The number of a device of the plugin's.
+  // Returns the number of one of the plugin's devices.
   int device_of(const pjrt::Device* raw) const;
   pjrt::Client* raw() const { return handle_.raw(); }
 
-  // Of Executable::execute(): on a CPU, until what was started last has ended, well or not.
+  // Used by Executable::execute(). On a CPU, waits until the latest execution has ended,
+  // successfully or not.
   void await_latest() const;
   void note_latest(Events done) const;
 
@@ -112,7 +116,8 @@ class Client : public std::enable_shared_from_this<Client> {
   pjrt::Device* own(int device) const;
   Executable loaded(pjrt::LoadedExecutable* raw, std::uint32_t launch) const;
 
-  std::shared_ptr<const KeyValueStore> store_;  // outlives the handle: members die in reverse order
+  // must outlive handle_: members are destroyed in reverse order
+  std::shared_ptr<const KeyValueStore> store_;
   Handle<pjrt::ClientDestroy> handle_;
   int process_ = 0;
   std::vector<Known> devices_;
@@ -123,23 +128,25 @@ class Client : public std::enable_shared_from_this<Client> {
   mutable TemporariesGuard temporaries_;
 };
 
-// The processes that train together, of which this is number `index`.
+// The processes of a multi-process run; this process has rank `index`.
 struct Processes {
   int index = 0, count = 1;
   std::shared_ptr<const KeyValueStore> store = nullptr;
 };
-// For what open_device() opens from now on. A TPU finds its processes by itself; CUDA is told.
+// Sets the processes for clients that open_device() opens from now on. The TPU plugin finds its
+// processes itself; the CUDA plugin gets them from here.
 void join_processes(Processes processes);
 
-// The client of a kind of device (cpu, gpu, tpu) by its found plugin, which ready_plugin() checks
-// the machine for. The CPU is split into
-// `device_count` devices; of other kinds UsageError when fewer are there, and, where several
-// processes have them, for another number than one or all. 0: as many as there are, one CPU.
-// While a KeptClients lives it is the one that was opened before.
+// Opens a device ("cpu", "gpu" or "tpu") with the plugin from ready_plugin(). `device_count` is the
+// number of devices: the CPU is split into that many; 0 means all available devices, or one CPU
+// device. Throws UsageError if fewer devices are available, or if a run over several processes
+// requests a number other than one or all. While a KeptClients object exists, an already open
+// client is returned.
 std::shared_ptr<const Client> open_device(std::string_view device, int device_count = 0);
 
-// Keeps what open_device() opens: a process can open a TPU once, and the stages of a recipe, its
-// checks and its evaluations follow one another. One at a time.
+// While it exists, open_device() keeps its clients open and returns them again. A process can open
+// a TPU only once, but the stages, checks and evaluations of a recipe use it one after another.
+// Only one object may exist at a time.
 class KeptClients {
  public:
   KeptClients();

@@ -26,8 +26,8 @@ constexpr std::string_view kMagic = "smeltx01", kSuffix = ".smeltx";
 constexpr std::size_t kHeadBytes =
     kMagic.size() + 2 * sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
 
-// A program for one CPU may hold instructions that another lacks.
-std::string kind_of_cpu() {
+// Compiled code may use instructions that another CPU lacks.
+std::string cpu_features() {
   std::ifstream info("/proc/cpuinfo");
   std::string kind;
   for (std::string line; std::getline(info, line) && !line.empty();)
@@ -37,7 +37,7 @@ std::string kind_of_cpu() {
   return kind;
 }
 
-// Another file of the plugin is another compiler, even of the same version.
+// A plugin file that was replaced may be another compiler, even if its version is the same.
 std::string identity_of_file(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return path;
@@ -53,7 +53,7 @@ std::string key_of(const Client& client, std::string_view stablehlo,
           client.device_kind(), "\n");
   for (const char* variable : {"XLA_FLAGS", "LIBTPU_INIT_ARGS", "NPROC"})
     if (const char* value = std::getenv(variable)) key += str(variable, "=", value, "\n");
-  if (platform == "cpu") key += str(kind_of_cpu(), available_threads(), " threads\n");
+  if (platform == "cpu") key += str(cpu_features(), available_threads(), " threads\n");
   if (const int processes = client.process_count(); processes > 1)
     key += str("process ", client.process_index(), " of ", processes, "\n");
   key += client.serialized(options);
@@ -61,20 +61,20 @@ std::string key_of(const Client& client, std::string_view stablehlo,
   return key;
 }
 
-bool is_mine_alone(const struct stat& status) {
+bool only_owner_can_write(const struct stat& status) {
   return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// The content of a file that nobody else can write; nullopt for any other, and for none.
-std::optional<std::string> read_own(const std::string& path, std::uint64_t most) {
+// Returns the content of a file that only this user can write, or nullopt if there is no such file.
+std::optional<std::string> read_trusted(const std::string& path, std::uint64_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<std::uint64_t>(status.st_size) > most)
+      static_cast<std::uint64_t>(status.st_size) > max_bytes)
     return std::nullopt;
-  if (!is_mine_alone(status)) {
-    log_warning("{}: others can write it, so it is not loaded but compiled anew and replaced",
-                path);
+  if (!only_owner_can_write(status)) {
+    log_warning(
+        "{}: not loaded because other users can write it; it is compiled again and replaced", path);
     return std::nullopt;
   }
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
@@ -83,7 +83,7 @@ std::optional<std::string> read_own(const std::string& path, std::uint64_t most)
     if (count <= 0) return std::nullopt;
     at += static_cast<std::size_t>(count);
   }
-  ::futimens(file.get(), nullptr);  // the last use, by which room is made
+  ::futimens(file.get(), nullptr);  // last use: eviction removes the oldest files
   return bytes;
 }
 
@@ -96,7 +96,8 @@ std::string head_of(std::string_view key, std::string_view program) {
   return head;
 }
 
-// The program in a file; nullopt for a file of another key, or a damaged one.
+// Returns the compiled program stored in a file, or nullopt if the file is damaged or has another
+// key.
 std::optional<std::string_view> program_in(std::string_view bytes, std::string_view key) {
   if (bytes.size() < kHeadBytes + key.size() || bytes.substr(kHeadBytes, key.size()) != key)
     return std::nullopt;
@@ -117,36 +118,36 @@ std::optional<CompileCache> CompileCache::of_user() {
   return CompileCache((fs::path(*caches) / "smelt/compiled").string());
 }
 
-// Two keys of one name replace each other.
-std::string CompileCache::place_of(const std::string& key) const {
+// Keys with the same file name replace each other.
+std::string CompileCache::path_of(const std::string& key) const {
   return (fs::path(folder_) / str(hex_text(crc32c(key)), "-", key.size(), kSuffix)).string();
 }
 
 bool CompileCache::is_safe() const {
   struct stat status{};
   if (::stat(folder_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-  if (is_mine_alone(status)) return true;
+  if (only_owner_can_write(status)) return true;
   log_warning(
-      "{}: others can write here, so no compiled program is taken from it or kept; "
-      "chmod go-w, or name another folder by SMELT_COMPILE_CACHE",
+      "{}: compile cache disabled because other users can write to this folder; run chmod go-w on "
+      "it, or set SMELT_COMPILE_CACHE to another folder",
       folder_);
   return false;
 }
 
 std::optional<Executable> CompileCache::find(const Client& client, const std::string& key,
                                              std::uint32_t launch) const {
-  const std::string path = place_of(key);
-  const auto bytes = read_own(path, most_bytes_);
+  const std::string path = path_of(key);
+  const auto bytes = read_trusted(path, max_bytes_);
   if (!bytes) return std::nullopt;
   const auto program = program_in(*bytes, key);
   if (!program) {
-    log_debug("{}: damaged, or of another program: compiled anew", path);
+    log_debug("{}: damaged or for another program; compiling", path);
     return std::nullopt;
   }
   try {
     return client.load(*program, launch);
   } catch (const SystemError& error) {
-    log_info("{}: not loaded, compiled anew: {}", path, error.what());
+    log_info("{}: could not be loaded, compiling instead: {}", path, error.what());
     return std::nullopt;
   }
 }
@@ -159,7 +160,7 @@ void CompileCache::make_room(std::uint64_t bytes) const {
   };
   std::vector<Entry> entries;
   std::error_code ignored;
-  // Another process may remove files, and the folder, meanwhile.
+  // Another process may remove files or the folder at the same time.
   for (fs::directory_iterator file(folder_, ignored), end; !ignored && file != end;
        file.increment(ignored)) {
     const fs::path& path = file->path();
@@ -169,19 +170,19 @@ void CompileCache::make_room(std::uint64_t bytes) const {
   }
   std::ranges::sort(entries, std::greater{}, &Entry::used);
   for (const Entry& entry : entries)
-    if ((bytes += entry.size) > most_bytes_) fs::remove(entry.path, ignored);
+    if ((bytes += entry.size) > max_bytes_) fs::remove(entry.path, ignored);
 }
 
 void CompileCache::keep(const std::string& key, const CompiledProgram& program) const {
-  const std::string bytes = program.serialize(), path = place_of(key);
-  if (kHeadBytes + key.size() + bytes.size() > most_bytes_) return;
+  const std::string bytes = program.serialize(), path = path_of(key);
+  if (kHeadBytes + key.size() + bytes.size() > max_bytes_) return;
   make_room(kHeadBytes + key.size() + bytes.size());
   OutputFile file(path);
   file.write(head_of(key, bytes));
   file.write(key);
   file.write(bytes);
   file.commit();
-  // Whatever the umask: what others could write is not read again.
+  // Independent of the umask: a file that others can write would not be read again.
   ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
 }
 
@@ -198,7 +199,7 @@ Executable CompileCache::compile(const Client& client, std::string_view stablehl
   try {
     keep(key, compiled.program());
   } catch (const Error& error) {
-    log_info("the compiled program is not kept: {}", error.what());
+    log_info("could not write the compiled program to the compile cache: {}", error.what());
   }
   return compiled;
 }

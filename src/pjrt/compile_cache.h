@@ -1,8 +1,8 @@
-// Compiled programs that a later process loads instead of compiling them again. A folder of files,
-// one for each program, with all that it was made from: module, options, plugin, devices, and on a
-// CPU its kind. Files:
-//   "smeltx01", u64 bytes of the key, u64 of the program, u32 CRC-32C of the key, u32 of the
-//   program, then both (little endian).
+// A persistent cache of compiled programs, so that later processes load them instead of compiling.
+// It is a folder with one file per program. The key is everything that determines the program:
+// module, options, plugin, devices, and the CPU model. File format (little endian):
+//   "smeltx01", u64 size of the key, u64 size of the program, u32 CRC-32C of the key, u32 CRC-32C
+//   of the program, key, program.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,22 @@
 
 namespace smelt {
 
+// A folder of compiled programs.
 class CompileCache {
  public:
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+  static constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{4} << 30;
 
-  // Programs of more than `most_bytes` in all are removed, those not used for longest first.
-  explicit CompileCache(std::string folder, std::uint64_t most_bytes = kMostBytes)
-      : folder_(std::move(folder)), most_bytes_(most_bytes) {}
+  // If the cache exceeds `max_bytes`, the least recently used programs are removed.
+  explicit CompileCache(std::string folder, std::uint64_t max_bytes = kDefaultMaxBytes)
+      : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
-  // $SMELT_COMPILE_CACHE, unless that is "off"; else smelt/compiled in $XDG_CACHE_HOME or ~/.cache.
-  // nullopt where there is none of these.
+  // Returns the cache of this user: $SMELT_COMPILE_CACHE, or smelt/compiled in $XDG_CACHE_HOME or
+  // ~/.cache. Returns nullopt if SMELT_COMPILE_CACHE is "off" or no folder is known.
   static std::optional<CompileCache> of_user();
 
-  // The program as it was compiled before, or else compiled now and kept. A folder or file that
-  // others can write to is not read: a program in it could be anybody's. What cannot be read or
-  // kept is compiled, and told in the log; PjrtError as Client::compile.
+  // Returns the program from the cache, or compiles and stores it. Folders and files that other
+  // users can write are not trusted and not read. If the cache cannot be read or written, the
+  // program is compiled and a message is logged. Throws PjrtError like Client::compile.
   Executable compile(const Client& client, std::string_view stablehlo,
                      const CompileOptions& options = {}) const;
 
@@ -38,14 +39,14 @@ class CompileCache {
                                  std::uint32_t launch) const;
   void keep(const std::string& key, const CompiledProgram& program) const;
   void make_room(std::uint64_t bytes) const;
-  std::string place_of(const std::string& key) const;
+  std::string path_of(const std::string& key) const;
   bool is_safe() const;
 
   std::string folder_;
-  std::uint64_t most_bytes_;
+  std::uint64_t max_bytes_;
 };
 
-// By the user's cache, if there is one.
+// Compiles with the user's cache, if there is one.
 Executable compile_cached(const Client& client, std::string_view stablehlo,
                           const CompileOptions& options = {});
 

@@ -7,11 +7,11 @@ namespace smelt {
 CompileOptions with_platform_overrides(CompileOptions options, std::string_view platform) {
   if (platform != "cpu") return options;
   const std::vector<std::pair<std::string, std::string>> needed{
-      // XNNPACK keeps the packed form of a weight by the address of its buffer: a weight that is
-      // updated in place would go on being multiplied with its first values.
+      // XNNPACK caches the packed form of a weight by its buffer address. After an in-place update
+      // it would still use the old values.
       {"xla_cpu_use_xnnpack", "false"},
-      // The pass cuts every reduction over more than 32 elements in two and writes its input out in
-      // between (docs/explanation/performance.md).
+      // The pass splits every reduction over more than 32 elements in two and materializes its
+      // input in between (docs/performance.md).
       {"xla_disable_hlo_passes", "tree_reduction_rewriter"},
   };
   options.overrides.insert(options.overrides.begin(), needed.begin(), needed.end());
@@ -23,8 +23,8 @@ static int id_of_place(const CompileOptions& options, int place) {
                                     : options.device_ids.at(static_cast<std::size_t>(place));
 }
 
-// DeviceAssignmentProto: replica r of partition p runs on device r * partitions + p, the order in
-// which callers list devices. A TPU client's own choice would follow how the chips are wired.
+// Returns a DeviceAssignmentProto: replica r of partition p runs on device r * partitions + p. The
+// TPU client's default order would follow the chips' interconnect instead.
 static WireWriter device_assignment(const CompileOptions& options) {
   WireWriter out;
   out.integer(1, options.num_replicas);
@@ -40,11 +40,11 @@ static WireWriter device_assignment(const CompileOptions& options) {
 
 std::string serialize(const CompileOptions& options) {
   WireWriter build;      // ExecutableBuildOptionsProto
-  build.integer(1, -1);  // device_ordinal: not one device in particular
+  build.integer(1, -1);  // device_ordinal: unspecified
   build.integer(4, options.num_replicas);
   build.integer(5, options.num_partitions);
   build.varint(6, options.num_partitions > 1);  // use_spmd_partitioning
-  // One device is device 0 unless it is said.
+  // A single device defaults to device 0.
   if (options.num_replicas * options.num_partitions > 1 || id_of_place(options, 0) != 0)
     build.message(9, device_assignment(options));
   build.varint(19, options.use_shardy);  // use_shardy_partitioner
@@ -53,9 +53,9 @@ std::string serialize(const CompileOptions& options) {
   for (const auto& [name, value] : options.overrides) {
     WireWriter override_value;
     if (value == "true" || value == "false") {
-      override_value.varint(2, value == "true");  // bool_field: XLA parses no such text
+      override_value.varint(2, value == "true");  // bool_field: XLA does not parse these as text
     } else {
-      override_value.bytes(1, value);  // string_field: parsed by the option's type
+      override_value.bytes(1, value);  // string_field: parsed by the type of the option
     }
     WireWriter entry;
     entry.bytes(1, name);

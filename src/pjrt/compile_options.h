@@ -1,5 +1,4 @@
-// How a program is to be compiled: CompileOptionsProto of openxla/xla
-// (xla/pjrt/proto/compile_options.proto).
+// Compile options: CompileOptionsProto of openxla/xla (xla/pjrt/proto/compile_options.proto).
 #pragma once
 
 #include <string>
@@ -11,24 +10,26 @@
 
 namespace smelt {
 
+// Options of one compilation.
 struct CompileOptions {
   int num_replicas = 1;
-  int num_partitions = 1;  // devices that the sharded program is split over
+  int num_partitions = 1;  // devices over which a sharded program is split
   bool use_shardy = true;
-  // Which device of the plugin's each replica and partition runs on, by
-  // replica * num_partitions + partition; empty: 0, 1, …
+  // The plugin's device id for each replica and partition, at index replica * num_partitions +
+  // partition. Empty: 0, 1, …
   std::vector<int> device_ids = {};
-  // XLA's debug options for this program alone, e.g. {"xla_cpu_enable_fast_math", "true"}.
+  // XLA debug options for this program, for example {"xla_cpu_enable_fast_math", "true"}.
   std::vector<std::pair<std::string, std::string>> overrides;
 };
 
-// With what every program compiled for a platform ("cpu", "tpu", …) needs, before its own
-// overrides.
+// Returns the options with the overrides that every program on this platform ("cpu", "tpu", …)
+// needs, placed before its own.
 CompileOptions with_platform_overrides(CompileOptions options, std::string_view platform);
 
+// Returns the serialized CompileOptionsProto.
 std::string serialize(const CompileOptions& options);
 
-// The description of a module in StableHLO's text form; points into `stablehlo`.
+// Describes a module in StableHLO text form. The result points into `stablehlo`.
 pjrt::Program stablehlo_program(std::string_view stablehlo);
 
 }  // namespace smelt

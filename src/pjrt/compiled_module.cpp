@@ -27,7 +27,7 @@ constexpr std::uint32_t kListedGroups = 1, kCountedGroups = 2;  // CollectiveDev
 constexpr std::uint32_t kGroupCount = 1, kGroupSize = 2, kReshape = 3,
                         kPermutation = 4;  // IotaReplicaGroupListProto
 
-// xla_data.proto's PrimitiveType.
+// PrimitiveType in xla_data.proto.
 struct HloType {
   std::uint64_t number;
   const char* name;
@@ -70,7 +70,7 @@ void add_shapes(std::string_view bytes, std::vector<HloResult>& out) {
   if (!tuple) out.push_back(std::move(result));
 }
 
-// The first field of this number, as text.
+// Returns the first field with this number as text, or an empty string.
 std::string text_field(std::string_view message, std::uint32_t number) {
   WireReader reader(message, kWhat);
   while (const auto field = reader.next())
@@ -78,8 +78,8 @@ std::string text_field(std::string_view message, std::uint32_t number) {
   return "";
 }
 
-// [groups, size] of the numbers 0, 1, … laid out as `reshape` says, its axes in the order of
-// `permutation`.
+// Decodes an iota replica group list: the numbers 0, 1, … in shape `reshape`, transposed by
+// `permutation`, and split into groups of equal size.
 std::vector<std::vector<std::int64_t>> counted_groups(std::string_view message) {
   const auto one = [&](std::uint32_t number) {
     const auto found = integers(message, number);
@@ -88,8 +88,9 @@ std::vector<std::vector<std::int64_t>> counted_groups(std::string_view message) 
   const std::int64_t count = one(kGroupCount), size = one(kGroupSize);
   const std::vector<std::int64_t> sides = integers(message, kReshape);
   const std::vector<std::int64_t> order = integers(message, kPermutation);
-  constexpr std::int64_t kMost = 1 << 20;  // devices
-  if (count < 1 || size < 1 || count > kMost || size > kMost || order.size() != sides.size())
+  constexpr std::int64_t kMaxDevices = 1 << 20;
+  if (count < 1 || size < 1 || count > kMaxDevices || size > kMaxDevices ||
+      order.size() != sides.size())
     return {};
   std::vector<std::vector<std::int64_t>> out(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count * size; ++i) {
@@ -149,7 +150,7 @@ void read_field(const WireField& field, HloInstruction& out) {
       out.groups.push_back(integers(field.bytes, kReplicaIds));
       break;
     case kDeviceList:
-      out.groups.clear();  // the same again
+      out.groups.clear();  // the same groups in another form
       add_device_list(field.bytes, out);
       break;
     default:
@@ -188,16 +189,16 @@ std::int64_t HloResult::bytes() const {
 const HloComputation& HloModule::at(std::int64_t id) const {
   const auto found = computations.find(id);
   if (found == computations.end())
-    throw UsageError(str(kWhat, ": computation ", id, " is called and not there"),
-                     "the compiler's version is not known to this smelt");
+    throw UsageError(str(kWhat, ": computation ", id, " is called but missing"),
+                     "install the plugin version that this smelt supports (smelt setup)");
   return found->second;
 }
 
 HloModule read_hlo_module(std::string_view bytes) {
   const std::string module = text_field(bytes, kModule);
   if (module.empty())
-    throw UsageError(str(kWhat, ": no module in ", bytes.size(), " bytes"),
-                     "the compiler's version is not known to this smelt");
+    throw UsageError(str(kWhat, ": found no module in ", bytes.size(), " bytes"),
+                     "install the plugin version that this smelt supports (smelt setup)");
   HloModule out;
   WireReader reader(module, kWhat);
   while (const auto field = reader.next()) {
@@ -209,13 +210,13 @@ HloModule read_hlo_module(std::string_view bytes) {
   return out;
 }
 
-std::int64_t turns_of(const HloModule& module, const HloInstruction& loop) {
+std::int64_t trip_count(const HloModule& module, const HloInstruction& loop) {
   if (loop.called.size() < 2) return 1;
-  std::int64_t turns = 1;
+  std::int64_t count = 1;
   for (const HloInstruction& i : module.at(loop.called[1]).instructions)
     if (i.opcode == "constant" && i.constant.size() == 1)
-      turns = std::max(turns, i.constant.front());
-  return turns;
+      count = std::max(count, i.constant.front());
+  return count;
 }
 
 }  // namespace smelt

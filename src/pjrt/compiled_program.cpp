@@ -19,7 +19,7 @@ CompiledMemory CompiledProgram::memory() const {
           .output_bytes = args.output_size_in_bytes,
           .alias_bytes = args.alias_size_in_bytes,
           .temporary_bytes = args.temp_size_in_bytes,
-          // The CPU compiler counts what goes in and comes out alone, which is no peak.
+          // The CPU compiler reports only the size of inputs and outputs, which is not a peak.
           .peak_bytes =
               args.peak_memory_in_bytes < args.temp_size_in_bytes ? 0 : args.peak_memory_in_bytes};
 }

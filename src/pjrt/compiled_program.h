@@ -1,4 +1,4 @@
-// What the compiler made of a program, whether or not its devices are here.
+// A compiled program, whose devices may or may not be present on this machine.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,30 @@
 
 namespace smelt {
 
-// Bytes on each device. Donated memory counts as argument and as output; `alias` is that share.
+// Memory of a program in bytes per device. Donated memory counts both as argument and as output;
+// alias_bytes is its size.
 struct CompiledMemory {
   std::int64_t code_bytes = 0;
   std::int64_t argument_bytes = 0;
   std::int64_t output_bytes = 0;
   std::int64_t alias_bytes = 0;
   std::int64_t temporary_bytes = 0;
-  std::int64_t peak_bytes = 0;  // 0: the plugin does not say
+  std::int64_t peak_bytes = 0;  // 0 if the plugin does not report it
 };
 
+// Statistics and serialization of a compiled program.
 class CompiledProgram {
  public:
   explicit CompiledProgram(Handle<pjrt::ExecutableDestroy> handle) : handle_(std::move(handle)) {}
 
   std::size_t result_count() const;
   CompiledMemory memory() const;
-  // By XLA's names, "flops" and "bytes accessed" among them; for one device.
+  // Returns the cost analysis for one device by XLA's names, such as "flops" and "bytes accessed".
   std::map<std::string, double> cost() const;
+  // Returns the plugin's serialized form, for Client::load().
   std::string serialize() const;
-  // What the compiler made of it: HloModuleProto of openxla/xla (xla/service/hlo.proto), of the
-  // part that each device runs.
+  // Returns the optimized program of one device: a serialized HloModuleProto of openxla/xla
+  // (xla/service/hlo.proto).
   std::string optimized_module() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a plugin says of a device, be it a client's or a topology's.
+// Properties of a device in a client or a topology.
 #pragma once
 
 #include <tuple>
@@ -7,14 +7,16 @@
 
 namespace smelt {
 
+// Identifies a device among those of all processes.
 struct DeviceFacts {
   int id = 0, process = 0, slice = 0;
 
-  // Ascending, it gives an order that all processes agree on. Ids alone do not: on a slice of four
-  // hosts the first of them may have 0 to 3 and 8 to 11.
+  // Sort key for an order on which all processes agree. Ids alone are not enough: on a slice of
+  // four hosts the first host may have ids 0 to 3 and 8 to 11.
   auto order() const { return std::tuple(slice, process, id); }
 };
 
+// Reads the properties from the plugin.
 DeviceFacts facts_of(const Plugin& plugin, pjrt::DeviceDescription* description);
 
 }  // namespace smelt

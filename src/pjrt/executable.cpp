@@ -15,7 +15,7 @@ Handle<pjrt::ExecutableDestroy> program_of(const Handle<pjrt::LoadedExecutableDe
   return {handle.shared_plugin(), handle.plugin().call(args).executable};
 }
 
-// By the order of the plugin's lists of arguments, which it alone knows.
+// Returns the devices in the plugin's own order, which is also the order of its argument lists.
 std::vector<int> devices_of(const Client& client,
                             const Handle<pjrt::LoadedExecutableDestroy>& handle) {
   pjrt::LoadedExecutableAddressableDevices args{};
@@ -34,13 +34,13 @@ std::vector<std::size_t> ascending(const std::vector<int>& devices) {
   return order;
 }
 
-// 0 would say that launches have no numbers.
+// Launch number 0 would mean that launches are not numbered.
 int next_launch(std::atomic<std::uint32_t>& next) {
   const std::uint32_t number = next++;
   return static_cast<int>(number == 0 ? next++ : number);
 }
 
-// [device][…] as the ABI wants it: an array of pointers to rows.
+// Converts [device][…] to an array of row pointers, as the ABI requires.
 template <class T>
 std::vector<T*> rows(std::vector<std::vector<T>>& table) {
   std::vector<T*> out;
@@ -74,7 +74,7 @@ Executable::~Executable() {
   if (client_ == nullptr) return;  // moved from
   try {
     client_->await_latest();
-  } catch (const std::exception&) {  // no reason not to go on
+  } catch (const std::exception&) {  // destructors must not throw
   }
   handle_ = {};
   release_freed_memory();
@@ -96,7 +96,7 @@ Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arg
   const auto output_rows = rows(outputs);
   pjrt::ExecuteOptions options{};
   options.struct_size = pjrt::struct_size<pjrt::ExecuteOptions>();
-  // Alone the plugin numbers its launches itself.
+  // In a single process the plugin numbers its launches itself.
   if (client_->process_count() > 1) options.launch_id = next_launch(*launch_);
   pjrt::LoadedExecutableExecute args{};
   args.executable = handle_.raw();

@@ -1,5 +1,5 @@
-// A program loaded on the devices of a client, ready to run. Over devices of several processes each
-// of them launches it, all in the same order, and gives and takes what is of its own devices.
+// A program loaded on the devices of a client. If its devices belong to several processes, each
+// process launches it on its devices, and all processes launch programs in the same order.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-// One run under way. Dropping it waits for nothing; the results keep what they need.
+// A running execution. Destroying it does not wait; the results keep what they need alive.
 class Execution {
  public:
   Execution(std::vector<std::vector<Buffer>> results, Events done)
@@ -20,46 +20,50 @@ class Execution {
 
   std::vector<std::vector<Buffer>> results;  // [own device][result]
 
-  // Until every own device has finished; PjrtError with the plugin's text if one failed.
+  // Waits until all devices of this process have finished. Throws PjrtError if one failed.
   void await() const;
-  bool ended() const;  // whether that would return at once
+  bool ended() const;  // whether await() would return at once
 
  private:
   Events done_;  // one per device
 };
 
+// A loaded program.
 class Executable {
  public:
-  // `launch`: Client::first_launch().
+  // `launch` is Client::first_launch().
   Executable(std::shared_ptr<const Client> client, Handle<pjrt::LoadedExecutableDestroy> handle,
              std::uint32_t launch);
   Executable(Executable&&) = default;
   // On a CPU, waits until the latest execution has ended and returns freed memory to the system if
-  // it is more than 64 MB.
+  // it exceeds 64 MB.
   ~Executable();
 
-  // Starts the program on its devices and returns at once, on a CPU once what was started before
-  // has ended: its queue would hold the temporaries of both. `arguments` is [own device][argument],
-  // in the order of devices(). The caller keeps the arguments, except those that the module donates
-  // (tf.aliasing_output): their memory is in the results now and the Buffers are deleted().
-  // Arguments that are not donated may be destroyed at once; the plugin holds them until it is
-  // done. When this throws, donated arguments may be lost too. PjrtError: wrong shapes, no memory.
+  // Starts the program on its devices and returns without waiting for the results. On a CPU it
+  // first waits for the previous execution, as otherwise the temporaries of both would be in
+  // memory. `arguments` is indexed [own device][argument] in the order of devices(). The caller
+  // keeps its arguments, except donated ones (tf.aliasing_output): their memory is reused for
+  // results and the Buffers become deleted(). Other arguments may be destroyed at once; the plugin
+  // keeps them until it is done. If this throws, donated arguments may be lost. Throws PjrtError on
+  // wrong shapes or if memory runs out.
   Execution execute(const std::vector<std::vector<const Buffer*>>& arguments) const;
 
-  // The program's devices that this process reaches, by the client's numbers, ascending.
+  // Returns the numbers of the program's devices that belong to this process, ascending.
   const std::vector<int>& devices() const { return devices_; }
   std::size_t device_count() const { return devices_.size(); }
-  std::size_t result_count() const { return result_count_; }  // on each device
+  std::size_t result_count() const { return result_count_; }  // per device
   const CompiledProgram& program() const { return program_; }
   const Client& client() const { return *client_; }
 
  private:
-  std::shared_ptr<const Client> client_;  // outlives the handles: members die in reverse order
+  // must outlive the handles: members are destroyed in reverse order
+  std::shared_ptr<const Client> client_;
   Handle<pjrt::LoadedExecutableDestroy> handle_;
   CompiledProgram program_;
-  std::vector<std::size_t> lists_;  // by own device: which of the plugin's lists is its
+  std::vector<std::size_t> lists_;  // plugin's argument list of each own device
   std::vector<int> devices_;
-  // Numbers a launch differently in no process, so that the runtime can tell unequal ones apart.
+  // Numbers the launches equally in all processes, so that the runtime can detect mismatched
+  // launches.
   std::unique_ptr<std::atomic<std::uint32_t>> launch_;
   std::size_t result_count_ = 0;
 };

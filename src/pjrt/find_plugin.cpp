@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 struct Place {
   std::string_view device;
   const char* variable;
-  std::string_view file;  // in a folder laid out as site-packages
+  std::string_view file;  // path in a folder laid out like site-packages
   std::string_view hint;
 };
 
@@ -38,8 +38,8 @@ const Place& place_of(std::string_view device) {
   throw UsageError(str("device: '", device, "' is unknown"), did_you_mean(device, known));
 }
 
-// The site-packages of an environment; sorted, the newest Python first, so that the choice is
-// stable.
+// Adds the site-packages folders of a virtual environment, newest Python first, so that the order
+// is stable.
 void add_venv(const fs::path& venv, std::vector<std::string>& folders) {
   std::error_code ignored;
   std::vector<std::string> found;
@@ -50,23 +50,24 @@ void add_venv(const fs::path& venv, std::vector<std::string>& folders) {
   folders.insert(folders.end(), found.begin(), found.end());
 }
 
-// The variable's value; nullopt unless it is an absolute path, as the XDG standard has it.
-std::optional<fs::path> folder_of(const char* variable) {
+// Returns the value of the variable, or nullopt unless it is an absolute path, as the XDG
+// specification requires.
+std::optional<fs::path> absolute_path_in(const char* variable) {
   const char* value = std::getenv(variable);
   if (value == nullptr || !fs::path(value).is_absolute()) return std::nullopt;
   return value;
 }
 
-[[noreturn]] void throw_absent(const Place& place, const fs::path& program_folder) {
+[[noreturn]] void throw_not_installed(const Place& place, const fs::path& program_folder) {
   double size = 0;
   if (place.device != "cpu")
     for (const Wheel& wheel : plugin_wheels(place.device))
       size += static_cast<double>(wheel.download_bytes);
-  std::string looked = (program_folder.parent_path() / "lib/smelt").string();
-  if (const auto folder = setup_folder(place.device)) looked += str(", ", *folder);
+  std::string searched = (program_folder.parent_path() / "lib/smelt").string();
+  if (const auto folder = setup_folder(place.device)) searched += str(", ", *folder);
   throw UsageError(
       str("device ", place.device, ": its plugin ", place.file, " is not installed; looked in ",
-          looked, " and every .venv at or above ", program_folder.string()),
+          searched, " and every .venv at or above ", program_folder.string()),
       str(place.hint, size > 0 ? str(", which downloads ", bytes_text(size)) : ""));
 }
 
@@ -75,8 +76,8 @@ std::optional<fs::path> folder_of(const char* variable) {
 std::string plugin_file(std::string_view device) { return std::string(place_of(device).file); }
 
 std::optional<std::string> user_folder(const char* variable, std::string_view below_home) {
-  if (const auto folder = folder_of(variable)) return folder->string();
-  const auto home = folder_of("HOME");
+  if (const auto folder = absolute_path_in(variable)) return folder->string();
+  const auto home = absolute_path_in("HOME");
   return home ? std::optional((*home / below_home).string()) : std::nullopt;
 }
 
@@ -115,7 +116,7 @@ std::string find_plugin(std::string_view device) {
     const fs::path file = fs::path(candidate) / place.file;
     if (fs::exists(file, ignored)) return file.string();
   }
-  throw_absent(place, program_folder);
+  throw_not_installed(place, program_folder);
 }
 
 }  // namespace smelt

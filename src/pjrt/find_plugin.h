@@ -1,4 +1,4 @@
-// Where the PJRT plugin of a kind of device lies.
+// Finds the PJRT plugin of a device.
 #pragma once
 
 #include <optional>
@@ -8,28 +8,31 @@
 
 namespace smelt {
 
-// `device`: cpu, gpu or tpu. The variable SMELT_CPU_PLUGIN (…GPU…, …TPU…) first, then
-// plugin_folders(). UsageError with a hint when there is none, or no such device.
+// Returns the path of the plugin for `device` (cpu, gpu or tpu): the value of SMELT_CPU_PLUGIN
+// (…GPU…, …TPU…) if set, otherwise the first one found in plugin_folders(). Throws UsageError if
+// the device is unknown or its plugin is not installed.
 std::string find_plugin(std::string_view device);
 
-// What the variable says; nullopt when it is unset or empty. UsageError when there is no such file.
+// Returns the value of SMELT_…_PLUGIN, or nullopt if it is unset or empty. Throws UsageError if the
+// file does not exist.
 std::optional<std::string> chosen_plugin(std::string_view device);
 
-// The folders, laid out as Python's site-packages, that may hold the plugin for a program in
-// `folder`, in the order in which they are searched: lib/smelt beside an installed program, what
-// `smelt setup` made, the site-packages of which the program is part, the .venv folders at and
-// above the program.
+// Returns the folders, laid out like Python's site-packages, that are searched for the plugin of a
+// program in `folder`: lib/smelt of an installed program, the folder of `smelt setup`, the
+// site-packages that contain the program, and the .venv folders at and above the program, in this
+// order.
 std::vector<std::string> plugin_folders(const std::string& folder, std::string_view device);
 
-// What the variable of the XDG base directories says, if that is absolute, else ~/<below_home>;
-// nullopt when the environment names neither.
+// Returns the folder in an XDG base directory variable if it is absolute, otherwise ~/<below_home>.
+// Returns nullopt if neither is known.
 std::optional<std::string> user_folder(const char* variable, std::string_view below_home);
 
-// What `smelt setup` makes: $XDG_DATA_HOME/smelt/<device>, or ~/.local/share/smelt/<device>.
-// nullopt when the environment names neither folder.
+// Returns the folder of `smelt setup`: $XDG_DATA_HOME/smelt/<device> or
+// ~/.local/share/smelt/<device>. Returns nullopt if neither is known.
 std::optional<std::string> setup_folder(std::string_view device);
 
-// The plugin's path in such a folder, e.g. "libtpu/libtpu.so". UsageError for an unknown device.
+// Returns the plugin's path relative to such a folder, for example "libtpu/libtpu.so". Throws
+// UsageError if the device is unknown.
 std::string plugin_file(std::string_view device);
 
 }  // namespace smelt

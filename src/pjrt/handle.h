@@ -1,14 +1,17 @@
-// Sole owner of one object of a plugin; destroys it by the function that `Destroy` belongs to.
+// Owning handles to objects of a plugin.
 #pragma once
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "pjrt/plugin.h"
 
 namespace smelt {
 
+// Unique owner of a plugin object. `Destroy` is the argument struct of the function that destroys
+// it.
 template <class Destroy>
 class Handle {
  public:
@@ -44,5 +47,29 @@ class Handle {
   std::shared_ptr<const Plugin> plugin_;
   Object object_ = nullptr;
 };
+
+// The completion of asynchronous work of a plugin.
+class Event {
+ public:
+  Event(std::shared_ptr<const Plugin> plugin, pjrt::Event* raw) : handle_(std::move(plugin), raw) {}
+
+  // Blocks until the work has ended. Throws PjrtError if it failed.
+  void await() const {
+    pjrt::EventAwait args{};
+    args.event = handle_.raw();
+    handle_.plugin().call(args);
+  }
+
+  bool ready() const {
+    pjrt::EventIsReady args{};
+    args.event = handle_.raw();
+    return handle_.plugin().call(args).is_ready;
+  }
+
+ private:
+  Handle<pjrt::EventDestroy> handle_;
+};
+
+using Events = std::shared_ptr<const std::vector<Event>>;
 
 }  // namespace smelt

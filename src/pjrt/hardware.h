@@ -1,5 +1,5 @@
-// What a machine must have before the plugin of a device is loaded, and what such a plugin needs
-// loaded before it. Without it libtpu and CUDA wait for minutes or end with words of their own.
+// Checks of the machine before a plugin is loaded, and libraries that must be loaded before it.
+// Without the checks libtpu and CUDA wait for minutes or fail with unhelpful messages.
 #pragma once
 
 #include <string>
@@ -8,43 +8,42 @@
 
 namespace smelt {
 
-// find_plugin(device), checked and ready to be loaded. A plugin that a SMELT_…_PLUGIN variable
-// names and that is not called as libtpu or the CUDA plugin knows what it needs: nothing is done
-// for it.
+// Returns find_plugin(device) after checking the machine and loading the libraries that the plugin
+// needs. Skips this for a plugin from a SMELT_…_PLUGIN variable with another file name than libtpu
+// or the CUDA plugin.
 std::string ready_plugin(std::string_view device);
 
-// Where to look for a machine's devices.
+// Paths that are searched for devices.
 struct Machine {
   std::string dev = "/dev";
-  std::string driver = "libcuda.so.1";  // NVIDIA's
+  std::string driver = "libcuda.so.1";  // NVIDIA driver
 };
 
-// Whether a TPU or GPU, or a plugin of another name that stands for one, is on this machine.
+// Returns whether this machine has a TPU or GPU, or a plugin with another name that stands for it.
 bool is_here(const std::string& device, const Machine& machine = {});
 
-// The device that a user's word names. `auto` is the TPU, else the GPU, that is on this machine,
-// else the CPU. Which is logged in one line if it is not the CPU; one without its plugin is warned
-// of and not taken. A plugin of another name in a SMELT_…_PLUGIN variable counts as its device.
-std::string chosen_device(const std::string& word, const Machine& machine = {});
+// Returns the device for a value of --device. "auto" selects the TPU or GPU of this machine, in
+// this order, otherwise the CPU. Logs the choice if it is not the CPU. Warns and skips a device
+// whose plugin is not installed.
+std::string chosen_device(const std::string& name, const Machine& machine = {});
 
-// A warning when the plugin is one that an earlier `smelt setup` has fetched, by other pins than
-// this program's.
+// Logs a warning if the plugin was installed by `smelt setup` in other versions than this program
+// expects.
 void warn_of_other_version(std::string_view device, const std::string& plugin);
 
-// UsageError unless `dev` holds a TPU: accel0, accel1 …, or vfio/0, vfio/1 ….
+// Throws UsageError unless `dev` contains a TPU device: accel0, accel1 …, or vfio/0, vfio/1 ….
 void require_tpu(const std::string& dev = "/dev");
 
-// UsageError unless the NVIDIA driver's library can be loaded.
+// Throws UsageError unless the library of the NVIDIA driver can be loaded.
 void require_nvidia_driver(const std::string& library = "libcuda.so.1");
 
-// Adds to LIBTPU_INIT_ARGS, which libtpu reads when it is loaded, that launches which differ
-// between devices end with an error that says so instead of a halted core. Whoever chose already,
-// chose.
-void ask_for_launch_barrier();
+// Sets an option in LIBTPU_INIT_ARGS that makes mismatched launches on several devices fail with an
+// error instead of a halted core. Call it before libtpu is loaded. An existing setting is kept.
+void enable_launch_barrier();
 
-// Loads the CUDA libraries that lie in `folder`, laid out as site-packages, so that the plugin and
-// cuDNN, which open them by name, find these. Those of a list that are there, in its order; returns
-// their paths. One that cannot be loaded is warned of.
+// Loads the CUDA libraries in `folder`, laid out like site-packages, so that the plugin and cuDNN,
+// which open them by name, find these versions. Returns the paths of the loaded libraries. Logs a
+// warning if one cannot be loaded.
 std::vector<std::string> load_cuda_libraries(const std::string& folder);
 
 }  // namespace smelt

@@ -13,7 +13,7 @@
 #include <thread>
 
 // Read by jemalloc before main: one arena for all threads, and one for blocks of kLargeBlockBytes
-// and more, so that nothing is cut out of a step's temporaries.
+// and more, so that small blocks do not split the memory of a step's temporaries.
 extern "C" const char* malloc_conf;
 const char* malloc_conf = "narenas:1,oversize_threshold:33554432";
 #endif
@@ -23,7 +23,7 @@ namespace smelt {
 #ifdef SMELT_JEMALLOC
 namespace {
 
-// A setting or figure of one arena, as mallctl names it: "stats.arenas.1.pdirty".
+// The name of an mallctl setting or statistic of one arena, such as "stats.arenas.1.pdirty".
 struct Name {
   char text[64];
   Name(const char* format, unsigned arena) {
@@ -59,8 +59,8 @@ unsigned arena_of_block(std::size_t bytes) {
 extent_hooks_t large_hooks{};
 extent_alloc_t* plain_alloc = nullptr;
 
-// Maps memory for the arena of large blocks. Where huge pages are not available the advice fails
-// and changes nothing.
+// Maps memory for the arena of large blocks. If huge pages are not available, the madvise call
+// fails without effect.
 void* alloc_huge_pages(extent_hooks_t* hooks, void* address, std::size_t size,
                        std::size_t alignment, bool* zero, bool* commit, unsigned arena) {
   void* out = plain_alloc(hooks, address, size, alignment, zero, commit, arena);
@@ -78,8 +78,8 @@ void use_huge_pages(unsigned arena) {
   set(name, &large_hooks);
 }
 
-// Freed blocks of this arena stay mapped; those of at least 8 MB are purged at once otherwise.
-// `unused_ms`: for how long they stay if they are not used again, -1 for good.
+// Keeps freed blocks of this arena mapped; by default blocks of 8 MB and more are purged at once.
+// `unused_ms` is how long unused blocks are kept; -1 keeps them forever.
 void keep_freed_blocks(unsigned arena, ssize_t unused_ms) {
   constexpr std::size_t kNever = std::size_t{1} << 62;
   // jemalloc before 5.3 cannot set this threshold per arena. There, only a decay time of -1

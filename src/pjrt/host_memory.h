@@ -1,4 +1,4 @@
-// How this process holds memory while the CPU plugin runs programs in it.
+// Memory management of this process while the CPU plugin runs programs in it.
 //
 // The plugin allocates a step's temporaries with malloc and frees them when the step ends. malloc
 // is jemalloc's, which would return large blocks to the system at once: faulting their pages in
@@ -15,9 +15,9 @@
 
 namespace smelt {
 
-// Keeps freed memory in the process from now on. Blocks of kLargeBlockBytes and more get an arena
-// of their own, in huge pages if the system allows it, so that smaller blocks do not split them.
-// Call it before the plugin starts its threads.
+// Keeps freed memory in the process from now on. Blocks of kLargeBlockBytes and more get a separate
+// arena, with huge pages if the system allows it, so that smaller blocks do not split them. Call it
+// before the plugin starts its threads.
 void keep_freed_memory() noexcept;
 inline constexpr std::size_t kLargeBlockBytes = 32 << 20;
 

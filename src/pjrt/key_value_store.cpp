@@ -19,56 +19,58 @@ std::string key_of_call(const Args& args) {
 }
 
 template <class Args>
-void give_value(const std::string& value, Args& args) {
+void set_value(const std::string& value, Args& args) {
   args.value = new char[value.size() + 1];
   std::memcpy(args.value, value.data(), value.size());
   args.value_size = value.size();
   args.value_deleter_callback = [](char* held) { delete[] held; };
 }
 
-// What the store throws must not reach the plugin's frames.
+// Exceptions of the store must not propagate into the plugin's frames.
 template <class Args, class Work>
-pjrt::Error* answered(Args& args, Work work) try {
+pjrt::Error* with_store(Args& args, Work work) try {
   return work(*static_cast<const KeyValueStore*>(args.user_arg));
 } catch (const std::exception& error) {
   return callback_failed(args, pjrt::ErrorCode::unavailable, error.what());
 }
 
 pjrt::Error* get_key(pjrt::KeyValueGet* args) {
-  return answered(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
+  return with_store(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
     const std::string key = key_of_call(*args);
     const auto value = store.get(key, std::chrono::milliseconds(args->timeout_in_ms));
     if (!value)
-      return callback_failed(*args, pjrt::ErrorCode::deadline_exceeded,
-                             str("no value for ", key, " came in ", args->timeout_in_ms, " ms"));
-    give_value(*value, *args);
+      return callback_failed(
+          *args, pjrt::ErrorCode::deadline_exceeded,
+          str("no value for key '", key, "' after ", args->timeout_in_ms, " ms"));
+    set_value(*value, *args);
     return nullptr;
   });
 }
 
 pjrt::Error* try_get_key(pjrt::KeyValueTryGet* args) {
-  return answered(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
+  return with_store(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
     const std::string key = key_of_call(*args);
     const auto value = store.try_get(key);
     if (!value)
-      return callback_failed(*args, pjrt::ErrorCode::not_found, str("there is no value for ", key));
-    give_value(*value, *args);
+      return callback_failed(*args, pjrt::ErrorCode::not_found,
+                             str("no value for key '", key, "'"));
+    set_value(*value, *args);
     return nullptr;
   });
 }
 
 pjrt::Error* put_key(pjrt::KeyValuePut* args) {
-  return answered(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
+  return with_store(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
     const std::string key = key_of_call(*args);
     if (store.put(key, {args->value, args->value_size})) return nullptr;
     return callback_failed(*args, pjrt::ErrorCode::already_exists,
-                           str(key, " has a value already"));
+                           str("key '", key, "' already has a value"));
   });
 }
 
 }  // namespace
 
-void give_store(const KeyValueStore& store, pjrt::ClientCreate& args) {
+void set_store_callbacks(const KeyValueStore& store, pjrt::ClientCreate& args) {
   void* const user = const_cast<KeyValueStore*>(&store);
   args.kv_get_callback = reinterpret_cast<void*>(&get_key);
   args.kv_try_get_callback = reinterpret_cast<void*>(&try_get_key);

@@ -1,5 +1,5 @@
-// What processes that train together share while their clients are made and run. XLA's CUDA client
-// tells the other processes of its devices by it, and NCCL of its identities.
+// The key-value store of a multi-process run. XLA's CUDA client uses it to exchange device
+// information, and NCCL its ids.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,19 @@
 
 namespace smelt {
 
-// All three may be called from any thread at any time, and throw where the store cannot be reached.
+// The functions of the store. They may be called from any thread at any time, and throw if the
+// store cannot be reached.
 struct KeyValueStore {
-  // Waits for a value; nullopt when none has come in that time.
+  // Waits for a value. Returns nullopt if none arrives before the timeout.
   std::function<std::optional<std::string>(const std::string& key,
                                            std::chrono::milliseconds timeout)>
       get;
   std::function<std::optional<std::string>(const std::string& key)> try_get;
-  // False when the key has a value already, which stays.
+  // Returns false, and keeps the old value, if the key already has one.
   std::function<bool(const std::string& key, const std::string& value)> put;
 };
 
-// Sets a client's callbacks. The store must outlive the client.
-void give_store(const KeyValueStore& store, pjrt::ClientCreate& args);
+// Sets the callbacks of a client to be created. The store must outlive the client.
+void set_store_callbacks(const KeyValueStore& store, pjrt::ClientCreate& args);
 
 }  // namespace smelt

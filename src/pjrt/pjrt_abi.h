@@ -1,6 +1,7 @@
-// The part of the PJRT C ABI, version 0.x, that smelt calls: layouts and positions only, proved
-// against the official header (openxla/xla, xla/pjrt/c/pjrt_c_api.h) by abi_test. Field names are
-// the official ones. `[out]` marks what the plugin writes. Nobody but Plugin calls these functions.
+// The part of the PJRT C ABI, version 0.x, that smelt uses: struct layouts and function indices
+// with their official names. abi_test compares them with the official header (openxla/xla,
+// xla/pjrt/c/pjrt_c_api.h). Fields marked [out] are written by the plugin. Only the class Plugin
+// calls these functions.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace smelt::pjrt {
 
-// Objects of the plugin; only their addresses are known here.
+// Opaque objects of the plugin.
 struct Error;
 struct Event;
 struct Client;
@@ -24,7 +25,7 @@ struct SerializedExecutable;
 
 constexpr int kMajorVersion = 0;
 
-// A function: its position in the table and its official name.
+// A function: its index in the function table and its official name.
 struct Function {
   std::size_t index;
   const char* name;
@@ -37,7 +38,8 @@ struct Version {
   int minor_version = 0;
 };
 
-// What GetPjrtApi returns. A plugin's table ends where its struct_size says: before or after ours.
+// The result of GetPjrtApi. The plugin's table ends at its struct_size, which may be smaller or
+// larger than ours.
 struct Api {
   static constexpr std::size_t kFunctions = 118;
   std::size_t struct_size = 0;
@@ -46,8 +48,8 @@ struct Api {
   void (*functions[kFunctions])() = {};
 };
 
-// The size a caller declares ends with the last field that it knows. sizeof would count padding,
-// where a newer plugin may have put a field that it would then read.
+// Returns the struct size that a caller declares: up to the end of the last field it knows. sizeof
+// would include padding, where a newer plugin may have added a field that it would then read.
 template <class T>
 std::size_t struct_size() {
   T t{};
@@ -99,7 +101,7 @@ struct NamedValue {
     float float_value;
     bool bool_value;
   };
-  std::size_t value_size = 0;  // characters, elements, or 1
+  std::size_t value_size = 0;  // number of characters or elements; otherwise 1
   static constexpr auto kLast = &NamedValue::value_size;
 };
 
@@ -114,7 +116,7 @@ struct TiledLayout {
   static constexpr auto kLast = &TiledLayout::num_tiles;
 };
 
-// Officially a union of two kinds of layout, of which the tiled one is the larger.
+// Officially a union of two layouts; the tiled one is the larger.
 struct MemoryLayout {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
@@ -138,7 +140,7 @@ struct ErrorMessage {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   const Error* error = nullptr;
-  const char* message = nullptr;  // [out] lives as long as the error
+  const char* message = nullptr;  // [out] valid as long as the error
   std::size_t message_size = 0;   // [out]
   static constexpr auto kLast = &ErrorMessage::message_size;
 };
@@ -178,7 +180,7 @@ struct EventIsReady {
   static constexpr auto kLast = &EventIsReady::is_ready;
 };
 
-// Blocks; returns the error of the work that the event stands for.
+// Blocks; returns the error of the work behind the event.
 struct EventAwait {
   static constexpr Function kFunction{8, "PJRT_Event_Await"};
   std::size_t struct_size = 0;
@@ -195,7 +197,7 @@ struct ClientCreate {
   void* extension_start = nullptr;
   const NamedValue* create_options = nullptr;
   std::size_t num_options = 0;
-  void* kv_get_callback = nullptr;  // of these six see pjrt_abi_processes.h
+  void* kv_get_callback = nullptr;  // see pjrt_abi_processes.h for these six
   void* kv_get_user_arg = nullptr;
   void* kv_put_callback = nullptr;
   void* kv_put_user_arg = nullptr;
@@ -218,7 +220,7 @@ struct ClientPlatformName {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   Client* client = nullptr;
-  const char* platform_name = nullptr;  // [out] lives as long as the client
+  const char* platform_name = nullptr;  // [out] valid as long as the client
   std::size_t platform_name_size = 0;   // [out]
   static constexpr auto kLast = &ClientPlatformName::platform_name_size;
 };
@@ -252,7 +254,7 @@ struct ClientBufferFromHostBuffer {
   ElementType type = ElementType::f32;
   const std::int64_t* dims = nullptr;
   std::size_t num_dims = 0;
-  const std::int64_t* byte_strides = nullptr;  // none: row-major
+  const std::int64_t* byte_strides = nullptr;  // null: row-major
   std::size_t num_byte_strides = 0;
   HostBufferSemantics host_buffer_semantics = HostBufferSemantics::only_during_call;
   Device* device = nullptr;
@@ -284,7 +286,7 @@ struct DeviceGetDescription {
   static constexpr auto kLast = &DeviceGetDescription::device_description;
 };
 
-// A value counts only when its `_is_set` is true; bytes_in_use always does.
+// A value is valid only if its `_is_set` is true; bytes_in_use is always valid.
 struct DeviceMemoryStats {
   static constexpr Function kFunction{34, "PJRT_Device_MemoryStats"};
   std::size_t struct_size = 0;
@@ -338,7 +340,7 @@ struct BufferDimensions {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   Buffer* buffer = nullptr;
-  const std::int64_t* dims = nullptr;  // [out] lives as long as the buffer
+  const std::int64_t* dims = nullptr;  // [out] valid as long as the buffer
   std::size_t num_dims = 0;            // [out]
   static constexpr auto kLast = &BufferDimensions::num_dims;
 };
@@ -348,7 +350,7 @@ struct BufferIsDeleted {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   Buffer* buffer = nullptr;
-  bool is_deleted = false;  // [out] also after donation
+  bool is_deleted = false;  // [out] true also after donation
   static constexpr auto kLast = &BufferIsDeleted::is_deleted;
 };
 
@@ -357,7 +359,7 @@ struct BufferToHostBuffer {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   Buffer* src = nullptr;
-  const MemoryLayout* host_layout = nullptr;  // none: the device's own order of dimensions
+  const MemoryLayout* host_layout = nullptr;  // null: the device's own layout
   void* dst = nullptr;
   std::size_t dst_size = 0;
   Event* event = nullptr;  // [out]

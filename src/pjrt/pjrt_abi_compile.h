@@ -50,7 +50,7 @@ struct ExecutableGetCostAnalysis {
   void* extension_start = nullptr;
   Executable* executable = nullptr;
   std::size_t num_properties = 0;          // [out]
-  const NamedValue* properties = nullptr;  // [out] lives as long as the executable
+  const NamedValue* properties = nullptr;  // [out] valid as long as the executable
   static constexpr auto kLast = &ExecutableGetCostAnalysis::properties;
 };
 
@@ -59,7 +59,7 @@ struct ExecutableOptimizedProgram {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   Executable* executable = nullptr;
-  Program* program = nullptr;  // without code: takes its size; with code of that size: the bytes
+  Program* program = nullptr;  // code null: only returns the size; otherwise fills the buffer
   static constexpr auto kLast = &ExecutableOptimizedProgram::program;
 };
 
@@ -88,7 +88,7 @@ struct LoadedExecutableGetExecutable {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   LoadedExecutable* loaded_executable = nullptr;
-  Executable* executable = nullptr;  // [out] to be destroyed by the caller
+  Executable* executable = nullptr;  // [out] destroyed by the caller
   static constexpr auto kLast = &LoadedExecutableGetExecutable::executable;
 };
 
@@ -131,7 +131,7 @@ struct LoadedExecutableExecute {
   std::size_t num_args = 0;
   Buffer** const* output_lists = nullptr;    // [device][result], filled by the plugin
   Event** device_complete_events = nullptr;  // [device], filled by the plugin
-  Device* execute_device = nullptr;          // none: the devices it was compiled for
+  Device* execute_device = nullptr;          // null: the devices the program was compiled for
   static constexpr auto kLast = &LoadedExecutableExecute::execute_device;
 };
 
@@ -165,11 +165,11 @@ struct ExecutableGetCompiledMemoryStats {
   std::int64_t host_alias_size_in_bytes = 0;
   std::int64_t host_temp_size_in_bytes = 0;
   std::int64_t peak_memory_in_bytes = 0;
-  std::int64_t total_size_in_bytes = 0;  // since 0.90; stays 0 with older plugins
+  std::int64_t total_size_in_bytes = 0;  // since ABI 0.90; 0 in older plugins
   static constexpr auto kLast = &ExecutableGetCompiledMemoryStats::total_size_in_bytes;
 };
 
-// ---- topologies: compilation for devices that are not here ----
+// ---- topologies: compilation for devices that are not present ----
 
 struct TopologyDescriptionCreate {
   static constexpr Function kFunction{82, "PJRT_TopologyDescription_Create"};
@@ -209,7 +209,7 @@ struct Compile {
   const Program* program = nullptr;
   const char* compile_options = nullptr;
   std::size_t compile_options_size = 0;
-  Client* client = nullptr;          // none: ahead of time
+  Client* client = nullptr;          // null: ahead-of-time compilation
   Executable* executable = nullptr;  // [out]
   static constexpr auto kLast = &Compile::executable;
 };

@@ -1,5 +1,5 @@
-// The part of the PJRT C ABI that knows of other processes: whose devices are whose, and the store
-// of keys and values that processes share while their clients are made; see pjrt_abi.h.
+// The part of the PJRT C ABI for multi-process runs: the process of each device, and the key-value
+// store that processes share while they create clients; see pjrt_abi.h.
 #pragma once
 
 #include "pjrt/pjrt_abi.h"
@@ -20,7 +20,7 @@ struct ClientDevices {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   Client* client = nullptr;
-  Device* const* devices = nullptr;  // [out] of all processes
+  Device* const* devices = nullptr;  // [out] devices of all processes
   std::size_t num_devices = 0;       // [out]
   static constexpr auto kLast = &ClientDevices::num_devices;
 };
@@ -30,7 +30,7 @@ struct DeviceDescriptionId {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
   DeviceDescription* device_description = nullptr;
-  int id = 0;  // [out] the only one of all processes
+  int id = 0;  // [out] unique among all processes
   static constexpr auto kLast = &DeviceDescriptionId::id;
 };
 
@@ -49,16 +49,16 @@ struct DeviceDescriptionAttributes {
   void* extension_start = nullptr;
   DeviceDescription* device_description = nullptr;
   std::size_t num_attributes = 0;          // [out]
-  const NamedValue* attributes = nullptr;  // [out] lives as long as the description
+  const NamedValue* attributes = nullptr;  // [out] valid as long as the description
   static constexpr auto kLast = &DeviceDescriptionAttributes::attributes;
 };
 
-// ---- what a plugin asks of ClientCreate's caller, from any thread, while the client lives ----
+// ---- callbacks of ClientCreate; called from any thread while the client exists ----
 
-// Makes what a callback returns when it has failed; the text is copied.
+// Creates the error that a callback returns on failure; copies the text.
 using CallbackError = Error* (*)(ErrorCode code, const char* message, std::size_t message_size);
 
-// Waits for the value.
+// Waits for the value of a key.
 struct KeyValueGet {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
@@ -91,7 +91,7 @@ struct KeyValuePut {
   void* extension_start = nullptr;
   const char* key = nullptr;
   std::size_t key_size = 0;
-  const char* value = nullptr;  // lives during the call
+  const char* value = nullptr;  // valid during the call
   std::size_t value_size = 0;
   CallbackError* callback_error = nullptr;
   void* user_arg = nullptr;

@@ -12,22 +12,23 @@ namespace smelt {
 namespace {
 
 constexpr std::string_view kNotAPlugin =
-    "give a PJRT plugin: a shared library for this kind of machine that exports GetPjrtApi";
+    "use a PJRT plugin: a shared library for this machine that exports GetPjrtApi";
 
 const pjrt::Api* open_api(const std::string& path) {
   if (!std::filesystem::exists(path)) throw_errno("plugin", path, ENOENT);
-  ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0);  // XLA's chatter; its warnings stay
-  // Without a slash dlopen would search the system's folders instead.
+  // hides XLA's info messages; its warnings stay
+  ::setenv("TF_CPP_MIN_LOG_LEVEL", "1", /*overwrite=*/0);
+  // With a path that has no slash, dlopen would search the system folders instead.
   const std::string absolute = std::filesystem::absolute(path).string();
   void* library = ::dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw UsageError(str("plugin: ", ::dlerror()), kNotAPlugin);
   const auto api_of = reinterpret_cast<const pjrt::Api* (*)()>(::dlsym(library, "GetPjrtApi"));
   if (api_of == nullptr) {
     ::dlclose(library);
-    throw UsageError(str("plugin: ", path, " exports no GetPjrtApi"), kNotAPlugin);
+    throw UsageError(str("plugin: ", path, " does not export GetPjrtApi"), kNotAPlugin);
   }
   const pjrt::Api* api = api_of();
-  if (api == nullptr) throw SystemError(str("plugin: GetPjrtApi of ", path, " returned nothing"));
+  if (api == nullptr) throw SystemError(str("plugin: GetPjrtApi of ", path, " returned null"));
   return api;
 }
 
@@ -45,9 +46,9 @@ std::shared_ptr<const Plugin> Plugin::load(const std::string& path) {
 
 Plugin::Plugin(std::string path) : path_(std::move(path)), api_(open_api(path_)) {
   if (api_->version.major_version != pjrt::kMajorVersion) {
-    throw UsageError(str("plugin: ", path_, " speaks version ", abi_version(),
-                         " of the PJRT ABI, smelt ", pjrt::kMajorVersion, ".x"),
-                     "install the version of the plugin that this smelt was made for");
+    throw UsageError(str("plugin: ", path_, " has PJRT ABI version ", abi_version(), ", expected ",
+                         pjrt::kMajorVersion, ".x"),
+                     "install the plugin version that this smelt supports");
   }
   if (has(pjrt::PluginInitialize::kFunction)) call(pjrt::PluginInitialize{});
 }
@@ -65,7 +66,7 @@ bool Plugin::has(const pjrt::Function& function) const {
 void (*Plugin::require(const pjrt::Function& function) const)() {
   if (!has(function)) {
     throw SystemError(
-        str("plugin: ", path_, " (PJRT ", abi_version(), ") is too old: it has no ", function.name),
+        str("plugin: ", path_, " (PJRT ", abi_version(), ") is too old: it lacks ", function.name),
         "install a newer version of the plugin");
   }
   return api_->functions[function.index];

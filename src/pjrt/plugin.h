@@ -1,4 +1,4 @@
-// A loaded PJRT plugin, and the one funnel through which all of its functions are called.
+// A loaded PJRT plugin. All calls of plugin functions go through this class.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-// The plugin refused or failed: "<function>: <the plugin's own text>".
+// A plugin call failed: "<function>: <message of the plugin>".
 class PjrtError : public SystemError {
  public:
   PjrtError(const std::string& what, pjrt::ErrorCode code) : SystemError(what), code_(code) {}
@@ -20,11 +20,12 @@ class PjrtError : public SystemError {
   pjrt::ErrorCode code_;
 };
 
-// Thread-safe. A plugin is loaded once for a path and never unloaded: its threads outlive handles.
+// A plugin library; thread-safe. Each path is loaded once and never unloaded, as the plugin's
+// threads outlive all handles.
 class Plugin {
  public:
-  // UsageError with a hint when the file is missing, no shared library, no PJRT plugin, or speaks
-  // another major version of the ABI; PjrtError when its initialisation fails.
+  // Loads a plugin. Throws UsageError if the file is missing, is not a PJRT plugin or has another
+  // major ABI version. Throws PjrtError if its initialization fails.
   static std::shared_ptr<const Plugin> load(const std::string& path);
 
   explicit Plugin(std::string path);  // use load()
@@ -34,9 +35,9 @@ class Plugin {
   const std::string& path() const { return path_; }
   std::string abi_version() const;  // "0.81"
 
-  // Calls the function that `Args` belongs to, with struct_size filled in, and returns the
-  // arguments with the plugin's answers. Throws SystemError when this plugin lacks the function,
-  // PjrtError when it fails.
+  // Calls the plugin function of `Args` with struct_size filled in, and returns the arguments with
+  // the plugin's outputs. Throws SystemError if the plugin lacks the function, and PjrtError if the
+  // call fails.
   template <class Args>
   Args call(Args args) const {
     args.struct_size = pjrt::struct_size<Args>();
@@ -44,6 +45,7 @@ class Plugin {
     return args;
   }
 
+  // Returns whether the plugin implements the function.
   bool has(const pjrt::Function& function) const;
 
  private:

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/nearest_name.h"
-#include "pjrt/plugin_locks.h"
 
 namespace smelt {
 
@@ -26,7 +25,7 @@ std::vector<Wheel> parse_plugin_lock(std::string_view lock, std::string_view siz
       CHECK(end != std::string::npos, "lock: ", line);
       const std::string pin = line.substr(0, line.find(' '));
       const auto size = size_of.find(pin);
-      CHECK(size != size_of.end(), "no size of ", pin);
+      CHECK(size != size_of.end(), "no size for ", pin);
       wheels.push_back({.name = pin.substr(0, end),
                         .version = pin.substr(end + 2),
                         .requirement = {},
@@ -47,7 +46,7 @@ std::optional<std::string> other_version(const std::vector<Wheel>& wheels, std::
   for (const Wheel& wheel : wheels) {
     const std::string& found = versions[wheel.name];
     if (found != wheel.version)
-      return str(wheel.name, " ", found.empty() ? "missing" : found, ", not ", wheel.version);
+      return str(wheel.name, " ", found.empty() ? "missing" : found, ", expected ", wheel.version);
   }
   return std::nullopt;
 }
@@ -56,10 +55,10 @@ std::vector<Wheel> plugin_wheels(std::string_view device) {
   if (device == "gpu") return parse_plugin_lock(kGpuLock, kWheelSizes);
   if (device == "tpu") return parse_plugin_lock(kTpuLock, kWheelSizes);
   if (device == "cpu")
-    throw UsageError("setup: the plugin of device cpu is fetched by scripts/build",
-                     "--device cpu needs no smelt setup");
+    throw UsageError("setup: device cpu has no plugin to install; scripts/build installs it",
+                     "use --device cpu without smelt setup");
   const std::vector<std::string> known{"gpu", "tpu"};
-  throw UsageError(str("setup: '", device, "' is no device with a plugin to fetch"),
+  throw UsageError(str("setup: unknown device '", device, "', expected gpu or tpu"),
                    did_you_mean(device, known));
 }
 

@@ -1,5 +1,5 @@
-// The wheels that make up a device's plugin, by version, hash and size: requirements/gpu.lock and
-// tpu.lock with requirements/wheel_sizes.txt, as they were when the program was built.
+// The pinned wheels of a device's plugin with versions, hashes and sizes. They come from
+// requirements/gpu.lock, tpu.lock and wheel_sizes.txt at build time.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,28 @@
 
 namespace smelt {
 
+// The contents of files in requirements/. CMake generates their definitions from
+// plugin_locks.cpp.in.
+extern const std::string_view kGpuLock, kTpuLock, kWheelSizes;
+
+// One pinned Python wheel.
 struct Wheel {
   std::string name, version;                            // "libtpu", "0.0.51"
-  std::string requirement;                              // pip's text for it, with its hashes
+  std::string requirement;                              // its lines in pip's format, with hashes
   std::int64_t download_bytes = 0, unpacked_bytes = 0;  // on x86_64
 };
 
-// In the order of the lock. BugError when a size is missing.
+// Parses a lock file; keeps its order. Every wheel must have a size.
 std::vector<Wheel> parse_plugin_lock(std::string_view lock, std::string_view sizes);
 
-// The file in a folder of `smelt setup` that holds the requirements of its wheels.
+// The file in a folder of `smelt setup` that lists the requirements of its wheels.
 inline constexpr std::string_view kWheelsFile = ".wheels";
 
-// The first of the wheels that such a file has not in this version: "libtpu 0.0.40, not 0.0.51".
+// Compares such a file with the pinned wheels. Returns the first difference, for example "libtpu
+// 0.0.40, expected 0.0.51", or nullopt.
 std::optional<std::string> other_version(const std::vector<Wheel>& wheels, std::string_view file);
 
-// Of "gpu" or "tpu". UsageError for another device.
+// Returns the pinned wheels for "gpu" or "tpu". Throws UsageError for another device.
 std::vector<Wheel> plugin_wheels(std::string_view device);
 
 }  // namespace smelt

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kPythonBytes = 64 << 20;  // an environment with pip
+constexpr std::int64_t kPythonBytes = 64 << 20;  // size of a virtual environment with pip
 
 void make_folder(const std::string& path) {
   std::error_code error;
@@ -40,14 +40,15 @@ void rename_folder(const std::string& from, const std::string& to) {
   if (error) throw_errno("rename", from, error.value());
 }
 
-// Held until the descriptor is closed and no pip runs any more: one that outlives a killed smelt
-// inherits it, and still writes.
+// Takes the setup lock. It is held until the descriptor is closed and pip has ended: a pip process
+// that outlives a killed smelt inherits the descriptor and may still write.
 Descriptor lock(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_CREAT | O_RDWR, 0600));
   if (!file.is_open()) throw_errno("make", path, errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno != EWOULDBLOCK) throw_errno("lock", path, errno);
-  throw UsageError(str("setup: another smelt setup holds ", path), "wait for it to end");
+  throw UsageError(str("setup: another smelt setup is running: ", path, " is locked"),
+                   "wait until it ends");
 }
 
 std::int64_t size_of_files(const std::string& folder) {
@@ -90,10 +91,10 @@ bool PluginSetup::installed() const {
   return fs::exists(stamp) && read_file(stamp) == requirements();
 }
 
-void PluginSetup::refuse_foreign_folder() const {
+void PluginSetup::check_folder_is_ours() const {
   if (!fs::exists(folder_) || fs::exists(str(folder_, "/", kWheelsFile))) return;
-  throw UsageError(str("setup: ", folder_, " holds something that smelt setup did not make"),
-                   "move it away");
+  throw UsageError(str("setup: ", folder_, " exists but was not created by smelt setup"),
+                   "move or delete it");
 }
 
 void PluginSetup::require_space() const {
@@ -104,32 +105,33 @@ void PluginSetup::require_space() const {
   if (error || needed <= available) return;
   throw SystemError(
       str("setup: ", folder_, " needs ", bytes_text(static_cast<double>(needed)),
-          " while it is made, its disk has ", bytes_text(static_cast<double>(available))),
+          " of disk space, available are ", bytes_text(static_cast<double>(available))),
       "free some space, or set XDG_DATA_HOME to a folder on another disk");
 }
 
-// An environment of its own: the pip that a system carries may be missing, patched or locked.
+// Uses a separate virtual environment because the system's pip may be missing, patched or locked.
 void PluginSetup::make_python() const {
-  const std::string whole = partial("python/.whole");
+  const std::string complete = partial("python/.whole");
   const std::vector<std::string> earlier{partial("python/bin/python"), "-c", "import pip"};
-  if (fs::exists(whole) && run_program(earlier) == 0) return;  // from an earlier try
+  if (fs::exists(complete) && run_program(earlier) == 0) return;  // from an earlier attempt
   constexpr const char* kProbe =
       "from importlib.util import find_spec as f; exit(not (f('venv') and f('ensurepip')))";
   if (run_program({"python3", "-c", kProbe}) != 0)
-    throw UsageError("setup: no python3 with the modules venv and ensurepip is in PATH",
+    throw UsageError("setup: found no python3 with the modules venv and ensurepip in PATH",
                      "apt-get install python3 python3-venv");
   if (run_program({"python3", "-m", "venv", "--clear", partial("python")}) != 0)
-    throw SystemError(str("setup: python3 could not make an environment in ", partial("python")),
-                      "read its message above");
-  write_file(whole, "");
+    throw SystemError(
+        str("setup: python3 could not create a virtual environment in ", partial("python")),
+        "see its message above");
+  write_file(complete, "");
 }
 
 int PluginSetup::pip(std::vector<std::string> arguments) const {
-  // Its temporary files lie on the disk that was looked at, where they can be renamed into place.
+  // Temporary files must be on the disk that was checked, so that they can be renamed into place.
   std::vector<std::string> words{"env", "TMPDIR=" + partial("tmp"), partial("python/bin/python"),
                                  "-m", "pip"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  // A plugin is no Python: the wheels of one Python serve whichever is here.
+  // The plugin does not use Python, so wheels for one Python version fit all.
   for (const char* word :
        {"--disable-pip-version-check", "--no-cache-dir", "--no-deps", "--require-hashes",
         "--only-binary=:all:", "--implementation=cp", "--python-version=3.11", "--abi=cp311"})
@@ -141,17 +143,18 @@ int PluginSetup::pip(std::vector<std::string> arguments) const {
 void PluginSetup::download(const Wheel& wheel) const {
   write_file(partial("wheel.txt"), wheel.requirement);
   if (pip({"download", "--dest", partial("wheels"), "-r", partial("wheel.txt")}) == 0) return;
-  throw SystemError(
-      str("setup: pip could not fetch ", wheel.name, " ", wheel.version, "; it says why above"),
-      "check the network, then run smelt setup again: wheels that have arrived are kept");
+  throw SystemError(str("setup: pip could not download ", wheel.name, " ", wheel.version,
+                        "; see its message above"),
+                    "check the network and run smelt setup again; downloaded wheels are reused");
 }
 
 void PluginSetup::unpack() const {
   write_file(partial("wheels.txt"), requirements());
   if (pip({"install", "--no-index", "--find-links", partial("wheels"), "--no-compile", "--target",
            partial("packages"), "-r", partial("wheels.txt")}) != 0)
-    throw SystemError(str("setup: pip could not unpack ", partial("wheels"), "; it says why above"),
-                      str("remove ", partial(""), ", then run smelt setup again"));
+    throw SystemError(
+        str("setup: pip could not unpack ", partial("wheels"), "; see its message above"),
+        str("delete ", partial(""), " and run smelt setup again"));
 }
 
 void PluginSetup::publish() const {
@@ -165,16 +168,16 @@ void PluginSetup::publish() const {
 }
 
 void PluginSetup::install() const {
-  refuse_foreign_folder();
+  check_folder_is_ours();
   make_folder(fs::path(folder_).parent_path().string());
   const Descriptor held = lock(folder_ + ".lock");
-  if (installed()) return;  // by the one that held it before
+  if (installed()) return;  // by the process that held the lock before
   for (const char* left : {"tmp", "packages", "old"}) remove_folder(partial(left));
   for (const char* folder : {"wheels", "tmp"}) make_folder(partial(folder));
   require_space();
   make_python();
   for (std::size_t i = 0; i < wheels_.size(); ++i) {
-    log_info("fetching {} {}, {} ({} of {})", wheels_[i].name, wheels_[i].version,
+    log_info("downloading {} {}, {} ({} of {})", wheels_[i].name, wheels_[i].version,
              bytes_text(static_cast<double>(wheels_[i].download_bytes)), i + 1, wheels_.size());
     download(wheels_[i]);
   }

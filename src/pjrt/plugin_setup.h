@@ -1,5 +1,5 @@
-// What `smelt setup` does: the wheels of a device's plugin, fetched and unpacked by pip into a
-// folder of the user's. The folder appears when all of it is there, or not at all.
+// Implements `smelt setup`: downloads the wheels of a device's plugin with pip and unpacks them
+// into a folder of the user. The folder appears atomically.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace smelt {
 
+// Installs wheels into a folder.
 class PluginSetup {
  public:
   PluginSetup(std::vector<Wheel> wheels, std::string folder);
@@ -18,19 +19,19 @@ class PluginSetup {
   std::int64_t download_bytes() const;
   std::int64_t unpacked_bytes() const;
 
-  // Whether the folder holds these wheels, of these hashes.
+  // Returns whether the folder contains these wheels with these hashes.
   bool installed() const;
 
-  // Works in "<folder>.partial", where wheels that have arrived wait for the next try. UsageError
-  // when there is no Python that can make environments, when the folder holds something else, or
-  // when another process is at it; SystemError when the disk is too small or pip fails. Those of
-  // other versions are replaced.
+  // Installs the wheels and replaces other versions. Works in "<folder>.partial"; downloaded wheels
+  // stay there for the next attempt. Throws UsageError if python3 cannot create virtual
+  // environments, if the folder contains other files, or if another setup is running. Throws
+  // SystemError if the disk is too small or pip fails.
   void install() const;
 
  private:
   std::string partial(std::string_view name) const;  // a path in the work folder
   std::string requirements() const;
-  void refuse_foreign_folder() const;
+  void check_folder_is_ours() const;
   void require_space() const;
   void make_python() const;
   void download(const Wheel& wheel) const;

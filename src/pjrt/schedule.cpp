@@ -13,23 +13,26 @@
 
 #include "base/error.h"
 #include "io/filesystem/file.h"
+#include "pjrt/device_specs.h"
 
 namespace smelt {
 namespace {
 
-constexpr std::size_t kBundles = 0,
-                      kMatrixUnits = 8;  // what is counted: bundles, then matrix units
+constexpr std::size_t kBundles = 0,  // index of the bundle count; matrix units follow
+    kMatrixUnits = 8;
 using Counts = std::array<double, 1 + kMatrixUnits>;
 
+// A loop in the bundle text.
 struct BundleLoop {
-  Counts own{};  // of a turn
-  double turns = 1;
+  Counts counts{};  // per iteration
+  double iterations = 1;
 };
 
+// One line of the bundle text: a VLIW instruction bundle.
 struct Bundle {
-  std::string_view label;  // "LB": a loop's body begins
-  std::size_t depth = 0;   // of loops
-  bool empty = false;      // says nothing of the depth
+  std::string_view label;  // "LB" if a loop body begins here
+  std::size_t depth = 0;   // number of enclosing loops
+  bool empty = false;      // an empty bundle has no valid depth
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -39,7 +42,7 @@ std::size_t end_of(std::string_view line, std::size_t at, auto&& in) {
   return at;
 }
 
-// "  0x7 LB: > { … }"
+// Parses a line such as "  0x7 LB: > { … }". Returns nullopt for other lines.
 std::optional<Bundle> bundle_of(std::string_view line) {
   const auto space = [](char c) { return c == ' '; };
   const std::size_t number = end_of(line, 0, space);
@@ -63,22 +66,23 @@ std::optional<Bundle> bundle_of(std::string_view line) {
   return out;
 }
 
-// "scmp.ge.s32.totalorder %s7, 12 /* loop exit test */": 12.
-std::optional<double> turns_in(std::string_view line) {
+// Parses the iteration count of a loop exit test: 12 in "scmp.ge.s32.totalorder %s7, 12 /* loop
+// exit test */".
+std::optional<double> iterations_in(std::string_view line) {
   const std::size_t at = line.find(" /* loop exit test");
   if (at == line.npos) return {};
   std::size_t begin = at;
   while (begin > 0 && std::isdigit(static_cast<unsigned char>(line[begin - 1])) != 0) --begin;
-  std::int64_t turns = 0;
-  const auto read = std::from_chars(line.data() + begin, line.data() + at, turns);
-  return read.ptr == line.data() + at && begin < at ? std::optional(static_cast<double>(turns))
+  std::int64_t count = 0;
+  const auto read = std::from_chars(line.data() + begin, line.data() + at, count);
+  return read.ptr == line.data() + at && begin < at ? std::optional(static_cast<double>(count))
                                                     : std::nullopt;
 }
 
-void add_products(std::string_view line, Counts& out) {
-  constexpr std::string_view kProduct = "= vmatmul", kUnit = ".mxu";
-  for (std::size_t at = line.find(kProduct); at != line.npos; at = line.find(kProduct, at)) {
-    at += kProduct.size();
+void add_matmuls(std::string_view line, Counts& out) {
+  constexpr std::string_view kMatmul = "= vmatmul", kUnit = ".mxu";
+  for (std::size_t at = line.find(kMatmul); at != line.npos; at = line.find(kMatmul, at)) {
+    at += kMatmul.size();
     const std::string_view kind =
         line.substr(at, end_of(line, at, [](char c) { return is_word(c) || c == '.'; }) - at);
     const std::size_t unit = kind.rfind(kUnit);
@@ -88,30 +92,11 @@ void add_products(std::string_view line, Counts& out) {
   }
 }
 
-void leave(std::vector<BundleLoop>& loops) {
+void leave_loop(std::vector<BundleLoop>& loops) {
   const BundleLoop inner = loops.back();
   loops.pop_back();
-  for (std::size_t i = 0; i < inner.own.size(); ++i)
-    loops.back().own[i] += inner.own[i] * inner.turns;
-}
-
-// HBM's bytes a second, of a device by PJRT's kind: Google's figures of a chip over its cores.
-double hbm_bytes_per_second(std::string_view kind) {
-  struct Known {
-    std::string_view kind;
-    double bytes;
-  };
-  constexpr std::array<Known, 8> kKnown{{{"TPU v2", 350e9},
-                                         {"TPU v3", 450e9},
-                                         {"TPU v4", 600e9},
-                                         {"TPU v5 lite", 819e9},
-                                         {"TPU v5e", 819e9},
-                                         {"TPU v5", 2765e9},
-                                         {"TPU v6", 1640e9},
-                                         {"TPU7", 7380e9 / 2}}};
-  for (const Known& known : kKnown)
-    if (kind.starts_with(known.kind)) return known.bytes;
-  return 0;
+  for (std::size_t i = 0; i < inner.counts.size(); ++i)
+    loops.back().counts[i] += inner.counts[i] * inner.iterations;
 }
 
 }  // namespace
@@ -127,23 +112,23 @@ double scheduled_cycles(std::string_view bundles) {
     const std::size_t depth = bundle->empty ? loops.size() - 1 : bundle->depth;
     while (loops.size() - 1 > depth ||
            (bundle->label == "LB" && depth > 0 && depth == loops.size() - 1))
-      leave(loops);
+      leave_loop(loops);
     while (loops.size() - 1 < depth) loops.emplace_back();
-    loops.back().own[kBundles] += 1;
-    add_products(line, loops.back().own);
-    if (const auto turns = turns_in(line)) loops.back().turns = *turns;
+    loops.back().counts[kBundles] += 1;
+    add_matmuls(line, loops.back().counts);
+    if (const auto count = iterations_in(line)) loops.back().iterations = *count;
   }
-  while (loops.size() > 1) leave(loops);
-  return *std::ranges::max_element(loops.front().own);
+  while (loops.size() > 1) leave_loop(loops);
+  return *std::ranges::max_element(loops.front().counts);
 }
 
 ScheduleDump::ScheduleDump() {
   std::string path = std::filesystem::temp_directory_path() / "smelt-schedule-XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) throw_errno("make folder", path, errno);
   folder_ = path;
-  const char* given = std::getenv("LIBTPU_INIT_ARGS");
+  const char* current = std::getenv("LIBTPU_INIT_ARGS");
   const std::string options =
-      str(given == nullptr ? "" : given, " --xla_jf_dump_to=", folder_,
+      str(current == nullptr ? "" : current, " --xla_jf_dump_to=", folder_,
           " --xla_jf_dump_llo_text=true --xla_jf_dump_llo_pass_label_regex=final_bundles");
   ::setenv("LIBTPU_INIT_ARGS", options.c_str(), 1);
 }
@@ -171,7 +156,7 @@ std::map<std::string, double> ScheduleDump::kernels() const {
 void add_schedule(StepCycles& cycles, const std::map<std::string, double>& kernels,
                   std::string_view device_kind) {
   const double seconds = seconds_of(1, device_kind), hbm = hbm_bytes_per_second(device_kind);
-  std::map<double, double> alike;  // a turn's estimate, its schedule
+  std::map<double, double> alike;  // estimated and scheduled cycles per iteration
   for (const InstructionCycles& i : cycles.instructions)
     if (const auto found = kernels.find(i.name); found != kernels.end())
       alike.emplace(i.cycles / i.turns, found->second);

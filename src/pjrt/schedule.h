@@ -1,6 +1,6 @@
-// What libtpu has scheduled, which is nearer to the time that a program takes than the cycles that
-// it estimates: of a pass over numbers that lie in VMEM it estimates bytes over some 220 a cycle,
-// several times what it then schedules.
+// Cycle counts from libtpu's final schedule. They are closer to the real run time than its
+// estimates: for a pass over data in VMEM it estimates about 220 bytes per cycle, several times the
+// cycles that it then schedules.
 #pragma once
 
 #include <map>
@@ -11,31 +11,31 @@
 
 namespace smelt {
 
-// Cycles of a kernel by its final bundles of instructions, as libtpu dumps them as text: a bundle
-// takes one, those of a loop as often as it turns; or what the busiest matrix unit takes, if that
-// is more: 8 rows of f32 or 16 of bf16 for each product that a bundle starts.
+// Returns the cycles of a kernel from its final instruction bundles, as dumped by libtpu in text
+// form: one cycle per bundle, times the iterations of its loops. If the busiest matrix unit needs
+// more cycles, returns those: each matmul instruction takes 8 rows of f32 or 16 rows of bf16.
 double scheduled_cycles(std::string_view bundles);
 
-// Makes libtpu, which must not be loaded yet, write what it schedules into a folder that goes away
-// with this.
+// Makes libtpu write its schedules into a temporary folder, which is deleted by the destructor.
+// Must be created before libtpu is loaded.
 class ScheduleDump {
  public:
-  ScheduleDump();  // SystemError where there is no place for temporary files
+  ScheduleDump();  // throws SystemError if it cannot create a temporary folder
   ~ScheduleDump();
   ScheduleDump(const ScheduleDump&) = delete;
   ScheduleDump& operator=(const ScheduleDump&) = delete;
 
-  // Cycles of the kernels of all programs compiled since, by the names of their instructions.
+  // Returns the cycles of the kernels of all programs compiled so far, by instruction name.
   std::map<std::string, double> kernels() const;
 
  private:
   std::string folder_;
 };
 
-// Adds each instruction's `scheduled`, and their total: what its kernel takes or what it moves
-// between HBM and the core at the device's bandwidth, if that is more. Kernels that are the same
-// are compiled once: they have the same estimate. One without a schedule takes its estimate, and is
-// counted in `unread`.
+// Sets `scheduled` of each instruction and of the program: the cycles of its kernel, or the time to
+// move its bytes between HBM and the core if that is longer. Equal kernels are compiled once and
+// share an estimate. An instruction without a schedule keeps its estimate and is counted in
+// `unread`.
 void add_schedule(StepCycles& cycles, const std::map<std::string, double>& kernels,
                   std::string_view device_kind);
 

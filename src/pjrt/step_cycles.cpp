@@ -1,18 +1,17 @@
 #include "pjrt/step_cycles.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 
-#include "pjrt/peak_flops.h"
+#include "pjrt/device_specs.h"
 
 namespace smelt {
 namespace {
 
-// "estimated_cycles":"59250" of the backend's JSON; 0 without.
+// Parses "estimated_cycles":"59250" in the backend's JSON; returns 0 if it is missing.
 double cycles_in(std::string_view config) {
   constexpr std::string_view kField = "\"estimated_cycles\":\"";
   const std::size_t at = config.find(kField);
@@ -24,7 +23,7 @@ double cycles_in(std::string_view config) {
 }
 
 struct Sizes {
-  double all = 0, hbm = 0;  // bytes; of these in HBM
+  double all = 0, hbm = 0;  // bytes in total, and in HBM
 };
 
 double bytes_of(const HloInstruction& i) {
@@ -33,7 +32,8 @@ double bytes_of(const HloInstruction& i) {
   return out;
 }
 
-// Of a stack that its loop goes through one turn's part.
+// Returns the size of an instruction's results. For a stack over which the loop iterates, only the
+// slice of one iteration counts.
 Sizes sizes_of(const HloInstruction& i, double turns) {
   Sizes out;
   for (const HloResult& result : i.results) {
@@ -46,9 +46,9 @@ Sizes sizes_of(const HloInstruction& i, double turns) {
   return out;
 }
 
-class Walk {
+class CycleCounter {
  public:
-  explicit Walk(const HloModule& module) : module_(module) {}
+  explicit CycleCounter(const HloModule& module) : module_(module) {}
 
   void add(std::int64_t id, double turns) {
     const HloComputation& c = module_.at(id);
@@ -57,13 +57,13 @@ class Walk {
     for (const HloInstruction& i : c.instructions) {
       add_cycles(i, turns, sizes);
       add_collective(i, turns);
-      if (i.opcode == "fusion") add_cut_sums(i, turns);
+      if (i.opcode == "fusion") add_fused_reduce_scatter(i, turns);
       if (i.opcode == "while")
-        add(i.called.front(), turns * static_cast<double>(turns_of(module_, i)));
+        add(i.called.front(), turns * static_cast<double>(trip_count(module_, i)));
       else if (i.opcode == "call" || i.opcode == "conditional")
         for (const std::int64_t called : i.called) add(called, turns);
       else if (i.opcode == "async-start")
-        for (const std::int64_t called : i.called) add_told(called, turns);
+        for (const std::int64_t called : i.called) add_asynchronous(called, turns);
     }
   }
   StepCycles take() {
@@ -87,8 +87,8 @@ class Walk {
         {i.name, i.op_name, i.opcode, cycles, turns, turns * moved.all, turns * moved.hbm});
   }
 
-  // An all-reduce of which a device keeps a part is a fusion of both.
-  void add_cut_sums(const HloInstruction& fusion, double turns) {
+  // A reduce-scatter may appear as a fusion of an all-reduce and a slice.
+  void add_fused_reduce_scatter(const HloInstruction& fusion, double turns) {
     for (const std::int64_t called : fusion.called) {
       const HloComputation& c = module_.at(called);
       if (!c.name.starts_with("all-reduce-scatter")) continue;
@@ -103,19 +103,19 @@ class Walk {
     return i.groups.empty() ? std::vector<std::int64_t>() : i.groups.front();
   }
 
-  void add_collective(const HloInstruction& i, double turns, bool wrapped = false) {
+  void add_collective(const HloInstruction& i, double turns, bool asynchronous = false) {
     static const std::set<std::string, std::less<>> kOps{"all-gather", "all-reduce", "all-to-all",
                                                          "collective-permute", "reduce-scatter"};
     std::string_view op = i.opcode;
     const bool started = op.ends_with("-start");
     if (started) op.remove_suffix(6);
     if (kOps.contains(op))
-      out_.collectives.push_back({std::string(op), started || wrapped,
+      out_.collectives.push_back({std::string(op), started || asynchronous,
                                   turns * bytes_of(i) / (started ? 2 : 1), turns, first_group(i)});
   }
 
-  // Collectives of a computation that runs beside the others.
-  void add_told(std::int64_t id, double turns) {
+  // Adds the collectives of a computation that runs asynchronously.
+  void add_asynchronous(std::int64_t id, double turns) {
     for (const HloInstruction& i : module_.at(id).instructions) add_collective(i, turns, true);
   }
 
@@ -123,41 +123,23 @@ class Walk {
   StepCycles out_;
 };
 
-struct KnownUnits {
-  std::string_view kind;
-  double flops;  // of a cycle, by all matrix units of a device, two to a place
-};
-
-// Units of 128 x 128: one on v2's core, two on v3's, four on v5e's, four on each of v4's two, eight
-// on v5p's; on v6e's four of 256 x 256, and as many are assumed on each of TPU7x's two cores.
-constexpr double kUnit = 2.0 * 128 * 128;
-constexpr std::array<KnownUnits, 9> kUnits{{{"TPU v2", kUnit},
-                                            {"TPU v3", 2 * kUnit},
-                                            {"TPU v4 lite", 4 * kUnit},
-                                            {"TPU v4", 8 * kUnit},
-                                            {"TPU v5 lite", 4 * kUnit},
-                                            {"TPU v5e", 4 * kUnit},
-                                            {"TPU v5", 8 * kUnit},
-                                            {"TPU v6", 16 * kUnit},
-                                            {"TPU7", 16 * kUnit}}};
-
 }  // namespace
 
 StepCycles step_cycles(const HloModule& module) {
-  Walk walk(module);
-  walk.add(module.entry, 1);
-  return walk.take();
+  CycleCounter counter(module);
+  counter.add(module.entry, 1);
+  return counter.take();
 }
 
 double sent_bytes(const CollectiveBytes& c, std::int64_t devices) {
   if (c.opcode == "collective-permute") return c.bytes;
-  const auto told = static_cast<double>(c.group.empty() ? devices : std::ssize(c.group));
-  return c.bytes * (told - 1) / told * (c.opcode == "all-reduce" ? 2 : 1);
+  const auto group_size = static_cast<double>(c.group.empty() ? devices : std::ssize(c.group));
+  return c.bytes * (group_size - 1) / group_size * (c.opcode == "all-reduce" ? 2 : 1);
 }
 
 std::string axes_of(const Mesh& mesh, std::span<const std::int64_t> group) {
   std::string out;
-  std::int64_t step = 1;  // of an axis, in devices
+  std::int64_t step = 1;  // devices per step along the axis
   for (std::size_t a = mesh.size(); a-- > 0;) {
     const auto& [axis, size] = mesh[a];
     const auto at = [&](std::int64_t device) { return device / step % size; };
@@ -166,12 +148,6 @@ std::string axes_of(const Mesh& mesh, std::span<const std::int64_t> group) {
     step *= size;
   }
   return out;
-}
-
-double cycle_flops(std::string_view device_kind) {
-  for (const KnownUnits& known : kUnits)
-    if (device_kind.starts_with(known.kind)) return known.flops;
-  return 0;
 }
 
 double seconds_of(double cycles, std::string_view device_kind) {

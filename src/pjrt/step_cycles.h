@@ -1,4 +1,4 @@
-// A TPU compiler's own estimate of how long a program takes.
+// Estimates of a TPU compiler for the run time of a program.
 #pragma once
 
 #include <cstdint>
@@ -12,46 +12,47 @@
 
 namespace smelt {
 
-// `estimated_cycles` of libtpu, of an instruction of one device's program as often as it runs.
+// libtpu's `estimated_cycles` of one instruction, over all its runs in one device's program.
 struct InstructionCycles {
   std::string name, op_name, opcode;
-  double cycles = 0;  // of all its turns
-  double turns = 1;   // how often the loops that it stands in run it
-  // Of operands and results, of all turns: of a stack that its loop goes through one turn's part;
-  // of these what lies in HBM.
+  double cycles = 0;  // over all runs
+  double turns = 1;   // number of runs, through the enclosing loops
+  // Bytes of operands and results over all runs, and those of them in HBM. For a stack over which a
+  // loop iterates, each run counts one slice.
   double bytes = 0, hbm_bytes = 0;
-  double scheduled = 0;  // cycles of all turns (pjrt/schedule.h)
+  double scheduled = 0;  // scheduled cycles over all runs (pjrt/schedule.h)
 };
 
-// What devices tell one another, as often as it runs. Its time is not in the cycles.
+// A collective of the program. Its time is not included in the cycles.
 struct CollectiveBytes {
-  std::string opcode;  // "all-reduce", …; of one whose work goes on meanwhile without "-start"
+  std::string opcode;  // such as "all-reduce", without the suffix "-start"
   bool asynchronous = false;
-  double bytes = 0;  // of the results, of a reduce-scatter before it is cut; of all turns
+  double bytes = 0;  // size of the results over all runs; of a reduce-scatter: of its input
   double turns = 1;
-  std::vector<std::int64_t> group{};  // the first of its groups; empty: all devices
+  std::vector<std::int64_t> group{};  // the first device group; empty: all devices
 };
 
-// What each of so many devices sends of a collective's bytes, around a ring: all of it but its own
-// part, of an all-reduce twice.
+// Returns the bytes that each of `devices` devices sends in a ring algorithm: everything but its
+// own part, twice for an all-reduce.
 double sent_bytes(const CollectiveBytes& c, std::int64_t devices);
-// The axes of a mesh along which a group lies, "data" or "data+fsdp"; "" of one device.
+// Returns the mesh axes along which the devices of a group differ, such as "data" or "data+fsdp";
+// empty for a single device.
 std::string axes_of(const Mesh& mesh, std::span<const std::int64_t> group);
 
+// The estimates for a whole program, per device.
 struct StepCycles {
   double total = 0;
-  double scheduled = 0, unread = 0;             // pjrt/schedule.h
-  std::vector<InstructionCycles> instructions;  // those with cycles, the longest first
+  double scheduled = 0, unread = 0;             // see pjrt/schedule.h
+  std::vector<InstructionCycles> instructions;  // instructions with cycles, longest first
   std::vector<CollectiveBytes> collectives;
 };
 
-// total is 0 of a compiler that estimates none.
+// Collects the estimates from a compiled program. `total` is 0 if the compiler does not provide
+// estimates.
 StepCycles step_cycles(const HloModule& module);
 
-// Operations of a cycle that a TPU device's matrix units do, by PJRT's kind; 0 for a kind that is
-// not known.
-double cycle_flops(std::string_view device_kind);
-// At the clock at which these make up peak_flops(); 0 for a kind that is not known.
+// Converts cycles to seconds, at the clock rate at which the matrix units reach peak_flops().
+// Returns 0 if the device kind is unknown.
 double seconds_of(double cycles, std::string_view device_kind);
 
 }  // namespace smelt

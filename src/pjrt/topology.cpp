@@ -12,18 +12,19 @@ namespace {
 // libtpu reads these once, when it is loaded. A value that the user has set stays.
 void prepare_libtpu() {
   constexpr int kKeep = 0;
-  ::setenv("TPU_SKIP_MDS_QUERY", "1", kKeep);  // else it asks the metadata server for minutes
-  ::setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1", kKeep);  // else one process of the machine at a time
+  // otherwise it queries the metadata server for minutes
+  ::setenv("TPU_SKIP_MDS_QUERY", "1", kKeep);
+  ::setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1", kKeep);  // otherwise only one process per machine
   ::setenv("TPU_MIN_LOG_LEVEL", "3", kKeep);
   ::setenv("TPU_STDERR_LOG_LEVEL", "3", kKeep);
   ::setenv("TPU_LOG_DIR", "disabled", kKeep);
-  // Any valid values stop its complaints that this host is part of no TPU.
+  // Any valid values suppress warnings that this host is not part of a TPU.
   ::setenv("TPU_WORKER_HOSTNAMES", "localhost", kKeep);
   ::setenv("TPU_ACCELERATOR_TYPE", "v2-8", kKeep);
 }
 
-// libtpu's option that makes the two cores of a v4 chip one device (megacore), as the machines show
-// them. Without it libtpu compiles for each core as a device of its own.
+// Returns the libtpu option that combines the two cores of a v4 chip into one device (megacore), as
+// on real machines. Without it libtpu compiles for each core as a separate device.
 pjrt::NamedValue megacore() {
   constexpr std::string_view kName = "chip_config_name", kValue = "megacore";
   pjrt::NamedValue out{};

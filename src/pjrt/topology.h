@@ -1,4 +1,5 @@
-// Compilation for TPUs that are not here: what fits, and what it costs, before any is rented.
+// Compiles programs for TPUs that are not present, to find out what fits and what it costs before
+// renting one.
 #pragma once
 
 #include <string>
@@ -10,20 +11,21 @@
 
 namespace smelt {
 
+// A TPU topology to compile for.
 class Topology {
  public:
-  // By libtpu's name, e.g. "v2:4x4", "v3:2x2", "v4:4x4x1", "v5e:2x4". PjrtError when it does not
-  // know it. Loads libtpu (find_plugin("tpu")) so that it looks for no TPU: not for a process that
-  // trains on one.
+  // Creates a topology by libtpu's name, for example "v2:4x4", "v3:2x2", "v4:4x4x1", "v5e:2x4".
+  // Throws PjrtError if libtpu does not know the name. Loads libtpu from find_plugin("tpu") in a
+  // mode without TPU access, so do not use it in a process that trains on a TPU.
   static Topology tpu(const std::string& name);
   static Topology create(std::shared_ptr<const Plugin> plugin, const std::string& name);
 
   int device_count() const;
   std::string device_kind() const;  // "TPU v2"
-  // In the order in which a client numbers devices.
+  // Returns the device ids in the order in which a client numbers its devices.
   std::vector<int> device_ids() const;
-  // For the first of its devices in that order, unless the options name others. PjrtError with code
-  // resource_exhausted when it does not fit in the memory of the devices.
+  // Compiles for the first devices in that order, unless the options name others. Throws PjrtError
+  // with code resource_exhausted if the program does not fit in the devices' memory.
   CompiledProgram compile(std::string_view stablehlo, const CompileOptions& options) const;
 
  private:

@@ -11,7 +11,7 @@
 #include "evaluation/tracking/run_record.h"
 #include "io/filesystem/path.h"
 #include "model/train_step/model_flops.h"
-#include "pjrt/peak_flops.h"
+#include "pjrt/device_specs.h"
 #include "train/program_cost.h"
 
 namespace smelt {

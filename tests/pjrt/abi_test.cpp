@@ -1,5 +1,5 @@
-// Our declaration of the PJRT ABI against the official header, wherever the machine has one: every
-// size, every offset, every position in the function table, every constant.
+// Compares our declarations of the PJRT ABI with the official header, if it is installed: all
+// sizes, offsets, indices in the function table and constants.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct Field {
   std::size_t our_offset, our_size, their_offset, their_size;
 };
 
-// `fields` are all of the struct's, in order: no hole between them is wider than alignment
-// explains.
+// Checks that `fields` are all fields of the struct, in order: gaps between them are explained by
+// alignment.
 void expect_same_fields(const std::string& name, const std::vector<Field>& fields,
                         std::size_t end) {
   std::size_t at = 2 * sizeof(void*);  // struct_size and extension_start
@@ -74,7 +74,7 @@ void expect_same_fields(const std::string& name, const std::vector<Field>& field
   SAME_PLACE(ours, theirs);              \
   SAME_STRUCT(ours, theirs##_Args, __VA_ARGS__)
 
-TEST(Abi, TheTableAndItsHeadAreTheOfficialOnes) {
+TEST(Abi, FunctionTableMatchesTheHeader) {
   EXPECT_EQ(pjrt::kMajorVersion, PJRT_API_MAJOR);
   EXPECT_EQ(offsetof(pjrt::Api, struct_size), offsetof(PJRT_Api, struct_size));
   EXPECT_EQ(offsetof(pjrt::Api, version), offsetof(PJRT_Api, pjrt_api_version));
@@ -85,7 +85,7 @@ TEST(Abi, TheTableAndItsHeadAreTheOfficialOnes) {
   EXPECT_EQ(offsetof(pjrt::Version, minor_version), offsetof(PJRT_Api_Version, minor_version));
 }
 
-TEST(Abi, ConstantsAreTheOfficialOnes) {
+TEST(Abi, ConstantsMatchTheHeader) {
   const auto same = [](auto ours, auto theirs) {
     EXPECT_EQ(sizeof(ours), sizeof(theirs));
     EXPECT_EQ(static_cast<int>(ours), static_cast<int>(theirs));
@@ -123,7 +123,7 @@ TEST(Abi, ConstantsAreTheOfficialOnes) {
   EXPECT_EQ(pjrt::MemoryLayout{}.type, PJRT_Buffer_MemoryLayout_Type_Tiled);
 }
 
-TEST(Abi, StructsAreTheOfficialOnes) {
+TEST(Abi, StructsMatchTheHeader) {
   SAME_STRUCT(NamedValue, PJRT_NamedValue, name, name_size, type, int64_value, value_size);
   SAME_STRUCT(Program, PJRT_Program, code, code_size, format, format_size);
   SAME_STRUCT(TiledLayout, PJRT_Buffer_MemoryLayout_Tiled, minor_to_major, minor_to_major_size,
@@ -134,7 +134,7 @@ TEST(Abi, StructsAreTheOfficialOnes) {
               context, call_location, num_tasks, task_ids, incarnation_ids);
 }
 
-TEST(Abi, FunctionsOnErrorsEventsAndDevicesAreTheOfficialOnes) {
+TEST(Abi, ErrorEventAndDeviceFunctionsMatchTheHeader) {
   SAME_FUNCTION(ErrorDestroy, PJRT_Error_Destroy, error);
   SAME_FUNCTION(ErrorMessage, PJRT_Error_Message, error, message, message_size);
   SAME_FUNCTION(ErrorGetCode, PJRT_Error_GetCode, error, code);
@@ -157,7 +157,7 @@ TEST(Abi, FunctionsOnErrorsEventsAndDevicesAreTheOfficialOnes) {
       offsetof(pjrt::DeviceMemoryStats, bytes_limit_is_set) + 1);
 }
 
-TEST(Abi, FunctionsOnClientsAreTheOfficialOnes) {
+TEST(Abi, ClientFunctionsMatchTheHeader) {
   SAME_FUNCTION(ClientCreate, PJRT_Client_Create, create_options, num_options, kv_get_callback,
                 kv_get_user_arg, kv_put_callback, kv_put_user_arg, client, kv_try_get_callback,
                 kv_try_get_user_arg);
@@ -175,7 +175,7 @@ TEST(Abi, FunctionsOnClientsAreTheOfficialOnes) {
                 memory, device_layout, done_with_host_buffer, buffer);
 }
 
-TEST(Abi, WhatKnowsOfOtherProcessesIsTheOfficialOne) {
+TEST(Abi, MultiProcessFunctionsMatchTheHeader) {
   SAME_FUNCTION(ClientProcessIndex, PJRT_Client_ProcessIndex, client, process_index);
   SAME_FUNCTION(ClientDevices, PJRT_Client_Devices, client, devices, num_devices);
   SAME_FUNCTION(DeviceDescriptionId, PJRT_DeviceDescription_Id, device_description, id);
@@ -191,7 +191,7 @@ TEST(Abi, WhatKnowsOfOtherProcessesIsTheOfficialOne) {
               callback_error, user_arg);
 }
 
-TEST(Abi, FunctionsOnExecutablesAreTheOfficialOnes) {
+TEST(Abi, ExecutableFunctionsMatchTheHeader) {
   SAME_FUNCTION(ExecutableDestroy, PJRT_Executable_Destroy, executable);
   SAME_FUNCTION(ExecutableNumOutputs, PJRT_Executable_NumOutputs, executable, num_outputs);
   SAME_FUNCTION(ExecutableGetCostAnalysis, PJRT_Executable_GetCostAnalysis, executable,
@@ -212,7 +212,7 @@ TEST(Abi, FunctionsOnExecutablesAreTheOfficialOnes) {
                 overridden_serialized_compile_options, overridden_serialized_compile_options_size);
 }
 
-TEST(Abi, MemoryStatsOfProgramsAreTheOfficialOnes) {
+TEST(Abi, ProgramMemoryStatsMatchTheHeader) {
   SAME_PLACE(ExecutableGetCompiledMemoryStats, PJRT_Executable_GetCompiledMemoryStats);
 #if PJRT_API_MINOR >= 90
   SAME_STRUCT(ExecutableGetCompiledMemoryStats, PJRT_Executable_GetCompiledMemoryStats_Args,
@@ -227,7 +227,7 @@ TEST(Abi, MemoryStatsOfProgramsAreTheOfficialOnes) {
 #endif
 }
 
-TEST(Abi, FunctionsOnBuffersAreTheOfficialOnes) {
+TEST(Abi, BufferFunctionsMatchTheHeader) {
   SAME_FUNCTION(BufferDestroy, PJRT_Buffer_Destroy, buffer);
   SAME_FUNCTION(BufferElementType, PJRT_Buffer_ElementType, buffer, type);
   SAME_FUNCTION(BufferDimensions, PJRT_Buffer_Dimensions, buffer, dims, num_dims);
@@ -237,7 +237,7 @@ TEST(Abi, FunctionsOnBuffersAreTheOfficialOnes) {
   SAME_FUNCTION(BufferReadyEvent, PJRT_Buffer_ReadyEvent, buffer, event);
 }
 
-TEST(Abi, FunctionsOnTopologiesAreTheOfficialOnes) {
+TEST(Abi, TopologyFunctionsMatchTheHeader) {
   SAME_FUNCTION(TopologyDescriptionCreate, PJRT_TopologyDescription_Create, topology_name,
                 topology_name_size, create_options, num_options, topology);
   SAME_FUNCTION(TopologyDescriptionDestroy, PJRT_TopologyDescription_Destroy, topology);
@@ -253,7 +253,7 @@ TEST(Abi, FunctionsOnTopologiesAreTheOfficialOnes) {
 
 #else
 
-TEST(Abi, IsTheOfficialOne) {
+TEST(Abi, MatchesTheHeader) {
   SKIP_OR_FAIL_WITHOUT("oracle",
                        "no pjrt_c_api.h in .venv-oracle or .venv when the build was configured: "
                        "run scripts/test");

@@ -1,4 +1,4 @@
-// The cache of compiled programs: loaded when all is as it was, compiled anew when anything is not.
+// The compile cache loads a program if nothing in its key changed, and compiles it otherwise.
 #include "pjrt/compile_cache.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ class CompileCacheTest : public testing::Test {
     const Executable program = cache.compile(*client_, scaling_by(factor));
     const Buffer x = to_device<float>(*client_, {1, 2, 3}, {DType::f32, {3}});
     const Execution execution = program.execute({{&x}});
-    EXPECT_TRUE(x.deleted());  // a loaded program donates as a compiled one does
+    EXPECT_TRUE(x.deleted());  // a loaded program donates like a compiled one
     return execution.results[0][0].to_host<float>();
   }
   std::vector<float> run(const std::string& factor) { return run(factor, CompileCache(folder_)); }
@@ -51,7 +51,8 @@ class CompileCacheTest : public testing::Test {
     for (const auto& file : fs::directory_iterator(folder_)) out.push_back(file.path());
     return out;
   }
-  // So that a program from the file is told from one that was compiled: both of one length.
+  // Swaps the contents of two files of equal length, to test whether a program was loaded from its
+  // file.
   void exchange(const fs::path& file, const fs::path& by) {
     const std::string a = read_file(file), b = read_file(by);
     write_file(file, b);
@@ -63,7 +64,7 @@ class CompileCacheTest : public testing::Test {
   std::shared_ptr<const Client> client_;
 };
 
-TEST_F(CompileCacheTest, LoadsWhatItCompiledBefore) {
+TEST_F(CompileCacheTest, LoadsAProgramCompiledBefore) {
   EXPECT_THAT(run("2.0"), ElementsAre(2, 4, 6));
   ASSERT_EQ(files().size(), 1u);
   const auto written = fs::last_write_time(files()[0]) - std::chrono::hours(1);
@@ -76,7 +77,7 @@ TEST_F(CompileCacheTest, LoadsWhatItCompiledBefore) {
   EXPECT_EQ(files().size(), 2u);
 }
 
-TEST_F(CompileCacheTest, AFileOfAnotherModuleIsNotTaken) {
+TEST_F(CompileCacheTest, IgnoresAFileOfAnotherModule) {
   run("2.0");
   const fs::path two = files()[0];
   fs::rename(two, dir_.file("two"));
@@ -88,7 +89,7 @@ TEST_F(CompileCacheTest, AFileOfAnotherModuleIsNotTaken) {
   EXPECT_THAT(run("3.0"), ElementsAre(3, 6, 9));
 }
 
-TEST_F(CompileCacheTest, DamagedFilesAreCompiledAnewAndReplaced) {
+TEST_F(CompileCacheTest, ReplacesDamagedFiles) {
   run("2.0");
   const fs::path file = files()[0];
   const std::string whole = read_file(file);
@@ -105,7 +106,7 @@ TEST_F(CompileCacheTest, DamagedFilesAreCompiledAnewAndReplaced) {
   }
 }
 
-TEST_F(CompileCacheTest, WhatOthersCanWriteIsNotRead) {
+TEST_F(CompileCacheTest, DoesNotReadFilesThatOthersCanWrite) {
   run("2.0");
   const fs::path file = files()[0];
   const auto old = fs::last_write_time(file) - std::chrono::hours(1);
@@ -120,17 +121,18 @@ TEST_F(CompileCacheTest, WhatOthersCanWriteIsNotRead) {
   const CapturedLog log;
   EXPECT_TRUE(is_unused());
   EXPECT_THAT(log.text(),
-              HasSubstr(folder_ + ": others can write here, so no compiled program is"));
+              HasSubstr(folder_ + ": compile cache disabled because other users can write"));
   ::chmod(folder_.c_str(), 0700);
   ::chmod(file.c_str(), 0666);
   run("2.0");
-  EXPECT_THAT(log.text(), HasSubstr(file.string() + ": others can write it, so it is not loaded"));
+  EXPECT_THAT(log.text(),
+              HasSubstr(file.string() + ": not loaded because other users can write it"));
   struct stat status{};
   ASSERT_EQ(::stat(file.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0022, 0u);  // replaced
 }
 
-TEST_F(CompileCacheTest, IsReadAgainWhateverTheUmask) {
+TEST_F(CompileCacheTest, ReadsItsFilesUnderAnyUmask) {
   const mode_t before = ::umask(0002);
   run("2.0");
   ::umask(before);
@@ -142,7 +144,7 @@ TEST_F(CompileCacheTest, IsReadAgainWhateverTheUmask) {
   EXPECT_EQ(read_file(files()[0]), bytes);
 }
 
-TEST_F(CompileCacheTest, TheLongestUnusedGiveWay) {
+TEST_F(CompileCacheTest, RemovesLeastRecentlyUsedPrograms) {
   run("2.0");
   const std::uint64_t size = fs::file_size(files()[0]);
   const CompileCache small(folder_, 2 * size + size / 2);
@@ -152,16 +154,16 @@ TEST_F(CompileCacheTest, TheLongestUnusedGiveWay) {
   run("4.0", small);
   EXPECT_FALSE(fs::exists(two));
   EXPECT_EQ(files().size(), 2u);
-  run("5.0", CompileCache(folder_, size / 2));  // one that is too large is not kept
+  run("5.0", CompileCache(folder_, size / 2));  // a program that is too large is not stored
   EXPECT_EQ(files().size(), 2u);
 }
 
-TEST_F(CompileCacheTest, AFolderThatCannotBeMadeOrWrittenIsDoneWithout) {
+TEST_F(CompileCacheTest, CompilesWithoutAWritableFolder) {
   write_file(dir_.file("file"), "");
   EXPECT_THAT(run("2.0", CompileCache(dir_.file("file/compiled"))), ElementsAre(2, 4, 6));
 }
 
-TEST(CompileCache, IsTheUsersOrNone) {
+TEST(CompileCache, UsesTheFolderOfTheEnvironment) {
   const auto with = [](const char* chosen) {
     ::setenv("SMELT_COMPILE_CACHE", chosen, 1);
     const bool there = CompileCache::of_user().has_value();

@@ -1,4 +1,4 @@
-// The real CPU plugin: values, donation, eight devices, its own words in errors.
+// The real CPU plugin: values, donation, eight devices, error messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "support/plugins.h"
 
 #ifdef __SANITIZE_ADDRESS__
-// One test asks for more memory than there is; that is to fail, not to end the program.
+// One test requests more memory than exists; this must fail without ending the program.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 #endif
 
@@ -60,12 +60,12 @@ TEST_F(CpuPlugin, AddsTwoArrays) {
   EXPECT_FALSE(x.deleted());
 }
 
-TEST_F(CpuPlugin, IsNotSplitIntoMoreDevicesThanItCanServe) {
+TEST_F(CpuPlugin, RejectsTooManyDevices) {
   EXPECT_THAT(error_of<UsageError>([] { open_device("cpu", 1000); }),
-              HasSubstr("1000 devices are asked for; a CPU is split into 256 at most"));
+              HasSubstr("device cpu: 1000 devices requested, the maximum is 256"));
 }
 
-TEST_F(CpuPlugin, CarriesEveryElementTypeThereAndBack) {
+TEST_F(CpuPlugin, CopiesEveryElementTypeToTheDeviceAndBack) {
   const auto client = open_device("cpu");
   for (const DType dtype :
        {DType::pred, DType::s8, DType::s32, DType::s64, DType::u8, DType::u16, DType::u32,
@@ -81,7 +81,7 @@ TEST_F(CpuPlugin, CarriesEveryElementTypeThereAndBack) {
   }
 }
 
-TEST_F(CpuPlugin, CarriesScalarsAndEmptyArrays) {
+TEST_F(CpuPlugin, CopiesScalarsAndEmptyArrays) {
   const auto client = open_device("cpu");
   EXPECT_THAT(to_device<float>(*client, {7}, {.dtype = DType::f32, .dims = {}}).to_host<float>(),
               ElementsAre(7));
@@ -89,7 +89,7 @@ TEST_F(CpuPlugin, CarriesScalarsAndEmptyArrays) {
               ElementsAre());
 }
 
-TEST_F(CpuPlugin, AProgramBeginsOnceTheOneBeforeHasEnded) {
+TEST_F(CpuPlugin, StartsAProgramWhenThePreviousOneHasEnded) {
   const auto client = open_device("cpu");
   const Executable product = client->compile(R"(
 module @product {
@@ -107,7 +107,7 @@ module @product {
   EXPECT_NEAR(second.results[0][0].to_host<float>()[0], 1e-3f, 1e-6f);
 }
 
-TEST_F(CpuPlugin, ADonatedArgumentIsConsumedAndTheOthersStay) {
+TEST_F(CpuPlugin, ConsumesOnlyDonatedArguments) {
   const auto client = open_device("cpu");
   const Executable add = client->compile(R"(
 module @add {
@@ -132,8 +132,8 @@ module @add {
   EXPECT_THAT(x.to_host<float>(), ElementsAre(10, 20, 30, 40));
 }
 
-// What checkpoints that are written while training goes on rely on.
-TEST_F(CpuPlugin, ADonatedArgumentIsWrittenOverOnlyOnceItsCopyToTheHostIsThere) {
+// Asynchronous checkpoints rely on this.
+TEST_F(CpuPlugin, FinishesAHostCopyBeforeOverwritingADonatedArgument) {
   const auto client = open_device("cpu");
   const Executable next = client->compile(R"(
 module @next {
@@ -162,7 +162,7 @@ module @next {
   }
 }
 
-TEST_F(CpuPlugin, EightDevicesShareOneProgramByShardy) {
+TEST_F(CpuPlugin, RunsAShardedProgramOnEightDevices) {
   const auto client = open_device("cpu", 8);
   ASSERT_EQ(client->device_count(), 8);
   const Executable total = client->compile(
@@ -200,7 +200,7 @@ module @total {
   }
 }
 
-TEST_F(CpuPlugin, ResultsStayWhenTheirExecutableAndArgumentsAreGone) {
+TEST_F(CpuPlugin, ResultsOutliveTheirExecutableAndArguments) {
   std::vector<std::vector<Buffer>> results;
   {
     const auto client = open_device("cpu");
@@ -210,7 +210,7 @@ TEST_F(CpuPlugin, ResultsStayWhenTheirExecutableAndArgumentsAreGone) {
   EXPECT_THAT(results[0][0].to_host<float>(), ElementsAre(2, 4, 6, 8, 10, 12));
 }
 
-TEST_F(CpuPlugin, TheCompilersOwnWordsReachTheUser) {
+TEST_F(CpuPlugin, ReportsTheCompilersMessage) {
   const auto client = open_device("cpu");
   EXPECT_THAT(message_of([&] { client->compile("module { func.func public @main( }"); }),
               HasSubstr("PJRT_Client_Compile: "));
@@ -223,7 +223,7 @@ TEST_F(CpuPlugin, TheCompilersOwnWordsReachTheUser) {
               HasSubstr("xla_no_such_option"));
 }
 
-TEST_F(CpuPlugin, ArgumentsOfTheWrongShapeAreRefused) {
+TEST_F(CpuPlugin, RejectsArgumentsOfTheWrongShape) {
   const auto client = open_device("cpu");
   const Executable add = client->compile(kAdd);
   const Buffer x = to_device<float>(*client, {1, 2}, {.dtype = DType::f32, .dims = {2}});
@@ -231,9 +231,9 @@ TEST_F(CpuPlugin, ArgumentsOfTheWrongShapeAreRefused) {
               HasSubstr("PJRT_LoadedExecutable_Execute: "));
 }
 
-TEST_F(CpuPlugin, AProgramThatFindsNoMemorySaysHowMuchItWanted) {
+TEST_F(CpuPlugin, ReportsTheRequestedBytesIfMemoryRunsOut) {
   const auto client = open_device("cpu");
-  // 256 TiB: more than an address space holds.
+  // 256 TiB: larger than the address space.
   const Executable large = client->compile(R"(
 module @large {
   func.func public @main(%x: tensor<f32>) -> tensor<70368744177664xf32> {
@@ -246,7 +246,7 @@ module @large {
               HasSubstr("Out of memory allocating 281474976710656 bytes"));
 }
 
-TEST_F(CpuPlugin, DebugOptionsOfOneCompilationAreTaken) {
+TEST_F(CpuPlugin, AppliesDebugOptionsToOneCompilation) {
   const auto client = open_device("cpu");
   const Executable add =
       client->compile(kAdd, {.num_replicas = 1,
@@ -258,7 +258,7 @@ TEST_F(CpuPlugin, DebugOptionsOfOneCompilationAreTaken) {
               ElementsAre(2, 4, 6, 8, 10, 12));
 }
 
-TEST_F(CpuPlugin, ASerializedProgramRunsAgainWithoutItsText) {
+TEST_F(CpuPlugin, RunsASerializedProgram) {
   const auto client = open_device("cpu");
   const std::string serialized = client->compile(kAdd).program().serialize();
   const Executable add = client->load(serialized);
@@ -267,7 +267,7 @@ TEST_F(CpuPlugin, ASerializedProgramRunsAgainWithoutItsText) {
               ElementsAre(2, 4, 6, 8, 10, 12));
 }
 
-TEST_F(CpuPlugin, ForecastsTheCostOfAProgram) {
+TEST_F(CpuPlugin, ReportsTheCostOfAProgram) {
   const auto client = open_device("cpu");
   const auto cost = client->compile(kAdd).program().cost();
   EXPECT_EQ(cost.at("flops"), 6);

@@ -1,5 +1,5 @@
-// A PJRT plugin without XLA. Its "programs" copy their arguments; it counts every object it hands
-// out, aborts when one is used after its death, and fails where it is told to (fake_plugin.h).
+// A PJRT plugin without XLA. Its "programs" copy their arguments. It counts the live objects,
+// aborts if one is used after its destruction, and fails on request (fake_plugin.h).
 #include "pjrt/fake_plugin.h"
 
 #include <cstdio>
@@ -59,7 +59,7 @@ std::set<const void*> alive;
 }
 
 template <class T>
-T* birth(const char* kind, T object) {
+T* create_object(const char* kind, T object) {
   T* out = new T(std::move(object));
   alive.insert(out);
   ++control.live[kind];
@@ -71,14 +71,14 @@ void check_alive(const void* object) {
 }
 
 template <class T>
-void death(const char* kind, T* object) {
+void destroy_object(const char* kind, T* object) {
   check_alive(object);
   alive.erase(object);
   --control.live[kind];
   delete object;
 }
 
-Error* make_error() { return birth("error", Error{control.fail_text, control.fail_code}); }
+Error* make_error() { return create_object("error", Error{control.fail_text, control.fail_code}); }
 
 bool fails_now(const char* function, std::map<std::string, int>& count, bool late) {
   return ++count[function] == control.fail_at && control.fail_late == late &&
@@ -86,12 +86,12 @@ bool fails_now(const char* function, std::map<std::string, int>& count, bool lat
 }
 
 Event* make_event(const char* function) {
-  return birth("event", Event{.fails = fails_now(function, control.made, true)});
+  return create_object("event", Event{.fails = fails_now(function, control.made, true)});
 }
 
-// ---- the functions; `call` below counts them and makes them fail ----
+// ---- the PJRT functions; `call` below counts them and makes them fail on request ----
 
-void run(ErrorDestroy& a) { death("error", a.error); }
+void run(ErrorDestroy& a) { destroy_object("error", a.error); }
 void run(ErrorMessage& a) {
   check_alive(a.error);
   a.message = a.error->text.data();
@@ -99,22 +99,22 @@ void run(ErrorMessage& a) {
 }
 void run(ErrorGetCode& a) { a.code = a.error->code; }
 void run(PluginInitialize&) {}
-void run(EventDestroy& a) { death("event", a.event); }
+void run(EventDestroy& a) { destroy_object("event", a.event); }
 void run(EventIsReady& a) { a.is_ready = true; }
 
 Error* callback_error(ErrorCode code, const char* text, std::size_t size) {
-  return birth("error", Error{std::string(text, size), code});
+  return create_object("error", Error{std::string(text, size), code});
 }
 
 std::string text_of(Error* error) {
   if (error == nullptr) return "ok";
   const std::string text = std::to_string(static_cast<int>(error->code)) + " " + error->text;
-  death("error", error);
+  destroy_object("error", error);
   return text;
 }
 
 template <class Args>
-std::string asked(void* callback, void* user, Args args) {
+std::string call_store(void* callback, void* user, Args args) {
   static CallbackError make = &callback_error;
   args.struct_size = struct_size<Args>();
   args.key = "key";
@@ -131,17 +131,17 @@ std::string asked(void* callback, void* user, Args args) {
   return "ok";
 }
 
-// Reads what is under "key" in both ways, puts "mine" there twice, and reads it again.
+// Reads "key" in both ways, puts "mine" there twice, and reads it again.
 void use_store(const ClientCreate& a) {
   if (a.kv_get_callback == nullptr) return;
   KeyValuePut mine;
   mine.value = "mine";
   mine.value_size = 4;
-  const auto put = [&] { return asked(a.kv_put_callback, a.kv_put_user_arg, mine); };
+  const auto put = [&] { return call_store(a.kv_put_callback, a.kv_put_user_arg, mine); };
   const auto try_get = [&] {
-    return asked(a.kv_try_get_callback, a.kv_try_get_user_arg, KeyValueTryGet{});
+    return call_store(a.kv_try_get_callback, a.kv_try_get_user_arg, KeyValueTryGet{});
   };
-  const auto get = [&] { return asked(a.kv_get_callback, a.kv_get_user_arg, KeyValueGet{}); };
+  const auto get = [&] { return call_store(a.kv_get_callback, a.kv_get_user_arg, KeyValueGet{}); };
   control.stored = try_get();
   control.stored += "; " + get();
   control.stored_after = put();
@@ -156,7 +156,7 @@ void run(ClientCreate& a) {
       count = option.int64_value;
   }
   use_store(a);
-  a.client = birth("client", Client{.process = control.processes - 1});
+  a.client = create_object("client", Client{.process = control.processes - 1});
   Client& client = *a.client;
   client.devices.resize(static_cast<std::size_t>(count * control.processes));
   for (std::size_t i = 0; i < client.devices.size(); ++i) {
@@ -172,7 +172,7 @@ void run(ClientCreate& a) {
   }
   client.backwards = {client.own.rbegin(), client.own.rend()};
 }
-void run(ClientDestroy& a) { death("client", a.client); }
+void run(ClientDestroy& a) { destroy_object("client", a.client); }
 void run(ClientPlatformName& a) {
   check_alive(a.client);
   a.platform_name = "fake";
@@ -202,41 +202,43 @@ void run(DeviceMemoryStats& a) {
 void run(ClientCompile& a) {
   check_alive(a.client);
   control.compile_options.assign(a.compile_options, a.compile_options_size);
-  a.executable = birth("loaded executable", LoadedExecutable{a.client});
+  a.executable = create_object("loaded executable", LoadedExecutable{a.client});
 }
 void run(ClientBufferFromHostBuffer& a) {
   check_alive(a.client);
   std::size_t bytes = 4;
   for (std::size_t i = 0; i < a.num_dims; ++i) bytes *= static_cast<std::size_t>(a.dims[i]);
   const char* data = static_cast<const char*>(a.data);
-  a.buffer = birth("buffer", Buffer{.device = a.device,
-                                    .type = a.type,
-                                    .dims = {a.dims, a.dims + a.num_dims},
-                                    .bytes = {data, data + bytes}});
+  a.buffer = create_object("buffer", Buffer{.device = a.device,
+                                            .type = a.type,
+                                            .dims = {a.dims, a.dims + a.num_dims},
+                                            .bytes = {data, data + bytes}});
   a.done_with_host_buffer = make_event(a.kFunction.name);
 }
 
-void run(LoadedExecutableDestroy& a) { death("loaded executable", a.executable); }
-void run(LoadedExecutableGetExecutable& a) { a.executable = birth("executable", Executable{}); }
+void run(LoadedExecutableDestroy& a) { destroy_object("loaded executable", a.executable); }
+void run(LoadedExecutableGetExecutable& a) {
+  a.executable = create_object("executable", Executable{});
+}
 void run(LoadedExecutableAddressableDevices& a) {
   check_alive(a.executable->client);
   a.addressable_devices = a.executable->client->backwards.data();
   a.num_addressable_devices = a.executable->client->backwards.size();
 }
-void run(ExecutableDestroy& a) { death("executable", a.executable); }
+void run(ExecutableDestroy& a) { destroy_object("executable", a.executable); }
 void run(ExecutableNumOutputs& a) { a.num_outputs = 2; }
 void run(ExecutableGetCostAnalysis& a) { a.num_properties = 0; }
 void run(ExecutableGetCompiledMemoryStats& a) { a.peak_memory_in_bytes = 11; }
 void run(ExecutableSerialize& a) {
   a.serialized_bytes = "program";
   a.serialized_bytes_size = 7;
-  a.serialized_executable = birth("serialized executable", SerializedExecutable{});
+  a.serialized_executable = create_object("serialized executable", SerializedExecutable{});
   a.serialized_executable_deleter = [](SerializedExecutable* s) {
-    death("serialized executable", s);
+    destroy_object("serialized executable", s);
   };
 }
 void run(ExecutableDeserializeAndLoad& a) {
-  a.loaded_executable = birth("loaded executable", LoadedExecutable{a.client});
+  a.loaded_executable = create_object("loaded executable", LoadedExecutable{a.client});
 }
 
 void run(LoadedExecutableExecute& a) {
@@ -249,14 +251,14 @@ void run(LoadedExecutableExecute& a) {
       if (argument->deleted) die("a donated buffer was used");
       if (argument->device != a.executable->client->backwards[device])
         die("a list of another device");
-      a.output_lists[device][i] = birth("buffer", Buffer(*argument));
+      a.output_lists[device][i] = create_object("buffer", Buffer(*argument));
     }
     a.argument_lists[device][0]->deleted = control.donate_first;
     a.device_complete_events[device] = make_event(a.kFunction.name);
   }
 }
 
-void run(BufferDestroy& a) { death("buffer", a.buffer); }
+void run(BufferDestroy& a) { destroy_object("buffer", a.buffer); }
 void run(BufferElementType& a) {
   check_alive(a.buffer);
   a.type = a.buffer->type;
@@ -278,10 +280,12 @@ void run(BufferToHostBuffer& a) {
 }
 void run(BufferReadyEvent& a) { a.event = make_event(a.kFunction.name); }
 
-void run(TopologyDescriptionCreate& a) { a.topology = birth("topology", TopologyDescription{}); }
-void run(TopologyDescriptionDestroy& a) { death("topology", a.topology); }
+void run(TopologyDescriptionCreate& a) {
+  a.topology = create_object("topology", TopologyDescription{});
+}
+void run(TopologyDescriptionDestroy& a) { destroy_object("topology", a.topology); }
 void run(TopologyDescriptionGetDeviceDescriptions& a) { a.num_descriptions = 3; }
-void run(Compile& a) { a.executable = birth("executable", Executable{}); }
+void run(Compile& a) { a.executable = create_object("executable", Executable{}); }
 
 template <class Args>
 constexpr bool kDestroys = false;
@@ -306,7 +310,7 @@ template <class Args>
 Error* call(Args* args) {
   check_size(Args::kFunction.name, args->struct_size, struct_size<Args>());
   const bool fails = fails_now(Args::kFunction.name, control.calls, false);
-  if (!fails || kDestroys<Args>) run(*args);  // what cannot be destroyed does not count as a leak
+  if (!fails || kDestroys<Args>) run(*args);  // an object that could not be destroyed is not a leak
   return fails ? make_error() : nullptr;
 }
 
@@ -316,7 +320,7 @@ Error* await(EventAwait* args) {
   return args->event->fails ? make_error() : nullptr;
 }
 
-// The two functions that can report no error.
+// The two functions that cannot return an error.
 template <class Args>
 void call_void(Args* args) {
   check_size(Args::kFunction.name, args->struct_size, struct_size<Args>());

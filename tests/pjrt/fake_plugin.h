@@ -1,4 +1,4 @@
-// How a test steers the fake plugin and sees what is alive in it.
+// Controls the fake plugin and reports its live objects.
 #pragma once
 
 #include <map>
@@ -10,31 +10,32 @@
 namespace smelt {
 
 struct FakeControl {
-  // The `fail_at`-th call (from 1) of this function since reset() fails with the text; "" = none
-  // does.
+  // The `fail_at`-th call (from 1) of this function since reset() fails with the text; "": no call
+  // fails.
   std::string fail_function;
   int fail_at = 1;
-  // The same for the event that the call makes: the call succeeds, awaiting the event fails.
+  // Like above, but the call succeeds, and awaiting the event that it creates fails.
   bool fail_late = false;
   std::string fail_text;
   pjrt::ErrorCode fail_code = pjrt::ErrorCode::unknown;
-  bool donate_first = false;  // execute() consumes argument 0
-  // Clients made from now on are the last of so many processes. Ids go round among the processes,
-  // and a program lists its devices backwards.
+  bool donate_first = false;  // execute() donates argument 0
+  // Number of processes; new clients belong to the last one. Ids alternate among the processes, and
+  // a program lists its devices in reverse order.
   int processes = 1;
 
-  std::vector<int> launches;         // their numbers
-  std::string stored, stored_after;  // what a client read of its store when it was made, and then
-  std::string compile_options;       // of the last program
+  std::vector<int> launches;  // launch numbers
+  // what a client read from its store during and after its creation
+  std::string stored, stored_after;
+  std::string compile_options;  // of the latest program
 
-  std::map<std::string, int> calls;  // by function
-  std::map<std::string, int> made;   // events, by the function that made them
-  std::map<std::string, int> live;   // objects, by kind
+  std::map<std::string, int> calls;  // by function name
+  std::map<std::string, int> made;   // events by the function that created them
+  std::map<std::string, int> live;   // objects by kind
 
   void reset() { *this = FakeControl(); }
 };
 
-// Exported by the fake plugin beside GetPjrtApi.
+// Exported by the fake plugin in addition to GetPjrtApi.
 using FakeControlFunction = FakeControl* (*)();
 using FakeApiFunction = pjrt::Api* (*)();
 

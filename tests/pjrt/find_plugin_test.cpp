@@ -1,4 +1,4 @@
-// The folders in which plugins are looked for, and the messages when they are not there.
+// The folders that are searched for plugins, and the error messages if none is found.
 #include "pjrt/find_plugin.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(FindPlugin, LooksBesideTheProgramThenInTheUsersFolderThenInEveryVenvAbove) {
+TEST(FindPlugin, SearchesTheInstallThenTheSetupFolderThenVenvs) {
   const TempDir dir;
   const ScopedVariable data("XDG_DATA_HOME", dir.file("data"));
   fs::create_directories(dir.file("tree/.venv/lib/python3.11/site-packages"));
@@ -34,14 +34,14 @@ TEST(FindPlugin, LooksBesideTheProgramThenInTheUsersFolderThenInEveryVenvAbove) 
                           dir.file(".venv/lib/python3.10/site-packages")));
 }
 
-TEST(FindPlugin, WhatPipInstalledLooksBesideItsOwnPackage) {
+TEST(FindPlugin, SearchesTheSitePackagesOfTheProgram) {
   const ScopedVariable home("HOME"), data("XDG_DATA_HOME");
   EXPECT_THAT(plugin_folders("/venv/lib/python3.12/site-packages/smelt/bin", "tpu"),
               ElementsAre("/venv/lib/python3.12/site-packages/smelt/lib/smelt",
                           "/venv/lib/python3.12/site-packages"));
 }
 
-TEST(FindPlugin, TakesTheUsersFolder) {
+TEST(FindPlugin, FindsThePluginInTheSetupFolder) {
   const TempDir dir;
   const ScopedVariable data("XDG_DATA_HOME", dir.path());
   const ScopedVariable variable("SMELT_GPU_PLUGIN");
@@ -51,7 +51,7 @@ TEST(FindPlugin, TakesTheUsersFolder) {
   EXPECT_EQ(find_plugin("gpu"), file);
 }
 
-TEST(FindPlugin, TheUsersFolderIsWhereTheXdgStandardHasIt) {
+TEST(FindPlugin, SetupFolderFollowsTheXdgSpecification) {
   const ScopedVariable home("HOME", "/home/someone");
   {
     const ScopedVariable data("XDG_DATA_HOME", "relative/is/ignored");
@@ -61,13 +61,13 @@ TEST(FindPlugin, TheUsersFolderIsWhereTheXdgStandardHasIt) {
   EXPECT_EQ(setup_folder("tpu"), "/big/disk/smelt/tpu");
 }
 
-TEST(FindPlugin, WithoutAHomeThereIsNoUsersFolder) {
+TEST(FindPlugin, HasNoSetupFolderWithoutAHome) {
   const ScopedVariable home("HOME"), data("XDG_DATA_HOME");
   EXPECT_EQ(setup_folder("gpu"), std::nullopt);
   EXPECT_THAT(plugin_folders("/nowhere/bin", "gpu"), ElementsAre("/nowhere/lib/smelt"));
 }
 
-TEST(FindPlugin, SaysWhatIsMissingWhereItLookedAndWhatToRun) {
+TEST(FindPlugin, ErrorNamesTheFileTheSearchedFoldersAndTheCommand) {
   const TempDir dir;
   const ScopedVariable data("XDG_DATA_HOME", dir.path());
   const ScopedVariable variable("SMELT_GPU_PLUGIN");
@@ -79,19 +79,19 @@ TEST(FindPlugin, SaysWhatIsMissingWhereItLookedAndWhatToRun) {
             HasSubstr("every .venv at or above /"), HasSubstr("hint: run smelt setup gpu")));
 }
 
-TEST(FindPlugin, TheVariableComesFirst) {
+TEST(FindPlugin, PrefersTheEnvironmentVariable) {
   const ScopedVariable variable("SMELT_GPU_PLUGIN", SMELT_FAKE_PLUGIN);
   EXPECT_EQ(find_plugin("gpu"), SMELT_FAKE_PLUGIN);
 }
 
-TEST(FindPlugin, AVariableThatNamesNoFileIsWrong) {
+TEST(FindPlugin, RejectsAVariableThatNamesNoFile) {
   const ScopedVariable variable("SMELT_CPU_PLUGIN", "/no/such.so");
   EXPECT_THAT(error_of<UsageError>([] { find_plugin("cpu"); }),
               AllOf(StartsWith("SMELT_CPU_PLUGIN: there is no file '/no/such.so'"),
                     HasSubstr("hint: correct the variable")));
 }
 
-TEST(FindPlugin, AnUnknownDeviceGetsASuggestion) {
+TEST(FindPlugin, SuggestsAKnownDevice) {
   EXPECT_THAT(error_of<UsageError>([] { find_plugin("tpux"); }),
               AllOf(StartsWith("device: 'tpux' is unknown"), HasSubstr("did you mean 'tpu'?")));
 }

@@ -1,4 +1,4 @@
-// What must be there before a plugin is loaded, on made-up machines.
+// The checks before a plugin is loaded, on simulated machines.
 #include "pjrt/hardware.h"
 
 #include <dlfcn.h>
@@ -27,13 +27,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// A file of a made-up machine, with the folders above it.
+// Creates a file of a simulated machine and its folders.
 void put(const std::string& path) {
   fs::create_directories(fs::path(path).parent_path());
   std::ofstream(path) << "x";
 }
 
-TEST(Hardware, AnEarlierSetupsPluginIsWarnedOf) {
+TEST(Hardware, WarnsIfSetupInstalledAnotherVersion) {
   const TempDir dir;
   const ScopedVariable data("XDG_DATA_HOME", dir.path());
   const CapturedLog log;
@@ -43,24 +43,23 @@ TEST(Hardware, AnEarlierSetupsPluginIsWarnedOf) {
     warn_of_other_version("tpu", plugin);
   };
   put(plugin);
-  warn_of_other_version("tpu", plugin);  // not of smelt setup
+  warn_of_other_version("tpu", plugin);  // not installed by smelt setup
   const std::string version = plugin_wheels("tpu").front().version;
   warn_with(version);
   warn_of_other_version("tpu", "/elsewhere/libtpu.so");
   EXPECT_EQ(log.text(), "");
   warn_with("0.0.1");
   EXPECT_THAT(log.text(), HasSubstr(str("device tpu: ", dir.file("smelt/tpu"),
-                                        " holds libtpu 0.0.1, not ", version,
-                                        ", which this smelt was made for; `smelt setup tpu` "
-                                        "renews it")));
+                                        " contains libtpu 0.0.1, expected ", version,
+                                        "; run `smelt setup tpu` to update it")));
 }
 
-TEST(Hardware, TheLaunchBarrierIsAskedForUnlessItWasChosen) {
+TEST(Hardware, EnablesTheLaunchBarrierUnlessAlreadySet) {
   constexpr const char* variable = "LIBTPU_INIT_ARGS";
   const std::string on = "--xla_tpu_use_enhanced_launch_barrier=true";
   const auto asked = [&](const std::string& said) {
     const ScopedVariable arguments(variable, said);
-    ask_for_launch_barrier();
+    enable_launch_barrier();
     return std::string(std::getenv(variable));
   };
   EXPECT_EQ(asked(""), on);
@@ -70,18 +69,18 @@ TEST(Hardware, TheLaunchBarrierIsAskedForUnlessItWasChosen) {
   EXPECT_EQ(asked(off), off);
 }
 
-TEST(Hardware, AMachineWithoutATpuIsSaid) {
+TEST(Hardware, RequireTpuThrowsWithoutATpu) {
   const TempDir dev;
   put(dev.file("null"));
   put(dev.file("accelerometer"));
-  put(dev.file("vfio/vfio"));  // any machine that may hand a device to a guest has this one
+  put(dev.file("vfio/vfio"));  // exists on every machine that can pass devices to a guest
   EXPECT_THAT(error_of<UsageError>([&] { require_tpu(dev.path()); }),
-              AllOf(StartsWith(str("device tpu: no TPU on this machine: looked for ",
+              AllOf(StartsWith(str("device tpu: no TPU on this machine; searched ",
                                    dev.file("accel0"), ", accel1 … and ", dev.file("vfio/0"))),
-                    HasSubstr("hint: run on a TPU VM, or choose the device cpu")));
+                    HasSubstr("hint: run on a TPU VM, or use --device cpu")));
 }
 
-TEST(Hardware, ATpuIsSeenByItsDevices) {
+TEST(Hardware, DetectsATpuByItsDeviceFiles) {
   for (const char* node : {"accel0", "accel3", "vfio/0", "vfio/12"}) {
     const TempDir dev;
     put(dev.file(node));
@@ -89,29 +88,31 @@ TEST(Hardware, ATpuIsSeenByItsDevices) {
   }
 }
 
-TEST(Hardware, AMachineWithoutADriverIsSaid) {
+TEST(Hardware, RequireNvidiaDriverThrowsWithoutADriver) {
   EXPECT_THAT(
       error_of<UsageError>([] { require_nvidia_driver("libno-such-driver.so.1"); }),
-      AllOf(StartsWith("device gpu: no NVIDIA driver on this machine: libno-such-driver.so.1"),
-            HasSubstr("hint: install NVIDIA's driver, 580 or newer, or choose the device cpu")));
+      AllOf(
+          StartsWith("device gpu: no NVIDIA driver on this machine: libno-such-driver.so.1"),
+          HasSubstr("hint: install the NVIDIA driver 580 or newer, or use --device cpu")));
   EXPECT_EQ(error_of([] { require_nvidia_driver("libc.so.6"); }), "no error");
 }
 
-TEST(Hardware, ThePluginsOfDevicesThatAreNotHereAreNotLoaded) {
+TEST(Hardware, DoesNotLoadPluginsOfMissingDevices) {
   const TempDir dir;
   put(dir.file("xla_cuda_plugin.so"));
   put(dir.file("libtpu.so"));
   const ScopedVariable gpu("SMELT_GPU_PLUGIN", dir.file("xla_cuda_plugin.so"));
   const ScopedVariable tpu("SMELT_TPU_PLUGIN", dir.file("libtpu.so"));
   if (error_of([] { require_nvidia_driver(); }) != "no error") {
-    EXPECT_THAT(error_of([] { open_device("gpu"); }), StartsWith("device gpu: no NVIDIA driver"));
+    EXPECT_THAT(error_of([] { open_device("gpu"); }),
+                StartsWith("device gpu: no NVIDIA driver"));
   }
   if (error_of([] { require_tpu(); }) != "no error") {
     EXPECT_THAT(error_of([] { open_device("tpu"); }), StartsWith("device tpu: no TPU"));
   }
 }
 
-TEST(Hardware, AutoIsTheTpuOrGpuThatIsThereWithItsPlugin) {
+TEST(Hardware, AutoSelectsAPresentDeviceWithAPlugin) {
   const TempDir dir;
   const CapturedLog log;
   put(dir.file("libtpu.so"));
@@ -129,8 +130,7 @@ TEST(Hardware, AutoIsTheTpuOrGpuThatIsThereWithItsPlugin) {
     EXPECT_EQ(device("gpus", "libnone.so"), "cpu");
     EXPECT_EQ(log.text(), "");
     EXPECT_EQ(device("both"), "tpu");
-    EXPECT_THAT(log.text(),
-                HasSubstr("device tpu: it is on this machine, by " + dir.file("libtpu.so")));
+    EXPECT_THAT(log.text(), HasSubstr("device tpu: found, using plugin " + dir.file("libtpu.so")));
     EXPECT_EQ(device("gpus"), "gpu");
     EXPECT_EQ(chosen_device("cpu", {.dev = dir.file("both")}), "cpu");
   }
@@ -143,12 +143,12 @@ TEST(Hardware, AutoIsTheTpuOrGpuThatIsThereWithItsPlugin) {
   EXPECT_EQ(device("none"), "tpu");
 }
 
-TEST(Hardware, APluginOfAnotherNameIsLoadedAsItIs) {
+TEST(Hardware, LoadsAPluginWithAnotherNameWithoutChecks) {
   const ScopedVariable tpu("SMELT_TPU_PLUGIN", SMELT_FAKE_PLUGIN);
   EXPECT_EQ(ready_plugin("tpu"), SMELT_FAKE_PLUGIN);
 }
 
-TEST(Hardware, CudaLibrariesAreLoadedFromTheFolderThoseFirstThatOthersNeed) {
+TEST(Hardware, LoadsCudaLibrariesInOrderOfDependency) {
   const TempDir dir;
   const std::string runtime = dir.file("nvidia/cu13/lib/libcudart.so.13");
   const std::string cudnn = dir.file("nvidia/cudnn/lib/libcudnn.so.9");
@@ -160,7 +160,7 @@ TEST(Hardware, CudaLibrariesAreLoadedFromTheFolderThoseFirstThatOthersNeed) {
   EXPECT_NE(::dlopen(runtime.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
-TEST(Hardware, ACudaLibraryThatCannotBeLoadedIsWarnedOf) {
+TEST(Hardware, WarnsIfACudaLibraryCannotBeLoaded) {
   const TempDir dir;
   put(dir.file("nvidia/nccl/lib/libnccl.so.2"));
   const CapturedLog log;

@@ -24,12 +24,12 @@ struct Free {
 using Block = std::unique_ptr<void, Free>;
 
 Block block_of(std::size_t bytes) {
-  Block block(std::aligned_alloc(64, bytes));  // as the CPU plugin allocates
+  Block block(std::aligned_alloc(64, bytes));  // as the CPU plugin allocates memory
   std::memset(block.get(), 1, bytes);
   return block;
 }
 
-// Page faults of allocating, filling and freeing a block.
+// Returns the page faults of allocating, filling and freeing a block.
 std::size_t faults_of_block(std::size_t bytes) {
   rusage before{}, after{};
   getrusage(RUSAGE_SELF, &before);
@@ -49,17 +49,17 @@ class HostMemory : public testing::Test {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "sanitizers have an allocator of their own";
+    GTEST_SKIP() << "sanitizers use a different allocator";
 #endif
     keep_freed_memory();
   }
 };
 
-// Page faults that reusing a block of so many bytes may cost: one in a hundred.
+// Returns the accepted page faults when a block of this size is reused: 1 % of its pages.
 std::size_t few_faults(std::size_t bytes) { return bytes / 4096 / 100 + 2; }
 
 TEST_F(HostMemory, KeepsFreedBlocksOfEverySize) {
-  // jemalloc by itself returns blocks of 8 MB and more, and the largest in an arena of their own.
+  // By default jemalloc unmaps freed blocks of 8 MB and more.
   for (const std::size_t bytes : {9 * kMegabyte, 20 * kMegabyte, 40 * kMegabyte, 256 * kMegabyte}) {
     SCOPED_TRACE(bytes);
     faults_of_block(bytes);
@@ -67,7 +67,7 @@ TEST_F(HostMemory, KeepsFreedBlocksOfEverySize) {
   }
 }
 
-TEST_F(HostMemory, CutsNoSmallBlockOutOfALargeOne) {
+TEST_F(HostMemory, DoesNotSplitLargeBlocksForSmallOnes) {
   faults_of_block(256 * kMegabyte);
   std::vector<std::vector<char>> others;
   for (int i = 0; i < 40; ++i) others.emplace_back(kMegabyte, 'x');
@@ -81,7 +81,7 @@ TEST_F(HostMemory, ReturnsFreedMemoryOnRequest) {
   EXPECT_LT(resident_bytes(), kept - 200 * kMegabyte);
 }
 
-TEST_F(HostMemory, CountsLargeBlocksThatAreInUse) {
+TEST_F(HostMemory, CountsLargeBlocksInUse) {
   const std::size_t before = large_block_bytes();
   {
     const Block large = block_of(2 * kLargeBlockBytes);
@@ -113,7 +113,8 @@ TEST_F(HostMemory, AcceptsLargeBlocksThatStay) {
   EXPECT_GE(steady_clock::now() - begin, std::chrono::milliseconds(30));
   const auto accepted = steady_clock::now();
   for (int i = 0; i < 1000; ++i) guard.await_freed();
-  EXPECT_LT(steady_clock::now() - accepted, std::chrono::seconds(8));  // no longer 10 ms each
+  // no longer waits 10 ms each time
+  EXPECT_LT(steady_clock::now() - accepted, std::chrono::seconds(8));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(PluginLock, IsReadPackageByPackage) {
+TEST(PluginLock, ParsesOneWheelPerPackage) {
   const auto wheels = parse_plugin_lock(
       "# made by a tool\nlib-a==1.2 \\\n    --hash=sha256:00\n    # via x\nlib-b==3 ; linux \\\n   "
       " "
@@ -27,11 +27,11 @@ TEST(PluginLock, IsReadPackageByPackage) {
   EXPECT_EQ(wheels[1].unpacked_bytes, 40);
 }
 
-TEST(PluginLock, APackageWithoutASizeIsABug) {
+TEST(PluginLock, RequiresASizeForEveryPackage) {
   EXPECT_THROW(parse_plugin_lock("lib-a==1.2\n", "lib-a 1.3 10 20\n"), BugError);
 }
 
-TEST(PluginLock, TheLocksOfThisProgramHaveHashesAndSizes) {
+TEST(PluginLock, BuiltInLocksHaveHashesAndSizes) {
   for (const char* device : {"gpu", "tpu"}) {
     const auto wheels = plugin_wheels(device);
     EXPECT_FALSE(wheels.empty());
@@ -42,9 +42,9 @@ TEST(PluginLock, TheLocksOfThisProgramHaveHashesAndSizes) {
   }
 }
 
-TEST(PluginLock, OnlyDevicesWhosePluginsAreFetchedHaveOne) {
+TEST(PluginLock, RejectsUnknownDevices) {
   EXPECT_THAT(error_of<UsageError>([] { plugin_wheels("gpx"); }),
-              AllOf(StartsWith("setup: 'gpx' is no device with a plugin to fetch"),
+              AllOf(StartsWith("setup: unknown device 'gpx', expected gpu or tpu"),
                     HasSubstr("did you mean 'gpu'?")));
 }
 

@@ -1,4 +1,4 @@
-// Loading plugins, and every path of runtime/ against a plugin without XLA that fails on demand.
+// Loading plugins, and all of pjrt/ on a plugin without XLA that fails on request.
 #include "pjrt/plugin.h"
 
 #include <dlfcn.h>
@@ -40,7 +40,7 @@ FakeControl& control(const std::string& path = SMELT_FAKE_PLUGIN) {
   return *reinterpret_cast<FakeControlFunction>(::dlsym(library, "fake_control"))();
 }
 
-// A second, independent plugin: another file is another library with its own state.
+// Copies the fake plugin: another file is loaded as another library with its own state.
 std::string copy_of_fake(const TempDir& dir, const std::string& name) {
   fs::copy_file(SMELT_FAKE_PLUGIN, dir.file(name));
   return dir.file(name);
@@ -52,45 +52,45 @@ pjrt::Api& api(const std::string& path) {
   return *reinterpret_cast<FakeApiFunction>(::dlsym(library, "GetPjrtApi"))();
 }
 
-TEST(PluginLoad, AMissingFileIsNamed) {
+TEST(PluginLoad, NamesAMissingFile) {
   EXPECT_THAT(message_of<UsageError>([] { Plugin::load("no/such/plugin.so"); }),
               AllOf(StartsWith("plugin: no/such/plugin.so: No such file"), HasSubstr("hint: ")));
 }
 
-TEST(PluginLoad, ATextFileIsNoPlugin) {
+TEST(PluginLoad, RejectsATextFile) {
   const TempDir dir;
   std::ofstream(dir.file("notes.txt")) << std::string(5000, 'x');
   EXPECT_THAT(message_of<UsageError>([&] { Plugin::load(dir.file("notes.txt")); }),
               AllOf(HasSubstr("notes.txt: invalid ELF header"),
-                    HasSubstr("hint: give a PJRT plugin: a shared library")));
+                    HasSubstr("hint: use a PJRT plugin: a shared library")));
 }
 
-TEST(PluginLoad, ALibraryWithoutGetPjrtApiIsNoPlugin) {
+TEST(PluginLoad, RejectsALibraryWithoutGetPjrtApi) {
   EXPECT_THAT(message_of<UsageError>([] { Plugin::load(SMELT_NOT_A_PLUGIN); }),
-              AllOf(HasSubstr("exports no GetPjrtApi"), HasSubstr("hint: give a PJRT plugin")));
+              AllOf(HasSubstr("does not export GetPjrtApi"), HasSubstr("hint: use a PJRT plugin")));
 }
 
-TEST(PluginLoad, AnotherMajorVersionIsRefused) {
+TEST(PluginLoad, RejectsAnotherMajorVersion) {
   const TempDir dir;
   const std::string path = copy_of_fake(dir, "major.so");
   api(path).version.major_version = 1;
   EXPECT_THAT(message_of<UsageError>([&] { Plugin::load(path); }),
-              AllOf(HasSubstr("major.so speaks version 1.90 of the PJRT ABI, smelt 0.x"),
-                    HasSubstr("hint: install the version")));
+              AllOf(HasSubstr("major.so has PJRT ABI version 1.90, expected 0.x"),
+                    HasSubstr("hint: install the plugin version")));
 }
 
-TEST(PluginLoad, AFunctionThatThePluginIsTooOldForIsNamed) {
+TEST(PluginLoad, NamesAFunctionThatAnOldPluginLacks) {
   const TempDir dir;
   const std::string path = copy_of_fake(dir, "old.so");
-  // The table of a plugin from before PJRT_Compile (number 89) was added, to the byte.
+  // The function table of a plugin from before PJRT_Compile (index 89) was added.
   api(path).struct_size = offsetof(pjrt::Api, functions) + 89 * sizeof(void*);
   const Topology topology = Topology::create(Plugin::load(path), "any");
   EXPECT_THAT(message_of<SystemError>([&] { topology.compile("", {}); }),
-              AllOf(HasSubstr("old.so (PJRT 0.90) is too old: it has no PJRT_Compile"),
+              AllOf(HasSubstr("old.so (PJRT 0.90) is too old: it lacks PJRT_Compile"),
                     HasSubstr("hint: install a newer version of the plugin")));
 }
 
-TEST(PluginLoad, AFailingInitialisationIsReported) {
+TEST(PluginLoad, ReportsAFailedInitialization) {
   const TempDir dir;
   const std::string path = copy_of_fake(dir, "unready.so");
   control(path).fail_function = "PJRT_Plugin_Initialize";
@@ -100,14 +100,14 @@ TEST(PluginLoad, AFailingInitialisationIsReported) {
   EXPECT_EQ(control(path).live["error"], 0);
 }
 
-TEST(PluginLoad, AFileIsLoadedOnce) {
+TEST(PluginLoad, LoadsAFileOnce) {
   EXPECT_EQ(Plugin::load(SMELT_FAKE_PLUGIN), Plugin::load(SMELT_FAKE_PLUGIN));
 }
 
-TEST(OpenDevice, MoreDevicesThanThereAreIsTheUsersToMend) {
+TEST(OpenDevice, RejectsMoreDevicesThanAvailable) {
   const ScopedVariable variable("SMELT_GPU_PLUGIN", SMELT_FAKE_PLUGIN);
   EXPECT_THAT(message_of<UsageError>([] { open_device("gpu", 4); }),
-              StartsWith("device gpu: 4 devices wanted, 1 is here"));
+              StartsWith("device gpu: 4 devices requested, 1 available"));
 }
 
 TEST(OpenDevice, OpensADeviceOnceWhileClientsAreKept) {
@@ -118,7 +118,7 @@ TEST(OpenDevice, OpensADeviceOnceWhileClientsAreKept) {
     const KeptClients kept;
     open_device("gpu", 1);
     open_device("gpu");
-    EXPECT_THAT(message_of<UsageError>([] { open_device("gpu", 4); }), HasSubstr("1 is here"));
+    EXPECT_THAT(message_of<UsageError>([] { open_device("gpu", 4); }), HasSubstr("1 available"));
     EXPECT_EQ(control().calls["PJRT_Client_Create"], 1);
     EXPECT_EQ(control().live["client"], 1);
   }
@@ -139,7 +139,7 @@ class FakePlugin : public testing::Test {
     for (const auto& [kind, count] : control().live) EXPECT_EQ(count, 0) << kind;
   }
 
-  // Everything that runtime/ can do, on two devices.
+  // Uses everything that pjrt/ offers, on two devices.
   void everything() const {
     const auto client = Client::create(plugin_, {{"cpu_device_count", std::int64_t{2}}});
     client->platform_name();
@@ -169,12 +169,12 @@ class FakePlugin : public testing::Test {
   std::shared_ptr<const Plugin> plugin_;
 };
 
-TEST_F(FakePlugin, NothingRemainsAfterARunOfEverything) {
+TEST_F(FakePlugin, LeaksNothing) {
   everything();
   EXPECT_GE(control().calls.size(), 25u);
 }
 
-TEST_F(FakePlugin, NothingRemainsWhenAnyOneCallFails) {
+TEST_F(FakePlugin, LeaksNothingIfAnyCallFails) {
   everything();
   const auto calls = control().calls;
   for (const auto& [function, count] : calls) {
@@ -185,7 +185,7 @@ TEST_F(FakePlugin, NothingRemainsWhenAnyOneCallFails) {
       control().fail_at = at;
       control().fail_text = "the fake says no";
       if (function.ends_with("_Destroy")) {
-        everything();  // logged, never thrown
+        everything();  // is logged, never thrown
         EXPECT_EQ(control().calls[function], count);
       } else {
         EXPECT_EQ(message_of<PjrtError>([&] { everything(); }),
@@ -196,7 +196,7 @@ TEST_F(FakePlugin, NothingRemainsWhenAnyOneCallFails) {
   }
 }
 
-TEST_F(FakePlugin, NothingRemainsWhenWorkFailsAfterItsCallReturned) {
+TEST_F(FakePlugin, LeaksNothingIfAsynchronousWorkFails) {
   everything();
   const auto made = control().made;
   EXPECT_EQ(made.size(), 4u);  // to device, execute, ready, to host
@@ -214,7 +214,7 @@ TEST_F(FakePlugin, NothingRemainsWhenWorkFailsAfterItsCallReturned) {
   }
 }
 
-TEST_F(FakePlugin, TheErrorKeepsThePluginsCode) {
+TEST_F(FakePlugin, KeepsThePluginsErrorCode) {
   control().fail_function = "PJRT_Client_Compile";
   control().fail_code = pjrt::ErrorCode::resource_exhausted;
   const auto client = Client::create(plugin_);
@@ -226,7 +226,7 @@ TEST_F(FakePlugin, TheErrorKeepsThePluginsCode) {
   }
 }
 
-TEST_F(FakePlugin, MemoryThatThePluginDoesNotCountIsAnAbsentValue) {
+TEST_F(FakePlugin, MemoryStatsAreNulloptIfUnsupported) {
   const auto client = Client::create(plugin_);
   EXPECT_EQ(client->memory_stats()->in_use_bytes, 5);
   EXPECT_EQ(client->memory_stats()->limit_bytes, 7);
@@ -237,7 +237,7 @@ TEST_F(FakePlugin, MemoryThatThePluginDoesNotCountIsAnAbsentValue) {
   EXPECT_FALSE(client->memory_stats().has_value());
 }
 
-TEST_F(FakePlugin, ADonatedBufferIsDeletedAndCanBeAssignedAgain) {
+TEST_F(FakePlugin, DonatedBufferIsDeletedAndCanBeAssigned) {
   control().donate_first = true;
   const auto client = Client::create(plugin_);
   const Executable program = client->compile("module {}");
@@ -253,7 +253,7 @@ TEST_F(FakePlugin, ADonatedBufferIsDeletedAndCanBeAssignedAgain) {
   }
 }
 
-TEST_F(FakePlugin, AnExecutionThatFailsLateSaysSoWhenItIsAwaited) {
+TEST_F(FakePlugin, AwaitReportsAnExecutionThatFailsLate) {
   control().fail_function = "PJRT_LoadedExecutable_Execute";
   control().fail_at = 2;  // the second device
   control().fail_late = true;
@@ -266,7 +266,7 @@ TEST_F(FakePlugin, AnExecutionThatFailsLateSaysSoWhenItIsAwaited) {
   EXPECT_EQ(message_of<PjrtError>([&] { run.await(); }), "PJRT_Event_Await: core 1 halted");
 }
 
-TEST_F(FakePlugin, AnExecutionMayBeDroppedWithoutWaiting) {
+TEST_F(FakePlugin, DestroyingAnExecutionDoesNotWait) {
   const auto client = Client::create(plugin_);
   const Executable program = client->compile("module {}");
   const Shape shape{.dtype = DType::f32, .dims = {1}};
@@ -276,7 +276,7 @@ TEST_F(FakePlugin, AnExecutionMayBeDroppedWithoutWaiting) {
   EXPECT_EQ(control().live["event"], 0);
 }
 
-TEST_F(FakePlugin, AClientLivesAsLongAsItsLastBuffer) {
+TEST_F(FakePlugin, BuffersKeepTheirClientAlive) {
   auto client = Client::create(plugin_);
   {
     const Buffer x = to_device<float>(*client, {1}, {.dtype = DType::f32, .dims = {1}});
@@ -287,7 +287,7 @@ TEST_F(FakePlugin, AClientLivesAsLongAsItsLastBuffer) {
   EXPECT_EQ(control().live["client"], 0);
 }
 
-TEST_F(FakePlugin, ValuesThatDoNotFitTheirShapeAreABug) {
+TEST_F(FakePlugin, RejectsValuesThatDoNotFitTheirShape) {
   const auto client = Client::create(plugin_);
   const Shape shape{.dtype = DType::f32, .dims = {2}};
   EXPECT_THROW(to_device<float>(*client, {1, 2, 3}, shape), BugError);

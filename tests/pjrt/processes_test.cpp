@@ -1,4 +1,5 @@
-// Several processes' devices behind one client, and what they share, against a plugin without XLA.
+// One client for the devices of several processes, and their key-value store, with a plugin without
+// XLA.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 
 const Shape kOne{.dtype = DType::f32, .dims = {1}};
 
-// This is the last of two processes with two devices each, whose ids go round.
+// This is the last of two processes with two devices each. Device ids alternate between processes.
 class TwoProcesses : public testing::Test {
  protected:
   TwoProcesses() : plugin_(Plugin::load(SMELT_FAKE_PLUGIN)) {
@@ -46,7 +47,7 @@ class TwoProcesses : public testing::Test {
   std::shared_ptr<const Client> client_;
 };
 
-TEST_F(TwoProcesses, DevicesAreNumberedByProcessAndThenById) {
+TEST_F(TwoProcesses, NumbersDevicesByProcessThenById) {
   EXPECT_EQ(client_->device_count(), 4);
   EXPECT_EQ(client_->process_count(), 2);
   EXPECT_EQ(client_->process_index(), 1);
@@ -60,7 +61,7 @@ TEST_F(TwoProcesses, DevicesAreNumberedByProcessAndThenById) {
   EXPECT_THAT(client_->own_devices(), ElementsAre(2, 3));
 }
 
-TEST_F(TwoProcesses, AProgramOverAllHasItsPlacesAndOneOverOneIsOwn) {
+TEST_F(TwoProcesses, OwnDevicesOfProgramsOverAllAndOverOneDevice) {
   const auto of = [&](std::int64_t devices) {
     std::vector<std::pair<int, int>> out;
     for (const OwnDevice& own : client_->own_devices(devices))
@@ -71,12 +72,12 @@ TEST_F(TwoProcesses, AProgramOverAllHasItsPlacesAndOneOverOneIsOwn) {
   EXPECT_THAT(of(1), ElementsAre(std::pair(0, 2)));
 }
 
-TEST_F(TwoProcesses, ADeviceOfAnotherProcessIsOutOfReach) {
+TEST_F(TwoProcesses, RejectsADeviceOfAnotherProcess) {
   EXPECT_THAT(error_of<BugError>([&] { to_device<float>(*client_, {1}, kOne, 1); }),
-              HasSubstr("device 1 is of process 0, this is 1"));
+              HasSubstr("device 1 belongs to process 0, this is process 1"));
 }
 
-TEST_F(TwoProcesses, TheAssignmentNamesIdsInTheOrderOfDevices) {
+TEST_F(TwoProcesses, DeviceAssignmentListsIdsInDeviceOrder) {
   client_->compile("module {}", over(4));
   CompileOptions wanted = over(4);
   wanted.device_ids = {0, 2, 1, 3};
@@ -88,7 +89,7 @@ TEST_F(TwoProcesses, TheAssignmentNamesIdsInTheOrderOfDevices) {
   EXPECT_EQ(control().compile_options, serialize(wanted));
 }
 
-TEST(OneProcess, TheOptionsAreThoseWithoutIds) {
+TEST(OneProcess, CompileOptionsHaveNoDeviceIds) {
   for (const int devices : {1, 2, 8}) {
     CompileOptions plain, named;
     plain.num_partitions = named.num_partitions = devices;
@@ -97,8 +98,8 @@ TEST(OneProcess, TheOptionsAreThoseWithoutIds) {
   }
 }
 
-// The fake plugin dies of a list that is not its device's.
-TEST_F(TwoProcesses, ListsGoToTheirDevicesWhateverThePluginsOrder) {
+// The fake plugin aborts if a list is not for its device.
+TEST_F(TwoProcesses, SendsArgumentListsToTheirDevices) {
   const Executable program = client_->compile("module {}", over(4));
   EXPECT_THAT(program.devices(), ElementsAre(2, 3));
   const Buffer first = to_device<float>(*client_, {1}, kOne, 2);
@@ -108,7 +109,7 @@ TEST_F(TwoProcesses, ListsGoToTheirDevicesWhateverThePluginsOrder) {
   EXPECT_THAT(run.results[1][0].to_host<float>(), ElementsAre(2));
 }
 
-TEST_F(TwoProcesses, LaunchesAreNumberedAlikeEverywhereAndNeverZero) {
+TEST_F(TwoProcesses, NumbersLaunchesEquallyAndNeverZero) {
   const auto launches_of = [&](const Client& client, const std::string& text) {
     control().launches.clear();
     const Executable program = client.compile(text, over(4));
@@ -131,20 +132,21 @@ TEST_F(TwoProcesses, LaunchesAreNumberedAlikeEverywhereAndNeverZero) {
   EXPECT_THAT(control().launches, ElementsAre(-1, 1, 2));
 }
 
-TEST_F(TwoProcesses, OneClientServesAllOfAProcessAndSomeDevicesAreNoneOfItsUses) {
+TEST_F(TwoProcesses, ProcessHasOneClientAndRejectsASubsetOfDevices) {
   const ScopedVariable variable("SMELT_CPU_PLUGIN", SMELT_FAKE_PLUGIN);
   const KeptClients kept;
-  control().processes = 4;  // with a device each, as many as are asked for first
+  control().processes = 4;  // one device each, so the requested number can be reached
   const auto client = open_device("cpu", 1);
   EXPECT_EQ(client->device_count(), 4);
   EXPECT_EQ(open_device("cpu", 4), client);
   EXPECT_EQ(open_device("cpu", 1), client);
-  EXPECT_THAT(error_of<UsageError>([] { open_device("cpu", 2); }),
-              HasSubstr("device cpu: 2 devices wanted, the 4 processes that train together have 4\n"
-                        "  hint: ask for all of them: 4"));
+  EXPECT_THAT(
+      error_of<UsageError>([] { open_device("cpu", 2); }),
+      HasSubstr("device cpu: 2 devices requested, but a run over 4 processes must use all 4\n"
+                "  hint: request 4 devices"));
 }
 
-TEST_F(TwoProcesses, KeysAndValuesAreSharedByTheStoreThatWasGiven) {
+TEST_F(TwoProcesses, PluginUsesTheKeyValueStore) {
   std::map<std::string, std::string> held;
   std::vector<std::int64_t> waited;
   const auto find = [&](const std::string& key) {
@@ -161,12 +163,12 @@ TEST_F(TwoProcesses, KeysAndValuesAreSharedByTheStoreThatWasGiven) {
       .put = [&](const std::string& key,
                  const std::string& value) { return held.emplace(key, value).second; }};
   (void)Client::create(plugin_, {}, std::make_shared<const KeyValueStore>(store));
-  EXPECT_EQ(control().stored, "5 there is no value for key; 4 no value for key came in 7 ms");
+  EXPECT_EQ(control().stored, "5 no value for key 'key'; 4 no value for key 'key' after 7 ms");
   EXPECT_EQ(control().stored_after, "ok; 6 key has a value already; mine; mine");
   EXPECT_THAT(waited, ElementsAre(7, 7));
 }
 
-TEST_F(TwoProcesses, AStoreThatCannotBeReachedIsAnErrorOfThePlugin) {
+TEST_F(TwoProcesses, ReportsAStoreThatCannotBeReached) {
   const auto fail = [] { throw SystemError("pod: the hub is gone"); };
   const KeyValueStore store{.get =
                                 [&](const std::string&, std::chrono::milliseconds) {

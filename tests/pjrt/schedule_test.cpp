@@ -1,5 +1,5 @@
-// Cycles by what libtpu has scheduled: its bundles, loops as often as they turn, matrix units that
-// take longer than the bundles that start them.
+// Cycles from libtpu's schedule: bundles times the iterations of their loops, or the matrix units
+// if they take longer.
 #include "pjrt/schedule.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +7,9 @@
 namespace smelt {
 namespace {
 
-TEST(Schedule, BundlesCountAsOftenAsTheirLoopsTurn) {
-  // One before the loop, two of 10 turns of which each holds three turns of two, one after.
+TEST(Schedule, MultipliesBundlesByLoopIterations) {
+  // One bundle before the loop, two per iteration of 10, each with an inner loop of three
+  // iterations of two bundles, and one after.
   EXPECT_EQ(scheduled_cycles("LB: loop body\n= control target key end\n\n"
                              "     0   :  { %3 = vsyncpa 0 }\n"
                              "   0x1 LB: > { %p0 = scmp.lt.s32.totalorder %s1, 8 }\n"
@@ -23,7 +24,7 @@ TEST(Schedule, BundlesCountAsOftenAsTheirLoopsTurn) {
             1 + 10 * (2 + 3 * 3) + 1);
 }
 
-TEST(Schedule, LoopsBehindOneAnotherDoNotNest) {
+TEST(Schedule, ConsecutiveLoopsDoNotNest) {
   EXPECT_EQ(
       scheduled_cycles("   0x1 LB: > { %p = scmp.ge.s32.totalorder %s1, 5 /* loop exit test */ }\n"
                        "   0x2 LB: > { %p = scmp.ge.s32.totalorder %s2, 7 /* loop exit test */ }\n"
@@ -31,7 +32,7 @@ TEST(Schedule, LoopsBehindOneAnotherDoNotNest) {
       5 + 7 * 2);
 }
 
-TEST(Schedule, AMatrixUnitMayTakeLongerThanItsBundles) {
+TEST(Schedule, UsesMatrixUnitCyclesIfTheyAreLonger) {
   const std::string f32 =
       "   0x1   :  { %1 = vmatmul.f32.gmra.mxu0 %v1  ;;  %2 = "
       "vmatmul.bf16.gmra.mxu1 %v2 }\n";
@@ -40,7 +41,7 @@ TEST(Schedule, AMatrixUnitMayTakeLongerThanItsBundles) {
   EXPECT_EQ(scheduled_cycles("   0x1   :  { %1 = vmatmul.f32.gmra.mxu0 %v1 }\n"), 8);
 }
 
-TEST(Schedule, AKernelTakesItsScheduleOrItsBytes) {
+TEST(Schedule, KernelTakesTheLongerOfScheduleAndMemoryTraffic) {
   const double second = 1 / seconds_of(1, "TPU v5 lite");  // cycles
   StepCycles cycles;
   const auto add = [&](const char* name, double estimated, double turns, double hbm_bytes) {

@@ -1,4 +1,5 @@
-// smelt setup: real pip, in an environment of its own, on wheels made here and without a network.
+// smelt setup with the real pip in its own virtual environment, on generated wheels and without
+// network access.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ using testing::StartsWith;
 
 class SetupTest : public testing::Test {
  protected:
-  // A wheel of one file, "<name>/text", which says its version.
+  // Creates a wheel with one file, "<name>/text", that contains its version.
   Wheel wheel(const std::string& name, const std::string& version) const {
     const std::string info = str(name, "-", version, ".dist-info"),
                       tree = dir_.file(name + version);
@@ -62,7 +63,7 @@ class SetupTest : public testing::Test {
   ScopedVariable links_{"PIP_FIND_LINKS", dir_.file("index")};
 };
 
-TEST_F(SetupTest, MakesTheFolderWholeAndReplacesAnOlderOne) {
+TEST_F(SetupTest, InstallsAtomicallyAndReplacesAnOlderVersion) {
   const PluginSetup first = setup({wheel("alpha", "1.0"), wheel("beta", "2.0")});
   EXPECT_FALSE(first.installed());
   first.install();
@@ -79,15 +80,15 @@ TEST_F(SetupTest, MakesTheFolderWholeAndReplacesAnOlderOne) {
   EXPECT_FALSE(fs::exists(dir_.file("data/gpu.partial")));
 }
 
-TEST_F(SetupTest, AWheelOfAnotherHashEndsItAndNothingCountsButWheelsThatArrivedAreKept) {
+TEST_F(SetupTest, RejectsAWheelWithAWrongHashAndReusesDownloads) {
   const Wheel good = wheel("alpha", "1.0"), right = wheel("beta", "2.0");
   Wheel wrong = right;
   wrong.requirement = str("beta==2.0 --hash=sha256:", std::string(64, '0'), "\n");
-  // What a process that was killed while it unpacked leaves is no plugin either.
+  // The leftovers of a process that was killed while unpacking do not count as installed either.
   write_file(dir_.file("data/gpu.partial/packages/alpha/text"), "half");
   EXPECT_THAT(error_of<SystemError>([&] { setup({good, wrong}).install(); }),
-              AllOf(StartsWith("setup: pip could not fetch beta 2.0"),
-                    HasSubstr("hint: check the network, then run smelt setup again")));
+              AllOf(StartsWith("setup: pip could not download beta 2.0"),
+                    HasSubstr("hint: check the network and run smelt setup again")));
   EXPECT_FALSE(fs::exists(dir_.file("data/gpu")));
 
   fs::remove(dir_.file("index/alpha-1.0-py3-none-any.whl"));
@@ -97,42 +98,44 @@ TEST_F(SetupTest, AWheelOfAnotherHashEndsItAndNothingCountsButWheelsThatArrivedA
   EXPECT_EQ(installed_text("alpha"), "1.0");
 }
 
-TEST_F(SetupTest, WhatSetupDidNotMakeIsLeftAlone) {
+TEST_F(SetupTest, DoesNotTouchAForeignFolder) {
   write_file(dir_.file("data/gpu/mine"), "precious");
   EXPECT_THAT(error_of<UsageError>([&] { setup({wheel("alpha", "1.0")}).install(); }),
               AllOf(StartsWith("setup: " + dir_.file("data/gpu")),
-                    HasSubstr("holds something that smelt setup did not make"),
-                    HasSubstr("hint: move it away")));
+                    HasSubstr("exists but was not created by smelt setup"),
+                    HasSubstr("hint: move or delete it")));
   EXPECT_EQ(read_file(dir_.file("data/gpu/mine")), "precious");
 }
 
-TEST_F(SetupTest, TheDiskIsLookedAtFirst) {
+TEST_F(SetupTest, ChecksTheDiskSpaceFirst) {
   Wheel huge = wheel("alpha", "1.0");
   huge.unpacked_bytes = std::int64_t{1} << 60;
   EXPECT_THAT(error_of<SystemError>([&] { setup({huge}).install(); }),
-              AllOf(HasSubstr("data/gpu needs 1152.9 PB while it is made, its disk has "),
+              AllOf(HasSubstr("data/gpu needs 1152.9 PB of disk space, available are "),
                     HasSubstr("hint: free some space, or set XDG_DATA_HOME")));
 }
 
-TEST_F(SetupTest, ThereMustBeAPython) {
+TEST_F(SetupTest, RequiresPython) {
   const PluginSetup wanted = setup({wheel("alpha", "1.0")});
   const ScopedVariable path("PATH", dir_.path());
-  EXPECT_THAT(error_of<UsageError>([&] { wanted.install(); }),
-              AllOf(StartsWith("setup: no python3 with the modules venv and ensurepip is in PATH"),
-                    HasSubstr("hint: apt-get install python3 python3-venv")));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { wanted.install(); }),
+      AllOf(StartsWith("setup: found no python3 with the modules venv and ensurepip in PATH"),
+            HasSubstr("hint: apt-get install python3 python3-venv")));
 }
 
-TEST_F(SetupTest, OneAtATime) {
+TEST_F(SetupTest, RejectsASecondSetupAtTheSameTime) {
   write_file(dir_.file("data/gpu.lock"), "");
   const Descriptor held(::open(dir_.file("data/gpu.lock").c_str(), O_RDWR));
   ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
-  EXPECT_THAT(error_of<UsageError>([&] { setup({wheel("alpha", "1.0")}).install(); }),
-              AllOf(StartsWith("setup: another smelt setup holds " + dir_.file("data/gpu.lock")),
-                    HasSubstr("hint: wait for it to end")));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { setup({wheel("alpha", "1.0")}).install(); }),
+      AllOf(StartsWith("setup: another smelt setup is running: " + dir_.file("data/gpu.lock")),
+            HasSubstr("hint: wait until it ends")));
   EXPECT_FALSE(fs::exists(dir_.file("data/gpu.partial")));
 }
 
-TEST_F(SetupTest, AnEnvironmentThatNoLongerRunsIsMadeAgain) {
+TEST_F(SetupTest, RecreatesABrokenVirtualEnvironment) {
   const std::string python = dir_.file("data/gpu.partial/python");
   write_file(python + "/.whole", "");
   fs::create_directories(python + "/bin");
@@ -146,7 +149,7 @@ CommandOutput smelt_setup(const std::string& environment, const std::string& arg
   return run_command(str(environment, " ", smelt_program(), " setup ", arguments));
 }
 
-TEST(SetupCommand, ADryRunSaysWhatWouldComeAndWritesNothing) {
+TEST(SetupCommand, DryRunPrintsThePlanAndWritesNothing) {
   const TempDir dir;
   const CommandOutput output = smelt_setup("XDG_DATA_HOME=" + dir.path(), "gpu --dry-run --json");
   const auto plan = Json::parse(output.text);
@@ -164,7 +167,7 @@ TEST(SetupCommand, ADryRunSaysWhatWouldComeAndWritesNothing) {
                                 HasSubstr("folder:      " + dir.file("smelt/tpu"))));
 }
 
-TEST(SetupCommand, SaysThatAPluginIsThereAlready) {
+TEST(SetupCommand, ReportsAnInstalledPlugin) {
   const TempDir dir;
   const ScopedVariable data("XDG_DATA_HOME", dir.path());
   std::string wheels;
@@ -175,12 +178,13 @@ TEST(SetupCommand, SaysThatAPluginIsThereAlready) {
   EXPECT_THAT(output.text, StartsWith("already there: " + dir.file("smelt/tpu")));
 }
 
-TEST(SetupCommand, WrongUseIsSaid) {
+TEST(SetupCommand, RejectsWrongUse) {
   const CommandOutput cpu = smelt_setup("", "cpu");
   EXPECT_EQ(cpu.status, 2);
-  EXPECT_THAT(cpu.text,
-              AllOf(HasSubstr("setup: the plugin of device cpu is fetched by scripts/build"),
-                    HasSubstr("hint: --device cpu needs no smelt setup")));
+  EXPECT_THAT(
+      cpu.text,
+      AllOf(HasSubstr("setup: device cpu has no plugin to install; scripts/build installs it"),
+            HasSubstr("hint: use --device cpu without smelt setup")));
   const CommandOutput homeless = smelt_setup("env -u HOME -u XDG_DATA_HOME", "gpu --dry-run");
   EXPECT_EQ(homeless.status, 2);
   EXPECT_THAT(homeless.text, AllOf(HasSubstr("neither XDG_DATA_HOME nor HOME names a folder"),

@@ -1,12 +1,12 @@
-// How long libtpu says that programs take: loops as often as they turn, peaks in the units of a
-// chip.
+// libtpu's estimates: loops count once per iteration, and clock rates follow from the published
+// peaks.
 #include "pjrt/step_cycles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "pjrt/peak_flops.h"
+#include "pjrt/device_specs.h"
 #include "pjrt/topology.h"
 #include "support/error_of.h"
 #include "support/plugins.h"
@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// x = tanh(x x), so often.
+// A program that repeats x = tanh(x x).
 std::string products(int turns) {
   return str(R"(module @loop {
   func.func public @main(%x: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {
@@ -41,7 +41,7 @@ std::string products(int turns) {
 )");
 }
 
-TEST(StepCycles, ALoopTakesWhatItsBodyTakesAsOftenAsItTurns) {
+TEST(StepCycles, MultipliesTheLoopBodyByItsTripCount) {
   REQUIRE_PLUGIN("tpu");
   const Topology topology = Topology::tpu("v5e:1x1");
   const auto cycles = [&](int turns) {
@@ -59,13 +59,13 @@ TEST(StepCycles, ALoopTakesWhatItsBodyTakesAsOftenAsItTurns) {
   EXPECT_TRUE(thirty.collectives.empty());
 }
 
-TEST(StepCycles, AtTheClockTheUnitsDoWhatTheMakersSay) {
+TEST(StepCycles, ConvertsCyclesAtTheClockOfThePublishedPeak) {
   EXPECT_NEAR(1e9 * seconds_of(1, "TPU v5 lite"), 1 / 1.503, 1e-3);
   EXPECT_NEAR(1e9 * seconds_of(1, "TPU v2"), 1 / 0.6866, 1e-3);
   EXPECT_EQ(seconds_of(1, "cpu"), 0);
 }
 
-TEST(StepCycles, CollectivesSendAlongTheAxesOfTheirGroups) {
+TEST(StepCycles, CountsBytesSentByCollectivesAndTheirAxes) {
   const Mesh mesh{{"data", 2}, {"fsdp", 3}, {"tensor", 4}};
   const auto axes = [&](std::vector<std::int64_t> group) { return axes_of(mesh, group); };
   EXPECT_EQ(axes({0, 1, 2, 3}), "tensor");
@@ -83,14 +83,14 @@ TEST(StepCycles, CollectivesSendAlongTheAxesOfTheirGroups) {
   EXPECT_EQ(sent_bytes(c, 8), 80);
 }
 
-TEST(StepCycles, WhatIsNoModuleIsRefused) {
+TEST(StepCycles, RejectsBytesWithoutAModule) {
   EXPECT_THAT(error_of<UsageError>([] { read_hlo_module(""); }),
-              HasSubstr("HloModuleProto: no module in 0 bytes"));
+              HasSubstr("HloModuleProto: found no module in 0 bytes"));
   EXPECT_THAT(error_of<UsageError>([] { read_hlo_module("\x0a\x05\x01"); }),
               HasSubstr("HloModuleProto"));
   HloModule none;
   EXPECT_THAT(error_of<UsageError>([&] { step_cycles(none); }),
-              HasSubstr("computation 0 is called and not there"));
+              HasSubstr("computation 0 is called but missing"));
 }
 
 }  // namespace

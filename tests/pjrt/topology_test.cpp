@@ -1,4 +1,4 @@
-// Compiling for TPUs by libtpu, on a machine without any.
+// Compiles for TPUs with libtpu on a machine without TPUs.
 #include "pjrt/topology.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ class Libtpu : public testing::Test {
   void SetUp() override { REQUIRE_PLUGIN("tpu"); }
 };
 
-// Rows of `x` are split over the mesh; `x` gives its memory to the result.
+// `x` is sharded by rows over the mesh and donated to the result.
 std::string scale_program(int devices, int rows) {
   return str("module @scale {\n  sdy.mesh @mesh = <[\"data\"=", devices, "]>\n",
              "  func.func public @main(%x: tensor<", rows, "x1024xf32> {sdy.sharding = ",
@@ -57,8 +57,8 @@ TEST_F(Libtpu, CompilesForAChipOfTpuV4AsOneDevice) {
   expect_scale_compiles("v4:2x2x1", 4, "TPU v4");
 }
 
-// What four hosts reach of a v2-32: two rows of each.
-TEST_F(Libtpu, NumbersTheDevicesOfFourHostsByHostAndCompilesForThem) {
+// The devices of four hosts of a v2-32: two rows of each.
+TEST_F(Libtpu, NumbersDevicesByHostAndCompilesForFourHosts) {
   std::vector<int> want;
   for (const int first : {0, 4, 16, 20})
     for (const int row : {0, 8})
@@ -67,7 +67,7 @@ TEST_F(Libtpu, NumbersTheDevicesOfFourHostsByHostAndCompilesForThem) {
   expect_scale_compiles("v2:4x4", 32, "TPU v2");
 }
 
-TEST_F(Libtpu, SaysThatAProgramIsTooLarge) {
+TEST_F(Libtpu, ReportsThatAProgramIsTooLarge) {
   const Topology topology = Topology::tpu("v2:1x1");
   try {
     topology.compile(scale_program(2, 16 * 1024 * 1024), split_over(2));
@@ -79,7 +79,7 @@ TEST_F(Libtpu, SaysThatAProgramIsTooLarge) {
   }
 }
 
-TEST_F(Libtpu, RefusesATopologyThatDoesNotExist) {
+TEST_F(Libtpu, RejectsAnUnknownTopology) {
   try {
     Topology::tpu("v2:no");
     FAIL();

@@ -18,7 +18,7 @@
 #include "cli/options/number_check.h"
 #include "execution/train_state/compiled_step.h"
 #include "io/filesystem/file.h"
-#include "pjrt/device_memory.h"
+#include "pjrt/device_specs.h"
 #include "pjrt/schedule.h"
 #include "pjrt/step_cycles.h"
 #include "pjrt/topology.h"

@@ -142,8 +142,8 @@ TEST_F(PodEnd, DevicesOfSomeHostsAloneAreRefused) {
   EXPECT_THAT(pod.run(run("pod", 2, {"train.devices=2"})), Each(2));
   for (int process = 0; process < 2; ++process)
     EXPECT_THAT(pod.said(process),
-                HasSubstr("2 devices wanted, the 2 processes that train together have 4\n"
-                          "  hint: ask for all of them: 4"));
+                HasSubstr("2 devices requested, but a run over 2 processes must use all 4\n"
+                          "  hint: request 4 devices"));
 }
 
 TEST_F(PodEnd, AnotherProgramIsRefused) {

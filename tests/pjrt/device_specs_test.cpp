@@ -1,12 +1,12 @@
-#include "pjrt/peak_flops.h"
+#include "pjrt/device_specs.h"
 
 #include <gtest/gtest.h>
 
 namespace smelt {
 namespace {
 
-TEST(PeakFlops, AreKnownByTheDevicesOwnName) {
-  EXPECT_EQ(peak_flops("TPU v3", DType::f32), 61.5e12);  // half a chip; factors are bf16
+TEST(DeviceSpecs, PeakFlopsAreFoundByDeviceKind) {
+  EXPECT_EQ(peak_flops("TPU v3", DType::f32), 61.5e12);  // half a chip; operands are bf16
   EXPECT_EQ(peak_flops("TPU v5 lite", DType::bf16), 197e12);
   EXPECT_EQ(peak_flops("TPU v5", DType::bf16), 459e12);
   EXPECT_EQ(peak_flops("TPU v5p", DType::bf16), 459e12);
