@@ -19,7 +19,8 @@ struct Machine {
   std::string driver = "libcuda.so.1";  // NVIDIA driver
 };
 
-// Returns whether this machine has a TPU or GPU, or a plugin with another name that stands for it.
+// Returns whether this machine has the device, a TPU or GPU. A plugin with an unusual file name in
+// a SMELT_…_PLUGIN variable counts as its device.
 bool is_here(const std::string& device, const Machine& machine = {});
 
 // Returns the device for a value of --device. "auto" selects the TPU or GPU of this machine, in

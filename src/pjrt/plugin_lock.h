@@ -27,8 +27,8 @@ std::vector<Wheel> parse_plugin_lock(std::string_view lock, std::string_view siz
 // The file in a folder of `smelt setup` that lists the requirements of its wheels.
 inline constexpr std::string_view kWheelsFile = ".wheels";
 
-// Compares such a file with the pinned wheels. Returns the first difference, for example "libtpu
-// 0.0.40, expected 0.0.51", or nullopt.
+// Compares the content of such a file with the pinned wheels. Returns the first difference, for
+// example "libtpu 0.0.40, expected 0.0.51", or nullopt.
 std::optional<std::string> other_version(const std::vector<Wheel>& wheels, std::string_view file);
 
 // Returns the pinned wheels for "gpu" or "tpu". Throws UsageError for another device.

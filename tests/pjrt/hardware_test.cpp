@@ -91,9 +91,8 @@ TEST(Hardware, DetectsATpuByItsDeviceFiles) {
 TEST(Hardware, RequireNvidiaDriverThrowsWithoutADriver) {
   EXPECT_THAT(
       error_of<UsageError>([] { require_nvidia_driver("libno-such-driver.so.1"); }),
-      AllOf(
-          StartsWith("device gpu: no NVIDIA driver on this machine: libno-such-driver.so.1"),
-          HasSubstr("hint: install the NVIDIA driver 580 or newer, or use --device cpu")));
+      AllOf(StartsWith("device gpu: no NVIDIA driver on this machine: libno-such-driver.so.1"),
+            HasSubstr("hint: install the NVIDIA driver 580 or newer, or use --device cpu")));
   EXPECT_EQ(error_of([] { require_nvidia_driver("libc.so.6"); }), "no error");
 }
 
@@ -104,8 +103,7 @@ TEST(Hardware, DoesNotLoadPluginsOfMissingDevices) {
   const ScopedVariable gpu("SMELT_GPU_PLUGIN", dir.file("xla_cuda_plugin.so"));
   const ScopedVariable tpu("SMELT_TPU_PLUGIN", dir.file("libtpu.so"));
   if (error_of([] { require_nvidia_driver(); }) != "no error") {
-    EXPECT_THAT(error_of([] { open_device("gpu"); }),
-                StartsWith("device gpu: no NVIDIA driver"));
+    EXPECT_THAT(error_of([] { open_device("gpu"); }), StartsWith("device gpu: no NVIDIA driver"));
   }
   if (error_of([] { require_tpu(); }) != "no error") {
     EXPECT_THAT(error_of([] { open_device("tpu"); }), StartsWith("device tpu: no TPU"));

@@ -164,7 +164,7 @@ TEST_F(TwoProcesses, PluginUsesTheKeyValueStore) {
                  const std::string& value) { return held.emplace(key, value).second; }};
   (void)Client::create(plugin_, {}, std::make_shared<const KeyValueStore>(store));
   EXPECT_EQ(control().stored, "5 no value for key 'key'; 4 no value for key 'key' after 7 ms");
-  EXPECT_EQ(control().stored_after, "ok; 6 key has a value already; mine; mine");
+  EXPECT_EQ(control().stored_after, "ok; 6 key 'key' already has a value; mine; mine");
   EXPECT_THAT(waited, ElementsAre(7, 7));
 }
 
