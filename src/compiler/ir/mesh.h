@@ -15,7 +15,11 @@ namespace smelt {
 using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
 
 // Returns the size of the axis, or 0 if the mesh has no such axis.
-std::int64_t axis_size(const Mesh& mesh, std::string_view axis);
+inline std::int64_t axis_size(const Mesh& mesh, std::string_view axis) {
+  for (const auto& [name, size] : mesh)
+    if (name == axis) return size;
+  return 0;
+}
 
 // The sharding of a value as in Shardy: for each dimension the mesh axes that split it (none: not
 // split). An empty list means replicated.
