@@ -45,7 +45,7 @@ TEST_F(MeshRecipe, NamesTheWordsThatItDoesNotKnow) {
 
 TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
   const std::string refusal =
-      ": train.save 'layer' with train.layers 'unrolled': only a scan keeps less\n"
+      ": train.save 'layer' with train.layers 'unrolled': requires layers 'scan'\n"
       "  hint: set train.layers to scan";
   EXPECT_THAT(from_recipe("save: layer, layers: unrolled"), EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_recipe("save: layer"), "no error");  // which makes it a scan
@@ -57,8 +57,8 @@ TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
 
 TEST_F(MeshRecipe, TheAxesMustMultiplyToTheDevices) {
   const std::string refusal =
-      ": train.mesh 'data=2,fsdp=2' has 4 devices, train.devices are 8\n"
-      "  hint: make the sizes of the axes multiply to the number of devices";
+      ": train.mesh 'data=2,fsdp=2' has 4 devices, but train.devices is 8\n"
+      "  hint: choose axis sizes whose product is the number of devices";
   EXPECT_THAT(from_recipe("devices: 8, mesh: 'data=2,fsdp=2'"), EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=2,fsdp=2"}), "--set" + refusal);
   EXPECT_EQ(from_set({"train.devices=8", "train.mesh= tensor=2, data = 4 "}), "no error");
@@ -69,7 +69,7 @@ TEST_F(MeshRecipe, TheProgramIsBuiltBeforeAnyWork) {
       from_set({"train.devices=5", "train.mesh=tensor=5", "train.batch_size=5"}),
       "--set: mesh: dimension 1 ('heads') of bert/encoder/layer_0/attention/self/query/kernel is "
       "12, which 5 devices of axis 'tensor' do not divide\n"
-      "  hint: choose another mesh, or leave it whole by the rule heads=none");
+      "  hint: choose another mesh, or set the rule heads=none to replicate it");
   EXPECT_EQ(from_set({"train.attention_rows=100"}), "no error");
 }
 
@@ -79,9 +79,9 @@ TEST_F(MeshRecipe, NamesTheAxesAndSizesThatItDoesNotKnow) {
   EXPECT_EQ(from_set({"train.mesh=data"}),
             "--set: train.mesh: 'data' has no value\n  hint: write data=…");
   for (const char* size : {"", "0", "-1", "2x", "9999999"})
-    EXPECT_EQ(
-        from_set({str("train.mesh=data=", size)}),
-        str("--set: train.mesh: '", size, "' is no number of devices\n  hint: give 1 or more"));
+    EXPECT_EQ(from_set({str("train.mesh=data=", size)}),
+              str("--set: train.mesh: '", size,
+                  "' must be a number of devices, at least 1\n  hint: use a positive integer"));
   EXPECT_THAT(from_recipe("mesh_rules: heds=none"),
               EndsWith("r.yaml: train.mesh_rules: 'heds' is unknown\n"
                        "  hint: did you mean 'heads'?"));
@@ -91,7 +91,7 @@ TEST_F(MeshRecipe, NamesTheAxesAndSizesThatItDoesNotKnow) {
 
 TEST_F(MeshRecipe, AnAxisStandsOnce) {
   EXPECT_EQ(from_set({"train.devices=4", "train.mesh=data=2,data=2"}),
-            "--set: train.mesh: 'data' stands twice\n  hint: leave one of the two");
+            "--set: train.mesh: 'data' is given twice\n  hint: remove one of them");
 }
 
 TEST_F(MeshRecipe, RowsDivideOverTheAxesThatSplitThemAndIntoMicroBatches) {
@@ -111,8 +111,8 @@ TEST_F(MeshRecipe, RowsDivideOverTheAxesThatSplitThemAndIntoMicroBatches) {
 
 TEST_F(MeshRecipe, PerReplicaGoesWithWholeParameters) {
   const std::string refusal =
-      ": reduction per_replica with a mesh that splits parameters\n"
-      "  hint: take the mesh auto, or the reduction global";
+      ": reduction per_replica cannot be combined with a mesh that splits parameters\n"
+      "  hint: use the mesh auto, or the reduction global";
   EXPECT_THAT(from_recipe("devices: 2, mesh: fsdp=2, reduction: per_replica"),
               EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_set({"train.devices=2", "train.mesh=tensor=2", "train.reduction=per_replica"}),

@@ -194,7 +194,7 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
             }),
             "mesh: dimension 0 ('vocab') of bert/embeddings/word_embeddings is 8001, which 2 "
             "devices of axis 'tensor' do not divide\n"
-            "  hint: choose another mesh, or leave it whole by the rule vocab=none");
+            "  hint: choose another mesh, or set the rule vocab=none to replicate it");
   EXPECT_THAT(refusal([](auto& j) {
                 BertTask wide = bert();
                 wide.model.hidden_size = 20;
@@ -221,16 +221,17 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
   EXPECT_THAT(refusal([](auto& j) { j.on.mesh = {.mesh = "fsdp=8", .rules = "mlp=fsdp"}; }),
               HasSubstr("mesh: axis 'fsdp' splits two dimensions of "
                         "bert/encoder/layer_0/intermediate/dense/kernel\n"
-                        "  hint: leave one of them whole by the rule mlp=none"));
+                        "  hint: set the rule mlp=none so that it splits only one"));
   EXPECT_THAT(refusal([](auto& j) { j.config.micro_batches = 4; }),
               HasSubstr("a batch of 8 examples over 4 devices, 2 each, does not divide into 4 "
                         "micro-batches\n  hint: choose micro-batches that divide 2"));
   EXPECT_THAT(refusal([](auto& j) { j.config.batch_size = 6; }),
               HasSubstr("a batch of 6 examples does not divide over 4 devices"));
   EXPECT_THAT(refusal([](auto& j) { j.on.mesh.mesh = "data=3,fsdp=2"; }),
-              HasSubstr("train.mesh 'data=3,fsdp=2' has 6 devices, train.devices are 8"));
-  EXPECT_THAT(refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
-              HasSubstr("reduction per_replica with a mesh that splits parameters"));
+              HasSubstr("train.mesh 'data=3,fsdp=2' has 6 devices, but train.devices is 8"));
+  EXPECT_THAT(
+      refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
+      HasSubstr("reduction per_replica cannot be combined with a mesh that splits parameters"));
 }
 
 // A model that names no dimensions is trained whole.

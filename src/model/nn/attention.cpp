@@ -10,9 +10,10 @@
 namespace smelt {
 namespace {
 
-// ---- keys and values by their distance from a query ----
+// ---- relative positions ----
 
-// By distance [B,N,R,S+R-1] -> by key [B,N,R,S]: row q moved to the left by R-1-q.
+// Converts scores by distance [B,N,R,S+R-1] to scores by key [B,N,R,S]: row q is shifted left by
+// R-1-q.
 Tensor by_key(Tensor x) {
   const auto B = x.dim(0), N = x.dim(1), R = x.dim(2), W = x.dim(3);
   if (R == 1) return x;
@@ -20,7 +21,7 @@ Tensor by_key(Tensor x) {
   return slice_axis(reshape(flat, {B, N, R, W - 1}), 3, 0, W - R + 1);
 }
 
-// The other way round, with zeros where there is no key.
+// The inverse of by_key, with zeros at distances without a key.
 Tensor by_distance(Tensor x) {
   const auto B = x.dim(0), N = x.dim(1), R = x.dim(2), W = x.dim(3) + R - 1;
   if (R == 1) return x;
@@ -29,11 +30,12 @@ Tensor by_distance(Tensor x) {
   return reshape(pad(flat, 0, {0, 0, R - 1}, {0, 0, 1}), {B, N, R, W});
 }
 
-// ---- one block of queries: the softmax over all keys, or by way of the context ----
+// ---- attention of one block of queries ----
 
+// The values of attention, with optional relative values.
 struct Values {
   Tensor v, relative;
-  // By weights [B,N,R,S], in their type.
+  // Returns the sum of the values weighted by [B,N,R,S], in the type of the weights.
   Tensor weighted(Tensor weights) const {
     const auto as = [&](Tensor t) { return convert(t, weights.dtype()); };
     const Tensor sum = einsum("bnqk,bknd->bqnd", weights, as(v));
@@ -41,32 +43,33 @@ struct Values {
   }
 };
 
-// Whether a factor leaves all bits of what it scales, as 1/8 does.
+// Returns whether multiplication by `factor` is exact in floating point.
 bool is_power_of_two(double factor) { return std::exp2(std::round(std::log2(factor))) == factor; }
 
-// f32 [B,N,R,S]
+// Returns the attention scores, f32 [B,N,R,S].
 Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
   const auto wide = in.q.dtype() == DType::f64 ? DType::f64 : DType::f32;
   const double scale = in.scaled ? 1.0 / std::sqrt(D) : 1;
-  // Of queries there are fewer numbers than of scores.
-  const bool of_queries = is_power_of_two(scale);
-  const Tensor q = of_queries ? in.q * scale : in.q;
+  // Scaling the queries is cheaper than scaling the scores, but exact only for powers of two.
+  const bool scale_queries = is_power_of_two(scale);
+  const Tensor q = scale_queries ? in.q * scale : in.q;
   Tensor scores = einsum("bqnd,bknd->bnqk", q, in.k, wide);
   if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", q, in.relative_k, wide));
-  if (!of_queries) scores = scores * scale;
-  // Captured before it is broadcast to a head's scores, which would be made outside.
+  if (!scale_queries) scores = scores * scale;
+  // Captured before it is broadcast to the shape of the scores; otherwise the broadcast would
+  // happen outside the region.
   for (const Tensor& bias : in.biases) scores = scores + s.graph().capture(bias);
   return scores.expect({B, N, R, S});
 }
 
-// exp(scores - the largest of a query's) and the sums over keys. The largest are of a product of
-// their own, so that scores are never stored: exponentials are, in the bits that products take of
-// them, and sums are of those.
+// The exponentials exp(scores - maximum) and their sums over keys. The maximum is computed by a
+// separate matmul so that the scores are never stored. The exponentials are stored, rounded like
+// matmul operands, and the sums are sums of the rounded values.
 struct RoundedExponentials {
   Tensor scores;
-  Tensor exponentials;  // f32 [B,N,R,S], without a gradient
-  Tensor sums;          // f32 [B,N,R,1], with that of the scores
+  Tensor exponentials;  // f32 [B,N,R,S], without gradient
+  Tensor sums;          // f32 [B,N,R,1], with the gradient of the scores
 };
 RoundedExponentials rounded_exponentials(const Scope& s, const AttentionInputs& in) {
   const Tensor top = stop_gradient(reduce_max(scores_of(s, in), {-1}, KeepDims::yes));
@@ -82,14 +85,16 @@ RoundedExponentials rounded_exponentials(const Scope& s, const AttentionInputs& 
           .sums = reduce_sum(straight_through(all, stored * scores), {-1}, KeepDims::yes)};
 }
 
-// The gradient of the sums is taken from the context, over a head's numbers for each query, where
-// their own is over all keys; nothing of a key waits for the others (Dao et al. 2022, section 3.1).
-// A query's scores have a gradient that sums to zero only if what is multiplied here has the bits
-// that products take of it: or the difference would come out times what all keys have in common.
-// What dropout and sums scale is the context: there are fewer numbers of it.
-Tensor by_context(const Scope& s, const AttentionInputs& in, const std::optional<Block>& block) {
+// Computes attention so that the gradient of the softmax sums is derived from the context (D values
+// per query) instead of from all keys (Dao et al. 2022, section 3.1). The values multiplied here
+// must be rounded exactly like matmul operands; otherwise the gradients of a query's scores would
+// not sum to zero. Dropout and the softmax sums scale the context because it is smaller than the
+// scores.
+Tensor attention_by_context(const Scope& s, const AttentionInputs& in,
+                            const std::optional<Block>& block) {
   const auto [scores, exponentials, sums] = rounded_exponentials(s, in);
-  const Tensor kept = stop_gradient(kept_of(s / "dropout", exponentials, in.dropout, block));
+  const Tensor kept =
+      stop_gradient(dropout_unscaled(s / "dropout", exponentials, in.dropout, block));
   const Values values{.v = in.v, .relative = in.relative_v};
   const Tensor sum = values.weighted(straight_through(kept, kept * scores));
   const auto by_query = [](Tensor t) { return transpose(t, {0, 2, 1, 3}); };
@@ -99,9 +104,10 @@ Tensor by_context(const Scope& s, const AttentionInputs& in, const std::optional
   return with_sums * stop_gradient(by_query(scale / sums));
 }
 
-// The context of all queries, or of a block of them.
+// Returns the context of all queries, or of a block of them.
 Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional<Block>& block) {
-  if (s.compute().softmax_by_context) return convert(by_context(s, in, block), in.q.dtype());
+  if (s.compute().softmax_by_context)
+    return convert(attention_by_context(s, in, block), in.q.dtype());
   const Tensor scores = scores_of(s, in);
   const Values values{.v = in.v, .relative = in.relative_v};
   const Tensor weights = convert(softmax(scores), in.q.dtype());
@@ -110,24 +116,25 @@ Tensor context_of(const Scope& s, const AttentionInputs& in, const std::optional
 
 // ---- blocks of queries ----
 
-// How Q queries are cut: into `count` blocks of R, the last of which may be filled up.
+// The partition of Q queries into `count` blocks of R queries; the last block is padded with
+// `added` queries.
 struct QueryBlocks {
-  QueryBlocks(std::int64_t Q, std::int64_t most)
-      : count((Q - 1) / most + 1), R((Q - 1) / count + 1), added(count * R - Q) {}
+  QueryBlocks(std::int64_t Q, std::int64_t max_rows)
+      : count((Q - 1) / max_rows + 1), R((Q - 1) / count + 1), added(count * R - Q) {}
   std::int64_t count, R, added;
 };
 
-Tensor filled_up(Tensor x, std::int64_t axis, std::int64_t before, std::int64_t behind) {
-  if (before + behind == 0) return x;
+Tensor padded(Tensor x, std::int64_t axis, std::int64_t before, std::int64_t after) {
+  if (before + after == 0) return x;
   Dims low(x.dims().size()), high(x.dims().size());
   low[static_cast<std::size_t>(axis)] = before;
-  high[static_cast<std::size_t>(axis)] = behind;
+  high[static_cast<std::size_t>(axis)] = after;
   return pad(x, 0, low, high);
 }
 
-// x, whose dimension `axis` is of queries -> [count, …] with R of them in each.
+// Splits dimension `axis` (queries) of x into blocks: returns [count, …] with R queries each.
 Tensor in_query_blocks(Tensor x, std::int64_t axis, const QueryBlocks& blocks) {
-  const Tensor all = filled_up(x, axis, 0, blocks.added);
+  const Tensor all = padded(x, axis, 0, blocks.added);
   Dims dims = all.dims(), order{axis};
   dims[static_cast<std::size_t>(axis)] = blocks.R;
   dims.insert(dims.begin() + axis, blocks.count);
@@ -136,10 +143,10 @@ Tensor in_query_blocks(Tensor x, std::int64_t axis, const QueryBlocks& blocks) {
   return transpose(reshape(all, dims), order);
 }
 
-// The relative positions that a block of queries from `first` on sees, out of those of all queries,
-// filled up as they are.
-Tensor seen_from(Tensor relative, Tensor first, const AttentionInputs& in,
-                 const QueryBlocks& blocks) {
+// Returns the slice of the padded relative positions that applies to the block that begins at query
+// `first`.
+Tensor relative_of_block(Tensor relative, Tensor first, const AttentionInputs& in,
+                         const QueryBlocks& blocks) {
   const auto R = blocks.R, N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
   const Tensor zero = zeros_like(first),
                start = full_like(first, static_cast<double>(blocks.count * R - R)) - first;
@@ -148,26 +155,24 @@ Tensor seen_from(Tensor relative, Tensor first, const AttentionInputs& in,
 
 bool has_queries(Tensor bias) { return bias.dim(2) > 1; }
 
-// What the loop over blocks takes: q and biases of queries block by block. What blocks share has
-// gradients that are sums over them, in f32.
+// Prepares the inputs of the loop over blocks: q and per-query biases are split into blocks. Inputs
+// shared by all blocks become f32, as their gradients are sums over blocks.
 AttentionInputs in_query_blocks(const AttentionInputs& in, const QueryBlocks& blocks) {
-  const auto summed = [&](Tensor t) { return t && blocks.count > 1 ? in_f32(t) : t; };
-  const auto of_distances = [&](Tensor t) {
-    return t ? filled_up(summed(t), 0, blocks.added, 0) : t;
-  };
+  const auto shared = [&](Tensor t) { return t && blocks.count > 1 ? in_f32(t) : t; };
+  const auto of_distances = [&](Tensor t) { return t ? padded(shared(t), 0, blocks.added, 0) : t; };
   AttentionInputs out = in;
   for (Tensor& bias : out.biases)
     if (has_queries(bias)) bias = in_query_blocks(bias, 2, blocks);
   out.q = in_query_blocks(in.q, 1, blocks);
-  out.k = summed(in.k);
-  out.v = summed(in.v);
+  out.k = shared(in.k);
+  out.v = shared(in.v);
   out.relative_k = of_distances(in.relative_k);
   out.relative_v = of_distances(in.relative_v);
   return out;
 }
 
-// One turn's block of `all`, whose first query is `first`. It has the type of q as it came: XLA's
-// CPU has no product of batches of bf16 in f32 whose gradient is f32.
+// Returns the inputs of one block whose first query is `first`. Keys and values are converted back
+// to the type of q: XLA's CPU does not support batched bf16 matmuls with f32 gradients.
 AttentionInputs block_of(ScanBody& body, const AttentionInputs& in, const AttentionInputs& all,
                          Tensor first, const QueryBlocks& blocks) {
   Graph& graph = body.graph();
@@ -180,8 +185,8 @@ AttentionInputs block_of(ScanBody& body, const AttentionInputs& in, const Attent
   for (std::size_t i = 0; i < in.biases.size(); ++i)
     if (has_queries(in.biases[i])) block.biases[i] = body.slice(all.biases[i]);
   if (in.relative_k) {
-    block.relative_k = seen_from(graph.capture(all.relative_k), first, in, blocks);
-    block.relative_v = seen_from(graph.capture(all.relative_v), first, in, blocks);
+    block.relative_k = relative_of_block(graph.capture(all.relative_k), first, in, blocks);
+    block.relative_v = relative_of_block(graph.capture(all.relative_v), first, in, blocks);
   }
   return block;
 }
@@ -210,8 +215,8 @@ Tensor in_blocks(const Scope& s, const AttentionInputs& in, const QueryBlocks& b
 }  // namespace
 
 Tensor attention(const Scope& s, const AttentionInputs& in) {
-  const std::int64_t Q = in.q.dim(1), most = s.compute().attention_rows;
-  const QueryBlocks blocks(Q, most == 0 ? Q : most);
+  const std::int64_t Q = in.q.dim(1), max_rows = s.compute().attention_rows;
+  const QueryBlocks blocks(Q, max_rows == 0 ? Q : max_rows);
   const bool at_once = blocks.count == 1 && s.compute().stored_scores;
   return at_once ? context_of(s, in, {}) : in_blocks(s, in, blocks);
 }
@@ -223,7 +228,7 @@ Tensor bias_of_distances(Tensor by_distance, std::int64_t Q) {
 
 Rotary rotary(Tensor positions, std::int64_t D, double base) {
   if (D % 2 != 0)
-    throw UsageError(str("rotary positions: a head of ", D, " numbers has no halves"),
+    throw UsageError(str("rotary positions: head size is ", D, ", must be even"),
                      "choose heads of even size");
   std::vector<double> frequencies;
   for (std::int64_t i = 0; i < D; ++i)
@@ -231,17 +236,17 @@ Rotary rotary(Tensor positions, std::int64_t D, double base) {
         std::pow(base, -static_cast<double>(2 * (i % (D / 2))) / static_cast<double>(D)));
   Dims dims = positions.dims();
   dims.insert(dims.end(), {1, 1});
-  const Tensor turns =
+  const Tensor angles =
       reshape(positions, dims) * constant(positions.graph(), frequencies, {DType::f32, {1, D}});
-  return {.cos = cos(turns), .sin = sin(turns)};
+  return {.cos = cos(angles), .sin = sin(angles)};
 }
 
 Tensor rotated(Tensor x, const Rotary& by) {
   const std::int64_t D = x.dim(3);
   const Tensor wide = in_f32(x);
-  const Tensor turned =
+  const Tensor rotated_half =
       concatenate({-slice_axis(wide, 3, D / 2, D), slice_axis(wide, 3, 0, D / 2)}, 3);
-  return convert(wide * by.cos + turned * by.sin, x.dtype());
+  return convert(wide * by.cos + rotated_half * by.sin, x.dtype());
 }
 
 }  // namespace smelt

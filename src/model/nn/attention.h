@@ -1,6 +1,6 @@
-// Scaled dot-product attention over several heads (Vaswani et al. 2017, section 3.2), and how
-// positions come into it.
-//   B batch   Q queries   S keys   N heads   D = width of a head   R queries at a time
+// Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2) and position
+// encodings.
+//   B batch   Q queries   S keys   N heads   D head width   R queries per block
 #pragma once
 
 #include <vector>
@@ -9,36 +9,37 @@
 
 namespace smelt {
 
+// Inputs of attention().
 struct AttentionInputs {
-  Tensor q;     // [B,Q,N,D]: what asks
-  Tensor k, v;  // [B,S,N,D]: what is asked
-  // Added to the scores, each f32 of rank 4 with B or 1, N or 1, Q or 1, and S: masks, and what a
-  // model learns of positions, which need not be added up to all of [B,N,Q,S] before.
+  Tensor q;     // [B,Q,N,D]: queries
+  Tensor k, v;  // [B,S,N,D]: keys and values
+  // Added to the scores: masks and learned position biases. Each is f32 of rank 4 with dimensions B
+  // or 1, N or 1, Q or 1, and S; they are broadcast, not added up to [B,N,Q,S] first.
   std::vector<Tensor> biases = {};
-  double dropout = 0;  // of the probabilities, by the scope "dropout"
-  bool scaled = true;  // scores are over sqrt(D)
-  // Of q's type, [Q+S-1,N,D], or empty: the row s - q + Q-1 is added to key s and to value s where
-  // query q is what asks (Shaw et al. 2018).
+  double dropout = 0;  // of the probabilities, drawn in the scope "dropout"
+  bool scaled = true;  // whether scores are divided by sqrt(D)
+  // Relative position embeddings (Shaw et al. 2018), [Q+S-1,N,D] in the type of q, or empty. Row s
+  // - q + Q-1 is added to key s and value s for query q.
   Tensor relative_k = {}, relative_v = {};
 };
 
-// softmax(q k / sqrt(D) + biases) v, or without sqrt(D) where `scaled` is false: [B,Q,N,D] of q's
-// type; scores and softmax are f32. With `softmax_by_context` and products that are not exact it
-// has the bits that a product takes of it, which is what it goes into.
+// Returns softmax(q k / sqrt(D) + biases) v, [B,Q,N,D] in the type of q; without the division if
+// `scaled` is false. Scores and softmax are f32. With `softmax_by_context`, unless products are
+// exact, the result is rounded like a matmul operand.
 //
-// Where Q is more than `s.compute().attention_rows`, and that is not 0, in a loop over blocks of at
-// most so many queries, R of them, so that scores are [B,N,R,S] at a time, and computed again in
-// the backward pass rather than kept (Rabe & Staats 2021, over queries alone); random bits and, but
-// for rounding, values are those of one block. Without `stored_scores` all queries are one such
-// block.
+// If Q exceeds `s.compute().attention_rows` (and that is not 0), queries are processed in a loop
+// over blocks of R rows. Scores are then [B,N,R,S] and are recomputed in the backward pass instead
+// of stored (Rabe & Staats 2021, over queries only). Random bits do not depend on the blocks, and
+// values agree up to rounding. Without `stored_scores` all queries form one such block.
 Tensor attention(const Scope& s, const AttentionInputs& in);
 
-// What a model has learned of distances [N,Q+S-1], of which the row's s - q + Q-1 is that of query
-// q and key s, as a bias [1,N,Q,S].
+// Converts a learned bias by distance [N,Q+S-1] to a bias [1,N,Q,S]. Entry s - q + Q-1 applies to
+// query q and key s.
 Tensor bias_of_distances(Tensor by_distance, std::int64_t Q);
 
-// Rotary positions (Su et al. 2021), pairs of a half and the other half of a head, as flaxformer
-// has them: f32 [...,1,D] of positions f32 [...], which are [S] or [B,S]. UsageError when D is odd.
+// Rotary position embeddings (Su et al. 2021). Dimension i is paired with dimension i + D/2, as in
+// flaxformer. `positions` f32 is [S] or [B,S]; cos and sin are f32 [...,1,D]. Throws UsageError if
+// D is odd.
 struct Rotary {
   Tensor cos, sin;
 };

@@ -8,10 +8,10 @@
 
 namespace smelt {
 
-// Each letter names one dimension; a letter in both inputs and in the result is a batch dimension,
-// one in both inputs only is summed, one in a single input must be in the result. UsageError when
-// two dimensions of one letter differ (both shapes); a malformed pattern is a bug. `result` as in
-// dot_general.
+// Each letter names one dimension. A letter in both inputs and the result is a batch dimension. A
+// letter in both inputs only is summed over. A letter in one input must also be in the result.
+// Throws UsageError if two dimensions with the same letter differ. A malformed pattern is a bug.
+// For `result` see dot_general().
 Tensor einsum(std::string_view pattern, Tensor a, Tensor b, std::optional<DType> result = {});
 
 }  // namespace smelt

@@ -5,12 +5,12 @@
 namespace smelt {
 namespace {
 
-constexpr double kLeastScale = 0x1p-23;
+constexpr double kMinScale = 0x1p-23;
 
-// The largest size along an axis, which is kept with size 1, over the codes to each side.
-Tensor scale_of(Tensor x, std::int64_t axis, Tensor codes) {
-  const Tensor most = reduce_max(abs(stop_gradient(x)), {axis}, KeepDims::yes);
-  return maximum(most / broadcast_to(codes, most.dims()), full_like(most, kLeastScale));
+// Returns the largest absolute value along an axis (kept with size 1) divided by the largest code.
+Tensor scale_of(Tensor x, std::int64_t axis, Tensor max_code) {
+  const Tensor largest = reduce_max(abs(stop_gradient(x)), {axis}, KeepDims::yes);
+  return maximum(largest / broadcast_to(max_code, largest.dims()), full_like(largest, kMinScale));
 }
 
 }  // namespace
@@ -22,10 +22,11 @@ FakeCodes fake_rows(Tensor x) {
 }
 
 FakeCodes fake_kernel(Tensor kernel) {
-  // XLA would multiply by a constant's reciprocal: then -127.5, which an output's largest weight
-  // comes to, is a tie no more, and another code than the folder's.
-  const Tensor most = optimization_barrier(constant(kernel.graph(), 127.5, DType::f32));
-  const Tensor scales = scale_of(kernel, 0, most), in_codes = kernel / scales;
+  // XLA would replace a division by a constant with a multiplication by its reciprocal. The largest
+  // weight would then no longer be an exact tie at -127.5, and its code would differ from that of
+  // the quantized folder.
+  const Tensor max_code = optimization_barrier(constant(kernel.graph(), 127.5, DType::f32));
+  const Tensor scales = scale_of(kernel, 0, max_code), in_codes = kernel / scales;
   const Tensor nearest = round_nearest_even(in_codes);
   return {.codes = straight_through(minimum(nearest, full_like(nearest, 127.0)), in_codes),
           .scales = reshape(scales, {kernel.dim(1)})};

@@ -14,8 +14,8 @@ namespace smelt {
 
 Tensor in_f32(Tensor x) { return dtype_size_bytes(x.dtype()) < 4 ? convert(x, DType::f32) : x; }
 
-// What was computed in f32, as x's type.
-static Tensor like(Tensor x, Tensor result) { return convert(result, x.dtype()); }
+// Converts a result computed in f32 to the type of x.
+static Tensor in_type_of(Tensor x, Tensor result) { return convert(result, x.dtype()); }
 
 Tensor mean(Tensor x, const Dims& axes) {
   double count = 1;
@@ -33,7 +33,7 @@ Exponentials softmax_exponentials(Tensor x) {
 
 Tensor softmax(Tensor x) {
   const auto [exponentials, sums] = softmax_exponentials(x);
-  return like(x, exponentials / sums);
+  return in_type_of(x, exponentials / sums);
 }
 
 Tensor log_sum_exp(Tensor x) {
@@ -64,8 +64,8 @@ Tensor activation(std::string_view name, Tensor x, Gelu gelu) {
   if (name == "linear") return x;
   if (name == "relu") return relu(x);
   if (name == "gelu")
-    return like(x, gelu == Gelu::erf ? gelu_erf(in_f32(x)) : gelu_tanh(in_f32(x)));
-  if (name == "tanh") return like(x, tanh(in_f32(x)));
+    return in_type_of(x, gelu == Gelu::erf ? gelu_erf(in_f32(x)) : gelu_tanh(in_f32(x)));
+  if (name == "tanh") return in_type_of(x, tanh(in_f32(x)));
   throw UsageError(str("hidden_act: unknown activation '", name, "'"),
                    did_you_mean(name, activation_names()));
 }
@@ -87,8 +87,8 @@ Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel) {
   return fused_dense(std::array{DenseLayer{s, kernel}}, x, out).front();
 }
 
-// x [..., in] times the kernels [in, out], one result for each: as one product of matrices.
-static std::vector<Tensor> joined_products(Tensor x, const std::vector<Tensor>& kernels) {
+// Multiplies x [..., in] with each kernel [in, out] in one matmul; returns one result per kernel.
+static std::vector<Tensor> joined_matmuls(Tensor x, const std::vector<Tensor>& kernels) {
   const std::int64_t in = x.dim(-1), rows = x.shape().elements() / in, out = kernels[0].dim(1);
   const Tensor all = kernels.size() == 1 ? kernels[0] : concatenate(kernels, 1);
   const Tensor product = matmul(reshape(x, {rows, in}), rounded(all, x.dtype()));
@@ -103,59 +103,61 @@ static std::vector<Tensor> joined_products(Tensor x, const std::vector<Tensor>& 
 
 namespace {
 
-// Rows [T,I] as codes.
-struct CodedRows {
+// Rows [T,I] quantized to int8.
+struct QuantizedRows {
   Tensor codes;   // s8 [T,I]
   Tensor scales;  // f32 [T,1], or [1,1] for all
 };
 
-// By 127, not by weights' 127.5 (io/formats/int8_rows.h), which would make a tie of a row's
-// largest.
+// Uses 127, unlike the 127.5 of weights (io/formats/int8_rows.h), which would make the largest
+// value of a row a tie.
 Tensor scales_of(Tensor rows) {
-  const Tensor most = reduce_max(abs(rows), {-1}, KeepDims::yes);
-  return maximum(most / 127.0, full_like(most, 0x1p-23));
+  const Tensor largest = reduce_max(abs(rows), {-1}, KeepDims::yes);
+  return maximum(largest / 127.0, full_like(largest, 0x1p-23));
 }
 
-// Each row by a scale of its own, or all by the one that is given: what it does not reach becomes
-// the largest code.
-CodedRows coded_rows(Tensor x, Tensor given) {
+// Quantizes each row with its own scale, or all rows with the given scale; values out of its range
+// are clamped.
+QuantizedRows quantized_rows(Tensor x, Tensor scale) {
   const std::int64_t I = x.dim(-1);
   const Tensor rows = reshape(in_f32(x), {x.shape().elements() / I, I});
-  const Tensor scales = given ? reshape(given, {1, 1}) : scales_of(rows);
+  const Tensor scales = scale ? reshape(scale, {1, 1}) : scales_of(rows);
   Tensor codes = round_nearest_even(rows / scales);
-  if (given) codes = maximum(minimum(codes, full_like(codes, 127)), full_like(codes, -128));
+  if (scale) codes = maximum(minimum(codes, full_like(codes, 127)), full_like(codes, -128));
   return {.codes = convert(codes, DType::s8), .scales = scales};
 }
 
-// Sums of integers are exact; what they are scaled by is f32.
-Tensor coded_product(const CodedRows& rows, const QuantizedKernel& kernel) {
+// Integer sums are exact; the scales are f32.
+Tensor quantized_matmul(const QuantizedRows& rows, const QuantizedKernel& kernel) {
   const Tensor sums = dot_general(rows.codes, kernel.codes, {{}, {}, {1}, {1}}, DType::s32);
   return convert(sums, DType::f32) * rows.scales * kernel.scales;
 }
 
-std::vector<Tensor> coded_products(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
-  std::optional<CodedRows> own;  // one for all of them
+std::vector<Tensor> quantized_matmuls(const Scope& s, Tensor x,
+                                      const std::vector<Tensor>& kernels) {
+  std::optional<QuantizedRows> own;  // shared by all kernels
   std::vector<Tensor> results;
   for (const Tensor& k : kernels) {
     const QuantizedKernel& kernel = *s.coded(k);
-    if (!kernel.input_scale && !own) own = coded_rows(x, {});
-    const CodedRows rows = kernel.input_scale ? coded_rows(x, kernel.input_scale) : *own;
+    if (!kernel.input_scale && !own) own = quantized_rows(x, {});
+    const QuantizedRows rows = kernel.input_scale ? quantized_rows(x, kernel.input_scale) : *own;
     Dims dims = x.dims();
     dims.back() = k.dim(1);
-    results.push_back(like(x, reshape(coded_product(rows, kernel), dims)));
+    results.push_back(in_type_of(x, reshape(quantized_matmul(rows, kernel), dims)));
   }
   return results;
 }
 
-std::vector<Tensor> float_products(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
-  if (s.compute().joined_products) return joined_products(x, kernels);
+std::vector<Tensor> float_matmuls(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
+  if (s.compute().joined_products) return joined_matmuls(x, kernels);
   std::vector<Tensor> results;
   for (const Tensor& k : kernels) results.push_back(matmul(x, rounded(k, x.dtype())));
   return results;
 }
 
-// Products of codes as numbers, scaled as sums of integers are.
-std::vector<Tensor> fake_products(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
+// Matmuls of fake-quantized operands, scaled like integer sums.
+std::vector<Tensor> fake_quantized_matmuls(const Scope& s, Tensor x,
+                                           const std::vector<Tensor>& kernels) {
   const FakeCodes rows = fake_rows(in_f32(x));
   std::vector<Tensor> codes, scales;
   for (const Tensor& k : kernels) {
@@ -163,24 +165,25 @@ std::vector<Tensor> fake_products(const Scope& s, Tensor x, const std::vector<Te
     codes.push_back(kernel.codes);
     scales.push_back(kernel.scales);
   }
-  std::vector<Tensor> results = float_products(s, like(x, rows.codes), codes);
+  std::vector<Tensor> results = float_matmuls(s, in_type_of(x, rows.codes), codes);
   for (std::size_t i = 0; i < results.size(); ++i)
-    results[i] = like(x, in_f32(results[i]) * rows.scales * scales[i]);
+    results[i] = in_type_of(x, in_f32(results[i]) * rows.scales * scales[i]);
   return results;
 }
 
 }  // namespace
 
 std::vector<Tensor> fused_matmul(const Scope& s, Tensor x, const std::vector<Tensor>& kernels) {
-  std::vector<Tensor> coded, floats;
-  for (const Tensor& k : kernels) (s.coded(k) != nullptr ? coded : floats).push_back(k);
-  const bool as_codes = s.compute().fake_quant && s.layer();
-  if (coded.empty()) return as_codes ? fake_products(s, x, kernels) : float_products(s, x, kernels);
-  if (floats.empty()) return coded_products(s, x, kernels);
-  std::vector<Tensor> results;  // few: some fell back to floats
+  std::vector<Tensor> quantized, floats;
+  for (const Tensor& k : kernels) (s.coded(k) != nullptr ? quantized : floats).push_back(k);
+  const bool fake = s.compute().fake_quant && s.layer();
+  if (quantized.empty())
+    return fake ? fake_quantized_matmuls(s, x, kernels) : float_matmuls(s, x, kernels);
+  if (floats.empty()) return quantized_matmuls(s, x, kernels);
+  std::vector<Tensor> results;  // rare: only some kernels are quantized
   for (const Tensor& k : kernels)
-    results.push_back(s.coded(k) != nullptr ? coded_products(s, x, {k})[0]
-                                            : float_products(s, x, {k})[0]);
+    results.push_back(s.coded(k) != nullptr ? quantized_matmuls(s, x, {k})[0]
+                                            : float_matmuls(s, x, {k})[0]);
   return results;
 }
 
@@ -192,7 +195,7 @@ std::vector<Tensor> fused_dense(std::span<const DenseLayer> layers, Tensor x, st
   }
   std::vector<Tensor> results = fused_matmul(layers.front().scope, x, kernels);
   for (std::size_t i = 0; i < results.size(); ++i)
-    results[i] = like(x, in_f32(results[i]) + biases[i]);
+    results[i] = in_type_of(x, in_f32(results[i]) + biases[i]);
   return results;
 }
 
@@ -200,24 +203,25 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& nam
   const std::int64_t width = x.dim(-1);
   const Tensor beta = s.parameter(names.shift, {width}, {});
   const Tensor gamma = s.parameter(names.scale, {width}, {.value = 1});
-  const Tensor wide = in_f32(x), centre = mean(wide, {-1});
-  // The variance does not move with the centre (but its slope does: no second derivatives): without
-  // that way back the sums over a row that the gradient needs do not wait for each other.
-  const Tensor variance = mean(square(wide - stop_gradient(centre)), {-1});
-  // Divided, not multiplied by a reciprocal: XLA's CPU fusion copies chains of cheap operations
-  // into each of their users, here the residuals of all layers; it does not copy a division
-  // (docs/explanation/performance.md).
-  const Tensor normed = (wide - centre) / sqrt(variance + epsilon);
-  return like(x, normed * gamma + beta);
+  const Tensor wide = in_f32(x), center = mean(wide, {-1});
+  // The variance does not depend on a shift of the center, so its gradient through the center is
+  // dropped (second derivatives would differ). The row sums of the backward pass then do not wait
+  // for each other.
+  const Tensor variance = mean(square(wide - stop_gradient(center)), {-1});
+  // Division instead of multiplication by a reciprocal: XLA's CPU fusion duplicates chains of cheap
+  // operations into all users, here the residuals of all layers, but it does not duplicate a
+  // division (docs/performance.md).
+  const Tensor normed = (wide - center) / sqrt(variance + epsilon);
+  return in_type_of(x, normed * gamma + beta);
 }
 
 Tensor rms_norm(const Scope& s, Tensor x, double epsilon) {
   const Tensor scale = s.parameter("scale", {x.dim(-1)}, {.value = 1});
   const Tensor wide = in_f32(x);
-  return like(x, wide / sqrt(mean(square(wide), {-1}) + epsilon) * scale);
+  return in_type_of(x, wide / sqrt(mean(square(wide), {-1}) + epsilon) * scale);
 }
 
-Tensor kept_of(const Scope& s, Tensor x, double rate, const std::optional<Block>& block) {
+Tensor dropout_unscaled(const Scope& s, Tensor x, double rate, const std::optional<Block>& block) {
   if (!s.training() || rate == 0) return x;
   return select(random_keep(s, x.dims(), rate, block), x, zeros_like(x));
 }
@@ -226,11 +230,11 @@ Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Block>
   if (!s.training() || rate == 0) return x;
   const Tensor keep = random_keep(s, x.dims(), rate, block);
   const double scale = 1.0 / (1.0 - rate);
-  const Tensor wide = in_f32(x);  // bf16 has no such scale
-  if (!s.compute().stored_masks) return like(x, select(keep, wide * scale, zeros_like(wide)));
-  // XLA's CPU fusion copies what is cheap into every user, but not a square root.
+  const Tensor wide = in_f32(x);  // the scale is not representable in bf16
+  if (!s.compute().stored_masks) return in_type_of(x, select(keep, wide * scale, zeros_like(wide)));
+  // XLA's CPU fusion duplicates cheap operations into every user, but not a square root.
   const Tensor square = full_like(wide, scale * scale);
-  return like(x, wide * sqrt(select(keep, square, zeros_like(square))));
+  return in_type_of(x, wide * sqrt(select(keep, square, zeros_like(square))));
 }
 
 Tensor sigmoid_cross_entropy(Tensor x, Tensor labels) {

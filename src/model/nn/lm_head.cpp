@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kNever = -1e30;  // a score whose exponential is 0
 
-// Blocks of words for which the scores of `heads` heads of this size are at most logits_bytes on a
-// device.
+// Returns the number of word blocks for which the scores of `heads` heads use at most logits_bytes
+// per device.
 std::int64_t count_blocks(const Scope& s, const LmHead& head, std::int64_t heads = 1) {
   const ComputePolicy& c = s.compute();
   const std::int64_t I = head.rows.dim(0), V = head.words.dim(0);
@@ -22,11 +22,11 @@ std::int64_t count_blocks(const Scope& s, const LmHead& head, std::int64_t heads
     bytes /= c.partition->row_shards();
   }
   if (c.logits_bytes == 0 || bytes <= c.logits_bytes) return 1;
-  const std::int64_t most = std::max<std::int64_t>(V / ((bytes - 1) / c.logits_bytes + 1), 1);
-  return (V - 1) / most + 1;
+  const std::int64_t max_words = std::max<std::int64_t>(V / ((bytes - 1) / c.logits_bytes + 1), 1);
+  return (V - 1) / max_words + 1;
 }
 
-// x [V,…] as [count, ceil(V / count), …]; what is beyond its end is `fill`.
+// Splits x [V,…] into [count, ceil(V / count), …], padded with `fill`.
 Tensor in_blocks_of_words(Tensor x, std::int64_t count, double fill) {
   const std::int64_t V = x.dim(0), size = (V - 1) / count + 1;
   Dims high(x.dims().size()), dims = x.dims();
@@ -38,24 +38,25 @@ Tensor in_blocks_of_words(Tensor x, std::int64_t count, double fill) {
 
 Tensor column(Tensor x) { return reshape(x, {x.dim(0), 1}); }
 
-// 1 where a word is the label.
-Tensor label_places(Tensor labels, Tensor scores) {
+// Returns 1 at the label of each row, 0 elsewhere.
+Tensor one_hot_labels(Tensor labels, Tensor scores) {
   return one_hot(labels, scores.dim(1), scores.dtype());
 }
 
-// How many words that are not the label score at least `of_label` [I].
-Tensor count_rivals(Tensor scores, Tensor places, Tensor of_label) {
+// Returns the number of words other than the label whose score is at least `of_label` [I].
+Tensor count_rivals(Tensor scores, Tensor labels, Tensor of_label) {
   const Tensor reached =
       compare(scores, broadcast_to(column(of_label), scores.dims()), Compare::ge);
-  return reduce_sum(convert(reached, DType::f32) * (1.0 - places), {1});
+  return reduce_sum(convert(reached, DType::f32) * (1.0 - labels), {1});
 }
 
-// The head's words in blocks of as many, the last filled up with words that never score.
+// The head's words in blocks of equal size. The last block is padded with words that have no
+// probability.
 struct WordBlocks {
   std::int64_t count = 0;
   Tensor words, bias;  // [count,V/count,…]
-  Tensor rows;         // f32: its gradient is a sum over blocks
-  DType dtype;         // that products take rows in
+  Tensor rows;         // f32, as its gradient is a sum over blocks
+  DType dtype;         // type of the rows in matmuls
   double scale;
 
   WordBlocks(const LmHead& head, std::int64_t count)
@@ -72,47 +73,48 @@ struct WordBlocks {
   }
 };
 
+// The word blocks with the labels of the rows.
 struct LabelBlocks {
   WordBlocks words;
   Tensor labels;
 
   struct Block {
-    Tensor scores, places;
-    Tensor first;  // s32 [I]: the block's first word
+    Tensor scores, labels;
+    Tensor first;  // s32 [I]: first word of the block
   };
   Block block(ScanBody& body) const {
     const Tensor scores = words.scores(body);
     const Tensor first = broadcast_to(
         body.index() * full_like(body.index(), static_cast<double>(scores.dim(1))), labels.dims());
-    return {scores, label_places(body.graph().capture(labels) - first, scores), first};
+    return {scores, one_hot_labels(body.graph().capture(labels) - first, scores), first};
   }
 };
 
-// [I] each: the largest score, the sum of exp(score - largest), the label's score, the largest's
-// word. That the largest has no gradient of its own leaves the sum's right: log(sum) + largest does
-// not depend on it.
+// Computes, each [I]: the largest score, the sum of exp(score - largest), the label's score, and
+// the word with the largest score. The largest score needs no gradient, as log(sum) + largest does
+// not depend on its choice.
 std::vector<Tensor> running_sums(Graph& graph, const LabelBlocks& blocks, Tensor zeros) {
   const auto step = [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-    const auto [scores, places, first] = blocks.block(body);
+    const auto [scores, labels, first] = blocks.block(body);
     const Tensor before = stop_gradient(carry[0]);
     const Tensor own_top = stop_gradient(reduce_max(scores, {1}));
     const Tensor top = maximum(before, own_top);
     const Tensor sum = carry[1] * exp(before - top) + reduce_sum(exp(scores - column(top)), {1});
     const Tensor own_best = convert(argmax(scores, 1) + first, DType::f32);
     const Tensor best = select(compare(own_top, before, Compare::gt), own_best, carry[3]);
-    return {.carry = {top, sum, carry[2] + reduce_sum(scores * places, {1}), best}};
+    return {.carry = {top, sum, carry[2] + reduce_sum(scores * labels, {1}), best}};
   };
   return scan(graph, blocks.words.count, {zeros + kNever, zeros, zeros, zeros}, RematPolicy::layer,
               step)
       .carry;
 }
 
-LabelScores in_blocks_of(Graph& graph, const LabelBlocks& blocks) {
+LabelScores score_labels_in_blocks(Graph& graph, const LabelBlocks& blocks) {
   const Tensor zeros = constant(graph, 0, DType::f32, {blocks.words.rows.dim(0)});
   const auto sums = running_sums(graph, blocks, zeros);
   const auto count = [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
-    const auto [scores, places, first] = blocks.block(body);
-    return {.carry = {carry[0] + count_rivals(scores, places, body.graph().capture(sums[2]))}};
+    const auto [scores, labels, first] = blocks.block(body);
+    return {.carry = {carry[0] + count_rivals(scores, labels, body.graph().capture(sums[2]))}};
   };
   const auto rivals = scan(graph, blocks.words.count, {zeros}, RematPolicy::none, count).carry;
   const Tensor log_sum = sums[0] + log(sums[1]);
@@ -122,15 +124,16 @@ LabelScores in_blocks_of(Graph& graph, const LabelBlocks& blocks) {
           .log_sum = log_sum};
 }
 
-// The running sum of exponentials of scores, relative to the largest score so far.
+// A running sum of exponentials of scores, relative to the largest score so far.
 struct RunningSum {
   Tensor top, sum;
 
   Tensor log_sum() const { return top + log(sum); }
 };
 
-// `before` and a block of scores [I,…]: the sum over both, the block's exponentials relative to the
-// new largest score, and the factor that makes earlier exponentials relative to it.
+// The result of adding a block of scores [I,…] to a running sum: the new sum, the block's
+// exponentials relative to the new largest score, and the factor that converts earlier exponentials
+// to it.
 struct AddedBlock {
   RunningSum after;
   Tensor exponentials, rescale;
@@ -174,12 +177,12 @@ Tensor lm_logits(const LmHead& head) {
 
 LabelScores score_labels(const Scope& s, const LmHead& head, Tensor labels) {
   const std::int64_t count = count_blocks(s, head);
-  if (count > 1) return in_blocks_of(s.graph(), {{head, count}, labels});
-  const Tensor scores = lm_logits(head), places = label_places(labels, scores);
-  const Tensor of_label = reduce_sum(scores * places, {1});
+  if (count > 1) return score_labels_in_blocks(s.graph(), {{head, count}, labels});
+  const Tensor scores = lm_logits(head), one_hot = one_hot_labels(labels, scores);
+  const Tensor of_label = reduce_sum(scores * one_hot, {1});
   const Tensor loss = cross_entropy(scores, labels);
   return {.loss = loss,
-          .rank = count_rivals(scores, places, of_label) + 1.0,
+          .rank = count_rivals(scores, one_hot, of_label) + 1.0,
           .best = argmax(scores, 1),
           .log_sum = loss + of_label};
 }

@@ -44,7 +44,7 @@ DimAxes PartitionRules::axes(std::string_view parameter, std::int64_t rank, bool
   DimAxes out(static_cast<std::size_t>(rank));
   const DimNames dims = names ? names(parameter) : DimNames();
   if (dims.empty()) return out;
-  const auto leading = rank - std::ssize(dims);  // the layers of a stack
+  const auto leading = rank - std::ssize(dims);  // dimension of stacked layers
   CHECK(leading == 0 || leading == 1, parameter, ": ", dims.size(), " names for rank ", rank);
   for (std::size_t i = 0; i < dims.size(); ++i) {
     std::vector<std::string>& of_dim = out[i + static_cast<std::size_t>(leading)];
@@ -66,13 +66,13 @@ void PartitionRules::check(std::string_view parameter, const Dims& dims) const {
       devices *= size(axis);
       if (!taken.insert(axis).second)
         throw UsageError(str("mesh: axis '", axis, "' splits two dimensions of ", parameter),
-                         str("leave one of them whole by the rule ", name, "=none"));
+                         str("set the rule ", name, "=none so that it splits only one"));
     }
     if (dims[i] / unit % devices == 0) continue;
     throw UsageError(
         str("mesh: dimension ", i, " ('", name, "') of ", parameter, " is ", dims[i] / unit,
             ", which ", devices, " devices of axis '", join(split[i], "', '"), "' do not divide"),
-        str("choose another mesh, or leave it whole by the rule ", name, "=none"));
+        str("choose another mesh, or set the rule ", name, "=none to replicate it"));
   }
 }
 

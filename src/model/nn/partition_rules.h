@@ -1,9 +1,9 @@
-// How parameters lie on a mesh of devices. A model names the dimensions of its parameters; rules
-// give each name the mesh axis that splits it.
-//   data    splits the batch alone
-//   fsdp    splits the batch, and parameters at rest: gathered where they are used (ZeRO-3,
-//           Rajbhandari et al. 2020)
-//   tensor  splits heads, the feed-forward layer and the vocabulary (Shoeybi et al. 2019)
+// Sharding of parameters over a device mesh. A model names the dimensions of its parameters, and
+// rules map each name to a mesh axis.
+//   data    shards only the batch
+//   fsdp    shards the batch, and parameters while they are not used; they are gathered for use
+//           (ZeRO-3, Rajbhandari et al. 2020)
+//   tensor  shards heads, the feed-forward layer and the vocabulary (Shoeybi et al. 2019)
 #pragma once
 
 #include <functional>
@@ -16,50 +16,54 @@
 
 namespace smelt {
 
-// What a dimension of a parameter is; "" for one that is never split. It is cut at multiples of
-// `unit` only: heads by whole heads.
+// The name of a parameter's dimension; "" for one that is never sharded. Shards are multiples of
+// `unit`, so that heads are not cut.
 struct DimName {
   DimName(const char* text, std::int64_t of = 1) : name(text), unit(of) {}
   std::string name;
   std::int64_t unit;
 };
-using DimNames = std::vector<DimName>;  // empty: no dimension is split
+using DimNames = std::vector<DimName>;  // empty: no dimension is sharded
 
-// The dimensions of parameters by how their names end; the first entry that fits counts.
+// Dimension names of parameters by the end of their names; the first match applies.
 struct NamedDims {
   std::string_view end;
   DimNames dims;
 };
-// None where no entry fits. "heads" are cut at multiples of `head_size`.
+// Returns the names of the first match, or an empty list. Shards of "heads" are multiples of
+// `head_size`.
 DimNames dims_by_end(const std::vector<NamedDims>& table, std::string_view parameter,
                      std::int64_t head_size);
 
+// The sharding rules of a model on a mesh.
 struct PartitionRules {
-  Mesh mesh = {};  // axes above 1 only; empty: nothing is split
+  Mesh mesh = {};  // only axes larger than 1; empty: no sharding
   std::map<std::string, std::string, std::less<>> rules = {
       {"embed", "fsdp"}, {"heads", "tensor"}, {"mlp", "tensor"}, {"vocab", "tensor"}};
   std::function<DimNames(std::string_view parameter)> names = {};
-  bool of_shard = false;     // within one shard of an axis that the mesh has no more
-  bool split_slots = false;  // what the optimizer keeps also over data (ZeRO-1)
+  bool of_shard = false;     // inside a shard of an axis that was removed from the mesh
+  bool split_slots = false;  // also shards optimizer slots over "data" (ZeRO-1)
 
-  std::int64_t size(std::string_view axis) const;  // 1 for one that the mesh has not
-  // Whether dimensions of this name are split where they are used: over fsdp they are gathered.
+  std::int64_t size(std::string_view axis) const;  // 1 if the mesh has no such axis
+  // Returns whether dimensions of this name are sharded in use. Those sharded over fsdp are
+  // gathered.
   bool splits_in_use(std::string_view dim) const;
-  // The axes that split the rows of a batch.
+  // Returns the axes that shard the rows of a batch.
   std::vector<std::string> row_axes() const;
   std::int64_t row_shards() const { return size("data") * size("fsdp"); }
 
-  // The axes that split a parameter of `rank` dimensions, those of a stack of layers counted.
+  // Return the axes that shard each of the `rank` dimensions of a parameter, including that of
+  // stacked layers: while stored, in use, and for optimizer slots.
   DimAxes at_rest(std::string_view parameter, std::int64_t rank) const;
   DimAxes in_use(std::string_view parameter, std::int64_t rank) const;
   DimAxes of_slots(std::string_view parameter, std::int64_t rank) const;
 
-  // UsageError where an axis does not divide a dimension of the parameter (both values), or splits
-  // two of them.
+  // Throws UsageError if an axis does not divide a dimension of the parameter, or splits two of
+  // them.
   void check(std::string_view parameter, const Dims& dims) const;
 
  private:
-  // The axis that splits dimensions of this name; "" for none.
+  // Returns the axis that shards dimensions of this name, or "".
   std::string axis_of(std::string_view dim, bool use) const;
   DimAxes axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const;
 };

@@ -11,14 +11,14 @@
 namespace smelt {
 namespace {
 
-// Odd constants; the multipliers and shifts of the mixers are those of MurmurHash3's finaliser and
-// of "lowbias32" (C. Wellons' search for mixers of low bias).
-constexpr std::uint32_t kGolden = 0x9E3779B9, kOfAxesBefore = 0xB5297A4D;
+// Odd constants. The multipliers and shifts of the mixers are those of MurmurHash3's finalizer and
+// of C. Wellons' "lowbias32".
+constexpr std::uint32_t kGolden = 0x9E3779B9, kOuterAxes = 0xB5297A4D;
 struct Factors {
   std::uint32_t step, layer, stream;
 };
-constexpr Factors kOfElements{0xA511E9B3, 0x85EBCA6B, 0xC2B2AE35};
-constexpr Factors kOfRows{0x63D83595, 0x27D4EB2F, 0x165667B1};
+constexpr Factors kElementFactors{0xA511E9B3, 0x85EBCA6B, 0xC2B2AE35};
+constexpr Factors kRowFactors{0x63D83595, 0x27D4EB2F, 0x165667B1};
 
 Tensor word(Graph& graph, std::uint32_t bits) {
   return constant(graph, static_cast<double>(bits), DType::u32);
@@ -30,14 +30,14 @@ Tensor fold(Tensor x, int shift) {
   return bitwise_xor(x, shift_right_logical(x, full_like(x, shift)));
 }
 
-// A bijection of 32 bits in which every bit of x moves every bit.
+// A bijection on 32 bits in which every input bit affects every output bit.
 Tensor mix(Tensor x) {
   return fold(times(fold(times(fold(x, 16), 0x85EBCA6B), 13), 0xC2B2AE35), 16);
 }
 
 Tensor as_word(Tensor t) { return convert(t, DType::u32); }
 
-// The two words of this place.
+// Returns the two key words of this place.
 std::array<Tensor, 2> place_words(const Scope& s) {
   const RandomSource& source = *s.random_source();
   if (!source.keys) {
@@ -49,15 +49,16 @@ std::array<Tensor, 2> place_words(const Scope& s) {
   const auto found = std::ranges::find(places, s.place());
   const auto first = 2 * (found - places.begin());
   if (found == places.end()) places.push_back(s.place());
-  CHECK(places.size() <= SeedKeys::kMostPlaces, s.place(), " is one place too many");
+  CHECK(places.size() <= SeedKeys::kMostPlaces, s.place(),
+        ": too many places that draw random numbers");
   const auto at = [&](std::int64_t i) {
     return reshape(slice_axis(s.graph().capture(source.keys->words), 0, i, i + 1), {});
   };
   return {at(first), at(first + 1)};
 }
 
-// A key of 32 bits for this place, step, layer and stream: a plain sum, since rows' keys are mixed
-// and each element's number with them.
+// Returns a 32-bit key for this place, step, layer and stream. A plain sum is enough because the
+// keys of rows and elements are mixed later.
 Tensor place_key(const Scope& s, Tensor place, const Factors& by) {
   const RandomSource& source = *s.random_source();
   Tensor key = times(as_word(source.step), by.step) + place;
@@ -66,29 +67,29 @@ Tensor place_key(const Scope& s, Tensor place, const Factors& by) {
   return key;
 }
 
-// 0, 1, … along an axis: [1, …, dims[axis], …, 1].
-Tensor counted(Graph& graph, const Dims& dims, std::size_t axis) {
+// Returns 0, 1, … along an axis: [1, …, dims[axis], …, 1].
+Tensor axis_index(Graph& graph, const Dims& dims, std::size_t axis) {
   Dims alone(dims.size(), 1);
   alone[axis] = dims[axis];
   return iota(graph, {DType::u32, alone}, static_cast<std::int64_t>(axis));
 }
 
-// A key for each row of the batch: [rows, 1, …].
+// Returns a key for each row of the batch: [rows, 1, …].
 Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
   const RandomSource& source = *s.random_source();
-  Tensor row = times(counted(s.graph(), dims, 0), static_cast<std::uint32_t>(source.row_stride));
+  Tensor row = times(axis_index(s.graph(), dims, 0), static_cast<std::uint32_t>(source.row_stride));
   if (source.first_row) row = row + as_word(source.first_row);
   return mix(times(row, kGolden) + key);
 }
 
-// A key for each element of a row: one of its place along the last axis plus one of its places
-// along those before, both well mixed, so that little is left to do for each element itself.
+// Returns a key for each element of a row: the sum of a mixed key of its index along the last axis
+// and one of its indices along the earlier axes. Little work per element remains.
 Tensor element_keys(Tensor key, const Dims& dims, const std::optional<Block>& block) {
   std::vector<Tensor> of_axes;
   std::uint64_t stride = 1;
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
     const bool cut = block && block->axis == static_cast<std::int64_t>(axis);
-    Tensor number = counted(key.graph(), dims, axis);
+    Tensor number = axis_index(key.graph(), dims, axis);
     if (cut) number = number + as_word(block->first);
     of_axes.push_back(times(number, static_cast<std::uint32_t>(stride * kGolden)));
     stride *= static_cast<std::uint64_t>(cut ? block->whole : dims[axis]);
@@ -96,20 +97,20 @@ Tensor element_keys(Tensor key, const Dims& dims, const std::optional<Block>& bl
   if (of_axes.empty()) return key;
   const Tensor last = mix(of_axes[0] + key);
   if (of_axes.size() == 1) return last;
-  Tensor before = times(key, kOfAxesBefore);
+  Tensor before = times(key, kOuterAxes);
   for (; of_axes.size() > 1; of_axes.pop_back()) before = before + of_axes.back();
   return broadcast_to(last, dims) + broadcast_to(mix(before), dims);
 }
 
-// Words whose high bits are as good as any; those further down want another fold(16). A TPU of
-// version 2 or 3 multiplies integers by shifts and sums, two for each further digit of the factor
-// (as a sum of signed powers of two): these have 5 digits, others of such mixers 12.
+// Returns words whose high bits are random; the low bits need another fold(16). TPU v2 and v3
+// multiply integers by shifts and additions, two for each nonzero digit of the factor in signed
+// binary. These factors have 5 such digits; those of other mixers have 12.
 Tensor hashed(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
-  CHECK(s.random_source(), s.path(), " draws without a source of random numbers");
+  CHECK(s.random_source(), s.path(), " draws random numbers without a RandomSource");
   CHECK(!dims.empty());
   const auto words = place_words(s);
-  const Tensor first = place_key(s, words[0], kOfElements);
-  const Tensor second = place_key(s, words[1], kOfRows);
+  const Tensor first = place_key(s, words[0], kElementFactors);
+  const Tensor second = place_key(s, words[1], kRowFactors);
   const Tensor x = bitwise_xor(element_keys(first, dims, block), row_keys(s, dims, second));
   return times(fold(times(x, 0x00837FF9), 12), 0x00022841);
 }
@@ -132,7 +133,7 @@ Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>&
 
 Tensor random_keep(const Scope& s, const Dims& dims, double rate,
                    const std::optional<Block>& block) {
-  // As signed numbers: a TPU has no other comparison, and would turn a bit of each for it.
+  // Compares signed numbers, as TPUs lack unsigned comparison and would flip a bit of each number.
   const Tensor number = bitcast_convert(hashed(s, dims, block), DType::s32);
   return compare(number, full_like(number, std::round(rate * 0x1p32) - 0x1p31), Compare::ge);
 }

@@ -1,30 +1,31 @@
-// Random numbers in the graph: a counter hash of a few 32-bit elementwise operations, which fuses
-// into what uses it and is drawn again in the backward pass rather than stored. The same (seed,
-// step, place, layer, stream, row, element) gives the same bits on every platform and on any number
-// of devices.
+// Random numbers inside the graph: a counter-based hash of a few 32-bit elementwise operations. It
+// fuses into its users and is recomputed in the backward pass instead of stored. The same (seed,
+// step, place, layer, stream, row, element) gives the same bits on every platform and any number of
+// devices.
 #pragma once
 
 #include "model/nn/scope.h"
 
 namespace smelt {
 
-// Where a block lies in a larger tensor: along `axis` (not the batch's) from `first` (s32 scalar)
-// of `whole`.
+// The position of a block in a larger tensor: from index `first` (s32 scalar) of `whole` along
+// `axis`, which is not the batch axis.
 struct Block {
   std::int64_t axis = 0;
   Tensor first;
   std::int64_t whole = 0;
 };
 
-// u32 `dims`, all 32 bits random; dims[0] counts the batch's rows (RandomSource). The scope must
-// have a source. A block gets the bits that it has in the whole.
+// Returns u32 `dims` with 32 random bits each. dims[0] indexes the rows of the batch
+// (RandomSource). The scope must have a random source. A block gets the same bits as in the whole
+// tensor.
 Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block = {});
 
-// pred `dims`, false with probability `rate` in [0, 1): from the same bits, for less.
+// Returns pred `dims` that are false with probability `rate` in [0, 1). Cheaper than random_bits().
 Tensor random_keep(const Scope& s, const Dims& dims, double rate,
                    const std::optional<Block>& block = {});
 
-// f32 `dims` in [0, 1), multiples of 2^-24.
+// Returns f32 `dims` in [0, 1), multiples of 2^-24.
 Tensor uniform(const Scope& s, const Dims& dims);
 
 }  // namespace smelt

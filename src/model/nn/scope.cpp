@@ -15,7 +15,7 @@ std::string joined_path(const std::string& path, std::string_view name) {
 std::string layer_name(std::string_view stacked, std::int64_t layer) {
   std::string out(stacked);
   const auto star = out.find('*');
-  CHECK(star != std::string::npos, stacked, " is not stacked");
+  CHECK(star != std::string::npos, stacked, " is not the name of a stacked parameter");
   return out.replace(star, 1, str(layer));
 }
 
@@ -114,7 +114,7 @@ Tensor Scope::parameter(std::string_view name, Dims dims, Init init) const {
   if (again_ && body_) return gathered(full_name, body_->slice(find(full_name).tensor));
   if (again_) return shared(full_name);
   if (compute_.in_codes && compute_.in_codes->contains(full_name)) {
-    CHECK(!body_ && dims.size() == 2, full_name, " in codes");
+    CHECK(!body_ && dims.size() == 2, full_name, " cannot be quantized");
     declare(full_name, {DType::s8, {dims[1], dims[0]}}, init);
     declare(scales_name(full_name), {DType::f32, {dims[1]}}, {});
     if (compute_.in_codes->find(full_name)->second == RowScales::given)
@@ -134,7 +134,8 @@ void Scope::declare(std::string full_name, Shape shape, Init init) const {
 }
 
 Tensor Scope::shared(std::string_view full_name) const {
-  // Captured at once: what is made of it belongs to the region, where its gradient is taken.
+  // Captured at once, so that everything computed from it belongs to the region, where its gradient
+  // is taken.
   const Tensor held = graph_->capture(find(full_name).tensor);
   if (held.dtype() != DType::s8) return gathered(full_name, held);
   QuantizedKernel kernel{held, graph_->capture(find(scales_name(full_name)).tensor)};
@@ -161,12 +162,12 @@ Tensor Scope::gathered(std::string_view full_name, Tensor tensor) const {
 Tensor table(const Scope& s, std::string_view full_name, Tensor parameter) {
   const PartitionRules* p = s.compute().partition.get();
   if (p == nullptr) return parameter;
-  // There XLA's partitioner fails a check of its own, which ends the process, if any axis splits
-  // it.
+  // In a shard XLA's partitioner fails an internal check and aborts if another axis splits the
+  // table.
   if (p->of_shard && p->mesh.size() > 1)
     return sharding_constraint(parameter, DimAxes(parameter.dims().size()));
-  // Where two axes share the rows XLA's partitioner would rather gather all rows of the gradient on
-  // every device; one axis it turns from rows to columns by an all-to-all, which is less.
+  // If two axes shard the rows, XLA's partitioner would gather all rows of the gradient on every
+  // device. With one axis it uses a cheaper all-to-all.
   if (p->row_axes().size() < 2) return parameter;
   return sharding_constraint(parameter, p->in_use(full_name, parameter.rank()));
 }
@@ -186,7 +187,7 @@ const Parameter& Scope::find(std::string_view full_name) const {
 
 namespace {
 
-std::vector<Tensor> all_by_rows(const Scope& s, std::vector<Tensor> xs) {
+std::vector<Tensor> shard_rows(const Scope& s, std::vector<Tensor> xs) {
   const auto has_rows = [rows = xs[0].dim(0)](Tensor x) {
     return x.rank() > 0 && x.dim(0) == rows;
   };
@@ -195,13 +196,13 @@ std::vector<Tensor> all_by_rows(const Scope& s, std::vector<Tensor> xs) {
   return xs;
 }
 
-ScanStep step_by_rows(const Scope& s, ScanStep step) {
-  step.carry = all_by_rows(s, std::move(step.carry));
-  if (!step.outputs.empty()) step.outputs = all_by_rows(s, std::move(step.outputs));
+ScanStep shard_step_rows(const Scope& s, ScanStep step) {
+  step.carry = shard_rows(s, std::move(step.carry));
+  if (!step.outputs.empty()) step.outputs = shard_rows(s, std::move(step.outputs));
   return step;
 }
 
-// What a loop gave for all layers, [count, …], of each.
+// Splits the stacked outputs [count, …] of a loop into the outputs of each layer.
 std::vector<std::vector<Tensor>> layer_by_layer(const std::vector<Tensor>& stacked,
                                                 std::int64_t count) {
   std::vector<std::vector<Tensor>> out(static_cast<std::size_t>(count));
@@ -220,7 +221,7 @@ LayerResults layer_stack_outputs(const Scope& s, std::string_view kind, std::int
     LayerResults out{.carry = std::move(xs), .outputs = {}};
     for (std::int64_t i = 0; i < count; ++i) {
       const Tensor number = constant(s.graph(), static_cast<double>(i), DType::s32);
-      ScanStep step = step_by_rows(s, layer(s.layer(kind, str(i), number), out.carry));
+      ScanStep step = shard_step_rows(s, layer(s.layer(kind, str(i), number), out.carry));
       out.carry = std::move(step.carry);
       out.outputs.push_back(std::move(step.outputs));
     }
@@ -230,8 +231,8 @@ LayerResults layer_stack_outputs(const Scope& s, std::string_view kind, std::int
                             [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
                               const Scope inner = s.stacked(kind, count, body);
                               const std::vector<Tensor> before =
-                                  all_by_rows(inner, {carry.begin(), carry.end()});
-                              return step_by_rows(inner, layer(inner, before));
+                                  shard_rows(inner, {carry.begin(), carry.end()});
+                              return shard_step_rows(inner, layer(inner, before));
                             });
   return {.carry = all.carry, .outputs = layer_by_layer(all.outputs, count)};
 }

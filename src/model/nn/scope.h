@@ -1,6 +1,5 @@
-// Named parameters, declared where they are used. A scope is like a path: its text is the name of
-// the variable in the original checkpoints, e.g.
-// "bert/encoder/layer_0/attention/self/query/kernel".
+// Named parameters, declared where they are used. A scope is a path; its text is the variable name
+// in the original checkpoints, for example "bert/encoder/layer_0/attention/self/query/kernel".
 #pragma once
 
 #include <cstdint>
@@ -19,47 +18,47 @@
 
 namespace smelt {
 
-// How a parameter starts.
+// The initializer of a parameter.
 struct Init {
   enum Kind { constant, truncated_normal, uniform } kind = constant;
   double value = 0;   // constant
-  double stddev = 0;  // truncated_normal: cut at +-2 stddev, not rescaled
-  double limit = 0;   // uniform: within +-limit
+  double stddev = 0;  // truncated_normal: truncated at +-2 stddev, not rescaled
+  double limit = 0;   // uniform: in [-limit, limit]
 };
 
+// A parameter, or the stacked parameters of several layers.
 struct Parameter {
-  std::string name;  // with "*" for the layer's number where it is stacked
+  std::string name;  // "*" stands for the layer number of stacked parameters
   Tensor tensor;
   Init init;
-  std::int64_t layers = 0;  // above 0: that many parameters of one shape along axis 0
+  std::int64_t layers = 0;  // above 0: number of layers stacked along axis 0
 
-  // The names of these parameters, and the shape that they share.
+  // Returns the names of the stacked parameters, and the shape of one.
   std::vector<std::string> names() const;
   Dims dims_of_one() const;
 };
 
-// "layer_*/kernel", 3 -> "layer_3/kernel"
+// Returns the name in one layer: "layer_*/kernel", 3 -> "layer_3/kernel".
 std::string layer_name(std::string_view stacked, std::int64_t layer);
-// The names of so many layers; 0: the name itself.
+// Returns the names in all layers; if `layers` is 0, the name itself.
 std::vector<std::string> layer_names(const std::string& name, std::int64_t layers);
-// Dimensions of so many layers along axis 0; 0: as they are.
+// Returns the dimensions with a leading axis of `layers`; unchanged if `layers` is 0.
 Dims stacked_dims(std::int64_t layers, Dims of_one);
 
-// A kernel [I,O] as codes of eight bits, each output by a scale of its own:
-// kernel[i,o] = codes[o,i] * scales[o].
+// An int8 kernel [I,O] with one scale per output: kernel[i,o] = codes[o,i] * scales[o].
 struct QuantizedKernel {
   Tensor codes;             // s8 [O,I]
   Tensor scales;            // f32 [O]
-  Tensor input_scale = {};  // f32 [1], of RowScales::given
+  Tensor input_scale = {};  // f32 [1]; only for RowScales::given
 };
-// By what the rows that come to a product are rounded to codes.
+// How the input rows of a quantized matmul are scaled.
 enum class RowScales {
-  own,    // each by a scale of its own, taken as it comes
-  given,  // all by one, a parameter
+  own,    // dynamic: each row has its own scale
+  given,  // static: one scale for all rows, stored as a parameter
 };
-// Kernels in codes by name, and how their products' rows become codes.
+// Names of quantized kernels and how their input rows are scaled.
 using CodedKernels = std::map<std::string, RowScales, std::less<>>;
-// What the parameters of a coded kernel's scales are called.
+// Return the names of the parameters that hold a quantized kernel's scales.
 std::string scales_name(std::string_view kernel);
 std::string input_scale_name(std::string_view kernel);
 
@@ -67,125 +66,130 @@ std::string input_scale_name(std::string_view kernel);
 class Parameters {
  public:
   const std::vector<Parameter>& all() const { return list_; }
+  // Returns null if there is no such parameter.
   const Parameter* find(std::string_view name) const;
-  // Those of Scope::held(); null: there are none.
+  // The parameters of Scope::held(), or null.
   const Parameters* held() const { return held_.get(); }
 
  private:
   friend class Scope;
   std::vector<Parameter> list_;
   std::map<std::string, std::size_t, std::less<>> index_;
-  std::unordered_map<Tensor, QuantizedKernel> coded_;  // by the floats that stand for them
+  std::unordered_map<Tensor, QuantizedKernel> coded_;  // by the dequantized tensor
   std::shared_ptr<Parameters> held_;
 };
 
-// What a seed gives each place that draws, as an argument of a program, which is so the same for
-// all seeds.
+// The keys that a seed gives to each place that draws random numbers. They are an argument of the
+// program, so that the program does not depend on the seed.
 struct SeedKeys {
-  static constexpr std::size_t kMostPlaces = 64;  // a stack's layers draw at the same places
+  static constexpr std::size_t kMostPlaces = 64;  // the layers of a stack share their places
 
-  Tensor words;                     // u32 [2 * kMostPlaces]: two of each place
-  std::vector<std::string> places;  // that have drawn so far
+  Tensor words;                     // u32 [2 * kMostPlaces]: two words per place
+  std::vector<std::string> places;  // places that have drawn so far
 
   std::vector<std::uint32_t> of_seed(std::uint64_t seed) const;
 };
 
-// Where random numbers come from (model/nn/random.h). Row i of a tensor is row first_row + i *
-// row_stride of the whole batch: what a device or a micro-batch draws is what the whole would have
-// drawn.
+// The source of random numbers (model/nn/random.h). Row i of a tensor is row first_row + i *
+// row_stride of the whole batch, so that a device or micro-batch draws the same numbers as the
+// whole batch would.
 struct RandomSource {
   std::uint64_t seed = 0;
   Tensor step;            // s32 scalar
-  Tensor stream = {};     // s32 scalar: who draws bits of its own; empty: all draw the same
+  Tensor stream = {};     // s32 scalar that separates independent draws; empty: one stream
   Tensor first_row = {};  // s32 scalar; empty: 0
   std::int64_t row_stride = 1;
-  bool training = true;                 // false: in evaluation, where only the task itself draws
-  std::shared_ptr<SeedKeys> keys = {};  // null: the program is of the seed above
+  bool training = true;  // false in evaluation: dropout is off, only the task may draw
+  std::shared_ptr<SeedKeys> keys = {};  // null: keys come from `seed` and are constants
 };
 
+// How a stack of layers is compiled.
 enum class Layers {
-  unrolled,  // each layer has operations of its own
-  scan,      // one layer in a loop over stacked parameters: compile time does not grow with depth
+  unrolled,  // every layer is a copy of the operations
+  scan,      // a loop over stacked parameters: compile time does not grow with depth
 };
 
-// How a model is computed. Names of parameters and, but for rounding, values do not depend on it.
+// How a model is computed. It affects neither parameter names nor, up to rounding, values.
 struct ComputePolicy {
-  // The type of activations and matrix products. Parameters, norms, softmax, losses and sums are
-  // f32.
+  // The type of activations and matmuls. Parameters, norms, softmax, losses and sums are f32.
   DType dtype = DType::f32;
   bool exact_products = false;  // HloForm::exact_products
   Layers layers = Layers::unrolled;
-  RematPolicy save = RematPolicy::all;  // of a scanned layer, for its backward pass
-  // Dense layers of one input as one product of matrices, which is faster on the CPU; a TPU would
-  // copy what is cut out of it.
+  RematPolicy save = RematPolicy::all;  // what a scanned layer stores for its backward pass
+  // Computes dense layers with the same input as one matmul. Faster on CPUs; a TPU would copy the
+  // slices of the result.
   bool joined_products = false;
-  // Dropout's masks are made once and kept for the backward pass, which the CPU is faster with;
-  // elsewhere they are made again from their bits wherever they are used.
+  // Stores dropout masks for the backward pass, which is faster on CPUs. Otherwise they are
+  // recomputed where they are used.
   bool stored_masks = false;
-  // Attention's scores are kept for the backward pass as anything else is. A TPU makes them again:
-  // at 512 tokens 2 % more products, and unrolled layers take two thirds of the memory.
+  // Stores attention scores for the backward pass. On a TPU they are recomputed: at 512 tokens this
+  // costs 2 % more matmul work and saves a third of the memory of unrolled layers.
   bool stored_scores = true;
-  // The gradient of attention's softmax takes its sums from the context (model/nn/attention.cpp),
-  // not over all keys: fewer passes over scores. The CPU gains nothing by it.
+  // Derives the gradient of attention's softmax from the context instead of from all keys
+  // (model/nn/attention.cpp), with fewer passes over the scores. No gain on CPUs.
   bool softmax_by_context = false;
-  // Queries that attention takes at a time (model/nn/attention.h); 0: all.
+  // Number of queries per attention block (model/nn/attention.h); 0: all.
   std::int64_t attention_rows = 0;
-  // Most bytes of scores of all words that a device makes at a time (model/nn/lm_head.h); 0: all.
+  // Maximum bytes of LM scores computed at a time on a device (model/nn/lm_head.h); 0: no limit.
   std::int64_t logits_bytes = 0;
-  std::shared_ptr<const PartitionRules> partition = {};  // null: nothing is split
-  // Kernels that are parameters in codes (QuantizedKernel) and whose products are of integers.
-  // Null: none. Of unrolled layers alone.
+  std::shared_ptr<const PartitionRules> partition = {};  // null: no sharding
+  // Quantized kernels, which are stored as int8 parameters and use integer matmuls. Null: none.
+  // Requires unrolled layers.
   std::shared_ptr<const CodedKernels> in_codes = {};
-  // Products within layers take part as products of codes would (model/nn/fake_quant.h), and learn.
+  // Emulates int8 matmuls within layers during training (model/nn/fake_quant.h).
   bool fake_quant = false;
 };
 
+// A position in the tree of parameter names, with the state needed to build the graph there.
 class Scope {
  public:
-  // Without a source of random numbers, or with one of evaluation, dropout is the identity.
+  // Without a random source, or in evaluation, dropout is the identity.
   Scope(Graph& graph, Parameters& parameters, std::optional<RandomSource> random = {},
         ComputePolicy compute = {})
       : graph_(&graph), parameters_(&parameters), random_(random), compute_(std::move(compute)) {}
 
   Scope operator/(std::string_view name) const;
-  // Layer `number` (s32 scalar) of a stack: path ".../layer_<label>", place ".../layer_*". In a
-  // scan the label is "*" and `body` the loop of `count` layers.
+  // Returns the scope of layer `number` (s32 scalar) of a stack: path ".../layer_<label>", place
+  // ".../layer_*". In a scan of `count` layers with loop `body` the label is "*".
   Scope layer(std::string_view name, std::string_view label, Tensor number) const;
   Scope stacked(std::string_view name, std::int64_t count, ScanBody& body) const;
 
-  // The same within a region, maybe on other rows: its parameters are declared already.
+  // Returns the same scope inside a region, possibly on other rows. Its parameters must already be
+  // declared.
   Scope within(Graph& graph, std::optional<RandomSource> random) const;
-  // The same parameters once more in the same graph, for another `use`, which keys what is drawn.
+  // Returns a scope that uses the same parameters a second time. `use` separates its random
+  // numbers.
   Scope again(std::string_view use) const;
-  // The root of another model in the same graph, whose parameters are held as they are given: they
-  // have names of their own, no gradients and no slots, and nothing is dropped out.
+  // Returns the root scope of a frozen second model in the same graph, such as a teacher. Its
+  // parameters have separate names and get no gradients, slots or dropout.
   Scope held(ComputePolicy compute) const;
-  // The same, its model's layers computed as codes (Compute::fake_quant).
+  // Returns the same scope with ComputePolicy::fake_quant set.
   Scope fake_quantized() const;
-  // The same in one shard of a mesh axis (per_shard): parameters and rows lie over the other axes.
+  // Returns the same scope inside one shard of a mesh axis (per_shard()); the axis is removed from
+  // its mesh.
   Scope shard_of(std::string_view axis) const;
 
   const std::string& path() const { return path_; }
-  // The path with "*" for a layer's number: what random numbers are keyed by, beside layer().
+  // The path with "*" for the layer number. Random numbers are keyed by it and by layer().
   const std::string& place() const { return place_; }
-  Tensor layer() const { return layer_; }  // s32 scalar; empty outside of a stack
+  Tensor layer() const { return layer_; }  // s32 scalar; empty outside a stack
   Graph& graph() const { return *graph_; }
   const std::optional<RandomSource>& random_source() const { return random_; }
   bool training() const { return random_ && random_->training; }
   const ComputePolicy& compute() const { return compute_; }
 
-  // Declares a new f32 parameter, or one in codes (Compute::in_codes), of which the floats are
-  // given; a name declared twice is a bug: say shared() to use one again.
+  // Declares a new f32 parameter. If the kernel is quantized (ComputePolicy::in_codes), declares
+  // the codes and returns the dequantized values. Declaring a name twice is a bug; see shared().
   Tensor parameter(std::string_view name, Dims dims, Init init) const;
-  // A parameter declared before, by its full name.
+  // Returns a parameter that was declared before, by its full name.
   Tensor shared(std::string_view full_name) const;
-  // What the floats of a parameter stand for, where that is in codes; else null.
+  // Returns the quantized form of a dequantized parameter, or null if it is not quantized.
   const QuantizedKernel* coded(Tensor kernel) const;
 
  private:
   const Parameter& find(std::string_view full_name) const;
   void declare(std::string full_name, Shape shape, Init init) const;
-  // The parameter as it is used: not split over fsdp.
+  // Returns the parameter gathered over fsdp for use.
   Tensor gathered(std::string_view full_name, Tensor tensor) const;
 
   Graph* graph_;
@@ -196,29 +200,26 @@ class Scope {
   Tensor layer_;
   ScanBody* body_ = nullptr;
   std::int64_t count_ = 0;
-  bool again_ = false;  // parameter() finds what is declared
+  bool again_ = false;  // parameter() returns already declared parameters
 };
 
-// A parameter whose rows are looked up: its gradient is summed before it is split.
+// Prepares a parameter for row lookup: its gradient is summed before it is sharded.
 Tensor table(const Scope& s, std::string_view full_name, Tensor parameter);
 
-// x, whose rows are those of the batch, split as the batch is.
+// Shards x, whose rows are those of the batch, like the batch.
 Tensor constrain_batch_sharding(const Scope& s, Tensor x);
 
-// `count` layers of one kind, each on what the one before gave, unrolled or scanned as s.compute()
-// says. `layer` is called with a scope of the layer's name: `kind` and its number ("layer_0" …), by
-// which stacks of several kinds may lie in one scope. What layers take from outside is the same for
-// all of them, and its gradient is a sum over them. What they carry may be several tensors; those
-// whose rows are those of the first are split as the batch is.
-
+// Applies `count` layers, each to the result of the previous one, unrolled or scanned as
+// s.compute() says. `layer` is called with a scope named by `kind` and the layer number ("layer_0"
+// …). Captured outer tensors are the same for all layers, and their gradients are summed. Layers
+// may carry several tensors; those with as many rows as the first are sharded like the batch.
 using Layer = std::function<std::vector<Tensor>(const Scope& s, const std::vector<Tensor>& xs)>;
 std::vector<Tensor> layer_stack(const Scope& s, std::string_view kind, std::int64_t count,
                                 std::vector<Tensor> xs, const Layer& layer);
 Tensor layer_stack(const Scope& s, std::string_view kind, std::int64_t count, Tensor x,
                    const std::function<Tensor(const Scope& s, Tensor x)>& layer);
 
-// The same, where each layer also gives outputs that no other takes; they are handed out layer by
-// layer.
+// Like layer_stack, but each layer also returns outputs, which are collected per layer.
 using LayerStep = std::function<ScanStep(const Scope& s, const std::vector<Tensor>& xs)>;
 struct LayerResults {
   std::vector<Tensor> carry;

@@ -1,4 +1,4 @@
-// What a run keeps in its checkpoints beside weights and their slots, by the beginning of its name.
+// Names of checkpoint tensors other than weights and optimizer slots.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace smelt {
 
 // "ema/bert/pooler/dense/bias": the moving average of "bert/pooler/dense/bias".
 inline constexpr const char* kAveragePrefix = "ema/";
-// What the run itself remembers.
+// State of the run itself.
 inline constexpr const char* kRunPrefix = "run/";
 
-// Puts the averages in the place of their parameters; false where the tensors, a TensorMap or
-// SlicedTensors, hold none.
+// Replaces parameters by their moving averages. Returns false if the tensors (a TensorMap or
+// SlicedTensors) contain no averages.
 template <class Tensors>
 bool put_averages_in_place(Tensors& tensors) {
   const std::string_view prefix = kAveragePrefix;
@@ -24,7 +24,9 @@ bool put_averages_in_place(Tensors& tensors) {
   }
   return found;
 }
-// Whether it is an average or what the run remembers.
-bool is_beside_weights(std::string_view name);
+// Returns whether the name is that of a moving average or of run state.
+inline bool is_beside_weights(std::string_view name) {
+  return name.starts_with(kAveragePrefix) || name.starts_with(kRunPrefix);
+}
 
 }  // namespace smelt

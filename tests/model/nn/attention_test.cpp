@@ -1,4 +1,5 @@
-// Attention over blocks of its queries is attention over all of them; positions against loops.
+// Blockwise attention compared with attention over all queries; positions compared with plain
+// loops.
 #include "model/nn/attention.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +29,7 @@ using Biases = std::vector<Dims>;
 const Biases kOfKeys{{B, 1, 1, S}}, kOfQueries{{B, 1, Q, S}}, kOfHeads{{1, N, Q, S}},
     kOfHeadsAndKeys{{B, 1, 1, S}, {1, N, Q, S}}, kOfAll{{B, N, Q, S}};
 
-// The context, and the gradients of q, k, v and the biases of a sum of it with unequal weights.
+// The context, and the gradients of q, k, v and the biases of a weighted sum of it.
 struct Attended {
   explicit Attended(std::int64_t rows, double dropout = 0.3, const Biases& bias_dims = kOfKeys,
                     bool stored_scores = true) {
@@ -75,19 +76,19 @@ void expect_same(const Attended& got, const Attended& want) {
   }
 }
 
-TEST(Attention, InBlocksOfQueriesIsThatOfAllWithTheirDropoutAndGradients) {
+TEST(Attention, BlocksOfQueriesMatchAllQueriesWithDropoutAndGradients) {
   for (const std::int64_t rows : {1, 2, 4}) expect_same(Attended(rows), Attended(0));
   expect_same(Attended(2, 0.3, kOfQueries), Attended(0, 0.3, kOfQueries));
 }
 
-TEST(Attention, InBlocksThatDoNotDivideTheQueriesIsThatOfAll) {
+TEST(Attention, BlocksThatDoNotDivideTheQueriesMatchAllQueries) {
   for (const std::int64_t rows : {3, 5, 7})
     for (const Biases& biases : {kOfKeys, kOfQueries, kOfHeads})
       expect_same(Attended(rows, 0.3, biases), Attended(0, 0.3, biases));
 }
 
-// As an encoder's and a decoder's may be, whose sequences share one setting of rows.
-TEST(Attention, OfNoMoreQueriesThanABlockTakesIsNoLoop) {
+// The encoder and the decoder may have different lengths but share one block size.
+TEST(Attention, UsesNoLoopIfAllQueriesFitInOneBlock) {
   const std::string all = emit_module(Attended(0).program, "a");
   EXPECT_EQ(emit_module(Attended(Q).program, "a"), all);
   EXPECT_EQ(emit_module(Attended(Q + 5).program, "a"), all);
@@ -95,14 +96,14 @@ TEST(Attention, OfNoMoreQueriesThanABlockTakesIsNoLoop) {
   EXPECT_THAT(emit_module(Attended(Q - 1).program, "a"), HasSubstr("stablehlo.while"));
 }
 
-TEST(Attention, TakesBiasesOfHeadsAndSeveralInEveryForm) {
+TEST(Attention, SupportsSeveralBiasesAndBiasesPerHead) {
   for (const Biases& biases : {kOfHeads, kOfHeadsAndKeys, kOfAll})
     for (const std::int64_t rows : {0, 2, 3})
       for (const bool stored_scores : {true, false})
         expect_same(Attended(rows, 0.3, biases, stored_scores), Attended(0, 0.3, biases));
 }
 
-// The scores of all heads by loops.
+// Computes the scores of all heads with plain loops.
 TEST(Attention, AddsABiasToTheScoresOfItsHead) {
   const Attended got(2, 0, kOfHeadsAndKeys, false);
   const auto in = got.arguments();
@@ -129,12 +130,12 @@ TEST(Attention, AddsABiasToTheScoresOfItsHead) {
       }
 }
 
-TEST(Attention, DropsSome) {
+TEST(Attention, AppliesDropout) {
   const auto all = Attended(2, 0).values().back().real, some = Attended(2).values().back().real;
   EXPECT_NE(all, some);
 }
 
-TEST(Attention, InBlocksHoldsNoScoresOfAllQueriesAtOnce) {
+TEST(Attention, BlocksNeverHoldScoresOfAllQueries) {
   const std::string scores = "tensor<2x3x8x6xf32>", block = "tensor<2x3x2x6xf32>";
   const std::string whole = emit_module(Attended(0).program, "a"),
                     blocks = emit_module(Attended(2).program, "a");
@@ -150,7 +151,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-TEST(Attention, WithScoresMadeAgainIsTheSameWithoutALoopByTwoMoreProducts) {
+TEST(Attention, RecomputedScoresMatchWithTwoMoreMatmuls) {
   for (const Biases& biases : {kOfKeys, kOfQueries})
     for (const std::int64_t rows : {0, 2})
       expect_same(Attended(rows, 0.3, biases, false), Attended(0, 0.3, biases));
@@ -159,8 +160,8 @@ TEST(Attention, WithScoresMadeAgainIsTheSameWithoutALoopByTwoMoreProducts) {
   EXPECT_EQ(count(again, "stablehlo.dot_general"), count(stored, "stablehlo.dot_general") + 2);
   EXPECT_EQ(count(again, "stablehlo.while"), 0u);
   EXPECT_EQ(count(stored, "stablehlo.optimization_barrier"), 0u);
-  // No scores go from one pass to the other, nor are they stored within one: exponentials are, in
-  // the type of products.
+  // No scores are passed from the forward to the backward pass or stored within one; only
+  // exponentials are stored, in the type of matmul operands.
   const std::string barrier = "stablehlo.optimization_barrier";
   EXPECT_EQ(count(again, barrier), 5u);
   for (std::size_t at = again.find(barrier); at != std::string::npos;
@@ -169,9 +170,9 @@ TEST(Attention, WithScoresMadeAgainIsTheSameWithoutALoopByTwoMoreProducts) {
                 ::testing::Not(HasSubstr("2x3x8x6xf32")));
 }
 
-// ---- rounded ----
+// ---- rounding ----
 
-// How attention is computed.
+// A way to compute attention.
 struct Form {
   bool by_context = true;
   DType dtype = DType::bf16;
@@ -180,8 +181,8 @@ struct Form {
   std::int64_t rows = 0;
 };
 
-// The gradients of q and k, of keys and values that are near a common mean: what of a row of the
-// scores' gradient does not sum to zero comes out times that mean.
+// The gradients of q and k for keys and values near a common mean. If a row of the score gradients
+// does not sum to zero, the error is multiplied by that mean.
 struct NearAMean {
   explicit NearAMean(const Form& form) {
     const Tensor step = program.graph.argument({DType::s32, {}});
@@ -218,12 +219,13 @@ struct NearAMean {
     return out;
   }
 
-  // Without any rounding, which all forms of one dropout and one kind of distances agree on.
+  // The result without rounding, which is the same in all forms with equal dropout and relative
+  // positions.
   std::vector<Value> exact() const {
     return interpret(program.graph, program.results, arguments());
   }
 
-  // How far the device's are from exact ones, as a part of their norm.
+  // Returns the deviations of the device's results from the exact ones, relative to their norm.
   std::vector<double> errors(const std::vector<Value>& exact) const {
     const auto got =
         run_on_cpu(program, arguments(), {.overrides = {{"xla_allow_excess_precision", "false"}}});
@@ -242,7 +244,7 @@ struct NearAMean {
   Program program;
 };
 
-TEST(Attention, RoundedByTheContextIsAsNearAsOverAllKeys) {
+TEST(Attention, SoftmaxByContextIsAsAccurateAsOverAllKeys) {
   REQUIRE_PLUGIN("cpu");
   for (const auto& over_keys : {Form{.by_context = false},
                                 {.by_context = false, .dropout = 0.1},
@@ -261,14 +263,14 @@ TEST(Attention, RoundedByTheContextIsAsNearAsOverAllKeys) {
       }
     }
   }
-  // In f32 what products would round is rounded, and nothing else.
+  // In f32, operands are rounded like matmul operands, and nothing else is.
   const NearAMean in_f32({.dtype = DType::f32, .dropout = 0.1});
   for (const double error : in_f32.errors(in_f32.exact())) EXPECT_LT(error, 0.01);
 }
 
 // ---- positions ----
 
-// The context, and the gradients of everything, of attention that knows distances and has no bias.
+// The context, and all gradients, of attention with relative positions and no bias.
 struct Relative {
   explicit Relative(std::int64_t rows, bool stored_scores = true) {
     const Tensor step = program.graph.argument({DType::s32, {}});
@@ -310,7 +312,7 @@ double element(const Value& x, std::int64_t i, std::int64_t j, std::int64_t k, s
   return x.real[static_cast<std::size_t>(((i * dims[1] + j) * dims[2] + k) * dims[3] + l)];
 }
 
-// One element of the context, with distances looked up for each query and key.
+// Computes one element of the context, with relative positions looked up per query and key.
 double context_at(const std::vector<Value>& in, std::int64_t b, std::int64_t q, std::int64_t n,
                   std::int64_t d) {
   const auto distance = [&](const Value& x, std::int64_t s, std::int64_t i) {
@@ -328,7 +330,7 @@ double context_at(const std::vector<Value>& in, std::int64_t b, std::int64_t q, 
   return sum / all;
 }
 
-TEST(Attention, AddsWhatItKnowsOfDistancesToKeysAndValues) {
+TEST(Attention, AddsRelativePositionsToKeysAndValues) {
   const Relative relative(0);
   const auto in = relative.arguments();
   const Value got = relative.values().back();
@@ -339,7 +341,7 @@ TEST(Attention, AddsWhatItKnowsOfDistancesToKeysAndValues) {
           ASSERT_NEAR(element(got, b, q, n, d), context_at(in, b, q, n, d), 1e-12);
 }
 
-TEST(Attention, KnowsDistancesInBlocksOfQueriesToo) {
+TEST(Attention, SupportsRelativePositionsInBlocks) {
   const auto want = Relative(0).values();
   for (const std::int64_t rows : {0, 1, 2, 3, 4, 5})
     for (const bool stored_scores : {true, false}) {
@@ -350,7 +352,7 @@ TEST(Attention, KnowsDistancesInBlocksOfQueriesToo) {
     }
 }
 
-TEST(Rotary, TurnsEachPairByItsPositionAndFrequency) {
+TEST(Rotary, RotatesEachPairByPositionAndFrequency) {
   constexpr std::int64_t T = 40;
   Graph graph;
   const Tensor x = graph.argument(f32({1, T, 1, D}));
@@ -369,20 +371,20 @@ TEST(Rotary, TurnsEachPairByItsPositionAndFrequency) {
     }
 }
 
-TEST(Rotary, RefusesAHeadWithoutHalves) {
+TEST(Rotary, RejectsOddHeadSizes) {
   EXPECT_THAT(error_of([] {
                 Graph graph;
                 rotary(iota(graph, {DType::f32, {4}}, 0), 5);
               }),
-              HasSubstr("a head of 5 numbers has no halves"));
+              HasSubstr("rotary positions: head size is 5, must be even"));
 }
 
-TEST(Rotary, TakesAnyPositionsAndAnyBase) {
+TEST(Rotary, SupportsAnyPositionsAndBase) {
   Graph graph;
   const Tensor x = graph.argument(f32({2, 3, 1, 2})), positions = graph.argument(f32({2, 3}));
   const Value in = random_value({.shape = x.shape(), .low = -2, .high = 2}, 7);
   const std::vector<double> at{0, 1, 2, 5, 9, 5};
-  // Heads of two have one frequency, 1; of four the other is 1 / sqrt(base).
+  // With head size 2 the only frequency is 1; with 4 the other is 1 / sqrt(base).
   const auto got =
       evaluate(rotated(x, rotary(positions, 2)), {in, real_value(positions.shape(), at)});
   for (std::size_t i = 0; i < at.size(); ++i)

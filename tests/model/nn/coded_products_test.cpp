@@ -1,4 +1,4 @@
-// Products of integers: what they come to, and that nothing of them is narrower than 32 bits.
+// Integer matmuls: their results, and that no intermediate value is narrower than 32 bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::Not;
 
 constexpr std::int64_t T = 4, I = 40, O = 24;
 
-// Two layers of one input, "a" in codes and "b" as `both` says.
+// Two layers with one input: "a" is quantized, and "b" if `both`.
 struct TwoLayers {
   explicit TwoLayers(bool both, RowScales of_a = RowScales::own) {
     CodedKernels kernels{{"a/kernel", of_a}};
@@ -46,7 +46,8 @@ struct TwoLayers {
   Parameters parameters;
 };
 
-// The rule by loops, its sums in 64 bits. `given`: the scale of all rows; 0: each has its own.
+// Computes the result with plain loops and 64-bit sums. `given` is the scale of all rows; 0: each
+// row has its own.
 std::vector<float> by_loops(const Value& x, const Value& codes, const Value& scales,
                             const Value& bias, float given = 0) {
   std::vector<float> out;
@@ -69,10 +70,10 @@ std::vector<float> by_loops(const Value& x, const Value& codes, const Value& sca
   return out;
 }
 
-TEST(CodedProducts, AreSumsOfIntegersThatAreExact) {
+TEST(CodedProducts, AreExactIntegerSums) {
   REQUIRE_PLUGIN("cpu");
   const TwoLayers layers(true);
-  const auto values = layers.values();  // x, a's codes, scales and bias, b's
+  const auto values = layers.values();  // x; codes, scales and bias of a; those of b
   ASSERT_EQ(values.size(), 7);
   EXPECT_EQ(values[1].shape, (Shape{DType::s8, {O, I}}));
   const auto got = run_on_cpu(layers.program, values);
@@ -85,11 +86,11 @@ TEST(CodedProducts, AreSumsOfIntegersThatAreExact) {
   }
 }
 
-// x is within ±2: with 1/128 for all rows half of it becomes the largest code.
-TEST(CodedProducts, OfAGivenScaleStandBesideThoseOfRowsOwn) {
+// x is within ±2. With scale 1/128 for all rows half of it is clamped to the largest code.
+TEST(CodedProducts, SupportStaticAndDynamicScalesTogether) {
   REQUIRE_PLUGIN("cpu");
   const TwoLayers layers(true, RowScales::given);
-  auto values = layers.values();  // x, a's codes, scales, input's scale and bias, b's
+  auto values = layers.values();  // x; codes, scales, input scale and bias of a; those of b
   ASSERT_EQ(values.size(), 8);
   ASSERT_EQ(values[3].shape, (Shape{DType::f32, {1}}));
   for (const float scale : {0x1p-7F, 0.03F}) {
@@ -104,14 +105,14 @@ TEST(CodedProducts, OfAGivenScaleStandBesideThoseOfRowsOwn) {
   }
 }
 
-TEST(CodedProducts, OfTheLargestCodesAreExactOnTheCpu) {
+TEST(CodedProducts, AreExactOnTheCpuForTheLargestCodes) {
   REQUIRE_PLUGIN("cpu");
   Program p;
   const Tensor a = p.graph.argument({DType::s8, {8, 3072}}),
                b = p.graph.argument({DType::s8, {16, 3072}});
   p.results = {dot_general(a, b, {{}, {}, {1}, {1}}, DType::s32)};
   Value x = random_value({a.shape(), -128, 128}, 1), y = random_value({b.shape(), -128, 128}, 2);
-  for (std::int64_t i = 0; i < 3072; ++i) {  // 3072 * 2^14, beyond a float's 24 bits
+  for (std::int64_t i = 0; i < 3072; ++i) {  // 3072 * 2^14 exceeds the 24 bits of a float
     x.bits[i] = wrapped(DType::s8, static_cast<std::uint64_t>(-128));
     y.bits[i] = x.bits[i];
   }
@@ -126,7 +127,7 @@ TEST(CodedProducts, OfTheLargestCodesAreExactOnTheCpu) {
   EXPECT_EQ(got.integer(0), std::int64_t{3072} << 14);
 }
 
-TEST(CodedProducts, AreWrittenAsProductsOf32BitsWithoutTheFloatsOfTheirCodes) {
+TEST(CodedProducts, AreEmittedAs32BitMatmulsWithoutDequantizedKernels) {
   const TwoLayers layers(true);
   const std::string text = emit_module(layers.program, "step");
   const std::regex product(
@@ -138,10 +139,10 @@ TEST(CodedProducts, AreWrittenAsProductsOf32BitsWithoutTheFloatsOfTheirCodes) {
   EXPECT_THAT(text, Not(HasSubstr("(tensor<24x40xi8>) -> tensor<24x40xf32>")));
 }
 
-TEST(CodedProducts, StandBesideFloatsOfTheSameInput) {
+TEST(CodedProducts, SupportFloatKernelsOnTheSameInput) {
   REQUIRE_PLUGIN("cpu");
   const TwoLayers layers(false);
-  const auto values = layers.values();  // x, a's codes, scales and bias, b's kernel and bias
+  const auto values = layers.values();  // x; codes, scales and bias of a; kernel and bias of b
   ASSERT_EQ(values.size(), 6);
   EXPECT_EQ(values[4].shape, (Shape{DType::f32, {I, O}}));
   const auto got = run_on_cpu(layers.program, values);

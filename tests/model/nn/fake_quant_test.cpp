@@ -1,5 +1,4 @@
-// Products that learn as codes of eight bits would give them: what they come to, and their
-// gradients.
+// Matmuls with fake quantization: their values and gradients.
 #include "model/nn/fake_quant.h"
 
 #include <gmock/gmock.h>
@@ -30,8 +29,8 @@ constexpr std::int64_t kTokens = 6, kIn = 40, kOut = 24;
 
 enum class Kernel { fake, in_codes };
 
-// x [T,I] times a kernel [I,O] within a layer: y, and of fakes the gradients of sum(y cotangent) by
-// both.
+// x [T,I] times a kernel [I,O] within a layer: y, and for fake quantization the gradients of sum(y
+// cotangent) with respect to both.
 struct OneProduct {
   explicit OneProduct(Kernel kernel, bool in_layer = true, bool joined = false) {
     ComputePolicy compute;
@@ -68,7 +67,7 @@ void expect_near(const Value& got, const std::vector<float>& want, double tolera
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got.real[i], want[i], tolerance) << i;
 }
 
-TEST(FakeQuant, HasTheValueAndTheGradientsOfItsRuleByJaxAndTensorFlow) {
+TEST(FakeQuant, MatchesJaxAndTensorFlow) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   const Given given;
@@ -80,9 +79,9 @@ TEST(FakeQuant, HasTheValueAndTheGradientsOfItsRuleByJaxAndTensorFlow) {
       {"kernel", {{DType::f32, {kIn, kOut}}, std::as_bytes(std::span(kernel))}},
       {"cotangent", {{DType::f32, {kTokens, kOut}}, std::as_bytes(std::span(cotangent))}}};
   write_file(dir.file("in"), safetensors_bytes(in));
-  const auto said = run_oracle(str(source_path("tools/fake_quant_twin.py"), " ", dir.file("in"),
-                                   " ", dir.file("out"), " 2>&1"));
-  ASSERT_EQ(said.status, 0) << said.text;
+  const auto output = run_oracle(str(source_path("tools/fake_quant_twin.py"), " ", dir.file("in"),
+                                     " ", dir.file("out"), " 2>&1"));
+  ASSERT_EQ(output.status, 0) << output.text;
   const SafetensorsFile out(read_file(dir.file("out")), "out");
   for (const bool joined : {false, true}) {
     const OneProduct product(Kernel::fake, true, joined);
@@ -93,10 +92,10 @@ TEST(FakeQuant, HasTheValueAndTheGradientsOfItsRuleByJaxAndTensorFlow) {
   }
 }
 
-TEST(FakeQuant, GivesWhatTheProductOfIntegersGivesLater) {
+TEST(FakeQuant, MatchesTheInt8Matmul) {
   REQUIRE_PLUGIN("cpu");
   const Given given;
-  std::vector<float> rows(kIn * kOut);  // [O,I], as a folder has them
+  std::vector<float> rows(kIn * kOut);  // [O,I], as stored in a folder
   for (std::int64_t i = 0; i < kIn; ++i)
     for (std::int64_t o = 0; o < kOut; ++o)
       rows[static_cast<std::size_t>(o * kIn + i)] =
@@ -114,7 +113,7 @@ TEST(FakeQuant, GivesWhatTheProductOfIntegersGivesLater) {
   expect_near(got[0], floats_of(want[0]), 2e-6);
 }
 
-TEST(FakeQuant, IsOfLayersAlone) {
+TEST(FakeQuant, AppliesToLayersOnly) {
   const auto text = [](bool in_layer) {
     return emit_module(OneProduct(Kernel::fake, in_layer).program, "step");
   };
@@ -122,7 +121,7 @@ TEST(FakeQuant, IsOfLayersAlone) {
   EXPECT_THAT(text(false), Not(HasSubstr("round_nearest_even")));
 }
 
-TEST(FakeQuant, OfZerosIsZeroWithoutANan) {
+TEST(FakeQuant, OfZerosIsZeroNotNan) {
   REQUIRE_PLUGIN("cpu");
   Given given;
   std::ranges::fill(given.x.real, 0);

@@ -1,5 +1,5 @@
-// Stacks of layers: several kinds in one model, several tensors from layer to layer, and what all
-// layers take from outside; in a loop as unrolled.
+// Stacks of layers compared in a loop and unrolled: several kinds in one model, several carried
+// tensors, and captured tensors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace smelt::testing;
 
 constexpr std::int64_t kRows = 4, kWidth = 6, kLayers = 3;
 
-// An encoder's layers, then a decoder's, which look at what the encoder gave and count themselves.
+// Encoder layers, then decoder layers that read the encoder's output and carry a counter.
 struct TwoStacks {
   explicit TwoStacks(Layers layers) {
     const Scope root(program.graph, parameters, {}, {.layers = layers, .save = RematPolicy::layer});
@@ -43,7 +43,7 @@ struct TwoStacks {
     program.results.push_back(loss);
   }
 
-  // The loss, and by name the gradient of each layer's parameters.
+  // Returns the loss, and the gradient of each layer's parameters by name.
   std::map<std::string, std::vector<double>> values() const {
     std::vector<Value> arguments{
         random_value({.shape = program.graph.arguments()[0].shape(), .low = -1, .high = 1}, 1)};
@@ -62,7 +62,7 @@ struct TwoStacks {
     return out;
   }
 
-  // Each layer's by its own name, whether it is stacked or not.
+  // Returns the parameter of each layer by its own name, whether stacked or not.
   static Value stacked_value(const Parameter& p) {
     Value out = empty_value(p.tensor.shape());
     out.real.clear();
@@ -80,7 +80,7 @@ struct TwoStacks {
   Program program;
 };
 
-TEST(LayerStack, OfTwoKindsThatCarrySeveralTensorsIsTheSameInLoops) {
+TEST(LayerStack, LoopsMatchUnrolledLayersWithTwoKindsAndSeveralTensors) {
   const auto want = TwoStacks(Layers::unrolled).values(), got = TwoStacks(Layers::scan).values();
   EXPECT_TRUE(want.contains("encoder_0/dense/kernel") && want.contains("decoder_2/dense/bias"));
   EXPECT_EQ(want.size(), 2u + 2 * 2 * kLayers);
@@ -91,9 +91,9 @@ TEST(LayerStack, OfTwoKindsThatCarrySeveralTensorsIsTheSameInLoops) {
   }
 }
 
-// What all layers see, as keys that a decoder takes from an encoder: its gradient is 256 once and
-// 1 in each of 63 layers, a sum that bf16, which has 8 bits, cannot add up.
-TEST(LayerStack, AddsTheGradientsOfWhatAllLayersSeeInF32) {
+// A tensor that all layers read, like the encoder output in a decoder. Its gradient is 256 once and
+// 1 in each of 63 layers; bf16, with 8 bits, cannot represent the intermediate sums.
+TEST(LayerStack, SumsGradientsOfSharedTensorsInF32) {
   REQUIRE_PLUGIN("cpu");
   Program p;
   Parameters parameters;
@@ -112,9 +112,9 @@ TEST(LayerStack, AddsTheGradientsOfWhatAllLayersSeeInF32) {
   EXPECT_EQ(p.results[0].dtype(), DType::bf16);
   Value factors = empty_value(by_layer.shape());
   std::ranges::fill(factors.real, 1.0);
-  factors.real[63] = 256;  // the first that the reverse pass meets
+  factors.real[63] = 256;  // the first layer of the reverse pass
   const auto got = run_on_cpu(p, {real_value(seen.shape(), {1, 1}), factors});
-  EXPECT_EQ(got[0].real[0], 320);  // of 319, to bf16 once; 256 if each sum were rounded
+  EXPECT_EQ(got[0].real[0], 320);  // 319 rounded to bf16 once; 256 if each sum were rounded
 }
 
 }  // namespace

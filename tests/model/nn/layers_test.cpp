@@ -23,7 +23,7 @@ Value draw(const Shape& shape, std::uint64_t seed) {
   return random_value({.shape = shape, .low = -2, .high = 2}, seed);
 }
 
-// The sum over every letter that the result lacks, by loops over all letters at once.
+// Computes einsum with plain loops over all letters.
 std::vector<double> naive_einsum(const std::string& a, const std::string& b, const std::string& out,
                                  const std::map<char, std::int64_t>& size, const Value& x,
                                  const Value& y) {
@@ -45,7 +45,7 @@ std::vector<double> naive_einsum(const std::string& a, const std::string& b, con
   return result;
 }
 
-TEST(Einsum, IsTheSumOverTheLettersThatTheResultLacks) {
+TEST(Einsum, SumsOverLettersMissingInTheResult) {
   const std::map<char, std::int64_t> sizes{{'b', 2}, {'q', 3}, {'k', 4}, {'n', 2},
                                            {'d', 5}, {'h', 3}, {'v', 6}};
   const std::vector<std::array<std::string, 3>> patterns{
@@ -70,7 +70,7 @@ TEST(Einsum, IsTheSumOverTheLettersThatTheResultLacks) {
   }
 }
 
-TEST(Einsum, NamesTheLetterWhoseSizesDiffer) {
+TEST(Einsum, ThrowsIfSizesOfALetterDiffer) {
   Graph graph;
   const Tensor a = graph.argument({DType::f32, {2, 3}}), b = graph.argument({DType::f32, {4, 5}});
   try {
@@ -91,7 +91,7 @@ TEST(Softmax, SumsToOneAndDoesNotOverflow) {
   EXPECT_NEAR(p[2] / p[1], std::exp(1), 1e-12);
 }
 
-TEST(CrossEntropy, IsTheNegativeLogOfTheLabelsProbability) {
+TEST(CrossEntropy, IsTheNegativeLogProbabilityOfTheLabel) {
   const Shape shape{DType::f64, {2, 3}}, labels{DType::s32, {2}};
   Graph graph;
   const Tensor x = graph.argument(shape), y = graph.argument(labels);
@@ -101,7 +101,7 @@ TEST(CrossEntropy, IsTheNegativeLogOfTheLabelsProbability) {
   EXPECT_NEAR(loss[1], std::log(3), 1e-12);
 }
 
-TEST(SigmoidCrossEntropy, HasTheLogisticsGradientAtZeroAndFarFromItToo) {
+TEST(SigmoidCrossEntropy, GradientIsLogisticMinusLabelEverywhere) {
   const Shape shape{DType::f64, {5}};
   Graph graph;
   const Tensor x = graph.argument(shape), label = graph.argument(shape);
@@ -120,7 +120,7 @@ TEST(SigmoidCrossEntropy, HasTheLogisticsGradientAtZeroAndFarFromItToo) {
   }
 }
 
-TEST(RowsOfPositions, AreTheFirstOrThoseThatAreGiven) {
+TEST(RowsOfPositions, AreTheFirstRowsOrThoseAtThePositions) {
   const Shape shape{DType::f64, {3, 1}}, at{DType::s32, {2, 2}};
   Graph graph;
   const Tensor table = graph.argument(shape), positions = graph.argument(at);
@@ -130,7 +130,7 @@ TEST(RowsOfPositions, AreTheFirstOrThoseThatAreGiven) {
             (std::vector<double>{12, 10, 11, 11}));
 }
 
-TEST(LayerNorm, CentresScalesAndShifts) {
+TEST(LayerNorm, CentersScalesAndShifts) {
   const Shape shape{DType::f32, {2, 4}}, width{DType::f32, {4}};
   Graph graph;
   const Tensor x = graph.argument(shape);
@@ -145,7 +145,7 @@ TEST(LayerNorm, CentresScalesAndShifts) {
   EXPECT_NEAR(got[4], 10 - 2 * 8 / std::sqrt(32.0), 1e-6);
 }
 
-TEST(Gelu, IsTheOriginalsApproximation) {
+TEST(Gelu, MatchesTheOriginalApproximation) {
   const Shape shape{DType::f64, {3}};
   Graph graph;
   const Tensor x = graph.argument(shape);
@@ -162,7 +162,7 @@ TEST(Gelu, IsTheOriginalsApproximation) {
   }
 }
 
-// Dropout of ones: what is kept, and at which scale.
+// Applies dropout to ones: shows which elements are kept, and the scale.
 std::vector<double> dropped(std::uint64_t seed, std::uint64_t step, const char* place) {
   const Shape shape{DType::f32, {64, 128}}, scalar{DType::s32, {}};
   Graph graph;
@@ -174,7 +174,7 @@ std::vector<double> dropped(std::uint64_t seed, std::uint64_t step, const char* 
       {real_value(shape, std::vector<double>(64 * 128, 1.0)), integer_value(scalar, {step})});
 }
 
-TEST(Dropout, KeepsTheExpectedShareAtTheScaleThatKeepsTheMean) {
+TEST(Dropout, KeepsTheExpectedShareAndTheMean) {
   const auto kept = dropped(1, 0, "a");
   const double share =
       static_cast<double>(std::ranges::count_if(kept, [](double x) { return x != 0; })) / 8192;
@@ -182,7 +182,7 @@ TEST(Dropout, KeepsTheExpectedShareAtTheScaleThatKeepsTheMean) {
   for (const double x : kept) EXPECT_TRUE(x == 0 || std::abs(x - 1 / 0.75) < 1e-4) << x;
 }
 
-TEST(Dropout, DependsOnSeedStepAndPlaceAlone) {
+TEST(Dropout, DependsOnlyOnSeedStepAndPlace) {
   const auto base = dropped(1, 5, "a");
   EXPECT_EQ(dropped(1, 5, "a"), base);
   EXPECT_NE(dropped(2, 5, "a"), base);
@@ -190,7 +190,7 @@ TEST(Dropout, DependsOnSeedStepAndPlaceAlone) {
   EXPECT_NE(dropped(1, 5, "b"), base);
 }
 
-TEST(Dropout, IsNothingInEvaluationOrAtRateZero) {
+TEST(Dropout, IsTheIdentityInEvaluationOrAtRateZero) {
   Graph graph;
   Parameters parameters;
   const Tensor x = graph.argument({DType::f32, {4}});
@@ -199,7 +199,7 @@ TEST(Dropout, IsNothingInEvaluationOrAtRateZero) {
   EXPECT_EQ(dropout(Scope(graph, parameters, RandomSource{.seed = 1, .step = step}), x, 0), x);
 }
 
-TEST(Scope, ANameIsDeclaredOnce) {
+TEST(Scope, RejectsDuplicateNames) {
   Graph graph;
   Parameters parameters;
   const Scope s = Scope(graph, parameters) / "bert" / "pooler";

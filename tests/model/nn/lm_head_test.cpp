@@ -1,4 +1,5 @@
-// Scores of labels against loops over all words, and in blocks of words against all at once.
+// Scores of labels compared with plain loops over all words; blocks of words compared with all at
+// once.
 #include "model/nn/lm_head.h"
 
 #include <gmock/gmock.h>
@@ -28,8 +29,8 @@ Shape floats(Dims dims) { return {DType::f32, std::move(dims)}; }
 
 Value labels_value() { return integer_value({DType::s32, {I}}, kLabels); }
 
-// rows, words, bias; the last two words are equal, so that row 2, whose label is the last, has a
-// tie.
+// rows, words, bias. The last two words are equal, so that row 2, whose label is the last word, has
+// a tie.
 std::vector<Value> head_values() {
   std::vector<Value> out;
   for (const Dims& dims : {Dims{I, E}, Dims{V, E}, Dims{V}})
@@ -39,7 +40,7 @@ std::vector<Value> head_values() {
   return out;
 }
 
-// Gradients of rows, words and bias of a sum of losses with unequal weights, then loss, rank, best.
+// Gradients of rows, words and bias for a weighted sum of losses, then loss, rank, best word.
 struct Scored {
   explicit Scored(const ComputePolicy& compute) {
     Graph& graph = program.graph;
@@ -68,7 +69,7 @@ struct Scored {
   Program program;
 };
 
-// So many bytes that `words` words are scored at a time.
+// Returns a policy that scores `words` words at a time.
 ComputePolicy at_a_time(std::int64_t words) { return {.logits_bytes = words * I * 4}; }
 
 void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want, double limit) {
@@ -78,7 +79,7 @@ void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want,
       ASSERT_NEAR(got[i].real[j], want[i].real[j], limit) << "result " << i << " at " << j;
 }
 
-TEST(LmHead, LossRankAndBestAreThoseOfLoopsOverAllWords) {
+TEST(LmHead, LossRankAndBestMatchAPlainLoop) {
   const auto in = head_values();
   const auto score = [&](std::size_t i, std::size_t v) {
     double sum = in[2].real[v];
@@ -104,7 +105,7 @@ TEST(LmHead, LossRankAndBestAreThoseOfLoopsOverAllWords) {
   }
 }
 
-TEST(LmHead, InBlocksIsThatOfAllWordsWithItsGradients) {
+TEST(LmHead, BlocksMatchAllWordsWithGradients) {
   const auto all = Scored({}).values();
   for (const std::int64_t words : {1, 2, 3, 4, 5, 7, 9}) {
     SCOPED_TRACE(words);
@@ -112,14 +113,14 @@ TEST(LmHead, InBlocksIsThatOfAllWordsWithItsGradients) {
   }
 }
 
-TEST(LmHead, InBlocksIsThatOfAllWordsOnADeviceInF32) {
+TEST(LmHead, BlocksMatchAllWordsOnADeviceInF32) {
   REQUIRE_PLUGIN("cpu");
   const Scored all({}), blocks(at_a_time(3));
   expect_equal(run_on_cpu(blocks.program, blocks.arguments()),
                run_on_cpu(all.program, all.arguments()), 1e-6);
 }
 
-TEST(LmHead, InBlocksHoldsNoScoresOfAllWordsAtOnce) {
+TEST(LmHead, BlocksNeverHoldScoresOfAllWords) {
   const auto text = [](const ComputePolicy& compute) {
     return emit_module(Scored(compute).program, "a");
   };
@@ -129,7 +130,7 @@ TEST(LmHead, InBlocksHoldsNoScoresOfAllWordsAtOnce) {
   EXPECT_THAT(text(at_a_time(5)), HasSubstr("tensor<6x5xf32>"));
 }
 
-TEST(LmHead, ScaleMultipliesTheProductsInF32) {
+TEST(LmHead, AppliesTheScaleInF32) {
   const auto in = head_values();
   for (const std::int64_t words : {0, 4}) {
     Program program;
@@ -148,7 +149,7 @@ TEST(LmHead, ScaleMultipliesTheProductsInF32) {
   }
 }
 
-// Gradients of the student's rows, words and bias of a sum of divergences with unequal weights, the
+// Gradients of the student's rows, words and bias for a weighted sum of divergences, the
 // divergences, and the gradient of the teacher's rows.
 struct Diverged {
   explicit Diverged(const ComputePolicy& compute) {
@@ -162,7 +163,7 @@ struct Diverged {
     program.results = grad(reduce_sum(kl * weights, {0}), std::array{in[0], in[1], in[2]});
     program.results.push_back(kl);
   }
-  // The teacher is wider.
+  // The teacher has wider rows.
   static std::vector<Value> arguments() {
     auto out = head_values();
     for (const Dims& dims : {Dims{I, E + 2}, Dims{V, E + 2}, Dims{V}})
@@ -176,7 +177,7 @@ struct Diverged {
   Program program;
 };
 
-TEST(WordDivergence, IsTheSumOverAllWordsWithItsGradientsInBlocksToo) {
+TEST(WordDivergence, MatchesAPlainSumWithGradientsAlsoInBlocks) {
   const auto in = Diverged::arguments();
   const auto probabilities = [&](std::size_t first, std::size_t width, double scale,
                                  std::size_t i) {
@@ -205,7 +206,7 @@ TEST(WordDivergence, IsTheSumOverAllWordsWithItsGradientsInBlocksToo) {
   }
 }
 
-TEST(WordDivergence, InBlocksHoldsNoScoresOfAllWordsAtOnce) {
+TEST(WordDivergence, BlocksNeverHoldScoresOfAllWords) {
   const auto text = [](std::int64_t words) {
     return emit_module(Diverged(at_a_time(words)).program, "a");
   };
@@ -215,7 +216,7 @@ TEST(WordDivergence, InBlocksHoldsNoScoresOfAllWordsAtOnce) {
   EXPECT_THAT(text(10), HasSubstr("tensor<6x5xf32>"));
 }
 
-TEST(LmHead, AMeshMakesThePartOfADeviceSmallerAndMaySplitTheVocabulary) {
+TEST(LmHead, BlocksAccountForTheMesh) {
   ComputePolicy compute = at_a_time(5);
   const auto over = [&](const Mesh& mesh, const std::string& vocab = "tensor") {
     PartitionRules partition;
@@ -227,7 +228,7 @@ TEST(LmHead, AMeshMakesThePartOfADeviceSmallerAndMaySplitTheVocabulary) {
   EXPECT_THAT(over({}), Not(HasSubstr("tensor<6x10xf32>")));
   EXPECT_THAT(over({{"data", 2}}), HasSubstr("tensor<6x10xf32>"));
   EXPECT_THAT(over({{"tensor", 2}}), HasSubstr("tensor<6x10xf32>"));
-  // Over fsdp words are gathered where they are used: half of the rows score all of them.
+  // Over fsdp, words are gathered for use: each half of the rows scores all words.
   compute = at_a_time(2);
   EXPECT_THAT(over({{"fsdp", 2}}, "fsdp"), Not(HasSubstr("tensor<6x10xf32>")));
 }

@@ -1,5 +1,5 @@
-// The statistics of the hash's bits, and of Philox's by the same code and within the same bounds.
-// Seeds are fixed: a bound of five standard deviations is no matter of luck.
+// Statistics of the hash's bits, and of Philox's with the same code and limits. Seeds are fixed, so
+// a limit of five standard deviations is not a matter of luck.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class RandomQuality : public ::testing::Test {
  public:
   using Draw = std::function<std::uint32_t(std::uint32_t)>;
 
-  // Words counted along each number that a word depends on, all others fixed.
+  // Words along each number that a word depends on, with all others fixed.
   static std::vector<std::pair<std::string, Draw>> sequences() {
     const auto from = [](auto change) {
       return [change](std::uint32_t i) {
@@ -99,7 +99,8 @@ TYPED_TEST(RandomQuality, NoTwoBitsOfAWordGoTogether) {
   }
 }
 
-// How many standard deviations chi-square over `cells` values of equal chance is off its mean.
+// Returns by how many standard deviations chi-square over `cells` equally likely values differs
+// from its mean.
 double chi_square_z(const std::vector<std::int64_t>& counts) {
   const auto cells = static_cast<double>(counts.size()), expected = kCount / cells;
   double sum = 0;
@@ -123,9 +124,9 @@ TYPED_TEST(RandomQuality, AllBytesAndHalvesAreAsOften) {
   }
 }
 
-// ---- pairs: correlations in standard deviations ----
+// ---- correlations of pairs, in standard deviations ----
 
-// What is drawn from bits, centred and scaled to a variance of one.
+// Returns values drawn from bits, centered and scaled to variance one.
 std::vector<float> mask(const Words& words, double rate) {
   const auto limit = static_cast<std::uint32_t>(std::round(rate * 0x1p32));
   const double scale = 1 / std::sqrt(rate * (1 - rate));
@@ -153,7 +154,7 @@ std::array<Named, 3> kinds(const Words& words) {
            {"uniform values", uniforms(words)}}};
 }
 
-// Of pairs (a[i], b[i]).
+// Returns the correlation of the pairs (a[i], b[i]).
 double correlation_z(std::span<const float> a, std::span<const float> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0) /
          std::sqrt(static_cast<double>(a.size()));
@@ -169,8 +170,8 @@ TYPED_TEST(RandomQuality, NeighboursAndWordsFurtherOnAreNotCorrelated) {
       }
 }
 
-// That so many correlations are what chance makes of them: none too large, no common tendency, and
-// spread as they should be.
+// Checks that a set of correlations is plausible by chance: none too large, no common trend, the
+// expected spread.
 void expect_normal(const std::vector<double>& z, const std::string& what) {
   const auto count = static_cast<double>(z.size());
   double sum = 0, squares = 0, largest = 0;
@@ -184,7 +185,7 @@ void expect_normal(const std::vector<double>& z, const std::string& what) {
   EXPECT_LT(std::abs(squares / count - 1), 5 * std::sqrt(2 / count)) << what;
 }
 
-constexpr std::uint32_t kRow = 1 << 13;  // elements of the rows that are compared
+constexpr std::uint32_t kRow = 1 << 13;  // elements of the compared rows
 
 template <class Bits>
 Words row_of(const Bits& bits, std::uint32_t row) {
@@ -215,7 +216,7 @@ TYPED_TEST(RandomQuality, RowsAreNotCorrelated) {
     }
 }
 
-// One row of the batch, at 64 places before its last axis.
+// One row of the batch, at 64 positions before its last axis.
 template <class Bits>
 std::vector<Words> places_of(const Bits& bits, std::uint32_t width) {
   std::vector<Words> out(64, Words(kRow));
@@ -248,8 +249,8 @@ void expect_corners_uncorrelated(const std::vector<Words>& words, const std::str
   }
 }
 
-// Row and element meet by exclusive or, and elements of two axes by a sum: the four corners of a
-// rectangle cancel before the last mixing, and must not after it.
+// Rows and elements are combined by xor, and elements of two axes by a sum. The four corners of a
+// rectangle therefore cancel before the last mixing step, but must not cancel after it.
 TYPED_TEST(RandomQuality, TheCornersOfRectanglesAreNotCorrelated) {
   const TypeParam bits{Drawer{}};
   std::vector<Words> rows;
@@ -280,8 +281,8 @@ TYPED_TEST(RandomQuality, StepsLayersStreamsSeedsAndPlacesAreNotCorrelated) {
   }
 }
 
-// A weak statistic would pass anything: a counter and a bad generator fail.
-TEST(RandomQualityTests, SeeABadGenerator) {
+// Checks the statistics themselves: a counter and a bad generator must fail.
+TEST(RandomQualityTests, DetectABadGenerator) {
   Words counter(kCount);
   std::iota(counter.begin(), counter.end(), 0u);
   std::vector<std::int64_t> counts(256);

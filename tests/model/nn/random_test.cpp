@@ -1,5 +1,6 @@
-// Random bits in the graph: the plain twin's, on every platform, and of the whole batch in each
-// part of it. Their quality is tested on the twin (random_quality_test.cpp).
+// Random bits in the graph match a reference implementation on every platform, and each part of a
+// batch gets the bits of the whole. Their quality is tested on the reference
+// (random_quality_test.cpp).
 #include "model/nn/random.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ struct Case {
   Dims dims;
   Drawer drawer = {};
   std::uint32_t first_row = 0, row_stride = 1;
-  bool takes_keys = false;  // as an argument, not a seed
+  bool takes_keys = false;  // pass keys as an argument instead of a seed
 };
 
 std::vector<Case> cases() {
@@ -43,7 +44,7 @@ std::uint32_t twin(const Case& c, std::int64_t at) {
                             : bits.at(whole_row, last, element - last);
 }
 
-// A program that draws `draw(scope)`, with what it is called with.
+// A program that returns `draw(scope)`, and its arguments.
 struct Drawn {
   template <class Draw>
   Drawn(const Case& c, const Draw& draw, const ComputePolicy& compute = {}) {
@@ -85,7 +86,7 @@ Drawn bits_of(const Case& c) {
   return {c, [&](const Scope& s) { return random_bits(s, c.dims); }};
 }
 
-// The twin's name of a place within a stack of layers.
+// Returns the case with the name that a place has within a stack of layers.
 Case named(Case c) {
   if (c.drawer.layer > 0) c.drawer.place += "_*";
   return c;
@@ -98,11 +99,11 @@ void expect_twins_bits(const Case& c, const Value& got) {
         << dims_text(c.dims) << " at " << i;
 }
 
-TEST(RandomBits, AreThoseOfThePlainTwin) {
+TEST(RandomBits, MatchTheReferenceImplementation) {
   for (const Case& c : cases()) expect_twins_bits(c, bits_of(c).by_interpreter());
 }
 
-TEST(RandomBits, AreTheSameOnTheCpu) {
+TEST(RandomBits, MatchTheReferenceOnTheCpu) {
   REQUIRE_PLUGIN("cpu");
   for (const Case& c : cases()) {
     const Drawn drawn = bits_of(c);
@@ -110,14 +111,14 @@ TEST(RandomBits, AreTheSameOnTheCpu) {
   }
 }
 
-TEST(RandomBits, AreTheSameWhereTheSeedsKeysAreAnArgument) {
+TEST(RandomBits, DoNotChangeIfKeysAreAnArgument) {
   for (Case c : cases()) {
     c.takes_keys = true;
     expect_twins_bits(c, bits_of(c).by_interpreter());
   }
 }
 
-TEST(RandomBits, OfTwoPlacesHaveKeysOfTheirOwn) {
+TEST(RandomBits, DifferBetweenPlaces) {
   const Case c{.dims = {11}, .takes_keys = true};
   const Drawn both(c, [&](const Scope& s) {
     return concatenate({random_bits(s, c.dims), random_bits(s / "other", c.dims)}, 0);
@@ -131,7 +132,7 @@ TEST(RandomBits, OfTwoPlacesHaveKeysOfTheirOwn) {
   }
 }
 
-TEST(RandomBits, AreAFunctionOfTheRowInTheWholeBatch) {
+TEST(RandomBits, DependOnTheRowInTheWholeBatch) {
   const Case whole{.dims = {12, 3, 5}};
   const auto bits = bits_of(whole).by_interpreter().bits;
   const auto row = [&](const std::vector<std::uint64_t>& of, std::int64_t r) {
@@ -148,17 +149,17 @@ TEST(RandomBits, AreAFunctionOfTheRowInTheWholeBatch) {
   }
 }
 
-// Of 2^22 elements a row, 1024 rows are 2^32 numbers: a counter of 32 bits would begin again.
+// With 2^22 elements per row, 1024 rows are 2^32 numbers: a 32-bit counter would start again.
 TEST(RandomBits, DoNotRepeatInTensorsOfMoreThan2To32Elements) {
   const HashBits bits{Drawer{}};
   for (std::uint32_t row = 0; row < 4096; ++row)
     ASSERT_NE(bits.row_key(row), bits.row_key(row + 1024)) << row;
   int equal = 0;
   for (std::uint32_t i = 0; i < 1 << 22; ++i) equal += bits.at(0, i) == bits.at(1024, i);
-  EXPECT_LE(equal, 1);  // by chance 0.001
+  EXPECT_LE(equal, 1);  // probability by chance: 0.001
 }
 
-TEST(RandomKeep, IsThePlainTwinsMask) {
+TEST(RandomKeep, MatchesTheReferenceImplementation) {
   const Case c{.dims = {8, 64}, .drawer = {.step = 5}};
   for (const double rate : {0.1, 0.5, 0.999}) {
     const Drawn drawn(c, [&](const Scope& s) { return random_keep(s, c.dims, rate); });
@@ -171,7 +172,7 @@ TEST(RandomKeep, IsThePlainTwinsMask) {
   }
 }
 
-TEST(Uniform, IsTheUpper24BitsAsAFractionOfOne) {
+TEST(Uniform, IsTheUpper24BitsAsAFraction) {
   const Case c{.dims = {4, 64}};
   const Drawn drawn(c, [&](const Scope& s) { return uniform(s, c.dims); });
   const Value got = drawn.by_interpreter();
@@ -185,7 +186,7 @@ TEST(Uniform, IsTheUpper24BitsAsAFractionOfOne) {
   EXPECT_EQ(run_on_cpu(drawn.program, drawn.arguments)[0].real, got.real);
 }
 
-// Six layers that each write down, as a binary digit, which elements dropout keeps.
+// Six layers that each record, as a binary digit, which elements dropout keeps.
 std::vector<double> kept_by_layers(const ComputePolicy& compute, bool takes_keys = false) {
   const Shape shape{compute.dtype, {8, 16}};
   const Drawn drawn(
@@ -202,14 +203,14 @@ std::vector<double> kept_by_layers(const ComputePolicy& compute, bool takes_keys
   return drawn.by_interpreter().real;
 }
 
-TEST(RandomBits, AreTheSameInLoopsAndOtherTypes) {
+TEST(RandomBits, DoNotDependOnLoopsAndDtypes) {
   const auto want = kept_by_layers({});
   EXPECT_EQ(want.size(), 128u);
   for (const Layers layers : {Layers::unrolled, Layers::scan})
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const bool takes_keys : {false, true})
         EXPECT_EQ(kept_by_layers({.dtype = dtype, .layers = layers}, takes_keys), want);
-  for (const int digit : {1, 2, 4, 8, 16, 32}) {  // each layer has bits of its own
+  for (const int digit : {1, 2, 4, 8, 16, 32}) {  // each layer has different bits
     std::vector<bool> own, others;
     for (const double x : want) {
       own.push_back(static_cast<int>(x) & digit);

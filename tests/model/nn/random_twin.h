@@ -1,5 +1,5 @@
-// Random bits as plain functions of (place, row, element): the hash of model/nn/random.cpp once
-// more, without a graph, and bits of Philox, whose quality is known (Salmon et al. 2011).
+// Reference implementations of random bits as functions of (place, row, element): the hash of
+// model/nn/random.cpp without a graph, and Philox, whose quality is known (Salmon et al. 2011).
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace smelt::testing {
 
-// Who draws. No layer and no stream are number 0.
+// Identifies a draw. Layers and streams are numbered from 1.
 struct Drawer {
   std::uint64_t seed = 1;
   std::string place = "bert/embeddings/dropout";
@@ -27,17 +27,17 @@ class HashBits {
               drawer.layer * 0x27D4EB2Fu + drawer.stream * 0x165667B1u;
   }
 
-  // Of rows of one axis, or of several: element `last` along the last of them, behind `before`
-  // elements in all that lie before its first.
+  // For rows with one or several axes: element `last` along the last axis; `before` counts the
+  // elements before its first one.
   std::uint32_t at(std::uint32_t row, std::uint32_t element) const {
     return folded(hashed(row, of_last(element)), 16);
   }
   std::uint32_t at(std::uint32_t row, std::uint32_t last, std::uint32_t before) const {
     return folded(hashed(row, of_last(last) + of_before(before)), 16);
   }
-  // Of a row that is one element.
+  // For rows that consist of one element.
   std::uint32_t of_row(std::uint32_t row) const { return folded(hashed(row, first_), 16); }
-  // Whether dropout keeps it.
+  // Returns whether dropout keeps the element.
   bool keeps(std::uint32_t row, std::uint32_t element, double rate) const {
     const auto number = static_cast<std::int32_t>(hashed(row, of_last(element)));
     return number >= std::round(rate * 0x1p32) - 0x1p31;
