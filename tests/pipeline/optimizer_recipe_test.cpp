@@ -85,21 +85,22 @@ TEST_F(OptimizerRecipe, RulesAreReadAndTriedBeforeAnyWork) {
   };
   EXPECT_EQ(with_amos("train.eta_rules=.*/kernel 1"),
             "--set: train.eta_rules: '.*/kernel 1' has no '='\n"
-            "  hint: write a rule as .*/kernel = sqrt(1 / SHAPE[0])");
+            "  hint: write a rule such as .*/kernel = sqrt(1 / SHAPE[0])");
   EXPECT_EQ(with_amos("train.eta_rules=nothing = sqt(2)"),
             "--set: train.eta_rules: 'sqt(2)': unknown function 'sqt'\n"
             "  hint: did you mean 'sqrt'?");
-  EXPECT_THAT(with_amos("train.slot_rules=.*/(kernel = ()"),
-              StartsWith("--set: train.slot_rules: '.*/(kernel' is no regular expression: "));
+  EXPECT_THAT(
+      with_amos("train.slot_rules=.*/(kernel = ()"),
+      StartsWith("--set: train.slot_rules: '.*/(kernel' is not a valid regular expression: "));
   EXPECT_THAT(with_amos("train.slot_rules=.*/kernel = (1, SHAPE[2])"),
               HasSubstr("'(1, SHAPE[2])': index 2 of (768, 768), which has 2 elements"));
   EXPECT_THAT(with_amos("train.amos_preset=none"),
-              AllOf(StartsWith("--set: train.slot_rules: no rule names the parameter bert/"),
+              AllOf(StartsWith("--set: train.slot_rules: no rule matches the parameter bert/"),
                     HasSubstr("hint: add a rule for it")));
   EXPECT_THAT(error_of<UsageError>(
                   [&] { loaded("train:\n  optimizer: amos\n  eta_rules: |\n    .*/gamma = 0\n"); }),
               AllOf(StartsWith(dir_.file("r.yaml") + ": train.eta_rules: eta of bert/"),
-                    HasSubstr("LayerNorm/gamma is 0, not a number above 0")));
+                    HasSubstr("LayerNorm/gamma is 0, must be above 0")));
   EXPECT_EQ(with_amos("train.eta_rules=.*/gamma = 0.5; .*/beta = 0.25"), "no error");
   EXPECT_EQ(with_amos("model.type=electra"), "no error");
 }
@@ -170,7 +171,7 @@ TEST_F(OptimizerRecipe, RefusesWhatItsScheduleDoesNotRead) {
 
 TEST_F(OptimizerRecipe, RulesOfParametersAreTriedBeforeAnyWork) {
   EXPECT_THAT(refusal({"train.rate_rules=bert/.*/kernl = 0"}),
-              StartsWith("--set: train.rate_rules: 'bert/.*/kernl' names none of the "));
+              StartsWith("--set: train.rate_rules: 'bert/.*/kernl' matches none of the "));
   EXPECT_THAT(refusal({"train.decay_rules=bert/.* = sqt(2)"}),
               HasSubstr("train.decay_rules: 'sqt(2)': unknown function 'sqt'"));
   EXPECT_THAT(refusal({"train.rate_rules=.* = 0"}),

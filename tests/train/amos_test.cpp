@@ -170,23 +170,25 @@ TEST_F(AmosRun, IsHeldToItsRulesAndRefusesWhatTheyDoNotFit) {
       train(wrong);
     });
   };
-  EXPECT_EQ(refusal(amos({.eta = {"train.eta_rules", {{".*/kernel", "1"}}},
-                          .slot_shape = {"train.slot_rules", {{".*", "()"}}}})),
-            "train.eta_rules: no rule names the parameter bert/embeddings/word_embeddings of shape "
-            "[345,16]\n  hint: add a rule for it, or .* = … as the last one");
+  EXPECT_EQ(
+      refusal(amos({.eta = {"train.eta_rules", {{".*/kernel", "1"}}},
+                    .slot_shape = {"train.slot_rules", {{".*", "()"}}}})),
+      "train.eta_rules: no rule matches the parameter bert/embeddings/word_embeddings of shape "
+      "[345,16]\n  hint: add a rule for it, or end with a rule .* = …");
   EXPECT_THAT(refusal(bert_amos({{".*/word_embeddings", "1 - 1"}})),
-              HasSubstr("eta: eta of bert/embeddings/word_embeddings is 0, not a number above 0"));
+              HasSubstr("eta: eta of bert/embeddings/word_embeddings is 0, must be above 0"));
   EXPECT_THAT(refusal(bert_amos({{".*/word_embeddings", "SHAPE"}})),
               HasSubstr("eta of bert/embeddings/word_embeddings is ("));
   EXPECT_THAT(refusal(bert_amos({}, {{".*/query/kernel", "(2, SHAPE[1])"}})),
-              HasSubstr("slots: the slots' shape for bert/encoder/layer_0/attention/self/query/"
-                        "kernel of shape [16,16] is (2, 16)\n  hint: give (), or a tuple of its "
-                        "own dimensions or 1"));
+              HasSubstr("slots: the slot shape of bert/encoder/layer_0/attention/self/query/"
+                        "kernel with shape [16,16] is (2, 16)\n  hint: use (), or a tuple of its "
+                        "dimensions or 1"));
   EXPECT_THAT(refusal(bert_amos({}, {{".*/query/kernel", "1"}})), HasSubstr("[16,16] is 1"));
-  EXPECT_THAT(refusal(bert_amos({}, {{".*layer_1/output/dense/kernel", "()"}}), Layers::scan),
-              HasSubstr("the slots of bert/encoder/layer_0/output/dense/kernel are [1,16], those "
-                        "of bert/encoder/layer_1/output/dense/kernel []\n  hint: give them one "
-                        "shape, or set train.layers to unrolled"));
+  EXPECT_THAT(
+      refusal(bert_amos({}, {{".*layer_1/output/dense/kernel", "()"}}), Layers::scan),
+      HasSubstr("the slots of bert/encoder/layer_0/output/dense/kernel have shape [1,16], those "
+                "of bert/encoder/layer_1/output/dense/kernel []\n  hint: use one shape for "
+                "all layers, or set train.layers to unrolled"));
   EXPECT_EQ(refusal(bert_amos()), "no error");
   EXPECT_THAT(refusal(bert_amos({{".*/gamma", "0.5"}})),
               HasSubstr("was made with train.eta_rules"));

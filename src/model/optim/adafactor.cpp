@@ -12,7 +12,8 @@
 namespace smelt {
 namespace {
 
-// The factored dimensions of one layer's parameter, in ascending order.
+// The two factored dimensions of one layer's parameter, in ascending order; nullopt if it is not
+// factored.
 using FactoredAxes = std::optional<std::pair<std::int64_t, std::int64_t>>;
 
 FactoredAxes factored_axes(const Adafactor& o, const Dims& dims) {
@@ -39,44 +40,44 @@ Tensor mean_over(Tensor x, const Dims& axes) {
   return axes.empty() ? x : reduce_sum(x, axes, KeepDims::yes) / count;
 }
 
-// Of each layer; it broadcasts over the parameter.
+// Returns the root mean square of each layer; it broadcasts over the parameter.
 Tensor root_mean_square(Tensor x, const Parameter& p) {
   Dims axes;
   for (std::int64_t axis = p.layers > 0 ? 1 : 0; axis < x.rank(); ++axis) axes.push_back(axis);
   return sqrt(mean_over(square(x), axes));
 }
 
-Tensor at_least(Tensor x, double least) { return maximum(x, full_like(x, least)); }
+Tensor at_least(Tensor x, double minimum) { return maximum(x, full_like(x, minimum)); }
 
-// The gradient over the root of the mean of squared ones.
-struct Scaled {
+// The gradient divided by the root of the running mean of its squares.
+struct ScaledGradient {
   Tensor gradient;
   std::vector<Tensor> slots;
 };
 
-Scaled scaled(const Adafactor& o, const OptimizerStep& step, const Parameter& p,
-              std::span<const Tensor> slots, Tensor g) {
+ScaledGradient scale_gradient(const Adafactor& o, const OptimizerStep& step, const Parameter& p,
+                              std::span<const Tensor> slots, Tensor g) {
   const Tensor t = convert(step.step, DType::f32) + 1.0;
   const Tensor mixed = power(t, full_like(t, -o.decay_rate)), kept = 1.0 - mixed;
   const Tensor g2 = square(g) + o.epsilon1;
-  const auto moved = [&](Tensor slot, Tensor mean) {
+  const auto new_slot = [&](Tensor slot, Tensor mean) {
     return renewed(step, slot, kept * slot + mixed * mean);
   };
   const FactoredAxes axes = factored_axes(o, p.dims_of_one());
   if (!axes) {
-    const Tensor v = moved(slots[0], g2);
+    const Tensor v = new_slot(slots[0], g2);
     return {g * rsqrt(v), {v}};
   }
   const std::int64_t stack = p.layers > 0 ? 1 : 0;
   const std::int64_t first = axes->first + stack, second = axes->second + stack;
-  const Tensor row = moved(slots[0], mean_over(g2, {second}));
-  const Tensor column = moved(slots[1], mean_over(g2, {first}));
+  const Tensor row = new_slot(slots[0], mean_over(g2, {second}));
+  const Tensor column = new_slot(slots[1], mean_over(g2, {first}));
   return {g * rsqrt(row / mean_over(row, {first})) * rsqrt(column), {row, column}};
 }
 
 UpdatedParameter adafactor_update(const Adafactor& o, const OptimizerStep& step, const Parameter& p,
                                   std::span<const Tensor> slots, Tensor gradient) {
-  Scaled found = scaled(o, step, p, slots, gradient);
+  ScaledGradient found = scale_gradient(o, step, p, slots, gradient);
   Tensor update = found.gradient;
   if (o.clip_threshold > 0)
     update = update / at_least(root_mean_square(update, p) / o.clip_threshold, 1);

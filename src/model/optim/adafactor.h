@@ -1,33 +1,35 @@
-// Adafactor, "Adaptive Learning Rates with Sublinear Memory Cost" (Shazeer & Stern 2018), as T5X's
-// adafactor.py and transformers' optimization.py have it. Their relative step is a schedule:
-// 1 / sqrt(max(step, 10000)) is inverse_sqrt of learning rate 0.01 with warmup_steps 10000.
+// Adafactor, "Adaptive Learning Rates with Sublinear Memory Cost" (Shazeer & Stern 2018), following
+// adafactor.py of T5X and optimization.py of transformers. Their relative step size is a schedule:
+// 1 / sqrt(max(step, 10000)) is inverse_sqrt with learning rate 0.01 and warmup_steps 10000.
 #pragma once
 
 #include "model/optim/optimizer.h"
 
 namespace smelt {
 
+// Settings of Adafactor.
 struct Adafactor {
-  double decay_rate = 0.8;      // of the mean of squared gradients: beta2 of step t is 1 - t^-this
-  double epsilon1 = 1e-30;      // added to squared gradients
-  double epsilon2 = 1e-3;       // what a parameter's scale is at least
-  double clip_threshold = 1;    // largest root mean square of a parameter's update; 0: not clipped
-  bool parameter_scale = true;  // the rate is times the root mean square of the parameter
-  double momentum = 0;          // of the updates, before weight decay; 0: none, and no slot for it
+  double decay_rate = 0.8;  // beta2 of step t is 1 - t^-decay_rate
+  double epsilon1 = 1e-30;  // added to squared gradients
+  double epsilon2 = 1e-3;   // lower bound of a parameter's scale
+  // upper bound of the root mean square of a parameter's update; 0: no clipping
+  double clip_threshold = 1;
+  bool parameter_scale = true;  // multiply the rate by the root mean square of the parameter
+  double momentum = 0;          // momentum of the updates, before weight decay; 0: none and no slot
   double weight_decay = 0;
-  // T5X takes that share of the parameter in each step, transformers that share times the rate and
-  // the parameter's scale.
+  // T5X subtracts weight_decay times the parameter in each step. transformers multiplies this by
+  // the learning rate and the parameter's scale.
   enum class Decay { by_step, by_rate } decay = Decay::by_step;
-  // Two dimensions of at least so many are factored, the two largest (T5X); transformers factors
-  // the last two of any size.
+  // T5X factors the two largest dimensions if both are at least `least_factored`. transformers
+  // factors the last two dimensions of any size.
   enum class Factored { largest, last } factored = Factored::largest;
   std::int64_t least_factored = 128;
 };
 
-// Slots adafactor_row and adafactor_column, the means of squared gradients over the second and over
-// the first of the two factored dimensions, which are 1 there; where none are factored adafactor_v
-// of the parameter's shape; with momentum adafactor_m. A stacked parameter's layers are each a
-// parameter by themselves.
+// Slots: adafactor_row and adafactor_column, the means of squared gradients over the second and
+// over the first factored dimension (kept with size 1); adafactor_v in the parameter's shape if it
+// is not factored; adafactor_m with momentum. Each layer of a stacked parameter is treated
+// separately.
 Optimizer adafactor(const Adafactor& config);
 
 }  // namespace smelt

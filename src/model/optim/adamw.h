@@ -1,6 +1,6 @@
-// AdamW (Loshchilov & Hutter 2019, Algorithm 2), the original BERT's variant of it without bias
-// correction (google-research/bert optimization.py, AdamWeightDecayOptimizer), and optax's, which
-// decays every parameter.
+// AdamW (Loshchilov & Hutter 2019, Algorithm 2); the original BERT's variant without bias
+// correction (google-research/bert optimization.py, AdamWeightDecayOptimizer); and optax's, which
+// decays all parameters.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,9 @@
 namespace smelt {
 
 enum class BiasCorrection { off, on };
-enum class DecayOf { all, kernels };  // kernels: where has_weight_decay(name)
+enum class DecayOf { all, kernels };  // kernels: if has_weight_decay(name)
 
+// Settings of AdamW.
 struct AdamW {
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -21,20 +22,21 @@ struct AdamW {
   DecayOf decay_of = DecayOf::kernels;
 };
 
-// The original's exclusion: no decay where the name contains LayerNorm, layer_norm or bias.
+// Returns false if the name contains LayerNorm, layer_norm or bias, as in the original BERT.
 bool has_weight_decay(std::string_view parameter_name);
 
-// Whether these settings decay the parameter.
+// Returns whether these settings apply weight decay to the parameter.
 bool decays(const AdamW& config, const Parameter& parameter);
 
+// One Adam update before it is scaled by the learning rate.
 struct AdamStep {
-  Tensor direction;  // what the rate multiplies, with the decay
+  Tensor direction;  // includes weight decay
   std::vector<Tensor> slots;
 };
 AdamStep adam_step(const AdamW& config, const OptimizerStep& step, const Parameter& parameter,
                    std::span<const Tensor> slots, Tensor gradient);
 
-// Slots adam_m and adam_v, of the parameter's shape.
+// Slots: adam_m and adam_v, in the parameter's shape.
 Optimizer adamw(const AdamW& config);
 
 }  // namespace smelt

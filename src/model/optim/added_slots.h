@@ -1,4 +1,4 @@
-// Slots that are kept for prunable matrices (model/optim/pruning.h) beside an optimizer's own.
+// Additional optimizer slots for prunable matrices (model/optim/pruning.h).
 #pragma once
 
 #include <functional>
@@ -9,12 +9,14 @@
 
 namespace smelt {
 
-// New values of the slots that are added, of their old ones; renewed(), as an optimizer's are.
+// Returns the new values of the added slots, given the old ones; like an optimizer's, they must
+// come from renewed().
 using AddedSlots =
     std::function<std::vector<Tensor>(const OptimizerStep& step, const Parameter& parameter,
                                       std::span<const Tensor> slots, Tensor gradient)>;
 
-// The same optimizer with these slots of each such matrix, of its shape, behind its own.
+// Returns the optimizer with these additional slots for each prunable matrix, in its shape, after
+// its own slots.
 Optimizer with_added_slots(Optimizer optimizer, std::vector<std::string> names, AddedSlots update);
 
 }  // namespace smelt

@@ -15,8 +15,8 @@ double eta_of(const NameRules& rules, const std::string& name, const Dims& dims)
   const double* eta = std::get_if<double>(&value);
   if (eta == nullptr || !(*eta > 0) || !std::isfinite(*eta))
     throw UsageError(
-        str(rules.where(), ": eta of ", name, " is ", value_text(value), ", not a number above 0"),
-        "give the scale that its elements are to come to, as sqrt(1 / SHAPE[0])");
+        str(rules.where(), ": eta of ", name, " is ", value_text(value), ", must be above 0"),
+        "use the expected scale of its elements, for example sqrt(1 / SHAPE[0])");
   return *eta;
 }
 
@@ -27,9 +27,9 @@ Dims slot_dims_of(const NameRules& rules, const std::string& name, const Dims& d
   for (std::size_t i = 0; fits && i < tuple->size(); ++i)
     fits = (*tuple)[i] == 1 || (*tuple)[i] == static_cast<double>(dims[i]);
   if (!fits)
-    throw UsageError(str(rules.where(), ": the slots' shape for ", name, " of shape ",
+    throw UsageError(str(rules.where(), ": the slot shape of ", name, " with shape ",
                          dims_text(dims), " is ", value_text(value)),
-                     "give (), or a tuple of its own dimensions or 1, as (1, SHAPE[1])");
+                     "use (), or a tuple of its dimensions or 1, for example (1, SHAPE[1])");
   return {tuple->begin(), tuple->end()};
 }
 
@@ -38,9 +38,9 @@ Dims slot_dims(const NameRules& rules, const Parameter& p) {
   const Dims dims = slot_dims_of(rules, names.front(), p.dims_of_one());
   for (const std::string& name : names)
     if (const Dims other = slot_dims_of(rules, name, p.dims_of_one()); other != dims)
-      throw UsageError(str(rules.where(), ": the slots of ", names.front(), " are ",
+      throw UsageError(str(rules.where(), ": the slots of ", names.front(), " have shape ",
                            dims_text(dims), ", those of ", name, " ", dims_text(other)),
-                       "give them one shape, or set train.layers to unrolled");
+                       "use one shape for all layers, or set train.layers to unrolled");
   return dims;
 }
 
@@ -50,16 +50,16 @@ Tensor eta_tensor(const NameRules& rules, const Parameter& p) {
   return by_layer(p, etas);
 }
 
-// A slot's dimensions with 1 for each that it lacks.
+// Returns the slot's dimensions, padded with 1 to the parameter's rank.
 Dims wide_dims(const Parameter& p, const Dims& slot) {
   Dims out = slot;
   out.resize(p.tensor.dims().size(), 1);
   return out;
 }
 
-// Rows along the axis, added up in eight slices: what is left is their sums. XLA's CPU fuses this
-// with what makes x, which it writes to memory for a long sum.
-Tensor added_slices(Tensor x, std::int64_t axis) {
+// Adds up x in eight slices along the axis, so that fewer rows remain to be summed. XLA's CPU fuses
+// this with the producer of x, which it would otherwise write to memory for a long sum.
+Tensor sum_slices(Tensor x, std::int64_t axis) {
   constexpr std::int64_t kSlices = 8;
   const std::int64_t rows = x.dim(axis) / kSlices;
   if (x.dim(axis) % kSlices != 0) return x;
@@ -80,13 +80,13 @@ Tensor mean_square(Tensor g, const Dims& wide, bool in_slices) {
       count *= static_cast<double>(g.dim(axis));
     }
   if (reduced.empty()) return square(g);
-  const Tensor squares = in_slices ? added_slices(square(g), reduced.front()) : square(g);
+  const Tensor squares = in_slices ? sum_slices(square(g), reduced.front()) : square(g);
   return reduce_sum(squares, reduced, KeepDims::yes) / count;
 }
 
 UpdatedParameter amos_update(const Amos& o, const OptimizerStep& step, const Parameter& p,
                              std::span<const Tensor> slots, Tensor gradient) {
-  // A schedule that ends at 0 may round to less.
+  // A schedule that ends at 0 may be slightly negative by rounding.
   const Tensor theta = p.tensor, xi = maximum(step.rate, zeros_like(step.rate));
   const Tensor g = o.clip_value > 0 ? clip_by_value(gradient, o.clip_value) : gradient;
   const Dims dims = slots[0].dims(), wide = wide_dims(p, dims);

@@ -1,5 +1,5 @@
-// Amos, "Adaptive weight-decay towards Model-Oriented Scale" (Tian & Parikh 2022), as JEstimator's
-// amos.py has it.
+// Amos, "Adaptive weight-decay towards Model-Oriented Scale" (Tian & Parikh 2022), following
+// JEstimator's amos.py.
 #pragma once
 
 #include <string>
@@ -11,22 +11,24 @@
 
 namespace smelt {
 
+// Settings of Amos.
 struct Amos {
-  // By parameter: the scale that its elements are to come to, above 0; the shape of its slots v and
-  // b, (), or with each dimension the parameter's or 1.
+  // Rules by parameter name. eta: the expected scale of the parameter's elements, above 0.
+  // slot_shape: the shape of slots v and b, either () or the parameter's shape with some dimensions
+  // replaced by 1.
   NameRules eta, slot_shape;
-  double beta = 0.999;      // of v
-  double momentum = 0.9;    // of the updates; 0: none, and no slot for it
-  double clip_value = 1.0;  // largest element of the gradient; 0: not clipped
+  double beta = 0.999;      // decay rate of v
+  double momentum = 0.9;    // momentum of the updates; 0: none and no slot
+  double clip_value = 1.0;  // clips each element of the gradient; 0: no clipping
   double extra_l2 = 0;
   double c_coef = 0.25, d_coef = 0.25;
-  double epsilon = 0x1p-125;  // what v is at least, where it divides
+  double epsilon = 0x1p-125;  // lower bound of v as a divisor
 };
 
-// Slots amos_v and amos_b of the reduced shape, amos_m of the parameter's. A stacked parameter's
-// layers are each a parameter by themselves. Its rate is the schedule's at steps counted from 1.
-// UsageError, when slots are asked for or an update is built, for what a rule gives that is no eta
-// or no shape, or layers of a stack with slots of different shapes.
+// Slots: amos_v and amos_b in the reduced shape, amos_m in the parameter's shape. Each layer of a
+// stacked parameter is treated separately. The schedule counts steps from 1. Declaring slots or
+// building an update throws UsageError if a rule yields an invalid eta or shape, or if the layers
+// of a stack have slots of different shapes.
 Optimizer amos(const Amos& config);
 
 }  // namespace smelt

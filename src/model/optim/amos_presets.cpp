@@ -5,13 +5,13 @@
 namespace smelt {
 namespace {
 
-// What each preset has in common: a slot for each output of a kernel [in, out] and each row of an
-// embedding [rows, dim], one for all else.
+// All presets use one slot element per output of a kernel [in, out] and per row of an embedding
+// [rows, dim], and one in total for other parameters.
 constexpr const char* kByOutput = "(1, SHAPE[1])";
 constexpr const char* kByRow = "(SHAPE[0], 1)";
 
-// get_eta_fn and get_shape_fn of jestimator's models bert, rope and bert_rpe; hidden and mlp sizes
-// are the kernels' own first dimensions.
+// get_eta_fn and get_shape_fn of jestimator's models bert, rope and bert_rpe. Hidden and MLP sizes
+// are the first dimensions of the kernels.
 AmosPreset jestimator_bert() {
   return {
       .name = "jestimator_bert",
@@ -25,7 +25,7 @@ AmosPreset jestimator_bert() {
           {"(.*/)?kernel$", kByOutput}, {"(.*/)?(embedding|relpos_embed)$", kByRow}, {".*", "()"}}};
 }
 
-// The same for the names of the original BERT and ELECTRA.
+// Equal rules for the parameter names of the original BERT and ELECTRA.
 AmosPreset bert() {
   return {.name = "bert",
           .eta = {{".*/LayerNorm/gamma$", "1"},
@@ -40,8 +40,8 @@ AmosPreset bert() {
                          {".*", "()"}}};
 }
 
-// The recipe of jestimator's issue 9 for T5X, with beta 0.95 and clip_value sqrt(batch *
-// target_length) there; 64 is the size of a head. The original T5's names are its last rules.
+// The settings for T5X from issue 9 of jestimator, used there with beta 0.95 and clip_value
+// sqrt(batch * target_length). 64 is the head size. The last rules match the original T5's names.
 AmosPreset t5() {
   return {.name = "t5",
           .eta = {{".*/scale$", "1"},

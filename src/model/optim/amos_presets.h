@@ -1,4 +1,4 @@
-// NameRules of Amos for models by the names of their parameters.
+// Amos rules for known model families.
 #pragma once
 
 #include <string_view>
@@ -8,15 +8,16 @@
 
 namespace smelt {
 
+// The rules for one family of parameter names.
 struct AmosPreset {
   std::string name;
   std::vector<NameRule> eta, slot_shape;
 };
 
-// bert: BERT and ELECTRA by TensorFlow's names; jestimator_bert: JEstimator's by flax's; t5: by
-// T5X's names or the original's.
+// Returns all presets. bert: BERT and ELECTRA with TensorFlow's names; jestimator_bert:
+// JEstimator's with Flax's names; t5: T5X's or the original names.
 const std::vector<AmosPreset>& amos_presets();
-// The preset of a kind of model; one without rules where none is made for it.
+// Returns the preset for a model type, or one without rules if there is none.
 AmosPreset amos_preset_for(std::string_view model_type);
 
 }  // namespace smelt

@@ -20,7 +20,7 @@ Tensor global_norm(std::span<const Tensor> tensors) {
 
 std::vector<Tensor> clip_by_global_norm(std::span<const Tensor> tensors, Tensor norm,
                                         double limit) {
-  // norm - norm is 0, or NaN where the norm is infinite or NaN.
+  // norm - norm is 0, or NaN if the norm is infinite or NaN.
   const Tensor scale = limit * minimum(1.0 / norm, full_like(norm, 1.0 / limit)) + (norm - norm);
   std::vector<Tensor> clipped;
   for (const Tensor& t : tensors) clipped.push_back(t * scale);

@@ -1,4 +1,4 @@
-// Gradient clipping by the norm over all parameters (Pascanu et al. 2013), or by value.
+// Gradient clipping by global norm (Pascanu et al. 2013) or by value.
 #pragma once
 
 #include <span>
@@ -8,13 +8,13 @@
 
 namespace smelt {
 
-// sqrt of the sum of squares over all tensors: a scalar.
+// Returns the square root of the sum of squares over all tensors, a scalar.
 Tensor global_norm(std::span<const Tensor> tensors);
-// Each tensor times min(1, limit / norm); a norm that is not finite makes every element NaN, as in
-// the original, so that it cannot pass unseen.
+// Multiplies each tensor by min(1, limit / norm). If the norm is not finite, all elements become
+// NaN, as in the original, so that the problem is noticed.
 std::vector<Tensor> clip_by_global_norm(std::span<const Tensor> tensors, Tensor norm, double limit);
 
-// Every element within +-limit.
+// Clamps every element to [-limit, limit].
 Tensor clip_by_value(Tensor tensor, double limit);
 
 }  // namespace smelt

@@ -6,7 +6,7 @@
 namespace smelt {
 namespace {
 
-// The norm of the whole parameter, or of each layer; it broadcasts over the parameter.
+// Returns the norm of the parameter, or of each layer; it broadcasts over the parameter.
 Tensor norm_of(Tensor x, const Parameter& p) {
   Dims axes;
   for (std::int64_t axis = p.layers > 0 ? 1 : 0; axis < x.rank(); ++axis) axes.push_back(axis);

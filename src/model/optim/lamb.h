@@ -1,20 +1,22 @@
-// LAMB (You et al. 2020, Algorithm 2): Adam's direction, scaled for each parameter to the
-// parameter's own norm.
+// LAMB (You et al. 2020, Algorithm 2): Adam with each parameter's update scaled to the norm of the
+// parameter.
 #pragma once
 
 #include "model/optim/adamw.h"
 
 namespace smelt {
 
+// Settings of LAMB.
 struct Lamb {
-  // Where decay_of leaves a parameter without decay, its direction is not scaled either.
+  // Parameters without weight decay (AdamW::decay_of) are not scaled either.
   AdamW adam = {.bias_correction = BiasCorrection::on};
-  // phi(norm) = min(max(norm, least_norm), most_norm); most_norm 0: no upper bound.
+  // Bounds of the parameter norm: min(max(norm, least_norm), most_norm). most_norm 0: no upper
+  // bound.
   double least_norm = 0, most_norm = 0;
 };
 
-// Slots as AdamW's. A stacked parameter's layers are each a parameter by themselves. The factor is
-// 1 where either norm is 0.
+// Slots as in AdamW. Each layer of a stacked parameter is treated separately. The scale is 1 if
+// either norm is 0.
 Optimizer lamb(const Lamb& config);
 
 }  // namespace smelt

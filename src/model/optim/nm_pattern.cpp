@@ -19,12 +19,12 @@ NmPattern parse_nm(const std::string& text, const std::string& what) {
   const NmPattern out{.kept = number(all.substr(0, colon)),
                       .of = colon < all.size() ? number(all.substr(colon + 1)) : 0};
   if (out.kept < 1 || out.of < 1)
-    throw UsageError(str(what, " '", text, "' is no pattern of two whole numbers"),
-                     "write how many stay of how many neighbours: 2:4");
+    throw UsageError(str(what, " '", text, "' is not a pattern n:m of two positive numbers"),
+                     "write kept:group, for example 2:4");
   if (out.kept >= out.of)
     throw UsageError(
-        str(what, " ", text, ": where ", out.kept, " of ", out.of, " stay nothing becomes 0"),
-        "give fewer that stay than there are, as 2:4");
+        str(what, " ", text, ": must keep fewer than ", out.of, " of ", out.of, " weights"),
+        "use a pattern such as 2:4");
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What an optimizer is to the training program: slots by parameter, and one rule.
+// The interface of optimizers to the training program: slots per parameter and an update rule.
 #pragma once
 
 #include <functional>
@@ -7,43 +7,50 @@
 #include <vector>
 
 #include "base/json.h"
+#include "compiler/ops/ops.h"
 #include "model/nn/scope.h"
 
 namespace smelt {
 
-// What is kept from step to step beside a parameter, f32; of any shape. Of a stacked parameter
-// each layer has one, and they are stacked like it.
+// A per-parameter tensor that is kept from step to step (f32, of any shape). For a stacked
+// parameter it holds one per layer, stacked in the same way.
 struct Slot {
-  std::string name;  // "adam_m": the checkpoint's name is "<parameter>/adam_m"
-  Dims dims;         // of one layer's
+  std::string name;  // "adam_m"; stored in checkpoints as "<parameter>/adam_m"
+  Dims dims;         // for one layer
   double start = 0;
 };
 
+// Inputs of an update that do not depend on the parameter.
 struct OptimizerStep {
-  Tensor rate;  // f32, broadcasts over the parameter
-  Tensor step;  // s32 scalar: steps done before this one
-  bool sums_in_slices =
-      false;                 // long sums may be cut: on a CPU, where nothing is split over a mesh
-  Tensor apply = {};         // pred scalar: where false nothing changes; empty: it is true
-  Tensor weight_decay = {};  // broadcasts, too; empty: as the optimizer's settings say
+  Tensor rate;                  // f32; broadcasts over the parameter
+  Tensor step;                  // s32 scalar: number of earlier steps
+  bool sums_in_slices = false;  // split long sums; for CPUs without a mesh
+  Tensor apply = {};            // pred scalar; if false nothing changes; empty: always true
+  Tensor weight_decay = {};  // broadcasts over the parameter; empty: from the optimizer's settings
 };
 
-// `after`, or `before` where the step is not applied. What is made of a slot is made of this: else
-// its old and its new value would be needed side by side, and the old one copied.
-Tensor renewed(const OptimizerStep& step, Tensor before, Tensor after);
+// Returns `after` if the step is applied, otherwise `before`. Compute everything that follows from
+// a slot's new value from this result: otherwise both the old and the new value would stay alive
+// and the old one would be copied.
+inline Tensor renewed(const OptimizerStep& step, Tensor before, Tensor after) {
+  return step.apply ? select(step.apply, after, before) : after;
+}
 
+// The result of an update.
 struct UpdatedParameter {
   Tensor value;
   std::vector<Tensor> slots;
 };
 
+// An optimizer.
 struct Optimizer {
-  Json settings;                // whatever its updates depend on
-  std::int64_t first_step = 0;  // the first that the schedule is asked for
+  Json settings;                // all settings that affect its updates
+  std::int64_t first_step = 0;  // number of the first step for the schedule
   std::function<std::vector<Slot>(const Parameter& parameter)> slots;
-  std::function<double(const Parameter& parameter)> weight_decay = {};  // empty: takes none
-  // `slots` as above, in that order; the gradient has the parameter's shape. Layers of a stacked
-  // parameter know nothing of each other. Slots come renewed(); the value is left to the program.
+  std::function<double(const Parameter& parameter)> weight_decay = {};  // empty: no weight decay
+  // Computes an update. `slots` are in the order of the field above; the gradient has the
+  // parameter's shape. Layers of a stacked parameter are independent. Returned slots come from
+  // renewed(); the caller selects the value.
   std::function<UpdatedParameter(const OptimizerStep& step, const Parameter& parameter,
                                  std::span<const Tensor> slots, Tensor gradient)>
       update;

@@ -18,9 +18,9 @@ std::vector<double> ParameterRules::values(const NameRules& rules, const Paramet
     if (!value) continue;
     const double* number = std::get_if<double>(&*value);
     if (number == nullptr || !(*number >= 0) || !std::isfinite(*number))
-      throw UsageError(
-          str(rules.where(), ": ", name, " gets ", value_text(*value), ", not a number from 0 on"),
-          "write a rule as .*/layer_0/.* = 0.5");
+      throw UsageError(str(rules.where(), ": ", name, " is ", value_text(*value),
+                           ", must be a number of at least 0"),
+                       "write a rule such as .*/layer_0/.* = 0.5");
     out.back() = *number;
     found = true;
   }
@@ -55,8 +55,9 @@ Tensor ParameterRules::mask_frozen(const Parameter& p, Tensor gradient) const {
 Tensor ParameterRules::keep_frozen(const Parameter& p, Tensor after) const {
   const auto trained = trained_layers(p);
   if (trained.empty()) return after;
-  const Tensor of_all = broadcast_to(by_layer(p, trained), after.dims());
-  return select(compare(of_all, zeros_like(of_all), Compare::gt), after, p.tensor);
+  const Tensor trained_elements = broadcast_to(by_layer(p, trained), after.dims());
+  return select(compare(trained_elements, zeros_like(trained_elements), Compare::gt), after,
+                p.tensor);
 }
 
 OptimizerStep ParameterRules::of(const Parameter& p, OptimizerStep step, double decay) const {

@@ -1,4 +1,4 @@
-// Rates and weight decay of single parameters, by rules of their names.
+// Learning rates and weight decay of individual parameters, set by rules on their names.
 #pragma once
 
 #include <span>
@@ -8,35 +8,38 @@
 
 namespace smelt {
 
+// Rules that change the learning rate and weight decay of single parameters.
 class ParameterRules {
  public:
   ParameterRules() = default;
-  // `rate` gives a factor of the learning rate, 0: the parameter is frozen; `decay` its weight
-  // decay. Where no rule matches, 1 and what the optimizer's settings say.
+  // `rate` gives a factor on the learning rate; 0 freezes the parameter. `decay` gives its weight
+  // decay. Without a matching rule, the factor is 1 and the decay that of the optimizer.
   ParameterRules(NameRules rate, NameRules decay)
       : rate_(std::move(rate)), decay_(std::move(decay)) {}
 
-  // UsageError for a rule that names no parameter, or a value that is no number from 0 on.
+  // Throws UsageError if a rule matches no parameter, or a value is negative or not a number.
   void check(std::span<const Parameter> parameters) const;
 
-  // All of its layers: it has no gradient.
+  // Returns whether all layers of the parameter are frozen; it then has no gradient.
   bool frozen(const Parameter& parameter) const;
-  // The gradient without that of frozen layers of a stack.
+  // Sets the gradient of frozen layers of a stack to 0.
   Tensor mask_frozen(const Parameter& parameter, Tensor gradient) const;
-  // Returns `after`, the parameter's value after an update, with its value before in frozen layers
-  // of a stack: weight decay that is not times the rate does not move them either.
+  // Returns `after`, the updated parameter, with frozen layers of a stack restored. Needed because
+  // weight decay that is not multiplied by the rate would change them.
   Tensor keep_frozen(const Parameter& parameter, Tensor after) const;
-  // The step as the parameter takes it; `decay` is the optimizer's own, for layers without a rule.
+  // Returns the step with the parameter's rate and weight decay. `decay` is the optimizer's, for
+  // layers without a rule.
   OptimizerStep of(const Parameter& parameter, OptimizerStep step, double decay) const;
 
   Json settings() const;
 
  private:
-  // One value for each layer; empty where no rule matches any.
+  // Returns one value per layer, or an empty list if no rule matches any layer.
   std::vector<double> values(const NameRules& rules, const Parameter& parameter,
                              double otherwise) const;
 
-  // 1 for each layer that is trained, 0 for each that is frozen; empty if no layer is frozen.
+  // Returns 1 for each trained layer and 0 for each frozen layer, or an empty list if none is
+  // frozen.
   std::vector<double> trained_layers(const Parameter& parameter) const;
 
   NameRules rate_, decay_;

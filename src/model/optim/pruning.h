@@ -1,6 +1,5 @@
-// Weights that become 0 while a model learns: more of them as it goes on (Zhu & Gupta 2017,
-// arXiv 1710.01878), by size or movement in all matrices of its layers taken together; or at once
-// in a pattern of neighbours.
+// Pruning during training: the sparsity grows with time (Zhu & Gupta 2017, arXiv 1710.01878), by
+// magnitude or movement over all matrices of the layers together, or N:M sparsity is applied once.
 #pragma once
 
 #include <cstdint>
@@ -12,48 +11,50 @@
 
 namespace smelt {
 
-// At steps done: every so many from `begin` to `end`, which is one of them.
+// Prunes after every `every` steps from `begin` to `end`, inclusive.
 struct PruningSchedule {
-  double sparsity = 0;  // the share of weights that is 0 at the end; 0: none are pruned
+  double sparsity = 0;  // final share of weights that are 0; 0: no pruning
   std::int64_t begin = 0, end = 0, every = 1;
 };
-// From the warm-up's end over four fifths of all steps, every 100 or, where that is less, every
-// twentieth part of them.
+// Prunes from the end of the warm-up until 4/5 of all steps, every 100 steps or every twentieth of
+// the steps if that is less.
 PruningSchedule pruning_over(std::int64_t steps, std::int64_t warmup_steps, double sparsity);
+// Returns whether weights are pruned after `step` steps.
 bool is_pruned_at(const PruningSchedule& schedule, std::int64_t step);
-// The last such step that is not after `step`.
+// Returns the last pruning step that is not after `step`.
 std::optional<std::int64_t> last_pruning(const PruningSchedule& schedule, std::int64_t step);
-// sparsity (1 - (1 - p)^3), p the share of the way from `begin` to `end`.
+// Returns sparsity (1 - (1 - p)^3), where p is the progress from `begin` to `end`.
 double sparsity_at(const PruningSchedule& schedule, std::int64_t step);
 
-// What chooses the weights that stay: how large they are, or how far what they learned has taken
-// them from 0 (Sanh et al. 2020, arXiv 2005.07683: -sum of dL/dw w over the steps; there a rate and
-// Adam weigh the sum, and what has become 0 may come back); or a score that learns
-// (soft_pruning.h), where the schedule's share is the threshold's.
+// The criterion for the weights that are kept. magnitude: absolute value. movement: how far
+// training moved them away from 0 (Sanh et al. 2020, arXiv 2005.07683: the sum over steps of -dL/dw
+// w; there the sum is weighted by the rate and Adam, and zeros may come back). soft: a learned
+// score (soft_pruning.h); the schedule then sets its threshold.
 enum class PruneBy : std::uint8_t { magnitude, movement, soft };
 
+// How a run prunes.
 struct Pruning {
   PruningSchedule schedule = {};
   PruneBy by = PruneBy::magnitude;
-  std::optional<NmPattern> nm = {};  // in the place of a share of all
+  std::optional<NmPattern> nm = {};  // N:M sparsity instead of a share of all weights
 
   bool any() const { return schedule.sparsity > 0; }
 };
 Pruning prune_over(std::int64_t steps, std::int64_t warmup_steps, double sparsity, PruneBy by);
-// Before the first step.
+// N:M pruning before the first step.
 Pruning prune_in_pattern(const NmPattern& nm);
 
-// How many of n values stay where such a share of them becomes 0: n (1 - sparsity) to the nearest,
-// of two the even one, at least 1; TensorFlow Model Optimization's rule (pruning_impl.py).
+// Returns how many of n values are kept at this sparsity: n (1 - sparsity), rounded half to even,
+// at least 1. Same rule as TensorFlow Model Optimization (pruning_impl.py).
 std::uint64_t kept_of(std::uint64_t n, double sparsity);
 
-// Whether it is a matrix of attention or feed-forward in a layer: `one` are its dimensions, or
-// those of one layer's where it is stacked.
+// Returns whether the parameter is an attention or feed-forward matrix of a layer. `one` are its
+// dimensions, or those of one layer if stacked.
 bool is_prunable(std::string_view parameter, const Dims& one);
 
-// The same optimizer, but that what is 0 of such a matrix stays 0.
+// Returns the optimizer with zeros of prunable matrices kept at 0.
 Optimizer keeping_zeros(Optimizer optimizer);
-// With a slot of each such matrix besides, the last of its slots, for what movement has added up.
+// Also adds a slot, the last one of each prunable matrix, that accumulates movement.
 Optimizer counting_movement(Optimizer optimizer);
 inline constexpr const char* kMovement = "movement";
 

@@ -10,23 +10,24 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kMostRuleBytes = 4096;  // reading patterns and expressions takes stack
+constexpr std::size_t kMaxRuleBytes = 4096;  // parsing is recursive and uses stack
 
 std::regex compiled(const std::string& where, const std::string& pattern) {
   try {
     return std::regex(pattern);
   } catch (const std::regex_error& error) {
-    throw UsageError(str(where, ": '", pattern, "' is no regular expression: ", error.what()),
-                     "correct it; '.*/kernel' stands for every name with /kernel in it");
+    throw UsageError(
+        str(where, ": '", pattern, "' is not a valid regular expression: ", error.what()),
+        "correct it; '.*/kernel' matches every name that contains /kernel");
   }
 }
 
-// As Python's re.match.
+// Matches like Python's re.match.
 bool begins_with(const std::string& name, const std::regex& pattern) {
   return std::regex_search(name, pattern, std::regex_constants::match_continuous);
 }
 
-// A pattern without what stands for anything.
+// Returns the pattern without its wildcards.
 std::string plain_text(const std::string& pattern) {
   std::string out = pattern;
   for (std::size_t at = 0; (at = out.find(".*")) != out.npos;) out.erase(at, 2);
@@ -34,7 +35,7 @@ std::string plain_text(const std::string& pattern) {
   return begin == out.npos ? "" : out.substr(begin, end + 1 - begin);
 }
 
-// What a pattern may have meant: "a/b/c" gives a, b, c, a/b and itself.
+// Returns what a pattern may have meant: "a/b/c" gives a, b, c, a/b and a/b/c.
 std::vector<std::string> words_in(std::span<const std::string> names) {
   std::set<std::string> out;
   for (const std::string& name : names) {
@@ -54,14 +55,14 @@ std::vector<NameRule> parse_rules(std::string_view where, std::string_view text)
     for (const std::string_view item : split(line, ';')) {
       const std::string_view rule = trim(item);
       if (rule.empty()) continue;
-      if (rule.size() > kMostRuleBytes)
-        throw UsageError(str(where, ": a rule of ", rule.size(), " bytes, more than ",
-                             kMostRuleBytes, ", begins '", rule.substr(0, 40), "'"),
-                         "shorten it, or divide it into several");
+      if (rule.size() > kMaxRuleBytes)
+        throw UsageError(str(where, ": a rule has ", rule.size(), " bytes, the maximum is ",
+                             kMaxRuleBytes, "; it begins with '", rule.substr(0, 40), "'"),
+                         "shorten it, or split it into several rules");
       const auto equals = rule.rfind('=');
       if (equals == std::string_view::npos)
         throw UsageError(str(where, ": '", rule, "' has no '='"),
-                         "write a rule as .*/kernel = sqrt(1 / SHAPE[0])");
+                         "write a rule such as .*/kernel = sqrt(1 / SHAPE[0])");
       out.push_back({.pattern = std::string(trim(rule.substr(0, equals))),
                      .expression = std::string(trim(rule.substr(equals + 1)))});
     }
@@ -86,18 +87,18 @@ void NameRules::check_used(std::span<const std::string> names) const {
                             [&](const auto& name) { return begins_with(name, entry.pattern); }))
       continue;
     const auto nearest = nearest_name(plain_text(entry.text.pattern), words_in(names));
-    throw UsageError(
-        str(where_, ": '", entry.text.pattern, "' names none of the ", names.size(), " parameters"),
-        nearest ? str("did you mean '", *nearest, "'?")
-                : str("they have names as ", names.empty() ? "" : names.front()));
+    throw UsageError(str(where_, ": '", entry.text.pattern, "' matches none of the ", names.size(),
+                         " parameters"),
+                     nearest ? str("did you mean '", *nearest, "'?")
+                             : str("use names such as ", names.empty() ? "" : names.front()));
   }
 }
 
 RuleValue NameRules::of(const std::string& name, const Dims& dims) const {
   if (auto value = find(name, dims)) return *std::move(value);
   throw UsageError(
-      str(where_, ": no rule names the parameter ", name, " of shape ", dims_text(dims)),
-      "add a rule for it, or .* = … as the last one");
+      str(where_, ": no rule matches the parameter ", name, " of shape ", dims_text(dims)),
+      "add a rule for it, or end with a rule .* = …");
 }
 
 Json NameRules::settings() const {

@@ -1,5 +1,5 @@
-// NameRules by parameter: a regular expression of names and what it gives, as JEstimator's Amos
-// takes eta and the shape of slots.
+// Values by parameter name: a regular expression and an expression, as in JEstimator's Amos for eta
+// and slot shapes.
 #pragma once
 
 #include <optional>
@@ -15,37 +15,38 @@
 
 namespace smelt {
 
+// One rule as text.
 struct NameRule {
   std::string pattern, expression;
 };
 
-// "pattern = expression" a line; ';' ends one, too. The last '=' divides, so that a pattern may
-// hold one. UsageError beginning with `where` for a line without, or
-// for a rule of more than 4096 bytes.
+// Parses rules "pattern = expression", separated by newlines or ';'. The last '=' separates the
+// parts, so that patterns may contain one. Throws UsageError that begins with `where` if a rule has
+// no '=' or more than 4096 bytes.
 std::vector<NameRule> parse_rules(std::string_view where, std::string_view text);
 
-// Patterns are ECMAScript's (std::regex), matched from the beginning of a name, not to its end, as
-// Python's re.match does; what Python has and ECMAScript not: lookbehind, named groups, inline
-// flags, \A and \Z.
+// An ordered list of rules. Patterns are ECMAScript regular expressions (std::regex) that must
+// match at the beginning of a name, like Python's re.match. Unlike Python, ECMAScript has no
+// lookbehind, named groups, inline flags, \A or \Z.
 class NameRules {
  public:
   NameRules() = default;
-  // UsageError beginning with `where` for a pattern or an expression that cannot be read.
+  // Throws UsageError that begins with `where` if a pattern or an expression is invalid.
   NameRules(std::string where, const std::vector<NameRule>& rules);
 
-  // What the first rule that matches gives for a parameter. UsageError when none does, or for the
-  // expression's own reasons.
+  // Returns the value of the first matching rule for a parameter. Throws UsageError if no rule
+  // matches or the expression fails.
   RuleValue of(const std::string& name, const Dims& dims) const;
-  // The same; nullopt when none matches.
+  // Like of(), but returns nullopt if no rule matches.
   std::optional<RuleValue> find(const std::string& name, const Dims& dims) const;
 
-  // UsageError, with the nearest name, when a pattern matches none of the names.
+  // Throws UsageError, with the nearest name as hint, if a pattern matches no name.
   void check_used(std::span<const std::string> names) const;
 
-  // Begins messages: the field that holds the rules.
+  // The field that holds the rules, for error messages.
   const std::string& where() const { return where_; }
   bool empty() const { return entries_.empty(); }
-  // As they were given, in order.
+  // Returns the rules as text, in order.
   Json settings() const;
 
  private:
@@ -58,7 +59,7 @@ class NameRules {
   std::vector<Entry> entries_;
 };
 
-// A constant that broadcasts over the parameter: one number, or one for each of its layers.
+// Returns a constant that broadcasts over the parameter: one value, or one per layer.
 Tensor by_layer(const Parameter& parameter, const std::vector<double>& values);
 
 }  // namespace smelt

@@ -9,14 +9,14 @@ namespace {
 
 float up_to_1(float x) { return std::clamp(x, 0.0f, 1.0f); }
 
-// learning_rate times the factor, which falls from 1 to `end` as `left` does from 1 to 0.
+// Returns the learning rate times a factor that falls from 1 to `end` as `left` falls from 1 to 0.
 float rate_with(const Schedule& o, float left) {
   const auto rate = static_cast<float>(o.learning_rate);
   if (o.end == 0) return rate * left;
   return rate * (static_cast<float>(o.end) + static_cast<float>(1 - o.end) * left);
 }
 
-// The share that is left of the way that the decay takes.
+// Returns the remaining share of the decay, from 1 to 0.
 float share_left(const Schedule& o, float t) {
   const auto total = static_cast<float>(o.total_steps);
   if (o.warmup != Warmup::precedes) return 1 - std::min(t, total) / total;
@@ -49,8 +49,8 @@ float decayed_rate(const Schedule& o, float t) {
       return rate_with(o, 0.5f * (1 + std::cos(gone * std::numbers::pi_v<float>)));
     }
     case Decay::inverse_sqrt: {
-      const float least = std::max(1.0f, static_cast<float>(o.warmup_steps));
-      return rate * std::sqrt(least / std::max(t, least));
+      const float first = std::max(1.0f, static_cast<float>(o.warmup_steps));
+      return rate * std::sqrt(first / std::max(t, first));
     }
     case Decay::last_steps:
     case Decay::last_sqrt:

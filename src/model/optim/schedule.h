@@ -1,4 +1,4 @@
-// Learning rate by step.
+// Learning rate schedules.
 #pragma once
 
 #include <cstdint>
@@ -6,29 +6,32 @@
 
 namespace smelt {
 
-// While step < warmup_steps, and where the decay is counted from.
+// How the warm-up (step < warmup_steps) combines with the decay.
 enum class Warmup {
-  replaces,  // BERT's: learning_rate * step/warmup_steps, so the rate drops a little where it ends
-  multiplies,  // ELECTRA's and JEstimator's: the decayed rate times step/warmup_steps
-  precedes,    // Hugging Face's: the decay begins where the warm-up ends
-  none         // T5's: no warm-up
+  // BERT: learning_rate * step/warmup_steps; the decay starts at step 0, so the rate drops slightly
+  // when the warm-up ends
+  replaces,
+  multiplies,  // ELECTRA, JEstimator: the decayed rate times step/warmup_steps
+  precedes,    // Hugging Face: the decay starts when the warm-up ends
+  none         // T5: no warm-up
 };
 
-// The factor of learning_rate. p is the share of the way to total_steps, from step 0 or, where the
-// warm-up precedes, from its end.
+// The factor on the learning rate. p is the progress to total_steps, from step 0, or from the end
+// of the warm-up with Warmup::precedes.
 enum class Decay {
   polynomial,    // end + (1 - end) (1 - p)^power
-  after_warmup,  // JEstimator's: 1 - (step - warmup)/(decay_to_step - warmup) from the warm-up on,
-                 // but never below 0
+  after_warmup,  // JEstimator: 1 - (step - warmup)/(decay_to_step - warmup) after the warm-up,
+                 // at least 0
   constant,
   cosine,        // end + (1 - end) (1 + cos(pi p)) / 2 (Loshchilov & Hutter 2017)
-  inverse_sqrt,  // T5's: sqrt(warmup / max(step, warmup)) (Raffel et al. 2020)
-  last_steps,    // 1, but over the last decay_steps down to end on a line, q their share done
-  last_sqrt      // there end + (1 - end) (1 - sqrt(q)) (Hägele et al. 2024)
+  inverse_sqrt,  // T5: sqrt(warmup / max(step, warmup)) (Raffel et al. 2020)
+  last_steps,    // 1, then linear from 1 to end over the last decay_steps
+  last_sqrt  // 1, then end + (1 - end) (1 - sqrt(q)) over the last decay_steps, where q is their
+             // progress (Hägele et al. 2024)
 };
 
-// The originals' schedules (optimization.py of google-research/bert and electra, jestimator's
-// pretrain.py), and those in common use.
+// The schedules of the originals (optimization.py of google-research/bert and electra, pretrain.py
+// of jestimator) and other common ones.
 struct Schedule {
   double learning_rate = 1e-4;
   std::int64_t warmup_steps = 0;
@@ -36,13 +39,13 @@ struct Schedule {
   double power = 1.0;
   Warmup warmup = Warmup::replaces;
   Decay decay = Decay::polynomial;
-  std::int64_t decay_to_step = 0;  // of Decay::after_warmup; 0: no decay
-  std::int64_t decay_steps = 0;    // of Decay::last_steps and last_sqrt
-  double end = 0;                  // share of learning_rate that is left at the end
-  std::string name = {};           // what a recipe calls it
+  std::int64_t decay_to_step = 0;  // for Decay::after_warmup; 0: no decay
+  std::int64_t decay_steps = 0;    // for Decay::last_steps and last_sqrt
+  double end = 0;                  // final learning rate, as a share of learning_rate
+  std::string name = {};           // name in recipes
 };
 
-// At a step as the optimizer counts it, in f32 as the originals.
+// Returns the learning rate at an optimizer step, computed in f32 like the originals.
 float learning_rate(const Schedule& schedule, std::int64_t step);
 
 }  // namespace smelt

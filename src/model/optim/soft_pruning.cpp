@@ -12,30 +12,30 @@ namespace {
 
 Tensor sigmoid(Tensor x) { return 1.0 / (1.0 + exp(-x)); }
 
-// How much of the way a schedule has gone, cubed: f32, of steps done s32.
-Tensor grown_at(const PruningSchedule& s, Tensor step) {
+// Returns 1 - (1 - p)^3 for the schedule's progress p after `step` (s32) steps, as f32.
+Tensor growth_at(const PruningSchedule& s, Tensor step) {
   const Tensor done = (convert(step, DType::f32) - static_cast<double>(s.begin)) /
                       static_cast<double>(std::max<std::int64_t>(s.end - s.begin, 1));
   const Tensor left = 1.0 - clamp(zeros_like(done), done, full_like(done, 1));
   return 1.0 - left * left * left;
 }
 
-// The slots' new values.
-std::vector<Tensor> learned(const SoftPruning& soft, const PruningSchedule& schedule,
-                            const OptimizerStep& step, const Parameter& p,
-                            std::span<const Tensor> slots, Tensor gradient) {
+// Returns the new values of the score's slots.
+std::vector<Tensor> update_scores(const SoftPruning& soft, const PruningSchedule& schedule,
+                                  const OptimizerStep& step, const Parameter& p,
+                                  std::span<const Tensor> slots, Tensor gradient) {
   const Tensor score = slots[0], over = sigmoid(score);
   double of_matrix = 1;
   for (const std::int64_t size : p.dims_of_one()) of_matrix *= static_cast<double>(size);
   const Tensor pull =
-      broadcast_to(grown_at(schedule, step.step) * (soft.penalty / of_matrix), score.dims());
+      broadcast_to(growth_at(schedule, step.step) * (soft.penalty / of_matrix), score.dims());
   const Tensor slope = gradient * p.tensor + pull * over * (1.0 - over);
   OptimizerStep own = step;
   own.weight_decay = {};
   const AdamStep adam =
       adam_step({.epsilon = 1e-8, .weight_decay = 0, .bias_correction = BiasCorrection::on}, own, p,
                 slots.subspan(1), slope);
-  // Of layers that do not learn, in a loop beside others that do, no score does either.
+  // Frozen layers of a stack must not change their scores either.
   const Tensor rate = broadcast_to(step.rate, score.dims());
   const Tensor learns = compare(rate, zeros_like(rate), Compare::gt);
   const Tensor moved = select(learns, score - soft.rate * adam.direction, score);
@@ -56,7 +56,7 @@ Optimizer learning_scores(Optimizer optimizer, const SoftPruning& soft,
   return with_added_slots(std::move(optimizer), {kSoftScore, "score_m", "score_v"},
                           [soft, schedule](const OptimizerStep& step, const Parameter& p,
                                            std::span<const Tensor> slots, Tensor gradient) {
-                            return learned(soft, schedule, step, p, slots, gradient);
+                            return update_scores(soft, schedule, step, p, slots, gradient);
                           });
 }
 

@@ -1,6 +1,6 @@
-// Amos against JEstimator's amos.py, Adam and AdamW against optax's (tools/golden_amos.py), LAMB
-// and schedules against optax's (tools/golden_optax.py), Adafactor against T5X's, transformers' and
-// optax's (tools/golden_adafactor.py).
+// Amos compared with JEstimator's amos.py, Adam and AdamW with optax (tools/golden_amos.py), LAMB
+// and schedules with optax (tools/golden_optax.py), Adafactor with T5X, transformers and optax
+// (tools/golden_adafactor.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kSame = 1e-6;  // of the norm of a tensor
+constexpr double kSame = 1e-6;  // relative to the norm of a tensor
 
 using Values = std::map<std::string, std::vector<float>>;
 
@@ -49,7 +49,7 @@ struct Golden {
   SafetensorsFile file;
   Json facts;
 
-  // Those whose names begin with the prefix, without it.
+  // Returns the values whose names begin with the prefix, which is removed.
   Values values(const std::string& prefix) const {
     Values out;
     for (const auto& [name, view] : file.tensors())
@@ -95,8 +95,8 @@ Schedule schedule_of_case(const Json& c) {
           .decay_to_step = c["decay_to_step"]};
 }
 
-// One update of all parameters. Arguments: the step, its rate, then each tensor of `names`, then
-// gradients; results: the tensors of `names`.
+// One update of all parameters. Arguments: the step, its learning rate, the tensors in `names`, the
+// gradients. Results: the tensors in `names`.
 struct UpdateProgram {
   Program program;
   std::vector<std::string> names, parameters;
@@ -157,7 +157,7 @@ const char* file_of(const std::string& name) {
 
 class GoldenOptimizers : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(GoldenOptimizers, EveryParameterAndSlotIsTheOriginalsAtEveryStep) {
+TEST_P(GoldenOptimizers, MatchTheOriginalsAtEveryStep) {
   SMELT_OPEN_CPU(client, 1);
   const std::string name = GetParam();
   const Golden golden(file_of(name));
@@ -173,7 +173,7 @@ TEST_P(GoldenOptimizers, EveryParameterAndSlotIsTheOriginalsAtEveryStep) {
     buffers.push_back(to_device<float>(*client, {rate}, {DType::f32, {}}));
     for (std::size_t i = 0; i < update.names.size(); ++i) {
       const Shape shape{DType::f32, update.dims[i]};
-      auto& values = state[update.names[i]];  // slots begin with zeros
+      auto& values = state[update.names[i]];  // slots start at zero
       values.resize(static_cast<std::size_t>(shape.elements()));
       buffers.push_back(to_device<float>(*client, values, shape));
     }
@@ -214,7 +214,7 @@ Schedule golden_schedule(const Json& facts, const std::string& name) {
   return out;
 }
 
-TEST(GoldenSchedules, EveryRateIsOptaxs) {
+TEST(GoldenSchedules, MatchOptax) {
   const Json facts = Golden("optax").facts;
   EXPECT_EQ(facts["schedules"].size(), 7u);
   for (const auto& [name, rates] : facts["schedules"].items()) {

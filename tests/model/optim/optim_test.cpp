@@ -1,4 +1,4 @@
-// Schedule (f32), clipping and AdamW against their formulas in plain arithmetic.
+// Schedules (f32), clipping and AdamW compared with their formulas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using namespace smelt::testing;
 using ::testing::Each;
 using ::testing::IsNan;
 
-TEST(Schedule, WarmsUpThenFallsOnALineThatTheWarmUpDoesNotShift) {
+TEST(Schedule, DecaysLinearlyFromStepZeroAfterWarmUp) {
   const Schedule s{.learning_rate = 1e-3, .warmup_steps = 10, .total_steps = 100, .power = 1.0};
   EXPECT_DOUBLE_EQ(learning_rate(s, 0), 0);
   EXPECT_NEAR(learning_rate(s, 1), 1e-4, 1e-10);
@@ -28,13 +28,13 @@ TEST(Schedule, WarmsUpThenFallsOnALineThatTheWarmUpDoesNotShift) {
   EXPECT_NEAR(learning_rate(s, 1000), 0, 1e-10);
 }
 
-TEST(Schedule, RaisesToThePowerAndMayHaveNoWarmUp) {
+TEST(Schedule, SupportsPolynomialPowerWithoutWarmUp) {
   const Schedule s{.learning_rate = 2.0, .warmup_steps = 0, .total_steps = 4, .power = 2.0};
   EXPECT_NEAR(learning_rate(s, 0), 2.0, 1e-12);
   EXPECT_NEAR(learning_rate(s, 1), 2.0 * 0.75 * 0.75, 1e-12);
 }
 
-TEST(Schedule, ElectrasWarmUpMultipliesTheDecayedRate) {
+TEST(Schedule, ElectraWarmUpMultipliesTheDecayedRate) {
   const Schedule s{.learning_rate = 5e-4,
                    .warmup_steps = 10,
                    .total_steps = 100,
@@ -46,10 +46,10 @@ TEST(Schedule, ElectrasWarmUpMultipliesTheDecayedRate) {
         << step;
 }
 
-TEST(Schedule, JestimatorsDecaysFromTheWarmUpsEndOrNotAtAll) {
+TEST(Schedule, JestimatorDecaysAfterTheWarmUpOrNotAtAll) {
   Schedule s{.learning_rate = 0.005,
              .warmup_steps = 10,
-             .total_steps = 7,  // says nothing here
+             .total_steps = 7,  // ignored here
              .warmup = Warmup::multiplies,
              .decay = Decay::after_warmup,
              .decay_to_step = 30};
@@ -58,7 +58,7 @@ TEST(Schedule, JestimatorsDecaysFromTheWarmUpsEndOrNotAtAll) {
   };
   for (const std::int64_t step : {0, 1, 9, 10, 11, 20, 29, 30})
     EXPECT_NEAR(learning_rate(s, step), by_hand(static_cast<double>(step)), 1e-9) << step;
-  EXPECT_EQ(learning_rate(s, 100), 0);  // where the original would go below
+  EXPECT_EQ(learning_rate(s, 100), 0);  // the original would become negative
   s.decay_to_step = 0;
   EXPECT_NEAR(learning_rate(s, 5), 0.0025, 1e-9);
   EXPECT_NEAR(learning_rate(s, 1000000), 0.005, 1e-9);
@@ -67,7 +67,7 @@ TEST(Schedule, JestimatorsDecaysFromTheWarmUpsEndOrNotAtAll) {
   EXPECT_NEAR(learning_rate(s, 5), 0.005 * 0.75, 1e-9);
 }
 
-TEST(Schedule, InverseSquareRootIsT5s) {
+TEST(Schedule, InverseSquareRootMatchesT5) {
   Schedule s{.learning_rate = 0.01,
              .warmup_steps = 16,
              .warmup = Warmup::none,
@@ -84,7 +84,7 @@ TEST(Schedule, InverseSquareRootIsT5s) {
   EXPECT_NEAR(learning_rate(s, 100), 0.001, 1e-8);
 }
 
-TEST(Schedule, FallsAsOneMinusTheSquareRootOverTheLastSteps) {
+TEST(Schedule, LastSqrtDecaysOverTheLastSteps) {
   const Schedule s{.learning_rate = 0.1,
                    .warmup_steps = 4,
                    .total_steps = 100,
@@ -109,19 +109,19 @@ std::vector<std::vector<double>> clipped(const std::vector<double>& a,
   return {evaluate(results[0], values), evaluate(results[1], values)};
 }
 
-TEST(Clip, ScalesAllTensorsByTheirCommonNorm) {
-  const auto got = clipped({3, 0}, {0, 4});  // norm 5
+TEST(Clip, ScalesAllTensorsByTheGlobalNorm) {
+  const auto got = clipped({3, 0}, {0, 4});  // the norm is 5
   EXPECT_NEAR(got[0][0], 0.6, 1e-12);
   EXPECT_NEAR(got[1][1], 0.8, 1e-12);
 }
 
-TEST(Clip, LeavesASmallGradientAlone) {
+TEST(Clip, DoesNotChangeASmallGradient) {
   const auto got = clipped({0.3, 0}, {0, 0.4});
   EXPECT_NEAR(got[0][0], 0.3, 1e-12);
   EXPECT_NEAR(got[1][1], 0.4, 1e-12);
 }
 
-TEST(Clip, AGradientThatIsNotFiniteBecomesNanEverywhere) {
+TEST(Clip, NonFiniteGradientBecomesNanEverywhere) {
   for (const double bad : std::vector<double>{INFINITY, -INFINITY, NAN}) {
     const auto got = clipped({bad, 1}, {1, 1});
     EXPECT_THAT(got[0], Each(IsNan()));
@@ -129,7 +129,7 @@ TEST(Clip, AGradientThatIsNotFiniteBecomesNanEverywhere) {
   }
 }
 
-TEST(Clip, CutsEachElement) {
+TEST(Clip, ByValueClampsEachElement) {
   Graph graph;
   const Shape shape{DType::f64, {3}};
   const Tensor cut = clip_by_value(graph.argument(shape), 0.5);
@@ -156,7 +156,7 @@ Expected by_hand(const AdamW& o, double rate, int step, double p, double m, doub
   return {p - rate * update, m, v};
 }
 
-TEST(AdamW, IsItsFormula) {
+TEST(AdamW, MatchesItsFormula) {
   const Shape one{DType::f64, {1}}, scalar{DType::f64, {}}, step_shape{DType::s32, {}};
   for (const bool decays : {false, true}) {
     AdamW o;
@@ -178,8 +178,8 @@ TEST(AdamW, IsItsFormula) {
   }
 }
 
-// The step's count is f32, so the whole of it is checked in f32.
-TEST(AdamW, CorrectsTheBiasOfItsMoments) {
+// The step is f32 in the program, so the expected values are computed in f32.
+TEST(AdamW, AppliesBiasCorrection) {
   const Shape one{DType::f32, {1}}, scalar{DType::f32, {}}, step_shape{DType::s32, {}};
   AdamW o;
   o.bias_correction = BiasCorrection::on;

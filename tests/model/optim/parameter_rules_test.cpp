@@ -1,4 +1,5 @@
-// LAMB by hand, and rates and decay of single parameters: a layer of a stack is as it is alone.
+// LAMB compared with hand-written formulas; learning rates and decay of single parameters. Stacked
+// layers behave like single ones.
 #include "model/optim/parameter_rules.h"
 
 #include <gmock/gmock.h>
@@ -24,8 +25,8 @@ using ::testing::Pointwise;
 
 const std::vector<double> kValues{3, 4, 0.3, 0.4}, kGradients{0.5, -0.25, 2, 1};
 
-// What a parameter of `one` numbers, or a stack of such layers, becomes in the first step of rate
-// 0.1.
+// Returns the result of the first step with rate 0.1 for a parameter of `one` elements, or a stack
+// of such layers.
 std::vector<double> updated(const Optimizer& optimizer, const ParameterRules& rules,
                             const std::string& name, std::int64_t layers,
                             std::vector<double> values, std::vector<double> gradients,
@@ -46,16 +47,16 @@ std::vector<double> updated(const Optimizer& optimizer, const ParameterRules& ru
                    integer_value({DType::s32, {}}, {0}), real_value({dtype, {}}, {0.1})});
 }
 
-// The numbers of one layer, `size` of them.
+// Returns the `size` elements of one layer.
 std::vector<double> part(const std::vector<double>& of, std::ptrdiff_t layer,
                          std::ptrdiff_t size = 2) {
   return {of.begin() + size * layer, of.begin() + size * (layer + 1)};
 }
 
-// Without bias correction Adam's first direction is 0.1 g / (sqrt(0.001) |g| + epsilon).
+// Without bias correction the first Adam direction is 0.1 g / (sqrt(0.001) |g| + epsilon).
 AdamW plain() { return {.epsilon = 1e-12, .bias_correction = BiasCorrection::off}; }
 
-TEST(Lamb, ScalesEachDirectionToTheNormOfItsLayer) {
+TEST(Lamb, ScalesEachUpdateToTheNormOfItsLayer) {
   const double size = 0.1 / std::sqrt(0.001);
   const auto by_hand = [&](std::ptrdiff_t layer, double most) {
     const auto x = part(kValues, layer), g = part(kGradients, layer);
@@ -77,7 +78,7 @@ TEST(Lamb, ScalesEachDirectionToTheNormOfItsLayer) {
   }
 }
 
-TEST(Lamb, LeavesTheDirectionOfNormsAndBiasesAndOfZerosAlone) {
+TEST(Lamb, DoesNotScaleNormsBiasesAndZeros) {
   const Optimizer optimizer = lamb({.adam = plain()});
   const auto same = [&](const char* name, const std::vector<double>& x) {
     AdamW adam = plain();
@@ -94,7 +95,7 @@ NameRules rules_for(const char* field, const char* text) {
   return {field, parse_rules(field, text)};
 }
 
-TEST(ParameterRules, ALayerOfAStackIsAsItIsAlone) {
+TEST(ParameterRules, StackedLayersAreUpdatedLikeSingleOnes) {
   const ParameterRules rules(rules_for("rate", "layer_0/ = 0; layer_1/ = 0.5"),
                              rules_for("decay", "layer_1/ = 0.2"));
   const auto stack = updated(adamw(plain()), rules, "layer_*/kernel", 2, kValues, kGradients);
@@ -108,7 +109,7 @@ TEST(ParameterRules, ALayerOfAStackIsAsItIsAlone) {
             updated(adamw(plain()), {}, "other/kernel", 0, {1, 2}, {3, 4}));
 }
 
-// Each optimizer that a recipe can name, with weight decay where it has some.
+// All optimizers that a recipe can name, with weight decay if supported.
 std::vector<std::pair<std::string, Optimizer>> all_optimizers() {
   const NameRules eta = rules_for("eta", ".* = 1"), slots = rules_for("slots", ".* = ()");
   using A = Adafactor;
@@ -122,8 +123,8 @@ std::vector<std::pair<std::string, Optimizer>> all_optimizers() {
                {.weight_decay = 0.1, .decay = A::Decay::by_rate, .factored = A::Factored::last})}};
 }
 
-// Layer 0 is frozen, with and without a decay of its own; layer 1 has half the rate.
-TEST(ParameterRules, AFrozenLayerOfAStackStaysAndTheOthersAreAsAloneWithEveryOptimizer) {
+// Layer 0 is frozen, with and without a decay rule; layer 1 has half the rate.
+TEST(ParameterRules, FrozenLayersOfAStackDoNotChangeWithAnyOptimizer) {
   const std::vector<double> values{3, 4, 0.3, 0.4, -1, 2, 1, -2, 0.5, 0.25, 3, -0.5};
   const std::vector<double> gradients{0.5, -0.25, 2, 1, 0.1, 0.2, -1, 0.75, 0.3, 0.6, 2, -3};
   const Dims one{2, 3};
@@ -144,7 +145,7 @@ TEST(ParameterRules, AFrozenLayerOfAStackStaysAndTheOthersAreAsAloneWithEveryOpt
     }
 }
 
-TEST(ParameterRules, FreezeWhereAllLayersHaveNoRate) {
+TEST(ParameterRules, FreezeAParameterIfAllLayersHaveRateZero) {
   Graph graph;
   const Tensor t = graph.argument({DType::f32, {2, 2}});
   const Parameter stack{.name = "layer_*/kernel", .tensor = t, .init = {}, .layers = 2};
@@ -153,7 +154,7 @@ TEST(ParameterRules, FreezeWhereAllLayersHaveNoRate) {
   EXPECT_TRUE(ParameterRules(rules_for("rate", "layer = 0"), {}).frozen(stack));
 }
 
-TEST(ParameterRules, RefuseWhatNamesNothingAndWhatIsNoNumber) {
+TEST(ParameterRules, RejectUnmatchedRulesAndInvalidValues) {
   Graph graph;
   const Tensor t = graph.argument({DType::f32, {3}});
   const std::vector<Parameter> all{{.name = "bert/pooler/dense/bias", .tensor = t, .init = {}}};
@@ -165,16 +166,16 @@ TEST(ParameterRules, RefuseWhatNamesNothingAndWhatIsNoNumber) {
     });
   };
   EXPECT_EQ(refusal("bert/poler/dense/bias = 0"),
-            "train.rate_rules: 'bert/poler/dense/bias' names none of the 1 parameters\n"
+            "train.rate_rules: 'bert/poler/dense/bias' matches none of the 1 parameters\n"
             "  hint: did you mean 'bert/pooler/dense/bias'?");
   EXPECT_THAT(refusal("bert/poler/.* = 0"), HasSubstr("did you mean 'bert/pooler'?"));
   EXPECT_THAT(refusal(".*/densse/.* = 0"), HasSubstr("did you mean 'dense'?"));
   EXPECT_THAT(refusal("embeddings = 0"),
-              HasSubstr("hint: they have names as bert/pooler/dense/bias"));
+              HasSubstr("hint: use names such as bert/pooler/dense/bias"));
   EXPECT_THAT(
       refusal(".* = -1"),
-      HasSubstr("train.rate_rules: bert/pooler/dense/bias gets -1, not a number from 0 on"));
-  EXPECT_THAT(refusal(".* = SHAPE"), HasSubstr("gets (3,), not a number from 0 on"));
+      HasSubstr("train.rate_rules: bert/pooler/dense/bias is -1, must be a number of at least 0"));
+  EXPECT_THAT(refusal(".* = SHAPE"), HasSubstr("is (3,), must be a number of at least 0"));
   EXPECT_EQ(refusal("bert/.*/bias = 0"), "no error");
 }
 

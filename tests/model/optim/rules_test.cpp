@@ -1,4 +1,4 @@
-// NameRules and expressions against JEstimator's own (tools/golden_amos.py).
+// NameRules and expressions compared with JEstimator's (tools/golden_amos.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ void expect_value(const RuleValue& got, const Json& want) {
   }
 }
 
-TEST(Expression, GivesWhatTheOriginalsEvaluatorDoes) {
+TEST(Expression, MatchesTheOriginalsEvaluator) {
   const auto cases = golden()["expressions"];
   EXPECT_GT(cases.size(), 40u);
   for (const auto& one : cases) {
@@ -38,7 +38,7 @@ std::string refusal(const std::string& text, const Dims& shape = {6, 10}) {
   return error_of<UsageError>([&] { Expression("x", text)(shape); });
 }
 
-TEST(Expression, SaysWhatItCannotReadOrCompute) {
+TEST(Expression, ThrowsOnInvalidExpressions) {
   EXPECT_EQ(refusal("sqr(2)"), "x: 'sqr(2)': unknown function 'sqr'\n  hint: did you mean 'sqrt'?");
   EXPECT_EQ(refusal("SHAP[0]"), "x: 'SHAP[0]': unknown name 'SHAP'\n  hint: did you mean 'SHAPE'?");
   EXPECT_EQ(refusal("SHAPE[2]"),
@@ -60,38 +60,38 @@ TEST(Expression, SaysWhatItCannotReadOrCompute) {
   EXPECT_THAT(refusal("max(())"), HasSubstr("max gives no number"));
 }
 
-TEST(NameRules, TheFirstThatMatchesFromTheBeginningOfANameCounts) {
+TEST(NameRules, UseTheFirstRuleThatMatchesAtTheStartOfAName) {
   const NameRules rules("eta",
                         parse_rules("eta", "b/c = 1; a = 2\n .*/c(?=x)x = 3 ;; .* = SHAPE[0]"));
   const auto value = [&](const char* name) { return std::get<double>(rules.of(name, {7})); };
   EXPECT_EQ(value("b/c"), 1);
-  EXPECT_EQ(value("b/cd"), 1);  // not to the end
+  EXPECT_EQ(value("b/cd"), 1);  // need not match to the end
   EXPECT_EQ(value("ab/c"), 2);
-  EXPECT_EQ(value("x/b/c"), 7);  // not from the middle
-  EXPECT_EQ(value("x/cx"), 3);   // the last '=' divides
+  EXPECT_EQ(value("x/b/c"), 7);  // must match at the start
+  EXPECT_EQ(value("x/cx"), 3);   // the last '=' separates
   EXPECT_EQ(rules.settings(), Json({"b/c = 1", "a = 2", ".*/c(?=x)x = 3", ".* = SHAPE[0]"}));
 }
 
-TEST(NameRules, RefuseWhatIsNone) {
+TEST(NameRules, RejectInvalidRules) {
   EXPECT_THAT(error_of<UsageError>([] { parse_rules("train.eta_rules", ".*/kernel: 2"); }),
               HasSubstr("train.eta_rules: '.*/kernel: 2' has no '='"));
   EXPECT_EQ(
       error_of<UsageError>([] { parse_rules("eta", "a = " + std::string(200000, '(') + "1"); }),
-      "eta: a rule of 200005 bytes, more than 4096, begins 'a = " + std::string(36, '(') +
-          "'\n  hint: shorten it, or divide it into several");
+      "eta: a rule has 200005 bytes, the maximum is 4096; it begins with 'a = " +
+          std::string(36, '(') + "'\n  hint: shorten it, or split it into several rules");
   const std::string open(2040, '('), close(2040, ')');
   for (const std::string& longest : {"a = " + open + "1" + close, open + "a" + close + " = 1"})
     EXPECT_EQ(std::get<double>(NameRules("eta", parse_rules("eta", longest)).of("a", {})), 1);
   EXPECT_THAT(error_of<UsageError>([] { NameRules("train.eta_rules", {{"a(", "1"}}); }),
-              AllOf(HasSubstr("train.eta_rules: 'a(' is no regular expression: "),
+              AllOf(HasSubstr("train.eta_rules: 'a(' is not a valid regular expression: "),
                     HasSubstr("hint: correct it")));
   EXPECT_EQ(
       error_of<UsageError>([] { (void)NameRules("eta", {{"a", "1"}}).of("b/kernel", {2, 3}); }),
-      "eta: no rule names the parameter b/kernel of shape [2,3]\n"
-      "  hint: add a rule for it, or .* = … as the last one");
+      "eta: no rule matches the parameter b/kernel of shape [2,3]\n"
+      "  hint: add a rule for it, or end with a rule .* = …");
 }
 
-TEST(AmosPresets, OfJestimatorsModelsAreTheirOwnFunctions) {
+TEST(AmosPresets, JestimatorMatchesItsFunctions) {
   const AmosPreset preset = amos_preset_for("jestimator_bert");
   const NameRules eta("eta", preset.eta), slots("slots", preset.slot_shape);
   const auto models = golden()["models"];
@@ -105,7 +105,7 @@ TEST(AmosPresets, OfJestimatorsModelsAreTheirOwnFunctions) {
     }
 }
 
-TEST(AmosPresets, OfBertGiveTheSameToTheOriginalsNames) {
+TEST(AmosPresets, BertMatchesJestimatorOnTheOriginalNames) {
   const AmosPreset preset = amos_preset_for("bert");
   const NameRules eta("eta", preset.eta), slots("slots", preset.slot_shape);
   struct Case {
@@ -143,7 +143,7 @@ TEST(AmosPresets, OfBertGiveTheSameToTheOriginalsNames) {
   EXPECT_TRUE(amos_preset_for("toy").eta.empty());
 }
 
-TEST(AmosPresets, OfT5AreTheAuthorsRecipe) {
+TEST(AmosPresets, T5MatchesTheAuthorsRecipe) {
   const AmosPreset preset = amos_preset_for("t5");
   const NameRules eta("eta", preset.eta), slots("slots", preset.slot_shape);
   struct Case {
