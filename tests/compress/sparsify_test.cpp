@@ -183,10 +183,10 @@ TEST_F(Sparsify, NamesWhatItCannotTake) {
               HasSubstr("compress: --sparsity 1.5 is no share of weights that could become 0\n"
                         "  hint: give a number above 0, below 1"));
   EXPECT_THAT(refusal("--sparsity 0"), HasSubstr("--sparsity 0 is no share"));
-  EXPECT_THAT(refusal("--nm 3:2"), HasSubstr("compress: --nm 3:2: where 3 of 2 stay nothing "
-                                             "becomes 0\n  hint: give fewer"));
-  EXPECT_THAT(refusal("--nm 24"), HasSubstr("compress: --nm '24' is no pattern of two whole "
-                                            "numbers\n  hint: write how many"));
+  EXPECT_THAT(refusal("--nm 3:2"), HasSubstr("compress: --nm 3:2: must keep fewer than 2 of 2 "
+                                             "weights\n  hint: use a pattern"));
+  EXPECT_THAT(refusal("--nm 24"), HasSubstr("compress: --nm '24' is not a pattern n:m of two "
+                                            "positive numbers\n  hint: write kept:group"));
   EXPECT_THAT(refusal("--nm 2:4 --sparsity 0.5"),
               HasSubstr("--sparsity and --nm: a pattern says itself how much stays"));
   EXPECT_THAT(refusal("--method magnitude"),
@@ -307,7 +307,7 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
               HasSubstr("train.prune_by is soft, and a share or a pattern is given: how many"));
   EXPECT_THAT(refusal("--set train.prune_by=luck"), HasSubstr("train.prune_by is 'luck'"));
   EXPECT_THAT(refusal("--set train.sparsity=0 --set train.nm=4:2"),
-              HasSubstr("train.nm 4:2: where 4 of 2 stay nothing becomes 0"));
+              HasSubstr("train.nm 4:2: must keep fewer than 2 of 2 weights"));
   EXPECT_THAT(refusal("--set train.sparsity=0 --set train.prune_by=movement"),
               HasSubstr("train.prune_by is movement, and no train.sparsity is given"));
   EXPECT_THAT(refusal("--set eval.best=false --set train.patience=2"),

@@ -237,11 +237,10 @@ TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
 
 TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
   const Plan plan = this->plan("v2-8,v5litepod-4", {"train.mesh=data=2,fsdp=2"});
-  EXPECT_THAT(
-      plan.rows[0].problem,
-      AllOf(HasSubstr("on a v2-8: --set: train.mesh 'data=2,fsdp=2' has 4 devices, train.devices "
-                      "are 8"),
-            HasSubstr("make the sizes of the axes multiply to the number of devices")));
+  EXPECT_THAT(plan.rows[0].problem,
+              AllOf(HasSubstr("on a v2-8: --set: train.mesh 'data=2,fsdp=2' has 4 devices, but "
+                              "train.devices is 8"),
+                    HasSubstr("choose axis sizes whose product is the number of devices")));
   EXPECT_FALSE(plan.rows[0].fits());
   ASSERT_TRUE(plan.rows[1].fits());
   EXPECT_EQ(plan.fastest, 1u);
@@ -251,7 +250,7 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
   EXPECT_GT(told["data"].all_reduce + told["data+fsdp"].all_reduce, 0);
   EXPECT_THAT(
       error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=3"}); }),
-      HasSubstr("on a v2-8: --set: train.mesh 'data=3' has 3 devices, train.devices are 8"));
+      HasSubstr("on a v2-8: --set: train.mesh 'data=3' has 3 devices, but train.devices is 8"));
   EXPECT_THAT(
       error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=2,tensor=4"}); }),
       AllOf(HasSubstr("on a v2-8: "), HasSubstr("which 4 devices of axis 'tensor' do not divide")));

@@ -13,7 +13,7 @@ void add_averages(StateLayout& layout) {
   }
 }
 
-// The average of weights that stay as they are has their very bits.
+// If the value does not change, the average keeps exactly the same bits.
 Tensor next_average(double decay, Tensor average, Tensor value) {
   return average + (1 - decay) * (value - average);
 }

@@ -1,4 +1,4 @@
-// Exponential moving averages of the weights, carried and saved beside them.
+// Exponential moving averages of the weights, updated with each step and saved with them.
 #pragma once
 
 #include "model/nn/state_names.h"
@@ -6,12 +6,12 @@
 
 namespace smelt {
 
-// Adds one of each value, which begins as the value does.
+// Adds an average for each parameter value; it starts equal to the value.
 void add_averages(StateLayout& layout);
-// average + (1 - decay) (value - average)
+// Returns average + (1 - decay) (value - average).
 Tensor next_average(double decay, Tensor average, Tensor value);
 
-// A layout of values by the names of their averages.
+// Renames the values of a layout to the names of their averages.
 void take_averages(StateLayout& layout);
 
 }  // namespace smelt

@@ -4,7 +4,7 @@
 
 namespace smelt {
 
-std::vector<Tensor> wishes_argument(Program& program, const ShardingPlan& placement) {
+std::vector<Tensor> consensus_flags_argument(Program& program, const ShardingPlan& placement) {
   Graph& graph = program.graph;
   Tensor all;
   if (placement.spread == Parallelism::replicas) {
@@ -20,11 +20,11 @@ std::vector<Tensor> wishes_argument(Program& program, const ShardingPlan& placem
   return out;
 }
 
-void report_wishes(const std::vector<Tensor>& wishes, std::vector<std::string>& names,
-                   std::vector<Tensor>& figures) {
-  if (wishes.empty()) return;
+void report_consensus_flags(const std::vector<Tensor>& counts, std::vector<std::string>& names,
+                            std::vector<Tensor>& figures) {
+  if (counts.empty()) return;
   names.insert(names.end(), {kStopWishes, kSaveWishes});
-  figures.insert(figures.end(), wishes.begin(), wishes.end());
+  figures.insert(figures.end(), counts.begin(), counts.end());
 }
 
 }  // namespace smelt

@@ -1,7 +1,7 @@
-// Requests to stop or save that any process of a multi-host run can make. They travel in the
-// compiled training step or evaluation batch: each device gets its process's requests as an
-// argument, and the report counts the devices of each request. All processes read the same report
-// of the same step, so all act alike, without a message between them.
+// Stop and save requests in a multi-host run, which any process can make. They are part of the
+// compiled training step or evaluation batch: each device passes its process's requests as an
+// argument, and the report counts the devices per request. All processes read the same report of
+// the same step, so they act alike without exchanging messages.
 #pragma once
 
 #include <string>
@@ -12,19 +12,20 @@
 
 namespace smelt {
 
+// The requests of one process.
 struct ConsensusFlags {
   bool stop = false, save = false;
 };
 
-// Figures of the report, in the order of wishes_argument()'s.
+// Figures of the report, in the order of consensus_flags_argument()'s result.
 inline constexpr const char* kStopWishes = "stop_wishes";
 inline constexpr const char* kSaveWishes = "save_wishes";
 
-// Adds the argument, f32: of a replica [2], of a mesh [devices, 2] and split over all of it. Gives
-// how many devices have each wish.
-std::vector<Tensor> wishes_argument(Program& program, const ShardingPlan& placement);
-// Adds these to a report's figures; of none nothing.
-void report_wishes(const std::vector<Tensor>& wishes, std::vector<std::string>& names,
-                   std::vector<Tensor>& figures);
+// Adds the f32 argument to the program: [2] per replica, or [devices, 2] sharded over the whole
+// mesh. Returns the number of devices with each request.
+std::vector<Tensor> consensus_flags_argument(Program& program, const ShardingPlan& placement);
+// Adds the counts to a report's figures; does nothing if `counts` is empty.
+void report_consensus_flags(const std::vector<Tensor>& counts, std::vector<std::string>& names,
+                            std::vector<Tensor>& figures);
 
 }  // namespace smelt

@@ -19,7 +19,8 @@ std::vector<Tensor> elements(Tensor vector) {
   return out;
 }
 
-// [rows, …] -> [count, rows / count, …]: every count-th row. Rows of one device stay there.
+// Splits [rows, …] into [count, rows / count, …]: micro-batch i gets every count-th row from i on,
+// so that rows stay on their device.
 Tensor in_micro_batches(Tensor x, std::int64_t count) {
   Dims dims = x.dims(), order;
   dims[0] /= count;
@@ -29,7 +30,7 @@ Tensor in_micro_batches(Tensor x, std::int64_t count) {
   return transpose(reshape(x, dims), order);
 }
 
-// Where the rows of micro-batch `index` of `count` lie in the whole batch.
+// Returns the random source of micro-batch `index`, whose rows are every count-th row of the batch.
 RandomSource rows_of_micro_batch(RandomSource source, Tensor index, std::int64_t count) {
   const Tensor begin =
       index * constant(index.graph(), static_cast<double>(source.row_stride), DType::s32);
@@ -61,7 +62,7 @@ ScanStep add_micro_batch(const GradientJob& job, ScanBody& body, std::span<const
   return next;
 }
 
-// The sums of the measures, then the gradients, of micro-batches added up.
+// Returns the sums of the measures and the gradients, added over micro-batches.
 std::vector<Tensor> sums_of_micro_batches(const GradientJob& job, Graph& graph) {
   std::int64_t numbers = 0;
   for (const Tensor& sum : job.measures.sums) numbers += sum.shape().elements();
@@ -74,8 +75,8 @@ std::vector<Tensor> sums_of_micro_batches(const GradientJob& job, Graph& graph) 
       .carry;
 }
 
-// The same, each shard of the data axis by itself: what partitions a whole program would sum
-// gradients over it in every iteration.
+// Like sums_of_micro_batches, but separately for each shard of the data axis, with one sum at the
+// end. XLA's partitioner would sum gradients over the axis in every iteration.
 std::vector<Tensor> sums_of_data_shards(const GradientJob& job, std::int64_t shards) {
   Graph& graph = job.root.graph();
   std::vector<Tensor> rows = job.batch;
@@ -124,7 +125,8 @@ Measures::Measures(const Objective& objective, const ShardingPlan& placement)
   all.insert(all.end(), objective.metrics.begin(), objective.metrics.end());
   std::vector<Tensor> weights;
   for (const Metric& m : all) {
-    CHECK(m.finish != nullptr || m.sum.rank() == 0, m.name, " is a vector ", m.sum.shape());
+    CHECK(m.finish != nullptr || m.sum.rank() == 0, m.name, " must be a scalar, is ",
+          m.sum.shape());
     reported.push_back({.name = m.name,
                         .sums = static_cast<std::size_t>(m.sum.shape().elements()),
                         .finish = m.finish,
@@ -173,10 +175,10 @@ Gradients gradients_of(const GradientJob& job) {
   const std::vector<Tensor>& sums = job.measures.sums;
   if (job.micro_batches == 1)
     return {.of_parameters = grad(job.measures.loss(sums, job.reduction), job.wrt), .sums = sums};
-  const auto learnt = dependents(job.root.graph(), job.wrt, Along::values);
+  const auto trained = dependents(job.root.graph(), job.wrt, Along::values);
   for (const Tensor& weight : job.measures.total_weights)
-    CHECK(!learnt.contains(&weight.node()), job.task.name,
-          ": a weight that depends on parameters would be computed of the whole batch");
+    CHECK(!trained.contains(&weight.node()), job.task.name,
+          ": the weight of a loss must not depend on parameters");
   const PartitionRules* partition = job.root.compute().partition.get();
   const std::int64_t shards = partition == nullptr ? 1 : partition->size("data");
   const auto found =

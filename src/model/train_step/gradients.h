@@ -1,5 +1,4 @@
-// The gradient of a task over the rows that one program sees, whole or in micro-batches, and the
-// figures that come with it.
+// Gradients and metrics of a task over the rows of one program, in one pass or in micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +12,51 @@
 
 namespace smelt {
 
-// An f32 vector of the elements of scalars and vectors.
+// Concatenates the elements of scalars and vectors to one f32 vector.
 Tensor vector_of(const std::vector<Tensor>& tensors);
-// Such a vector cut into tensors of the shapes of `like`.
+// The inverse of vector_of(): splits a vector into tensors with the shapes of `like`.
 std::vector<Tensor> split_like(Tensor vector, const std::vector<Tensor>& like);
 
-// The measures of an objective, losses first, over one program's rows.
+// The losses and metrics of an objective over one program's rows; losses come first.
 struct Measures {
   Measures(const Objective& objective, const ShardingPlan& placement);
 
-  // Each loss's sum -> the loss, with weights of the whole batch; alone: of this program's rows.
+  // Computes the loss from the sums of the losses. Normalizes by the weights of the whole batch, or
+  // of this program's rows with Reduction::per_replica.
   Tensor loss(const std::vector<Tensor>& sums, Reduction reduction) const;
-  // The sums of totals().
+  // Returns the sums contained in totals().
   std::vector<Tensor> sums_in(Tensor totals) const;
-  // An f32 vector: sum, weight, sum, weight, … of the whole batch, from this program's sums.
+  // Returns an f32 vector with sum, weight, sum, weight, … over the whole batch, from this
+  // program's sums.
   Tensor totals(const std::vector<Tensor>& sums, const ShardingPlan& placement) const;
 
   std::vector<Metric> all;
   std::size_t losses = 0;
   std::vector<ReportedMeasure> reported;
-  std::vector<Tensor> sums;           // of this program's rows
-  std::vector<Tensor> total_weights;  // of the whole batch
+  std::vector<Tensor> sums;           // over this program's rows
+  std::vector<Tensor> total_weights;  // over the whole batch
 };
 
+// The inputs of gradients_of().
 struct GradientJob {
   const Task& task;
-  const std::vector<Tensor>& batch;  // in the features' order
-  const Scope& root;                 // the objective's, of the whole program
+  const std::vector<Tensor>& batch;  // in the order of the features
+  const Scope& root;                 // scope of the whole program
   const Measures& measures;
   const std::vector<Tensor>& wrt;
-  std::int64_t micro_batches = 1;  // divides the rows
+  std::int64_t micro_batches = 1;  // must divide the rows
   Reduction reduction = Reduction::global;
 };
 
+// The results of gradients_of().
 struct Gradients {
   std::vector<Tensor> of_parameters;
-  std::vector<Tensor> sums;  // of the measures, over this program's rows
+  std::vector<Tensor> sums;  // sums of the measures over this program's rows
 };
 
-// Gradients of this program's share of the loss. Micro-batch m of M takes the rows r with r mod M =
-// m, one after another in a loop; gradients and sums add up to those of all rows at once. Over a
-// mesh of data alone each device has a loop of its own, and gradients are summed once, after it.
+// Returns the gradients of this program's share of the loss. Micro-batch m of M contains the rows r
+// with r mod M = m; micro-batches run in a loop, and gradients and sums are added up. On a mesh
+// with a data axis each shard has a separate loop, and gradients are summed once after it.
 Gradients gradients_of(const GradientJob& job);
 
 }  // namespace smelt

@@ -24,7 +24,8 @@ double flops_of(const Node& node) {
          product_flops(node.regions[0]->results);
 }
 
-// Those that depend on what is trained thrice, others, as a teacher's, once.
+// Counts operations that depend on trained parameters three times, others (such as a teacher's)
+// once.
 double step_flops(std::span<const Tensor> losses, const Parameters& parameters) {
   std::unordered_set<const Node*> trained;
   for (const Parameter& p : parameters.all()) trained.insert(&p.tensor.node());
@@ -55,7 +56,7 @@ double training_flops(const Task& task) {
     batch.push_back(graph.argument({feature.dtype, std::move(dims)}));
   }
   Parameters parameters;
-  // A loop of layers is built at once, however many they are.
+  // A scan builds only one layer, whatever the number of layers.
   const Scope root(graph, parameters,
                    RandomSource{.seed = 0, .step = graph.argument({DType::s32, {}})},
                    ComputePolicy{.layers = Layers::scan});

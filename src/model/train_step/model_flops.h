@@ -1,4 +1,4 @@
-// How much a model computes, by its graph.
+// Number of floating-point operations of a model, derived from its graph.
 #pragma once
 
 #include <span>
@@ -7,13 +7,13 @@
 
 namespace smelt {
 
-// Operations of the matrix products that these need, a multiplication and an addition each; those
-// of a scan as often as it runs. Graphs of a reverse pass are not for this.
+// Returns the FLOPs of the matmuls that `results` depend on (a multiplication and an addition
+// each), with the iterations of scans. Not for graphs with a reverse pass.
 double product_flops(std::span<const Tensor> results);
 
-// Operations of one example's training step: thrice the products of its forward pass, those of
-// what is held as it is given (a teacher) once, nothing that is computed again. Lookups, norms,
-// softmax and the optimizer do not count, as usual for MFU.
+// Returns the FLOPs of a training step per example: three times the matmuls of the forward pass;
+// matmuls of a frozen model (a teacher) count once. Rematerialization, lookups, norms, softmax and
+// the optimizer are not counted, as usual for MFU.
 double training_flops(const Task& task);
 
 }  // namespace smelt

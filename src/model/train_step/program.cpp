@@ -7,14 +7,149 @@
 #include "model/nn/layers.h"
 #include "model/optim/clip.h"
 #include "model/train_step/averages.h"
-#include "model/train_step/carried.h"
 #include "model/train_step/gradients.h"
-#include "model/train_step/held_model.h"
-#include "model/train_step/number_arguments.h"
 #include "model/train_step/step_guard.h"
 
 namespace smelt {
 namespace {
+
+// ---- the state ----
+
+// The state that a training step receives and returns, by kind.
+struct Carried {
+  std::vector<Tensor> values, slots;
+  std::vector<Tensor> averages;  // empty without moving averages
+  Tensor losses = {};            // empty without spike detection
+  Tensor flag = {};
+
+  // Returns all tensors in the order of carried_layout().
+  std::vector<Tensor> in_order() const;
+};
+
+std::vector<Tensor> Carried::in_order() const {
+  std::vector<Tensor> out = values;
+  out.insert(out.end(), slots.begin(), slots.end());
+  out.insert(out.end(), averages.begin(), averages.end());
+  if (losses) out.push_back(losses);
+  out.push_back(flag);
+  return out;
+}
+
+// Returns the layout of a training step's state.
+StateLayout carried_layout(const TrainingConfig& c, const Parameters& parameters,
+                           const PartitionRules& partition) {
+  StateLayout out = training_layout(parameters, c.optimizer, partition);
+  if (c.ema_decay > 0) add_averages(out);
+  if (c.spikes.action != SpikeAction::none) out.tensors.push_back(spike_losses(c.spikes));
+  out.tensors.push_back(step_flag());
+  return out;
+}
+
+// Returns the state that a step receives: the parameters, which are already arguments of the
+// program, and new arguments for the other tensors of `layout`, which comes from carried_layout().
+Carried carried_arguments(Graph& graph, const StateLayout& layout, const TrainingConfig& c,
+                          const Parameters& parameters) {
+  const bool has_losses = c.spikes.action != SpikeAction::none;
+  const std::size_t averages = c.ema_decay > 0 ? layout.values : 0;
+  const std::size_t after_slots = averages + (has_losses ? 1 : 0) + 1;
+  std::size_t at = layout.values;
+  const auto next = [&] { return graph.argument(layout.tensors.at(at++).shape); };
+  Carried out;
+  for (const Parameter& p : parameters.all()) out.values.push_back(p.tensor);
+  while (at + after_slots < layout.tensors.size()) out.slots.push_back(next());
+  for (std::size_t i = 0; i < averages; ++i) out.averages.push_back(next());
+  if (has_losses) out.losses = next();
+  out.flag = next();
+  return out;
+}
+
+// ---- scalar and random arguments ----
+
+Tensor scaled(Tensor number, std::int64_t factor) {
+  return number * full_like(number, static_cast<double>(factor));
+}
+
+// Adds the arguments that random numbers depend on in training: the step and, with replicas, the
+// number of the replica. `rows` is the number of rows per replica.
+RandomSource random_arguments(StepProgram& out, const TrainingConfig& c, std::int64_t rows) {
+  Graph& graph = out.program.graph;
+  RandomSource random{.step = graph.argument({DType::s32, {}})};
+  out.takes_replica = out.placement.spread == Parallelism::replicas;
+  if (!out.takes_replica) return random;
+  const Tensor replica = graph.argument({DType::s32, {}});
+  if (c.reduction == Reduction::per_replica)
+    random.stream = replica;
+  else
+    random.first_row = scaled(replica, rows);
+  return random;
+}
+
+// Returns the random source of an evaluation that draws; nullopt if it does not. Examples are
+// numbered over all batches.
+std::optional<RandomSource> numbered_examples(bool draws, StepProgram& out, std::int64_t size) {
+  if (!draws) return {};
+  Graph& graph = out.program.graph;
+  const Tensor batch = graph.argument({DType::s32, {}});
+  out.takes_step = true;
+  out.takes_replica = out.placement.spread == Parallelism::replicas;
+  Tensor first = scaled(batch, size);
+  if (out.takes_replica)
+    first = first + scaled(graph.argument({DType::s32, {}}), size / out.placement.replicas());
+  return RandomSource{.seed = TrainingConfig().seed,
+                      .step = zeros_like(batch),
+                      .first_row = first,
+                      .training = false};
+}
+
+// Adds the argument for the keys of a seed.
+std::shared_ptr<SeedKeys> keys_argument(Graph& graph) {
+  constexpr std::int64_t kWords = 2 * SeedKeys::kMostPlaces;
+  return std::make_shared<SeedKeys>(
+      SeedKeys{.words = graph.argument({DType::u32, {kWords}}), .places = {}});
+}
+
+// Returns the learning rate as a function of the number of previous steps.
+std::function<float(std::int64_t)> rate_by_step(const TrainingConfig& c) {
+  return [schedule = c.schedule, first = c.optimizer.first_step](std::int64_t step) {
+    return learning_rate(schedule, step + first);
+  };
+}
+
+// ---- a frozen model ----
+
+void check_frozen_values(const StateLayout& layout, const FrozenModel& model) {
+  for (const StateTensor& tensor : layout.tensors)
+    for (const std::string& name : tensor.stored_names()) {
+      const auto found = model.values->find(name);
+      if (found == model.values->end())
+        throw UsageError(str(model.where, ": tensor ", name, " is missing"),
+                         "use a teacher folder with all weights");
+      if (found->second.shape.dims != tensor.shape_of_one().dims)
+        throw UsageError(str(model.where, ": ", name, " is ", found->second.shape, ", expected ",
+                             tensor.shape_of_one(), " by its config"),
+                         "use the config that the teacher was trained with");
+    }
+}
+
+// Stores the layout of the frozen model that the objective just declared in `out`, and returns the
+// number of its arguments, which precede those of the parameters. Throws UsageError if the task's
+// FrozenModel lacks a value or has one of another shape.
+std::int64_t take_frozen_model(const Task& task, const Scope& root, const Parameters& parameters,
+                               StepProgram& out) {
+  if (parameters.held() == nullptr) return 0;
+  CHECK(task.holds.has_value(), task.name);
+  PartitionRules partition = *root.compute().partition;
+  partition.names = task.holds->dim_names;
+  out.held = values_layout(*parameters.held(), partition);
+  out.holds = task.holds;
+  check_frozen_values(out.held, *task.holds);
+  const Tensor last = parameters.held()->all().back().tensor;
+  for (const Parameter& p : parameters.all())
+    CHECK(p.tensor.node().id > last.node().id, p.name, " is declared before the frozen model");
+  return std::ssize(out.held.tensors);
+}
+
+// ---- batches and shardings ----
 
 std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::int64_t rows,
                                     const ShardingPlan& placement) {
@@ -29,7 +164,7 @@ std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::i
   return tensors;
 }
 
-// The rows of one program: all of the batch, or one replica's share of it.
+// Returns the rows of one program: the whole batch, or one replica's share.
 std::int64_t rows_per_program(std::int64_t batch_size, const ShardingPlan& placement,
                               std::int64_t micro_batches = 1) {
   const std::int64_t shards = placement.row_shards();
@@ -41,11 +176,12 @@ std::int64_t rows_per_program(std::int64_t batch_size, const ShardingPlan& place
   if (micro_batches < 1 || own % micro_batches != 0)
     throw UsageError(str("a batch of ", batch_size, " examples over ", shards, " devices, ", own,
                          " each, does not divide into ", micro_batches, " micro-batches"),
-                     str("choose micro-batches that divide ", own));
+                     str("choose a number of micro-batches that divides ", own));
   return batch_size / placement.replicas();
 }
 
-// The state is the last of the arguments, behind what is held; it is a step's first results.
+// Sets the shardings of arguments and results. The state is the last group of arguments, after the
+// frozen values, and the first group of a training step's results.
 void set_sharding(StepProgram& out, const ShardingPlan& placement, const ComputePolicy& compute,
                   bool state_is_result = false) {
   Program& p = out.program;
@@ -65,25 +201,27 @@ void set_sharding(StepProgram& out, const ShardingPlan& placement, const Compute
   p.result_sharding.resize(p.results.size(), Sharding{});
 }
 
-ComputePolicy split(ComputePolicy compute, const Task& task, const ShardingPlan& placement) {
+ComputePolicy with_sharding(ComputePolicy compute, const Task& task,
+                            const ShardingPlan& placement) {
   PartitionRules partition = placement.partition;
   partition.names = task.dim_names;
   compute.partition = std::make_shared<const PartitionRules>(std::move(partition));
   return compute;
 }
 
+// The gradients of a step, clipped.
 struct ClippedGradients {
-  Tensor loss;  // as reported
+  Tensor loss;  // the loss as reported
   std::vector<Tensor> gradients;
   Tensor norm;
   Tensor totals;
 };
 
-// Gradients of the whole batch, clipped.
+// Returns the clipped gradients of the whole batch.
 ClippedGradients clipped_gradients(const TrainingConfig& c, const ShardingPlan& placement,
                                    const GradientJob& job,
                                    const std::vector<const Parameter*>& of) {
-  const bool alone = c.reduction == Reduction::per_replica;
+  const bool per_replica = c.reduction == Reduction::per_replica;
   Gradients own = gradients_of(job);
   ClippedGradients out;
   out.gradients = std::move(own.of_parameters);
@@ -93,13 +231,14 @@ ClippedGradients clipped_gradients(const TrainingConfig& c, const ShardingPlan& 
   const auto sum_all = [&] {
     for (Tensor& g : out.gradients) g = sum_over_replicas(g, placement);
   };
-  if (!alone) sum_all();
+  if (!per_replica) sum_all();
   out.norm = global_norm(out.gradients);
   if (c.clip_norm > 0) out.gradients = clip_by_global_norm(out.gradients, out.norm, c.clip_norm);
   if (c.clip_value > 0)
     for (Tensor& g : out.gradients) g = clip_by_value(g, c.clip_value);
-  out.loss = job.measures.loss(alone ? own.sums : job.measures.sums_in(out.totals), c.reduction);
-  if (!alone) return out;
+  out.loss =
+      job.measures.loss(per_replica ? own.sums : job.measures.sums_in(out.totals), c.reduction);
+  if (!per_replica) return out;
   sum_all();
   const double share = 1.0 / static_cast<double>(placement.replicas());
   out.loss = sum_over_replicas(out.loss, placement) * share;
@@ -107,7 +246,7 @@ ClippedGradients clipped_gradients(const TrainingConfig& c, const ShardingPlan& 
   return out;
 }
 
-// The parameters that a loss depends on and no rule freezes.
+// Returns the parameters that the loss depends on and that no rule freezes.
 std::vector<const Parameter*> trainable_parameters(const Parameters& parameters,
                                                    const Measures& measures,
                                                    const ParameterRules& rules) {
@@ -119,11 +258,11 @@ std::vector<const Parameter*> trainable_parameters(const Parameters& parameters,
     if (reached.contains(&p.tensor.node()) && !rules.frozen(p)) out.push_back(&p);
   if (out.empty())
     throw UsageError("train: every parameter that the loss depends on is frozen",
-                     "leave some out of the rules that set a rate of 0");
+                     "remove a rule that sets a rate of 0");
   return out;
 }
 
-// The measures of the objective's losses, then of its metrics.
+// Returns the losses of the objective, then its metrics.
 std::vector<Metric*> measures_in(Objective& objective) {
   std::vector<Metric*> out;
   for (auto* list : {&objective.losses, &objective.metrics})
@@ -131,7 +270,7 @@ std::vector<Metric*> measures_in(Objective& objective) {
   return out;
 }
 
-// Sums and weights of each measure, one after another.
+// Returns the sum and weight of each measure in turn.
 std::vector<Tensor> figures_of(Objective objective) {
   std::vector<Tensor> out;
   for (const Metric* m : measures_in(objective)) {
@@ -143,11 +282,11 @@ std::vector<Tensor> figures_of(Objective objective) {
 
 using Figures = std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)>;
 
-// The means of scalars and vectors over draws, in a loop; `first` are those of one, which has
-// declared the parameters.
-std::vector<Tensor> over_draws(const Scope& root, const Features& features,
-                               const std::vector<Tensor>& batch, std::int64_t draws,
-                               const Figures& figures, const std::vector<Tensor>& first) {
+// Returns the means of `figures` over several random draws, in a loop. `first` are the figures of
+// one draw, which also declared the parameters.
+std::vector<Tensor> mean_over_draws(const Scope& root, const Features& features,
+                                    const std::vector<Tensor>& batch, std::int64_t draws,
+                                    const Figures& figures, const std::vector<Tensor>& first) {
   const Tensor zeros = constant(root.graph(), 0, DType::f32, vector_of(first).dims());
   const Tensor sums = scan(root.graph(), draws, {zeros}, RematPolicy::none,
                            [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
@@ -163,13 +302,14 @@ std::vector<Tensor> over_draws(const Scope& root, const Features& features,
   return split_like(sums / static_cast<double>(draws), first);
 }
 
-// The same of an objective.
-Objective over_passes(const Task& task, const Scope& root, const std::vector<Tensor>& batch,
-                      std::int64_t passes, Objective first) {
+// Like mean_over_draws, for an objective.
+Objective mean_over_passes(const Task& task, const Scope& root, const std::vector<Tensor>& batch,
+                           std::int64_t passes, Objective first) {
   const auto figures = [&](const Scope& scope, const Inputs& inputs) {
     return figures_of(task.objective(scope, inputs));
   };
-  const auto means = over_draws(root, task.features, batch, passes, figures, figures_of(first));
+  const auto means =
+      mean_over_draws(root, task.features, batch, passes, figures, figures_of(first));
   auto mean = means.begin();
   for (Metric* m : measures_in(first)) {
     m->sum = *mean++;
@@ -178,7 +318,7 @@ Objective over_passes(const Task& task, const Scope& root, const std::vector<Ten
   return first;
 }
 
-// The new values and slots of all parameters.
+// Returns the new values and slots of all parameters.
 Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
                         const Parameters& parameters, const Carried& before,
                         const std::unordered_map<Tensor, Tensor>& gradients) {
@@ -200,13 +340,13 @@ Carried apply_optimizer(const TrainingConfig& c, const OptimizerStep& step,
   return out;
 }
 
-// A step's forward and backward pass.
+// The forward and backward pass of a step.
 struct BackwardPass {
   RandomSource random;
-  Tensor rate = {};                       // empty: it is not taken
-  std::vector<Tensor> wishes = {};        // empty: none are taken
-  std::int64_t first_value = 0;           // the number of the first parameter's argument
-  std::vector<const Parameter*> of = {};  // whose gradients these are
+  Tensor rate = {};                       // empty: not an argument
+  std::vector<Tensor> wishes = {};        // counts per consensus flag; empty: not an argument
+  std::int64_t first_value = 0;           // index of the first parameter's argument
+  std::vector<const Parameter*> of = {};  // the parameters with gradients
   ClippedGradients clipped = {};
   std::vector<ReportedMeasure> reported = {};
   std::shared_ptr<const PartitionRules> partition = {};
@@ -225,12 +365,13 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
   const auto batch = batch_arguments(p, task.features, rows, out.placement);
   BackwardPass backward{.random = random_arguments(out, c, rows)};
   if (out.rate) backward.rate = p.graph.argument({DType::f32, {}});
-  if (c.takes_wishes) backward.wishes = wishes_argument(p, out.placement);
+  if (c.takes_wishes) backward.wishes = consensus_flags_argument(p, out.placement);
   backward.random.keys = keys_argument(p.graph);
   backward.first_value = std::ssize(p.graph.arguments());
-  const Scope root(p.graph, parameters, backward.random, split(c.compute, task, out.placement));
+  const Scope root(p.graph, parameters, backward.random,
+                   with_sharding(c.compute, task, out.placement));
   const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
-  backward.first_value += take_held(task, root, parameters, out);
+  backward.first_value += take_frozen_model(task, root, parameters, out);
   backward.of = trainable_parameters(parameters, measures, c.rules);
   std::vector<Tensor> wrt;
   for (const Parameter* parameter : backward.of) wrt.push_back(parameter->tensor);
@@ -272,7 +413,7 @@ StepProgram train_program(const Task& task, const TrainingConfig& c,
     out.report.figures.emplace_back(kSpikeFigure);
     figures.push_back(convert(spike, DType::f32));
   }
-  report_wishes(backward.wishes, out.report.figures, figures);
+  report_consensus_flags(backward.wishes, out.report.figures, figures);
   const StepVerdict verdict = judge_step(before.flag, g.loss, g.norm, spike);
   const bool sums_in_slices = placement.form.sums_as_products && placement.partition.mesh.empty();
   Carried next = apply_optimizer(
@@ -320,9 +461,8 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
 
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const ShardingPlan& placement,
                          ComputePolicy compute, std::int64_t passes, bool takes_wishes) {
-  if (passes > 1 && !task.draws)
-    throw UsageError(str("eval: ", passes, " passes of a model that draws nothing: ", task.name),
-                     "set eval.passes to 1");
+  throw UsageError(str("eval: ", passes, " passes of a model without random draws: ", task.name),
+                   "set eval.passes to 1");
   StepProgram out{.features = task.features, .takes_wishes = takes_wishes, .placement = placement};
   Program& p = out.program;
   const auto batch =
@@ -330,16 +470,16 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Shardi
   Parameters parameters;
   compute.save = RematPolicy::none;
   const auto random = numbered_examples(task.draws, out, batch_size);
-  const auto wishes = takes_wishes ? wishes_argument(p, placement) : std::vector<Tensor>();
-  const Scope root(p.graph, parameters, random, split(compute, task, placement));
+  const auto wishes = takes_wishes ? consensus_flags_argument(p, placement) : std::vector<Tensor>();
+  const Scope root(p.graph, parameters, random, with_sharding(compute, task, placement));
   Objective objective = task.objective(root, Inputs(task.features, batch));
-  if (passes > 1) objective = over_passes(task, root, batch, passes, objective);
+  if (passes > 1) objective = mean_over_passes(task, root, batch, passes, objective);
   const Measures measures(objective, placement);
   const Tensor totals = measures.totals(measures.sums, placement);
   const Tensor loss = measures.loss(measures.sums_in(totals), Reduction::global);
   std::vector<Tensor> figures{loss};
   out.report = {.figures = {"loss"}, .measures = measures.reported};
-  report_wishes(wishes, out.report.figures, figures);
+  report_consensus_flags(wishes, out.report.figures, figures);
   p.results = {concatenate({vector_of(figures), totals}, 0)};
   out.state = values_layout(parameters, *root.compute().partition);
   set_sharding(out, placement, compute);
@@ -359,8 +499,8 @@ StepProgram predict_program(const Prediction& prediction, std::int64_t batch_siz
   const Scope root(p.graph, parameters, random, compute);
   p.results = prediction.outputs(root, Inputs(prediction.features, batch));
   if (prediction.draws > 1)
-    p.results = over_draws(root, prediction.features, batch, prediction.draws, prediction.outputs,
-                           p.results);
+    p.results = mean_over_draws(root, prediction.features, batch, prediction.draws,
+                                prediction.outputs, p.results);
   out.state = values_layout(parameters, placement.partition);
   set_sharding(out, placement, compute);
   return out;

@@ -1,5 +1,4 @@
-// The programs of a task, each one graph over named arguments: a training step, an evaluation
-// batch, a prediction.
+// The programs of a task: a training step, an evaluation batch, a prediction.
 #pragma once
 
 #include <cstdint>
@@ -21,65 +20,67 @@
 
 namespace smelt {
 
+// Settings of a training run that its program depends on.
 struct TrainingConfig {
-  std::int64_t batch_size = 32;  // rows of a step, over all devices
+  std::int64_t batch_size = 32;  // examples per step over all devices
   std::int64_t devices = 1;
   Schedule schedule;
   Optimizer optimizer;
-  double clip_norm = 1.0;  // of the gradient, over all parameters; 0: not clipped
-  double clip_value = 0;   // of its elements, after that; 0: not clipped
-  double ema_decay = 0;    // of the weights' averages; 0: none
+  double clip_norm = 1.0;  // clips the gradient's global norm; 0: no clipping
+  double clip_value = 0;   // clips each element after that; 0: no clipping
+  double ema_decay = 0;    // decay of the weights' moving averages; 0: none
   Spikes spikes = {};
   ParameterRules rules = {};
   Reduction reduction = Reduction::global;
   ComputePolicy compute = {};
-  std::int64_t micro_batches = 1;  // of each device's rows, one after another
-  std::uint64_t seed = 12345;      // of weights, dropout and the order of the data
-  Pruning pruning = {};            // of weights that become 0; its optimizer keeps zeros
-  bool takes_wishes = false;       // of several processes (model/train_step/consensus_flags.h)
+  std::int64_t micro_batches = 1;  // number of sequential parts of each device's rows
+  std::uint64_t seed = 12345;      // seed of weights, dropout and data order
+  Pruning pruning = {};            // the optimizer of a pruned run keeps zeros
+  bool takes_wishes = false;       // take consensus flags (model/train_step/consensus_flags.h)
 };
 
-// Arguments: the batch in the features' order, then the step (s32; in an evaluation that draws, the
-// number of the batch), then the number of the replica (s32, where replicas draw), then where it
-// takes them the step's rate (f32), the wishes (f32, of a replica [2], of a mesh [devices, 2]) and
-// the seed's keys (SeedKeys), then what is held as it is given, then the state's tensors. Runs that
-// differ by seed and rates share one program.
+// A program with the layout of its arguments and results. Arguments in order: the batch (in the
+// order of the features); the step (s32; in an evaluation with random draws, the number of the
+// batch); the replica number (s32, if there are replicas that draw); if enabled the learning rate
+// (f32), the consensus flags (f32, [2] per replica or [devices, 2] on a mesh) and the seed's keys
+// (SeedKeys); the values of a frozen model; the state. Runs that differ only in seed and learning
+// rates share one program.
 struct StepProgram {
   Program program = {};
   Features features = {};
   bool takes_step = false, takes_replica = false, takes_wishes = false;
-  std::function<float(std::int64_t step)> rate = {};  // empty: it takes none
-  std::vector<std::uint32_t> keys = {};               // empty: it takes none
-  StateLayout held = {};  // values of the task's FrozenModel; empty: it has none
+  std::function<float(std::int64_t step)> rate = {};  // empty: not an argument
+  std::vector<std::uint32_t> keys = {};               // empty: not an argument
+  StateLayout held = {};                              // values of the task's frozen model, if any
   std::optional<FrozenModel> holds = {};
   StateLayout state = {};
   ReportLayout report = {};
   ShardingPlan placement = {};
 };
 
-// Results: the new state, donated over the old one, then the report: loss, gradient_norm,
-// learning_rate, the task's losses and metrics. A parameter that the loss does not depend on, or
-// that a rule freezes, stays as it is, with its slots; all of it does in a step that is not finite
-// (model/train_step/step_guard.h). UsageError when the batch does not divide over the devices, or
-// for a rule that names no parameter.
+// Builds a training step. Results: the new state, which reuses the memory of the old one, then the
+// report with loss, gradient_norm, learning_rate and the task's losses and metrics. Parameters that
+// the loss does not depend on or that a rule freezes are unchanged, as are their slots. A step with
+// non-finite values changes nothing (model/train_step/step_guard.h). Throws UsageError if the batch
+// size does not divide over the devices, or a rule matches no parameter.
 StepProgram train_program(const Task& task, const TrainingConfig& config,
                           const ShardingPlan& placement);
-// The same step without its update; takes values only. Result: the report, whose figures are the
-// loss, the gradient's norm and, by the names of the parameters, that of each one's gradient, as it
-// is before it is clipped.
+// Builds the same step without the update; the state contains only values. Result: the report with
+// the loss, the gradient norm and, under each parameter's name, the norm of its gradient before
+// clipping.
 StepProgram gradient_program(const Task& task, const TrainingConfig& config,
                              const ShardingPlan& placement);
-// Result: the report: loss, the task's losses and metrics. Without dropout; takes values only. What
-// the task draws for an example depends on the example's number over all batches and on the pass
-// alone. Of several passes over the batch sums and weights are means over the passes; UsageError
-// where the task draws nothing. If it takes wishes (model/train_step/consensus_flags.h), they are
-// figures of the report.
+// Builds an evaluation step without dropout; the state contains only values. Result: the report
+// with loss and the task's losses and metrics. Random draws of the task depend only on the index of
+// the example over all batches and on the pass. With several passes, sums and weights are means
+// over the passes; throws UsageError if the task draws nothing. `takes_wishes` adds the consensus
+// flags to the report.
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const ShardingPlan& placement,
                          ComputePolicy compute = {}, std::int64_t passes = 1,
                          bool takes_wishes = false);
-// Results: the prediction's outputs, of all rows on each device. One program: one device, or the
-// placement's mesh with the names of the model's dimensions in its partition; `batch_size` rows
-// over all of it, which divides them.
+// Builds a prediction step. Results: the prediction's outputs for all rows, on each device. Runs on
+// one device, or on the placement's mesh (its partition must have the model's dimension names).
+// `batch_size` is the total over the mesh, which must divide it.
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
                             ComputePolicy compute = {}, const ShardingPlan& placement = {});
 

@@ -11,27 +11,27 @@
 namespace smelt {
 namespace {
 
-// Of an s32, whose order is that of what chooses.
+// Bits of an s32 key, whose order is the order of importance.
 constexpr int kBits = 31;
-constexpr double kLeast = -2147483648.0;
+constexpr double kLowestKey = -2147483648.0;
 
 Tensor size_key(Tensor x) { return bitcast_convert(abs(x), DType::s32); }
 
-// The order of floats of both signs, of their bits.
-Tensor in_order(Tensor bits) {
-  const Tensor least = full_like(bits, kLeast);
+// Converts the bits of floats with sign to s32 keys in the same order.
+Tensor ordered_key(Tensor bits) {
+  const Tensor least = full_like(bits, kLowestKey);
   return select(compare(bits, zeros_like(bits), Compare::lt), least - bits, bits);
 }
 
-// Of a weight that is 0 the least.
+// Returns the lowest key for weights that are 0.
 Tensor movement_key(Tensor x, Tensor movement) {
-  const Tensor ordered = in_order(bitcast_convert(movement, DType::s32));
-  return select(compare(x, zeros_like(x), Compare::eq), full_like(ordered, kLeast), ordered);
+  const Tensor ordered = ordered_key(bitcast_convert(movement, DType::s32));
+  return select(compare(x, zeros_like(x), Compare::eq), full_like(ordered, kLowestKey), ordered);
 }
 
-// One of the state's matrices whose weights become 0.
+// A matrix of the state that is pruned.
 struct Pruned {
-  Tensor values, movement = {};  // or scores; empty: its size chooses
+  Tensor values, movement = {};  // movement or score; empty: prune by magnitude
 
   Tensor key() const { return movement ? movement_key(values, movement) : size_key(values); }
   Pruned within(Graph& body) const {
@@ -39,7 +39,7 @@ struct Pruned {
   }
 };
 
-// How many of all have at least that key: s32.
+// Returns the number of keys that are at least `least`, as s32.
 Tensor count_from(std::span<const Tensor> keys, Tensor least) {
   Tensor count;
   for (const Tensor& key : keys) {
@@ -58,12 +58,12 @@ std::vector<Tensor> keys_of(const std::vector<Pruned>& matrices) {
   return out;
 }
 
-// The key that `kept` of all reach: its sign, then each bit from the highest, if it still leaves
-// them.
+// Returns the largest key that at least `kept` keys reach. Determines the sign, then each bit from
+// the highest, by counting.
 Tensor least_key(Graph& graph, const std::vector<Pruned>& matrices, Tensor kept) {
   const Tensor zero = constant(graph, 0, DType::s32);
   const Tensor sign = select(compare(count_from(keys_of(matrices), zero), kept, Compare::ge), zero,
-                             constant(graph, kLeast, DType::s32));
+                             constant(graph, kLowestKey, DType::s32));
   const Tensor highest = constant(graph, static_cast<double>(1LL << (kBits - 1)), DType::s32);
   const ScanStep found =
       scan(graph, kBits, {sign, highest}, RematPolicy::none,
@@ -96,18 +96,19 @@ std::uint64_t prunable_weights(const StateLayout& state) {
 
 namespace {
 
-// That of a score, but so that some stay.
-Tensor least_softly(Graph& graph, const StateLayout& state, const std::vector<Pruned>& matrices,
-                    Tensor score) {
+// Like the given score, but so that a minimum number of weights is kept.
+Tensor least_soft_key(Graph& graph, const StateLayout& state, const std::vector<Pruned>& matrices,
+                      Tensor score) {
   const auto some = static_cast<double>(kept_of(prunable_weights(state), 1 - kSoftKeeps));
-  return minimum(in_order(score), least_key(graph, matrices, constant(graph, some, DType::s32)));
+  return minimum(ordered_key(score), least_key(graph, matrices, constant(graph, some, DType::s32)));
 }
 
-// x [..., in, out] with all but so many of each group of inputs 0.
+// Applies N:M sparsity to x [..., in, out]: in each group of inputs only the largest weights are
+// kept.
 Tensor in_pattern(Tensor x, const NmPattern& nm) {
   const std::int64_t in = x.dim(-2), out = x.dim(-1), groups = x.shape().elements() / out / nm.of;
   const Tensor keys = reshape(size_key(x), {groups, nm.of, out});
-  const Dims pairs{groups, nm.of, nm.of, out};  // of one and of another that may come before it
+  const Dims pairs{groups, nm.of, nm.of, out};  // of a weight and another that may rank before it
   const Tensor own = broadcast_in_dim(keys, pairs, {0, 1, 3}),
                other = broadcast_in_dim(keys, pairs, {0, 2, 3});
   Graph& graph = x.graph();
@@ -122,7 +123,7 @@ Tensor in_pattern(Tensor x, const NmPattern& nm) {
   return select(reshape(stays, x.dims()), x, zeros_like(x));
 }
 
-// What chooses of value i, which is a slot of its parameter.
+// Returns the index of this slot of value i.
 std::size_t slot_of(const StateLayout& state, std::size_t i, const char* slot) {
   const std::string name = str(state.tensors[i].name, "/", slot);
   const auto found = std::ranges::find(state.tensors, name, &StateTensor::name);
@@ -135,11 +136,11 @@ void check_groups(const StateLayout& state, const NmPattern& nm) {
     if (const Shape one = state.tensors[i].shape_of_one();
         is_pruned_tensor(state, i) && one.dims[0] % nm.of != 0)
       throw UsageError(str("train.nm ", nm_text(nm), ": '", state.tensors[i].name, "' is ", one,
-                           ", whose ", one.dims[0], " inputs are no groups of ", nm.of),
-                       "give another, or a share of all weights: train.sparsity");
+                           ", whose ", one.dims[0], " inputs are not a multiple of ", nm.of),
+                       "choose another pattern, or set train.sparsity instead");
 }
 
-// How many of the pruned tensors' values are other than 0.
+// Returns the number of nonzero weights in the pruned tensors.
 Tensor count_left(const StateLayout& state, std::span<const Tensor> all) {
   Tensor count;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -151,7 +152,7 @@ Tensor count_left(const StateLayout& state, std::span<const Tensor> all) {
   return count;
 }
 
-// The state's tensors by their places, those that are pruned with zeros.
+// Returns the state with the matrices pruned.
 std::vector<Tensor> pruned_state(const StateLayout& state, const Pruning& pruning, Graph& graph,
                                  std::vector<Tensor> all, Tensor kept) {
   std::vector<Pruned> matrices;
@@ -167,7 +168,7 @@ std::vector<Tensor> pruned_state(const StateLayout& state, const Pruning& prunin
     for (const std::size_t i : places) all[i] = in_pattern(all[i], *pruning.nm);
     return all;
   }
-  const Tensor least = pruning.by == PruneBy::soft ? least_softly(graph, state, matrices, kept)
+  const Tensor least = pruning.by == PruneBy::soft ? least_soft_key(graph, state, matrices, kept)
                                                    : least_key(graph, matrices, kept);
   for (std::size_t m = 0; m < places.size(); ++m) {
     const Tensor x = matrices[m].values;

@@ -1,21 +1,21 @@
-// The program that sets a model's smallest weights to 0 between two steps of its training.
+// The program that prunes a model's weights between two training steps.
 #pragma once
 
 #include "model/train_step/program.h"
 
 namespace smelt {
 
-// Arguments: how many weights stay (s32; softly the least score that stays, as the bits of an f32),
-// then the state of that training program. Results: the
-// same state, donated, with the others of its prunable matrices (model/optim/pruning.h) 0: those
-// whose size, movement or score is below that of the last one that stays, whose equals stay, too;
-// what is 0 does so whatever its movement; and behind it how many of these weights are other than 0
-// (s32), which a tie makes more than were to stay. In a pattern the number says nothing, and of
-// equal neighbours the first stay. Nothing is moved to the host, and devices share the work as they
-// share the parameters. UsageError for a matrix whose inputs a pattern does not divide.
+// Builds the pruning program. Arguments: the number of weights to keep (s32; for soft pruning the
+// smallest score to keep, as f32 bits), then the state of the training program. Results: the state,
+// donated, with pruned weights of its prunable matrices (model/optim/pruning.h) set to 0, then the
+// number of nonzero weights (s32). Weights are pruned if their magnitude, movement or score is
+// below that of the last one kept; ties are kept, so more weights than requested may remain. Zeros
+// stay 0 whatever their movement. With N:M sparsity the number is ignored, and of equal neighbours
+// the first ones are kept. The program runs on the devices with the sharding of the parameters.
+// Throws UsageError if a pattern does not divide a matrix's inputs.
 StepProgram prune_program(const StepProgram& training, const Pruning& pruning);
 
-// How many weights these matrices have.
+// Returns the number of weights in the prunable matrices.
 std::uint64_t prunable_weights(const StateLayout& state);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What a program says of a batch: single figures, and the sum and weight of each measure.
+// The report of a program for a batch: single figures, and sum and weight of each measure.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,30 @@
 
 namespace smelt {
 
+// A loss or metric in a report.
 struct ReportedMeasure {
   std::string name;
   std::size_t sums = 1;
   Finish finish = nullptr;
-  double loss_factor = 0;  // in the sum of losses; 0: a metric
+  double loss_factor = 0;  // factor in the total loss; 0: a metric
 };
 
-// What stands in the f32 vector that a program returns last: the figures, then the sums and the
-// weight of each measure.
+// The layout of the f32 vector that a program returns as its last result: the figures, then sums
+// and weight of each measure.
 struct ReportLayout {
   std::vector<std::string> figures;
   std::vector<ReportedMeasure> measures;
   std::size_t size() const;
 };
 
+// The value of a measure over several batches.
 struct MeasuredValue {
   std::string name;
-  double value = 0;   // of all that was added: sum / weight, or what the measure makes of its sums;
-                      // 0 where the weight is
-  double weight = 0;  // items counted: masked tokens, sentences …
+  double value = 0;   // sum / weight, or the result of the measure's `finish`; 0 if the weight is 0
+  double weight = 0;  // number of items, such as masked tokens or sentences
 };
 
-// Reports of several batches, added up.
+// Sums of the reports of several batches.
 class ReportSums {
  public:
   explicit ReportSums(ReportLayout layout);
@@ -42,11 +43,11 @@ class ReportSums {
   void clear();
 
   std::size_t batches() const { return batches_; }
-  // The mean over the batches. A name that is no figure is a bug.
+  // Returns the mean over the batches. An unknown name is a bug.
   double figure(std::string_view name) const;
   std::vector<MeasuredValue> measures() const;
-  // The losses over all items of all batches, times their factors. Unlike the mean of the batches'
-  // losses it does not depend on the batch size.
+  // Returns the total loss over all items of all batches. Unlike the mean of the batch losses, it
+  // does not depend on the batch size.
   double loss() const;
 
  private:

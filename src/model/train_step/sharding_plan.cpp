@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-// The rows of x [D, n], added one after another: [n].
+// Adds the rows of x [D, n] in order and returns [n].
 Tensor add_rows(Tensor x) {
   const auto n = x.dim(1);
   Tensor sum;
@@ -23,8 +23,8 @@ Tensor add_rows(Tensor x) {
   return sum;
 }
 
-// Each replica adds up its own slice of x, then all get all slices: of each tensor a replica holds
-// its own copy twice, not all copies.
+// Sums x over replicas in a fixed order: each replica adds up its slice, then all gather all
+// slices. Memory: two copies of x, not one per replica.
 Tensor ordered_sum(Tensor x, std::int64_t replicas) {
   const std::int64_t count = x.shape().elements();
   const std::int64_t slice = (count + replicas - 1) / replicas, whole = slice * replicas;
@@ -45,12 +45,12 @@ constexpr NamedValues<RematPolicy, 3> kSaves{{{"all", RematPolicy::all},
 
 const std::vector<std::string> kAxes{"data", "fsdp", "tensor"};
 
-using Words = std::vector<std::pair<std::string, std::string>>;
+using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// "a=1,b=2" -> {a, 1}, {b, 2}; the names must be known.
-Words words_of(const std::string& where, const std::string& text,
-               const std::vector<std::string>& known) {
-  Words out;
+// Parses "a=1,b=2" into {a, 1}, {b, 2}. Names must be in `known`.
+Settings parse_settings(const std::string& where, const std::string& text,
+                        const std::vector<std::string>& known) {
+  Settings out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     const std::string item(trim(std::string_view(text).substr(at, end - at)));
@@ -61,8 +61,8 @@ Words words_of(const std::string& where, const std::string& text,
       throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
     if (equals == std::string::npos)
       throw UsageError(str(where, ": '", item, "' has no value"), str("write ", item, "=…"));
-    if (std::ranges::find(out, name, &Words::value_type::first) != out.end())
-      throw UsageError(str(where, ": '", name, "' stands twice"), "leave one of the two");
+    if (std::ranges::find(out, name, &Settings::value_type::first) != out.end())
+      throw UsageError(str(where, ": '", name, "' is given twice"), "remove one of them");
     out.emplace_back(name, trim(std::string_view(item).substr(equals + 1)));
   }
   return out;
@@ -72,7 +72,8 @@ std::int64_t count_of(const std::string& where, const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 1'000'000)
-    throw UsageError(str(where, ": '", text, "' is no number of devices"), "give 1 or more");
+    throw UsageError(str(where, ": '", text, "' must be a number of devices, at least 1"),
+                     "use a positive integer");
   return value;
 }
 
@@ -83,12 +84,12 @@ ShardingPlan placement_for(std::string_view platform, std::int64_t devices, Redu
   const bool cpu = platform == "cpu";
   const bool split = partition.size("fsdp") > 1 || partition.size("tensor") > 1;
   if (split && reduction == Reduction::per_replica)
-    throw UsageError("reduction per_replica with a mesh that splits parameters",
-                     "take the mesh auto, or the reduction global");
+    throw UsageError("reduction per_replica cannot be combined with a mesh that splits parameters",
+                     "use the mesh auto, or the reduction global");
   const bool replicas = reduction == Reduction::per_replica || (cpu && devices > 1 && !split);
   if (replicas && partition.split_slots)
-    throw UsageError("split slots where each device is a replica of its own",
-                     "leave them whole on the CPU and with the reduction per_replica");
+    throw UsageError("slots cannot be split if each device is a separate replica",
+                     "do not split slots on the CPU or with the reduction per_replica");
   if (replicas) partition.mesh.clear();
   if (!replicas && devices > 1 && partition.mesh.empty()) partition.mesh = {{"data", devices}};
   return {.devices = devices,
@@ -103,8 +104,8 @@ PartitionRules partition_for(const MeshChoice& choice, std::int64_t devices, con
   out.split_slots = choice.split_slots;
   std::int64_t product = 1;
   const std::string mesh = fields("mesh"), rules = fields("mesh_rules");
-  const auto sizes =
-      choice.mesh == "auto" ? Words{{"data", str(devices)}} : words_of(mesh, choice.mesh, kAxes);
+  const auto sizes = choice.mesh == "auto" ? Settings{{"data", str(devices)}}
+                                           : parse_settings(mesh, choice.mesh, kAxes);
   for (const std::string& axis : kAxes)
     for (const auto& [name, text] : sizes) {
       if (name != axis) continue;
@@ -113,10 +114,11 @@ PartitionRules partition_for(const MeshChoice& choice, std::int64_t devices, con
       if (size > 1) out.mesh.emplace_back(axis, size);
     }
   if (product != devices)
-    throw UsageError(str(mesh, " '", choice.mesh, "' has ", counted(product, "device"), ", ",
-                         fields("devices"), " are ", devices),
-                     "make the sizes of the axes multiply to the number of devices");
-  for (const auto& [dim, axis] : words_of(rules, choice.rules, {"embed", "heads", "mlp", "vocab"}))
+    throw UsageError(str(mesh, " '", choice.mesh, "' has ", counted(product, "device"), ", but ",
+                         fields("devices"), " is ", devices),
+                     "choose axis sizes whose product is the number of devices");
+  for (const auto& [dim, axis] :
+       parse_settings(rules, choice.rules, {"embed", "heads", "mlp", "vocab"}))
     out.rules[dim] = choose<std::string>(str(rules, " ", dim), axis,
                                          {{"none", ""}, {"fsdp", "fsdp"}, {"tensor", "tensor"}});
   return out;
@@ -156,7 +158,7 @@ ComputePolicy compute_for(std::string_view platform, const ComputeOptions& choic
   out.joined_products = out.stored_masks = cpu;
   out.attention_rows = choice.attention_rows;
   out.logits_bytes = choice.logits_mb << 20;
-  // Only a scan keeps less than all.
+  // Policies other than `all` require a scan.
   const bool less = choice.save.value_or(RematPolicy::all) != RematPolicy::all;
   out.layers = choice.layers.value_or(cpu && !less ? Layers::unrolled : Layers::scan);
   out.save =
@@ -165,7 +167,7 @@ ComputePolicy compute_for(std::string_view platform, const ComputeOptions& choic
   out.stored_scores = platform != "tpu" || out.save == RematPolicy::layer;
   if (out.layers == Layers::unrolled && less)
     throw UsageError(str(fields("save"), " '", word_of(*choice.save, kSaves), "' with ",
-                         fields("layers"), " 'unrolled': only a scan keeps less"),
+                         fields("layers"), " 'unrolled': requires layers 'scan'"),
                      str("set ", fields("layers"), " to scan"));
   return out;
 }

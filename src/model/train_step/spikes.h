@@ -1,6 +1,6 @@
-// Spikes of the loss: steps whose loss lies far above those before it. Their updates are not
-// applied; a run may also go back and leave the data around them out, as PaLM's did (Chowdhery et
-// al. 2022, section 5.1).
+// Loss spikes: steps whose loss is far above that of the previous steps. Their updates are skipped.
+// A run may also roll back and skip the data around them, as for PaLM (Chowdhery et al. 2022,
+// section 5.1).
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,30 @@
 
 namespace smelt {
 
+// The reaction to a spike: none, skip the update, or roll back to a checkpoint.
 enum class SpikeAction { none, skip, rewind };
 
+// Settings of spike detection.
 struct Spikes {
   SpikeAction action = SpikeAction::none;
-  std::int64_t window = 128;  // losses before a step's that it is held to; no step is before them
-  double sigmas = 6;          // standard deviations above their mean
-  // Batches that a rewind goes over, from its checkpoint on; at least those up to the spike.
+  // number of previous losses that a loss is compared with; no spikes before that many steps
+  std::int64_t window = 128;
+  double sigmas = 6;  // threshold above their mean, in standard deviations
+  // Batches that a rollback skips, counted from its checkpoint; at least those up to the spike.
   std::int64_t rewind_skip = 0;
 };
 
-// A figure of the report: 1 where the step was a spike.
+// A figure of the report: 1 if the step was a spike.
 inline constexpr const char* kSpikeFigure = "spike";
-// [window]: the losses of the steps before, the newest last, spikes among them.
+// State tensor [window]: the losses of the previous steps, newest last, including spikes.
 inline constexpr const char* kSpikeLosses = "run/losses";
 
+// Returns the layout of this state tensor.
 StateTensor spike_losses(const Spikes& spikes);
-// A pred: whether the loss is a spike after these losses; `step`: s32, those done before.
+// Returns a pred: whether `loss` is a spike after these losses. `step` (s32) is the number of
+// previous steps.
 Tensor is_spike(const Spikes& spikes, Tensor losses, Tensor loss, Tensor step);
+// Appends the loss and drops the oldest one.
 Tensor next_losses(Tensor losses, Tensor loss);
 
 }  // namespace smelt

@@ -8,7 +8,7 @@ namespace smelt {
 
 namespace {
 
-// A dimension that the slot has as its parameter does is split like it.
+// A dimension of a slot that equals its parameter's is sharded like it.
 DimAxes slot_axes(DimAxes of_parameter, const Dims& parameter, const Dims& slot) {
   of_parameter.resize(slot.size());
   for (std::size_t i = 0; i < slot.size(); ++i)

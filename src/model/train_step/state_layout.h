@@ -1,5 +1,5 @@
-// What training carries from step to step, as a list: names, shapes and how each starts. Programs
-// take it, checkpoints hold it, whatever the model and the optimizer are.
+// The state that training carries from step to step: names, shapes and initializers. Programs and
+// checkpoints use this list, whatever the model and the optimizer are.
 #pragma once
 
 #include <string>
@@ -10,34 +10,36 @@
 
 namespace smelt {
 
+// One tensor of the state.
 struct StateTensor {
   std::string name;  // "bert/pooler/dense/bias", "bert/encoder/layer_*/output/dense/bias/adam_m"
   Shape shape;
   Init init;
-  // Above 0: so many tensors of one shape along axis 0, which checkpoints hold one by one: "*" in
-  // the name stands for the number.
+  // Above 0: number of layers stacked along axis 0. Checkpoints store them separately; "*" in the
+  // name stands for the layer number.
   std::int64_t layers = 0;
   Sharding sharding = {};
-  std::string drawn_as = {};  // by which its first values are drawn or given; empty: its name
-  bool saved = true;          // else it is as its init says whenever a run begins
+  std::string drawn_as = {};  // name that determines its initial values; empty: its own
+  bool saved = true;          // if false it starts from its initializer in every run
 
-  // The names in a checkpoint, by which alone its tensors are looked up, and the shape that each
-  // has there.
+  // Return the names in a checkpoint, and the shape of each tensor there.
   std::vector<std::string> stored_names() const;
   Shape shape_of_one() const;
   std::vector<std::string> drawn_names() const;
 };
 
+// The state of a program.
 struct StateLayout {
-  std::vector<StateTensor> tensors;  // in the programs' order: values, slots, what else there is
-  std::size_t values = 0;            // how many are parameters' values
+  std::vector<StateTensor> tensors;  // in order of the program's arguments: values, slots, others
+  std::size_t values = 0;            // number of parameter values
 
-  std::int64_t parameters() const;  // numbers in them
+  std::int64_t parameters() const;  // number of elements in the values
 };
 
+// Returns the layout of the parameter values.
 StateLayout values_layout(const Parameters& parameters, const PartitionRules& partition = {});
-// With each parameter's slots after one another. A slot is split like its parameter along the
-// dimensions that the two share.
+// Returns the layout of values and optimizer slots. A slot is sharded like its parameter along
+// equal dimensions.
 StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer,
                             const PartitionRules& partition = {});
 

@@ -17,7 +17,7 @@ StepVerdict judge_step(Tensor flag, Tensor loss, Tensor norm, Tensor spike) {
   const Tensor finite = bitwise_and(is_finite(loss), is_finite(norm));
   const Tensor good = bitwise_and(compare(flag, zeros_like(flag), Compare::gt), finite);
   const Tensor never = compare(flag, flag, Compare::ne);
-  // Else each fusion of an update would judge the step for itself.
+  // Without the barrier, each fusion of an update would compute the verdict itself.
   return {.good = good, .apply = optimization_barrier(spike ? select(spike, never, good) : good)};
 }
 

@@ -1,21 +1,22 @@
-// A step whose loss or gradient is not finite changes nothing, and neither does any step after it:
-// when its report is read, steps behind it are already under way.
+// A step with a non-finite loss or gradient changes nothing, and neither do later steps: when its
+// report is read, later steps are already running.
 #pragma once
 
 #include "model/train_step/state_layout.h"
 
 namespace smelt {
 
-// A scalar that is 1 until such a step; it is not saved.
+// State scalar that is 1 until such a step occurs; not saved.
 StateTensor step_flag();
 
+// Whether a step's update is applied.
 struct StepVerdict {
-  Tensor good;   // pred: neither this step nor one before it was not finite
-  Tensor apply;  // pred: the update is applied: it is good, and no spike
+  Tensor good;   // pred: all values up to this step are finite
+  Tensor apply;  // pred: the update is applied: good and not a spike
 };
-// All f32 scalars but `spike`, a pred; empty: there is none.
+// All arguments are f32 scalars except `spike`, a pred; empty: no spike detection.
 StepVerdict judge_step(Tensor flag, Tensor loss, Tensor norm, Tensor spike);
-// The next step's.
+// Returns the flag for the next step.
 Tensor next_flag(const StepVerdict& verdict, Tensor flag);
 
 }  // namespace smelt

@@ -238,7 +238,7 @@ TEST_F(ElectraRun, HintsAreInItsOwnWords) {
   EXPECT_EQ(diverged.status, 1);
   EXPECT_THAT(diverged.text, HasSubstr("hint: lower learning_rate or raise num_warmup_steps; "));
   EXPECT_THAT(pretrain(Json::object(), "--devices 2 --mesh data=3").text,
-              HasSubstr("--mesh 'data=3' has 3 devices, --devices are 2"));
+              HasSubstr("--mesh 'data=3' has 3 devices, but --devices is 2"));
   EXPECT_THAT(pretrain(Json::object(), "--save layers").text, HasSubstr("--save 'layers'"));
   EXPECT_THAT(
       pretrain({{"model_hparam_overrides", {{"hidden_size", 1 << 20}, {"num_hidden_layers", 1}}}})

@@ -1,4 +1,4 @@
-// BERT, its gradients and its optimizers against an independent implementation
+// BERT, its gradients and its optimizers compared with an independent implementation
 // (tools/golden_bert.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(Bert, LogitsMatchTheReference) {
   }
 }
 
-TEST(Bert, LossesAndEveryGradientMatchTheReference) {
+TEST(Bert, LossesAndGradientsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenBert golden;
   const Task task = bert_task(golden.task());
@@ -62,14 +62,14 @@ TEST(Bert, LossesAndEveryGradientMatchTheReference) {
   for (std::size_t i = 0; i < got.layout.tensors.size(); ++i) {
     const std::string& name = got.layout.tensors[i].name;
     const auto [difference, size] = distance(got.results[3 + i], golden.values(str("grad/", name)));
-    // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
+    // A key bias shifts all scores of a query equally, so its gradient is zero up to rounding.
     const bool zero = name.ends_with("key/bias");
     EXPECT_LE(difference, kGradientTolerance * (zero ? norm : size)) << name;
   }
 }
 
 // Blocks of 5 words.
-TEST(Bert, WithWordsInBlocksLossAndEveryGradientMatchTheReference) {
+TEST(Bert, BlocksOfWordsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenBert golden;
   const BertTask settings = golden.task();
@@ -85,13 +85,13 @@ TEST(Bert, WithWordsInBlocksLossAndEveryGradientMatchTheReference) {
   const double want = golden.facts()["loss"]["loss"];
   EXPECT_NEAR(loss, want, kLossTolerance * want);
   for (const auto& [name, gradient] : gradients) {
-    if (name.ends_with("key/bias")) continue;  // zero but for rounding
+    if (name.ends_with("key/bias")) continue;  // zero up to rounding
     const auto [difference, size] = distance(gradient, golden.values(str("grad/", name)));
     EXPECT_LE(difference, kGradientTolerance * size) << name;
   }
 }
 
-// Losses of steps from the golden weights.
+// Returns the losses of training steps that start from the golden weights.
 std::vector<float> train(const std::shared_ptr<const Client>& client, const GoldenBert& golden,
                          const TrainingConfig& config, int steps, double dropout = -1) {
   BertTask bert = golden.task();
@@ -139,7 +139,7 @@ TEST(Bert, TenStepsOfAdamWMatchTheReference) {
 }
 
 // Dropout draws the same bits.
-TEST(Bert, EightDevicesGiveTheLossesOfOneWithDropoutToo) {
+TEST(Bert, EightDevicesMatchOneAlsoWithDropout) {
   SMELT_OPEN_CPU(client, 8);
   const GoldenBert golden;
   TrainingConfig config = golden.config();
@@ -150,7 +150,7 @@ TEST(Bert, EightDevicesGiveTheLossesOfOneWithDropoutToo) {
   expect_losses(train(client, golden, config, 10, 0.2), one);
 }
 
-// With one replica the original's order of clip and sum is the default order.
+// With one replica the original's order of clipping and summing equals the default.
 TEST(Bert, TenStepsOfPerReplicaReductionOnOneDeviceMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenBert golden;

@@ -1,4 +1,4 @@
-// How a model is computed does not change what it learns: layers in a loop, narrower products.
+// How a model is computed does not change what it learns: scanned layers, narrower matmuls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,16 +19,16 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr double kSame = 1e-6;  // relative: other orders of sums in f32
+constexpr double kSame = 1e-6;  // relative; f32 sums in another order
 
 ComputePolicy scanned(RematPolicy save) { return {.layers = Layers::scan, .save = save}; }
 
 struct Ran {
   std::vector<float> losses;
-  StateValues first, last;  // the state after the first step and at the end
+  StateValues first, last;  // state after the first step and at the end
 };
 
-// Steps of 8 sequences with dropout from the golden weights.
+// Trains on 8 sequences with dropout, starting from the golden weights.
 class ComputeTest : public testing::Test {
  protected:
   static constexpr int kSteps = 4;
@@ -68,18 +68,18 @@ void expect_same(const Ran& got, const Ran& want) {
   for (std::size_t i = 0; i < want.losses.size(); ++i)
     EXPECT_NEAR(got.losses[i], want.losses[i], kSame * want.losses[i]) << "step " << i;
   expect_same_state(got.first, want.first,
-                    kSame);  // moments are a tenth of the gradient, and its square
+                    kSame);  // moments are 0.1 times the gradient and 0.001 times its square
   expect_same_state(got.last, want.last, kSame);
 }
 
-// In bf16 within one unit of the last place that it has, 2^-8.
+// Checks that bf16 results are within one unit in the last place, 2^-8.
 void expect_near(const Ran& got, const Ran& exact) {
   for (std::size_t i = 0; i < exact.losses.size(); ++i)
     EXPECT_NEAR(got.losses[i], exact.losses[i], 0x1p-8 * exact.losses[i]) << "step " << i;
-  EXPECT_GT(std::abs(got.losses[0] / exact.losses[0] - 1), kSame);  // it is another computation
+  EXPECT_GT(std::abs(got.losses[0] / exact.losses[0] - 1), kSame);  // the results are not identical
 }
 
-TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDoAndInBf16Nearly) {
+TEST_F(ComputeTest, ScannedLayersMatchUnrolledOnesAndNearlyInBf16) {
   SMELT_OPEN_CPU(client, 1);
   const Ran unrolled = run(client, {});
   EXPECT_GT(std::abs(unrolled.losses[0] - unrolled.losses[3]), 1e-3);
@@ -87,7 +87,7 @@ TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDoAndInBf16Nearly) {
   ComputePolicy least = scanned(RematPolicy::layer);
   least.attention_rows = 4;
   expect_same(run(client, least), unrolled);
-  // In f32 with exact products, or a TPU's roundings were made here, too.
+  // In f32 with exact products; otherwise TPU rounding would be emulated here too.
   const auto as_on_a_tpu = [](const ComputeOptions& choice) { return compute_for("tpu", choice); };
   expect_same(
       run(client, as_on_a_tpu({.precision = Precision::f32_exact, .layers = Layers::unrolled})),
@@ -99,7 +99,7 @@ TEST_F(ComputeTest, LayersInALoopLearnWhatUnrolledOnesDoAndInBf16Nearly) {
   expect_near(run(client, {.dtype = DType::bf16, .attention_rows = 4}), unrolled);
 }
 
-TEST_F(ComputeTest, LayersInALoopLearnTheSameOnEightDevicesAndInBf16Nearly) {
+TEST_F(ComputeTest, ScannedLayersMatchOnEightDevicesAndNearlyInBf16) {
   SMELT_OPEN_CPU(client, 8);
   ComputePolicy loop = scanned(RematPolicy::products);
   const Ran unrolled = run(client, {}, 8);
@@ -108,20 +108,20 @@ TEST_F(ComputeTest, LayersInALoopLearnTheSameOnEightDevicesAndInBf16Nearly) {
   expect_near(run(client, loop, 8), unrolled);
 }
 
-// What the optimizer is given, and what arrives and leaves.
-TEST_F(ComputeTest, InBf16ParametersSlotsAndGradientsAreF32) {
+// Checks the optimizer's inputs, and the program's arguments and results.
+TEST_F(ComputeTest, ParametersSlotsAndGradientsAreF32InBf16) {
   const GoldenBert golden;
   for (const Layers layers : {Layers::unrolled, Layers::scan}) {
     TrainingConfig config = golden.config();
     config.compute = {.dtype = DType::bf16, .layers = layers};
-    config.clip_norm = 0;  // the optimizer sees the gradients themselves
+    config.clip_norm = 0;  // so that the optimizer gets the unclipped gradients
     std::size_t seen = 0;
     const Optimizer inner = config.optimizer;
     config.optimizer.update = [&](const OptimizerStep& step, const Parameter& p,
                                   std::span<const Tensor> slots, Tensor gradient) {
       EXPECT_EQ(gradient.shape(), p.tensor.shape()) << p.name;
       EXPECT_EQ(gradient.dtype(), DType::f32) << p.name;
-      if (p.name.ends_with("/kernel")) {  // a product's own sums, not what bf16 left of them
+      if (p.name.ends_with("/kernel")) {  // the matmul's f32 sums, not rounded to bf16
         EXPECT_NE(gradient.node().op->name, "convert") << p.name;
       }
       ++seen;
@@ -138,8 +138,8 @@ TEST_F(ComputeTest, InBf16ParametersSlotsAndGradientsAreF32) {
   }
 }
 
-// bf16 has too few digits for them: 1 + erf(x) near -1 is off by half its value.
-TEST(ComputeInBf16, ExponentialsRootsAndTheLikeAreOfF32) {
+// bf16 has too few digits: 1 + erf(x) near -1 would be off by half its value.
+TEST(ComputeInBf16, TranscendentalFunctionsAreComputedInF32) {
   ClassifyTask electra = GoldenClassify("electra").settings();
   electra.dropout = 0.1;
   for (const Task& task :
@@ -161,14 +161,15 @@ TEST(ComputeInBf16, ExponentialsRootsAndTheLikeAreOfF32) {
   }
 }
 
-// ---- one checkpoint for all ----
+// ---- checkpoints ----
 
 class ComputeRun : public SmallRun {
  protected:
   TrainJob deep_job(const std::string& model, const ComputePolicy& compute) const {
     BertTask deep = bert();
     deep.model.num_hidden_layers = 2;
-    // Of so narrow a model's 0.02 all scores are near 0: a query's gradient is mostly rounding.
+    // With an initializer range of 0.02 such a narrow model has scores near 0, and query gradients
+    // are mostly rounding.
     deep.model.initializer_range = 0.1;
     TrainJob out = job(model, 15);
     out.task = bert_task(deep);
@@ -177,7 +178,7 @@ class ComputeRun : public SmallRun {
   }
 };
 
-TEST_F(ComputeRun, ARunGoesOnWithLayersInALoopOrUnrolled) {
+TEST_F(ComputeRun, RunCanResumeWithScannedOrUnrolledLayers) {
   train(deep_job("unrolled", {}));
   const auto want = state("unrolled", 15);
   EXPECT_TRUE(want.contains("bert/encoder/layer_1/output/dense/kernel/adam_m"));
@@ -189,8 +190,8 @@ TEST_F(ComputeRun, ARunGoesOnWithLayersInALoopOrUnrolled) {
   expect_same_state(state("unrolled_again", 15), want, kSame);
 }
 
-// The first weights are drawn by their names in the checkpoint.
-TEST_F(ComputeRun, StackedWeightsBeginAsUnrolledOnes) {
+// Initial weights are drawn by their names in the checkpoint.
+TEST_F(ComputeRun, StackedWeightsStartLikeUnrolledOnes) {
   SMELT_OPEN_CPU(client, 1);
   const auto fresh = [&](const ComputePolicy& compute) {
     const TrainJob one = deep_job("model", compute);
@@ -200,7 +201,7 @@ TEST_F(ComputeRun, StackedWeightsBeginAsUnrolledOnes) {
   EXPECT_EQ(fresh({.layers = Layers::scan}), fresh({}));
 }
 
-// ---- a recipe's words ----
+// ---- values in recipes ----
 
 TEST(ComputeFor, ChoosesByPlatform) {
   const ComputePolicy cpu = compute_for("cpu", {}), tpu = compute_for("tpu", {});
@@ -213,7 +214,7 @@ TEST(ComputeFor, ChoosesByPlatform) {
   EXPECT_FALSE(tpu.stored_scores);
   EXPECT_TRUE(tpu.softmax_by_context);
   EXPECT_FALSE(cpu.softmax_by_context);
-  // There a layer's scores are made again anyhow.
+  // With this policy the scores of a layer are recomputed anyway.
   EXPECT_TRUE(compute_for("tpu", {.save = RematPolicy::layer}).stored_scores);
   EXPECT_EQ(tpu.dtype, DType::f32);
   EXPECT_EQ(compute_for("tpu", {.layers = Layers::unrolled}).save, RematPolicy::all);
@@ -222,8 +223,8 @@ TEST(ComputeFor, ChoosesByPlatform) {
   EXPECT_EQ(compute_for("cpu", {.precision = Precision::bf16}).dtype, DType::bf16);
 }
 
-// The norms of gradients are such sums: of 65536 numbers and more.
-TEST(PlacementFor, TheCpuAddsUpWholeParametersInF64) {
+// Gradient norms are such sums, over 65536 elements and more.
+TEST(PlacementFor, CpuSumsParametersInF64) {
   BertTask wide = GoldenBert().task();
   wide.model.vocab_size = 65536;
   const auto text = [&](const char* platform) {
@@ -236,7 +237,7 @@ TEST(PlacementFor, TheCpuAddsUpWholeParametersInF64) {
   EXPECT_THAT(text("tpu"), testing::Not(HasSubstr("xf64>")));
 }
 
-TEST(ComputeFor, NamesTheWordThatItDoesNotKnow) {
+TEST(ComputeFor, RejectsUnknownValues) {
   const auto refusal = [](const ComputeOptions& choice) {
     return error_of<UsageError>([&] { compute_for("cpu", choice); });
   };
@@ -248,7 +249,7 @@ TEST(ComputeFor, NamesTheWordThatItDoesNotKnow) {
             "train.save 'product' is unknown\n  hint: did you mean 'products'?");
   EXPECT_EQ(parse_layers("train.layers", "auto"), std::nullopt);
   EXPECT_EQ(refusal({.layers = Layers::unrolled, .save = RematPolicy::layer}),
-            "train.save 'layer' with train.layers 'unrolled': only a scan keeps less\n"
+            "train.save 'layer' with train.layers 'unrolled': requires layers 'scan'\n"
             "  hint: set train.layers to scan");
   EXPECT_EQ(compute_for("cpu", {.save = RematPolicy::layer}).layers, Layers::scan);
 }

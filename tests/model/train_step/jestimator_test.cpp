@@ -1,5 +1,5 @@
-// JEstimator's BERT with masks that it draws itself: the same on any number of devices, in parts of
-// a batch, with layers in a loop, with words in blocks; and passes of an evaluation.
+// JEstimator's BERT with its own masks: results do not depend on devices, micro-batches, scanned
+// layers or blocks of words; and evaluation passes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ JestimatorBertTask with_dropout(const std::string& variant) {
   return c;
 }
 
-// Steps of 8 rows from the golden weights.
+// Trains on 8 rows from the golden weights.
 JestimatorRun learn_from_golden(const std::shared_ptr<const Client>& client,
                                 const std::string& variant,
                                 const std::function<void(TrainingConfig&)>& change = {},
@@ -73,7 +73,7 @@ class JestimatorDraws : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Variants, JestimatorDraws, testing::ValuesIn(GoldenJestimator::variants()),
                          [](const auto& info) { return info.param; });
 
-TEST_P(JestimatorDraws, EightDevicesLearnWhatOneDoes) {
+TEST_P(JestimatorDraws, EightDevicesMatchOne) {
   SMELT_OPEN_CPU(client, 8);
   const JestimatorRun one = learn_from_golden(client, GetParam());
   EXPECT_GT(std::abs(one.losses[0] - one.losses[3]), 1e-3);
@@ -84,9 +84,9 @@ TEST_P(JestimatorDraws, EightDevicesLearnWhatOneDoes) {
                   1e-5);
 }
 
-// Opens eight devices, though it uses one, to share programs in the compile cache with the test
-// above: they are kept by the number of devices that a client has.
-TEST_P(JestimatorDraws, PartsLoopsAndBlocksLearnTheSame) {
+// Opens eight devices but uses one, to share compiled programs with the test above: the cache key
+// includes the number of devices of the client.
+TEST_P(JestimatorDraws, MicroBatchesLoopsAndBlocksMatch) {
   SMELT_OPEN_CPU(client, 8);
   const JestimatorRun whole = learn_from_golden(client, GetParam());
   const auto in_loops = [](TrainingConfig& c) {
@@ -104,7 +104,7 @@ TEST_P(JestimatorDraws, PartsLoopsAndBlocksLearnTheSame) {
   expect_same_run(learn_from_golden(client, GetParam(), as_on_a_tpu), whole, 1e-6);
 }
 
-TEST(Jestimator, PredictsInBlocksOfWordsWithoutScoresOfAllAtOnce) {
+TEST(Jestimator, PredictsInBlocksOfWords) {
   const JestimatorBertTask task = GoldenJestimator(GoldenJestimator::variants()[0]).settings();
   const auto predicts = [&](std::int64_t logits_bytes) {
     const Prediction scores = jestimator_scores(task, 2);
@@ -116,8 +116,8 @@ TEST(Jestimator, PredictsInBlocksOfWordsWithoutScoresOfAllAtOnce) {
   EXPECT_THAT(predicts(5000), testing::Not(testing::HasSubstr(all)));
 }
 
-// One unit of the last place that bf16 has, 2^-8.
-TEST_P(JestimatorDraws, InBf16TheFirstLossIsNearThatOfF32) {
+// Within one bf16 unit in the last place, 2^-8.
+TEST_P(JestimatorDraws, FirstLossInBf16IsNearF32) {
   SMELT_OPEN_CPU(client, 8);
   const double exact = learn_from_golden(client, GetParam()).losses[0];
   const double narrow = learn_from_golden(client, GetParam(), [](auto& c) {
@@ -159,7 +159,7 @@ class JestimatorEvaluation : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(JestimatorEvaluation, IsTheSameForAnyBatchesAndDevices) {
+TEST_F(JestimatorEvaluation, DoesNotDependOnBatchesAndDevices) {
   SMELT_OPEN_CPU(client, 8);
   const Evaluation want = run(1, 16, 20);
   for (const auto& [devices, rows] : {std::pair{1, 4}, {8, 8}}) {
@@ -173,8 +173,8 @@ TEST_F(JestimatorEvaluation, IsTheSameForAnyBatchesAndDevices) {
   }
 }
 
-// A mean over passes lies between them, and counts as many tokens as one on average.
-TEST_F(JestimatorEvaluation, PassesDrawMasksOfTheirOwn) {
+// The mean over passes lies between the passes, and counts the same number of tokens on average.
+TEST_F(JestimatorEvaluation, PassesDrawDifferentMasks) {
   SMELT_OPEN_CPU(client, 1);
   const Evaluation one = run(1, 8, 1), again = run(1, 8, 1), many = run(1, 8, 20);
   EXPECT_EQ(one.measure("mrr").value, again.measure("mrr").value);
@@ -184,10 +184,10 @@ TEST_F(JestimatorEvaluation, PassesDrawMasksOfTheirOwn) {
   EXPECT_NEAR(many.loss, one.loss, 0.2 * one.loss);
 }
 
-TEST_F(JestimatorEvaluation, PassesNeedATaskThatDraws) {
+TEST_F(JestimatorEvaluation, PassesRequireATaskThatDraws) {
   EXPECT_THAT(error_of<UsageError>(
                   [&] { eval_program(golden_.task(), 8, placement_for("cpu", 1, {}), {}, 20); }),
-              HasSubstr("eval: 20 passes of a model that draws nothing: jestimator_bert\n"
+              HasSubstr("eval: 20 passes of a model without random draws: jestimator_bert\n"
                         "  hint: set eval.passes to 1"));
 }
 

@@ -1,5 +1,5 @@
-// What is learned does not depend on how a step is spread over devices, nor on how many parts its
-// batch is taken in.
+// Results do not depend on how a step is distributed over devices, or on the number of
+// micro-batches.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,10 +11,10 @@
 namespace smelt {
 namespace {
 
-constexpr double kSameLoss = 1e-5;   // relative: on other devices sums have another order
-constexpr double kSameParts = 1e-6;  // relative: of micro-batches
+constexpr double kSameLoss = 1e-5;   // relative; sums are in another order on several devices
+constexpr double kSameParts = 1e-6;  // relative, for micro-batches
 
-// One layer, or a loop of two.
+// Trains a model with one layer, or with a scan of two.
 MeshRan run(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
             const ShardingPlan& placement) {
   BertTask bert = mesh_bert();
@@ -24,7 +24,7 @@ MeshRan run(const std::shared_ptr<const Client>& client, const TrainingConfig& c
 
 MeshRan run_on_one(const std::shared_ptr<const Client>& client, const TrainingConfig& config) {
   const MeshRan one = run(client, config, placement_for("cpu", 1, Reduction::global));
-  EXPECT_LT(one.losses.back(), one.losses.front() - 0.1);  // it learns
+  EXPECT_LT(one.losses.back(), one.losses.front() - 0.1);  // the loss decreases
   return one;
 }
 
@@ -45,7 +45,7 @@ void expect_losses(const MeshRan& got, const MeshRan& want, double limit) {
 
 constexpr const char* kAllAxes = "data=2,fsdp=2,tensor=2";
 
-// Every axis alone, and all together with slots split over data too.
+// Each axis alone, and all axes together with slots split over data.
 std::vector<ShardingPlan> placements() {
   return {mesh_placement("data=8"), cpu_placement("fsdp=8"), cpu_placement("tensor=8"),
           mesh_placement(kAllAxes, true)};
@@ -57,7 +57,7 @@ std::string text_of(const ShardingPlan& placement) {
   return out;
 }
 
-TEST(Mesh, TheCpuSharesABatchByReplicasAndSplitsParametersByAMesh) {
+TEST(Mesh, CpuUsesReplicasForDataAndAMeshForParameters) {
   EXPECT_EQ(text_of(cpu_placement("data=8")), "replicas");
   EXPECT_EQ(text_of(mesh_placement("data=8")), "mesh data=8");
   EXPECT_EQ(text_of(cpu_placement("fsdp=8")), "mesh fsdp=8");
@@ -66,13 +66,13 @@ TEST(Mesh, TheCpuSharesABatchByReplicasAndSplitsParametersByAMesh) {
   EXPECT_EQ(text_of(cpu_placement(kAllAxes)), "mesh data=2 fsdp=2 tensor=2");
 }
 
-TEST(Mesh, LossesAreThoseOfOneDevice) {
+TEST(Mesh, LossesMatchOneDevice) {
   SMELT_OPEN_CPU(client, 8);
   const MeshRan one = run_on_one(client, mesh_config(1));
   expect_losses(run(client, mesh_config(8), cpu_placement(kAllAxes)), one, kSameLoss);
 }
 
-TEST(Mesh, LossesAreThoseOfOneDeviceAsOnATpuWithLayersInALoop) {
+TEST(Mesh, LossesMatchOneDeviceInTheTpuForm) {
   SMELT_OPEN_CPU(client, 8);
   const MeshRan one = run_on_one(client, as_on_a_tpu(1));
   for (const ShardingPlan& placement : placements()) {
@@ -93,16 +93,15 @@ void expect_parts_learn_the_same(const std::shared_ptr<const Client>& client, Tr
   expect_same_state(got.first, whole.first, kSameParts);
 }
 
-// Opens eight devices to share the programs of whole batches in the compile cache with the tests
-// above.
-TEST(MicroBatches, LearnWhatTheWholeBatchDoes) {
+// Opens eight devices to share compiled programs of whole batches with the tests above.
+TEST(MicroBatches, MatchTheWholeBatch) {
   SMELT_OPEN_CPU(client, 8);
   const ShardingPlan one = placement_for("cpu", 1, Reduction::global);
   expect_parts_learn_the_same(client, mesh_config(1), one, 4);
   expect_parts_learn_the_same(client, as_on_a_tpu(1), one, 2);
 }
 
-TEST(MicroBatches, LearnWhatTheWholeBatchDoesOnReplicas) {
+TEST(MicroBatches, MatchTheWholeBatchOnReplicas) {
   SMELT_OPEN_CPU(client, 8);
   expect_parts_learn_the_same(client, mesh_config(8), cpu_placement("data=8"), 4);
   TrainingConfig config = mesh_config(8);
@@ -110,7 +109,7 @@ TEST(MicroBatches, LearnWhatTheWholeBatchDoesOnReplicas) {
   expect_parts_learn_the_same(client, config, cpu_placement("auto", Reduction::per_replica), 2);
 }
 
-TEST(MicroBatches, LearnWhatTheWholeBatchDoesOverAMesh) {
+TEST(MicroBatches, MatchTheWholeBatchOverAMesh) {
   SMELT_OPEN_CPU(client, 8);
   expect_parts_learn_the_same(client, as_on_a_tpu(8), mesh_placement(kAllAxes, true), 4);
   expect_parts_learn_the_same(client, as_on_a_tpu(8), mesh_placement("data=8"), 2);

@@ -1,4 +1,4 @@
-// Weights that become 0 while a model learns: when, which, and that they stay so.
+// Pruning during training: when, which weights, and that zeros stay.
 #include "model/train_step/prune_program.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// In which form the program is, on how many devices.
+// A form of the program and a number of devices.
 struct Form {
   ComputePolicy compute = {};
   ShardingPlan placement = placement_for("cpu", 1, Reduction::global);
@@ -60,7 +60,7 @@ class PruneProgram : public testing::Test {
     config.compute = form.compute;
     return train_program(classify_task(golden_.settings()), config, form.placement);
   }
-  // So many stay.
+  // Prunes so that this number of weights is kept.
   static void prune(const std::shared_ptr<const Client>& client, const StepProgram& step,
                     std::int32_t kept, ModelState& state, const Pruning& pruning = {}) {
     const StepProgram program = prune_program(step, pruning);
@@ -88,13 +88,13 @@ class PruneProgram : public testing::Test {
   GoldenClassify golden_{"bert"};
 };
 
-// values, or 0 where the mask is.
+// Returns the values with masked ones set to 0.
 std::vector<float> masked(std::vector<float> values, const std::vector<float>& mask) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] *= mask[i];
   return values;
 }
 
-TEST_F(PruneProgram, KeepsWhatTensorFlowsRuleKeepsByNumpyInEveryForm) {
+TEST_F(PruneProgram, MatchesTensorFlowsRuleInEveryForm) {
   REQUIRE_ORACLE();
   SMELT_OPEN_CPU(client, 2);
   const StepProgram one = training();
@@ -108,14 +108,14 @@ TEST_F(PruneProgram, KeepsWhatTensorFlowsRuleKeepsByNumpyInEveryForm) {
   const std::uint64_t kept = kept_of(weights, 0.7);
   const TempDir dir;
   write_file(dir.file("in"), safetensors_bytes(matrices));
-  const auto said = run_oracle(str(source_path("tools/pruning_twin.py"), " ", dir.file("in"), " ",
-                                   dir.file("out"), " --kept ", kept,
-                                   " --begin 30 --end 830 --every 50 --steps 1000 --sparsity 0.7"));
-  ASSERT_EQ(said.status, 0) << said.text;
+  const auto output = run_oracle(
+      str(source_path("tools/pruning_twin.py"), " ", dir.file("in"), " ", dir.file("out"),
+          " --kept ", kept, " --begin 30 --end 830 --every 50 --steps 1000 --sparsity 0.7"));
+  ASSERT_EQ(output.status, 0) << output.text;
   const SafetensorsFile twin(read_file(dir.file("out")), "out");
   const auto schedule = tensor_values<double>(twin.at("schedule"));
   const PruningSchedule own{.sparsity = 0.7, .begin = 30, .end = 830, .every = 50};
-  for (std::int64_t t = 0; t <= 1000; ++t) {  // at the begin nothing is 0 yet
+  for (std::int64_t t = 0; t <= 1000; ++t) {  // at the begin step nothing is 0 yet
     const double want = schedule[static_cast<std::size_t>(t)];
     EXPECT_EQ(is_pruned_at(own, t), want > 0) << t;
     if (want > 0) {
@@ -124,7 +124,7 @@ TEST_F(PruneProgram, KeepsWhatTensorFlowsRuleKeepsByNumpyInEveryForm) {
   }
   const auto expect_pruned = [&](const StepProgram& step) {
     ModelState state = fresh(client, step);
-    for (int times = 0; times < 2; ++times) {  // the second changes nothing
+    for (int times = 0; times < 2; ++times) {  // the second call changes nothing
       prune(client, step, static_cast<std::int32_t>(kept), state);
       std::uint64_t left = 0;
       for (const auto& [name, values] : values_of(state)) {
@@ -141,14 +141,15 @@ TEST_F(PruneProgram, KeepsWhatTensorFlowsRuleKeepsByNumpyInEveryForm) {
   for (const Form& form : forms()) expect_pruned(training(form));
 }
 
-TEST_F(PruneProgram, CountsMovementAndKeepsWhatMovedMostFrom0InALoopAndOverAMesh) {
+TEST_F(PruneProgram, MovementKeepsWeightsThatMovedAwayFromZero) {
   SMELT_OPEN_CPU(client, 2);
   const std::vector<Form> all_forms = forms();
   for (const Form& form : {all_forms.front(), all_forms.back()}) {
     const StepProgram step = training(form, PruneBy::movement);
     const std::uint64_t weights = prunable_weights(step.state), kept = kept_of(weights, 0.3);
     ModelState state = fresh(client, step);
-    prune(client, step, static_cast<std::int32_t>(kept_of(weights, 0.1)), state);  // some are 0
+    // some weights are 0
+    prune(client, step, static_cast<std::int32_t>(kept_of(weights, 0.1)), state);
     const CompiledStep compiled(client, step);
     StateValues before, after = values_of(state);
     for (int i = 0; i < 2; ++i) {
@@ -157,7 +158,7 @@ TEST_F(PruneProgram, CountsMovementAndKeepsWhatMovedMostFrom0InALoopAndOverAMesh
       state.replace(execution.results);
       after = values_of(state);
     }
-    std::vector<std::pair<float, float>> all;  // movement, or the least of a 0, and the weight
+    std::vector<std::pair<float, float>> all;  // movement (lowest for zeros) and weight
     for (const auto& [name, values] : after) {
       if (!is_matrix(name)) continue;
       const auto of = [&](const StateValues& from, const char* slot) -> const std::vector<float>& {
@@ -188,12 +189,12 @@ TEST_F(PruneProgram, CountsMovementAndKeepsWhatMovedMostFrom0InALoopAndOverAMesh
       }
     }
     EXPECT_EQ(left, kept);
-    EXPECT_GT(negative, 0);  // both signs were put in order
+    EXPECT_GT(negative, 0);  // both signs occur
   }
 }
 
-// Adam of huggingface/block_movement_pruning's scores, in double.
-TEST_F(PruneProgram, LearnsScoresAndDropsThoseBelowTheThreshold) {
+// Adam on the scores of huggingface/block_movement_pruning, in double.
+TEST_F(PruneProgram, SoftPruningDropsScoresBelowTheThreshold) {
   SMELT_OPEN_CPU(client, 2);
   const std::vector<Form> all_forms = forms();
   const PruningSchedule schedule = prune_softly(10, 0).schedule;
@@ -241,7 +242,7 @@ TEST_F(PruneProgram, LearnsScoresAndDropsThoseBelowTheThreshold) {
     }
     EXPECT_GT(dropped, 100);
     EXPECT_GT(stay, 100);
-    // Where none would stay some do.
+    // A minimum number of weights is kept even if no score reaches the threshold.
     prune(client, step, std::bit_cast<std::int32_t>(1e9F), state, {.by = PruneBy::soft});
     std::uint64_t some = 0;
     for (const auto& [name, values] : values_of(state))
@@ -251,7 +252,7 @@ TEST_F(PruneProgram, LearnsScoresAndDropsThoseBelowTheThreshold) {
   }
 }
 
-TEST_F(PruneProgram, KeepsTheLargestOfNeighboursInEveryForm) {
+TEST_F(PruneProgram, PatternKeepsTheLargestNeighboursInEveryForm) {
   SMELT_OPEN_CPU(client, 2);
   const Pruning pruning = prune_in_pattern({.kept = 1, .of = 4});
   EXPECT_TRUE(is_pruned_at(pruning.schedule, 0));
@@ -285,10 +286,10 @@ TEST_F(PruneProgram, KeepsTheLargestOfNeighboursInEveryForm) {
   }
   EXPECT_THAT(error_of<UsageError>([&] { prune_program(plain, prune_in_pattern({2, 5})); }),
               HasSubstr("train.nm 2:5: 'bert/encoder/layer_0/attention/self/query/kernel' is "
-                        "f32[16,16], whose 16 inputs are no groups of 5"));
+                        "f32[16,16], whose 16 inputs are not a multiple of 5"));
 }
 
-TEST_F(PruneProgram, LeavesZerosThatTrainingKeeps) {
+TEST_F(PruneProgram, TrainingKeepsPrunedZeros) {
   SMELT_OPEN_CPU(client, 1);
   const StepProgram step = training();
   ModelState state = fresh(client, step);
@@ -313,7 +314,7 @@ TEST_F(PruneProgram, LeavesZerosThatTrainingKeeps) {
   }
 }
 
-TEST(PruningSchedule, EndsAFifthOfTheStepsBeforeTheEndOfAnyRun) {
+TEST(PruningSchedule, EndsAfterFourFifthsOfAllSteps) {
   for (const std::int64_t steps : {1, 2, 5, 30, 100, 1000, 1999, 20000})
     for (const std::int64_t warmup : {0, 1, 100, 30000}) {
       const PruningSchedule s = pruning_over(steps, warmup, 0.9);

@@ -1,4 +1,4 @@
-// Runs that differ by their seed and their rates alone have one program.
+// Runs that differ only in seed and learning rates share one program.
 #include <gtest/gtest.h>
 
 #include "runs/golden_bert.h"
@@ -15,7 +15,7 @@ StepProgram program_of(const TrainingConfig& config, const char* platform, std::
 
 std::string text_of(const StepProgram& program) { return emit_module(program.program, "step"); }
 
-TEST(SharedProgram, IsOfAllSeedsAndSchedulesAndOfOneBatchSize) {
+TEST(SharedProgram, IsSharedByAllSeedsAndSchedules) {
   struct Form {
     const char* platform;
     std::int64_t devices;

@@ -1,5 +1,5 @@
-// What a run does about a step that leaves its way: one that is not finite changes nothing and is
-// kept for a replay, a spike's update is left out or gone back from; and averages of weights.
+// Non-finite steps change nothing and are saved for a replay; updates of loss spikes are skipped or
+// rolled back; moving averages of weights.
 #include "model/train_step/step_guard.h"
 
 #include <gmock/gmock.h>
@@ -29,10 +29,11 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kNever = 1'000'000;
 
-// Where `bad` of the step and the batch is 1, `worse` makes another sum of the loss.
+// If `bad` (from step and batch) is 1, `worse` replaces the sum of the loss.
 using Bad = std::function<Tensor(Tensor step, const Inputs& in)>;
 using Worse = std::function<Tensor(Tensor sum, Tensor bad)>;
-// Whether the next sentence is random, by a line through the masked tokens' ids: compiled at once.
+// Predicts the next-sentence label by a linear function of the masked tokens' ids; compiles
+// quickly.
 Objective line(const Scope& root, const Inputs& in, const Bad& bad, const Worse& worse) {
   const Tensor x = convert(in["masked_lm_ids"], DType::f32) * 0.01;
   const Tensor y = convert(in["next_sentence_labels"], DType::f32);
@@ -52,7 +53,7 @@ Bad at_step(double step) {
   };
 }
 
-// A finite loss, whose gradient is not: d sqrt(x) at 0.
+// A finite loss with a non-finite gradient: d sqrt(x) at 0.
 Tensor without_gradient(Tensor sum, Tensor bad) { return sum + 0.0 * sqrt(sum * (1.0 - bad)); }
 
 Tensor a_hundredfold(Tensor sum, Tensor bad) { return sum * (1.0 + 99.0 * bad); }
@@ -91,7 +92,7 @@ class StepGuardTest : public SmallRun {
   }
 };
 
-TEST_F(StepGuardTest, AStepThatIsNotFiniteLeavesTheStateAsItWasAndIsKept) {
+TEST_F(StepGuardTest, NonFiniteStepDoesNotChangeTheStateAndIsSaved) {
   const TrainJob bad = broken("model", 6);
   const std::string message = error_of([&] { train(bad); }),
                     folder = dir_.file("model/bad-batch-7");
@@ -117,8 +118,8 @@ TEST_F(StepGuardTest, AStepThatIsNotFiniteLeavesTheStateAsItWasAndIsKept) {
   EXPECT_FLOAT_EQ(healthy.loss, report.loss);
 }
 
-// The batch of a bad step and the state before it give the step that the run would have taken.
-TEST_F(StepGuardTest, WhatIsKeptIsTheStateOfTheStepBefore) {
+// The saved batch and state reproduce the step that the run would have taken.
+TEST_F(StepGuardTest, SavesTheStateBeforeTheNonFiniteStep) {
   TrainJob bad = broken("model", 6), fine = broken("fine", kNever);
   fine.save_every = 6;
   error_of([&] { train(bad); });
@@ -128,7 +129,7 @@ TEST_F(StepGuardTest, WhatIsKeptIsTheStateOfTheStepBefore) {
   EXPECT_EQ(kept, state("fine", 6));
 }
 
-TEST_F(StepGuardTest, AReplayNeedsABatchOfTheModel) {
+TEST_F(StepGuardTest, ReplayRequiresABatchOfTheModel) {
   train(line_job("model", 0));
   const TrainJob run = line_job("model", 2);
   EXPECT_EQ(error_of([&] { newest_bad_batch(run.model_dir); }),
@@ -141,8 +142,8 @@ TEST_F(StepGuardTest, AReplayNeedsABatchOfTheModel) {
               HasSubstr("none is not there\n  hint: give the bad-batch folder of this model"));
 }
 
-// All gradients are NaN then; what they come from is told.
-TEST_F(StepGuardTest, AReplayTellsOfAStateThatWasNotFiniteBeforeTheStep) {
+// All gradients are then NaN; the replay reports their origin.
+TEST_F(StepGuardTest, ReplayReportsAStateThatWasAlreadyNonFinite) {
   const TrainJob bad = broken("model", 6);
   error_of([&] { train(bad); });
   Checkpoint kept = load_checkpoint(newest_bad_batch(bad.model_dir), 6);
@@ -153,7 +154,7 @@ TEST_F(StepGuardTest, AReplayTellsOfAStateThatWasNotFiniteBeforeTheStep) {
             "the first tensor that is not finite is line/bias, before the step");
 }
 
-TEST_F(StepGuardTest, FrozenParametersStayAndElementsOfTheGradientAreCut) {
+TEST_F(StepGuardTest, FreezesParametersAndClipsGradientElements) {
   TrainJob run = line_job("model", 1);
   run.config.rules = {{"rates", parse_rules("rates", "line/bias = 0")}, {}};
   run.config.clip_norm = 0;
@@ -194,7 +195,7 @@ TEST_F(StepGuardTest, AveragesFollowTheWeightsAndAreEvaluated) {
   EXPECT_THAT(log_.text(), HasSubstr("checkpoint-4: using the moving averages of the weights"));
 }
 
-TEST_F(StepGuardTest, AveragesAreScoredWhileTrainingAsTheyAreAfterIt) {
+TEST_F(StepGuardTest, AveragesScoreTheSameDuringAndAfterTraining) {
   TrainJob run = line_job("model", 3);
   run.config.ema_decay = 0.9;
   run.validation = {.data = run.data, .batch_size = 8, .averages = true};
@@ -205,7 +206,7 @@ TEST_F(StepGuardTest, AveragesAreScoredWhileTrainingAsTheyAreAfterIt) {
   EXPECT_EQ(loss, evaluate(evaluation_of(run)).loss);
 }
 
-TEST_F(StepGuardTest, ASpikesUpdateIsLeftOut) {
+TEST_F(StepGuardTest, SkipsTheUpdateOfASpike) {
   TrainJob run = line_job("model", 12, at_step(8), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::skip, .window = 4, .sigmas = 20};
   run.config.ema_decay = 0.9;
@@ -223,16 +224,16 @@ TEST_F(StepGuardTest, ASpikesUpdateIsLeftOut) {
   expect_resumed_alike(run, 7, 12);
 }
 
-TEST_F(StepGuardTest, ARunThatGoesOnMayBeginToLookForSpikes) {
+TEST_F(StepGuardTest, ResumedRunCanEnableSpikeDetection) {
   TrainJob run = line_job("model", 3);
   train(run);
   run = line_job("model", 12, at_step(8), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::skip, .window = 4, .sigmas = 20};
-  train(run);  // of whose four losses all are known before step 8
+  train(run);  // all four losses of the window are known before step 8
   EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({9}));
 }
 
-// A run of 12 steps that rolls back from a spike in the batch of its step 9.
+// A run of 12 steps that rolls back because of a spike in the batch of step 9.
 class RollbackTest : public StepGuardTest {
  protected:
   TrainJob spiking_job() const {
@@ -258,7 +259,7 @@ class RollbackTest : public StepGuardTest {
   }
 };
 
-TEST_F(RollbackTest, ARewoundRunGoesOverTheDataOfTheSpike) {
+TEST_F(RollbackTest, RollbackSkipsTheDataOfTheSpike) {
   const TrainJob run = spiking_job();
   train(run);
   EXPECT_THAT(log_.text(),
@@ -268,8 +269,8 @@ TEST_F(RollbackTest, ARewoundRunGoesOverTheDataOfTheSpike) {
   expect_resumed_alike(run, 10, 12);
 }
 
-// Checks and saves of steps 6 to 9 are of the way that is left.
-TEST_F(RollbackTest, BestStatesPatienceAndKeptStatesAreThoseOfTheCheckpointAgain) {
+// Evaluations and checkpoints of steps 6 to 9 belong to the abandoned part of the run.
+TEST_F(RollbackTest, RollbackRestoresBestStatesAndPatience) {
   TrainJob run = spiking_job();
   run.validation = {.data = run.data, .batch_size = 8, .steps = 1};
   run.check_every = 1;
@@ -292,12 +293,13 @@ TEST_F(RollbackTest, BestStatesPatienceAndKeptStatesAreThoseOfTheCheckpointAgain
   EXPECT_THAT(log_.text(), HasSubstr("checkpoint-5, over 4 batches"));
   const auto best = std::ranges::min_element(values, {}, [](const auto& v) { return v.second; });
   EXPECT_EQ(latest_checkpoint(dir_.file("model/best")), best->first);
-  EXPECT_LE(checkpoint_steps(dir_.file("model/best")).size(), 2u);  // one that a rollback may need
+  // the extra one may be needed for a rollback
+  EXPECT_LE(checkpoint_steps(dir_.file("model/best")).size(), 2u);
   EXPECT_EQ(settings("model", 12)["score"]["step"], best->first);
   EXPECT_EQ(settings("model", 12)["checks_since_best"], 12 - best->first);
 }
 
-TEST_F(StepGuardTest, ARunThatCountsOnKeepsTheStateThatItBeganWithToGoBackTo) {
+TEST_F(StepGuardTest, ResumedRunKeepsItsFirstStateForRollbacks) {
   train(line_job("first", 3));
   TrainJob run = line_job("second", 4);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20};
@@ -310,7 +312,7 @@ TEST_F(StepGuardTest, ARunThatCountsOnKeepsTheStateThatItBeganWithToGoBackTo) {
   EXPECT_THAT(checkpoint_steps(dir_.file("second")), testing::ElementsAre(3, 4));
 }
 
-TEST_F(StepGuardTest, ARewindTakesWhatThereIsAndSettingsOfSpikesMayChange) {
+TEST_F(StepGuardTest, RollbackUsesAvailableStatesAndSpikeSettingsMayChange) {
   train(line_job("model", 7));
   remove_checkpoint(dir_.file("model/checkpoint-5"));
   TrainJob run = line_job("model", 12, at_step(10), a_hundredfold);
@@ -323,7 +325,7 @@ TEST_F(StepGuardTest, ARewindTakesWhatThereIsAndSettingsOfSpikesMayChange) {
   EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({11}));
 }
 
-TEST(RewindTarget, IsTheLastRegularOneElseTheLast) {
+TEST(RewindTarget, IsTheLastRegularCheckpointOrTheLast) {
   EXPECT_EQ(rewind_target({5, 7, 10}, 9, 5, 0), 5);
   EXPECT_EQ(rewind_target({5, 7, 10}, 11, 5, 0), 10);
   EXPECT_EQ(rewind_target({3, 7}, 9, 5, 3), 3);
@@ -331,7 +333,7 @@ TEST(RewindTarget, IsTheLastRegularOneElseTheLast) {
   EXPECT_EQ(rewind_target({9}, 9, 5, 0), std::nullopt);
 }
 
-TEST_F(StepGuardTest, ASpikeThatStaysEndsTheRunAfterTenRewinds) {
+TEST_F(StepGuardTest, PersistentSpikeEndsTheRunAfterTenRollbacks) {
   TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .rewind_skip = 3};
   EXPECT_THAT(error_of([&] { train(run); }),
@@ -340,18 +342,18 @@ TEST_F(StepGuardTest, ASpikeThatStaysEndsTheRunAfterTenRewinds) {
                         "train.learning_rate; if it is no spike, raise train.spike_sigmas or"));
 }
 
-TEST_F(StepGuardTest, ARewindIsNoOtherStartAndNoTimeIsCountedTwice) {
+TEST_F(StepGuardTest, RollbackIsNotANewStartAndCountsNoTimeTwice) {
   TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .rewind_skip = 3};
   run.track.log_every = 1;
   const double start = wall_seconds();
   EXPECT_NE(error_of([&] { train(run); }), "no error");  // after ten rewinds
-  const RunRecord told = read_run(run.model_dir);
-  EXPECT_EQ(told.starts, 1);
-  EXPECT_EQ(told.of, 12);
-  EXPECT_EQ(told.spent[GoodputBucket::down], 0);
-  EXPECT_GT(told.spent[GoodputBucket::lost], 0);
-  EXPECT_LE(told.spent.total(), wall_seconds() - start);
+  const RunRecord record = read_run(run.model_dir);
+  EXPECT_EQ(record.starts, 1);
+  EXPECT_EQ(record.of, 12);
+  EXPECT_EQ(record.spent[GoodputBucket::down], 0);
+  EXPECT_GT(record.spent[GoodputBucket::lost], 0);
+  EXPECT_LE(record.spent.total(), wall_seconds() - start);
 }
 
 }  // namespace

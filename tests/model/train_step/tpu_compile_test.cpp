@@ -1,4 +1,4 @@
-// The programs of pre-training compile for TPUs, on a machine without any.
+// Compiles the pretraining programs for TPUs, on a machine without TPUs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ class TpuCompile : public testing::Test {
     return bert_task(bert);
   }
 
-  // For tests that compare no sizes: libtpu compiles few tokens sooner.
+  // For tests that do not compare sizes: libtpu compiles faster with few tokens.
   static constexpr std::int64_t kFewTokens = 32;
   static Task short_task() { return task(kFewTokens); }
 
@@ -69,7 +69,7 @@ class TpuCompile : public testing::Test {
 
 class TpuCompileOnEach : public TpuCompile, public testing::WithParamInterface<const char*> {};
 
-TEST_P(TpuCompileOnEach, TheTrainingStepOverAMeshReusesTheMemoryOfItsState) {
+TEST_P(TpuCompileOnEach, TrainingStepOverAMeshReusesStateMemory) {
   const auto program =
       train_program(short_task(), config(Reduction::global), placement(Reduction::global));
   EXPECT_EQ(program.placement.spread, Parallelism::mesh);
@@ -78,20 +78,20 @@ TEST_P(TpuCompileOnEach, TheTrainingStepOverAMeshReusesTheMemoryOfItsState) {
   EXPECT_GE(memory.argument_bytes, memory.alias_bytes);
 }
 
-TEST_P(TpuCompileOnEach, TheTrainingStepPerReplicaReusesTheMemoryOfItsState) {
+TEST_P(TpuCompileOnEach, TrainingStepPerReplicaReusesStateMemory) {
   const auto program = train_program(short_task(), config(Reduction::per_replica),
                                      placement(Reduction::per_replica));
   EXPECT_EQ(program.placement.spread, Parallelism::replicas);
   EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
 }
 
-TEST_P(TpuCompileOnEach, TheEvaluationStepCompiles) {
+TEST_P(TpuCompileOnEach, EvaluationStepCompiles) {
   const auto program =
       eval_program(short_task(), 16, placement(Reduction::global), compute_for("tpu", {}));
   EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
 }
 
-TEST_P(TpuCompileOnEach, AClassifierCompiles) {
+TEST_P(TpuCompileOnEach, ClassifierCompiles) {
   const Task bert = task(kFewTokens, 1);
   ClassifyTask c{.encoder = parse_encoder("bert", bert.settings["model"], "test"),
                  .seq_length = kFewTokens,
@@ -118,9 +118,9 @@ TEST_P(TpuCompileOnEach, AClassifierCompiles) {
   EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
 }
 
-// As each of a v2-32's four hosts compiles it: over the devices of all, parameters split over a
-// host's and its neighbour's, with wishes of each device.
-TEST_F(TpuCompile, TheTrainingStepOfFourHostsReusesTheMemoryOfItsState) {
+// As compiled by each of the four hosts of a v2-32: over all devices, with parameters split over a
+// host and its neighbour, and with consensus flags.
+TEST_F(TpuCompile, TrainingStepOfFourHostsReusesStateMemory) {
   TrainingConfig c = config(Reduction::global);
   c.batch_size = c.devices = 32;
   c.takes_wishes = true;
@@ -132,7 +132,7 @@ TEST_F(TpuCompile, TheTrainingStepOfFourHostsReusesTheMemoryOfItsState) {
   EXPECT_LT(memory.argument_bytes, state_bytes(program) / 8);
 }
 
-TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsState) {
+TEST_F(TpuCompile, LambStepWithAveragesSpikesAndRulesReusesStateMemory) {
   TrainingConfig c = config(Reduction::global);
   c.optimizer = lamb({});
   c.schedule = {.total_steps = 100, .warmup = Warmup::precedes, .decay = Decay::cosine};
@@ -144,8 +144,8 @@ TEST_F(TpuCompile, AStepOfLambWithAveragesSpikesAndRulesReusesTheMemoryOfItsStat
   EXPECT_GE(compile("v2:2x2", program).alias_bytes, state_bytes(program));
 }
 
-// The fewer values a loop over layers keeps, the less memory its step takes.
-TEST_F(TpuCompile, TheTrainingStepWithLayersInALoopTakesLessTheLessItSaves) {
+// The fewer values a scan stores, the less memory a step uses.
+TEST_F(TpuCompile, ScannedTrainingStepUsesLessMemoryIfItStoresLess) {
   const auto temporaries = [&](Precision precision, RematPolicy save) {
     TrainingConfig c = config(Reduction::global);
     c.compute = compute_for("tpu", {.precision = precision, .layers = Layers::scan, .save = save});
@@ -161,11 +161,11 @@ TEST_F(TpuCompile, TheTrainingStepWithLayersInALoopTakesLessTheLessItSaves) {
   EXPECT_LT(temporaries(Precision::bf16, RematPolicy::products), products);
 }
 
-// Bytes of a layer's exponentials of scores: two rows of a device, two heads, 16 bits each.
+// Bytes of a layer's attention exponentials: two rows per device, two heads, 16 bits each.
 constexpr std::int64_t kLongTexts = 512;
 constexpr double kExponentials = 2 * 2 * kLongTexts * kLongTexts * 2;
 
-TEST_F(TpuCompile, UnrolledLayersThatMakeScoresAgainDoNotKeepThem) {
+TEST_F(TpuCompile, UnrolledLayersDoNotStoreRecomputedScores) {
   const auto temporaries = [](bool stored_scores) -> double {
     TrainingConfig c = config(Reduction::global);
     c.compute = compute_for("tpu", {.layers = Layers::unrolled});
@@ -177,7 +177,7 @@ TEST_F(TpuCompile, UnrolledLayersThatMakeScoresAgainDoNotKeepThem) {
   EXPECT_LT(temporaries(false), temporaries(true) - kExponentials);
 }
 
-TEST_P(TpuCompileOnEach, AttentionInBlocksTakesLessWhereScoresAreMostOfIt) {
+TEST_P(TpuCompileOnEach, BlockwiseAttentionUsesLessMemoryForLongSequences) {
   const auto temporaries = [](std::int64_t attention_rows) -> double {
     TrainingConfig c = config(Reduction::global);
     c.compute = compute_for("tpu", {.save = RematPolicy::layer, .attention_rows = attention_rows});
@@ -185,7 +185,7 @@ TEST_P(TpuCompileOnEach, AttentionInBlocksTakesLessWhereScoresAreMostOfIt) {
     return static_cast<double>(compile(GetParam(), program).temporary_bytes);
   };
   const double blocks = temporaries(64);
-  // A v5e has room on the chip itself for scores as few as these: there it shall compile.
+  // A v5e can hold such small scores in on-chip memory, so there it only has to compile.
   if (std::string(GetParam()) != "v2:2x2") return;
   EXPECT_LT(blocks, temporaries(0) - kExponentials);
 }
@@ -211,14 +211,14 @@ class ElectraTpuCompile : public TpuCompileOnEach {
   }
 };
 
-TEST_P(ElectraTpuCompile, TheTrainingStepReusesTheMemoryOfItsState) {
+TEST_P(ElectraTpuCompile, TrainingStepReusesStateMemory) {
   TrainingConfig c = config(Reduction::global);
   const auto program = train_program(electra(MaskDraws::distinct), c, placement(Reduction::global));
   EXPECT_EQ(program.placement.spread, Parallelism::mesh);
   EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
 }
 
-TEST_P(ElectraTpuCompile, TheEvaluationStepCompiles) {
+TEST_P(ElectraTpuCompile, EvaluationStepCompiles) {
   for (const MaskDraws masks : {MaskDraws::distinct, MaskDraws::original}) {
     const auto program =
         eval_program(electra(masks), 16, placement(Reduction::global), compute_for("tpu", {}));
@@ -226,7 +226,7 @@ TEST_P(ElectraTpuCompile, TheEvaluationStepCompiles) {
   }
 }
 
-TEST_F(TpuCompile, ElectraWithTwoTowersIsSplitOverHeadsAndVocabulary) {
+TEST_F(TpuCompile, ElectraWithTwoTowersIsShardedOverHeadsAndVocabulary) {
   ElectraTask two{.model = {.vocab_size = 1000,
                             .embedding_size = 64,
                             .hidden_size = 256,
@@ -247,7 +247,7 @@ TEST_F(TpuCompile, ElectraWithTwoTowersIsSplitOverHeadsAndVocabulary) {
 INSTANTIATE_TEST_SUITE_P(Topologies, ElectraTpuCompile,
                          testing::Values("v2:2x2", "v3:2x2", "v5e:2x4"), topology_name);
 
-// ---- JEstimator's BERT: scores of all words for every token ----
+// ---- JEstimator's BERT, which scores all words for every token ----
 
 class JestimatorTpuCompile : public TpuCompileOnEach {
  protected:
@@ -274,12 +274,12 @@ class JestimatorTpuCompile : public TpuCompileOnEach {
   }
 };
 
-TEST_P(JestimatorTpuCompile, TheTrainingStepOfEachVariantReusesTheMemoryOfItsState) {
+TEST_P(JestimatorTpuCompile, TrainingStepOfEachVariantReusesStateMemory) {
   for (const char* variant : {"rope", "bert_rpe"}) training(jestimator(variant, 64, 1000), 64);
 }
 
-// Logits of 512 tokens and 16,000 words are 31 MB on a device, in eight blocks.
-TEST_P(JestimatorTpuCompile, WordsInBlocksTakeLessMemory) {
+// The logits of 512 tokens and 16,000 words take 31 MB per device, in eight blocks.
+TEST_P(JestimatorTpuCompile, BlocksOfWordsUseLessMemory) {
   const Task task = jestimator("bert", 256, 16000);
   const auto blocks = training(task, 4);
   if (std::string(GetParam()) != "v2:2x2") return;  // one comparison is enough
@@ -287,7 +287,7 @@ TEST_P(JestimatorTpuCompile, WordsInBlocksTakeLessMemory) {
   EXPECT_LT(blocks.temporary_bytes, 0.8 * static_cast<double>(all.temporary_bytes));
 }
 
-TEST_P(JestimatorTpuCompile, TheEvaluationOfTwentyPassesCompiles) {
+TEST_P(JestimatorTpuCompile, EvaluationWithTwentyPassesCompiles) {
   const auto program = eval_program(jestimator("bert"), 16, placement(Reduction::global),
                                     compute_for("tpu", {.logits_mb = 1}), 20);
   EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
@@ -296,7 +296,7 @@ TEST_P(JestimatorTpuCompile, TheEvaluationOfTwentyPassesCompiles) {
 INSTANTIATE_TEST_SUITE_P(Topologies, JestimatorTpuCompile, testing::Values("v2:2x2", "v5e:2x4"),
                          topology_name);
 
-// ---- T5: two stacks in a loop each, of which one reads what the other gives ----
+// ---- T5: two scanned stacks, one of which reads the output of the other ----
 
 Task t5(bool gated) {
   T5Task c{.inputs_length = 32, .targets_length = 16};
@@ -311,8 +311,8 @@ Task t5(bool gated) {
 
 class T5TpuCompile : public TpuCompileOnEach {};
 
-// Each kind in the precision that it was trained in.
-TEST_P(T5TpuCompile, TheTrainingStepReusesTheMemoryOfItsState) {
+// Each kind in the precision it was trained with.
+TEST_P(T5TpuCompile, TrainingStepReusesStateMemory) {
   const bool gated = std::string(GetParam()) != "v3:2x2";
   TrainingConfig c = config(Reduction::global);
   c.compute = compute_for("tpu", {.precision = gated ? Precision::bf16 : Precision::f32});
@@ -322,13 +322,13 @@ TEST_P(T5TpuCompile, TheTrainingStepReusesTheMemoryOfItsState) {
   EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
 }
 
-TEST_P(T5TpuCompile, TheEvaluationStepCompiles) {
+TEST_P(T5TpuCompile, EvaluationStepCompiles) {
   const auto program =
       eval_program(t5(true), 16, placement(Reduction::global), compute_for("tpu", {}));
   EXPECT_GE(compile(GetParam(), program).argument_bytes, state_bytes(program));
 }
 
-TEST_F(TpuCompile, T5AndItsAdafactorAreSplitOverHeadsAndVocabulary) {
+TEST_F(TpuCompile, T5AndAdafactorAreShardedOverHeadsAndVocabulary) {
   TrainingConfig c = config(Reduction::global);
   c.optimizer = adafactor({});
   const auto program = train_program(
@@ -342,9 +342,9 @@ TEST_F(TpuCompile, T5AndItsAdafactorAreSplitOverHeadsAndVocabulary) {
 INSTANTIATE_TEST_SUITE_P(Topologies, T5TpuCompile, testing::Values("v3:2x2", "v5e:2x4"),
                          topology_name);
 
-// The tutorial's run: 256 x 512 over the 32 cores of a v2-32, 7.48 GB each. Minutes: asked for by
-// SMELT_LONG_TESTS=1.
-TEST_F(TpuCompile, JestimatorsBertBaseFitsAV2Pod) {
+// The tutorial's run: batch 256 x 512 over the 32 cores of a v2-32, 7.48 GB each. Takes minutes;
+// enabled by SMELT_LONG_TESTS=1.
+TEST_F(TpuCompile, JestimatorBertBaseFitsAV2Pod) {
   if (std::getenv("SMELT_LONG_TESTS") == nullptr)
     GTEST_SKIP() << "takes minutes: SMELT_LONG_TESTS=1 runs it";
   JestimatorBertTask task;

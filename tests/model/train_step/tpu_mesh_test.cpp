@@ -1,4 +1,4 @@
-// What a mesh saves in memory and what it costs in messages, by the TPU's own compiler.
+// Memory savings and communication of meshes, as compiled by the TPU compiler.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ struct Compiled {
   }
 };
 
-// Widths of which every part fills a TPU's tiles of 8 x 128.
+// Widths whose shards fill the TPU's tiles of 8 x 128.
 BertTask wide_bert() {
   BertTask bert = mesh_bert(0);
   bert.seq_length = 32;
@@ -47,7 +47,7 @@ class TpuMesh : public testing::Test {
  protected:
   void SetUp() override { REQUIRE_PLUGIN("tpu"); }
 
-  // Layers in a loop, f32.
+  // Scanned layers, f32.
   static StepProgram program(const std::string& mesh, bool split_slots,
                              std::int64_t micro_batches = 1) {
     TrainingConfig config = mesh_config(8);
@@ -64,7 +64,7 @@ class TpuMesh : public testing::Test {
     return {std::move(step), compiled.memory(), collectives_of(compiled)};
   }
 
-  // Bytes of a device's parts of the state, a batch and the step's number.
+  // Returns the bytes per device of the state, a batch and the step number.
   static std::int64_t device_bytes(const StepProgram& step) {
     std::size_t bytes = 0;
     for (const StateTensor& t : step.state.tensors)
@@ -76,7 +76,7 @@ class TpuMesh : public testing::Test {
     return static_cast<std::int64_t>(bytes + sizeof(std::int32_t));
   }
 
-  // Small vectors and the batch are padded to whole tiles: 512 bytes an argument, no more.
+  // Small vectors and the batch are padded to tiles: at most 512 bytes per argument.
   static void expect_memory(const Compiled& c, double share_of_whole) {
     const std::int64_t want = device_bytes(c.program);
     const auto arguments = std::ssize(c.program.program.graph.arguments());
@@ -92,22 +92,22 @@ class TpuMesh : public testing::Test {
   }
 };
 
-// What partitions most is compiled for both kinds; the rest for v2, which libtpu does faster, but
-// for one reduction over data.
+// The case with most sharding is compiled for both kinds of TPU; the others for v2, for which
+// libtpu is faster.
 class TpuMeshOnEach : public TpuMesh, public testing::WithParamInterface<const char*> {};
 constexpr const char *kChips = "v2:2x2", *kNewerChips = "v5e:2x4";
 
 std::int64_t elements_of(const Collective& c) { return Shape{DType::f32, c.dims}.elements(); }
 
-constexpr std::int64_t kMatrix = 128 * 1024;  // elements of the smallest, that of positions
+constexpr std::int64_t kMatrix = 128 * 1024;  // elements of the smallest matrix, that of positions
 
-// Those of at least a matrix's size.
+// Returns the collectives of at least the size of a matrix.
 std::vector<Collective> large(std::vector<Collective> all) {
   std::erase_if(all, [](const Collective& c) { return elements_of(c) < kMatrix; });
   return all;
 }
 
-TEST_F(TpuMesh, OverDataGradientsAreReducedAndNothingIsGathered) {
+TEST_F(TpuMesh, DataAxisReducesGradientsAndGathersNothing) {
   const Compiled c = compile(kChips, "data=8");
   expect_memory(c, 1);
   EXPECT_THAT(c.all("all-gather"), IsEmpty());
@@ -117,16 +117,16 @@ TEST_F(TpuMesh, OverDataGradientsAreReducedAndNothingIsGathered) {
                                          Contains(Collective{"all-reduce", {1, 2048, 1024}, 1})));
 }
 
-// ZeRO-1: parts of the gradients arrive, parts of the parameters are updated, then all gathered.
-TEST_F(TpuMesh, SlotsSplitOverDataTakeAnEighth) {
+// ZeRO-1: gradients are reduce-scattered, shards of the parameters updated, then all-gathered.
+TEST_F(TpuMesh, SlotsSplitOverDataUseAnEighthOfTheMemory) {
   const Compiled c = compile(kChips, "data=8", true);
   expect_memory(c, (1 + 2.0 / 8) / 3);
   EXPECT_THAT(c.all("all-gather"), Contains(Collective{"all-gather", {2, 1024, 2048}, 0}));
 }
 
-// ZeRO-3: a layer's parameters are gathered in its own iteration, never those of all layers; as
-// bf16, which is what a TPU's products make of them.
-TEST_P(TpuMeshOnEach, OverFsdpALayersParametersAreGatheredWhereTheyAreUsed) {
+// ZeRO-3: the parameters of a layer are gathered in its own iteration, never those of all layers,
+// and as bf16 matmul operands.
+TEST_P(TpuMeshOnEach, FsdpGathersTheParametersOfALayerForUse) {
   const Compiled c = compile(GetParam(), "fsdp=8");
   expect_memory(c, 1.0 / 8);
   const auto gathers = c.all("all-gather");
@@ -138,7 +138,7 @@ TEST_P(TpuMeshOnEach, OverFsdpALayersParametersAreGatheredWhereTheyAreUsed) {
     EXPECT_FALSE(gather.dims.size() == 3 && gather.dims[0] == 2) << gather;
 }
 
-TEST_F(TpuMesh, OverDataAndFsdpAQuarterRestsAndNoActivationsAreGathered) {
+TEST_F(TpuMesh, DataAndFsdpStoreAQuarterAndGatherNoActivations) {
   const Compiled c = compile(kChips, "data=2,fsdp=4");
   expect_memory(c, 1.0 / 4);
   EXPECT_THAT(c.all("all-gather"), Contains(Collective{"all-gather", {1, 1024, 2048}, 1, "bf16"}));
@@ -146,8 +146,8 @@ TEST_F(TpuMesh, OverDataAndFsdpAQuarterRestsAndNoActivationsAreGathered) {
   expect_share(program("data=2,fsdp=4", true), (1.0 / 4 + 2.0 / 8) / 3);
 }
 
-// Positions, pooler and the head's transform are whole.
-TEST_F(TpuMesh, OverTensorNoWeightIsGathered) {
+// Positions, the pooler and the head's transform are replicated.
+TEST_F(TpuMesh, TensorAxisGathersNoWeights) {
   const Compiled c = compile(kChips, "tensor=8");
   constexpr double kSplit = 4096 * 1024 + 2 * 8 * 1024 * 1024, kWhole = (2 * 1024 + 128) * 1024;
   expect_memory(c, (kSplit / 8 + kWhole) / (kSplit + kWhole));
@@ -155,16 +155,16 @@ TEST_F(TpuMesh, OverTensorNoWeightIsGathered) {
   EXPECT_THAT(c.all("all-reduce"), Contains(Collective{"all-reduce", {32, 32, 1024}, 1}));
 }
 
-TEST_F(TpuMesh, GradientsOfMicroBatchesAreReducedOnceAfterThem) {
+TEST_F(TpuMesh, MicroBatchGradientsAreReducedOnce) {
   const Compiled c = compile(kNewerChips, "data=8", false, 4);
   EXPECT_THAT(c.all("all-reduce"), AllOf(Contains(Collective{"all-reduce", {2, 1024, 2048}, 0}),
                                          Contains(Collective{"all-reduce", {4096, 1024}, 0})));
   for (const Collective& one : c.collectives) EXPECT_EQ(one.loops, 0) << one;
 }
 
-// A device's part of a kernel's gradient is 1024 x 1024; what it says of activations in a loop is
-// for the tensor axis.
-TEST_F(TpuMesh, BesideOtherAxesGradientsOfMicroBatchesAreReducedOverDataOnce) {
+// The shard of a kernel's gradient is 1024 x 1024; other collectives in the loop belong to the
+// tensor axis.
+TEST_F(TpuMesh, MicroBatchGradientsAreReducedOnceWithOtherAxes) {
   const Compiled c = compile(kChips, "data=4,tensor=2", false, 4);
   EXPECT_THAT(c.all("all-reduce"), Contains(Collective{"all-reduce", {2, 1024, 1024}, 0}));
   for (const Collective& one : c.collectives)
