@@ -520,7 +520,7 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no labelled texts"));
   GoldenT5("small").write_folder(dir_.file("t5"));
   EXPECT_THAT(refusal({"train.init=" + dir_.file("t5")}),
-              HasSubstr("t5: no encoder of a BERT or an ELECTRA"));
+              HasSubstr("t5: not an encoder model (BERT, ELECTRA or RoBERTa)"));
   EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));
   EXPECT_THAT(refusal({"data.seq_length=13"}), HasSubstr("13"));
   EXPECT_THAT(refusal({"data.validation=" + rows_file("v.tsv", "text\tlabel\ncat\tbirds\n")}),

@@ -114,7 +114,7 @@ TEST_F(DistilledRun, OpensItsTeacherOnce) {
 TEST_F(DistilledRun, ATeacherThatIsNoneIsRefused) {
   EXPECT_THAT(refusal({"data.labels=a,c,b"}),
               HasSubstr(R"(has labels ["a","b","c"], the student ["a","c","b"])"));
-  EXPECT_THAT(refusal({"distill.layers=0:9"}), HasSubstr("'9' is no layer of the teacher's"));
+  EXPECT_THAT(refusal({"distill.layers=0:9"}), HasSubstr("'9' is not a layer of the teacher"));
   std::string words = read_file(dir_.file("teacher/vocab.txt"));
   words.replace(words.find("bird"), 4, "fish");
   write_file(dir_.file("teacher/vocab.txt"), words);

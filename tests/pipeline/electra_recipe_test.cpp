@@ -166,7 +166,7 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
               HasSubstr("detect: a masked LM has no discriminator"));
   EXPECT_THAT(error_of<UsageError>(
                   [&] { filler_of(recipe({"model.uniform_generator=true"}), 1)({"[MASK]"}); }),
-              HasSubstr("fill: a uniform generator makes no guesses"));
+              HasSubstr("fill: the uniform generator cannot fill masks"));
 
   Vocabulary vocabulary = Vocabulary::load(r.path("vocab.txt"));
   auto tokens = vocabulary.tokens();

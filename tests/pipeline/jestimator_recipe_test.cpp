@@ -44,7 +44,7 @@ TEST_F(JestimatorRecipe, NamesWhatDoesNotFit) {
               HasSubstr("--set: model: hidden_size 768 is not a multiple of num_heads 7"));
   EXPECT_THAT(
       refusal({"model.mask_token_id=9000"}),
-      HasSubstr("--set: jestimator_bert: mask_token_id 9000 is none of vocab_size 8000 words"));
+      HasSubstr("--set: jestimator_bert: mask_token_id 9000 must be below vocab_size 8000"));
   EXPECT_THAT(refusal({"model.mask_token_id=-2"}),
               HasSubstr("model.mask_token_id is -2, must be at least -1"));
   EXPECT_THAT(refusal({"model.mask_rate=1.5"}),

@@ -83,8 +83,8 @@ TEST_F(T5Recipe, NamesWhatDoesNotFit) {
       HasSubstr("relative_attention_max_distance is 16, must be more than half the buckets"));
   EXPECT_THAT(refusal({"model.dropout_rate=1"}), HasSubstr("dropout_rate is 1, must be in [0, 1)"));
   EXPECT_THAT(refusal({"model.initializer_factor=-1"}),
-              HasSubstr("initializer_factor is -1, must be a finite number from 0 on"));
-  EXPECT_THAT(refusal({"model.z_loss=-1"}), HasSubstr("z_loss is -1, must be a number from 0 on"));
+              HasSubstr("initializer_factor is -1, must be a finite number of at least 0"));
+  EXPECT_THAT(refusal({"model.z_loss=-1"}), HasSubstr("z_loss is -1, must be at least 0"));
 }
 
 TEST(Unigram, IsTheEntropyOfCountsThatAreSmoothed) {

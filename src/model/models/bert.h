@@ -1,6 +1,6 @@
-// BERT (Devlin et al. 2019) as google-research/bert modeling.py and run_pretraining.py have it:
-// post-LN encoder, pooler, masked-LM head on gathered positions with tied weights, next-sentence
-// head. Parameters carry the original checkpoint's names.
+// BERT (Devlin et al. 2019), following modeling.py and run_pretraining.py of google-research/bert:
+// a post-LN encoder, a pooler, a masked-LM head with tied weights on gathered positions, and a
+// next-sentence head. Parameters have the names of the original checkpoints.
 //   B batch   S sequence   H hidden   P masked positions   V vocabulary
 #pragma once
 
@@ -8,24 +8,25 @@
 
 namespace smelt {
 
-// The names of a parameter's dimensions for model/nn/partition_rules.h.
+// Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames bert_dim_names(const BertConfig& config, std::string_view parameter);
 
+// Outputs of the encoder.
 struct BertEncoded {
-  Tensor sequence;  // [B,S,H] in the scope's type
-  Tensor pooled;    // [B,H], likewise
+  Tensor sequence;  // [B,S,H] in the scope's dtype
+  Tensor pooled;    // [B,H] in the scope's dtype
 };
 
-// [B,S,H] in the scope's type, without the pooler. UsageError when S exceeds
+// Returns [B,S,H] in the scope's dtype, without the pooler. Throws UsageError if S exceeds
 // max_position_embeddings.
 Tensor bert_sequence(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
-// Likewise.
+// Like bert_sequence(), with the pooler.
 BertEncoded bert(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
 
-// What scores all words by the B*P rows of `sequence` at `positions` [B,P].
+// Returns the masked-LM head on the B*P rows of `sequence` at `positions` [B,P].
 LmHead masked_lm_head(const Scope& root, const BertConfig& config, Tensor sequence,
                       Tensor positions);
-// f32 [B, 2]
+// Returns f32 [B,2].
 Tensor next_sentence_logits(const Scope& root, const BertConfig& config, Tensor pooled);
 
 }  // namespace smelt

@@ -13,7 +13,7 @@
 namespace smelt {
 namespace {
 
-// Fields that released configs carry and that mean nothing here.
+// Fields of released configs that have no effect here.
 constexpr std::array<std::string_view, 6> kIgnored{
     "directionality",       "pooler_fc_size",       "pooler_num_attention_heads",
     "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"};
@@ -50,9 +50,10 @@ void check_bert_config(const BertConfig& c,
                          str("set ", name));
   });
   if (c.attention_head_size == 0 && c.hidden_size % c.num_attention_heads != 0)
-    throw UsageError(str(where("hidden_size"), ": hidden_size ", c.hidden_size,
-                         " is not a multiple of num_attention_heads ", c.num_attention_heads),
-                     "choose heads that divide the hidden size, e.g. hidden_size / 64");
+    throw UsageError(
+        str(where("hidden_size"), ": hidden_size ", c.hidden_size,
+            " is not a multiple of num_attention_heads ", c.num_attention_heads),
+        "choose a number of heads that divides hidden_size, for example hidden_size / 64");
   if (std::ranges::find(activation_names(), c.hidden_act) == activation_names().end())
     throw UsageError(str(where("hidden_act"), ": hidden_act is '", c.hidden_act, "'"),
                      did_you_mean(c.hidden_act, activation_names()));
@@ -64,19 +65,20 @@ void check_bert_config(const BertConfig& c,
                        str("set ", name, ", usually 0.1"));
   if (!(c.initializer_range >= 0 && std::isfinite(c.initializer_range)))
     throw UsageError(str(where("initializer_range"), ": initializer_range is ", c.initializer_range,
-                         ", must be a finite number from 0 on"),
+                         ", must be a finite number of at least 0"),
                      "0.02 is usual");
 }
 
 BertConfig parse_bert_config(const std::string& text, const std::string& where) {
   const auto json = Json::parse_or_discard(text);
   if (!json.is_object())
-    throw UsageError(str(where, ": not a JSON object"), "it should look like bert_config.json");
+    throw UsageError(str(where, ": not a JSON object"), "use the format of bert_config.json");
   check_unknown_fields(json, where);
   if (!json.contains("vocab_size"))
-    throw UsageError(str(where, ": vocab_size is missing"), "set it to the lines of vocab.txt");
+    throw UsageError(str(where, ": vocab_size is missing"),
+                     "set it to the number of lines of vocab.txt");
   auto config = parse_config<BertConfig>(json, where);
-  if (config.hidden_act == "gelu_new") config.hidden_act = "gelu";  // as transformers calls it
+  if (config.hidden_act == "gelu_new") config.hidden_act = "gelu";  // the name in transformers
   check_bert_config(config, where);
   return config;
 }

@@ -1,5 +1,5 @@
-// BERT as a family of encoders. Its classification heads are those of google-research/bert
-// run_classifier.py and run_squad.py, under the original checkpoint's names.
+// BERT as an encoder family. Its classification heads follow run_classifier.py and run_squad.py of
+// google-research/bert, with the names of the original checkpoints.
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 #include "io/formats/config.h"
@@ -29,7 +29,7 @@ class BertEncoder final : public EncoderModel {
   LmHead word_head(const Scope& root, Tensor sequence, Tensor positions) const override {
     return masked_lm_head(root, config_, sequence, positions);
   }
-  // The parameters of the head are beside the encoder's, below no scope of their own.
+  // The head's parameters are at the root, next to the encoder's.
   Tensor class_logits(const Scope& root, const EncoderInputs& in, std::int64_t C,
                       double rate) const override {
     const Tensor pooled = bert(root, config_, in).pooled;
@@ -46,7 +46,7 @@ class BertEncoder final : public EncoderModel {
   }
 
  private:
-  // Declares output_weights and output_bias in `s`.
+  // A linear head. Declares output_weights and output_bias in `s`.
   Tensor head(const Scope& s, const Tensor& tokens, std::int64_t C) const {
     const Tensor kernel =
         s.parameter("output_weights", {C, tokens.dim(2)}, encoder_weights(config_));

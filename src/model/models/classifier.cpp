@@ -37,8 +37,8 @@ Json encoder_config_json(const Encoder& encoder) { return encoder->config(); }
 Encoder parse_encoder(std::string_view name, const Json& config, const std::string& where) {
   const auto found = std::ranges::find(encoder_families(), name, &EncoderFamily::name);
   if (found == encoder_families().end())
-    throw UsageError(str(where, ": no encoder of a BERT or an ELECTRA"),
-                     "give a folder of a pre-trained BERT or ELECTRA");
+    throw UsageError(str(where, ": not an encoder model (BERT, ELECTRA or RoBERTa)"),
+                     "use the folder of a pre-trained BERT, ELECTRA or RoBERTa");
   return found->parse(config, where);
 }
 
@@ -55,7 +55,7 @@ std::string layer_rate_rules(const Encoder& encoder, double decay, bool pooled) 
   const auto add = [&](const std::string& names, std::int64_t above) {
     rules += str(names, " = ", std::pow(decay, static_cast<double>(above)), "; ");
   };
-  add(scope + "/embeddings", layers + 2);  // and what projects them
+  add(scope + "/embeddings", layers + 2);  // and the projection of the embeddings
   for (std::int64_t i = 0; i < layers; ++i)
     add(str(scope, "/encoder/layer_", i, "/"), layers + 1 - i);
   if (encoder->has_pooler() && pooled) add(scope + "/pooler/", 1);

@@ -6,7 +6,7 @@
 namespace smelt {
 namespace {
 
-// The encoder at `s` over the embeddings [V,E] at `embeddings`; `mask` as encode() takes it.
+// The encoder at `s` over the embeddings [V,E] at `embeddings`. For `mask` see encode().
 Tensor encode_tokens(const Scope& s, const Scope& embeddings, const BertConfig& c, std::int64_t E,
                      const EncoderInputs& in, Tensor mask) {
   Tensor x = embed_tokens(embeddings, c, E, in);
@@ -15,8 +15,9 @@ Tensor encode_tokens(const Scope& s, const Scope& embeddings, const BertConfig& 
   return encode(s / "encoder", c, x, mask, in.states);
 }
 
-// [B,1,S,S]: also 0 only where the key is no later than the query, or no earlier.
+// The tokens that a position of a causal tower attends to, in addition to itself.
 enum class Sees { before, after };
+// Returns an attention mask [B,1,S,S] that also excludes later (or earlier) keys.
 Tensor causal_mask(Tensor input_mask, Sees sees) {
   const auto B = input_mask.dim(0), S = input_mask.dim(1);
   const Tensor query = iota(input_mask.graph(), {DType::s32, {S, S}}, 0);
@@ -26,7 +27,7 @@ Tensor causal_mask(Tensor input_mask, Sees sees) {
   return attention_mask(reshape(input_mask, {B, 1, S}) * band);
 }
 
-// Row i of the result is row i - by of x [B,S,H], around the ends.
+// Rotates the rows of x [B,S,H] by `by` positions.
 Tensor roll(Tensor x, std::int64_t by) {
   const auto S = x.dim(1), cut = (S - by) % S;
   return concatenate({slice_axis(x, 1, cut, S), slice_axis(x, 1, 0, cut)}, 1);
@@ -39,7 +40,7 @@ ElectraEncoded encoded(Tensor sequence, Tensor words) {
           .words = words};
 }
 
-// Embeddings of a generator's own are as wide as it is.
+// A generator with separate embeddings has embeddings of its hidden size.
 std::int64_t generator_embedding_size(const ElectraConfig& c) {
   return c.untied_generator_embeddings ? generator_config(c).hidden_size
                                        : electra_embedding_size(c);

@@ -1,7 +1,7 @@
-// ELECTRA (Clark et al. 2020) as google-research/electra modeling.py and run_pretraining.py have
-// it: BERT's encoder with erf gelu and without a pooler, twice; a masked-LM head on the generator,
-// a head that tells replaced tokens on the discriminator. Parameters carry the original
-// checkpoint's names.
+// ELECTRA (Clark et al. 2020), following modeling.py and run_pretraining.py of
+// google-research/electra: two BERT encoders with erf gelu and without pooler, a masked-LM head on
+// the generator, and a replaced-token head on the discriminator. Parameters have the names of the
+// original checkpoints.
 //   B batch   S sequence   E embedding   H hidden   G generator's hidden   V vocabulary   I rows
 #pragma once
 
@@ -11,35 +11,37 @@
 
 namespace smelt {
 
-// The names of a parameter's dimensions for model/nn/partition_rules.h.
+// Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames electra_dim_names(const ElectraConfig& config, std::string_view parameter);
 
+// Outputs of an encoder.
 struct ElectraEncoded {
-  Tensor sequence;  // [B,S,H] in the scope's type
-  Tensor pooled;    // [B,H]: the first row
-  Tensor words;     // f32 [V,E], the table of embeddings
+  Tensor sequence;  // [B,S,H] in the scope's dtype
+  Tensor pooled;    // [B,H]: the first token
+  Tensor words;     // f32 [V,E]: the embedding table
 };
 
-// What of the discriminator a generator has declared before.
+// The part of the discriminator that the generator has already declared.
 enum class Shared { nothing, embeddings, all };
 
-// "electra/…". UsageError when S exceeds max_position_embeddings.
+// The discriminator, "electra/…". Throws UsageError if S exceeds max_position_embeddings.
 ElectraEncoded electra(const Scope& root, const ElectraConfig& config, const EncoderInputs& inputs,
                        Shared shared = Shared::nothing);
 
-// "generator/…" on embeddings of its own or electra's; electra itself where it is not untied.
+// The generator, "generator/…", with separate embeddings or those of the discriminator. Without
+// untied_generator it is the discriminator itself.
 ElectraEncoded electra_generator(const Scope& root, const ElectraConfig& config,
                                  const EncoderInputs& inputs);
 
-// Electric's (Clark et al. 2020b): what "generator_ltr/…" says of the tokens before a position
-// beside what "generator_rtl/…" says of those after it; sequence [B,S,2G].
+// Electric's generator (Clark et al. 2020b). "generator_ltr/…" encodes the tokens before each
+// position and "generator_rtl/…" those after it; their outputs are concatenated to [B,S,2G].
 ElectraEncoded electra_two_towers(const Scope& root, const ElectraConfig& config,
                                   const EncoderInputs& inputs);
 
-// What scores all words by rows of a generator [I,…], by the head at `s`.
+// Returns the generator's masked-LM head at `s` for rows [I,…].
 LmHead electra_word_head(const Scope& s, const ElectraConfig& config, Tensor rows, Tensor words);
 
-// Above 0 where a token was replaced: f32 [B,S].
+// Returns f32 [B,S]: positive where the discriminator considers a token replaced.
 Tensor electra_replaced_logits(const Scope& root, const ElectraConfig& config, Tensor sequence);
 
 }  // namespace smelt

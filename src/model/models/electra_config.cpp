@@ -14,7 +14,7 @@ namespace {
 struct ElectraSize {
   std::string_view name;
   std::int64_t embedding, hidden, layers;
-  double generator;  // its width, of the discriminator's (Table 6 of Clark et al. 2020)
+  double generator;  // relative to the discriminator (Table 6 of Clark et al. 2020)
 };
 
 constexpr std::array kSizes{ElectraSize{"small", 128, 256, 12, 0.25},
@@ -31,14 +31,14 @@ std::int64_t given_or(std::int64_t given, std::int64_t otherwise) {
   return given == 0 ? otherwise : given;
 }
 
-// As Python rounds: halves to even.
-std::int64_t share(std::int64_t whole, double part) {
+// Rounds half to even, like Python.
+std::int64_t scaled_size(std::int64_t whole, double part) {
   return static_cast<std::int64_t>(std::nearbyint(static_cast<double>(whole) * part));
 }
 
 std::int64_t heads_of(std::int64_t hidden) { return std::max<std::int64_t>(1, hidden / 64); }
 
-double generator_share(const ElectraConfig& c) {
+double generator_width_ratio(const ElectraConfig& c) {
   return c.generator_hidden_size == 0 ? size_of(c).generator : c.generator_hidden_size;
 }
 
@@ -52,16 +52,15 @@ void check_size(const ElectraConfig& c, const Where& where) {
   if (c.embedding_size < 0)
     throw UsageError(str(where("embedding_size"), ": embedding_size is ", c.embedding_size,
                          ", must be at least 0"),
-                     "0 takes that of the size");
+                     "use 0 for the default of the size");
 }
 
 void check_generator(const ElectraConfig& c, const Where& where) {
   for (const auto& [name, part] : {std::pair{"generator_layers", c.generator_layers},
-                                   {"generator_hidden_size", generator_share(c)}})
+                                   {"generator_hidden_size", generator_width_ratio(c)}})
     if (!(part > 0 && part <= 16))
-      throw UsageError(
-          str(where(name), ": ", name, " is ", part, ", must be above 0, at most 16"),
-          str("set ", name, " to the generator's part of the discriminator, e.g. 0.25"));
+      throw UsageError(str(where(name), ": ", name, " is ", part, ", must be above 0, at most 16"),
+                       str("set ", name, " to a fraction of the discriminator, for example 0.25"));
   const std::int64_t own = generator_config(c).hidden_size,
                      other = discriminator_config(c).hidden_size;
   if (!c.untied_generator_embeddings && own > other)
@@ -102,8 +101,8 @@ BertConfig discriminator_config(const ElectraConfig& c) {
 BertConfig generator_config(const ElectraConfig& c) {
   BertConfig out = discriminator_config(c);
   if (!c.untied_generator) return out;
-  out.hidden_size = share(out.hidden_size, generator_share(c));
-  out.num_hidden_layers = share(out.num_hidden_layers, c.generator_layers);
+  out.hidden_size = scaled_size(out.hidden_size, generator_width_ratio(c));
+  out.num_hidden_layers = scaled_size(out.num_hidden_layers, c.generator_layers);
   out.intermediate_size = 4 * out.hidden_size;
   out.num_attention_heads = heads_of(out.hidden_size);
   out.attention_head_size = 0;

@@ -1,6 +1,6 @@
-// ELECTRA's discriminator as a family of encoders. Its classification heads are those of
-// transformers' ElectraForSequenceClassification, …ForTokenClassification and
-// …ForQuestionAnswering.
+// ELECTRA's discriminator as an encoder family. Its classification heads follow
+// ElectraForSequenceClassification, …ForTokenClassification and …ForQuestionAnswering of
+// transformers.
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 #include "io/formats/config.h"

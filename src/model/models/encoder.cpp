@@ -11,10 +11,10 @@
 namespace smelt {
 namespace {
 
-// Multi-head attention of Vaswani et al. 2017; q, k and v in one matrix product. `asked` receives
-// queries and keys.
+// Multi-head attention (Vaswani et al. 2017) with one matmul for q, k and v. Stores q and k in
+// `queries_and_keys`.
 Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
-                      std::vector<Tensor>& asked) {
+                      std::vector<Tensor>& queries_and_keys) {
   const auto B = x.dim(0), S = x.dim(1), N = c.num_attention_heads, D = head_width(c);
   const Init start = encoder_weights(c);
   const std::array layers{DenseLayer{s / "query", start}, DenseLayer{s / "key", start},
@@ -22,13 +22,13 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
   const auto qkv = fused_dense(layers, x, N * D);
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
-  asked = {q, k};
+  queries_and_keys = {q, k};
   const Tensor context = attention(
       s, {.q = q, .k = k, .v = v, .biases = {mask}, .dropout = c.attention_probs_dropout_prob});
   return reshape(context, {B, S, N * D});
 }
 
-// Dense, dropout, residual sum, layer norm: how both halves of a layer end (post-LN).
+// The end of both halves of a post-LN layer: dense, dropout, residual, layer norm.
 Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residual) {
   const Tensor projected = dense(s / "dense", x, c.hidden_size, encoder_weights(c));
   const Tensor dropped = dropout(s / "dropout", projected, c.hidden_dropout_prob);
@@ -36,8 +36,8 @@ Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residu
 }
 
 Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
-                     std::vector<Tensor>& asked) {
-  const Tensor attended = self_attention(s / "attention" / "self", c, x, mask, asked);
+                     std::vector<Tensor>& queries_and_keys) {
+  const Tensor attended = self_attention(s / "attention" / "self", c, x, mask, queries_and_keys);
   const Tensor a = output_block(s / "attention" / "output", c, attended, x);
   const Tensor f = activation(
       c.hidden_act, dense(s / "intermediate" / "dense", a, c.intermediate_size, encoder_weights(c)),
@@ -46,20 +46,20 @@ Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
 }
 
 const std::vector<NamedDims>& named_dims() {
-  static const std::vector<NamedDims> kTable{
-      {"/word_embeddings", {"vocab", "embed"}},
-      {"/token_type_embeddings", {"", "embed"}},
-      {"/position_embeddings", {"", "embed"}},
-      {"/query/kernel", {"embed", "heads"}},
-      {"/query/bias", {"heads"}},
-      {"/key/kernel", {"embed", "heads"}},
-      {"/key/bias", {"heads"}},
-      {"/value/kernel", {"embed", "heads"}},
-      {"/value/bias", {"heads"}},
-      {"/attention/output/dense/kernel", {"heads", "embed"}},
-      {"/intermediate/dense/kernel", {"embed", "mlp"}},
-      {"/intermediate/dense/bias", {"mlp"}},
-      {"/output/dense/kernel", {"mlp", "embed"}}};  // after attention's, which ends in it, too
+  static const std::vector<NamedDims> kTable{{"/word_embeddings", {"vocab", "embed"}},
+                                             {"/token_type_embeddings", {"", "embed"}},
+                                             {"/position_embeddings", {"", "embed"}},
+                                             {"/query/kernel", {"embed", "heads"}},
+                                             {"/query/bias", {"heads"}},
+                                             {"/key/kernel", {"embed", "heads"}},
+                                             {"/key/bias", {"heads"}},
+                                             {"/value/kernel", {"embed", "heads"}},
+                                             {"/value/bias", {"heads"}},
+                                             {"/attention/output/dense/kernel", {"heads", "embed"}},
+                                             {"/intermediate/dense/kernel", {"embed", "mlp"}},
+                                             {"/intermediate/dense/bias", {"mlp"}},
+                                             // must follow attention's, which ends in the same name
+                                             {"/output/dense/kernel", {"mlp", "embed"}}};
   return kTable;
 }
 
@@ -73,22 +73,22 @@ void check_positions(std::string_view where, const BertConfig& c, std::int64_t S
   if (S > c.max_position_embeddings)
     throw UsageError(str(where, ": sequence length ", S, " is longer than max_position_embeddings ",
                          c.max_position_embeddings),
-                     "make the data with shorter sequences, or raise max_position_embeddings");
+                     "create the data with shorter sequences, or increase max_position_embeddings");
 }
 
-// Returns [B,S,E] of segments [B,S,T] as one-hot rows, or [1,E] of the first row of the table
-// without them.
+// Returns [B,S,E] for one-hot segments [B,S,T]. Without segments returns the first row of the
+// table, [1,E].
 static Tensor embed_segments(const Tensor& table, const Tensor& one_hot_segments) {
   if (!one_hot_segments) return slice_axis(table, 0, 0, 1);
   return einsum("bst,te->bse", one_hot_segments, table);
 }
 
-// Returns the rows of the table of positions from that of the first token on.
+// Returns the rows of the position table from the first token's on.
 static Tensor token_positions(const BertConfig& c, const Tensor& table) {
   return c.position_offset > 0 ? slice_axis(table, 0, c.position_offset, table.dim(0)) : table;
 }
 
-// Section 3.1 of Devlin et al. 2019.
+// See section 3.1 of Devlin et al. 2019.
 Tensor embed_tokens(const Scope& s, const BertConfig& c, std::int64_t E, const EncoderInputs& in) {
   const auto S = in.input_ids.dim(1);
   check_positions(s.path(), c, S);
@@ -115,19 +115,19 @@ Tensor attention_mask(Tensor mask) {
 Tensor encode(const Scope& s, const BertConfig& c, Tensor x, Tensor mask, LayerStates* states) {
   const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size;
   x = constrain_batch_sharding(s, x);
-  const LayerResults all =
-      layer_stack_outputs(s, "layer", c.num_hidden_layers, {x.expect({B, S, H})},
-                          [&](const Scope& layer, const std::vector<Tensor>& in) -> ScanStep {
-                            std::vector<Tensor> asked;
-                            const Tensor out = encoder_layer(layer, c, in[0], mask, asked);
-                            return {.carry = {out}, .outputs = states_of_layer(states, out, asked)};
-                          });
+  const LayerResults all = layer_stack_outputs(
+      s, "layer", c.num_hidden_layers, {x.expect({B, S, H})},
+      [&](const Scope& layer, const std::vector<Tensor>& in) -> ScanStep {
+        std::vector<Tensor> queries_and_keys;
+        const Tensor out = encoder_layer(layer, c, in[0], mask, queries_and_keys);
+        return {.carry = {out}, .outputs = states_of_layer(states, out, queries_and_keys)};
+      });
   if (states) take_states(*states, x, all.outputs);
   return all.carry[0];
 }
 
 Tensor gather_positions(Tensor sequence, Tensor positions) {
-  // A product with one-hot rows: it stays on its own device when the batch is split.
+  // A matmul with one-hot rows stays on its device if the batch is sharded.
   const Tensor picked = one_hot(positions, sequence.dim(1), sequence.dtype());
   return einsum("bps,bsh->bph", picked, sequence);
 }

@@ -1,5 +1,5 @@
-// The list of all model families: the only place that names them all. Each module that has a part
-// of every family expands the list, so a new family is one line here and its own files.
+// The list of all model families, as an X macro. Each module that has a part for every family
+// expands the list, so a new family is one line here and its own files.
 //   ENCODER(name)  needs `EncoderFamily name_encoder_family()` in model/models, and the two below
 //   OTHER(name)    needs `const StoredFamily& name_stored_family()` in checkpoint/interop and
 //                  `ObjectiveType name_objective()` in pipeline: a model without classification

@@ -14,17 +14,18 @@ namespace {
 
 const Init kZeros{};
 
-Init drawn(const JestimatorBertConfig& c) {
+Init random_weights(const JestimatorBertConfig& c) {
   return {.kind = Init::truncated_normal, .stddev = c.initializer_range};
 }
 
-// What all layers have in common.
+// Position information shared by all layers.
 struct Positions {
-  std::vector<Tensor> biases;  // as AttentionInputs'
+  std::vector<Tensor> biases;  // see AttentionInputs
   std::optional<Rotary> rotary;
 };
 
-// Rows of distances -(M-1) … M-1 as those of -(S-1) … S-1, of which all from M-1 on are one.
+// Extends rows for the distances -(M-1) … M-1 to -(S-1) … S-1. Larger distances use the outermost
+// rows.
 Tensor all_distances(Tensor x, std::int64_t S) {
   const std::int64_t rows = x.dim(0), M = (rows + 1) / 2, more = S - M;
   if (more <= 0) return slice_axis(x, 0, -more, rows + more);
@@ -38,20 +39,20 @@ Tensor all_distances(Tensor x, std::int64_t S) {
 void add_relative(const Scope& s, const JestimatorBertConfig& c, AttentionInputs& in) {
   const auto S = in.k.dim(1), N = in.k.dim(2), D = in.k.dim(3);
   const std::int64_t rows = 2 * c.relative_attention_max_distance - 1;
-  const Tensor table = s.parameter("relpos_embed", {rows, c.hidden_size}, drawn(c));
+  const Tensor table = s.parameter("relpos_embed", {rows, c.hidden_size}, random_weights(c));
   const auto projected = [&](const char* name, const Init& start) {
     const Scope again = (s / name).again("relative");
     const Tensor all = dense(again, rounded(table, in.q.dtype()), c.hidden_size, start);
     return all_distances(reshape(all, {rows, N, D}), S);
   };
-  in.relative_k = projected("key", drawn(c));
+  in.relative_k = projected("key", random_weights(c));
   in.relative_v = projected("value", kZeros);
 }
 
 Tensor jestimator_attention(const Scope& s, const JestimatorBertConfig& c, Tensor x,
                             const Positions& positions) {
   const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size, N = c.num_heads, D = H / N;
-  const std::array layers{DenseLayer{s / "query", kZeros}, DenseLayer{s / "key", drawn(c)},
+  const std::array layers{DenseLayer{s / "query", kZeros}, DenseLayer{s / "key", random_weights(c)},
                           DenseLayer{s / "value", kZeros}};
   const auto qkv = fused_dense(layers, x, H);
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
@@ -68,8 +69,8 @@ Tensor jestimator_attention(const Scope& s, const JestimatorBertConfig& c, Tenso
   return reshape(attention(s, in), {B, S, H});
 }
 
-// Dropout, residual sum, layer norm: how both blocks of a layer end.
-Tensor joined_to(const Scope& s, const JestimatorBertConfig& c, Tensor x, Tensor y) {
+// The end of both blocks of a layer: dropout, residual, layer norm.
+Tensor add_and_norm(const Scope& s, const JestimatorBertConfig& c, Tensor x, Tensor y) {
   const Tensor sum = x + dropout(s / "dropout", y, c.hidden_dropout_rate);
   return layer_norm(s / "layer_norm", sum, c.layer_norm_eps, kFlaxNorm);
 }
@@ -78,14 +79,14 @@ Tensor jestimator_layer(const Scope& layer, const JestimatorBertConfig& c, Tenso
                         const Positions& positions) {
   const Scope a = layer / "attention_block", m = layer / "mlp_block";
   const Tensor attended = jestimator_attention(a / "attention_layer", c, x, positions);
-  x = joined_to(a, c, x, dense(a / "attention_out", attended, c.hidden_size, drawn(c)));
-  const Tensor inner = activation(c.mlp_act, dense(m / "dense1", x, c.mlp_size, drawn(c)));
-  return joined_to(m, c, x, dense(m / "dense2", inner, c.hidden_size, kZeros));
+  x = add_and_norm(a, c, x, dense(a / "attention_out", attended, c.hidden_size, random_weights(c)));
+  const Tensor inner = activation(c.mlp_act, dense(m / "dense1", x, c.mlp_size, random_weights(c)));
+  return add_and_norm(m, c, x, dense(m / "dense2", inner, c.hidden_size, kZeros));
 }
 
-// f32 rows of "embedding" [rows,H].
+// Returns "embedding", f32 [rows,H].
 Tensor embedding(const Scope& s, const JestimatorBertConfig& c, std::int64_t rows) {
-  return s.parameter("embedding", {rows, c.hidden_size}, drawn(c));
+  return s.parameter("embedding", {rows, c.hidden_size}, random_weights(c));
 }
 
 Tensor embed(const Scope& s, const JestimatorBertConfig& c, Tensor ids, Tensor at) {
@@ -130,8 +131,9 @@ Tensor jestimator_bert(const Scope& root, const JestimatorBertConfig& c, Tensor 
   const Scope s = root / "encoder";
   const auto B = ids.dim(0), S = ids.dim(1), H = c.hidden_size;
   if (S > c.max_length)
-    throw UsageError(str(s.path(), ": ", S, " tokens are more than max_length ", c.max_length),
-                     "shorten the sequences or raise max_length");
+    throw UsageError(
+        str(s.path(), ": sequence length ", S, " is longer than max_length ", c.max_length),
+        "shorten the sequences or raise max_length");
   Positions positions;
   if (mask) positions.biases = {attention_mask(mask)};
   if (c.is_rope())

@@ -3,10 +3,11 @@
 namespace smelt {
 
 std::vector<Tensor> states_of_layer(const LayerStates* states, Tensor out,
-                                    const std::vector<Tensor>& asked) {
+                                    const std::vector<Tensor>& queries_and_keys) {
   if (states == nullptr) return {};
   std::vector<Tensor> given{out};
-  if (states->with_heads) given.insert(given.end(), asked.begin(), asked.end());
+  if (states->with_heads)
+    given.insert(given.end(), queries_and_keys.begin(), queries_and_keys.end());
   return given;
 }
 

@@ -1,5 +1,5 @@
-// What the layers of a stack give, for who compares two models.
-//   B batch   S tokens   H width   N heads   D width of a head
+// Hidden states of all layers, for comparing two models.
+//   B batch   S tokens   H width   N heads   D head width
 #pragma once
 
 #include <vector>
@@ -8,17 +8,20 @@
 
 namespace smelt {
 
+// Hidden states of a stack.
 struct LayerStates {
-  bool with_heads = false;          // whether q and k are wanted
-  Tensor mask = {};                 // s32 [B,S]: 1 = a token
-  std::vector<Tensor> hidden = {};  // [B,S,H]: what the first layer is given, then what each gives
-  std::vector<Tensor> q = {}, k = {};  // [B,S,N,D] of each layer's attention within the stack
+  bool with_heads = false;  // whether to collect q and k
+  Tensor mask = {};         // s32 [B,S]: 1 for tokens, 0 for padding
+  // [B,S,H]: the input of the first layer, then the output of each layer
+  std::vector<Tensor> hidden = {};
+  std::vector<Tensor> q = {}, k = {};  // [B,S,N,D] of each layer's self-attention
 };
 
-// What a layer has to give: `out`, and q and k, which are `asked`.
+// Returns the tensors that a layer must output for `states`: `out`, and q and k if collected.
 std::vector<Tensor> states_of_layer(const LayerStates* states, Tensor out,
-                                    const std::vector<Tensor>& asked);
-// Of all layers behind x (layer_stack_outputs(), model/nn/scope.h).
+                                    const std::vector<Tensor>& queries_and_keys);
+// Stores the outputs of all layers, from layer_stack_outputs() (model/nn/scope.h), and their input
+// x.
 void take_states(LayerStates& states, Tensor x, const std::vector<std::vector<Tensor>>& layers);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// RoBERTa's hyper-parameters (Liu et al. 2019) by the names of Hugging Face's config.json.
+// RoBERTa hyperparameters (Liu et al. 2019), with the names of Hugging Face's config.json.
 #pragma once
 
 #include <concepts>
@@ -10,16 +10,16 @@
 
 namespace smelt {
 
-// Fields and defaults of roberta-base, also of XLM-RoBERTa (Conneau et al. 2020).
+// Fields and defaults of roberta-base. XLM-RoBERTa (Conneau et al. 2020) has the same fields.
 struct RobertaConfig {
   std::string model_type = "roberta";  // or "xlm-roberta"
   std::int64_t vocab_size = 0;         // required
   std::int64_t hidden_size = 768;
   std::int64_t num_hidden_layers = 12;
   std::int64_t num_attention_heads = 12;
-  std::int64_t attention_head_size = 0;  // of models with pruned heads
+  std::int64_t attention_head_size = 0;  // set for models with pruned heads only
   std::int64_t intermediate_size = 3072;
-  std::string hidden_act = "gelu";  // the exact form, by erf
+  std::string hidden_act = "gelu";  // exact form, with erf
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
   std::int64_t max_position_embeddings = 514;
@@ -29,6 +29,7 @@ struct RobertaConfig {
   double initializer_range = 0.02;
 };
 
+// Visits the fields with their names, values and help texts (io/formats/config.h).
 template <class Config, class Visitor>
   requires std::same_as<std::remove_const_t<Config>, RobertaConfig>
 void visit_fields(Config& c, Visitor&& visit) {
@@ -48,11 +49,12 @@ void visit_fields(Config& c, Visitor&& visit) {
         "rows of the position table: the longest sequence + pad_token_id + 1");
   visit("type_vocab_size", c.type_vocab_size, "rows of the segment table; the first is used");
   visit("layer_norm_eps", c.layer_norm_eps, "epsilon of the layer norms");
-  visit("pad_token_id", c.pad_token_id, "id of the padding; positions begin at the id after it");
+  visit("pad_token_id", c.pad_token_id,
+        "id of the padding token; positions start at the next number");
   visit("initializer_range", c.initializer_range, "standard deviation of new weights");
 }
 
-// Throws UsageError that begins with `where` for sizes that contradict each other.
+// Throws UsageError that begins with `where` if sizes contradict each other.
 Encoder roberta_encoder(RobertaConfig config, const std::string& where);
 
 }  // namespace smelt

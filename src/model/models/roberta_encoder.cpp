@@ -1,5 +1,5 @@
-// RoBERTa as a family of encoders: BERT's layers with gelu by erf, positions that begin after the
-// padding's id, and no segments. Parameters have the names of transformers' TFRoberta classes.
+// RoBERTa as an encoder family: BERT's layers with erf gelu, positions that start after the padding
+// id, and no segments. Parameters have the names of transformers' TFRoberta classes.
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 #include "io/formats/config.h"
@@ -72,7 +72,7 @@ LmHead RobertaEncoder::word_head(const Scope& root, Tensor sequence, Tensor posi
   const auto B = positions.dim(0), P = positions.dim(1), H = c.hidden_size;
   const Scope s = root / "lm_head";
   const Tensor picked = reshape(gather_positions(sequence, positions), {B * P, H});
-  // gelu whatever hidden_act is, as in transformers' RobertaLMHead.
+  // Always gelu, whatever hidden_act is, as in transformers' RobertaLMHead.
   const Tensor hidden = activation("gelu", dense(s / "dense", picked, H, weights()), c.gelu);
   const Tensor normed = layer_norm(s / "LayerNorm", hidden, c.layer_norm_eps);
   return tied_word_head(s, normed, root.shared("roberta/embeddings/word_embeddings"));
@@ -98,7 +98,7 @@ Encoder roberta_encoder(RobertaConfig c, const std::string& where) {
   if (c.pad_token_id < 0 || c.pad_token_id + 1 >= c.max_position_embeddings)
     throw UsageError(str(where, ": max_position_embeddings is ", c.max_position_embeddings,
                          ", must be above pad_token_id + 1 = ", c.pad_token_id + 1),
-                     "roberta-base has 514 and pad_token_id 1");
+                     "roberta-base has max_position_embeddings 514 and pad_token_id 1");
   if (!(c.layer_norm_eps > 0))
     throw UsageError(str(where, ": layer_norm_eps is ", c.layer_norm_eps, ", must be above 0"),
                      "1e-5 is usual");

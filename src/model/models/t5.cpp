@@ -14,11 +14,11 @@ namespace {
 
 constexpr const char* kWords = "shared/embedding";
 
-// The standard deviation of a normal distribution of deviation 1 that is truncated at +-2.
+// The standard deviation of a standard normal distribution truncated at +-2.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
-// A truncated normal distribution whose own variance is `variance`: T5X's variance_scaling divides
-// by the same constant, and transformers does not truncate.
+// A truncated normal distribution with this variance after truncation. T5X's variance_scaling
+// divides by the same constant; transformers does not truncate.
 Init normal(const T5Config& c, double variance) {
   return {.kind = Init::truncated_normal,
           .stddev = c.initializer_factor * std::sqrt(variance) / kTruncatedDeviation};
@@ -26,7 +26,7 @@ Init normal(const T5Config& c, double variance) {
 
 double fan(std::int64_t width) { return 1.0 / static_cast<double>(width); }
 
-// [1,N,Q,Q]: what a stack has learned of distances.
+// Returns the learned relative position bias of a stack, [1,N,Q,Q].
 Tensor position_bias(const Scope& stack, const T5Config& c, std::int64_t Q, bool both_sides) {
   const Scope s = stack / "block_000" / "layer_000" / "SelfAttention";
   const Tensor table =
@@ -40,7 +40,8 @@ Tensor position_bias(const Scope& stack, const T5Config& c, std::int64_t Q, bool
   return bias_of_distances(transpose(rows, {1, 0}), Q);
 }
 
-// 0 where a token may look, else what no score outweighs: [1,1,T,T].
+// Returns a bias [1,1,T,T] that is 0 for keys up to the query, and large and negative for later
+// keys.
 Tensor causal_bias(Graph& graph, std::int64_t T) {
   const Tensor query = iota(graph, {DType::s32, {T, T}}, 0),
                key = iota(graph, {DType::s32, {T, T}}, 1);
@@ -48,6 +49,7 @@ Tensor causal_bias(Graph& graph, std::int64_t T) {
   return attention_mask(reshape(seen, {1, T, T}));
 }
 
+// The projections of an attention layer.
 struct Kernels {
   Tensor q, k, v, o;
 };
@@ -69,9 +71,9 @@ T5Keys keys_of(const Scope& s, const T5Config& c, const Kernels& w, Tensor x) {
   return {in_heads(c, kv[0]), in_heads(c, kv[1])};
 }
 
-// Of queries [B,Q,N D].
-Tensor attended(const Scope& s, const T5Config& c, const Kernels& w, Tensor q, const T5Keys& keys,
-                std::vector<Tensor> biases) {
+// Applies attention to queries [B,Q,N D], with the output projection.
+Tensor attend(const Scope& s, const T5Config& c, const Kernels& w, Tensor q, const T5Keys& keys,
+              std::vector<Tensor> biases) {
   const Tensor context = attention(s, {.q = in_heads(c, q),
                                        .k = keys.k,
                                        .v = keys.v,
@@ -81,15 +83,16 @@ Tensor attended(const Scope& s, const T5Config& c, const Kernels& w, Tensor q, c
   return fused_matmul(s, reshape(context, q.dims()), {w.o})[0];
 }
 
-// What tokens see of one another, where that is not just each other.
-using Seen = std::function<T5Keys(const T5Keys& own)>;
+// Returns the keys and values that self-attention uses, given those of the current tokens. Reads
+// and updates the KV cache during decoding; not needed in training.
+using KvCacheUpdate = std::function<T5Keys(const T5Keys& own)>;
 
 Tensor self_attention(const Scope& s, const T5Config& c, Tensor x,
-                      const std::vector<Tensor>& biases, const Seen& seen = {}) {
+                      const std::vector<Tensor>& biases, const KvCacheUpdate& with_cache = {}) {
   const Kernels w = kernels(s, c);
   const auto qkv = fused_matmul(s, x, {w.q, w.k, w.v});
   const T5Keys own{in_heads(c, qkv[1]), in_heads(c, qkv[2])};
-  return attended(s, c, w, qkv[0], seen ? seen(own) : own, biases);
+  return attend(s, c, w, qkv[0], with_cache ? with_cache(own) : own, biases);
 }
 
 Tensor feed_forward(const Scope& s, const T5Config& c, Tensor x) {
@@ -108,7 +111,7 @@ Tensor feed_forward(const Scope& s, const T5Config& c, Tensor x) {
   return fused_matmul(s, dropped, {kernel("wo", F, E)})[0];
 }
 
-// A norm, `block`, dropout, and the sum with what came in.
+// A pre-norm residual block: norm, `block`, dropout, sum.
 template <class Block>
 Tensor residual(const Scope& s, const T5Config& c, Tensor x, const Block& block) {
   const Tensor normed = rms_norm(s / "layer_norm", x, c.layer_norm_epsilon);
@@ -195,30 +198,31 @@ Tensor t5_encoder(const Scope& root, const T5Config& c, Tensor x, Tensor mask,
 
 namespace {
 
-// What a decoder's layers look at; the functions are called layer by layer.
-struct View {
-  std::vector<Tensor> biases;  // of the decoder's own tokens
-  Seen seen;
-  // Of what is encoded, in a layer's scope; empty: there are no such layers.
+// The inputs of the decoder's attention layers. The functions are called once per layer, in order.
+struct DecoderContext {
+  std::vector<Tensor> biases;  // for self-attention
+  KvCacheUpdate with_cache;
+  // Returns keys and values of the encoder output for cross-attention; empty: no cross-attention.
   std::function<T5Keys(const Scope& s, const Kernels& w)> encoded;
   Tensor encoded_bias;
 };
 
-Tensor decode(const Scope& root, const T5Config& c, Tensor x, const View& view,
+Tensor decode(const Scope& root, const T5Config& c, Tensor x, const DecoderContext& context,
               LayerStates* states = nullptr) {
   const Scope s = root / "decoder";
   const auto layer = [&](const Scope& block, Tensor in) {
     in = residual(block / "layer_000", c, in, [&](Tensor y) {
-      return self_attention(block / "layer_000" / "SelfAttention", c, y, view.biases, view.seen);
+      return self_attention(block / "layer_000" / "SelfAttention", c, y, context.biases,
+                            context.with_cache);
     });
-    if (view.encoded)
+    if (context.encoded)
       in = residual(block / "layer_001", c, in, [&](Tensor y) {
         const Scope a = block / "layer_001" / "EncDecAttention";
         const Kernels w = kernels(a, c);
         const Tensor q = fused_matmul(a, y, {w.q})[0];
-        return attended(a, c, w, q, view.encoded(a, w), {view.encoded_bias});
+        return attend(a, c, w, q, context.encoded(a, w), {context.encoded_bias});
       });
-    const Scope last = block / (view.encoded ? "layer_002" : "layer_001");
+    const Scope last = block / (context.encoded ? "layer_002" : "layer_001");
     return residual(last, c, in,
                     [&](Tensor y) { return feed_forward(last / "DenseReluDense", c, y); });
   };
@@ -232,73 +236,74 @@ Tensor t5_decoder(const Scope& root, const T5Config& c, Tensor x,
                   const std::optional<T5Encoded>& encoded, LayerStates* states) {
   const Scope s = root / "decoder";
   const std::int64_t T = x.dim(1);
-  View view{.biases = {position_bias(s, c, T, false), causal_bias(s.graph(), T)},
-            .seen = {},
-            .encoded = {},
-            .encoded_bias = {}};
+  DecoderContext context{.biases = {position_bias(s, c, T, false), causal_bias(s.graph(), T)},
+                         .with_cache = {},
+                         .encoded = {},
+                         .encoded_bias = {}};
   if (encoded) {
-    view.encoded_bias = attention_mask(encoded->mask);
-    view.encoded = [&](const Scope& a, const Kernels& w) {
+    context.encoded_bias = attention_mask(encoded->mask);
+    context.encoded = [&](const Scope& a, const Kernels& w) {
       return keys_of(a, c, w, a.graph().capture(encoded->states));
     };
   }
-  return decode(root, c, x, view, states);
+  return decode(root, c, x, context, states);
 }
 
-// Keys and values as products want them, which would be copied for each token else: [B,N,D,S] and
-// [B,N,S,D]; and back.
-static T5Keys for_products(const T5Keys& keys) {
+// Converts keys and values to the layouts [B,N,D,S] and [B,N,S,D] of attention matmuls, so that
+// they are not copied for each token; and back.
+static T5Keys to_matmul_layout(const T5Keys& keys) {
   return {transpose(keys.k, {0, 2, 3, 1}), transpose(keys.v, {0, 2, 1, 3})};
 }
-static T5Keys from_products(Tensor k, Tensor v) {
+static T5Keys from_matmul_layout(Tensor k, Tensor v) {
   return {transpose(k, {0, 3, 1, 2}), transpose(v, {0, 2, 1, 3})};
 }
 
 T5Decoding::T5Decoding(const Scope& root, const T5Config& c, const T5Encoded& encoded,
                        std::int64_t T)
     : root_(root.within(root.graph(), root.random_source())), config_(c), length_(T) {
-  CHECK(root.compute().layers == Layers::unrolled, "memory is kept layer by layer");
+  CHECK(root.compute().layers == Layers::unrolled, "decoding needs unrolled layers");
   const std::int64_t B = encoded.states.dim(0);
   const Tensor any = constant(root.graph(), 0, DType::s32, {B, T});
-  // Declares the parameters; what it gives is not used.
+  // Declares the parameters; the result is not used.
   t5_decoder(root, c, t5_embed(root.again("decoder"), c, any), encoded);
   const Scope s = root_ / "decoder";
   bias_ = position_bias(s, c, T, false) + causal_bias(root.graph(), T);
   encoded_bias_ = attention_mask(encoded.mask);
   for (std::int64_t i = 0; i < c.decoder_layers(); ++i) {
     const Scope a = s / str("block_", i) / "layer_001" / "EncDecAttention";
-    encoded_.push_back(for_products(keys_of(a, c, kernels(a, c), encoded.states)));
-    const auto nothing = [&](std::int64_t rows, std::int64_t columns) {
+    encoded_.push_back(to_matmul_layout(keys_of(a, c, kernels(a, c), encoded.states)));
+    const auto empty = [&](std::int64_t rows, std::int64_t columns) {
       return constant(root.graph(), 0, encoded.states.dtype(), {B, c.num_heads, rows, columns});
     };
-    memory_.insert(memory_.end(), {nothing(c.d_kv, T), nothing(T, c.d_kv)});
+    cache_.insert(cache_.end(), {empty(c.d_kv, T), empty(T, c.d_kv)});
   }
 }
 
 Tensor T5Decoding::next(Graph& graph, Tensor ids, Tensor position,
-                        std::vector<Tensor>& memory) const {
+                        std::vector<Tensor>& cache) const {
   const Scope root = root_.within(graph, root_.random_source());
   const Tensor zero = zeros_like(position);
   std::size_t own_layer = 0, encoded_layer = 0;
-  const View view{.biases = {dynamic_slice(graph.capture(bias_), {zero, zero, position, zero},
-                                           {1, config_.num_heads, 1, length_})},
-                  .seen =
-                      [&](const T5Keys& own) {
-                        Tensor& k = memory.at(2 * own_layer);
-                        Tensor& v = memory.at(2 * own_layer++ + 1);
-                        const T5Keys one = for_products(own);
-                        k = dynamic_update_slice(k, one.k, {zero, zero, zero, position});
-                        v = dynamic_update_slice(v, one.v, {zero, zero, position, zero});
-                        return from_products(k, v);
-                      },
-                  .encoded =
-                      [&](const Scope&, const Kernels&) {
-                        const T5Keys& keys = encoded_.at(encoded_layer++);
-                        return from_products(graph.capture(keys.k), graph.capture(keys.v));
-                      },
-                  .encoded_bias = encoded_bias_};
+  const DecoderContext context{
+      .biases = {dynamic_slice(graph.capture(bias_), {zero, zero, position, zero},
+                               {1, config_.num_heads, 1, length_})},
+      .with_cache =
+          [&](const T5Keys& own) {
+            Tensor& k = cache.at(2 * own_layer);
+            Tensor& v = cache.at(2 * own_layer++ + 1);
+            const T5Keys one = to_matmul_layout(own);
+            k = dynamic_update_slice(k, one.k, {zero, zero, zero, position});
+            v = dynamic_update_slice(v, one.v, {zero, zero, position, zero});
+            return from_matmul_layout(k, v);
+          },
+      .encoded =
+          [&](const Scope&, const Kernels&) {
+            const T5Keys& keys = encoded_.at(encoded_layer++);
+            return from_matmul_layout(graph.capture(keys.k), graph.capture(keys.v));
+          },
+      .encoded_bias = encoded_bias_};
   const Tensor x = t5_embed(root, config_, reshape(ids, {ids.dim(0), 1}));
-  return reshape(decode(root, config_, x, view), {ids.dim(0), config_.d_model});
+  return reshape(decode(root, config_, x, context), {ids.dim(0), config_.d_model});
 }
 
 LmHead t5_word_head(const Scope& root, const T5Config& c, Tensor rows) {
@@ -324,8 +329,8 @@ Tensor t5(const Scope& root, const T5Config& c, Tensor inputs, Tensor decoder_in
           LayerStates* encoder, LayerStates* decoder) {
   const Tensor mask = convert(compare(inputs, zeros_like(inputs), Compare::ne), DType::s32);
   const Tensor states = t5_encoder(root, c, t5_embed(root, c, inputs), mask, encoder);
-  const Tensor told = t5_embed(root.again("decoder"), c, decoder_inputs);
-  return t5_decoder(root, c, told, T5Encoded{states, mask}, decoder);
+  const Tensor decoder_embedded = t5_embed(root.again("decoder"), c, decoder_inputs);
+  return t5_decoder(root, c, decoder_embedded, T5Encoded{states, mask}, decoder);
 }
 
 }  // namespace smelt

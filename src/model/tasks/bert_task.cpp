@@ -12,14 +12,14 @@ namespace smelt {
 namespace {
 
 void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tensor sequence,
-                   Objective& out, ForwardOutputs* told) {
+                   Objective& out, ForwardOutputs* outputs) {
   const LmHead head = masked_lm_head(root, c.model, sequence, in["masked_lm_positions"]);
   const auto rows = head.rows.dim(0);
   const Tensor ids = reshape(in["masked_lm_ids"], {rows});
   const Tensor weights = reshape(in["masked_lm_weights"], {rows});
-  if (told) {
-    told->words = head;
-    told->weights = weights;
+  if (outputs) {
+    outputs->words = head;
+    outputs->weights = weights;
   }
   const LabelScores found = score_labels(root, head, ids);
   const Tensor weight = reduce_sum(weights, {0});
@@ -41,7 +41,7 @@ void add_next_sentence(const BertTask& c, const Scope& root, const Inputs& in, T
   const Tensor labels = in["next_sentence_labels"];
   const Tensor logits = next_sentence_logits(root, c.model, pooled);
   const Tensor loss = cross_entropy(logits, labels);
-  // Training has no padding examples; its program is that of the originals.
+  // Training data contains no padding examples; its program matches the original's.
   const Tensor real =
       root.training() ? ones_like(loss) : convert(reduce_max(in["input_mask"], {1}), DType::f32);
   const Tensor weight = root.training()
@@ -55,23 +55,26 @@ void add_next_sentence(const BertTask& c, const Scope& root, const Inputs& in, T
                          .weight = weight});
 }
 
-Objective objective(const BertTask& c, const Scope& root, const Inputs& in, ForwardOutputs* told) {
+Objective objective(const BertTask& c, const Scope& root, const Inputs& in,
+                    ForwardOutputs* outputs) {
   Objective out;
   if (!c.has_pooler) {
     CHECK(!c.next_sentence);
-    add_masked_lm(c, root, in, bert_sequence(root, c.model, encoder_inputs(in, told)), out, told);
+    add_masked_lm(c, root, in, bert_sequence(root, c.model, encoder_inputs(in, outputs)), out,
+                  outputs);
     return out;
   }
-  const BertEncoded encoded = bert(root, c.model, encoder_inputs(in, told));
-  add_masked_lm(c, root, in, encoded.sequence, out, told);
+  const BertEncoded encoded = bert(root, c.model, encoder_inputs(in, outputs));
+  add_masked_lm(c, root, in, encoded.sequence, out, outputs);
   if (c.next_sentence)
     add_next_sentence(c, root, in, encoded.pooled, out);
   else
-    next_sentence_logits(root, c.model, encoded.pooled);  // its parameters belong to the model
+    // declares its parameters, which belong to the model
+    next_sentence_logits(root, c.model, encoded.pooled);
   return out;
 }
 
-OutputSpec told_sizes(const BertConfig& model) {
+OutputSpec output_spec(const BertConfig& model) {
   return {.scores = Scores::classes,
           .columns = model.vocab_size,
           .of_words = true,
@@ -112,9 +115,9 @@ Task bert_task(const BertTask& c) {
   task.objective = [c](const Scope& root, const Inputs& in) {
     return objective(c, root, in, nullptr);
   };
-  task.tells = {.sizes = told_sizes(c.model),
-                .objective = [c](const Scope& root, const Inputs& in, ForwardOutputs& told) {
-                  return objective(c, root, in, &told);
+  task.tells = {.sizes = output_spec(c.model),
+                .objective = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+                  return objective(c, root, in, &outputs);
                 }};
   return task;
 }
@@ -122,11 +125,11 @@ Task bert_task(const BertTask& c) {
 Teacher bert_teacher(const BertConfig& c, FrozenModel model) {
   model.dim_names = [c](std::string_view parameter) { return bert_dim_names(c, parameter); };
   return {.model = std::move(model),
-          .sizes = told_sizes(c),
+          .sizes = output_spec(c),
           .settings = config_json(c),
-          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& told) {
-            const Tensor sequence = bert_sequence(root, c, encoder_inputs(in, &told));
-            told.words = masked_lm_head(root, c, sequence, in["masked_lm_positions"]);
+          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+            const Tensor sequence = bert_sequence(root, c, encoder_inputs(in, &outputs));
+            outputs.words = masked_lm_head(root, c, sequence, in["masked_lm_positions"]);
           }};
 }
 

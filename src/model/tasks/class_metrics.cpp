@@ -15,11 +15,11 @@ namespace {
 struct Counts {
   explicit Counts(std::span<const double> all)
       : hits(all.first(all.size() / 3)),
-        said(all.subspan(hits.size(), hits.size())),
-        is(all.last(hits.size())) {
+        predicted(all.subspan(hits.size(), hits.size())),
+        actual(all.last(hits.size())) {
     CHECK(3 * hits.size() == all.size(), all.size());
   }
-  std::span<const double> hits, said, is;
+  std::span<const double> hits, predicted, actual;
 };
 
 double sum(std::span<const double> of) { return std::accumulate(of.begin(), of.end(), 0.0); }
@@ -28,16 +28,16 @@ double product(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-double f1(double hits, double said, double is) {
-  return said + is == 0 ? 0 : 2 * hits / (said + is);
+double f1(double hits, double predicted, double actual) {
+  return predicted + actual == 0 ? 0 : 2 * hits / (predicted + actual);
 }
 
 }  // namespace
 
-Tensor class_counts(Tensor said, Tensor is, Tensor weights) {
-  const Tensor weighted_is = einsum("ic,i->ic", is, weights);
-  return concatenate({reduce_sum(said * weighted_is, {0}), einsum("ic,i->c", said, weights),
-                      reduce_sum(weighted_is, {0})},
+Tensor class_counts(Tensor predicted, Tensor actual, Tensor weights) {
+  const Tensor weighted_is = einsum("ic,i->ic", actual, weights);
+  return concatenate({reduce_sum(predicted * weighted_is, {0}),
+                      einsum("ic,i->c", predicted, weights), reduce_sum(weighted_is, {0})},
                      0);
 }
 
@@ -45,8 +45,8 @@ double macro_f1(std::span<const double> counts) {
   const Counts c(counts);
   double total = 0, classes = 0;
   for (std::size_t i = 0; i < c.hits.size(); ++i) {
-    if (c.said[i] + c.is[i] == 0) continue;
-    total += f1(c.hits[i], c.said[i], c.is[i]);
+    if (c.predicted[i] + c.actual[i] == 0) continue;
+    total += f1(c.hits[i], c.predicted[i], c.actual[i]);
     ++classes;
   }
   return classes == 0 ? 0 : total / classes;
@@ -54,19 +54,20 @@ double macro_f1(std::span<const double> counts) {
 
 double f1_of_last(std::span<const double> counts) {
   const Counts c(counts);
-  return f1(c.hits.back(), c.said.back(), c.is.back());
+  return f1(c.hits.back(), c.predicted.back(), c.actual.back());
 }
 
 double micro_f1(std::span<const double> counts) {
   const Counts c(counts);
-  return f1(sum(c.hits), sum(c.said), sum(c.is));
+  return f1(sum(c.hits), sum(c.predicted), sum(c.actual));
 }
 
 double matthews(std::span<const double> counts) {
   const Counts c(counts);
-  const double n = sum(c.is);
-  const double both = (n * n - product(c.said, c.said)) * (n * n - product(c.is, c.is));
-  return both <= 0 ? 0 : (sum(c.hits) * n - product(c.said, c.is)) / std::sqrt(both);
+  const double n = sum(c.actual);
+  const double both =
+      (n * n - product(c.predicted, c.predicted)) * (n * n - product(c.actual, c.actual));
+  return both <= 0 ? 0 : (sum(c.hits) * n - product(c.predicted, c.actual)) / std::sqrt(both);
 }
 
 Tensor moments(Tensor x, Tensor y, Tensor weights, double center) {

@@ -1,5 +1,5 @@
-// Metrics of classes and numbers that are no quotient of two sums, from sums that add up over
-// batches and devices. I rows, C classes.
+// Classification and regression metrics computed from sums, which add up over batches and devices.
+// I rows, C classes.
 #pragma once
 
 #include <span>
@@ -8,20 +8,23 @@
 
 namespace smelt {
 
-// What all that follows is made of, f32 [3C]: of each class how often it was said rightly, how
-// often it was said, how often it is so. `said` and `is` f32 [I,C] of 0 and 1, weights f32 [I].
-Tensor class_counts(Tensor said, Tensor is, Tensor weights);
-// As scikit-learn has them: the mean over classes that are said or so (an F1 without either is 0),
-// that of the last class, that of all together, and R_K (Gorodkin 2004) of one class a row.
+// Returns the counts that the following metrics need, f32 [3C]: for each class the number of
+// correct predictions, of predictions, and of labels. `predicted` and `actual` are f32 [I,C] with
+// values 0 and 1; `weights` is f32 [I].
+Tensor class_counts(Tensor predicted, Tensor actual, Tensor weights);
+// The metrics as defined by scikit-learn: the mean F1 over classes that are predicted or occur as
+// labels, the F1 of the last class (0 if it does neither), the F1 over all classes together, and R_K
+// (Gorodkin 2004) for one class per row.
 double macro_f1(std::span<const double> counts);
 double f1_of_last(std::span<const double> counts);
 double micro_f1(std::span<const double> counts);
 double matthews(std::span<const double> counts);
 
-// The sums of 1, x, y, x², y², xy, f32 [6], of both less `center`: squares of numbers far from 0
-// would leave f32 nothing of how they differ. x, y, weights f32 [I].
+// Returns the weighted sums of 1, x, y, x², y² and xy, f32 [6], after subtracting `center` from x
+// and y. Without it, squares of values far from 0 would lose their differences in f32. x, y and
+// weights are f32 [I].
 Tensor moments(Tensor x, Tensor y, Tensor weights, double center);
-// Pearson's correlation of them, which no center changes; 0 where either is constant.
+// Returns Pearson's correlation, which does not depend on the center; 0 if x or y is constant.
 double pearson(std::span<const double> moments);
 
 }  // namespace smelt

@@ -18,27 +18,28 @@ constexpr const char* kRealExample = "is_real_example";
 constexpr const char* kStart = "start_positions";
 constexpr const char* kEnd = "end_positions";
 
+// Scores and labels of a batch.
 struct Scored {
   Tensor logits;   // f32 [B,C]
-  Tensor labels;   // as the feature has them
+  Tensor labels;   // in the form of the feature
   Tensor weights;  // f32 [B]
 };
 
-void tell(ForwardOutputs* told, std::vector<Tensor> scores, const Tensor& weights) {
-  if (told == nullptr) return;
-  told->scores = std::move(scores);
-  told->weights = weights;
+void store_scores(ForwardOutputs* outputs, std::vector<Tensor> scores, const Tensor& weights) {
+  if (outputs == nullptr) return;
+  outputs->scores = std::move(scores);
+  outputs->weights = weights;
 }
 
-// The loss that training follows and its weight; see classify_task().
+// Returns the training loss and its weight; see classify_task().
 Metric training_loss(const ClassifyTask& c, const Scored& s, std::int64_t C) {
-  const Tensor of_label = one_hot(s.labels, C, DType::f32);
+  const Tensor label_one_hot = one_hot(s.labels, C, DType::f32);
   std::vector<double> weights = c.class_weights;
   if (weights.empty()) weights.assign(static_cast<std::size_t>(C), 1.0);
   const Tensor of_class =
       broadcast_to(reshape(constant(s.logits.graph(), weights, {DType::f32, {C}}), {1, C}),
                    {s.labels.dim(0), C});
-  const Tensor of_row = reduce_sum(of_label * of_class, {1});
+  const Tensor of_row = reduce_sum(label_one_hot * of_class, {1});
   const double e = c.label_smoothing;
   Tensor loss = of_row * cross_entropy(s.logits, s.labels) * (1 - e);
   if (e > 0) {
@@ -74,14 +75,15 @@ Objective single_label(const ClassifyTask& c, const Scope& root, const Scored& s
   return out;
 }
 
-// The mean over the classes of each text.
+// All values are means over the classes of each text.
 Objective multi_label(const Scored& s, std::int64_t C) {
   const Tensor weight = reduce_sum(s.weights, {0});
   const Tensor labels = convert(s.labels, DType::f32);
-  const Tensor said = convert(compare(s.logits, zeros_like(s.logits), Compare::gt), DType::f32);
+  const Tensor predicted =
+      convert(compare(s.logits, zeros_like(s.logits), Compare::gt), DType::f32);
   const Tensor loss = mean(sigmoid_cross_entropy(s.logits, labels), {1});
-  const Tensor wrong = reduce_sum(abs(said - labels), {1});
-  const Tensor counts = class_counts(said, labels, s.weights);
+  const Tensor wrong = reduce_sum(abs(predicted - labels), {1});
+  const Tensor counts = class_counts(predicted, labels, s.weights);
   Objective out;
   out.losses.push_back({.name = "classification_loss",
                         .sum = reduce_sum(reshape(loss, {s.weights.dim(0)}) * s.weights, {0}),
@@ -97,44 +99,44 @@ Objective multi_label(const Scored& s, std::int64_t C) {
 
 Objective regression(const Scored& s, double center) {
   const Tensor weight = reduce_sum(s.weights, {0});
-  const Tensor said = reshape(s.logits, {s.weights.dim(0)});
+  const Tensor predicted = reshape(s.logits, {s.weights.dim(0)});
   Objective out;
   out.losses.push_back({.name = "squared_error",
-                        .sum = reduce_sum(square(said - s.labels) * s.weights, {0}),
+                        .sum = reduce_sum(square(predicted - s.labels) * s.weights, {0}),
                         .weight = weight});
   out.metrics.push_back({.name = "pearson",
-                         .sum = moments(said, s.labels, s.weights, center),
+                         .sum = moments(predicted, s.labels, s.weights, center),
                          .weight = weight,
                          .finish = pearson});
   return out;
 }
 
-// The first piece of each word has its class's number from 1 on; 0 is no label.
+// The first token of each word has the number of its class, from 1; 0 means no label.
 Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& in,
-                       ForwardOutputs* told) {
+                       ForwardOutputs* outputs) {
   const std::int64_t C = c.labels.outputs();
   const Tensor labels = in[kLabels], none = zeros_like(labels);
   const std::int64_t B = labels.dim(0), S = labels.dim(1);
   const Tensor real = broadcast_to(reshape(in[kRealExample], {B, 1}), {B, S});
   const Tensor counts =
       convert(compare(labels, none, Compare::gt), DType::f32) * convert(real, DType::f32);
-  const Tensor logits = token_logits(root, c.encoder, encoder_inputs(in, told), C, c.dropout);
+  const Tensor logits = token_logits(root, c.encoder, encoder_inputs(in, outputs), C, c.dropout);
   const Scored scored{.logits = reshape(logits, {B * S, C}),
                       .labels = reshape(maximum(labels - 1, none), {B * S}),
                       .weights = reshape(counts, {B * S})};
-  tell(told, {scored.logits}, scored.weights);
+  store_scores(outputs, {scored.logits}, scored.weights);
   return single_label(c, root, scored, C);
 }
 
-// Which tokens of a window a score is of: those beyond its end are padding.
+// Lowers the scores of padding tokens.
 Tensor without_padding(const Tensor& scores, const Tensor& mask) {
   constexpr double kPadding = -1e9;
   return scores + (1.0 - convert(mask, DType::f32)) * kPadding;
 }
 
 Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& in,
-                       ForwardOutputs* told) {
-  const Tensor logits = answer_logits(root, c.encoder, encoder_inputs(in, told));
+                       ForwardOutputs* outputs) {
+  const Tensor logits = answer_logits(root, c.encoder, encoder_inputs(in, outputs));
   const std::int64_t B = logits.dim(0), S = logits.dim(1);
   const Tensor weights = convert(in[kRealExample], DType::f32);
   const Tensor weight = reduce_sum(weights, {0});
@@ -146,7 +148,7 @@ Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& i
     losses.push_back(cross_entropy(scores, in[label]));
     hits.push_back(convert(compare(argmax(scores, -1), in[label], Compare::eq), DType::f32));
   }
-  tell(told, both, weights);
+  store_scores(outputs, both, weights);
   Objective out;
   out.losses.push_back({.name = "answer_loss",
                         .sum = reduce_sum((losses[0] + losses[1]) * 0.5 * weights, {0}),
@@ -158,15 +160,15 @@ Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& i
 }
 
 Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in,
-                    ForwardOutputs* told) {
-  if (c.labels.problem == Problem::token_labels) return token_labels(c, root, in, told);
-  if (c.labels.problem == Problem::answer_spans) return answer_spans(c, root, in, told);
+                    ForwardOutputs* outputs) {
+  if (c.labels.problem == Problem::token_labels) return token_labels(c, root, in, outputs);
+  if (c.labels.problem == Problem::answer_spans) return answer_spans(c, root, in, outputs);
   const std::int64_t C = c.labels.outputs();
   const Scored scored{
-      .logits = class_logits(root, c.encoder, encoder_inputs(in, told), C, c.dropout),
+      .logits = class_logits(root, c.encoder, encoder_inputs(in, outputs), C, c.dropout),
       .labels = in[kLabels],
       .weights = convert(in[kRealExample], DType::f32)};
-  tell(told, {scored.logits}, scored.weights);
+  store_scores(outputs, {scored.logits}, scored.weights);
   switch (c.labels.problem) {
     case Problem::single_label:
       return single_label(c, root, scored, C);
@@ -175,11 +177,11 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in,
     case Problem::regression:
       return regression(scored, c.label_center);
     default:
-      throw BugError("classify: no such problem");
+      throw BugError("classify: unknown problem");
   }
 }
 
-OutputSpec told_sizes(const ClassifyTask& c) {
+OutputSpec output_spec(const ClassifyTask& c) {
   const BertConfig sizes = encoder_sizes(c.encoder);
   const bool spans = c.labels.problem == Problem::answer_spans;
   Scores scores = Scores::classes;
@@ -194,7 +196,7 @@ OutputSpec told_sizes(const ClassifyTask& c) {
           .stacks = encoder_stack(sizes)};
 }
 
-Json asked_of(const Labels& labels) {
+Json required_settings(const Labels& labels) {
   return {{"problem", field_json(labels.problem)}, {"labels", labels.names}};
 }
 
@@ -248,9 +250,10 @@ Task classify_task(const ClassifyTask& c) {
   task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
   task.tokens = "input_mask";
   task.row_weights = {kRealExample};
-  // A batch is cut by what has a number for each token, as labels of seq_length classes seem to.
-  const bool seems_tokens = task.features.at(3).row == Dims{c.seq_length};
-  if (c.labels.problem == Problem::token_labels || !seems_tokens) task.lengths = c.lengths;
+  // Batches are shortened along features with one number per token. Labels of seq_length classes
+  // look like one.
+  const bool looks_like_tokens = task.features.at(3).row == Dims{c.seq_length};
+  if (c.labels.problem == Problem::token_labels || !looks_like_tokens) task.lengths = c.lengths;
   task.dim_names = [encoder = c.encoder](std::string_view parameter) {
     return classifier_dim_names(encoder, parameter);
   };
@@ -261,9 +264,9 @@ Task classify_task(const ClassifyTask& c) {
   task.objective = [c](const Scope& root, const Inputs& in) {
     return objective(c, root, in, nullptr);
   };
-  task.tells = {.sizes = told_sizes(c),
-                .objective = [c](const Scope& root, const Inputs& in, ForwardOutputs& told) {
-                  return objective(c, root, in, &told);
+  task.tells = {.sizes = output_spec(c),
+                .objective = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+                  return objective(c, root, in, &outputs);
                 }};
   return task;
 }
@@ -271,11 +274,11 @@ Task classify_task(const ClassifyTask& c) {
 Teacher classify_teacher(const ClassifyTask& c, FrozenModel model) {
   model.dim_names = classify_task(c).dim_names;
   return {.model = std::move(model),
-          .sizes = told_sizes(c),
+          .sizes = output_spec(c),
           .settings = encoder_config_json(c.encoder),
-          .asked = asked_of(c.labels),
-          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& told) {
-            (void)objective(c, root, in, &told);
+          .asked = required_settings(c.labels),
+          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+            (void)objective(c, root, in, &outputs);
           }};
 }
 

@@ -1,5 +1,5 @@
-// Texts told apart, or given numbers, by a pre-trained encoder: one class of several, any number of
-// them, a regression, a class for each word, or where the answer to a question stands.
+// Fine-tuning a pretrained encoder on labelled texts: single-label or multi-label classification,
+// regression, token classification, or extractive question answering.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +11,42 @@
 
 namespace smelt {
 
+// Settings of a classifier.
 struct ClassifyTask {
   Encoder encoder = {};
   std::int64_t seq_length = 128;
-  std::vector<std::int64_t> lengths = {};  // as Task has them
+  std::vector<std::int64_t> lengths = {};  // see Task::lengths
   Labels labels = {};
-  double dropout = 0.1;       // of what the head is given
-  double label_center = 0;    // of a regression: about the mean of its labels, for pearson's sums
-  AnswerLimits answers = {};  // of answer_spans
-  // What the loss of a row or word of each class counts in training; empty: all the same. Of
-  // single_label and token_labels.
+  double dropout = 0.1;       // on the input of the head
+  double label_center = 0;    // for regression: approximate mean of the labels, for pearson
+  AnswerLimits answers = {};  // for answer_spans
+  // Weight of each class in the training loss, for single_label and token_labels; empty: all equal.
   std::vector<double> class_weights = {};
-  double label_smoothing = 0;  // likewise: the share of the label that all classes have alike
+  // share of the label that is spread over all classes (single_label, token_labels)
+  double label_smoothing = 0;
 };
 
-// Losses and metrics, over rows whose is_real_example is 1:
-//   single_label  loss "classification_loss"; accuracy, macro_f1, matthews; of two classes also f1,
-//                 that of the second
-//   multi_label   loss "classification_loss"; accuracy (all classes of a text right), micro_f1,
-//                 macro_f1
-//   regression    loss "squared_error"; pearson
-//   token_labels  as single_label, over the words of all texts
-//   answer_spans  loss "answer_loss", the mean of the first and the last token's cross entropy over
-//                 the window's tokens (run_squad.py); span_accuracy (both right)
-// With class weights w and smoothing e a training loss is that of torch's CrossEntropyLoss: the sum
-// of (1 - e) w_y nll_y + e / C sum_c w_c nll_c over rows, by the sum of their w_y. In evaluation
-// the loss is the plain cross entropy, so that runs can be compared.
-// UsageError when seq_length exceeds the model's positions.
+// Returns the task. Losses and metrics, over rows with is_real_example 1:
+//   single_label  classification_loss; accuracy, macro_f1, matthews; f1 of the second class if
+//   there
+//                 are two
+//   multi_label   classification_loss; accuracy (all classes of a text correct), micro_f1, macro_f1
+//   regression    squared_error; pearson
+//   token_labels  like single_label, over the words of all texts
+//   answer_spans  answer_loss: the mean cross entropy of start and end over the tokens of the
+//   window
+//                 (run_squad.py); span_accuracy (both correct)
+// With class weights w and smoothing e, the training loss is that of torch's CrossEntropyLoss: the
+// sum of (1 - e) w_y nll_y + e / C sum_c w_c nll_c over rows, divided by the sum of w_y. Evaluation
+// uses the plain cross entropy, so that runs can be compared. Throws UsageError if seq_length
+// exceeds the model's maximum sequence length.
 Task classify_task(const ClassifyTask& config);
 
-// Such a classifier as a student's teacher.
+// Returns a classifier as a teacher.
 Teacher classify_teacher(const ClassifyTask& config, FrozenModel model);
 
-// input_ids, input_mask, segment_ids [S] -> f32 [B,C]: probabilities; of a regression numbers; of
-// token_labels [B,S,C]; of answer_spans logits [B,S,2].
+// Predicts from input_ids, input_mask, segment_ids [S]: probabilities f32 [B,C]; numbers for
+// regression; probabilities [B,S,C] for token_labels; logits [B,S,2] for answer_spans.
 Prediction class_probabilities(const ClassifyTask& config, std::int64_t S);
 
 }  // namespace smelt

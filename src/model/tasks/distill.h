@@ -1,6 +1,6 @@
-// Distillation (Hinton et al. 2015): a task whose model is also held to what another, the teacher,
-// says of the same batch in the same program. The teacher's parameters are held as they are given,
-// and nothing of it is dropped out.
+// Knowledge distillation (Hinton et al. 2015): the model also learns to match the outputs of a
+// teacher on the same batch, in the same program. The teacher's parameters are frozen and it has no
+// dropout.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,8 @@
 
 namespace smelt {
 
-// Factors of the losses; 0: there is no such loss.
+// Settings of distillation. ce, kd, hidden, attention and cosine are factors of losses; 0 omits the
+// loss.
 struct Distillation {
   double temperature = 2;
   double ce = 0.1, kd = 0.9;
@@ -24,45 +25,48 @@ struct Distillation {
   std::string precision = "auto";
 };
 
+// Visits the fields with their names, values and help texts (io/formats/config.h).
 template <class Config, class Visitor>
   requires std::same_as<std::remove_const_t<Config>, Distillation>
 void visit_fields(Config& c, Visitor&& visit) {
-  visit("temperature", c.temperature, "by which scores are divided before they are compared");
-  visit("ce", c.ce, "factor of the task's own loss, by the labels");
-  visit("kd", c.kd, "of temperature^2 KL(teacher || student) of what is answered");
+  visit("temperature", c.temperature,
+        "temperature of the softmax: scores are divided by it before they are compared");
+  visit("ce", c.ce, "factor of the task's loss on the labels");
+  visit("kd", c.kd, "factor of temperature^2 KL(teacher || student) of the outputs");
   visit("hidden", c.hidden,
-        "of the mean square between hidden states of layers that belong together (TinyBERT); where "
-        "widths differ the student's go through a matrix that is learned");
+        "factor of the mean squared difference of hidden states of paired layers (TinyBERT); if "
+        "the widths differ, the student's are projected by a learned matrix");
   visit("attention", c.attention,
-        "of the mean square between these layers' scores of attention, before the softmax; as many "
-        "heads in both");
+        "factor of the mean squared difference of attention scores of paired layers, before the "
+        "softmax; needs equal numbers of heads");
   visit("cosine", c.cosine,
-        "of 1 - cosine of both last hidden states (DistilBERT); as wide in both");
+        "factor of 1 - cosine of the last hidden states (DistilBERT); needs equal widths");
   visit("layers", c.layers,
-        "which belong together, 0 the embeddings: '0:0,1:2,2:4' (student:teacher); auto: 0:0 and "
-        "each of the student's with the one at its height in the teacher; last: both last ones");
-  visit("precision", c.precision, "of the teacher's products: f32, bf16; auto: as train.precision");
+        "paired layers, 0 is the embeddings: '0:0,1:2,2:4' (student:teacher); auto: 0:0 and each "
+        "student layer with the teacher layer at the same relative depth; last: the last layers");
+  visit("precision", c.precision, "of the teacher's matmuls: f32, bf16; auto: as train.precision");
 }
 
-// What says what the student shall say. `tell` is given the root of its parameters.
+// A teacher model. `tell` computes its outputs, given the root scope of its parameters.
 struct Teacher {
   FrozenModel model;
   OutputSpec sizes;
-  Json settings;  // by which a resumed run knows it again
-  // What a task's settings must say as its own did: {"problem", …}, {"labels", …}.
+  Json settings;  // identifies the teacher when a run is resumed
+  // Settings that the student's task must have in common, such as {"problem", …} and {"labels", …}.
   Json asked = Json::object();
-  std::function<void(const Scope& root, const Inputs& inputs, ForwardOutputs& told)> tell;
+  std::function<void(const Scope& root, const Inputs& inputs, ForwardOutputs& outputs)> tell;
 };
 
-// Pairs of layers (student's, teacher's) of stacks of so many. UsageError for what names none.
+// Returns the pairs (student layer, teacher layer) for stacks of these depths. Throws UsageError if
+// `layers` is invalid.
 std::vector<std::pair<std::int64_t, std::int64_t>> layer_pairs(const std::string& layers,
                                                                std::int64_t student,
                                                                std::int64_t teacher);
 
-// In training the student's losses times `ce`, then kd_loss, hidden_loss, attention_loss and
-// cosine_loss, each over what counts: rows of answers, and tokens. An evaluation is the student's
-// own. Factors of 0 leave their losses out; the task's own are metrics then. UsageError for a task
-// that cannot be distilled, and for a teacher that does not fit it (both values).
+// Returns the student's task with distillation. Training uses the student's losses times `ce`, plus
+// kd_loss, hidden_loss, attention_loss and cosine_loss over rows or tokens. A loss with factor 0 is
+// omitted; the task's own losses then become metrics. Evaluation is unchanged. Throws UsageError if
+// the task does not support distillation or the teacher does not match it.
 Task distilled(Task student, const Teacher& teacher, const Distillation& settings);
 
 }  // namespace smelt

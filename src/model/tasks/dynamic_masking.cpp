@@ -12,36 +12,37 @@ constexpr double kNoiseEpsilon = 1e-9;
 
 Tensor as_s32(Tensor pred) { return convert(pred, DType::s32); }
 
-// positions [B,N] -> s32 [B,N,S]: 1 where the position is; nowhere for position 0.
+// Returns s32 [B,N,S] with 1 at each position in positions [B,N], except position 0.
 Tensor places(Tensor positions, std::int64_t S) {
   const auto B = positions.dim(0), N = positions.dim(1);
   const Tensor some = as_s32(compare(positions, zeros_like(positions), Compare::gt));
   return one_hot(positions, S, DType::s32) * reshape(some, {B, N, 1});
 }
 
-// N scores above 0 for each row of s32 [B,S], below 0 where it is 0.
-Tensor keys(const Scope& s, Tensor allowed, const Dims& dims) {
+// Returns `dims` random keys per row: positive where `allowed` is 1, negative elsewhere.
+Tensor random_keys(const Scope& s, Tensor allowed, const Dims& dims) {
   const Tensor key = uniform(s, dims);
   const Tensor fits = broadcast_to(compare(allowed, zeros_like(allowed), Compare::gt), dims);
   return select(fits, key, full_like(key, -1));
 }
 
-// s32 [B,N], each a position that is allowed where the row has as many.
+// Returns s32 [B,N] positions, all of them allowed if the row has enough.
 Tensor draw_positions(const Scope& s, const MaskingRule& rule, Tensor allowed) {
   const auto B = allowed.dim(0), S = allowed.dim(1), N = rule.most;
-  if (rule.draws == MaskDraws::distinct) return top_k(keys(s, allowed, {B, S}), N)[1];
-  return argmax(keys(s, reshape(allowed, {B, 1, S}), {B, N, S}), -1);
+  if (rule.draws == MaskDraws::distinct) return top_k(random_keys(s, allowed, {B, S}), N)[1];
+  return argmax(random_keys(s, reshape(allowed, {B, 1, S}), {B, N, S}), -1);
 }
 
-// s32 [B,1]: how many positions of each row are masked.
+// Returns s32 [B,1]: the number of masked positions per row.
 Tensor count_masks(const MaskingRule& rule, Tensor allowed, Tensor input_mask) {
   const Tensor tokens = convert(reduce_sum(input_mask, {1}, KeepDims::yes), DType::f32);
   const Tensor wanted =
       convert(round_nearest_even(tokens * static_cast<float>(rule.probability)), DType::s32);
   const Tensor one = ones_like(wanted), most = full_like(wanted, static_cast<double>(rule.most));
-  const Tensor there = reduce_sum(allowed, {1}, KeepDims::yes);
+  const Tensor available = reduce_sum(allowed, {1}, KeepDims::yes);
   const Tensor count = clamp(one, wanted, most);
-  return minimum(count, rule.draws == MaskDraws::distinct ? there : minimum(there, one) * most);
+  return minimum(count,
+                 rule.draws == MaskDraws::distinct ? available : minimum(available, one) * most);
 }
 
 }  // namespace
@@ -61,9 +62,9 @@ Masks draw_masks(const Scope& s, const MaskingRule& rule, Tensor input_ids, Tens
   const Tensor number = iota(input_ids.graph(), {DType::s32, {B, N}}, 1);
   const Tensor used = as_s32(compare(number, broadcast_to(count, {B, N}), Compare::lt));
   const Tensor positions = draw_positions(s / "positions", rule, allowed) * used;
-  const Tensor there = places(positions, S) * reshape(input_ids, {B, 1, S});
+  const Tensor tokens = places(positions, S) * reshape(input_ids, {B, 1, S});
   return {
-      .positions = positions, .ids = reduce_sum(there, {2}), .weights = convert(used, DType::f32)};
+      .positions = positions, .ids = reduce_sum(tokens, {2}), .weights = convert(used, DType::f32)};
 }
 
 Tensor put_masks(const Scope& s, const MaskingRule& rule, Tensor input_ids, const Masks& masks) {
@@ -76,7 +77,7 @@ Tensor put_masks(const Scope& s, const MaskingRule& rule, Tensor input_ids, cons
 
 Replaced replace_tokens(Tensor ids, Tensor positions, Tensor tokens) {
   const auto B = ids.dim(0), S = ids.dim(1), N = positions.dim(1);
-  // Sums of whole numbers: a product of matrices would round ids to bf16 on a TPU.
+  // Integer sums are used because a matmul would round ids to bf16 on a TPU.
   const Tensor at = places(positions, S);
   const Tensor sum = reduce_sum(at * reshape(tokens, {B, N, 1}), {1});
   const Tensor hits = reduce_sum(at, {1}), one = ones_like(hits);

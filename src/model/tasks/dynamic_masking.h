@@ -1,6 +1,7 @@
-// Masks drawn anew in every step, in the graph (google-research/electra pretrain_helpers.py). Each
-// row draws by its own random bits (model/nn/random.h): the same however the batch is split.
-//   B batch   S sequence   N masked tokens at most   V vocabulary
+// Dynamic masking: masks are drawn inside the graph in each step (google-research/electra
+// pretrain_helpers.py). Each row has separate random bits (model/nn/random.h), so the masks do not
+// depend on how the batch is sharded.
+//   B batch   S sequence   N maximum masked tokens   V vocabulary
 #pragma once
 
 #include <cstdint>
@@ -11,50 +12,54 @@
 
 namespace smelt {
 
+// How masked positions are drawn.
 enum class MaskDraws {
   distinct,  // N different positions
-  original,  // each of the N by itself, so that some are the same: the original's way
+  original,  // N independent draws, which may coincide, as in the original
 };
 
 inline constexpr NamedValues<MaskDraws, 2> kMaskDraws{
     {{"distinct", MaskDraws::distinct}, {"original", MaskDraws::original}}};
 constexpr const auto& words_of(MaskDraws) { return kMaskDraws; }
 
+// Settings of masking.
 struct MaskingRule {
-  double probability = 0.15;  // of the tokens of a row
+  double probability = 0.15;  // share of the tokens of a row
   std::int64_t most = 1;      // N
   std::int32_t mask_id = 0;
-  std::vector<std::int32_t> kept_ids = {};  // never masked
+  std::vector<std::int32_t> kept_ids = {};  // tokens that are never masked
   MaskDraws draws = MaskDraws::distinct;
 };
 
+// Masked positions of a batch.
 struct Masks {
-  Tensor positions;  // s32 [B,N]; 0 = none
-  Tensor ids;        // s32 [B,N]: what stood there; 0 where there is none
-  Tensor weights;    // f32 [B,N]: 1 = a position
+  Tensor positions;  // s32 [B,N]; 0: unused
+  Tensor ids;        // s32 [B,N]: original ids; 0 where unused
+  Tensor weights;    // f32 [B,N]: 1 where used
 };
 
-// 1 where a token may be masked: s32 [B,S]. Not padding, not kept ids, not position 0.
+// Returns s32 [B,S]: 1 where a token may be masked. Excludes padding, kept ids and position 0.
 Tensor maskable(const MaskingRule& rule, Tensor input_ids, Tensor input_mask);
 
-// round(probability * tokens) positions of each row, at least 1 and at most N, as far as there are
-// any to choose from; halves are rounded to even.
+// Draws round(probability * tokens) positions per row (half to even), at least 1 and at most N, but
+// not more than there are maskable tokens.
 Masks draw_masks(const Scope& s, const MaskingRule& rule, Tensor input_ids, Tensor input_mask);
 
-// The ids with [MASK] at 85 % of the positions; at the others the token stays.
+// Returns the ids with [MASK] at 85 % of the positions; the others keep their token.
 Tensor put_masks(const Scope& s, const MaskingRule& rule, Tensor input_ids, const Masks& masks);
 
+// The result of replacing tokens.
 struct Replaced {
   Tensor ids;    // s32 [B,S]
-  Tensor where;  // s32 [B,S]: 1 = replaced
+  Tensor where;  // s32 [B,S]: 1 where replaced
 };
 
-// ids [B,S] with tokens [B,N] at `positions`; nothing happens at position 0. Where several fall
-// together it is their mean, rounded down, as the original's scatter_update has it.
+// Replaces the ids [B,S] at `positions` by tokens [B,N]; position 0 is ignored. Equal positions get
+// the mean of their tokens, rounded down, like the original's scatter_update.
 Replaced replace_tokens(Tensor ids, Tensor positions, Tensor tokens);
 
-// One id for each row of logits f32 [B,N,V], by softmax(logits): s32 [B,N]. By Gumbel noise
-// (Gumbel 1954), as the original draws.
+// Samples one id for each row of logits f32 [B,N,V] from softmax(logits): s32 [B,N]. Uses Gumbel
+// noise (Gumbel 1954), like the original.
 Tensor sample_ids(const Scope& s, Tensor logits);
 
 }  // namespace smelt

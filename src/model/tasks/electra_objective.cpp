@@ -1,5 +1,5 @@
 // The losses of ELECTRA and Electric, given masks and samples.
-//   B batch   S sequence   N masked tokens at most   V vocabulary
+//   B batch   S sequence   N maximum masked tokens   V vocabulary
 #include <cmath>
 
 #include "compiler/ops/ops.h"
@@ -14,13 +14,14 @@ namespace {
 Tensor flat(Tensor x) { return reshape(x, {x.shape().elements()}); }
 Tensor total(Tensor x) { return reduce_sum(flat(x), {0}); }
 
-// Guesses of every token, from those before and after it.
+// Electric's generator: predicts every token from those before and after it.
 Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
   const ElectraEncoded towers = electra_two_towers(root, c.model, in.inputs);
   const auto B = towers.sequence.dim(0), S = towers.sequence.dim(1);
   const Tensor rows = reshape(towers.sequence, {B * S, towers.sequence.dim(2)});
   const LmHead head = electra_word_head(root / "cloze_predictions", c.model, rows, towers.words);
-  // What is picked goes into a product that rounds it anyway; scores would be rounded by the pick.
+  // Picks rows, which are matmul inputs and rounded anyway, instead of scores, which the one-hot
+  // matmul would round.
   const auto E = head.rows.dim(1);
   const Tensor picked = gather_positions(reshape(head.rows, {B, S, E}), in.masks.positions);
   const LmHead of_masked{
@@ -60,21 +61,22 @@ void add_masked_lm(const Scope& root, const ElectraTask& c, const MaskedInputs& 
                            .weight = weight});
 }
 
-// What the discriminator is to say, for each token.
-struct Guesses {
-  Tensor logits;       // f32 [B*S], above 0: replaced
-  Tensor labels;       // f32 [B*S]: 1 = replaced
-  Tensor weights;      // f32 [B*S]: 1 = a token
-  Tensor of_examples;  // f32 [B*S], in evaluation: 0 = in a padding example
+// The discriminator's task, for each token.
+struct DiscriminatorRows {
+  Tensor logits;       // f32 [B*S], positive: replaced
+  Tensor labels;       // f32 [B*S]: 1 if replaced
+  Tensor weights;      // f32 [B*S]: 1 for tokens
+  Tensor of_examples;  // f32 [B*S], in evaluation: 0 in padding examples
 };
 
-// f32 [B*S]: 0 for all tokens of a padding example, which has no token in the mask.
+// Returns f32 [B*S]: 0 for all tokens of padding examples, which have an empty mask.
 Tensor tokens_of_examples(Tensor input_mask) {
   const Tensor any = reduce_max(input_mask, {1}, KeepDims::yes);
   return flat(convert(broadcast_to(any, input_mask.dims()), DType::f32));
 }
 
-void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g, Objective& out) {
+void add_discriminator(const Scope& root, const ElectraTask& c, const DiscriminatorRows& g,
+                       Objective& out) {
   const Tensor weight = total(g.weights);
   const Tensor x = g.logits, zero = zeros_like(x);
   out.losses.push_back({.name = "disc_loss",
@@ -82,18 +84,19 @@ void add_discriminator(const Scope& root, const ElectraTask& c, const Guesses& g
                         .weight = weight,
                         .norm = Norm::mean_tiny_epsilon,
                         .factor = c.settings.disc_weight});
-  const Tensor said = convert(compare(x, zero, Compare::gt), DType::f32);
-  const Tensor hits = total(said * g.labels * g.weights);
-  out.metrics.push_back(
-      {.name = "disc_accuracy", .sum = count_hits(said, g.labels, g.weights), .weight = weight});
-  out.metrics.push_back(share_of("disc_precision", hits, total(said * g.weights), weight));
+  const Tensor predicted = convert(compare(x, zero, Compare::gt), DType::f32);
+  const Tensor hits = total(predicted * g.labels * g.weights);
+  out.metrics.push_back({.name = "disc_accuracy",
+                         .sum = count_hits(predicted, g.labels, g.weights),
+                         .weight = weight});
+  out.metrics.push_back(share_of("disc_precision", hits, total(predicted * g.weights), weight));
   out.metrics.push_back(share_of("disc_recall", hits, total(g.labels * g.weights), weight));
   out.metrics.push_back({.name = "always_original_accuracy",
                          .sum = count_hits(zero, g.labels, g.weights),
                          .weight = weight});
   if (root.training()) return;
-  // The original's is over padding tokens, too, as tokens that are surely original; but not over
-  // padding examples.
+  // The original's metric includes padding tokens as certainly original tokens, but not padding
+  // examples.
   const bool padding = c.masking().draws == MaskDraws::original;
   const Tensor probability = logistic(x) * g.weights;
   out.metrics.push_back(
@@ -158,7 +161,7 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
   EncoderInputs fake = in.inputs;
   const Replaced replaced = replace_tokens(fake.input_ids, in.masks.positions, sampled);
   fake.input_ids = replaced.ids;
-  Guesses guesses{
+  DiscriminatorRows rows{
       .logits = electra_found_logits(root, c, fake, generated),
       .labels = flat(convert(replaced.where, DType::f32)),
       .weights = flat(convert(fake.input_mask, DType::f32)),
@@ -166,9 +169,9 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
   };
   if (!c.settings.electric_objective) {
     const Tensor other = compare(fake.input_ids, in.inputs.input_ids, Compare::ne);
-    guesses.labels = guesses.labels * flat(convert(other, DType::f32));
+    rows.labels = rows.labels * flat(convert(other, DType::f32));
   }
-  add_discriminator(root, c, guesses, out);
+  add_discriminator(root, c, rows, out);
   return out;
 }
 

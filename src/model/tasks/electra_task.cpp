@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-void refuse(const std::string& what, const std::string& hint) {
+void fail(const std::string& what, const std::string& hint) {
   throw UsageError("electra: " + what, hint);
 }
 
@@ -18,34 +18,34 @@ void check_lengths(const ElectraTask& c) {
   check_positions("electra", discriminator_config(c.model), c.seq_length);
   const double p = c.settings.mask_prob;
   if (!(p > 0 && p < 1))
-    refuse(str("mask_prob is ", p, ", must be above 0 and below 1"), "0.15 is usual");
+    fail(str("mask_prob is ", p, ", must be above 0 and below 1"), "0.15 is usual");
   const std::int64_t N = c.masking().most;
   if (N < 1 || N > c.seq_length)
-    refuse(str("mask_prob ", p, " of ", c.seq_length, " tokens are ", N, " masks"),
-           "choose a mask_prob that gives at least one and at most all tokens");
+    fail(str("mask_prob ", p, " of ", c.seq_length, " tokens gives ", N, " masks"),
+         "choose a mask_prob that masks at least one token and at most all");
   for (const std::int32_t id : {c.ids.cls, c.ids.sep, c.ids.mask})
     if (id < 0 || id >= c.model.vocab_size)
-      refuse(str("the id ", id, " of [CLS], [SEP] or [MASK] is none of ", c.model.vocab_size,
-                 " words"),
-             "set vocab_size to the lines of the vocabulary that the data were made with");
+      fail(str("id ", id, " of [CLS], [SEP] or [MASK] must be below vocab_size ",
+               c.model.vocab_size),
+           "set vocab_size to the number of lines of the vocabulary of the data");
 }
 
 void check_generator(const ElectraTask& c) {
   const ElectraSettings& s = c.settings;
   if (!(s.temperature > 0))
-    refuse(str("temperature is ", s.temperature, ", must be above 0"), "1 is usual");
+    fail(str("temperature is ", s.temperature, ", must be above 0"), "1 is usual");
   if (!(s.gen_weight >= 0 && s.disc_weight >= 0))
-    refuse(
+    fail(
         str("gen_weight ", s.gen_weight, " and disc_weight ", s.disc_weight, " must be at least 0"),
         "1 and 50 are usual");
   if (s.uniform_generator && c.has_two_towers())
-    refuse("uniform_generator together with two towers",
-           "leave uniform_generator out, or two_tower_generator and electric_objective");
+    fail("uniform_generator cannot be combined with two towers",
+         "remove uniform_generator, or two_tower_generator and electric_objective");
   if (c.has_two_towers() && !c.model.untied_generator)
-    refuse("two towers without untied_generator", "set untied_generator");
+    fail("two towers require untied_generator", "set untied_generator");
   if (!c.has_discriminator() && (s.uniform_generator || s.two_tower_generator))
-    refuse("a masked LM has no generator beside itself",
-           "leave uniform_generator and two_tower_generator out");
+    fail("uniform_generator and two_tower_generator require a discriminator",
+         "remove them, or set electra_objective");
 }
 
 Json settings(const ElectraTask& c) {
@@ -86,7 +86,7 @@ Task electra_task(const ElectraTask& c) {
   task.settings = settings(c);
   task.described = {{"seq_length", c.seq_length}};
   task.record_kind = "electra";
-  // BERT's have all of ELECTRA's features, but are masked already.
+  // BERT examples contain all features of ELECTRA, but are already masked.
   task.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
   task.features = token_features(discriminator_config(c.model), c.seq_length);
   task.tokens = "input_mask";

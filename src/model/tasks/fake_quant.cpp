@@ -9,8 +9,8 @@ Task fake_quantized(Task task) {
   };
   if (task.tells)
     task.tells->objective = [own = std::move(task.tells->objective)](
-                                const Scope& root, const Inputs& in, ForwardOutputs& told) {
-      return own(root.fake_quantized(), in, told);
+                                const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+      return own(root.fake_quantized(), in, outputs);
     };
   return task;
 }

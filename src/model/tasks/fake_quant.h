@@ -1,14 +1,14 @@
-// A task that is learned as it will be computed in codes of eight bits (model/nn/fake_quant.h).
+// A task trained with fake int8 quantization (model/nn/fake_quant.h).
 #pragma once
 
 #include "model/tasks/task.h"
 
 namespace smelt {
 
-// What settings call it.
+// The name of the setting in a run's settings.
 inline constexpr const char* kFakeQuant = "fake_quant";
 
-// Its training and its evaluation; a run's settings say so.
+// Returns the task with fake quantization in training and evaluation; its settings record it.
 Task fake_quantized(Task task);
 
 }  // namespace smelt

@@ -12,83 +12,86 @@ namespace {
 
 constexpr double kNever = -1e9;
 
-Tensor whole(Graph& graph, std::int64_t value) {
+Tensor s32_constant(Graph& graph, std::int64_t value) {
   return constant(graph, static_cast<double>(value), DType::s32);
 }
 
 Tensor flags(Tensor condition) { return convert(condition, DType::f32); }
 
-// x where a flag f32 is 1, else y.
+// Returns x where the flag (f32) is 1, and y elsewhere.
 Tensor where(Tensor flag, Tensor x, Tensor y) {
   return select(compare(flag, zeros_like(flag), Compare::gt), x, y);
 }
 
-Tensor logs_of(Tensor scores) {
+Tensor log_softmax(Tensor scores) {
   const auto [exponentials, sums] = softmax_exponentials(scores);
   const Tensor top = reduce_max(scores, {-1}, KeepDims::yes);
   return scores - top - log(sums);
 }
 
-// Scores of words that may not be said are lowered: those that the tokenizer has not, and the end
-// of an answer that is too short.
-Tensor allowed(const Search& search, const NextWords& next, Tensor scores, Tensor position) {
+// Lowers the scores of words that must not be generated: ids unknown to the tokenizer, and the end
+// token while the output is too short.
+Tensor mask_forbidden(const Search& search, const NextWords& next, Tensor scores, Tensor position) {
   Graph& graph = scores.graph();
   const Tensor id = iota(graph, {DType::s32, {1, scores.dim(1)}}, 1);
-  Tensor refused = flags(compare(id, full_like(id, static_cast<double>(next.words)), Compare::ge));
+  Tensor forbidden =
+      flags(compare(id, full_like(id, static_cast<double>(next.words)), Compare::ge));
   if (search.least_tokens > 0) {
-    const Tensor early = flags(compare(position, whole(graph, search.least_tokens), Compare::lt));
+    const Tensor early =
+        flags(compare(position, s32_constant(graph, search.least_tokens), Compare::lt));
     const Tensor end =
         flags(compare(id, full_like(id, static_cast<double>(next.end)), Compare::eq));
-    refused = maximum(refused, end * early);
+    forbidden = maximum(forbidden, end * early);
   }
-  return scores + refused * kNever;
+  return scores + forbidden * kNever;
 }
 
-// The largest bound for which what lies at or above it has a share `p` of all, by halves.
+// Finds by bisection the largest bound such that probabilities at or above it sum to at least p.
 Tensor nucleus_bound(Tensor probabilities, double p) {
   const Tensor top = reduce_max(probabilities, {1}, KeepDims::yes);
-  constexpr int kHalves = 40;
+  constexpr int kIterations = 40;
   const auto found = while_loop(
-      {whole(top.graph(), 0), zeros_like(top), top * (1 + 0x1p-20)},
+      {s32_constant(top.graph(), 0), zeros_like(top), top * (1 + 0x1p-20)},
       [&](Graph& graph, std::span<const Tensor> in) -> std::vector<Tensor> {
-        return {compare(in[0], whole(graph, kHalves), Compare::lt)};
+        return {compare(in[0], s32_constant(graph, kIterations), Compare::lt)};
       },
       [&](Graph& graph, std::span<const Tensor> in) -> std::vector<Tensor> {
         const Tensor middle = (in[1] + in[2]) * 0.5, all = graph.capture(probabilities);
         const Tensor kept = flags(compare(all, broadcast_to(middle, all.dims()), Compare::ge));
         const Tensor share = reduce_sum(all * kept, {1}, KeepDims::yes);
         const Tensor enough = flags(compare(share, full_like(share, p), Compare::ge));
-        return {in[0] + whole(graph, 1), where(enough, middle, in[1]),
+        return {in[0] + s32_constant(graph, 1), where(enough, middle, in[1]),
                 where(enough, in[2], middle)};
       });
   return found[1];
 }
 
-// Scores as samples are drawn by them: words that are left out never come.
-Tensor for_samples(const Search& search, Tensor scores) {
+// Returns the scores after temperature, top-k and top-p. Excluded words are never sampled.
+Tensor sampling_scores(const Search& search, Tensor scores) {
   Tensor out = scores * (1 / search.temperature);
-  const auto leave_below = [&](Tensor by, Tensor bound) {
+  const auto exclude_below = [&](Tensor by, Tensor bound) {
     const Tensor below = flags(compare(by, broadcast_to(bound, by.dims()), Compare::lt));
     out = out + below * kNever;
   };
   if (search.top_k > 0 && search.top_k < scores.dim(1)) {
     const Tensor best = top_k(out, search.top_k)[0];
-    leave_below(out, slice_axis(best, 1, search.top_k - 1, search.top_k));
+    exclude_below(out, slice_axis(best, 1, search.top_k - 1, search.top_k));
   }
   if (search.top_p < 1) {
     const Tensor p = softmax(out);
-    leave_below(p, nucleus_bound(p, search.top_p));
+    exclude_below(p, nucleus_bound(p, search.top_p));
   }
   return out;
 }
 
-// A word by its probability: the largest of the scores and as many draws of Gumbel's distribution.
-Tensor drawn(const Scope& s, Graph& graph, const Search& search, Tensor scores, Tensor position) {
+// Samples a word by its probability with the Gumbel-max trick.
+Tensor sample_word(const Scope& s, Graph& graph, const Search& search, Tensor scores,
+                   Tensor position) {
   RandomSource source = *s.random_source();
   source.step = position;
   const Scope here = s.within(graph, source) / "sampling";
   const Tensor u = maximum(uniform(here, scores.dims()), full_like(scores, 0x1p-25));
-  return argmax(for_samples(search, scores) - log(-log(u)), 1);
+  return argmax(sampling_scores(search, scores) - log(-log(u)), 1);
 }
 
 Tensor with_token(Tensor ids, Tensor token, Tensor position) {
@@ -99,72 +102,75 @@ Tensor with_token(Tensor ids, Tensor token, Tensor position) {
   return dynamic_update_slice(ids, reshape(token, one), at);
 }
 
-// Of each row the first word whose score is `top`. Two plain passes are several times as fast on a
-// CPU as one that carries an index along, which argmax() is.
+// Returns the first word of each row whose score is `top`. On a CPU, two plain passes are several
+// times faster than argmax(), which also carries an index.
 Tensor first_of(Tensor scores, Tensor top) {
   const std::int64_t R = scores.dim(0), V = scores.dim(1);
-  const Tensor behind = full_like(scores, static_cast<double>(V)) -
-                        iota(scores.graph(), {DType::f32, scores.dims()}, 1);
+  const Tensor rest = full_like(scores, static_cast<double>(V)) -
+                      iota(scores.graph(), {DType::f32, scores.dims()}, 1);
   const Tensor best =
       compare(scores, broadcast_to(reshape(top, {R, 1}), scores.dims()), Compare::ge);
-  const Tensor left = reduce_max(select(best, behind, ones_like(scores)), {1});
+  const Tensor left = reduce_max(select(best, rest, ones_like(scores)), {1});
   return convert(full_like(left, static_cast<double>(V)) - left, DType::s32);
 }
 
 Tensor score_of(Tensor scores, Tensor word) {
-  const Tensor places =
+  const Tensor at_word =
       compare(iota(scores.graph(), {DType::s32, scores.dims()}, 1),
               broadcast_to(reshape(word, {word.dim(0), 1}), scores.dims()), Compare::eq);
-  return reduce_sum(select(places, scores, zeros_like(scores)), {1});
+  return reduce_sum(select(at_word, scores, zeros_like(scores)), {1});
 }
 
-// ---- one word at a time, the best or a sample ----
+// ---- greedy search and sampling ----
 
-Answers one_by_one(const Scope& s, const Search& search, const NextWords& next, Tensor live) {
+Answers generate_tokens(const Scope& s, const Search& search, const NextWords& next, Tensor live) {
   Graph& graph = s.graph();
   const std::int64_t B = live.dim(0), A = search.answers, R = B * A, T = search.most_tokens;
   const Tensor of_rows = reshape(broadcast_to(reshape(live, {B, 1}), {B, A}), {R});
-  // Position, ids, the last token, whether a row has ended, its score, what the model keeps.
-  std::vector<Tensor> begin{whole(graph, 0), constant(graph, 0, DType::s32, {R, T}),
+  // Carried: position, ids, last token, whether a row has ended, its score, the KV cache.
+  std::vector<Tensor> begin{s32_constant(graph, 0), constant(graph, 0, DType::s32, {R, T}),
                             constant(graph, static_cast<double>(next.start), DType::s32, {R}),
                             1.0 - of_rows, zeros_like(of_rows)};
   constexpr std::size_t kOwn = 5;
-  begin.insert(begin.end(), next.memory.begin(), next.memory.end());
+  begin.insert(begin.end(), next.cache.begin(), next.cache.end());
   const auto done = while_loop(
       begin,
       [&](Graph& body, std::span<const Tensor> in) -> std::vector<Tensor> {
         const Tensor open = reduce_sum(1.0 - in[3], {0});
-        const Tensor more = compare(in[0], whole(body, T), Compare::lt);
+        const Tensor more = compare(in[0], s32_constant(body, T), Compare::lt);
         return {bitwise_and(more, compare(open, zeros_like(open), Compare::gt))};
       },
       [&](Graph& body, std::span<const Tensor> in) -> std::vector<Tensor> {
         const Tensor position = in[0], ended = in[3];
-        std::vector<Tensor> memory(in.begin() + kOwn, in.end());
-        const Tensor all = next.scores(body, in[2], position, memory);
-        const Tensor scores = allowed(search, next, all, position);
+        std::vector<Tensor> cache(in.begin() + kOwn, in.end());
+        const Tensor all = next.scores(body, in[2], position, cache);
+        const Tensor scores = mask_forbidden(search, next, all, position);
         const Tensor top = reduce_max(scores, {1});
         const Tensor word =
-            search.sample ? drawn(s, body, search, scores, position) : first_of(scores, top);
+            search.sample ? sample_word(s, body, search, scores, position) : first_of(scores, top);
         const Tensor token = where(ended, zeros_like(word), word);
-        const Tensor said = (search.sample ? score_of(scores, word) : top) - log_sum_exp(all);
+        const Tensor log_probability =
+            (search.sample ? score_of(scores, word) : top) - log_sum_exp(all);
         const Tensor at_end =
             flags(compare(token, full_like(token, static_cast<double>(next.end)), Compare::eq));
-        std::vector<Tensor> out{position + whole(body, 1), with_token(in[1], token, position),
-                                token, maximum(ended, at_end), in[4] + said * (1.0 - ended)};
-        out.insert(out.end(), memory.begin(), memory.end());
+        std::vector<Tensor> out{position + s32_constant(body, 1),
+                                with_token(in[1], token, position), token, maximum(ended, at_end),
+                                in[4] + log_probability * (1.0 - ended)};
+        out.insert(out.end(), cache.begin(), cache.end());
         return out;
       });
   return {reshape(done[1], {B, A, T}), reshape(done[4], {B, A})};
 }
 
-// ---- beams ----
+// ---- beam search ----
 
+// The state of a beam search.
 struct Beams {
   Tensor position;
-  Tensor ids, scores;                        // running: [B,K,T], [B,K]
-  Tensor ended_ids, ended_scores, is_ended;  // finished: [B,K,T], [B,K], flags [B,K]
-  Tensor open;  // flags [B,1]: an answer may still be bettered; down it stays down
-  std::vector<Tensor> memory;
+  Tensor ids, scores;                        // running beams: [B,K,T], [B,K]
+  Tensor ended_ids, ended_scores, is_ended;  // finished beams: [B,K,T], [B,K], flags [B,K]
+  Tensor open;  // flags [B,1]: better outputs are still possible; once 0 it stays 0
+  std::vector<Tensor> cache;
 
   static constexpr std::size_t kOwn = 7;
   static Beams of(std::span<const Tensor> in) {
@@ -172,7 +178,7 @@ struct Beams {
   }
   std::vector<Tensor> list() const {
     std::vector<Tensor> out{position, ids, scores, ended_ids, ended_scores, is_ended, open};
-    out.insert(out.end(), memory.begin(), memory.end());
+    out.insert(out.end(), cache.begin(), cache.end());
     return out;
   }
 };
@@ -191,7 +197,7 @@ class BeamSearch {
     const Beams done = Beams::of(while_loop(
         begin(graph).list(),
         [&](Graph& body, std::span<const Tensor> in) {
-          return std::vector{goes_on(body, Beams::of(in))};
+          return std::vector{is_running(body, Beams::of(in))};
         },
         [&](Graph& body, std::span<const Tensor> in) { return step(body, Beams::of(in)).list(); }));
     return {slice_axis(done.ended_ids, 1, 0, search_.answers),
@@ -204,18 +210,18 @@ class BeamSearch {
     first[0] = 0;
     const Dims beams{B_, K_}, answers{B_, K_, T_};
     const Tensor none = constant(graph, 0, DType::s32, answers);
-    return {whole(graph, 0),
+    return {s32_constant(graph, 0),
             none,
             broadcast_to(reshape(constant(graph, first, {DType::f32, {K_}}), {1, K_}), beams),
             none,
             constant(graph, kNever, DType::f32, beams),
             constant(graph, 0, DType::f32, beams),
             reshape(live_, {B_, 1}),
-            next_.memory};
+            next_.cache};
   }
 
-  // A length as what scores are over; of the shape of `like`.
-  Tensor powered(Tensor length, Tensor like) const {
+  // Returns length^length_penalty, the divisor of scores, in the shape of `like`.
+  Tensor length_norm(Tensor length, Tensor like) const {
     const Tensor power = power_of(convert(length, DType::f32));
     return broadcast_to(reshape(power, Dims(like.dims().size(), 1)), like.dims());
   }
@@ -223,18 +229,19 @@ class BeamSearch {
     return power(length, full_like(length, search_.length_penalty));
   }
 
-  Tensor goes_on(Graph& graph, const Beams& in) const {
-    const Tensor more = compare(in.position, whole(graph, T_), Compare::lt);
+  Tensor is_running(Graph& graph, const Beams& in) const {
+    const Tensor more = compare(in.position, s32_constant(graph, T_), Compare::lt);
     const Tensor open = reduce_max(in.open, {0, 1});
     return bitwise_and(more, compare(open, zeros_like(open), Compare::gt));
   }
 
-  // Flags [B,1]: the best running beam may yet score above the worst that has ended. Each row by
-  // itself, so that an answer does not depend on the others of its batch.
+  // Returns flags [B,1]: the best running beam may still exceed the worst finished one. Rows are
+  // independent, so that outputs do not depend on the other rows of the batch.
   Tensor may_improve(Graph& graph, const Beams& in) const {
     const Tensor best = slice_axis(in.scores, 1, 0, 1);
     const bool at_longest = search_.early_stop == EarlyStop::never && search_.length_penalty > 0;
-    const Tensor bound = best / powered(at_longest ? whole(graph, T_) : in.position, best);
+    const Tensor bound =
+        best / length_norm(at_longest ? s32_constant(graph, T_) : in.position, best);
     const Tensor all_ended = -reduce_max(-in.is_ended, {1}, KeepDims::yes);
     const Tensor least = -reduce_max(-in.ended_scores, {1}, KeepDims::yes);
     const Tensor better = flags(compare(bound, least, Compare::gt));
@@ -242,44 +249,46 @@ class BeamSearch {
     return maximum(open, 1.0 - all_ended);
   }
 
-  // log p of each next word with what led to it: f32 [B,K V].
-  Tensor continued(Graph& graph, const Beams& in, std::vector<Tensor>& memory) const {
-    const Tensor zero = whole(graph, 0);
-    const Tensor before = maximum(in.position - whole(graph, 1), zero);
-    const Tensor said =
+  // Returns log p of each next word plus that of its beam: f32 [B,K V].
+  Tensor extended_scores(Graph& graph, const Beams& in, std::vector<Tensor>& cache) const {
+    const Tensor zero = s32_constant(graph, 0);
+    const Tensor before = maximum(in.position - s32_constant(graph, 1), zero);
+    const Tensor last_ids =
         reshape(dynamic_slice(in.ids, {zero, zero, before}, {B_, K_, 1}), {B_ * K_});
-    const Tensor is_first = broadcast_to(compare(in.position, zero, Compare::eq), said.dims());
-    const Tensor last = select(is_first, full_like(said, static_cast<double>(next_.start)), said);
-    const Tensor scores = next_.scores(graph, last, in.position, memory);
+    const Tensor is_first = broadcast_to(compare(in.position, zero, Compare::eq), last_ids.dims());
+    const Tensor last =
+        select(is_first, full_like(last_ids, static_cast<double>(next_.start)), last_ids);
+    const Tensor scores = next_.scores(graph, last, in.position, cache);
     const auto V = scores.dim(1);
-    const Tensor logs = reshape(allowed(search_, next_, logs_of(scores), in.position), {B_, K_, V});
+    const Tensor logs =
+        reshape(mask_forbidden(search_, next_, log_softmax(scores), in.position), {B_, K_, V});
     return reshape(logs + broadcast_to(reshape(in.scores, {B_, K_, 1}), logs.dims()), {B_, K_ * V});
   }
 
   Beams step(Graph& graph, const Beams& in) const {
-    std::vector<Tensor> memory = in.memory;
-    const Tensor logs = continued(graph, in, memory);
-    const auto best = top_k(logs, 2 * K_);  // so that K go on where K end
+    std::vector<Tensor> cache = in.cache;
+    const Tensor logs = extended_scores(graph, in, cache);
+    const auto best = top_k(logs, 2 * K_);  // enough that K beams remain even if K end
     const Tensor words = full_like(best[1], static_cast<double>(logs.dim(1) / K_));
     const Tensor from = best[1] / words, word = remainder(best[1], words);
     const Tensor ids = with_token(gather_items(in.ids, from), word, in.position);
-    const Tensor length = in.position + whole(graph, 1);
-    // At the last position every beam counts as ended, and so competes with those that said the
-    // end.
-    const Tensor is_last = flags(compare(length, whole(graph, T_), Compare::ge));
+    const Tensor length = in.position + s32_constant(graph, 1);
+    // At the last position every beam counts as finished, so it competes with those that produced
+    // the end token.
+    const Tensor is_last = flags(compare(length, s32_constant(graph, T_), Compare::ge));
     const Tensor says_end =
         flags(compare(word, full_like(word, static_cast<double>(next_.end)), Compare::eq));
     const Tensor ends = maximum(says_end, broadcast_to(is_last, says_end.dims()));
 
     const auto running = top_k(best[0] + ends * kNever, K_);
     const Tensor rows = reshape(gather_items(from, running[1]), {B_, K_});
-    for (Tensor& t : memory) t = reordered(t, rows);
+    for (Tensor& t : cache) t = reordered(t, rows);
 
     const Tensor among_best = flags(compare(iota(graph, {DType::s32, ends.dims()}, 1),
                                             full_like(word, static_cast<double>(K_)), Compare::lt));
     const Tensor just = ends * among_best;
-    const Tensor refused = 1.0 - just * broadcast_to(in.open, just.dims());
-    const Tensor ended = best[0] / powered(length, best[0]) + refused * kNever;
+    const Tensor excluded = 1.0 - just * broadcast_to(in.open, just.dims());
+    const Tensor ended = best[0] / length_norm(length, best[0]) + excluded * kNever;
     const Tensor all_scores = concatenate({in.ended_scores, ended}, 1);
     const Tensor kept = top_k(all_scores, K_)[1];
     Beams out{length,
@@ -289,12 +298,12 @@ class BeamSearch {
               gather_items(all_scores, kept),
               gather_items(concatenate({in.is_ended, just}, 1), kept),
               in.open,
-              std::move(memory)};
+              std::move(cache)};
     out.open = in.open * may_improve(graph, out);
     return out;
   }
 
-  // What the model keeps of rows, as beams go on from one another: x [B K,…], which [B,K].
+  // Reorders the rows of the KV cache x [B K,…] by the beams `which` [B,K] that are continued.
   Tensor reordered(Tensor x, Tensor which) const {
     Dims split = x.dims();
     split[0] = K_;
@@ -315,34 +324,39 @@ void check_search(const Search& c, std::int64_t words) {
     if (!fine) throw UsageError("generate: " + what, hint);
   };
   require(c.most_tokens >= 1 && c.least_tokens >= 0 && c.least_tokens <= c.most_tokens,
-          str("answers of ", c.least_tokens, " to ", c.most_tokens, " tokens"),
-          "give a largest length of at least 1 that is no less than the least");
-  require(c.beams >= 1 && 2 * c.beams <= words, str(c.beams, " beams over ", words, " words"),
-          "give from 1 to half as many beams as words");
-  require(!c.sample || c.beams == 1, str("samples with ", c.beams, " beams"),
-          "leave out --sample or --beams");
+          str("output length is from ", c.least_tokens, " to ", c.most_tokens, " tokens"),
+          "the maximum must be at least 1 and not below the minimum");
+  require(c.beams >= 1 && 2 * c.beams <= words,
+          str(c.beams, " beams, must be from 1 to ", words / 2),
+          "use half as many beams as words "
+          "at most");
+  require(!c.sample || c.beams == 1, str("sampling cannot be combined with ", c.beams, " beams"),
+          "remove --sample or --beams");
   require(c.answers >= 1 && (c.sample || c.answers <= c.beams),
-          str(c.answers, " answers of ", c.beams, c.beams == 1 ? " beam" : " beams"),
-          c.beams == 1 ? "add --sample, or --beams" : "ask for no more answers than beams");
-  // Refused words score -1e9 before it divides.
-  require(c.temperature > 0 && c.temperature <= 1e4, str("temperature is ", c.temperature),
-          "give a number above 0, at most 10000; 1 is the model's own");
+          str(c.answers, " outputs requested from ", c.beams, c.beams == 1 ? " beam" : " beams"),
+          c.beams == 1 ? "add --sample or --beams" : "request at most as many outputs as beams");
+  // The score -1e9 of forbidden words is divided by the temperature.
+  require(c.temperature > 0 && c.temperature <= 1e4,
+          str("temperature is ", c.temperature, ", must be above 0 and at most 10000"),
+          "use 1 for the model's probabilities");
   require(c.top_k >= 0 && c.top_p > 0 && c.top_p <= 1,
-          str("top-k ", c.top_k, " and top-p ", c.top_p),
-          "give a top-k of 0 or more and a top-p above 0, at most 1");
-  require(std::isfinite(c.length_penalty), str("length penalty is ", c.length_penalty),
-          "give a number; 1 is usual, 0 for none");
+          str("top-k is ", c.top_k, ", must be at least 0, and top-p is ", c.top_p,
+              ", must be above 0 and at most 1"),
+          "use top-k 0 and top-p 1 for no limit");
+  require(std::isfinite(c.length_penalty),
+          str("length penalty is ", c.length_penalty, ", must be finite"),
+          "1 is usual, 0 disables it");
   require(c.sample || (c.temperature == 1 && c.top_k == 0 && c.top_p == 1),
-          "a temperature, top-k or top-p, but no samples", "add --sample, or leave it out");
+          "temperature, top-k and top-p require sampling", "add --sample, or remove them");
   require(c.beams > 1 || (c.early_stop == EarlyStop::no && c.length_penalty == 1),
-          "early stopping or a length penalty, but no beams", "add --beams, or leave it out");
+          "early stopping and length penalty require beam search", "add --beams, or remove them");
 }
 
 std::int64_t rows_of_text(const Search& c) { return c.sample ? c.answers : c.beams; }
 
 Answers answers(const Scope& s, const Search& search, const NextWords& next, Tensor live) {
   if (search.beams > 1) return BeamSearch(search, next, live).run(s.graph());
-  return one_by_one(s, search, next, live);
+  return generate_tokens(s, search, next, live);
 }
 
 }  // namespace smelt

@@ -15,12 +15,13 @@ void check_settings(const JestimatorBertTask& c) {
   check_jestimator_bert_config(c.model, [](const std::string&) { return "jestimator_bert"; });
   const auto [id, rate] = c.settings;
   if (id < 0)
-    throw UsageError("jestimator_bert: mask_token_id is missing",
-                     "set it to the vocabulary's mask, 4 in the original's tutorial");
+    throw UsageError(
+        "jestimator_bert: mask_token_id is missing",
+        "set it to the id of the vocabulary's mask token, 4 in the original's tutorial");
   if (id >= c.model.vocab_size)
-    throw UsageError(str("jestimator_bert: mask_token_id ", id, " is none of vocab_size ",
-                         c.model.vocab_size, " words"),
-                     "set vocab_size to the tokens of the vocabulary that the data were made with");
+    throw UsageError(str("jestimator_bert: mask_token_id ", id, " must be below vocab_size ",
+                         c.model.vocab_size),
+                     "set vocab_size to the number of tokens of the vocabulary of the data");
   if (!(rate > 0 && rate < 1))
     throw UsageError(str("jestimator_bert: mask_rate is ", rate, ", must be between 0 and 1"),
                      "0.15 is usual");
@@ -28,16 +29,16 @@ void check_settings(const JestimatorBertTask& c) {
 
 Tensor flattened(Tensor x) { return reshape(x, {x.shape().elements()}); }
 
-Tensor mask_draws(const Scope& root, const JestimatorBertTask& c, Tensor targets) {
+Tensor draw_masked(const Scope& root, const JestimatorBertTask& c, Tensor targets) {
   const Tensor drawn = uniform(root / "masking", targets.dims());
   const Tensor masked = compare(drawn, full_like(drawn, c.settings.mask_rate), Compare::lt);
   if (root.training()) return masked;
-  // A padding example is all zeros.
+  // A padding example contains only zeros.
   const Tensor largest = broadcast_to(reduce_max(targets, {1}, KeepDims::yes), targets.dims());
   return bitwise_and(masked, compare(largest, zeros_like(largest), Compare::gt));
 }
 
-// The scores of every token, and which of them count.
+// Scores of all tokens, and which of them count.
 struct MaskedScores {
   LabelScores found;
   Tensor counted;  // f32 [B*S]
@@ -94,7 +95,7 @@ Task jestimator_bert_task(const JestimatorBertTask& c) {
   };
   task.objective = [c](const Scope& root, const Inputs& in) {
     const Tensor targets = in["targets"];
-    return jestimator_objective(root, c, targets, mask_draws(root, c, targets));
+    return jestimator_objective(root, c, targets, draw_masked(root, c, targets));
   };
   return task;
 }
@@ -104,7 +105,7 @@ Prediction jestimator_scores(const JestimatorBertTask& c, std::int64_t draws) {
   Prediction out{.features = jestimator_features(c.model), .outputs = {}, .draws = draws};
   out.outputs = [c](const Scope& root, const Inputs& in) {
     const Tensor targets = in["targets"];
-    const MaskedScores scores = masked_scores(root, c, targets, mask_draws(root, c, targets));
+    const MaskedScores scores = masked_scores(root, c, targets, draw_masked(root, c, targets));
     const auto of_examples = [&](Tensor of_tokens) {
       return reduce_sum(reshape(of_tokens * scores.counted, targets.dims()), {1});
     };

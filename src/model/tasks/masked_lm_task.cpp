@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kShownAsMask = 0.8, kReplaced = 0.9;  // shares of the masked positions, summed
+constexpr double kShownAsMask = 0.8, kReplaced = 0.9;  // cumulative shares of the masked positions
 
 // Returns the ids [B,S] with 80 % of the masked positions as the mask token and 10 % as random
 // tokens.

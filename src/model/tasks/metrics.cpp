@@ -8,12 +8,12 @@
 namespace smelt {
 namespace {
 
-// Thresholds are k / 199, the first below 0 and the last above 1, so that a probability lies in one
-// of 199 bins: how many of the inner thresholds are below it.
+// Thresholds are k / 199, with the first one below 0 and the last one above 1. They divide
+// probabilities into 199 bins; the bin is the number of inner thresholds below a probability.
 constexpr std::int64_t kBins = 199;
-constexpr double kRateEpsilon = 1e-6;  // as tf.metrics.auc
+constexpr double kRateEpsilon = 1e-6;  // as in tf.metrics.auc
 
-// The sums are the weights of label 1 in each bin, then those of label 0.
+// The counts are the weights of label 1 in each bin, followed by those of label 0.
 double area(std::span<const double> counts) {
   CHECK(counts.size() == 2 * kBins, counts.size());
   double positives = 0, negatives = 0;

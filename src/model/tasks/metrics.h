@@ -1,4 +1,4 @@
-// Counts over a batch that metrics are made of. I rows.
+// Metrics computed from counts over a batch. I rows.
 #pragma once
 
 #include <span>
@@ -8,16 +8,15 @@
 
 namespace smelt {
 
-// The weights [I], added up, of rows where the prediction is the label: an f32 scalar.
+// Returns the sum of the weights [I] of rows whose prediction equals the label, an f32 scalar.
 Tensor count_hits(Tensor predicted, Tensor labels, Tensor weights);
 
-// `hits` of `all`, both f32 scalars, where `all` depends on the model; `weight` says of how many
-// items it was counted.
+// Returns the metric `hits` / `all` (f32 scalars), where `all` depends on the model. `weight` is
+// the number of items it was computed from.
 Metric share_of(std::string name, Tensor hits, Tensor all, Tensor weight);
 
-// The area under the ROC curve (true over false positive rate) over everything that was counted, as
-// tf.metrics.auc has it: by trapezoids over 200 thresholds. All f32 [I]: probabilities, labels of 0
-// and 1, weights.
+// Returns the area under the ROC curve over all batches, like tf.metrics.auc: trapezoids over 200
+// thresholds. Probabilities, labels (0 or 1) and weights are f32 [I].
 Metric roc_auc(std::string name, Tensor probabilities, Tensor labels, Tensor weights);
 
 }  // namespace smelt

@@ -8,9 +8,9 @@
 namespace smelt {
 namespace {
 
-constexpr std::uint64_t kSamples = 0x7435;  // what seeds of users are mixed with
+constexpr std::uint64_t kSamples = 0x7435;  // combined with the user's seed
 
-// Each row of x so often, one behind the other.
+// Repeats each row of x `times` times, adjacently.
 Tensor repeated(Tensor x, std::int64_t times) {
   if (times == 1) return x;
   Dims one = x.dims(), many = x.dims(), flat = x.dims();
@@ -20,8 +20,9 @@ Tensor repeated(Tensor x, std::int64_t times) {
   return reshape(broadcast_to(reshape(x, one), many), flat);
 }
 
-// Row i of a batch is answer i % A of text first + i / A.
-Scope with_samples(const Scope& root, const Search& search, const Inputs& in) {
+// Returns a scope with the random source for samples. Row i of a batch is output i % A of text
+// first + i / A.
+Scope with_sampling(const Scope& root, const Search& search, const Inputs& in) {
   const auto of_first_row = [&](const char* name) {
     return reshape(slice_axis(in[name], 0, 0, 1), {});
   };
@@ -52,14 +53,14 @@ Prediction t5_answers(const T5Config& c, std::int64_t S, const Search& search, s
                               search.most_tokens);
     (void)t5_word_head(root, c, reshape(slice_axis(states, 1, 0, 1), {inputs.dim(0), c.d_model}));
     const Scope again = root.within(root.graph(), root.random_source());
-    NextWords next{.words = words, .memory = decoding.memory(), .scores = {}};
-    next.scores = [&](Graph& graph, Tensor tokens, Tensor position, std::vector<Tensor>& memory) {
-      const Tensor said = decoding.next(graph, tokens, position, memory);
-      return lm_logits(t5_word_head(again.within(graph, again.random_source()), c, said));
+    NextWords next{.words = words, .cache = decoding.empty_cache(), .scores = {}};
+    next.scores = [&](Graph& graph, Tensor tokens, Tensor position, std::vector<Tensor>& cache) {
+      const Tensor rows = decoding.next(graph, tokens, position, cache);
+      return lm_logits(t5_word_head(again.within(graph, again.random_source()), c, rows));
     };
     const Tensor live = convert(reduce_max(mask, {1}), DType::f32);
     const Answers found =
-        answers(search.sample ? with_samples(root, search, in) : again, search, next, live);
+        answers(search.sample ? with_sampling(root, search, in) : again, search, next, live);
     return std::vector{found.ids, found.scores};
   };
   return out;

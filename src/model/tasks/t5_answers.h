@@ -1,4 +1,4 @@
-// What a trained T5 answers to texts.
+// Text generation with a trained T5.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace smelt {
 
-// Of texts `inputs` [S], padded with 0, a row of which alone is no text. Where samples are drawn
-// also `row` and `seed`, the text's number and the same seed in every row. Outputs: ids s32
-// [B,A,T], scores f32 [B,A] (model/tasks/generation.h). `words`: as many as the tokenizer has.
-// UsageError for a search that does not fit.
+// Returns the prediction. Inputs: texts `inputs` [S], padded with 0 (a row of zeros is a padding
+// row), and for sampling `row` and `seed`: the number of the text, and a seed that is equal in all
+// rows. Outputs: ids s32 [B,A,T] and scores f32 [B,A] (model/tasks/generation.h). `words` is the
+// number of tokens in the tokenizer. Throws UsageError for invalid search settings.
 Prediction t5_answers(const T5Config& model, std::int64_t S, const Search& search,
                       std::int64_t words);
 

@@ -13,39 +13,40 @@ namespace {
 void check_t5_task(const T5Task& c) {
   check_t5_config(c.model, [](const std::string&) { return "t5"; });
   if (!(c.settings.z_loss >= 0 && std::isfinite(c.settings.z_loss)))
-    throw UsageError(str("t5: z_loss is ", c.settings.z_loss, ", must be a number from 0 on"),
-                     "1e-4 is T5's, 0 for none");
+    throw UsageError(str("t5: z_loss is ", c.settings.z_loss, ", must be at least 0"),
+                     "T5 uses 1e-4; 0 disables it");
 }
 
-Tensor as_weights(Tensor fine) { return convert(fine, DType::f32); }
+Tensor as_weights(Tensor condition) { return convert(condition, DType::f32); }
 
-// Ids in the range as 1.
+// Returns 1 for ids in the range, 0 elsewhere.
 Tensor ids_within(Tensor ids, const IdRange& range) {
   const auto bound = [&](std::int64_t id) { return full_like(ids, static_cast<double>(id)); };
   return as_weights(bitwise_and(compare(ids, bound(range.begin), Compare::ge),
                                 compare(ids, bound(range.end), Compare::lt)));
 }
 
-// The end of the model on targets; `told` receives what is said on the way.
+// Returns the LM head on the decoder's output; stores intermediate outputs in `outputs` if not
+// null.
 LmHead words_scored(const Scope& root, const T5Config& c, Tensor inputs, Tensor targets,
-                    ForwardOutputs* told) {
+                    ForwardOutputs* outputs) {
   const auto rows = targets.shape().elements();
-  LayerStates* encoder = told ? &told->stacks.at(0) : nullptr;
-  LayerStates* decoder = told ? &told->stacks.at(1) : nullptr;
+  LayerStates* encoder = outputs ? &outputs->stacks.at(0) : nullptr;
+  LayerStates* decoder = outputs ? &outputs->stacks.at(1) : nullptr;
   const Tensor states = t5(root, c, inputs, t5_decoder_inputs(targets), encoder, decoder);
   const LmHead head = t5_word_head(root, c, reshape(states, {rows, c.d_model}));
-  if (told == nullptr) return head;
-  const auto given = [](Tensor ids) {
+  if (outputs == nullptr) return head;
+  const auto is_token = [](Tensor ids) {
     return convert(compare(ids, zeros_like(ids), Compare::ne), DType::s32);
   };
-  encoder->mask = given(inputs);
-  decoder->mask = given(targets);
-  told->words = head;
-  told->weights = convert(reshape(decoder->mask, {rows}), DType::f32);
+  encoder->mask = is_token(inputs);
+  decoder->mask = is_token(targets);
+  outputs->words = head;
+  outputs->weights = convert(reshape(decoder->mask, {rows}), DType::f32);
   return head;
 }
 
-OutputSpec told_sizes(const T5Config& c) {
+OutputSpec output_spec(const T5Config& c) {
   return {.scores = Scores::classes,
           .columns = c.vocab_size,
           .of_words = true,
@@ -55,11 +56,11 @@ OutputSpec told_sizes(const T5Config& c) {
 }
 
 Objective t5_objective(const Scope& root, const T5Task& c, Tensor inputs, Tensor targets,
-                       ForwardOutputs* told) {
+                       ForwardOutputs* outputs) {
   const auto rows = targets.shape().elements();
   const Tensor labels = reshape(targets, {rows});
   const LabelScores found =
-      score_labels(root, words_scored(root, c.model, inputs, targets, told), labels);
+      score_labels(root, words_scored(root, c.model, inputs, targets, outputs), labels);
   const Tensor counted = as_weights(compare(labels, zeros_like(labels), Compare::ne));
   const auto over = [&](const char* name, Tensor of_rows, Tensor of) {
     return Metric{
@@ -72,7 +73,7 @@ Objective t5_objective(const Scope& root, const T5Task& c, Tensor inputs, Tensor
     out.losses.back().factor = c.settings.z_loss;
   }
   if (c.settings.loss_over == LossOver::examples) {
-    // Rows without targets only fill a batch up.
+    // Rows without targets are padding.
     const Tensor examples = reduce_sum(reduce_max(reshape(counted, targets.dims()), {1}), {0});
     for (Metric& loss : out.losses) loss.weight = examples;
   }
@@ -107,9 +108,9 @@ Task t5_task(const T5Task& c) {
   task.objective = [c](const Scope& root, const Inputs& in) {
     return t5_objective(root, c, in["inputs"], in["targets"], nullptr);
   };
-  task.tells = {.sizes = told_sizes(c.model),
-                .objective = [c](const Scope& root, const Inputs& in, ForwardOutputs& told) {
-                  return t5_objective(root, c, in["inputs"], in["targets"], &told);
+  task.tells = {.sizes = output_spec(c.model),
+                .objective = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+                  return t5_objective(root, c, in["inputs"], in["targets"], &outputs);
                 }};
   return task;
 }
@@ -117,10 +118,10 @@ Task t5_task(const T5Task& c) {
 Teacher t5_teacher(const T5Config& c, FrozenModel model) {
   model.dim_names = [c](std::string_view parameter) { return t5_dim_names(c, parameter); };
   return {.model = std::move(model),
-          .sizes = told_sizes(c),
+          .sizes = output_spec(c),
           .settings = config_json(c),
-          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& told) {
-            (void)words_scored(root, c, in["inputs"], in["targets"], &told);
+          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+            (void)words_scored(root, c, in["inputs"], in["targets"], &outputs);
           }};
 }
 

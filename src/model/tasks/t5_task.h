@@ -1,4 +1,4 @@
-// Text to text as a task: what T5 pre-trains on and is fine-tuned by (Raffel et al. 2020).
+// Text-to-text training of T5: pretraining and fine-tuning (Raffel et al. 2020).
 #pragma once
 
 #include <concepts>
@@ -14,48 +14,53 @@
 
 namespace smelt {
 
-// What the sum of a batch's losses is taken over.
+// The count that normalizes the loss of a batch.
 enum class LossOver {
-  tokens,    // of targets, without padding: t5's
-  examples,  // that have targets: ttt's, as Keras' compute_average_loss over the batch
+  tokens,    // target tokens without padding, as in t5
+  examples,  // examples with targets, as in ttt (Keras' compute_average_loss)
 };
 inline constexpr NamedValues<LossOver, 2> kLossOver{
     {{"tokens", LossOver::tokens}, {"examples", LossOver::examples}}};
 constexpr const NamedValues<LossOver, 2>& words_of(LossOver) { return kLossOver; }
 
+// Settings of the loss.
 struct T5Settings {
   double z_loss = 1e-4;
   LossOver loss_over = LossOver::tokens;
 };
 
+// Visits the fields with their names, values and help texts (io/formats/config.h).
 template <class Config, class Visitor>
   requires std::same_as<std::remove_const_t<Config>, T5Settings>
 void visit_fields(Config& c, Visitor&& visit) {
-  visit("z_loss", c.z_loss, "of log(Z)^2, which keeps the sum Z of all words' exp(score) near 1");
+  visit("z_loss", c.z_loss,
+        "factor of log(Z)^2, which keeps Z, the sum of exp(score) over all words, near 1");
   visit("loss_over", c.loss_over,
-        "a batch's loss is over its target tokens (t5), or a sum over its examples (ttt)");
+        "average the loss over target tokens (t5) or over examples (ttt)");
 }
 
+// A range of token ids.
 struct IdRange {
-  std::int64_t begin = 0, end = 0;  // end: the id behind the last
+  std::int64_t begin = 0, end = 0;  // end is exclusive
 };
 
+// Settings of T5 training.
 struct T5Task {
   T5Config model = {};
   T5Settings settings = {};
   std::int64_t inputs_length = 512, targets_length = 114;
-  // Ids that are words: in evaluation measures of those alone are given, without sentinels and ends
-  // of sequences. Empty: none are.
+  // Ids that are words, without sentinels and the end token. Evaluation reports extra metrics over
+  // them; empty: none.
   std::vector<IdRange> words = {};
 };
 
-// A task of records of `inputs` and `targets`, padded with zeros; the decoder is told the targets
-// behind a zero. Loss target_loss, and z_loss where it has a factor. In evaluation also
-// target_accuracy, and word_loss and word_accuracy of the targets that are words. UsageError for
-// settings that do not fit each other.
+// Returns the task. Examples have the features `inputs` and `targets`, padded with zeros; the
+// decoder reads the targets shifted right. Losses: target_loss and, if its factor is not 0, z_loss.
+// Evaluation adds target_accuracy, and word_loss and word_accuracy over targets that are words.
+// Throws UsageError for contradicting settings.
 Task t5_task(const T5Task& config);
 
-// What a T5 says of target tokens, as a student's teacher.
+// Returns a T5 as a teacher for target tokens.
 Teacher t5_teacher(const T5Config& config, FrozenModel model);
 
 }  // namespace smelt

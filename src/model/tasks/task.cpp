@@ -6,7 +6,7 @@
 namespace smelt {
 
 Tensor norm_factor(Norm norm, Tensor weight) {
-  // Of no items the sum is 0, and so is the loss.
+  // Without items the sum and the loss are 0.
   const Tensor some =
       select(compare(weight, zeros_like(weight), Compare::gt), weight, ones_like(weight));
   switch (norm) {
@@ -19,7 +19,7 @@ Tensor norm_factor(Norm norm, Tensor weight) {
     case Norm::root:
       return rsqrt(some);
   }
-  throw BugError("norm_factor: no such norm");
+  throw BugError("norm_factor: unknown norm");
 }
 
 Task with_length(Task task, std::int64_t length) {

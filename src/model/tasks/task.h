@@ -1,8 +1,11 @@
-// What is learned: the features that a record holds, the losses and metrics of a batch of them, and
-// what a trained model answers. Trainer, evaluation, data and checkpoints know no more of a model.
+// A training objective: the features of an example, the losses and metrics of a batch, and
+// predictions. The trainer, evaluation, data pipeline and checkpoints depend on models only through
+// this interface.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,51 +15,55 @@
 
 #include "base/json.h"
 #include "io/formats/feature.h"
+#include "io/formats/lazy_tensor.h"
 #include "io/formats/window_transform.h"
+#include "model/models/layer_states.h"
+#include "model/nn/lm_head.h"
 #include "model/nn/scope.h"
-#include "model/tasks/forward_outputs.h"
 
 namespace smelt {
 
-// How the sum over a batch's items becomes its loss: a factor that depends on the weight alone, so
-// that sums and weights add up over micro-batches, replicas and hosts.
+// How the sum over a batch becomes its loss: a factor that depends only on the weight, so that sums
+// and weights add up over micro-batches, replicas and hosts.
 enum class Norm {
   mean,               // sum / weight
-  mean_epsilon,       // sum / (weight + 1e-5): the original BERT's
-  mean_tiny_epsilon,  // sum / (weight + 1e-6): the original ELECTRA's
-  root,               // sum / sqrt(weight): JEstimator's
+  mean_epsilon,       // sum / (weight + 1e-5), as in the original BERT
+  mean_tiny_epsilon,  // sum / (weight + 1e-6), as in the original ELECTRA
+  root,               // sum / sqrt(weight), as in JEstimator
 };
 
-// What a measure's sums over all batches come to.
+// Computes a metric from its sums over all batches.
 using Finish = double (*)(std::span<const double> sums);
 
-// A figure of a batch. What is reported is sum / weight over all batches, whatever the norm.
+// A loss or metric of a batch. The reported value is sum / weight over all batches, whatever the
+// norm.
 struct Metric {
   std::string name;  // "masked_lm_loss"
-  // f32 scalars; no gradient flows through the weight, which with micro-batches must not depend on
+  // f32 scalars. No gradient flows through the weight. With micro-batches it must not depend on
   // parameters.
   Tensor sum, weight;
   Norm norm = Norm::mean;
-  double factor = 1;  // of a loss, in the sum of losses
-  // For a metric that is no quotient of two sums: `sum` is a vector [n], and this is reported of
-  // it.
+  double factor = 1;  // for losses: factor in the total loss
+  // For metrics that are not a quotient of two sums: `sum` is a vector [n], and `finish` computes
+  // the reported value.
   Finish finish = nullptr;
 };
 
+// The losses and metrics of a batch.
 struct Objective {
-  std::vector<Metric> losses;  // what is trained on: their normed, weighted sum
+  std::vector<Metric> losses;  // the training loss is their normalized, weighted sum
   std::vector<Metric> metrics;
 };
 
-// norm(sum, weight) / sum: an f32 scalar.
+// Returns the factor f32 such that sum * factor is the loss.
 Tensor norm_factor(Norm norm, Tensor weight);
 
-// The tensors of a batch by their features' names.
+// The tensors of a batch by feature name.
 class Inputs {
  public:
-  // One tensor for each feature, rows first.
+  // Expects one tensor per feature, rows first.
   Inputs(const Features& features, std::span<const Tensor> tensors);
-  // A name that no feature has is a bug.
+  // Returns the tensor of a feature. An unknown name is a bug.
   Tensor operator[](std::string_view name) const;
 
  private:
@@ -64,59 +71,104 @@ class Inputs {
   std::span<const Tensor> tensors_;
 };
 
-// An objective that tells what it is made of.
-struct Tells {
-  OutputSpec sizes;
-  std::function<Objective(const Scope& root, const Inputs& inputs, ForwardOutputs& told)> objective;
+// ---- intermediate outputs, which serve as distillation targets and for calibration ----
+//   I rows   C classes or words
+
+// How scores are interpreted.
+enum class Scores {
+  classes,  // softmax over a row
+  labels,   // an independent probability each (logistic function)
+  numbers,  // regression values
 };
 
+// Outputs of one model for a batch.
+struct ForwardOutputs {
+  std::vector<Tensor> scores = {};       // f32 [I,C] each, weighted equally; empty for LM heads
+  std::optional<LmHead> words = {};      // LM head, if scores are over words
+  Tensor weights = {};                   // f32 [I]: 0 for rows that do not count
+  std::vector<LayerStates> stacks = {};  // hidden states per stack, as in OutputSpec::stacks
+};
+
+// Sizes of a stack of layers.
+struct StackSizes {
+  std::string what;  // "encoder"
+  std::int64_t layers = 0, width = 0, heads = 0;
+};
+// Describes the outputs of a model, to check whether two models match.
+struct OutputSpec {
+  Scores scores = Scores::classes;
+  std::int64_t columns = 0;     // C
+  bool of_words = false;        // whether scores are over the vocabulary
+  std::int64_t vocab_size = 0;  // rows of the embedding
+  std::int64_t segments = 0;    // number of segment types; 0: segments are not used
+  std::int64_t positions = 0;   // maximum sequence length; 0: unlimited
+  std::vector<StackSizes> stacks;
+};
+
+// A frozen second model in an objective (Scope::held()). Its values are read when they are needed.
+struct FrozenModel {
+  std::string where;                          // prefix of error messages
+  std::shared_ptr<const LazyTensors> values;  // by parameter name
+  std::function<DimNames(std::string_view parameter)> dim_names;
+};
+
+// An objective that also stores its intermediate outputs.
+struct Tells {
+  OutputSpec sizes;
+  std::function<Objective(const Scope& root, const Inputs& inputs, ForwardOutputs& outputs)>
+      objective;
+};
+
+// ---- tasks ----
+
+// A training task.
 struct Task {
   std::string name;  // "bert"
-  Json settings;     // whatever the objective depends on: an object
+  Json settings;     // JSON object with everything the objective depends on
   Features features;
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
-  // The feature whose numbers other than 0 are the tokens that are no padding; empty: not known.
+  // The feature whose nonzero values are the tokens that are not padding; empty: unknown.
   std::string tokens = {};
-  // Lengths that a batch may have, ascending, the last that of `tokens`; empty: that alone. The
-  // objective takes any of them.
+  // Sequence lengths that a batch may have, ascending; the last one is that of `tokens`. Empty:
+  // only that one.
   std::vector<std::int64_t> lengths = {};
-  // The features that are all 0 in a padding example, which fills up a batch and has no weight in
-  // any loss or metric of an evaluation. Empty: there are none, and an evaluation scores whole
-  // batches only.
+  // Features that are all 0 in padding examples. Padding examples fill up a batch and have no
+  // weight in any loss or metric of an evaluation. Empty: padding is not supported, and an
+  // evaluation uses whole batches only.
   std::vector<std::string> row_weights = {};
-  // Whether the objective draws random numbers of its own, in evaluation, too.
+  // Whether the objective draws random numbers, also in evaluation.
   bool draws = false;
-  // The names of the dimensions of the model's parameters, for model/nn/partition_rules.h; empty:
-  // none is split.
+  // Returns the dimension names of parameters for model/nn/partition_rules.h; empty: no sharding.
   std::function<DimNames(std::string_view parameter)> dim_names = {};
-  // Rules of rates by parameters' names (model/optim/rules.h) where each layer's is `decay` times
-  // that of the one above it; unset: the task knows no layers.
+  // Returns learning rate rules by parameter name (model/optim/rules.h) in which each layer has
+  // `decay` times the rate of the layer above; empty: not supported.
   std::function<std::string(double decay)> layer_rates = {};
-  // Parameters of a head that answers what settings' "problem" and "labels" ask: weights of another
-  // run's head are not taken, whatever their shapes. Unset: there is none.
+  // Returns whether a parameter belongs to a head that depends on the settings "problem" and
+  // "labels". Such weights are not loaded from another run, whatever their shapes. Empty: there is
+  // no such head.
   std::function<bool(std::string_view parameter)> is_head = {};
-  // Unset: nobody can look into it.
+  // The objective with intermediate outputs; nullopt if not supported.
   std::optional<Tells> tells = {};
-  // Of a model beside the one that learns; unset: there is none.
+  // A frozen model that the objective also uses, such as a teacher.
   std::optional<FrozenModel> holds = {};
-  // What the data's description must say where it says anything: {"seq_length", 128}.
+  // Fields that the data's description must match if present, such as {"seq_length", 128}.
   std::vector<std::pair<std::string, Json>> described;
-  // Its records, as RecordOptions has them (data/input_pipeline/example_source.h).
+  // The kind of records, see RecordOptions (data/input_pipeline/example_source.h).
   std::string record_kind = {};
   std::vector<ForeignFeature> foreign = {};
-  // What windows of plain tokens become; unset: the one feature is the window.
+  // How windows of plain tokens become examples; nullopt: the window is the only feature.
   std::optional<WindowTransform> windows = {};
 };
 
-// The task of batches of one of its `lengths`.
+// Returns the task for batches of another sequence length in `lengths`.
 Task with_length(Task task, std::int64_t length);
 
-// Answers of a trained model to a batch of other features.
+// The computation of a trained model's outputs for a batch.
 struct Prediction {
   Features features;
   std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)> outputs = {};
-  // Above 0: outputs, scalars and vectors then, draw random numbers by an example's number over all
-  // batches as in an evaluation, and what is answered are their means over so many draws.
+  // Above 0: outputs (scalars and vectors) depend on random numbers, drawn per example as in an
+  // evaluation, and are averaged over this number of draws.
   std::int64_t draws = 0;
 };
 

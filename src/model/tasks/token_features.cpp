@@ -2,7 +2,7 @@
 
 namespace smelt {
 
-// Segments of a text pair, which a model that does not read them takes, too.
+// Number of segments of a text pair. Models without segments accept them too.
 constexpr std::int64_t kSegments = 2;
 
 Features token_features(const BertConfig& model, std::int64_t S) {
@@ -18,12 +18,12 @@ Feature masked_positions_feature(std::int64_t S, std::int64_t P) {
   return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
 }
 
-EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* told) {
+EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* outputs) {
   EncoderInputs out{.input_ids = in["input_ids"],
                     .input_mask = in["input_mask"],
                     .segment_ids = in["segment_ids"]};
-  if (told) {
-    out.states = &told->stacks.at(0);
+  if (outputs) {
+    out.states = &outputs->stacks.at(0);
     out.states->mask = out.input_mask;
   }
   return out;

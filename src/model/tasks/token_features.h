@@ -1,4 +1,4 @@
-// The features that examples of tokens have in common.
+// Features shared by tasks on token sequences.
 #pragma once
 
 #include "io/formats/feature.h"
@@ -7,13 +7,13 @@
 
 namespace smelt {
 
-// input_ids, input_mask and segment_ids of S tokens.
+// Returns input_ids, input_mask and segment_ids of S tokens.
 Features token_features(const BertConfig& model, std::int64_t S);
-// masked_lm_positions: P positions of S.
+// Returns masked_lm_positions: P positions below S.
 Feature masked_positions_feature(std::int64_t S, std::int64_t P);
-// `told` receives what the layers give; null: nobody asks.
-EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* told = nullptr);
-// The one stack of such an encoder.
+// Returns the encoder's inputs. If `outputs` is not null, it receives the hidden states.
+EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* outputs = nullptr);
+// Describes the layers of such an encoder.
 std::vector<StackSizes> encoder_stack(const BertConfig& model);
 
 }  // namespace smelt

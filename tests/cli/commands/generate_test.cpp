@@ -136,11 +136,11 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
   write_file(dir_.file("out.txt"), "mine");
   expect_refused("--text a --out out.txt", "generate: --out out.txt exists already");
   expect_refused("--field question", "generate: --field without --input");
-  expect_refused("--text a --mesh tensor=2", "--mesh 'tensor=2' has 2 devices, --devices are 1");
+  expect_refused("--text a --mesh tensor=2", "--mesh 'tensor=2' has 2 devices, but --devices is 1");
   expect_refused("--text a --devices 4 --mesh tensor=4",
                  "SelfAttention/q is 2, which 4 devices of axis 'tensor' do not divide");
   expect_refused("--text a --early-stopping yes",
-                 "early stopping or a length penalty, but no beams");
+                 "early stopping and length penalty require beam search");
   EXPECT_THAT(in("generate mine --text a --max-length 1000000").text,
               HasSubstr("answers of 1000000 take about "));
   write_file(dir_.file("rows.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"a\"}\n");
@@ -148,10 +148,10 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
   EXPECT_THAT(in("generate mine --text \"$(printf 'a\\377b')\"").text,
               HasSubstr("--text: 1 byte left out: not UTF-8, or NUL"));
   expect_refused("--text a --input in.txt", "generate: --text and --input cannot be combined");
-  expect_refused("--text a --beams 40", "generate: 40 beams over 46 words");
+  expect_refused("--text a --beams 40", "generate: 40 beams, must be from 1 to 23");
   EXPECT_THAT(in("generate mine --text a --max-length 100000000000").text,
               HasSubstr("answers of 100000000000 take about "));
-  expect_refused("--text a --answers 2", "hint: add --sample, or --beams");
+  expect_refused("--text a --answers 2", "hint: add --sample or --beams");
   expect_refused("--input rows.jsonl", "rows.jsonl");
   write_file(dir_.file("bad.jsonl"), "{\"text\": \"a\"}\nno row\n");
   expect_refused("--input bad.jsonl --out bad.txt", "bad.jsonl:2: a row that cannot be read");

@@ -24,13 +24,13 @@ std::string refusal(const char* text) {
   return "no error";
 }
 
-TEST(BertConfigs, TransformersNameOfTheGeluIsTheOriginals) {
+TEST(BertConfigs, AcceptsTransformersNameOfGelu) {
   const BertConfig c =
       parse_bert_config(R"({"vocab_size": 9, "hidden_act": "gelu_new"})", "c.json");
   EXPECT_EQ(c.hidden_act, "gelu");
 }
 
-TEST(BertConfig, HasTheOriginalsDefaults) {
+TEST(BertConfig, HasTheOriginalDefaults) {
   const BertConfig c = parse_bert_config(R"({"vocab_size": 30522})", "c.json");
   EXPECT_EQ(c.hidden_size, 768);
   EXPECT_EQ(c.intermediate_size, 3072);
@@ -55,7 +55,7 @@ TEST(BertConfig, AcceptsTheExtraFieldsOfReleasedModels) {
             "no error");
 }
 
-TEST(BertConfig, RefusesWrongFilesByName) {
+TEST(BertConfig, RejectsInvalidFiles) {
   EXPECT_THAT(refusal("{"), HasSubstr("c.json: not a JSON object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("c.json: vocab_size is missing"));
   EXPECT_THAT(refusal(R"({"vocab_size": 9, "hiden_size": 64})"),
@@ -71,7 +71,7 @@ TEST(BertConfig, RefusesWrongFilesByName) {
               HasSubstr("must be in [0, 1)"));
 }
 
-// Those of google-research/bert's checkpoint of BERT-base, without the optimizer's.
+// The variables of google-research/bert's BERT-base checkpoint, without those of the optimizer.
 std::set<std::string> original_variables() {
   std::set<std::string> names{"cls/predictions/output_bias", "cls/seq_relationship/output_weights",
                               "cls/seq_relationship/output_bias"};
@@ -99,7 +99,7 @@ std::set<std::string> original_variables() {
   return names;
 }
 
-TEST(Bert, DeclaresTheOriginalsVariables) {
+TEST(Bert, DeclaresTheOriginalVariables) {
   BertConfig c;
   c.vocab_size = 30522;
   c.type_vocab_size = 2;

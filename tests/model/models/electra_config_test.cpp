@@ -1,4 +1,4 @@
-// Sizes by the original's rules, and the variables that they give.
+// Model sizes by the original's rules, and the resulting numbers of parameters.
 #include "model/models/electra_config.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 ElectraConfig sized(const std::string& size) { return {.size = size, .vocab_size = 30522}; }
 
-TEST(ElectraConfig, HasTheOriginalsSizes) {
+TEST(ElectraConfig, HasTheOriginalSizes) {
   struct Want {
     const char* size;
     std::int64_t E, H, layers, heads, G, generator_heads;
@@ -33,8 +33,8 @@ TEST(ElectraConfig, HasTheOriginalsSizes) {
   }
 }
 
-// Python's round() takes halves to even.
-TEST(ElectraConfig, RoundsTheGeneratorsShareAsTheOriginalDoes) {
+// Python's round() rounds halves to even.
+TEST(ElectraConfig, RoundsTheGeneratorSizeLikeTheOriginal) {
   ElectraConfig c = sized("small");
   c.num_hidden_layers = 5;
   c.generator_layers = 0.5;
@@ -71,27 +71,28 @@ std::string refusal(const std::function<void(ElectraConfig&)>& change) {
       [&] { check_electra_config(c, [](const std::string& field) { return "e." + field; }); });
 }
 
-TEST(ElectraConfig, NamesWhatDoesNotFit) {
+TEST(ElectraConfig, RejectsInvalidSettings) {
   EXPECT_EQ(refusal([](ElectraConfig&) {}), "no error");
   EXPECT_EQ(refusal([](ElectraConfig& c) { c.size = "smal"; }),
             "e.size: size is 'smal'\n  hint: did you mean 'small'?");
   EXPECT_EQ(refusal([](ElectraConfig& c) { c.embedding_size = -1; }),
-            "e.embedding_size: embedding_size is -1, must be at least 0\n  hint: 0 takes that of "
-            "the size");
+            "e.embedding_size: embedding_size is -1, must be at least 0\n  hint: use 0 for the "
+            "default of the size");
   EXPECT_EQ(refusal([](ElectraConfig& c) { c.num_attention_heads = 3; }),
             "e.hidden_size: hidden_size 256 is not a multiple of num_attention_heads 3\n  hint: "
-            "choose heads that divide the hidden size, e.g. hidden_size / 64");
+            "choose a number of heads that divides hidden_size, for example hidden_size / 64");
   EXPECT_EQ(refusal([](ElectraConfig& c) { c.generator_layers = 0; }),
             "e.generator_layers: generator_layers is 0, must be above 0, at most 16\n  hint: set "
-            "generator_layers to the generator's part of the discriminator, e.g. 0.25");
+            "generator_layers to a fraction of the discriminator, for example 0.25");
   EXPECT_EQ(refusal([](ElectraConfig& c) { c.generator_hidden_size = 2; }),
             "e.generator_hidden_size: the generator's hidden size 512 is larger than the "
             "discriminator's 256, whose embeddings it shares\n  hint: set generator_hidden_size to "
             "at most 1, or untied_generator_embeddings");
-  EXPECT_EQ(refusal([](ElectraConfig& c) { c.generator_hidden_size = 0.78; }),  // 200 by 3
+  // 200 is not divisible by 3
+  EXPECT_EQ(refusal([](ElectraConfig& c) { c.generator_hidden_size = 0.78; }),
             "e.generator_hidden_size: the generator: hidden_size 200 is not a multiple of "
-            "num_attention_heads 3\n  hint: choose heads that divide the hidden size, e.g. "
-            "hidden_size / 64");
+            "num_attention_heads 3\n  hint: choose a number of heads that divides hidden_size, "
+            "for example hidden_size / 64");
 }
 
 }  // namespace

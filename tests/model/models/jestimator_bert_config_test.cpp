@@ -18,7 +18,7 @@ std::string jestimator_refusal(const std::function<void(JestimatorBertConfig&)>&
   });
 }
 
-TEST(JestimatorBertConfig, NamesTheValueThatDoesNotFit) {
+TEST(JestimatorBertConfig, RejectsInvalidValues) {
   EXPECT_EQ(jestimator_refusal([](auto&) {}), "no error");
   EXPECT_EQ(jestimator_refusal([](auto& c) { c.variant = "ropes"; }),
             "at variant: variant is 'ropes'\n  hint: did you mean 'rope'?");
@@ -30,7 +30,7 @@ TEST(JestimatorBertConfig, NamesTheValueThatDoesNotFit) {
               HasSubstr("at hidden_size: hidden_size 768 is not a multiple of num_heads 7"));
   EXPECT_THAT(
       jestimator_refusal([](auto& c) { c.variant = "rope", c.num_heads = 256; }),
-      HasSubstr("hidden_size 768 over num_heads 256 gives heads of 3, which rope cannot halve"));
+      HasSubstr("hidden_size 768 over num_heads 256 gives heads of size 3, must be even for rope"));
   EXPECT_EQ(jestimator_refusal([](auto& c) { c.num_heads = 256; }), "no error");
   EXPECT_EQ(jestimator_refusal([](auto& c) { c.mlp_act = "gellu"; }),
             "at mlp_act: mlp_act is 'gellu'\n  hint: did you mean 'gelu'?");
@@ -39,9 +39,9 @@ TEST(JestimatorBertConfig, NamesTheValueThatDoesNotFit) {
   EXPECT_THAT(jestimator_refusal([](auto& c) { c.attention_dropout_rate = -0.5; }),
               HasSubstr("attention_dropout_rate is -0.5, must be in [0, 1)"));
   EXPECT_THAT(jestimator_refusal([](auto& c) { c.initializer_range = -1; }),
-              HasSubstr("initializer_range is -1, must be a finite number from 0 on"));
+              HasSubstr("initializer_range is -1, must be a finite number of at least 0"));
   EXPECT_THAT(jestimator_refusal([](auto& c) { c.layer_norm_eps = HUGE_VAL; }),
-              HasSubstr("layer_norm_eps is inf, must be a finite number from 0 on"));
+              HasSubstr("layer_norm_eps is inf, must be a finite number of at least 0"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Masks and samples against their distributions, and where there is little to choose from.
+// Masks and samples compared with their distributions, also if few tokens are maskable.
 #include "model/tasks/dynamic_masking.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ Rows whole_rows(const Value& value) {
   return rows;
 }
 
-// Masks of rows that are those from `first_row` on of a batch.
+// Draws masks for rows `first_row`, … of a batch.
 Drawn draw(const MaskingRule& rule, const Rows& rows, std::uint32_t first_row = 0,
            std::uint64_t seed = 5) {
   Program p;
@@ -80,7 +80,7 @@ Drawn draw(const MaskingRule& rule, const Rows& rows, std::uint32_t first_row = 
   return out;
 }
 
-// How many masks a row has, all of which are what they should be.
+// Returns the number of masks of a row, after checking them.
 int check_row(const Rows& rows, const Drawn& drawn, std::size_t row, MaskDraws draws) {
   std::set<std::int32_t> places;
   int count = 0;
@@ -117,7 +117,7 @@ std::vector<std::int32_t> sentence(std::int64_t tokens, std::int64_t S) {
   return row;
 }
 
-TEST_P(Masking, CountsAreThoseOfTheOriginal) {
+TEST_P(Masking, CountsMatchTheOriginal) {
   REQUIRE_PLUGIN("cpu");
   const MaskingRule rule = rule_of(0.25, 4, GetParam());
   Rows rows;
@@ -126,11 +126,11 @@ TEST_P(Masking, CountsAreThoseOfTheOriginal) {
   std::vector<int> counts;
   for (std::size_t i = 0; i < rows.size(); ++i)
     counts.push_back(check_row(rows, drawn, i, GetParam()));
-  // 0.75 and 1; 2.5 and 3.5, to even; 4; 5 are more than 4.
+  // 0.75 and 1; 2.5 and 3.5 round to even; 4; 5 exceeds the maximum of 4.
   EXPECT_EQ(counts, (std::vector{1, 1, 2, 4, 4, 4}));
 }
 
-TEST_P(Masking, TakesNothingWhereNothingMayBeMasked) {
+TEST_P(Masking, MasksNothingIfNothingIsMaskable) {
   REQUIRE_PLUGIN("cpu");
   const Rows rows{{kCls, kSep, kPad, kPad, kPad, kPad},
                   {kCls, kMask, kMask, kSep, kPad, kPad},
@@ -142,29 +142,29 @@ TEST_P(Masking, TakesNothingWhereNothingMayBeMasked) {
     EXPECT_EQ(check_row(rows, drawn, row, GetParam()), 0) << row;
     EXPECT_EQ(drawn.shown[row], rows[row]);
   }
-  // One word, of which the original takes as many as there are to draw.
+  // Only one token is maskable; the original draws it several times.
   const int all = GetParam() == MaskDraws::distinct ? 1 : 4;
   EXPECT_EQ(check_row(rows, drawn, 3, GetParam()), all);
   EXPECT_EQ(drawn.positions[3][0], 2);
-  check_row(rows, drawn, 4, GetParam());  // position 0 is none
+  check_row(rows, drawn, 4, GetParam());  // position 0 is unused
   EXPECT_EQ(drawn.positions[4][0], 1);
 }
 
-TEST_P(Masking, MayTakeAllThereIs) {
+TEST_P(Masking, CanMaskAllTokens) {
   REQUIRE_PLUGIN("cpu");
   const Rows rows{sentence(12, 12)};
   const Drawn drawn = draw(rule_of(0.9, 11, GetParam()), rows);
   const std::set<std::int32_t> places(drawn.positions[0].begin(), drawn.positions[0].end());
   if (GetParam() == MaskDraws::distinct) {
     EXPECT_EQ(check_row(rows, drawn, 0, GetParam()), 10);
-    EXPECT_EQ(places.size(), 11u);  // the ten words and 0
+    EXPECT_EQ(places.size(), 11u);  // the ten words, and position 0
   } else {
     EXPECT_EQ(check_row(rows, drawn, 0, GetParam()), 11);
     EXPECT_LT(places.size(), 11u);
   }
 }
 
-TEST_P(Masking, PartsOfABatchDrawWhatTheWholeDoes) {
+TEST_P(Masking, PartsOfABatchDrawTheSameMasks) {
   REQUIRE_PLUGIN("cpu");
   const Rows rows(8, sentence(18, 20));
   const MaskingRule rule = rule_of(0.25, 5, GetParam());
@@ -185,8 +185,8 @@ double chi_square(const std::map<std::vector<std::int32_t>, int>& counts, double
   return sum + static_cast<double>(cells - counts.size()) * expected;
 }
 
-// Two of nine words: all pairs are equally likely. Limits: 0.1 % of right programs exceed them.
-TEST_P(Masking, AllPairsArePickedAlike) {
+// Two of nine words: all pairs are equally likely. 0.1 % of correct programs exceed the limits.
+TEST_P(Masking, PicksAllPairsWithEqualProbability) {
   REQUIRE_PLUGIN("cpu");
   constexpr int kRows = 6000;
   const Drawn drawn = draw(rule_of(0.17, 2, GetParam()), Rows(kRows, sentence(11, 14)));
@@ -197,12 +197,12 @@ TEST_P(Masking, AllPairsArePickedAlike) {
   }
   const bool distinct = GetParam() == MaskDraws::distinct;
   const std::size_t cells = distinct ? 36 : 81;
-  const double limit = distinct ? 66.6 : 124.8;  // of chi-square with 35 and 80 degrees of freedom
+  const double limit = distinct ? 66.6 : 124.8;  // chi-square with 35 and 80 degrees of freedom
   EXPECT_LE(counts.size(), cells);
   EXPECT_LT(chi_square(counts, kRows / static_cast<double>(cells), cells), limit);
 }
 
-TEST_P(Masking, ShowsTheMaskAtEightyFivePercent) {
+TEST_P(Masking, PutsTheMaskTokenAt85Percent) {
   REQUIRE_PLUGIN("cpu");
   const Rows rows(4000, sentence(11, 14));
   const Drawn drawn = draw(rule_of(0.1, 1, GetParam()), rows);
@@ -247,12 +247,12 @@ TEST(Samples, AreDrawnByTheirProbabilities) {
     if (i != 5) chi += (counts[i] - expected) * (counts[i] - expected) / expected;
   }
   EXPECT_EQ(counts[5], 0);
-  EXPECT_LT(chi, 20.5);  // 0.1 % of chi-square with 5 degrees of freedom
+  EXPECT_LT(chi, 20.5);  // 0.1 % quantile of chi-square with 5 degrees of freedom
   EXPECT_NEAR(same, kRows * meet, 3.5 * std::sqrt(kRows * meet * (1 - meet)));
 }
 
-// The original's scatter_update: sums divided by hits, whole numbers rounded down.
-TEST(Replace, TakesTheMeanWhereTokensFallTogether) {
+// The original's scatter_update: sums divided by hits, rounded down to integers.
+TEST(Replace, UsesTheMeanForEqualPositions) {
   Graph graph;
   const Shape row{DType::s32, {2, 6}}, slots{DType::s32, {2, 4}};
   const Tensor ids = graph.argument(row), positions = graph.argument(slots),

@@ -1,4 +1,4 @@
-// JEstimator's masks against their distribution, and settings that do not fit each other.
+// JEstimator's masks compared with their distribution, and invalid settings.
 #include "model/tasks/jestimator_bert_task.h"
 
 #include <gmock/gmock.h>
@@ -34,20 +34,20 @@ std::string refusal(const std::function<void(JestimatorBertTask&)>& change) {
   return error_of<UsageError>([&] { jestimator_bert_task(c); });
 }
 
-TEST(JestimatorBertTask, RefusesSettingsThatDoNotFit) {
+TEST(JestimatorBertTask, RejectsInvalidSettings) {
   EXPECT_EQ(refusal([](auto&) {}), "no error");
   EXPECT_THAT(refusal([](auto& c) { c.settings.mask_token_id = -1; }),
               HasSubstr("jestimator_bert: mask_token_id is missing\n  hint: "));
   EXPECT_THAT(refusal([](auto& c) { c.settings.mask_token_id = 50; }),
-              HasSubstr("mask_token_id 50 is none of vocab_size 50 words"));
+              HasSubstr("mask_token_id 50 must be below vocab_size 50"));
   for (const double rate : {0.0, 1.0, std::nan("")})
     EXPECT_THAT(refusal([&](auto& c) { c.settings.mask_rate = rate; }), HasSubstr("mask_rate is "));
   EXPECT_THAT(refusal([](auto& c) { c.model.vocab_size = 0; }),
               HasSubstr("jestimator_bert: vocab_size is 0, must be at least 1"));
 }
 
-// How many of `rows` x 32 tokens each place and each row masks in `step`, by the weight of the loss
-// over one place or row. The objective itself is asked: what it counts is what it masked.
+// Returns how many of `rows` x 32 tokens each position and each row masks in `step`, from the
+// weight of the loss of the objective itself.
 double masked_tokens(const JestimatorBertTask& c, std::int64_t rows, std::uint64_t step) {
   const Task task = jestimator_bert_task(c);
   Graph graph;
@@ -66,8 +66,9 @@ double masked_tokens(const JestimatorBertTask& c, std::int64_t rows, std::uint64
   return evaluate(objective.losses[0].weight, arguments)[0];
 }
 
-// Counts of 500 draws of 32 tokens against the binomial distribution: a chi-square of 9 classes.
-TEST(JestimatorBertTask, MasksEachTokenByItselfAtTheRate) {
+// Counts of 500 draws of 32 tokens compared with the binomial distribution: chi-square over 9
+// classes.
+TEST(JestimatorBertTask, MasksEachTokenIndependentlyAtTheRate) {
   JestimatorBertTask c = small_task();
   const double n = 32, p = c.settings.mask_rate, draws = 500;
   std::vector<double> found(9), expected(9);
@@ -85,11 +86,11 @@ TEST(JestimatorBertTask, MasksEachTokenByItselfAtTheRate) {
   double chi_square = 0;
   for (std::size_t i = 0; i < found.size(); ++i)
     chi_square += (found[i] - expected[i]) * (found[i] - expected[i]) / expected[i];
-  EXPECT_LT(chi_square, 26.1);  // 8 degrees of freedom: one seed in a thousand is above
+  EXPECT_LT(chi_square, 26.1);  // 8 degrees of freedom: one seed in a thousand exceeds it
   EXPECT_NEAR(all / (draws * n), p, 4 * std::sqrt(p * (1 - p) / (draws * n)));
 }
 
-TEST(JestimatorBertTask, RowsOfABatchHaveMasksOfTheirOwn) {
+TEST(JestimatorBertTask, DrawsDifferentMasksPerRow) {
   const JestimatorBertTask c = small_task();
   const double one = masked_tokens(c, 1, 3), eight = masked_tokens(c, 8, 3);
   EXPECT_NE(eight, 8 * one);

@@ -1,4 +1,4 @@
-// Metrics that are more than a quotient, against their definitions.
+// Metrics that are not simple quotients, compared with their definitions.
 #include "model/tasks/metrics.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ double auc_of(const std::vector<double>& sums) {
   return roc_auc("auc", x, x, x).finish(sums);
 }
 
-// As tf.metrics.auc: rates at 200 thresholds, each counted by itself.
+// Like tf.metrics.auc: rates at 200 thresholds, each counted separately.
 double slow_auc(const std::vector<Answers>& batches) {
   double area = 0, last_x = 0, last_y = 0;
   for (int k = 0; k < 200; ++k) {
@@ -69,7 +69,7 @@ double slow_auc(const std::vector<Answers>& batches) {
   return area;
 }
 
-TEST(RocAuc, IsTheAreaOverAllBatchesByTheOriginalsThresholds) {
+TEST(RocAuc, MatchesTheOriginalOverAllBatches) {
   const std::vector<Answers> batches{draw_answers(1, 300), draw_answers(2, 200)};
   double weight = 0, want_weight = 0;
   std::vector<double> sums = sums_of(batches[0], &weight);
@@ -82,7 +82,7 @@ TEST(RocAuc, IsTheAreaOverAllBatchesByTheOriginalsThresholds) {
   EXPECT_GT(auc_of(sums), 0.6);
 }
 
-TEST(RocAuc, IsOneForRightAnswersAndHalfForNone) {
+TEST(RocAuc, IsOneForPerfectAndHalfForConstantPredictions) {
   double weight = 0;
   const Answers right{{0.1, 0.2, 0.9, 0.8}, {0, 0, 1, 1}, {1, 1, 1, 1}};
   EXPECT_NEAR(auc_of(sums_of(right, &weight)), 1, 1e-5);
@@ -92,7 +92,7 @@ TEST(RocAuc, IsOneForRightAnswersAndHalfForNone) {
   EXPECT_NEAR(auc_of(sums_of(wrong, &weight)), 0, 1e-5);
 }
 
-TEST(ShareOf, IsOfWhatWasCountedAndZeroOfNothing) {
+TEST(ShareOf, IsZeroWithoutItems) {
   Graph graph;
   const Tensor x = graph.argument({DType::f32, {}});
   const Finish finish = share_of("precision", x, x, x).finish;

@@ -1,5 +1,5 @@
-// Classifiers and their gradients against transformers (tools/golden_classify.py), in a TPU's form,
-// over meshes; rows that only fill a batch up.
+// Classifiers and their gradients compared with transformers (tools/golden_classify.py), also in
+// the TPU form, over meshes and with padding examples.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,7 +43,7 @@ TEST_P(ClassifyGolden, ScoresMatchTheReference) {
   ClassifyTask c = golden.settings();
   Batch batch = golden.batch();
   batch.arrays.resize(3);
-  // Numbers as they are: of a regression nothing is made of the scores.
+  // Raw scores: a regression returns them unchanged.
   Prediction scores = class_probabilities(c, 12);
   scores.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
     return {class_logits(root, c.encoder, encoder_inputs(in), 3, 0)};
@@ -80,7 +80,7 @@ void expect_golden_gradients(const std::shared_ptr<const Client>& client,
   }
 }
 
-TEST_P(ClassifyGolden, EveryGradientMatchesTheReference) {
+TEST_P(ClassifyGolden, GradientsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   TrainingConfig config;
@@ -91,7 +91,7 @@ TEST_P(ClassifyGolden, EveryGradientMatchesTheReference) {
   expect_golden_gradients(client, golden, config);
 }
 
-TEST_P(TokensGolden, ScoresAndEveryGradientMatchTheReference) {
+TEST_P(TokensGolden, ScoresAndGradientsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   const ClassifyTask c = golden.settings();
@@ -114,7 +114,7 @@ TEST_P(TokensGolden, ScoresAndEveryGradientMatchTheReference) {
   expect_golden_gradients(client, golden, config);
 }
 
-// Of a batch that is cut to its tokens losses and gradients are the same.
+// Shortening a batch to its tokens does not change losses and gradients.
 TEST_P(ClassifyGolden, PaddingDoesNotCount) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
@@ -122,7 +122,7 @@ TEST_P(ClassifyGolden, PaddingDoesNotCount) {
   settings.lengths = {9, 12};
   const Task task = classify_task(settings);
   Batch batch = golden.batch();
-  for (std::size_t i = 0; i < 3; ++i)  // rows of 9 tokens at most
+  for (std::size_t i = 0; i < 3; ++i)  // rows of up to 9 tokens
     for (std::size_t row = 0; row < 4; ++row)
       std::ranges::fill(batch.arrays[i].values<std::int32_t>().subspan(12 * row + 9, 3), 0);
   const auto of = [&](const Task& cut, const Batch& rows) {
@@ -140,8 +140,8 @@ TEST_P(ClassifyGolden, PaddingDoesNotCount) {
   }
 }
 
-// A row of weight 0 is as if it were not there.
-TEST_P(ClassifyGolden, RowsThatFillABatchUpDoNotCount) {
+// A row with weight 0 has no effect.
+TEST_P(ClassifyGolden, PaddingExamplesDoNotCount) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   for (const Problem problem : {Problem::single_label, Problem::multi_label, Problem::regression}) {
@@ -162,8 +162,8 @@ TEST_P(ClassifyGolden, RowsThatFillABatchUpDoNotCount) {
   }
 }
 
-// The slow twin of a weighted and smoothed loss: in doubles, row by row, with its gradient by the
-// head's bias, which every row's scores share.
+// A simple implementation of the weighted and smoothed loss: in double, row by row, with the
+// gradient of the head's bias.
 struct SlowLoss {
   double loss = 0;
   std::vector<double> bias;
@@ -208,7 +208,7 @@ void expect_slow_loss(const std::shared_ptr<const Client>& client, const GoldenC
   EXPECT_EQ(biases, 1);
 }
 
-TEST_P(ClassifyGolden, ClassWeightsAndSmoothingMatchASlowTwinInEveryForm) {
+TEST_P(ClassifyGolden, ClassWeightsAndSmoothingMatchASimpleImplementation) {
   SMELT_OPEN_CPU(client, 2);
   const GoldenClassify golden(GetParam());
   ClassifyTask task = golden.settings();
@@ -217,15 +217,15 @@ TEST_P(ClassifyGolden, ClassWeightsAndSmoothingMatchASlowTwinInEveryForm) {
   task.class_weights = {0.5, 3, 1};
   expect_slow_loss(client, golden, task, config, placement_for("cpu", 1, Reduction::global));
   task.label_smoothing = 0.1;
-  config.compute = {.layers = Layers::scan, .save = RematPolicy::products};  // as on a TPU
+  config.compute = {.layers = Layers::scan, .save = RematPolicy::products};  // the TPU form
   config.micro_batches = config.devices = 2;
   expect_slow_loss(
       client, golden, task, config,
       placement_for("cpu", 2, Reduction::global, partition_for({.mesh = "fsdp=2"}, 2)));
 }
 
-// So that models trained with different weights can be compared.
-TEST_P(ClassifyGolden, AnEvaluationsLossIsPlainWhateverTheClassWeights) {
+// Models trained with different weights must be comparable.
+TEST_P(ClassifyGolden, EvaluationLossIgnoresClassWeights) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   ClassifyTask task = golden.settings();

@@ -1,5 +1,5 @@
-// Distillation against transformers and its papers' losses (tools/golden_distill.py): losses, every
-// gradient, in all forms of the program; the teacher stays as it is; what does not fit.
+// Distillation compared with transformers and the losses of the papers (tools/golden_distill.py):
+// losses and gradients in all forms of the program, frozen teachers, and mismatched teachers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,14 +91,14 @@ INSTANTIATE_TEST_SUITE_P(Cases, DistillGolden,
                                          "words", "answers"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(DistillGolden, LossesAndEveryGradientMatchTheReference) {
+TEST_P(DistillGolden, LossesAndGradientsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenDistill golden(GetParam());
   const DistilledStep got = distilled_step(golden, golden.task(), {}, client);
   expect_golden(golden, got);
   const TensorMap teacher = golden.tensors("teacher");
   EXPECT_FALSE(got.held.empty());
-  for (const auto& [name, values] : got.held)  // bit for bit
+  for (const auto& [name, values] : got.held)  // bit-identical
     EXPECT_EQ(values, tensor_values<float>(teacher.at(name))) << name;
   for (const auto& [name, gradient] : got.gradients)
     EXPECT_TRUE(golden.tensors("student").contains(name)) << name;
@@ -109,20 +109,20 @@ INSTANTIATE_TEST_SUITE_P(Cases, DistillGoldenInATpusForm,
                          testing::Values("wide", "spans", "words", "answers"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(DistillGoldenInATpusForm, WithMicroBatchesTheyAreTheSame) {
+TEST_P(DistillGoldenInATpusForm, DoNotDependOnMicroBatches) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenDistill golden(GetParam());
   StepForm form;
   form.compute.layers = Layers::scan;
   form.compute.save = RematPolicy::products;
   form.compute.stored_scores = false;
-  form.compute.logits_bytes = 256;  // scores of a few words at a time, where words are scored
+  form.compute.logits_bytes = 256;  // scores of few words at a time, for LM heads
   form.micro_batches = GetParam() == "answers" ? 3 : 2;
   expect_golden(golden, distilled_step(golden, golden.task(), form, client));
 }
 
-// The teacher is split as its student is.
-TEST(DistillGolden, OverMeshesTheyAreTheSame) {
+// The teacher is sharded like the student.
+TEST(DistillGolden, DoNotDependOnTheMesh) {
   SMELT_OPEN_CPU(client, 2);
   for (const auto& [name, mesh, micro_batches] :
        {std::tuple{"texts", "tensor=2", 1}, {"wide", "fsdp=2", 1}, {"words", "data=2", 2}}) {
@@ -138,7 +138,7 @@ TEST(DistillGolden, OverMeshesTheyAreTheSame) {
   }
 }
 
-TEST(DistillGolden, ATeacherInBf16SaysNearlyTheSame) {
+TEST(DistillGolden, TeacherInBf16GivesNearlyTheSameLosses) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenDistill golden("texts");
   Distillation d = golden.settings();
@@ -148,13 +148,13 @@ TEST(DistillGolden, ATeacherInBf16SaysNearlyTheSame) {
   const double want = golden.facts()["losses"]["kd_loss"];
   EXPECT_NEAR(got.losses.at("kd_loss"), want, 0.03 * want);
   EXPECT_GT(std::abs(got.losses.at("kd_loss") - want), kLossTolerance * want);
-  // The student's own loss is in f32 as before.
+  // The student's own loss is still computed in f32.
   const double own = golden.facts()["losses"]["classification_loss"];
   EXPECT_NEAR(got.losses.at("classification_loss"), own, kLossTolerance * own);
 }
 
-// Without a factor of its own loss a student learns from the teacher alone.
-TEST(DistillGolden, AFactorOfNoneLeavesALossOut) {
+// Without a factor for its own loss, a student learns from the teacher alone.
+TEST(DistillGolden, FactorZeroOmitsALoss) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenDistill golden("tokens");
   Distillation d = golden.settings();
@@ -166,8 +166,8 @@ TEST(DistillGolden, AFactorOfNoneLeavesALossOut) {
   EXPECT_TRUE(got.losses.contains("classification_loss"));
 }
 
-// A model that is its own teacher has nothing to learn from it.
-TEST(DistillGolden, AStudentThatIsItsTeacherHasNoLoss) {
+// A model has nothing to learn from itself.
+TEST(DistillGolden, LossIsZeroIfStudentEqualsTeacher) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenDistill golden("several");
   Teacher teacher = golden.teacher();
@@ -181,35 +181,36 @@ TEST(DistillGolden, AStudentThatIsItsTeacherHasNoLoss) {
     for (const float g : gradient) ASSERT_LE(std::abs(g), 1e-4) << name;
 }
 
-// Of MFU and plans: a step is one forward and two backward passes of the student.
-TEST(Distill, TheTeachersProductsAreCountedOnce) {
+// For MFU and plans: a step is one forward and two backward passes of the student plus one forward
+// pass of the teacher.
+TEST(Distill, CountsTheTeachersFlopsOnce) {
   const GoldenDistill golden("several");
   const double own = training_flops(golden.student());
   const Task task = distilled(golden.student(), golden.teacher(), {});
-  EXPECT_DOUBLE_EQ(training_flops(task), own + own / 3);  // a teacher of the student's own sizes
+  EXPECT_DOUBLE_EQ(training_flops(task), own + own / 3);  // the teacher has the student's size
 }
 
-TEST(Distill, AnEvaluationIsTheStudentsOwn) {
+TEST(Distill, EvaluationUsesOnlyTheStudent) {
   const GoldenDistill golden("texts");
   const StepProgram program = eval_program(golden.task(), 4, {});
   EXPECT_TRUE(program.held.tensors.empty());
   EXPECT_EQ(program.state.tensors.size(), golden.tensors("student").size());
 }
 
-TEST(Distill, LayersBelongTogetherByTheirHeight) {
+TEST(Distill, PairsLayersByRelativeDepth) {
   using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
   EXPECT_EQ(layer_pairs("auto", 4, 12), (Pairs{{0, 0}, {1, 3}, {2, 6}, {3, 9}, {4, 12}}));
   EXPECT_EQ(layer_pairs("auto", 3, 4), (Pairs{{0, 0}, {1, 1}, {2, 3}, {3, 4}}));
   EXPECT_EQ(layer_pairs("last", 3, 4), (Pairs{{3, 4}}));
   EXPECT_EQ(layer_pairs("0:0, 2:4", 3, 4), (Pairs{{0, 0}, {2, 4}}));
   EXPECT_THAT(error_of([&] { layer_pairs("0:0,4:4", 3, 4); }),
-              HasSubstr("distill.layers: '0:0,4:4': '4' is no layer of the student's, which "
-                        "are 0 (its embeddings) to 3"));
+              HasSubstr("distill.layers: '0:0,4:4': '4' is not a layer of the student, whose "
+                        "layers are 0 (embeddings) to 3"));
   EXPECT_THAT(error_of([&] { layer_pairs("1-2", 3, 4); }),
-              HasSubstr("'1-2' in '1-2' is no pair of layers"));
+              HasSubstr("'1-2' in '1-2' is not a pair of layers"));
 }
 
-TEST(Distill, ATeacherThatDoesNotFitIsRefused) {
+TEST(Distill, RejectsAMismatchedTeacher) {
   const GoldenDistill golden("texts");
   const auto refused = [&](Distillation d, const std::function<void(Teacher&)>& change) {
     Teacher teacher = golden.teacher();
@@ -223,37 +224,37 @@ TEST(Distill, ATeacherThatDoesNotFitIsRefused) {
   EXPECT_THAT(error_of([&] { refused({}, [](Teacher& t) { t.sizes.vocab_size = 30; })(); }),
               HasSubstr("teacher has 30 words, the student 31"));
   EXPECT_THAT(error_of([&] { refused({}, [](Teacher& t) { t.sizes.segments = 1; })(); }),
-              HasSubstr("teacher has 1 kinds of segments (type_vocab_size), the student 2"));
+              HasSubstr("teacher has 1 segment types (type_vocab_size), the student 2"));
   EXPECT_THAT(error_of([&] {
                 refused({.attention = 1}, [](Teacher& t) { t.sizes.stacks[0].heads = 4; })();
               }),
               HasSubstr("teacher has 4 heads in its encoder, the student 2"));
   EXPECT_THAT(
       error_of([&] { refused({.cosine = 1}, [](Teacher& t) { t.sizes.stacks[0].width = 24; })(); }),
-      HasSubstr("teacher has 24 numbers in a hidden state of its encoder, the student 16"));
+      HasSubstr("teacher has 24 dimensions of the hidden state of its encoder, the student 16"));
   EXPECT_THAT(error_of([&] { refused({.attention = 1, .layers = "0:0"}, nothing)(); }),
-              HasSubstr("distill.layers: 0:0 names no two layers that attend"));
+              HasSubstr("distill.layers: 0:0 contains no pair of attention layers"));
   EXPECT_THAT(error_of([&] { refused({.ce = 0, .kd = 0}, nothing)(); }),
-              HasSubstr("there is no loss"));
+              HasSubstr("above 0 unless another loss has a factor"));
   EXPECT_THAT(error_of([&] { refused({.temperature = 0}, nothing)(); }),
               HasSubstr("distill.temperature is 0, must be above 0"));
   EXPECT_THAT(error_of([&] { refused({.precision = "f16"}, nothing)(); }),
               HasSubstr("distill.precision is 'f16'"));
   EXPECT_THAT(
       error_of([&] { (void)distilled(GoldenDistill("words").student(), golden.teacher(), {}); }),
-      HasSubstr("teacher answers another question than bert asks"));
+      HasSubstr("teacher was trained for another problem than bert"));
   Task unknown = golden.student();
   unknown.tells.reset();
   EXPECT_THAT(error_of([&] { (void)distilled(unknown, golden.teacher(), {}); }),
-              HasSubstr("a classify cannot be held to a teacher yet"));
+              HasSubstr("distillation is not supported for classify"));
   EXPECT_THAT(error_of([&] {
                 (void)distilled(GoldenDistill("answers").student(),
                                 GoldenDistill("answers").teacher(), {.attention = 1});
               }),
-              HasSubstr("distill.attention: a t5 has none to compare"));
+              HasSubstr("distill.attention: a t5 provides no attention scores"));
 }
 
-TEST(Distill, ATeacherOfOtherShapesThanItSaysIsRefused) {
+TEST(Distill, RejectsATeacherWithWrongShapes) {
   const GoldenDistill golden("texts");
   Teacher teacher = golden.teacher();
   LazyTensors values = *teacher.model.values;
@@ -265,11 +266,10 @@ TEST(Distill, ATeacherOfOtherShapesThanItSaysIsRefused) {
     (void)train_program(distilled(golden.student(), teacher, {}), config, {});
   };
   EXPECT_THAT(error_of([&] { program(); }),
-              HasSubstr("teacher: output_bias is f32[4], by its configuration it "
-                        "is f32[3]"));
+              HasSubstr("teacher: output_bias is f32[4], expected f32[3] by its config"));
   values.erase("output_bias");
   teacher.model.values = std::make_shared<const LazyTensors>(values);
-  EXPECT_THAT(error_of([&] { program(); }), HasSubstr("teacher: no tensor output_bias"));
+  EXPECT_THAT(error_of([&] { program(); }), HasSubstr("teacher: tensor output_bias is missing"));
 }
 
 }  // namespace

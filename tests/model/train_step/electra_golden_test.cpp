@@ -1,4 +1,4 @@
-// ELECTRA, its gradients, its metrics and its optimizer against the original program
+// ELECTRA, its gradients, metrics and optimizer compared with the original program
 // (tools/golden_electra.py).
 #include <gtest/gtest.h>
 
@@ -36,16 +36,16 @@ double gradient_norm(const GoldenElectra& golden) {
 
 void expect_near(const GoldenElectra& golden, const std::string& parameter,
                  const std::vector<float>& gradient, double tolerance, double norm) {
-  // TensorFlow has no gradient at all for what the loss does not depend on.
+  // TensorFlow returns no gradient for parameters that the loss does not depend on.
   const auto known = golden.has("grad/" + parameter) ? golden.values("grad/" + parameter)
                                                      : std::vector<float>(gradient.size());
   const auto [difference, size] = distance(gradient, known);
-  // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
+  // A key bias shifts all scores of a query equally, so its gradient is zero up to rounding.
   const bool zero = parameter.ends_with("key/bias");
   EXPECT_LE(difference, tolerance * (zero ? norm : size)) << parameter;
 }
 
-TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
+TEST_P(Electra, LossAndGradientsMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden(GetParam());
   const Task task = golden.task();
@@ -67,7 +67,7 @@ TEST_P(Electra, LossAndEveryGradientAreTheOriginals) {
 }
 
 // Blocks of 4 of Electric's 30 words.
-TEST(ElectraGolden, WithWordsInBlocksLossAndEveryGradientAreTheOriginals) {
+TEST(ElectraGolden, BlocksOfWordsMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden("electric");
   const ElectraTask settings = golden.settings();
@@ -89,7 +89,7 @@ TEST(ElectraGolden, WithWordsInBlocksLossAndEveryGradientAreTheOriginals) {
 
 class NarrowElectra : public Electra {};
 
-TEST_P(NarrowElectra, LossAndEveryGradientInBf16AreNearTheOriginals) {
+TEST_P(NarrowElectra, LossAndGradientsInBf16AreNearTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden(GetParam());
   for (const ComputePolicy& compute :
@@ -107,8 +107,8 @@ TEST_P(NarrowElectra, LossAndEveryGradientInBf16AreNearTheOriginals) {
   }
 }
 
-// The generator's logits come to the sampler divided by the temperature.
-TEST_P(ElectraSampler, TheGeneratorsLogitsAreTheOriginals) {
+// The sampler gets the generator's logits divided by the temperature.
+TEST_P(ElectraSampler, GeneratorLogitsMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden(GetParam());
   ElectraTask settings = golden.settings();
@@ -136,8 +136,9 @@ TEST_P(ElectraSampler, TheGeneratorsLogitsAreTheOriginals) {
   EXPECT_LE(difference, kLossTolerance * size);
 }
 
-// Over all batches, as its evaluation adds them up; disc_loss there is a mean of rows' means.
-TEST_P(Electra, MetricsAreTheOriginals) {
+// Over all batches, accumulated like the original's evaluation; its disc_loss is a mean of per-row
+// means.
+TEST_P(Electra, MetricsMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden(GetParam());
   const StepProgram program =
@@ -153,7 +154,7 @@ TEST_P(Electra, MetricsAreTheOriginals) {
   for (const auto& [name, want] : golden.facts()["metrics"].items()) {
     ASSERT_TRUE(got.contains(name)) << name;
     if (name == "disc_loss") continue;
-    // tf.metrics adds up in f32.
+    // tf.metrics accumulates in f32.
     EXPECT_NEAR(got[name], want.get<double>(), 2 * kLossTolerance * std::max(1.0, got[name]))
         << name;
   }
@@ -168,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, NarrowElectra, testing::Values("electra", "elect
 INSTANTIATE_TEST_SUITE_P(Cases, ElectraSampler, testing::ValuesIn(cases_that_sample()),
                          [](const auto& info) { return info.param; });
 
-TEST(ElectraGolden, TheDiscriminatorsLogitsAreTheOriginals) {
+TEST(ElectraGolden, DiscriminatorLogitsMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden("electra");
   const ElectraConfig model = golden.settings().model;
@@ -189,7 +190,7 @@ TEST(ElectraGolden, TheDiscriminatorsLogitsAreTheOriginals) {
   EXPECT_LE(difference, kLossTolerance * size);
 }
 
-// The golden batch with other ids.
+// Returns the golden batch with other ids.
 Batch with_ids(const GoldenElectra& golden, const Features& features,
                std::vector<std::int32_t> ids) {
   Batch batch = golden.batch(0, features);
@@ -198,7 +199,7 @@ Batch with_ids(const GoldenElectra& golden, const Features& features,
   return batch;
 }
 
-TEST(ElectraGolden, GuessesAtMasksAreTheGeneratorsBest) {
+TEST(ElectraGolden, MaskPredictionsAreTheGeneratorsBestWords) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden("electra");
   const ElectraTask c = golden.settings();
@@ -222,7 +223,7 @@ TEST(ElectraGolden, GuessesAtMasksAreTheGeneratorsBest) {
   }
 }
 
-TEST(ElectraGolden, ReplacedTokensAreToldAsTheDiscriminatorDoes) {
+TEST(ElectraGolden, ReplacedTokenProbabilitiesMatchTheDiscriminator) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden("untied_embeddings");
   const ElectraTask c = golden.settings();
@@ -231,7 +232,7 @@ TEST(ElectraGolden, ReplacedTokensAreToldAsTheDiscriminatorDoes) {
   const auto at = golden.whole_values("input/0/masked_lm_positions"),
              sampled = golden.whole_values("input/0/sampled_ids");
   const std::size_t N = at.size() / (ids.size() / S);
-  std::map<std::size_t, std::pair<int, int>> put;  // sum and number of samples by their place
+  std::map<std::size_t, std::pair<int, int>> put;  // sum and number of samples by position
   for (std::size_t i = 0; i < at.size(); ++i)
     if (at[i] > 0) {
       auto& [sum, count] = put[i / N * S + static_cast<std::size_t>(at[i])];
@@ -247,7 +248,7 @@ TEST(ElectraGolden, ReplacedTokensAreToldAsTheDiscriminatorDoes) {
     EXPECT_NEAR(got.results[0][i], 1 / (1 + std::exp(-logits[i])), kLossTolerance);
 }
 
-TEST(ElectraGolden, TenStepsOfTheOptimizerAreTheOriginals) {
+TEST(ElectraGolden, TenStepsMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden("electra");
   const StepProgram program =

@@ -1,5 +1,5 @@
-// ELECTRA with masks and samples that it draws itself: the same on any number of devices, in parts
-// of a batch, with layers in a loop, and in evaluation.
+// ELECTRA with its own masks and samples: results do not depend on the number of devices,
+// micro-batches or scanned layers, also in evaluation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kRounding = 1e-6;  // relative: other orders of sums in f32
+constexpr double kRounding = 1e-6;  // relative; f32 sums in another order
 constexpr std::int64_t kElectraSteps = 4, kElectraRows = 8;
 
 enum class Weights { golden, drawn };
@@ -30,7 +30,7 @@ struct ElectraRun {
 
 class ElectraDraws : public testing::Test {
  protected:
-  // A discriminator of so many of the golden model's two layers, and a generator of one.
+  // A discriminator with up to two of the golden model's layers, and a generator with one.
   static ElectraTask settings(const std::string& name = "electra", double dropout = 0.1,
                               std::int64_t layers = 1) {
     ElectraTask c = GoldenElectra(name).settings();
@@ -68,7 +68,7 @@ class ElectraDraws : public testing::Test {
     return out;
   }
 
-  // The reports of batches numbered from 0, each of `rows` examples, added up.
+  // Adds up the reports of batches numbered from 0, with `rows` examples each.
   static ReportSums evaluate(const std::shared_ptr<const Client>& client, const ElectraTask& task,
                              std::int64_t devices, std::int64_t rows) {
     const GoldenElectra golden("electra");
@@ -87,7 +87,7 @@ class ElectraDraws : public testing::Test {
   }
 };
 
-// Counts among them, which one other sample would change.
+// Includes counts, which a single different sample would change.
 void expect_same(const ElectraRun& got, const ElectraRun& want, double limit = kRounding) {
   for (std::size_t step = 0; step < want.reports.size(); ++step) {
     ASSERT_EQ(got.reports[step].size(), want.reports[step].size());
@@ -99,7 +99,7 @@ void expect_same(const ElectraRun& got, const ElectraRun& want, double limit = k
   expect_same_state(got.last, want.last, limit);
 }
 
-TEST_F(ElectraDraws, EightDevicesLearnWhatOneDoes) {
+TEST_F(ElectraDraws, EightDevicesMatchOne) {
   SMELT_OPEN_CPU(client, 8);
   TrainingConfig c = config();
   const ElectraRun one = train(client, c);
@@ -110,7 +110,7 @@ TEST_F(ElectraDraws, EightDevicesLearnWhatOneDoes) {
   expect_same(train(client, c, settings(), partition_for({.mesh = "data=4,fsdp=2"}, 8)), one, 1e-5);
 }
 
-// Wide enough for two heads in the generator, too.
+// Wide enough that the generator has two heads.
 ElectraTask wide_electra(bool is_electric) {
   ElectraTask c = GoldenElectra("electra").settings();
   c.settings.masks = MaskDraws::distinct;
@@ -124,7 +124,7 @@ ElectraTask wide_electra(bool is_electric) {
   return c;
 }
 
-TEST_F(ElectraDraws, OverMeshesThatSplitHeadsEightDevicesLearnWhatOneDoes) {
+TEST_F(ElectraDraws, EightDevicesMatchOneOverMeshesThatSplitHeads) {
   SMELT_OPEN_CPU(client, 8);
   for (const bool is_electric : {false, true}) {
     const ElectraTask task = wide_electra(is_electric);
@@ -142,8 +142,8 @@ TEST_F(ElectraDraws, OverMeshesThatSplitHeadsEightDevicesLearnWhatOneDoes) {
   }
 }
 
-// Picked scores would be rounded by a TPU's products: what is picked are rows of the encoder.
-TEST_F(ElectraDraws, TwoTowersPickRowsBeforeTheyScoreWords) {
+// Picking scores would round them in a TPU's matmul, so rows of the encoder are picked.
+TEST_F(ElectraDraws, TwoTowersPickRowsBeforeScoringWords) {
   const ElectraTask task = wide_electra(true);
   TrainingConfig c = config();
   c.compute = compute_for("tpu", {});
@@ -162,7 +162,7 @@ TEST_F(ElectraDraws, TwoTowersPickRowsBeforeTheyScoreWords) {
   EXPECT_GT(scored, 0u);
 }
 
-TEST_F(ElectraDraws, MicroBatchesAndLayersInALoopLearnTheSame) {
+TEST_F(ElectraDraws, MicroBatchesAndScannedLayersMatch) {
   SMELT_OPEN_CPU(client, 1);
   const TrainingConfig c = config();
   const ElectraTask deep = settings("electra", 0.1, 2);
@@ -175,9 +175,9 @@ TEST_F(ElectraDraws, MicroBatchesAndLayersInALoopLearnTheSame) {
   expect_same(train(client, loop, deep), whole);
 }
 
-// One unit of the last place that bf16 has, 2^-8; masks are the same: their number is.
-TEST_F(ElectraDraws, InBf16TheFirstLossIsNearThatOfF32) {
-  SMELT_OPEN_CPU(client, 8);  // shares the f32 program with EightDevicesLearnWhatOneDoes
+// Within one bf16 unit in the last place, 2^-8. The masks are identical, as their number shows.
+TEST_F(ElectraDraws, FirstLossInBf16IsNearF32) {
+  SMELT_OPEN_CPU(client, 8);  // shares the f32 program with EightDevicesMatchOne
   TrainingConfig c = config();
   const ElectraRun exact = train(client, c);
   c.compute.dtype = DType::bf16;
@@ -189,7 +189,7 @@ TEST_F(ElectraDraws, InBf16TheFirstLossIsNearThatOfF32) {
     EXPECT_EQ(narrow.reports[step][masks], exact.reports[step][masks]);
 }
 
-TEST_F(ElectraDraws, EvaluationIsTheSameForAnyBatchesAndDevices) {
+TEST_F(ElectraDraws, EvaluationDoesNotDependOnBatchesAndDevices) {
   SMELT_OPEN_CPU(client, 8);
   const ReportSums want = evaluate(client, settings(), 1, 8);
   std::set<std::string> names;
@@ -208,8 +208,8 @@ TEST_F(ElectraDraws, EvaluationIsTheSameForAnyBatchesAndDevices) {
   }
 }
 
-// The same rows as two batches: what is drawn goes by their numbers, and is there without dropout.
-TEST_F(ElectraDraws, EveryBatchOfAnEvaluationHasOtherMasks) {
+// Evaluates the same rows as two batches: draws depend on the row numbers, also without dropout.
+TEST_F(ElectraDraws, EvaluationBatchesHaveDifferentMasks) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden("electra");
   const StepProgram program = eval_program(electra_task(settings("electra", 0.5)), kElectraRows,
@@ -224,7 +224,7 @@ TEST_F(ElectraDraws, EveryBatchOfAnEvaluationHasOtherMasks) {
   EXPECT_NE(report(0), report(1));
 }
 
-// ---- settings that do not fit ----
+// ---- invalid settings ----
 
 std::string refusal(const std::function<void(ElectraTask&)>& change) {
   ElectraTask c{.model = {.vocab_size = 1000}};
@@ -232,19 +232,19 @@ std::string refusal(const std::function<void(ElectraTask&)>& change) {
   return error_of<UsageError>([&] { electra_task(c); });
 }
 
-TEST(ElectraTask, NamesWhatDoesNotFit) {
+TEST(ElectraTask, RejectsInvalidSettings) {
   EXPECT_EQ(refusal([](ElectraTask&) {}), "no error");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.seq_length = 600; }),
-            "electra: sequence length 600 is longer than max_position_embeddings 512\n  hint: make "
-            "the data with shorter sequences, or raise max_position_embeddings");
+            "electra: sequence length 600 is longer than max_position_embeddings 512\n  hint: "
+            "create the data with shorter sequences, or increase max_position_embeddings");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.settings.mask_prob = 1; }),
             "electra: mask_prob is 1, must be above 0 and below 1\n  hint: 0.15 is usual");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.settings.mask_prob = 0.001; }),
-            "electra: mask_prob 0.001 of 128 tokens are 0 masks\n  hint: choose a mask_prob that "
-            "gives at least one and at most all tokens");
+            "electra: mask_prob 0.001 of 128 tokens gives 0 masks\n  hint: choose a mask_prob that "
+            "masks at least one token and at most all");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.model.vocab_size = 103; }),
-            "electra: the id 103 of [CLS], [SEP] or [MASK] is none of 103 words\n  hint: set "
-            "vocab_size to the lines of the vocabulary that the data were made with");
+            "electra: id 103 of [CLS], [SEP] or [MASK] must be below vocab_size 103\n  hint: set "
+            "vocab_size to the number of lines of the vocabulary of the data");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.settings.temperature = 0; }),
             "electra: temperature is 0, must be above 0\n  hint: 1 is usual");
   EXPECT_EQ(refusal([](ElectraTask& c) { c.settings.gen_weight = -1; }),
@@ -253,19 +253,19 @@ TEST(ElectraTask, NamesWhatDoesNotFit) {
   EXPECT_EQ(refusal([](ElectraTask& c) {
               c.settings.electric_objective = c.settings.uniform_generator = true;
             }),
-            "electra: uniform_generator together with two towers\n  hint: leave uniform_generator "
-            "out, or two_tower_generator and electric_objective");
+            "electra: uniform_generator cannot be combined with two towers\n  hint: remove "
+            "uniform_generator, or two_tower_generator and electric_objective");
   EXPECT_EQ(refusal([](ElectraTask& c) {
               c.settings.two_tower_generator = true;
               c.model.untied_generator = false;
             }),
-            "electra: two towers without untied_generator\n  hint: set untied_generator");
+            "electra: two towers require untied_generator\n  hint: set untied_generator");
   EXPECT_EQ(refusal([](ElectraTask& c) {
               c.settings.electra_objective = false;
               c.settings.uniform_generator = true;
             }),
-            "electra: a masked LM has no generator beside itself\n  hint: leave uniform_generator "
-            "and two_tower_generator out");
+            "electra: uniform_generator and two_tower_generator require a discriminator\n  hint: "
+            "remove them, or set electra_objective");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Training as codes of eight bits would compute it: the same in every form of the program, and what
-// the folder says that is quantized afterwards (tests/compress/fake_quant_test.cpp).
+// Training with fake int8 quantization gives the same results in all forms of the program.
+// tests/compress/fake_quant_test.cpp compares with the quantized folder.
 #include "model/tasks/fake_quant.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class FakeQuantStep : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, FakeQuantStep, testing::Values("bert", "electra"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(FakeQuantStep, IsTheSameInALoopWithMicroBatchesAndOverMeshes) {
+TEST_P(FakeQuantStep, DoesNotDependOnLoopsMicroBatchesAndMeshes) {
   SMELT_OPEN_CPU(client, 2);
   const GoldenClassify golden(GetParam());
   const Task floats = classify_task(golden.settings()), task = fake_quantized(floats);
@@ -53,8 +53,8 @@ TEST_P(FakeQuantStep, IsTheSameInALoopWithMicroBatchesAndOverMeshes) {
   }
 }
 
-// A teacher is asked as it is.
-TEST(FakeQuantTask, OfAStudentLeavesItsTeacherInFloats) {
+// The teacher is not quantized.
+TEST(FakeQuantTask, DoesNotQuantizeTheTeacher) {
   const GoldenDistill golden("texts");
   const auto rounded = [&](const Task& student) {
     TrainingConfig config;
@@ -70,7 +70,7 @@ TEST(FakeQuantTask, OfAStudentLeavesItsTeacherInFloats) {
   };
   const std::size_t layers = golden.student().tells->sizes.stacks[0].layers;
   EXPECT_EQ(rounded(golden.student()), 0);
-  // Of each layer the inputs of q, k and v together and of three products more, and six kernels.
+  // Per layer: the shared input of q, k and v, three other matmul inputs, and six kernels.
   EXPECT_EQ(rounded(fake_quantized(golden.student())), layers * (4 + 6));
 }
 

@@ -1,4 +1,4 @@
-// JEstimator's BERTs, their gradients and metrics against the original's modules
+// JEstimator's BERT variants, their gradients and metrics compared with the original modules
 // (tools/golden_jestimator.py).
 #include <gtest/gtest.h>
 
@@ -41,30 +41,30 @@ void expect_golden_gradients(const std::string& variant, const ComputePolicy& co
   ASSERT_EQ(gradients.size(), golden.tensors("param/").size());
   for (const auto& [name, gradient] : gradients) {
     const auto [difference, size] = distance(gradient, golden.values("grad/" + name));
-    // A key's bias shifts all scores of a query alike: its gradient is zero but for rounding.
+    // A key bias shifts all scores of a query equally, so its gradient is zero up to rounding.
     const bool zero = name.ends_with("key/bias");
     EXPECT_LE(difference, gradient_tolerance * (zero ? norm : size)) << name;
   }
 }
 
-TEST_P(Jestimator, LossAndEveryGradientAreTheOriginals) { expect_golden_gradients(GetParam(), {}); }
+TEST_P(Jestimator, LossAndGradientsMatchTheOriginal) { expect_golden_gradients(GetParam(), {}); }
 
-// Blocks of 7 of the 41 words, of 5 of the 20 queries.
-TEST_P(Jestimator, LossAndEveryGradientAreTheOriginalsInLoopsAndBlocks) {
+// Blocks of 7 of the 41 words, and of 5 of the 20 queries.
+TEST_P(Jestimator, LossAndGradientsMatchTheOriginalInLoopsAndBlocks) {
   expect_golden_gradients(GetParam(), {.layers = Layers::scan,
                                        .save = RematPolicy::layer,
                                        .attention_rows = 5,
                                        .logits_bytes = 80 * 7 * 4});
 }
 
-TEST_P(Jestimator, LossAndEveryGradientInBf16AreNearTheOriginals) {
+TEST_P(Jestimator, LossAndGradientsInBf16AreNearTheOriginal) {
   expect_golden_gradients(GetParam(), {.dtype = DType::bf16}, 0x1p-8, kNarrowGradientTolerance);
   SCOPED_TRACE("as on a TPU");
   expect_golden_gradients(GetParam(), compute_for("tpu", {.precision = Precision::bf16}), 0x1p-8,
                           kNarrowGradientTolerance);
 }
 
-TEST_P(Jestimator, LogitsAreTheOriginals) {
+TEST_P(Jestimator, LogitsMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenJestimator golden(GetParam());
   const JestimatorBertConfig model = golden.settings().model;
@@ -83,7 +83,7 @@ TEST_P(Jestimator, LogitsAreTheOriginals) {
   EXPECT_LE(difference, kLossTolerance * size);
 }
 
-TEST_P(Jestimator, MetricsAreTheOriginals) {
+TEST_P(Jestimator, MetricsMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenJestimator golden(GetParam());
   for (const std::int64_t logits_bytes : {0, 80 * 7 * 4}) {
@@ -108,9 +108,9 @@ TEST_P(Jestimator, MetricsAreTheOriginals) {
   }
 }
 
-// From the original's own first values, among them zeros for queries, values, second feed-forward
-// layers and the head: each parameter has its first gradient at the same step.
-TEST_P(Jestimator, TenStepsFromItsZerosAreTheOriginals) {
+// Starts from the original's initial values, with zeros for queries, values, second feed-forward
+// layers and the head. Each parameter gets its first gradient in the same step.
+TEST_P(Jestimator, TenStepsFromInitialZerosMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenJestimator golden(GetParam());
   TrainingConfig config = golden.config();
@@ -129,17 +129,17 @@ TEST_P(Jestimator, TenStepsFromItsZerosAreTheOriginals) {
         << "step " << i;
     state.replace(execution.results);
     for (const auto& [name, values] : values_of(state))
-      if (name.ends_with("/adam_m"))               // begins as zeros
-        if (!name.ends_with("key/bias/adam_m") &&  // whose gradient is nothing but rounding
+      if (name.ends_with("/adam_m"))               // starts at zero
+        if (!name.ends_with("key/bias/adam_m") &&  // its gradient is only rounding
             std::ranges::any_of(values, [](float v) { return v != 0; }))
           alive.emplace(name.substr(0, name.size() - 7), step);
   }
   EXPECT_EQ(alive, (facts["first_gradient"].get<std::map<std::string, std::int64_t>>()));
-  EXPECT_EQ(alive.size() + 2, golden.tensors("first/").size());  // all but both keys' biases
+  EXPECT_EQ(alive.size() + 2, golden.tensors("first/").size());  // all but the two key biases
 }
 
-// How new parameters begin.
-TEST_P(Jestimator, BeginsAsTheOriginal) {
+// The initialization of new parameters.
+TEST_P(Jestimator, InitialWeightsMatchTheOriginal) {
   const GoldenJestimator golden(GetParam());
   const StepProgram program =
       train_program(golden.task(), golden.config(), placement_for("cpu", 1, {}));

@@ -1,5 +1,5 @@
-// Answers of T5: greedy and by beams those of transformers (tools/golden_t5_answers.py), samples by
-// their distribution, whatever the batch and the devices.
+// Text generation with T5: greedy and beam search compared with transformers
+// (tools/golden_t5_answers.py), samples with their distribution, independent of batch and devices.
 #include "model/tasks/t5_answers.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using testing::HasSubstr;
 constexpr std::int64_t kWords = 53;
 
 // Ids [rows A,T] and scores [rows A].
-struct Said {
+struct Outputs {
   std::vector<std::int32_t> ids;
   std::vector<float> scores;
 };
@@ -70,10 +70,10 @@ class GoldenAnswers {
     return tensor_values<float>(file_.at(str(kind_, "/", name, "/scores")));
   }
 
-  // Of rows [first, first + count) of the inputs, repeated where `same` is set.
-  Said ask(const std::shared_ptr<const Client>& client, const Search& search, std::int64_t first,
-           std::int64_t count, const ShardingPlan& placement = {}, bool same = false,
-           std::int64_t seed = 7) const {
+  // Generates for rows [first, first + count) of the inputs; if `same`, repeats one row.
+  Outputs generate(const std::shared_ptr<const Client>& client, const Search& search,
+                   std::int64_t first, std::int64_t count, const ShardingPlan& placement = {},
+                   bool same = false, std::int64_t seed = 7) const {
     const std::int64_t S = inputs_length();
     const StepProgram program = predict_program(
         t5_answers(golden_.settings().model, S, search, kWords), count, {}, placement);
@@ -107,31 +107,31 @@ class GoldenAnswers {
 
 class T5Answers : public testing::TestWithParam<const char*> {};
 
-TEST_P(T5Answers, GreedyAndByBeamsAreTransformers) {
+TEST_P(T5Answers, GreedyAndBeamSearchMatchTransformers) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenAnswers golden(GetParam());
   for (const auto& [name, settings] : golden.searches().items()) {
     SCOPED_TRACE(name);
-    const Said said = golden.ask(client, golden.search(name), 0, 200);
-    EXPECT_EQ(said.ids, golden.ids(name));
+    const Outputs got = golden.generate(client, golden.search(name), 0, 200);
+    EXPECT_EQ(got.ids, golden.ids(name));
     if (golden.search(name).beams == 1) continue;
     const auto want = golden.scores(name);
-    ASSERT_EQ(said.scores.size(), want.size());
+    ASSERT_EQ(got.scores.size(), want.size());
     for (std::size_t i = 0; i < want.size(); ++i)
-      ASSERT_NEAR(said.scores[i], want[i], 1e-4 * std::abs(want[i])) << i;
+      ASSERT_NEAR(got.scores[i], want[i], 1e-4 * std::abs(want[i])) << i;
   }
 }
 
-// Above a penalty of 1 a later end may yet score best, so when a row ends must not be up to the
-// others.
-TEST_P(T5Answers, ByBeamsDoNotDependOnTheBatch) {
+// With a length penalty above 1 a later end may still score best, so the end of a row must not
+// depend on other rows.
+TEST_P(T5Answers, BeamSearchDoesNotDependOnTheBatch) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenAnswers golden(GetParam());
   Search search = golden.search("beams");
   search.length_penalty = 3;
-  const Said all = golden.ask(client, search, 0, 200);
+  const Outputs all = golden.generate(client, search, 0, 200);
   for (const std::int64_t first : {0, 60, 120, 196}) {
-    const Said few = golden.ask(client, search, first, 4);
+    const Outputs few = golden.generate(client, search, first, 4);
     const auto begin = all.ids.begin() + first * search.most_tokens;
     EXPECT_EQ(few.ids, std::vector(begin, begin + 4 * search.most_tokens)) << first;
   }
@@ -147,21 +147,22 @@ TEST_P(T5Answers, DoNotDependOnTheBatchNorOnTheDevices) {
   sampled.top_k = 20;
   sampled.top_p = 0.9;
   for (const Search& search : {golden.search("greedy"), sampled}) {
-    const Said eight = golden.ask(client, search, 0, 8), late = golden.ask(client, search, 6, 2);
+    const Outputs eight = golden.generate(client, search, 0, 8),
+                  late = golden.generate(client, search, 6, 2);
     const std::size_t ids = eight.ids.size() / 4;
     EXPECT_EQ(late.ids,
               std::vector(eight.ids.end() - static_cast<std::ptrdiff_t>(ids), eight.ids.end()));
-    EXPECT_EQ(golden.ask(client, search, 0, 8).ids, eight.ids);
+    EXPECT_EQ(golden.generate(client, search, 0, 8).ids, eight.ids);
     const ShardingPlan both = placement_for("tpu", 2, Reduction::global, partition_for({}, 2));
-    EXPECT_EQ(golden.ask(client, search, 0, 8, both).ids, eight.ids);
+    EXPECT_EQ(golden.generate(client, search, 0, 8, both).ids, eight.ids);
   }
-  EXPECT_NE(golden.ask(client, sampled, 0, 8).ids,
-            golden.ask(client, sampled, 0, 8, {}, false, 8).ids)
+  EXPECT_NE(golden.generate(client, sampled, 0, 8).ids,
+            golden.generate(client, sampled, 0, 8, {}, false, 8).ids)
       << "another seed";
 }
 
-// Heads and the inner layers over three devices, all parameters over two.
-TEST_P(T5Answers, OfAModelInPartsAreThoseOfTheWhole) {
+// Heads and feed-forward layers over three devices, all parameters over two.
+TEST_P(T5Answers, ShardedModelGivesTheSameOutputs) {
   SMELT_OPEN_CPU(client, 6);
   const GoldenAnswers golden(GetParam());
   PartitionRules mesh = partition_for({.mesh = "fsdp=2,tensor=3", .rules = "vocab=none"}, 6);
@@ -169,22 +170,22 @@ TEST_P(T5Answers, OfAModelInPartsAreThoseOfTheWhole) {
   const ShardingPlan parts = placement_for("cpu", 6, Reduction::global, mesh);
   for (const char* name : {"greedy", "beams_never"}) {
     const Search search = golden.search(name);
-    const Said said = golden.ask(client, search, 0, 8, parts),
-               whole = golden.ask(client, search, 0, 8);
-    EXPECT_EQ(said.ids, whole.ids) << name;
+    const Outputs got = golden.generate(client, search, 0, 8, parts),
+                  whole = golden.generate(client, search, 0, 8);
+    EXPECT_EQ(got.ids, whole.ids) << name;
     for (std::size_t i = 0; i < whole.scores.size(); ++i)
-      EXPECT_NEAR(said.scores[i], whole.scores[i], 1e-4 * std::abs(whole.scores[i])) << i;
+      EXPECT_NEAR(got.scores[i], whole.scores[i], 1e-4 * std::abs(whole.scores[i])) << i;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, T5Answers, testing::Values("small", "gated"));
 
-// Of the loop's products only the two of attention over what was said, in each layer, know how long
-// an answer may be; the rest are of one token.
-TEST(T5AnswersStep, GrowsWithTheTokensSaidByAttentionAlone) {
+// In the decoding loop only the two attention matmuls of each layer depend on the maximum output
+// length; the others process one token.
+TEST(T5AnswersStep, StepCostGrowsOnlyByAttention) {
   T5Config c = GoldenT5("small").settings().model;
   Search search;
-  search.most_tokens = 389;  // in no other shape
+  search.most_tokens = 389;  // a number that occurs in no other shape
   const StepProgram program = predict_program(t5_answers(c, 16, search, kWords), 4, {}, {});
   const std::string text = emit_module(program.program, "answers");
   const auto begin = text.find("stablehlo.while");
@@ -199,7 +200,7 @@ TEST(T5AnswersStep, GrowsWithTheTokensSaidByAttentionAlone) {
   EXPECT_GE(products, 10 * c.decoder_layers());
 }
 
-// The first word of 4000 samples, against the distribution that it is drawn by.
+// The first word of 4000 samples compared with its distribution.
 TEST(T5Samples, AreDrawnByTheirProbabilities) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenAnswers golden("small");
@@ -210,14 +211,14 @@ TEST(T5Samples, AreDrawnByTheirProbabilities) {
   search.temperature = 1.5;
   const auto counts = [&](const Search& by) {
     std::map<std::int32_t, double> out;
-    for (const std::int32_t id : golden.ask(client, by, 3, 100, {}, true).ids) ++out[id];
+    for (const std::int32_t id : golden.generate(client, by, 3, 100, {}, true).ids) ++out[id];
     return out;
   };
-  // log p of each word as it is without a temperature: from samples that hold all of them.
-  const Said said = golden.ask(client, search, 3, 100, {}, true);
+  // log p of each word without temperature, from samples that contain all of them.
+  const Outputs got = golden.generate(client, search, 3, 100, {}, true);
   std::map<std::int32_t, double> p;
-  for (std::size_t i = 0; i < said.ids.size(); ++i)
-    p[said.ids[i]] = std::exp(static_cast<double>(said.scores[i]) / search.temperature);
+  for (std::size_t i = 0; i < got.ids.size(); ++i)
+    p[got.ids[i]] = std::exp(static_cast<double>(got.scores[i]) / search.temperature);
   double sum = 0, chi_square = 0;
   for (const auto& [id, share] : p) sum += share;
   const auto found = counts(search);
@@ -235,7 +236,7 @@ TEST(T5Samples, AreDrawnByTheirProbabilities) {
   Search few = search;
   few.top_k = 3;
   EXPECT_EQ(counts(few).size(), 3u);
-  // The fewest best words that have half of all probability together.
+  // The smallest set of best words with half of the probability.
   std::vector<std::pair<double, std::int32_t>> best;
   for (const auto& [id, share] : p) best.emplace_back(share / sum, id);
   std::ranges::sort(best, std::greater());
@@ -259,22 +260,25 @@ TEST(T5Samples, AreDrawnByTheirProbabilities) {
   EXPECT_EQ(counts(cold).size(), 1u);
 }
 
-TEST(T5Samples, ASearchThatDoesNotFitIsRefused) {
+TEST(T5Samples, RejectsInvalidSearchSettings) {
   const auto refusal = [](const auto& change) {
     Search search;
     change(search);
     return error_of<UsageError>([&] { check_search(search, 53); });
   };
-  EXPECT_THAT(refusal([](Search& s) { s.beams = 27; }), HasSubstr("27 beams over 53 words"));
+  EXPECT_THAT(refusal([](Search& s) { s.beams = 27; }),
+              HasSubstr("27 beams, must be from 1 to 26"));
   EXPECT_THAT(refusal([](Search& s) { s.least_tokens = 33; }),
-              HasSubstr("answers of 33 to 32 tokens"));
-  EXPECT_THAT(refusal([](Search& s) { s.answers = 2; }), HasSubstr("2 answers of 1 beam"));
-  EXPECT_THAT(refusal([](Search& s) { s.top_k = 2; }), HasSubstr("top-p, but no samples"));
+              HasSubstr("output length is from 33 to 32 tokens"));
+  EXPECT_THAT(refusal([](Search& s) { s.answers = 2; }),
+              HasSubstr("2 outputs requested from 1 beam"));
+  EXPECT_THAT(refusal([](Search& s) { s.top_k = 2; }), HasSubstr("top-p require sampling"));
   EXPECT_THAT(refusal([](Search& s) { s.temperature = 0; }), HasSubstr("temperature is 0"));
   EXPECT_THAT(refusal([](Search& s) { s.temperature = 1e5; }), HasSubstr("temperature is 100000"));
-  EXPECT_THAT(refusal([](Search& s) { s.top_p = 1.5; }), HasSubstr("top-p 1.5"));
+  EXPECT_THAT(refusal([](Search& s) { s.top_p = 1.5; }),
+              HasSubstr("top-p is 1.5, must be above 0"));
   EXPECT_THAT(refusal([](Search& s) { s.sample = true, s.beams = 2; }),
-              HasSubstr("samples with 2 beams"));
+              HasSubstr("sampling cannot be combined with 2 beams"));
 }
 
 }  // namespace

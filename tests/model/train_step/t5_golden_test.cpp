@@ -1,4 +1,4 @@
-// T5 and its gradients against transformers (tools/golden_t5.py), and in all forms of its layers.
+// T5 and its gradients compared with transformers (tools/golden_t5.py), in all forms of its layers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ class T5Golden : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, T5Golden, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST(T5, BucketsOfDistancesAreTransformers) {
+TEST(T5, BucketsMatchTransformers) {
   const auto facts = Json::parse(read_file(source_path("tests/golden/t5_tiny.json")));
   const std::int64_t first = facts["first_distance"];
   for (const bool both : {true, false}) {
@@ -42,8 +42,9 @@ TEST_P(T5Golden, StatesAndScoresMatchTheReference) {
     const Tensor ids = in["inputs"],
                  mask = convert(compare(ids, zeros_like(ids), Compare::ne), DType::s32);
     const Tensor states = t5_encoder(root, c.model, t5_embed(root, c.model, ids), mask);
-    const Tensor told = t5_embed(root.again("told"), c.model, t5_decoder_inputs(in["targets"]));
-    const Tensor rows = t5_decoder(root, c.model, told, T5Encoded{states, mask});
+    const Tensor embedded =
+        t5_embed(root.again("decoder"), c.model, t5_decoder_inputs(in["targets"]));
+    const Tensor rows = t5_decoder(root, c.model, embedded, T5Encoded{states, mask});
     const Tensor flat = reshape(rows, {rows.dim(0) * rows.dim(1), rows.dim(2)});
     return std::vector{states, lm_logits(t5_word_head(root, c.model, flat))};
   };
@@ -68,7 +69,7 @@ void expect_golden_gradients(const std::shared_ptr<const Client>& client, const 
   }
 }
 
-TEST_P(T5Golden, LossesAndEveryGradientMatchTheReference) {
+TEST_P(T5Golden, LossesAndGradientsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenT5 golden(GetParam());
   const Probe got = probe(client,
@@ -85,8 +86,8 @@ TEST_P(T5Golden, LossesAndEveryGradientMatchTheReference) {
   expect_golden_gradients(client, golden, {});
 }
 
-// A loop of layers whose products are kept, queries and words in blocks.
-TEST_P(T5Golden, InATpusFormEveryGradientMatchesTheReference) {
+// A scan that stores matmuls, with blocks of queries and words.
+TEST_P(T5Golden, GradientsInTheTpuFormMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenT5 golden(GetParam());
   const std::int64_t rows = golden.batch().rows * golden.settings().targets_length;
@@ -101,7 +102,7 @@ TEST_P(T5Golden, InATpusFormEveryGradientMatchesTheReference) {
 }
 
 // The standard deviations of T5X (variance_scaling and normal initializers) and of transformers'
-// T5PreTrainedModel._init_weights, by the end of a parameter's name.
+// T5PreTrainedModel._init_weights, by the end of the parameter's name.
 double original_deviation(const T5Config& c, std::string_view name) {
   const auto over_root = [](std::int64_t n) { return 1 / std::sqrt(static_cast<double>(n)); };
   for (const auto& [end, deviation] : std::vector<std::pair<std::string_view, double>>{
@@ -120,7 +121,7 @@ double original_deviation(const T5Config& c, std::string_view name) {
   return 0;
 }
 
-TEST(T5, FreshWeightsHaveTheOriginalsStandardDeviations) {
+TEST(T5, InitialWeightsHaveTheOriginalStandardDeviations) {
   for (const bool gated : {false, true}) {
     T5Task task{.inputs_length = 4, .targets_length = 4};
     task.model.vocab_size = 256;
@@ -146,16 +147,16 @@ TEST(T5, FreshWeightsHaveTheOriginalsStandardDeviations) {
       const auto n = static_cast<double>(values.size());
       const double want = original_deviation(task.model, t.name);
       ASSERT_GT(want, 0) << t.name;
-      // A sample's standard deviation is within 4 / sqrt(2 n) of its own.
+      // The standard deviation of a sample is within 4 / sqrt(2 n) of the true one.
       EXPECT_NEAR(std::sqrt(squares / n) / want, 1, 4 / std::sqrt(2 * n)) << t.name;
     }
     EXPECT_EQ(drawn, gated ? 22 : 19);
   }
 }
 
-// Narrow rows and words that hold the scale exactly would hide a factor that bf16 cannot hold: a
-// width of 48 makes it 0.1443, which is 0.14453 in bf16.
-TEST(T5, ScoresOfATiedHeadInBf16AreScaledInF32) {
+// The width 48 gives the scale 0.1443, which bf16 rounds to 0.14453. A scale that is exact in bf16
+// would not reveal the rounding.
+TEST(T5, TiedHeadInBf16IsScaledInF32) {
   SMELT_OPEN_CPU(client, 1);
   T5Config c;
   c.vocab_size = 64;
@@ -170,7 +171,7 @@ TEST(T5, ScoresOfATiedHeadInBf16AreScaledInF32) {
     const auto ids = batch.arrays[0].values<std::int32_t>();
     std::iota(ids.begin(), ids.end(), 0);
     std::vector<float> words(static_cast<std::size_t>(c.vocab_size * c.d_model));
-    for (std::size_t i = 0; i < words.size(); ++i)  // small integers, which bf16 holds
+    for (std::size_t i = 0; i < words.size(); ++i)  // small integers are exact in bf16
       words[i] = static_cast<float>(static_cast<int>(i * 7919 % 17) - 8);
     const TensorMap state{
         {"shared/embedding",
@@ -183,8 +184,8 @@ TEST(T5, ScoresOfATiedHeadInBf16AreScaledInF32) {
     EXPECT_NEAR(narrow[i], wide[i], 1e-6 * std::abs(wide[i]) + 1e-6) << i;
 }
 
-// Of all parameters together: scores that are not over sqrt(D) make single ones noisy.
-TEST_P(T5Golden, InBf16LossAndGradientsAreNear) {
+// Compares all gradients together: single ones are noisy, as scores are not divided by sqrt(D).
+TEST_P(T5Golden, LossAndGradientsInBf16AreNearTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenT5 golden(GetParam());
   TrainingConfig config;
@@ -202,7 +203,7 @@ TEST_P(T5Golden, InBf16LossAndGradientsAreNear) {
   EXPECT_LE(difference, kNarrowGradientTolerance * kNarrowGradientTolerance * size);
 }
 
-// Losses before each step from the golden weights.
+// Returns the losses before each step, starting from the golden weights.
 std::vector<float> ten_losses(const std::shared_ptr<const Client>& client, const GoldenT5& golden,
                               Optimizer optimizer, double learning_rate) {
   TrainingConfig config;
@@ -225,7 +226,7 @@ std::vector<float> ten_losses(const std::shared_ptr<const Client>& client, const
   return out;
 }
 
-TEST_P(T5Golden, TenStepsOfAdamAndOfAdafactorAreOptaxs) {
+TEST_P(T5Golden, TenStepsOfAdamAndAdafactorMatchOptax) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenT5 golden(GetParam());
   const Optimizer adam =
@@ -240,7 +241,7 @@ TEST_P(T5Golden, TenStepsOfAdamAndOfAdafactorAreOptaxs) {
   }
 }
 
-// ---- over devices ----
+// ---- several devices ----
 
 T5Task mesh_t5() {
   T5Task c{.inputs_length = 16, .targets_length = 8, .words = {{3, 40}, {40, 250}}};
@@ -274,7 +275,7 @@ std::vector<float> mesh_losses(const std::shared_ptr<const Client>& client,
   return out;
 }
 
-TEST(T5Training, IsTheSameWithDropoutInPartsInALoopAndOverAMesh) {
+TEST(T5Training, DoesNotDependOnMicroBatchesLoopsAndMeshes) {
   SMELT_OPEN_CPU(client, 8);
   const auto want =
       mesh_losses(client, placement_for("cpu", 1, Reduction::global), Layers::unrolled);
