@@ -19,8 +19,8 @@ constexpr double kUnit = 2.0 * 128 * 128;
 
 // Longer kinds come before their prefixes. Sources: cloud.google.com/tpu/docs, chip figures divided
 // by devices per chip; NVIDIA's data sheets without sparsity, SXM unless another form is named.
-// Matrix units of 128 x 128 per core: one on v2, two on v3, four on v4 (two cores) and v5e, eight on
-// v5p. v6e has four units of 256 x 256; the same is assumed for each of the two cores of TPU7x.
+// Matrix units of 128 x 128 per core: one on v2, two on v3, four on v4 (two cores) and v5e, eight
+// on v5p. v6e has four units of 256 x 256; the same is assumed for each of the two cores of TPU7x.
 constexpr std::array<DeviceSpec, 15> kSpecs{{{"TPU v2", 45e12 / 2, 8, 350e9, kUnit},
                                              {"TPU v3", 123e12 / 2, 16, 450e9, 2 * kUnit},
                                              {"TPU v4 lite", 137.5e12, 8, 600e9, 4 * kUnit},

@@ -159,16 +159,16 @@ void add_schedule(StepCycles& cycles, const std::map<std::string, double>& kerne
   std::map<double, double> alike;  // estimated and scheduled cycles per iteration
   for (const InstructionCycles& i : cycles.instructions)
     if (const auto found = kernels.find(i.name); found != kernels.end())
-      alike.emplace(i.cycles / i.turns, found->second);
+      alike.emplace(i.cycles / i.runs, found->second);
   for (InstructionCycles& i : cycles.instructions) {
     const auto own = kernels.find(i.name);
-    const auto same = alike.find(i.cycles / i.turns);
+    const auto same = alike.find(i.cycles / i.runs);
     if (own == kernels.end() && same == alike.end()) {
       i.scheduled = i.cycles;
       cycles.unread += i.cycles;
     } else {
       const double moving = hbm == 0 ? 0 : i.hbm_bytes / (hbm * seconds);
-      i.scheduled = std::max(i.turns * (own == kernels.end() ? same->second : own->second), moving);
+      i.scheduled = std::max(i.runs * (own == kernels.end() ? same->second : own->second), moving);
     }
     cycles.scheduled += i.scheduled;
   }

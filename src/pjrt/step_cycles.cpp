@@ -34,12 +34,12 @@ double bytes_of(const HloInstruction& i) {
 
 // Returns the size of an instruction's results. For a stack over which the loop iterates, only the
 // slice of one iteration counts.
-Sizes sizes_of(const HloInstruction& i, double turns) {
+Sizes sizes_of(const HloInstruction& i, double runs) {
   Sizes out;
   for (const HloResult& result : i.results) {
     const bool stack =
-        turns > 1 && !result.dims.empty() && static_cast<double>(result.dims.front()) == turns;
-    const double part = static_cast<double>(result.bytes()) / (stack ? turns : 1);
+        runs > 1 && !result.dims.empty() && static_cast<double>(result.dims.front()) == runs;
+    const double part = static_cast<double>(result.bytes()) / (stack ? runs : 1);
     out.all += part;
     if (!result.on_core) out.hbm += part;
   }
@@ -50,20 +50,20 @@ class CycleCounter {
  public:
   explicit CycleCounter(const HloModule& module) : module_(module) {}
 
-  void add(std::int64_t id, double turns) {
+  void add(std::int64_t id, double runs) {
     const HloComputation& c = module_.at(id);
     std::unordered_map<std::int64_t, Sizes> sizes;
-    for (const HloInstruction& i : c.instructions) sizes[i.id] = sizes_of(i, turns);
+    for (const HloInstruction& i : c.instructions) sizes[i.id] = sizes_of(i, runs);
     for (const HloInstruction& i : c.instructions) {
-      add_cycles(i, turns, sizes);
-      add_collective(i, turns);
-      if (i.opcode == "fusion") add_fused_reduce_scatter(i, turns);
+      add_cycles(i, runs, sizes);
+      add_collective(i, runs);
+      if (i.opcode == "fusion") add_fused_reduce_scatter(i, runs);
       if (i.opcode == "while")
-        add(i.called.front(), turns * static_cast<double>(trip_count(module_, i)));
+        add(i.called.front(), runs * static_cast<double>(trip_count(module_, i)));
       else if (i.opcode == "call" || i.opcode == "conditional")
-        for (const std::int64_t called : i.called) add(called, turns);
+        for (const std::int64_t called : i.called) add(called, runs);
       else if (i.opcode == "async-start")
-        for (const std::int64_t called : i.called) add_asynchronous(called, turns);
+        for (const std::int64_t called : i.called) add_asynchronous(called, runs);
     }
   }
   StepCycles take() {
@@ -72,9 +72,9 @@ class CycleCounter {
   }
 
  private:
-  void add_cycles(const HloInstruction& i, double turns,
+  void add_cycles(const HloInstruction& i, double runs,
                   const std::unordered_map<std::int64_t, Sizes>& sizes) {
-    const double cycles = turns * cycles_in(i.backend_config);
+    const double cycles = runs * cycles_in(i.backend_config);
     if (cycles == 0) return;
     Sizes moved = sizes.at(i.id);
     for (const std::int64_t operand : i.operands)
@@ -84,18 +84,18 @@ class CycleCounter {
       }
     out_.total += cycles;
     out_.instructions.push_back(
-        {i.name, i.op_name, i.opcode, cycles, turns, turns * moved.all, turns * moved.hbm});
+        {i.name, i.op_name, i.opcode, cycles, runs, runs * moved.all, runs * moved.hbm});
   }
 
   // A reduce-scatter may appear as a fusion of an all-reduce and a slice.
-  void add_fused_reduce_scatter(const HloInstruction& fusion, double turns) {
+  void add_fused_reduce_scatter(const HloInstruction& fusion, double runs) {
     for (const std::int64_t called : fusion.called) {
       const HloComputation& c = module_.at(called);
       if (!c.name.starts_with("all-reduce-scatter")) continue;
       for (const HloInstruction& i : c.instructions)
         if (i.opcode == "all-reduce")
           out_.collectives.push_back(
-              {"reduce-scatter", false, turns * bytes_of(i), turns, first_group(i)});
+              {"reduce-scatter", false, runs * bytes_of(i), runs, first_group(i)});
     }
   }
 
@@ -103,7 +103,7 @@ class CycleCounter {
     return i.groups.empty() ? std::vector<std::int64_t>() : i.groups.front();
   }
 
-  void add_collective(const HloInstruction& i, double turns, bool asynchronous = false) {
+  void add_collective(const HloInstruction& i, double runs, bool asynchronous = false) {
     static const std::set<std::string, std::less<>> kOps{"all-gather", "all-reduce", "all-to-all",
                                                          "collective-permute", "reduce-scatter"};
     std::string_view op = i.opcode;
@@ -111,12 +111,12 @@ class CycleCounter {
     if (started) op.remove_suffix(6);
     if (kOps.contains(op))
       out_.collectives.push_back({std::string(op), started || asynchronous,
-                                  turns * bytes_of(i) / (started ? 2 : 1), turns, first_group(i)});
+                                  runs * bytes_of(i) / (started ? 2 : 1), runs, first_group(i)});
   }
 
   // Adds the collectives of a computation that runs asynchronously.
-  void add_asynchronous(std::int64_t id, double turns) {
-    for (const HloInstruction& i : module_.at(id).instructions) add_collective(i, turns, true);
+  void add_asynchronous(std::int64_t id, double runs) {
+    for (const HloInstruction& i : module_.at(id).instructions) add_collective(i, runs, true);
   }
 
   const HloModule& module_;

@@ -16,7 +16,7 @@ namespace smelt {
 struct InstructionCycles {
   std::string name, op_name, opcode;
   double cycles = 0;  // over all runs
-  double turns = 1;   // number of runs, through the enclosing loops
+  double runs = 1;    // number of runs, through the enclosing loops
   // Bytes of operands and results over all runs, and those of them in HBM. For a stack over which a
   // loop iterates, each run counts one slice.
   double bytes = 0, hbm_bytes = 0;
@@ -28,7 +28,7 @@ struct CollectiveBytes {
   std::string opcode;  // such as "all-reduce", without the suffix "-start"
   bool asynchronous = false;
   double bytes = 0;  // size of the results over all runs; of a reduce-scatter: of its input
-  double turns = 1;
+  double runs = 1;
   std::vector<std::int64_t> group{};  // the first device group; empty: all devices
 };
 

@@ -145,7 +145,7 @@ void use_store(const ClientCreate& a) {
   control.stored = try_get();
   control.stored += "; " + get();
   control.stored_after = put();
-  for (const std::string& said : {put(), try_get(), get()}) control.stored_after += "; " + said;
+  for (const std::string& result : {put(), try_get(), get()}) control.stored_after += "; " + result;
 }
 
 void run(ClientCreate& a) {

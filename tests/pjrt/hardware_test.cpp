@@ -57,16 +57,16 @@ TEST(Hardware, WarnsIfSetupInstalledAnotherVersion) {
 TEST(Hardware, EnablesTheLaunchBarrierUnlessAlreadySet) {
   constexpr const char* variable = "LIBTPU_INIT_ARGS";
   const std::string on = "--xla_tpu_use_enhanced_launch_barrier=true";
-  const auto asked = [&](const std::string& said) {
-    const ScopedVariable arguments(variable, said);
+  const auto with_barrier = [&](const std::string& before) {
+    const ScopedVariable arguments(variable, before);
     enable_launch_barrier();
     return std::string(std::getenv(variable));
   };
-  EXPECT_EQ(asked(""), on);
-  EXPECT_EQ(asked("--a=1"), "--a=1 " + on);
-  EXPECT_EQ(asked(on), on);
+  EXPECT_EQ(with_barrier(""), on);
+  EXPECT_EQ(with_barrier("--a=1"), "--a=1 " + on);
+  EXPECT_EQ(with_barrier(on), on);
   const std::string off = "--xla_tpu_use_enhanced_launch_barrier=false";
-  EXPECT_EQ(asked(off), off);
+  EXPECT_EQ(with_barrier(off), off);
 }
 
 TEST(Hardware, RequireTpuThrowsWithoutATpu) {

@@ -44,11 +44,11 @@ TEST(Schedule, UsesMatrixUnitCyclesIfTheyAreLonger) {
 TEST(Schedule, KernelTakesTheLongerOfScheduleAndMemoryTraffic) {
   const double second = 1 / seconds_of(1, "TPU v5 lite");  // cycles
   StepCycles cycles;
-  const auto add = [&](const char* name, double estimated, double turns, double hbm_bytes) {
+  const auto add = [&](const char* name, double estimated, double runs, double hbm_bytes) {
     InstructionCycles& i = cycles.instructions.emplace_back();
     i.name = name;
     i.cycles = estimated;
-    i.turns = turns;
+    i.runs = runs;
     i.hbm_bytes = hbm_bytes;
   };
   add("a", 900, 3, 0);

@@ -17,16 +17,16 @@ namespace {
 using testing::HasSubstr;
 
 // A program that repeats x = tanh(x x).
-std::string products(int turns) {
+std::string products(int iterations) {
   return str(R"(module @loop {
   func.func public @main(%x: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {
     %zero = stablehlo.constant dense<0> : tensor<i32>
     %one = stablehlo.constant dense<1> : tensor<i32>
-    %turns = stablehlo.constant dense<)",
-             turns, R"(> : tensor<i32>
+    %count = stablehlo.constant dense<)",
+             iterations, R"(> : tensor<i32>
     %out:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<1024x1024xbf16>
       cond {
-        %more = stablehlo.compare LT, %i, %turns : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        %more = stablehlo.compare LT, %i, %count : (tensor<i32>, tensor<i32>) -> tensor<i1>
         stablehlo.return %more : tensor<i1>
       } do {
         %next = stablehlo.add %i, %one : tensor<i32>
@@ -44,13 +44,13 @@ std::string products(int turns) {
 TEST(StepCycles, MultipliesTheLoopBodyByItsTripCount) {
   REQUIRE_PLUGIN("tpu");
   const Topology topology = Topology::tpu("v5e:1x1");
-  const auto cycles = [&](int turns) {
-    const CompiledProgram program = topology.compile(products(turns), {});
+  const auto cycles = [&](int iterations) {
+    const CompiledProgram program = topology.compile(products(iterations), {});
     return step_cycles(read_hlo_module(program.optimized_module()));
   };
   const StepCycles ten = cycles(10), thirty = cycles(30);
   ASSERT_FALSE(thirty.instructions.empty());
-  EXPECT_EQ(thirty.instructions.front().turns, 30);
+  EXPECT_EQ(thirty.instructions.front().runs, 30);
   EXPECT_GE(thirty.instructions.front().bytes, 30.0 * 2 * 2 * 1024 * 1024);
   EXPECT_NEAR(thirty.total / ten.total, 3, 0.1);
   const double least = 30 * 2.0 * 1024 * 1024 * 1024 / cycle_flops("TPU v5 lite");

@@ -133,7 +133,7 @@ Json cycles_json(const StepCycles& cycles, std::int64_t top) {
                           {"cycles", i.cycles},
                           {"scheduled", i.scheduled},
                           {"hbm_bytes", i.hbm_bytes},
-                          {"turns", i.turns},
+                          {"turns", i.runs},
                           {"bytes", i.bytes}});
   }
   return out;
