@@ -57,10 +57,10 @@ std::shared_ptr<const ModelState> put_held(const Client& client, const StepProgr
   LazyTensors wanted;
   for (const StateTensor& tensor : program.held.tensors)
     for (const std::string& name : tensor.stored_names())
-      wanted.emplace(name, as_dtype(program.holds->values->at(name), DType::f32));
+      wanted.emplace(name, as_dtype(program.frozen->values->at(name), DType::f32));
   const StoredTensors values = hold_as_stored(wanted);
   return std::make_shared<const ModelState>(ModelState::restore(
-      client, program.placement, program.held, values.tensors, program.holds->where));
+      client, program.placement, program.held, values.tensors, program.frozen->where));
 }
 
 Executable compiled(const Client& client, const StepProgram& program,

@@ -312,7 +312,7 @@ Task distilled(Task student, const Teacher& teacher, const Distillation& d) {
   Task out = student;
   out.settings["distill"] = config_json(d);
   out.settings["distill"]["teacher"] = teacher.settings;
-  out.holds = teacher.model;
+  out.frozen = teacher.model;
   out.objective = [student = std::move(student), teacher, d](const Scope& root, const Inputs& in) {
     if (!root.training()) return student.objective(root, in);
     return distilled_objective(student, teacher, d, root, in);

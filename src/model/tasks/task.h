@@ -150,7 +150,7 @@ struct Task {
   // The objective with intermediate outputs; nullopt if not supported.
   std::optional<Tells> tells = {};
   // A frozen model that the objective also uses, such as a teacher.
-  std::optional<FrozenModel> holds = {};
+  std::optional<FrozenModel> frozen = {};
   // Fields that the data's description must match if present, such as {"seq_length", 128}.
   std::vector<std::pair<std::string, Json>> described;
   // The kind of records, see RecordOptions (data/input_pipeline/example_source.h).

@@ -137,12 +137,12 @@ void check_frozen_values(const StateLayout& layout, const FrozenModel& model) {
 std::int64_t take_frozen_model(const Task& task, const Scope& root, const Parameters& parameters,
                                StepProgram& out) {
   if (parameters.held() == nullptr) return 0;
-  CHECK(task.holds.has_value(), task.name);
+  CHECK(task.frozen.has_value(), task.name);
   PartitionRules partition = *root.compute().partition;
-  partition.names = task.holds->dim_names;
+  partition.names = task.frozen->dim_names;
   out.held = values_layout(*parameters.held(), partition);
-  out.holds = task.holds;
-  check_frozen_values(out.held, *task.holds);
+  out.frozen = task.frozen;
+  check_frozen_values(out.held, *task.frozen);
   const Tensor last = parameters.held()->all().back().tensor;
   for (const Parameter& p : parameters.all())
     CHECK(p.tensor.node().id > last.node().id, p.name, " is declared before the frozen model");

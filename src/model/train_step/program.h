@@ -52,7 +52,7 @@ struct StepProgram {
   std::function<float(std::int64_t step)> rate = {};  // empty: not an argument
   std::vector<std::uint32_t> keys = {};               // empty: not an argument
   StateLayout held = {};                              // values of the task's frozen model, if any
-  std::optional<FrozenModel> holds = {};
+  std::optional<FrozenModel> frozen = {};
   StateLayout state = {};
   ReportLayout report = {};
   ShardingPlan placement = {};
