@@ -127,7 +127,7 @@ Teacher bert_teacher(const BertConfig& c, FrozenModel model) {
   return {.model = std::move(model),
           .sizes = output_spec(c),
           .settings = config_json(c),
-          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+          .forward = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
             const Tensor sequence = bert_sequence(root, c, encoder_inputs(in, &outputs));
             outputs.words = masked_lm_head(root, c, sequence, in["masked_lm_positions"]);
           }};

@@ -277,7 +277,7 @@ Teacher classify_teacher(const ClassifyTask& c, FrozenModel model) {
           .sizes = output_spec(c),
           .settings = encoder_config_json(c.encoder),
           .asked = required_settings(c.labels),
-          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+          .forward = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
             (void)objective(c, root, in, &outputs);
           }};
 }

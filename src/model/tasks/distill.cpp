@@ -257,7 +257,7 @@ Objective distilled_objective(const Task& own, const Teacher& t, const Distillat
   }
   // The teacher comes first because its parameters must precede all others
   // (model/train_step/program.h).
-  t.tell(root.held(teacher_compute(root.compute(), t, d)), in, teacher);
+  t.forward(root.held(teacher_compute(root.compute(), t, d)), in, teacher);
   Objective out = own.tells->objective(root, in, student);
   std::vector<LayerPairs> pairs;
   for (std::size_t i = 0; i < t.sizes.stacks.size(); ++i)

@@ -47,14 +47,14 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("precision", c.precision, "of the teacher's matmuls: f32, bf16; auto: as train.precision");
 }
 
-// A teacher model. `tell` computes its outputs, given the root scope of its parameters.
+// A teacher model. `forward` computes its outputs, given the root scope of its parameters.
 struct Teacher {
   FrozenModel model;
   OutputSpec sizes;
   Json settings;  // identifies the teacher when a run is resumed
   // Settings that the student's task must have in common, such as {"problem", …} and {"labels", …}.
   Json asked = Json::object();
-  std::function<void(const Scope& root, const Inputs& inputs, ForwardOutputs& outputs)> tell;
+  std::function<void(const Scope& root, const Inputs& inputs, ForwardOutputs& outputs)> forward;
 };
 
 // Returns the pairs (student layer, teacher layer) for stacks of these depths. Throws UsageError if

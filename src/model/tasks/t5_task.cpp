@@ -120,7 +120,7 @@ Teacher t5_teacher(const T5Config& c, FrozenModel model) {
   return {.model = std::move(model),
           .sizes = output_spec(c),
           .settings = config_json(c),
-          .tell = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
+          .forward = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
             (void)words_scored(root, c, in["inputs"], in["targets"], &outputs);
           }};
 }
