@@ -52,7 +52,8 @@ Tensor sharding_constraint(Tensor x, const DimAxes& axes) {
 Tensor sharding_constraint(Tensor x, const DimAxes& axes, const DimAxes& gradient_axes) {
   for (const DimAxes& each : {axes, gradient_axes})
     if (static_cast<std::int64_t>(each.size()) != x.rank())
-      throw UsageError(str("sharding_constraint: ", each.size(), " entries for ", x.shape()),
+      throw UsageError(str("sharding_constraint: ", each.size(), " entries for ", x.shape(),
+                           ", expected ", x.rank()),
                        "name the mesh axes (or none) for each dimension");
   return apply(kShardingConstraint, {x}, {{"axes", axes}, {"gradient_axes", gradient_axes}});
 }

@@ -14,7 +14,7 @@ Dims rows_dims(const Shape& table, const Shape& ids) {
 void check_table(const Node& node) {
   const Shape &table = node.inputs[0].shape(), &ids = node.inputs[1].shape();
   if (table.rank() < 1 || table.dims[0] < 1 || !is_integer(ids.dtype))
-    throw UsageError(str(node.op->name, ": table ", table, " with ids ", ids),
+    throw UsageError(str(node.op->name, ": cannot index table ", table, " with ids ", ids),
                      "use a table of at least one row and integer ids");
 }
 
@@ -80,7 +80,7 @@ constinit const Op kGatherItems{
           const Shape &x = node.inputs[0].shape(), &ids = node.inputs[1].shape();
           if (x.rank() < 2 || x.dims[1] < 1 || ids.rank() != 2 || ids.dims[0] != x.dims[0] ||
               !is_integer(ids.dtype))
-            throw UsageError(str("gather_items: items of ", x, " with ids ", ids),
+            throw UsageError(str("gather_items: cannot index items ", x, " with ids ", ids),
                              "use items [B,K,...] and integer ids [B,J]");
           Dims dims = x.dims;
           dims[1] = ids.dims[1];

@@ -145,8 +145,8 @@ Tensor constant(Graph& graph, std::span<const double> values, Shape shape) {
         str("constant: ", values.size(), " values for ", shape, ", expected ", shape.elements()),
         "pass one value per element");
   std::vector<std::byte> bytes;
-                     for (const double value : values) put_element(bytes, value, shape.dtype);
-                     return literal(graph, std::move(shape), std::move(bytes));
+  for (const double value : values) put_element(bytes, value, shape.dtype);
+  return literal(graph, std::move(shape), std::move(bytes));
 }
 
 Tensor iota(Graph& graph, Shape shape, std::int64_t axis) {

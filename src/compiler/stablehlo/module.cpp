@@ -10,8 +10,9 @@ namespace smelt {
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape) {
   const DimAxes axes = sharding.axes.empty() ? DimAxes(shape.dims.size()) : sharding.axes;
   if (axes.size() != shape.dims.size())
-    throw UsageError(str("sharding: ", axes.size(), " entries for ", shape),
-                     "name the mesh axes (or none) for each dimension");
+    throw UsageError(
+        str("sharding: ", axes.size(), " entries for ", shape, ", expected ", shape.rank()),
+        "name the mesh axes (or none) for each dimension");
   std::vector<std::string> dims;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     std::int64_t devices = 1;

@@ -134,13 +134,13 @@ TEST_F(ShapeErrors, Matmuls) {
 
 TEST_F(ShapeErrors, GathersAndScatters) {
   EXPECT_EQ(message([&] { gather_rows(f32({5, 2}), f32({3})); }),
-            "gather_rows: table f32[5,2] with ids f32[3]");
+            "gather_rows: cannot index table f32[5,2] with ids f32[3]");
   EXPECT_EQ(message([&] { scatter_add_rows(f32({5, 2}), s32({3}), f32({3, 3})); }),
             "scatter_add_rows: f32[3,2] and f32[3,3] differ in shape");
   EXPECT_EQ(message([&] { gather_items(f32({5, 2}), s32({3, 2})); }),
-            "gather_items: items of f32[5,2] with ids i32[3,2]");
+            "gather_items: cannot index items f32[5,2] with ids i32[3,2]");
   EXPECT_EQ(message([&] { gather_rows(f32({0, 2}), s32({3})); }),
-            "gather_rows: table f32[0,2] with ids i32[3]");
+            "gather_rows: cannot index table f32[0,2] with ids i32[3]");
 }
 
 TEST_F(ShapeErrors, ControlFlow) {
@@ -169,7 +169,7 @@ TEST_F(ShapeErrors, ControlFlow) {
 
 TEST_F(ShapeErrors, Collectives) {
   EXPECT_EQ(message([&] { sharding_constraint(f32({2, 3}), {{"data"}}); }),
-            "sharding_constraint: 1 entries for f32[2,3]");
+            "sharding_constraint: 1 entries for f32[2,3], expected 2");
   EXPECT_EQ(message([&] { all_reduce_sum(f32({2}), 0); }),
             "all_reduce_sum: replicas is 0, must be at least 1");
   EXPECT_EQ(message([&] { all_reduce_sum(pred({2}), 2); }),

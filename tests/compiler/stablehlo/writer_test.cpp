@@ -183,9 +183,9 @@ TEST(HloModule, RejectsInvalidShardings) {
   const Mesh mesh{{"data", 8}};
   EXPECT_EQ(hlo_sharding({{"data", 2}, {"fsdp", 4}}, {{{"data", "fsdp"}, {}}}, kRows),
             "#sdy.sharding<@mesh, [{\"data\", \"fsdp\"}, {}]>");
-  EXPECT_EQ(
-      message([&] { hlo_sharding(mesh, {{{"data"}}}, kRows); }),
-      "sharding: 1 entries for f64[8,3]\n  hint: name the mesh axes (or none) for each dimension");
+  EXPECT_EQ(message([&] { hlo_sharding(mesh, {{{"data"}}}, kRows); }),
+            "sharding: 1 entries for f64[8,3], expected 2\n  hint: name the mesh axes (or none) "
+            "for each dimension");
   EXPECT_EQ(message([&] { hlo_sharding(mesh, {{{"model"}, {}}}, kRows); }),
             "sharding: the mesh has no axis 'model'\n  hint: use an axis of the program's mesh");
   EXPECT_EQ(message([&] { hlo_sharding(mesh, {{{}, {"data"}}}, kRows); }),
