@@ -23,6 +23,7 @@ using Inputs = std::span<const Tensor>;
 // Appends a node to the innermost graph of its inputs and returns its first result.
 Tensor apply(const Op& op, Tensors inputs, Attrs attrs = {},
              std::vector<std::shared_ptr<const Region>> regions = {});
+// Returns a result of a node, or all of them.
 inline Tensor result(const Node& node, int index = 0) { return {&node, index}; }
 Tensors results_of(const Node& node);
 

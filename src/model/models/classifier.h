@@ -11,7 +11,9 @@
 namespace smelt {
 
 std::string_view encoder_name(const Encoder& encoder);  // "bert", "electra"
+// Returns the sizes of the encoder, converted to BERT's fields.
 BertConfig encoder_sizes(const Encoder& encoder);
+// Returns the config in the form of checkpoints and of the family's config file.
 Json encoder_config_json(const Encoder& encoder);
 // Throws UsageError that begins with `where` if the family is unknown or the config is invalid.
 Encoder parse_encoder(std::string_view name, const Json& config, const std::string& where);

@@ -20,6 +20,7 @@ class EncoderModel {
 
   // Returns the name of the family. It is also the first part of the encoder's parameter names.
   virtual std::string_view family() const = 0;
+  // Returns the sizes as fields of BERT's config.
   virtual BertConfig sizes() const = 0;
   // Returns the config in the form of checkpoints and of the family's config file.
   virtual Json config() const = 0;

@@ -30,12 +30,14 @@ Tensor one_hot(Tensor ids, std::int64_t depth, DType dtype);
 // Returns 0.5x(1 + tanh(sqrt(2/pi)(x + 0.044715x^3))), the approximation in the original BERT
 // (Hendrycks & Gimpel 2016).
 Tensor gelu_tanh(Tensor x);
+// Returns the exact form, 0.5x(1 + erf(x / sqrt(2))).
 Tensor gelu_erf(Tensor x);
 Tensor relu(Tensor x);
 // The form of gelu that a model uses.
 enum class Gelu { tanh, erf };
 // Applies "linear", "relu", "gelu" or "tanh". Throws UsageError for another name.
 Tensor activation(std::string_view name, Tensor x, Gelu gelu = Gelu::tanh);
+// Returns the names that activation() accepts.
 const std::vector<std::string>& activation_names();
 
 // Returns the rows of a position table [M,E] at `positions` s32 [B,S]: [B,S,E]. If `positions` is

@@ -221,6 +221,7 @@ Tensor layer_stack(const Scope& s, std::string_view kind, std::int64_t count, Te
 
 // Like layer_stack, but each layer also returns outputs, which are collected per layer.
 using LayerStep = std::function<ScanStep(const Scope& s, const std::vector<Tensor>& xs)>;
+// The final carry and the outputs of each layer.
 struct LayerResults {
   std::vector<Tensor> carry;
   std::vector<std::vector<Tensor>> outputs;  // [layer][output]

@@ -33,6 +33,7 @@ struct AdamStep {
   Tensor direction;  // includes weight decay
   std::vector<Tensor> slots;
 };
+// Computes an Adam update and the new slots.
 AdamStep adam_step(const AdamW& config, const OptimizerStep& step, const Parameter& parameter,
                    std::span<const Tensor> slots, Tensor gradient);
 

@@ -40,6 +40,7 @@ struct Pruning {
 
   bool any() const { return schedule.sparsity > 0; }
 };
+// Gradual pruning over pruning_over(steps, warmup_steps, sparsity).
 Pruning prune_over(std::int64_t steps, std::int64_t warmup_steps, double sparsity, PruneBy by);
 // N:M pruning before the first step.
 Pruning prune_in_pattern(const NmPattern& nm);

@@ -19,6 +19,7 @@ inline constexpr double kSoftThreshold = 0.1;  // final threshold
 // Minimum share of weights that are kept.
 inline constexpr double kSoftKeeps = 0.005;
 
+// Soft movement pruning over a run of `steps` steps.
 Pruning prune_softly(std::int64_t steps, std::int64_t warmup_steps);
 
 // Returns the optimizer with additional slots for each prunable matrix, after its own: the scores

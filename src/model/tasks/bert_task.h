@@ -39,6 +39,7 @@ Teacher bert_teacher(const BertConfig& config, FrozenModel model);
 // segment_ids [S] and masked_lm_positions [P]. Outputs: the `top` best words at each position, as
 // probabilities f32 [B*P, top] and ids s32 [B*P, top].
 Prediction mask_guesses(const Encoder& encoder, std::int64_t S, std::int64_t P, std::int64_t top);
+// Like mask_guesses(), with a BERT.
 Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,
                              std::int64_t top);
 

@@ -13,8 +13,8 @@ namespace smelt {
 // values 0 and 1; `weights` is f32 [I].
 Tensor class_counts(Tensor predicted, Tensor actual, Tensor weights);
 // The metrics as defined by scikit-learn: the mean F1 over classes that are predicted or occur as
-// labels, the F1 of the last class (0 if it does neither), the F1 over all classes together, and R_K
-// (Gorodkin 2004) for one class per row.
+// labels, the F1 of the last class (0 if it does neither), the F1 over all classes together, and
+// R_K (Gorodkin 2004) for one class per row.
 double macro_f1(std::span<const double> counts);
 double f1_of_last(std::span<const double> counts);
 double micro_f1(std::span<const double> counts);

@@ -89,6 +89,7 @@ struct MaskedInputs {
 // Samples ids s32 [B,N] from the generator's logits f32 [B,N,V].
 using Sampler = std::function<Tensor(Tensor logits)>;
 
+// Returns the losses and metrics for given masks; `sample` draws the replacement tokens.
 Objective electra_objective(const Scope& root, const ElectraTask& config, const MaskedInputs& in,
                             const Sampler& sample);
 
