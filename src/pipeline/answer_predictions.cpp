@@ -1,5 +1,3 @@
-#include "pipeline/answer_predictions.h"
-
 #include <string>
 
 #include "base/error.h"
@@ -10,7 +8,9 @@
 #include "execution/inference/answer_spans.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "pipeline/classify_model.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 #include "text/readers/lines.h"
 #include "train/process_group.h"
 
@@ -40,8 +40,8 @@ std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
                 paths.scored);
     return {};
   }
-  Classifier classifier = classifier_of(
-      r, {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
+  Classifier classifier = PretrainedModel::of_recipe(r).classifier(
+      {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
   const bool may_have_none = classifier.job().labels.no_answer;
   OutputFile out(paths.predictions);
   AnswerScore sum;

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/plural.h"
 #include "base/stop_signal.h"
-#include "checkpoint/interop/stored_family.h"
 #include "data/preprocess/questions.h"
 #include "execution/inference/answer_spans.h"
 #include "pipeline/classify_model.h"
@@ -58,10 +57,6 @@ void in_pieces(const LabelledFiles& files, const std::string& what, auto&& take)
 // As an evaluation's exact_match compares texts: each run of spaces is one.
 std::string one_spaced(const std::string& text) { return join(words_in(text), " "); }
 
-bool is_t5_folder(const std::string& command, const std::string& path) {
-  return is_encoder_decoder(open_stored_model(path, command).tensors);
-}
-
 // Ids that no model's vocabulary lacks, without a meaning.
 std::int32_t filler(std::size_t i) { return static_cast<std::int32_t>(i * 7 % 5); }
 
@@ -85,9 +80,10 @@ OrderedJson asked_row_json(const LabelledRow& row, bool has_label, const Labels&
 
 AskedModel::AskedModel(const std::string& command, const std::string& path, const Options& options)
     : options_(options) {
-  const bool t5 = is_t5_folder(command, path);
-  const StoredAnswers stored(command, path, options.stored);
-  if (!t5) {
+  LoadOptions load = options.stored;
+  load.command = command;
+  const PretrainedModel stored = PretrainedModel::of_folder(path, load);
+  if (!stored.can(InferenceTask::generate)) {
     classifier_.emplace(stored.classifier({.batch_size = options.batch_size}));
     return;
   }

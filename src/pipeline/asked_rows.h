@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "data/preprocess/labelled_rows.h"
-#include "pipeline/stored_answers.h"
+#include "pipeline/pretrained_model.h"
 
 namespace smelt {
 
@@ -29,12 +29,12 @@ struct AskedRows {
 class AskedModel {
  public:
   struct Options {
-    StoredModelFlags stored = {};
+    LoadOptions stored = {};
     std::int64_t batch_size = 32;    // most rows at a time
     std::int64_t answer_tokens = 0;  // of a T5: exactly so many; 0: as it ends
     AskedRows rows = {};             // its lengths and prefix
   };
-  // UsageError as StoredAnswers has it, for a model that is none of these too.
+  // Throws UsageError as PretrainedModel does, also for a model that is none of these.
   AskedModel(const std::string& command, const std::string& path, const Options& options);
 
   bool is_t5() const { return generator_.has_value(); }

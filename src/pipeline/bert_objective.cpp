@@ -164,30 +164,29 @@ std::string typical(const Recipe& r) {
              " of text: ", share, " of masked tokens right; less on less text");
 }
 
-FillMaskJob bert_fill_job(const BertConfig& model) {
+FillMaskJob fill_stored_bert(const StoredModel& m) {
+  if (!m.tensors.contains("cls/predictions/output_bias"))
+    throw UsageError(str("fill: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
+  const BertConfig model = parse_bert_config(m.config.dump(), m.where);
   FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
     return bert_mask_guesses(model, S, P, top);
   };
-  job.model = config_json(model);
+  job.scores = [model](std::int64_t S, std::int64_t P) {
+    return word_scores(bert_encoder(model), S, P);
+  };
   job.max_tokens = model.max_position_embeddings;
   job.vocab_size = model.vocab_size;
   return job;
 }
 
-FillMaskJob fill_stored_bert(const StoredModel& m) {
-  if (!m.tensors.contains("cls/predictions/output_bias"))
-    throw UsageError(str("fill: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
-  return bert_fill_job(parse_bert_config(m.config.dump(), m.where));
-}
-
 // Without next sentences: a text has no pairs of its own.
-ScoreTextJob score_stored_bert(const StoredModel& m) {
+EvaluateTextJob score_stored_bert(const StoredModel& m) {
   if (!m.tensors.contains("cls/predictions/output_bias"))
     throw UsageError(str("eval: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
   const BertConfig model = parse_bert_config(m.config.dump(), m.where);
   const auto masks = [](std::int64_t S) { return (kMaskedLmShare * S + 99) / 100; };
-  ScoreTextJob job{.max_tokens = model.max_position_embeddings, .make_examples = {}, .task = {}};
+  EvaluateTextJob job{.max_tokens = model.max_position_embeddings, .make_examples = {}, .task = {}};
   job.make_examples = [masks](const ExampleJob& common, const TokenizerFlags& tokenizer,
                               std::int64_t S) {
     BertExamplesJob examples;
@@ -265,10 +264,7 @@ ObjectiveType bert_objective() {
   };
   type.remark = remark;
   type.typical = typical;
-  type.questions = {
-      QuestionFor<FillMaskJob>(of_model(
-          [](const Recipe& r) { return bert_fill_job(resolved_model(r)); }, fill_stored_bert)),
-      QuestionFor<ScoreTextJob>(of_stored_model(score_stored_bert))};
+  type.inference = {.fill_mask = fill_stored_bert, .evaluate_text = score_stored_bert};
   type.baseline = {.measure = "masked_lm_accuracy",
                    .of = "majority_token_accuracy",
                    .meaning = "always the most frequent token"};

@@ -19,6 +19,7 @@
 #include "pipeline/encoder_source.h"
 #include "pipeline/kept_rows.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 #include "train/process_group.h"
 
 namespace smelt {
@@ -270,8 +271,8 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
   const RecipePaths paths(r);
   const auto source =
       open_examples({.input = paths.scored, .features = classify_task(task).features});
-  Classifier classifier = classifier_of(
-      r, {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
+  Classifier classifier = PretrainedModel::of_recipe(r).classifier(
+      {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
   const bool of_words = task.labels.problem == Problem::token_labels;
   ToldExamples all;
   KeptRows kept(paths.scored, source->size());
@@ -303,7 +304,6 @@ ClassifyJob classify_job(const ClassifyTask& task) {
   job.labels = task.labels;
   job.answers = task.answers;
   job.most_tokens = task.seq_length;
-  job.model = encoder_config_json(task.encoder);
   return job;
 }
 

@@ -20,6 +20,10 @@ ClassifyJob classify_job(const ClassifyTask& task);
 // (evaluation/metrics/entities.h), of numbers Spearman's correlation.
 std::vector<MeasuredValue> write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
 
+// Writes the answers to the questions of eval.split to RecipePaths's `predictions`, and returns
+// exact_match and f1; nothing, with a warning, if the file of the questions is missing.
+std::vector<MeasuredValue> write_answer_predictions(const Recipe& recipe);
+
 // Names the classes that are labels of held-out examples but are never predicted, with what helps;
 // empty if there are none. Both maps count by class.
 std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,

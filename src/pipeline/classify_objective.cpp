@@ -16,7 +16,6 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
 #include "io/formats/config.h"
-#include "pipeline/answer_predictions.h"
 #include "pipeline/classify_data.h"
 #include "pipeline/classify_fields.h"
 #include "pipeline/classify_model.h"
@@ -339,9 +338,7 @@ ObjectiveType classify_objective() {
                    .of = "majority_accuracy",
                    .meaning = "always the most frequent class"};
   type.export_folder = export_classifier;
-  type.questions = {QuestionFor<ClassifyJob>(
-      of_model([](const Recipe& r) { return classify_job(finished_classifier(r)); },
-               [](const StoredModel& m) { return classify_job(stored_classifier(m)); }))};
+  type.inference.classify = [](const StoredModel& m) { return classify_job(stored_classifier(m)); };
   return type;
 }
 

@@ -25,25 +25,6 @@ ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
   return settings;
 }
 
-FillMaskJob electra_fill_job(const ElectraTask& c) {
-  FillMaskJob job;
-  job.guesses = [c](std::int64_t S, std::int64_t P, std::int64_t top) {
-    return electra_mask_guesses(c, S, P, top, "fill");
-  };
-  job.model = config_json(c.model);
-  job.max_tokens = c.model.max_position_embeddings;
-  job.vocab_size = c.model.vocab_size;
-  return job;
-}
-
-DetectJob electra_detect_job(const ElectraTask& c) {
-  DetectJob job;
-  job.replaced = [c](std::int64_t S) { return electra_replaced(c, S, "detect"); };
-  job.model = config_json(c.model);
-  job.max_tokens = c.model.max_position_embeddings;
-  return job;
-}
-
 bool has_hugging_face_generator(const ElectraTask& c) {
   return !c.settings.uniform_generator && !c.has_two_towers() && c.model.hidden_act == "gelu";
 }

@@ -1,12 +1,10 @@
-// ELECTRA's task out of settings and the files of a run, and what a trained model is asked for, for
-// recipes and for the original's command.
+// ELECTRA's task out of settings and the files of a run, for recipes and for the original's
+// command.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "execution/inference/detect.h"
-#include "execution/inference/fill_mask.h"
 #include "io/filesystem/file.h"
 #include "model/tasks/electra_task.h"
 #include "text/tokenizers/tokenizer_options.h"
@@ -21,10 +19,6 @@ ElectraIds special_ids(const Vocabulary& vocabulary);
 // UsageError as pipeline/vocabulary_facts.h has it.
 ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
                        const std::vector<std::string>& records, const std::string& size_name);
-
-// The generator's guesses and what the discriminator finds, of a task whose vocabulary is known.
-FillMaskJob electra_fill_job(const ElectraTask& task);
-DetectJob electra_detect_job(const ElectraTask& task);
 
 // Whether transformers' ElectraForMaskedLM, which has gelu in its head, can hold the generator.
 bool has_hugging_face_generator(const ElectraTask& task);

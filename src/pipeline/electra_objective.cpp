@@ -136,7 +136,10 @@ DetectJob detect_stored_electra(const StoredModel& m) {
             ": Electric or ELECTRA with two towers, its objective is not known"),
         R"(add "objective": {"electric_objective": true} to the electra_config.json beside it, or )"
         R"({"two_tower_generator": true})");
-  return electra_detect_job(c);
+  DetectJob job;
+  job.replaced = [c](std::int64_t S) { return electra_replaced(c, S, "detect"); };
+  job.max_tokens = c.model.max_position_embeddings;
+  return job;
 }
 
 FillMaskJob fill_stored_electra(const StoredModel& m) {
@@ -144,25 +147,27 @@ FillMaskJob fill_stored_electra(const StoredModel& m) {
   if (!c.has_two_towers() && !m.tensors.contains("generator_predictions/output_bias"))
     throw UsageError(str("fill: ", m.named(), " has no generator"),
                      "name the generator's folder, or the one that holds both");
-  return electra_fill_job(c);
+  FillMaskJob job;
+  job.guesses = [c](std::int64_t S, std::int64_t P, std::int64_t top) {
+    return electra_mask_guesses(c, S, P, top, "fill");
+  };
+  job.scores = [c](std::int64_t S, std::int64_t P) {
+    return electra_word_scores(c, S, P, "score");
+  };
+  job.max_tokens = c.model.max_position_embeddings;
+  job.vocab_size = c.model.vocab_size;
+  return job;
 }
 
-ScoreTextJob score_stored_electra(const StoredModel& m) {
+EvaluateTextJob score_stored_electra(const StoredModel& m) {
   const ElectraTask c = stored_task(m);
   const bool guesses = m.tensors.contains(c.has_two_towers() ? "cloze_predictions/output_bias"
                                                              : "generator_predictions/output_bias");
   if (!guesses && !c.settings.uniform_generator)
     throw UsageError(str("eval: ", m.where, " has no generator, which replaces tokens"),
                      "name the folder or checkpoint that holds both");
-  ScoreTextJob job{.max_tokens = c.model.max_position_embeddings, .make_examples = {}, .task = {}};
-  job.make_examples = [](const ExampleJob& common, const TokenizerFlags& tokenizer,
-                         std::int64_t S) {
-    ElectraExamplesJob examples;
-    static_cast<ExampleJob&>(examples) = common;
-    examples.tokenizer = tokenizer;
-    examples.options.seq_length = S;
-    return build_electra_examples(examples);
-  };
+  EvaluateTextJob job{
+      .max_tokens = c.model.max_position_embeddings, .make_examples = {}, .task = {}};
   job.task = [c](std::int64_t S, const std::string& records, const Vocabulary& words) {
     ElectraTask task = with_files(c, words, {records}, "vocab_size");
     task.seq_length = S;
@@ -220,13 +225,9 @@ ObjectiveType electra_objective() {
         {"electra_config.json", config_json(finished_task(r).model).dump(2) + "\n"}};
   };
   type.remark = electra_remark;
-  type.questions = {
-      QuestionFor<FillMaskJob>(of_model(
-          [](const Recipe& r) { return electra_fill_job(finished_task(r)); }, fill_stored_electra)),
-      QuestionFor<DetectJob>(
-          of_model([](const Recipe& r) { return electra_detect_job(finished_task(r)); },
-                   detect_stored_electra)),
-      QuestionFor<ScoreTextJob>(of_stored_model(score_stored_electra))};
+  type.inference = {.fill_mask = fill_stored_electra,
+                    .detect = detect_stored_electra,
+                    .evaluate_text = score_stored_electra};
   type.baseline = {.measure = "disc_accuracy",
                    .of = "always_original_accuracy",
                    .meaning = "calling every token original"};

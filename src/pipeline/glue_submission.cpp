@@ -12,6 +12,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 
 namespace smelt {
 namespace {
@@ -94,7 +95,8 @@ std::vector<std::string> write_glue_submission(const Recipe& r, const std::strin
                      "recipes/classify-glue.yaml learns one, which data.glue names");
   const auto tests =
       tests_of(glue_task(name, "data.glue"), r.data.value("glue_folder", ""), folder);
-  Classifier classifier = classifier_of(r, {.batch_size = batch_size, .devices = devices});
+  Classifier classifier = PretrainedModel::of_recipe(r, {.task = InferenceTask::classify})
+                              .classifier({.batch_size = batch_size, .devices = devices});
   std::vector<SubmissionFile> files;
   std::vector<std::string> out;
   for (const Test& test : tests) {

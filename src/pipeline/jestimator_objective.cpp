@@ -82,12 +82,12 @@ std::string jestimator_remark(const Recipe&, const Evaluation& e) {
   return out.str();
 }
 
-FillMaskJob fill_with_jestimator(const JestimatorBertConfig& model) {
+FillMaskJob fill_with_jestimator(const StoredModel& m) {
+  const auto model = parse_config<JestimatorBertConfig>(m.config, m.where);
   FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
     return jestimator_mask_guesses(model, S, P, top);
   };
-  job.model = config_json(model);
   job.max_tokens = model.max_length;
   job.vocab_size = model.vocab_size;
   job.framed = false;  // what it has learned from is text without them
@@ -109,11 +109,7 @@ ObjectiveType jestimator_bert_objective() {
   type.make_examples = make_jestimator_examples;
   type.task = [](const Recipe& r) { return jestimator_bert_task(finished_jestimator(r)); };
   type.remark = jestimator_remark;
-  type.questions = {QuestionFor<FillMaskJob>(
-      of_model([](const Recipe& r) { return fill_with_jestimator(finished_jestimator(r).model); },
-               [](const StoredModel& m) {
-                 return fill_with_jestimator(parse_config<JestimatorBertConfig>(m.config, m.where));
-               }))};
+  type.inference.fill_mask = fill_with_jestimator;
   return type;
 }
 

@@ -11,15 +11,19 @@
 #include <vector>
 
 #include "checkpoint/interop/stored_model.h"
+#include "data/preprocess/example_job.h"
+#include "execution/inference/classify.h"
+#include "execution/inference/detect.h"
 #include "execution/inference/evaluate.h"
+#include "execution/inference/fill_mask.h"
+#include "execution/inference/generate.h"
 #include "execution/inference/state_measures.h"
-#include "execution/inference/text_sampler.h"
 #include "io/formats/config.h"
 #include "model/tasks/task.h"
-#include "pipeline/questions.h"
 #include "pipeline/recipe.h"
 #include "pipeline/record_report.h"
-#include "text/tokenizers/tokenizer_options.h"
+#include "text/tokenizers/tokenizer_config.h"
+#include "text/tokenizers/vocabulary.h"
 
 namespace smelt {
 
@@ -46,6 +50,30 @@ enum class Reads {
 struct SamplePrediction {
   Json said = "a", is = "a";
   bool of_words = false;  // lists of labels of words
+};
+
+// How a model is evaluated on any text.
+struct EvaluateTextJob {
+  std::int64_t max_tokens = 0;  // the model's positions
+  // Writes records of so many tokens. Throws UsageError for text without words. Empty: sequences
+  // without masks (data/preprocess/electra_examples.h).
+  std::function<ExampleSummary(const ExampleJob& job, const TokenizerFlags& tokenizer,
+                               std::int64_t seq_length)>
+      make_examples = {};
+  std::function<Task(std::int64_t seq_length, const std::string& records,
+                     const Vocabulary& vocabulary)>
+      task;
+};
+
+// Makes the job of each inference task; empty if models of the type cannot do it. Each throws
+// UsageError if the model lacks the head that the task needs. A model that is not trained yet has
+// the names and shapes of its tensors only.
+struct InferenceJobs {
+  std::function<FillMaskJob(const StoredModel&)> fill_mask = {};
+  std::function<DetectJob(const StoredModel&)> detect = {};
+  std::function<ClassifyJob(const StoredModel&)> classify = {};
+  std::function<GenerateJob(const StoredModel&)> generate = {};
+  std::function<EvaluateTextJob(const StoredModel&)> evaluate_text = {};
 };
 
 struct ObjectiveType {
@@ -110,7 +138,7 @@ struct ObjectiveType {
   std::function<SamplePrediction(const Recipe&)> sample_prediction = [](const Recipe&) {
     return SamplePrediction();
   };
-  // What shows track.fill's texts at checks; empty: FillMaskJob, where the type answers it.
+  // What shows track.fill's texts at checks; empty: inference.fill_mask, if the type has it.
   std::function<std::unique_ptr<const TextSampler>(const Recipe&, std::vector<std::string> texts,
                                                    std::shared_ptr<const Client>,
                                                    const ShardingPlan&)>
@@ -121,7 +149,7 @@ struct ObjectiveType {
   bool sentencepiece = false;      // the vocabulary may be a SentencePiece model
   // Control pieces of one that is made.
   std::vector<std::string> special_pieces = {"[MASK]"};
-  std::vector<Question> questions = {};  // that a trained one answers
+  InferenceJobs inference = {};  // what pipeline/pretrained_model.h does with a trained one
   // Empty where the model has no such folder.
   std::function<void(const Recipe&, const std::string& folder)> export_folder;
 };

@@ -7,7 +7,6 @@
 #include "base/plural.h"
 #include "checkpoint/storage/checkpoint.h"
 #include "data/preprocess/example_files.h"
-#include "execution/inference/mask_sampler.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
@@ -19,6 +18,7 @@
 #include "pipeline/kept_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/optimizer_choice.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/recipe_checks.h"
 #include "pipeline/schedule_choice.h"
 #include "pipeline/text_size.h"
@@ -91,30 +91,17 @@ ProgramFacts facts_of(const StepProgram& program, std::int64_t batch_size) {
   return out;
 }
 
-// The question's job for the recipe's newest checkpoint.
-template <class Job>
-Job asked_job(const Recipe& r) {
-  const RecipePaths paths(r);
-  Job job = job_of<Job>(r.type->questions, r.type->name, &r);
-  job.device = r.train.device;
-  job.exact_products = r.train.precision == "f32_exact";
-  job.model_dir = paths.trained;
-  job.vocab = paths.vocab;
-  job.averaged = r.eval.averaged;
-  return job;
-}
-
-// The recipe's texts, of which a model that is being trained fills the masks.
-decltype(TrackChoice::sampler) sampler_of(const Recipe& r) {
+// Fills the masks of the recipe's texts while the model is trained.
+decltype(TrackChoice::sampler) sampler_of(const Recipe& r, const Task& task) {
   std::vector<std::string> texts;
   for (const std::string_view text : split(r.track.fill, '|')) texts.emplace_back(trim(text));
   if (r.type->sampler)
     return [r, texts](std::shared_ptr<const Client> client, const ShardingPlan& placement) {
       return r.type->sampler(r, texts, std::move(client), placement);
     };
-  const auto job = asked_job<FillMaskJob>(r);
-  const auto tokenizer = std::make_shared<const BertTokenizer>(
-      BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
+  FillMaskJob job = fill_job_to_train(*r.type, task);
+  job.exact_products = r.train.precision == "f32_exact";
+  const auto tokenizer = BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r));
   return [job, texts, tokenizer](std::shared_ptr<const Client> client,
                                  const ShardingPlan& placement) {
     return std::make_unique<const MaskSampler>(std::move(client), job, tokenizer, texts, placement);
@@ -269,7 +256,7 @@ TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
   log_info("train: {}", run_length_text(r));
   job.track.histograms_every = r.track.histograms_every;
   job.track.gradient_histograms = r.track.gradients;
-  if (!r.track.fill.empty()) job.track.sampler = sampler_of(r);
+  if (!r.track.fill.empty()) job.track.sampler = sampler_of(r, r.type->task(r));
   if (r.eval.every > 0) {
     const HeldOutBatches batches = held_out_batches(r, job.task, paths.heldout_records);
     job.validation = {.data = paths.heldout_records,
@@ -294,33 +281,6 @@ GradientReport replay_model(const Recipe& r, const std::string& folder) {
   TrainJob job = train_job(r.train, distilled_task(r, r.type->task(r), DistilledFor::training));
   job.vocab = made_vocabulary(paths);
   return replay(job, folder.empty() ? newest_bad_batch(paths.model_dir) : folder);
-}
-
-Filler filler_of(const Recipe& r, std::int64_t top) {
-  FillMaskJob job = asked_job<FillMaskJob>(r);
-  if (is_sentencepiece(r))
-    throw UsageError(
-        str("fill: ", job.vocab, " is a SentencePiece vocabulary, which has no [MASK] token"),
-        "use a WordPiece model (BERT, ELECTRA), or `smelt generate` for a T5");
-  job.top = top;
-  return open_filler(job, BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
-}
-
-Detector detector_of(const Recipe& r) {
-  const auto job = asked_job<DetectJob>(r);
-  return open_detector(job, BertTokenizer::load(job.vocab, tokenizer_flags(r)));
-}
-
-Generator generator_of(const Recipe& r, const GenerateOptions& with) {
-  auto job = asked_job<GenerateJob>(r);
-  take_options(job, with);
-  return open_generator(job);
-}
-
-Classifier classifier_of(const Recipe& r, const ClassifyOptions& with) {
-  auto job = asked_job<ClassifyJob>(r);
-  static_cast<ClassifyOptions&>(job) = with;
-  return open_classifier(job, BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r)));
 }
 
 void export_model(const Recipe& r, const std::string& folder) {

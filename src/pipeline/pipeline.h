@@ -7,11 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "execution/inference/classify.h"
-#include "execution/inference/detect.h"
 #include "execution/inference/evaluate.h"
-#include "execution/inference/fill_mask.h"
-#include "execution/inference/generate.h"
 #include "pipeline/recipe.h"
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/vocabulary.h"
@@ -78,15 +74,6 @@ std::optional<std::int64_t> check_goes_on(const Recipe& recipe);
 // The batch of a step that was not finite, without an update; of the newest, where no folder is
 // named.
 GradientReport replay_model(const Recipe& recipe, const std::string& folder);
-// As open_filler(); UsageError for a model that fills no masks.
-Filler filler_of(const Recipe& recipe, std::int64_t top);
-// As open_detector(); UsageError for a model without a discriminator.
-Detector detector_of(const Recipe& recipe);
-// UsageError for a model that answers no texts. What `with` has of search, prefix, lengths, batch,
-// seed and devices is taken.
-Generator generator_of(const Recipe& recipe, const GenerateOptions& with);
-// UsageError for a model that tells no texts apart.
-Classifier classifier_of(const Recipe& recipe, const ClassifyOptions& with);
 // Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.
 void export_model(const Recipe& recipe, const std::string& folder);
 

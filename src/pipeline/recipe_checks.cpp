@@ -370,10 +370,9 @@ void check_sections(const Recipe& r) {
                  {"track.gradients", "track.histograms_every"},
                  "track.gradients is true, but track.histograms_every is 0",
                  "set track.histograms_every to the steps between two histograms");
-  checks.require(r.track.fill.empty() || r.type->sampler || answers<FillMaskJob>(r.type->questions),
-                 {"track.fill"},
-                 str("track.fill: a model of type ", r.type->name, " fills no masks"),
-                 "leave it out");
+  checks.require(
+      r.track.fill.empty() || r.type->sampler || r.type->inference.fill_mask, {"track.fill"},
+      str("track.fill: a model of type ", r.type->name, " fills no masks"), "leave it out");
   checks.require(r.track.fill.empty() || r.eval.every > 0, {"track.fill", "eval.every"},
                  "track.fill is filled at evaluations, of which eval.every 0 makes none",
                  "set eval.every");

@@ -101,17 +101,6 @@ std::uint64_t make_roberta_examples(const Recipe& r, ExampleSet set) {
   return build_electra_examples(job).examples;
 }
 
-FillMaskJob roberta_fill_job(const Encoder& encoder) {
-  FillMaskJob job;
-  job.guesses = [encoder](std::int64_t S, std::int64_t P, std::int64_t top) {
-    return mask_guesses(encoder, S, P, top);
-  };
-  job.model = encoder_config_json(encoder);
-  job.max_tokens = encoder_sizes(encoder).max_position_embeddings;
-  job.vocab_size = encoder_sizes(encoder).vocab_size;
-  return job;
-}
-
 // Throws UsageError that begins with `command` for a model without a masked-language-model head.
 Encoder stored_roberta(const StoredModel& m, const char* command) {
   if (!m.tensors.contains("lm_head/output_bias"))
@@ -121,19 +110,23 @@ Encoder stored_roberta(const StoredModel& m, const char* command) {
   return parse_encoder(kRobertaType, m.config, m.where);
 }
 
-ScoreTextJob score_stored_roberta(const StoredModel& m) {
-  const Encoder encoder = stored_roberta(m, "eval");
-  ScoreTextJob job{.max_tokens = encoder_sizes(encoder).max_position_embeddings,
-                   .make_examples = {},
-                   .task = {}};
-  job.make_examples = [](const ExampleJob& common, const TokenizerFlags& tokenizer,
-                         std::int64_t S) {
-    ElectraExamplesJob examples;
-    static_cast<ExampleJob&>(examples) = common;
-    examples.tokenizer = tokenizer;
-    examples.options.seq_length = S;
-    return build_electra_examples(examples);
+FillMaskJob fill_stored_roberta(const StoredModel& m) {
+  const Encoder encoder = stored_roberta(m, "fill");
+  FillMaskJob job;
+  job.guesses = [encoder](std::int64_t S, std::int64_t P, std::int64_t top) {
+    return mask_guesses(encoder, S, P, top);
   };
+  job.scores = [encoder](std::int64_t S, std::int64_t P) { return word_scores(encoder, S, P); };
+  job.max_tokens = encoder_sizes(encoder).max_position_embeddings;
+  job.vocab_size = encoder_sizes(encoder).vocab_size;
+  return job;
+}
+
+EvaluateTextJob score_stored_roberta(const StoredModel& m) {
+  const Encoder encoder = stored_roberta(m, "eval");
+  EvaluateTextJob job{.max_tokens = encoder_sizes(encoder).max_position_embeddings,
+                      .make_examples = {},
+                      .task = {}};
   job.task = [encoder](std::int64_t S, const std::string& records, const Vocabulary& words) {
     const auto model = parse_config<RobertaConfig>(encoder_config_json(encoder), "model");
     MaskedLmTask task = with_vocabulary(model, {.seq_length = S}, words, "vocab_size");
@@ -198,11 +191,7 @@ ObjectiveType roberta_objective() {
         {"roberta_config.json", encoder_config_json(roberta_task(r).encoder).dump(2) + "\n"}};
   };
   type.remark = roberta_remark;
-  type.questions = {
-      QuestionFor<FillMaskJob>(of_model(
-          [](const Recipe& r) { return roberta_fill_job(roberta_task(r).encoder); },
-          [](const StoredModel& m) { return roberta_fill_job(stored_roberta(m, "fill")); })),
-      QuestionFor<ScoreTextJob>(of_stored_model(score_stored_roberta))};
+  type.inference = {.fill_mask = fill_stored_roberta, .evaluate_text = score_stored_roberta};
   type.baseline = {.measure = "masked_lm_accuracy",
                    .of = "majority_token_accuracy",
                    .meaning = "always the most frequent token"};

@@ -335,12 +335,7 @@ ObjectiveType t5_objective() {
     return std::map<std::string, std::string>{{"t5_config.json", config.dump(2) + "\n"}};
   };
   type.export_folder = export_t5;
-  type.questions = {QuestionFor<GenerateJob>(of_model(
-      [](const Recipe& r) {
-        return t5_generate_job(finished(r).task.model, vocabulary_path(r), tokenizer_flags(r),
-                               extra_ids_of(r));
-      },
-      [](const StoredModel& m) { return stored_t5_job(m); }))};
+  type.inference.generate = stored_t5_job;
   type.sampler = [](const Recipe& r, std::vector<std::string> texts,
                     std::shared_ptr<const Client> client, const ShardingPlan& placement) {
     return std::make_unique<const SpanSampler>(std::move(client), span_job(r), std::move(texts),

@@ -242,7 +242,6 @@ GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
   job.dim_names = [model](std::string_view parameter) { return t5_dim_names(model, parameter); };
   job.end = text->end();
   job.unknown = text->unknown();
-  job.model = config_json(model);
   return job;
 }
 

@@ -16,7 +16,7 @@ namespace smelt {
 // "</s>", or if the id of an added token is beyond the rows of the embeddings.
 GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
                             const TokenizerFlags& flags, std::optional<std::int64_t> extra_ids);
-// The same of a folder's, with the prefix that it was fine-tuned with.
+// Returns the job of a model with the prefix that it was fine-tuned with.
 GenerateJob stored_t5_job(const StoredModel& model);
 
 }  // namespace smelt

@@ -17,6 +17,7 @@
 #include "io/filesystem/folder.h"
 #include "pipeline/kept_rows.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/recipe.h"
 #include "pipeline/recipe_checks.h"
 #include "text/tokenizers/text_pair.h"
@@ -173,7 +174,7 @@ class AnswerMeasures : public StateMeasures {
 
 std::vector<MeasuredValue> write_text_predictions(const Recipe& r, const TextsToAnswer& of) {
   const RecipePaths paths(r);
-  Generator generator = generator_of(r, options_for(r, of));
+  Generator generator = PretrainedModel::of_recipe(r).generator(options_for(r, of));
   OutputFile file(paths.predictions);
   Compared compared;
   answer_rows(generator, r, of.features, paths.scored, nullptr,

@@ -267,8 +267,7 @@ ObjectiveType text_to_text_objective() {
   };
   type.write_rows = write_answer_rows;
   type.export_folder = export_answers;
-  type.questions = {QuestionFor<GenerateJob>(
-      of_model(answer_job, [](const StoredModel& m) { return stored_t5_job(m); }))};
+  type.inference.generate = stored_t5_job;
   return type;
 }
 

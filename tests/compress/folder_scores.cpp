@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "io/filesystem/file.h"
-#include "pipeline/stored_answers.h"
+#include "pipeline/pretrained_model.h"
 #include "runs/golden_t5.h"
 #include "support/oracle.h"
 #include "support/paths.h"
@@ -49,9 +49,9 @@ void write_golden_folder(const std::string& name, bool is_t5, const TempDir& dir
 
 std::vector<std::vector<float>> scores_of_folder(const GoldenClassify& golden,
                                                  const std::string& folder) {
-  StoredModelFlags flags;
+  LoadOptions flags;
   flags.precision = "f32_exact";
-  return StoredAnswers("predict", folder, flags).classifier({}).classify(golden_texts(golden));
+  return PretrainedModel::of_folder(folder, flags).classifier().classify(golden_texts(golden));
 }
 
 std::vector<float> logits_by(const std::string& tool, const GoldenClassify& golden,
@@ -92,7 +92,7 @@ GoldenAnswers answers_of_folder(const std::string& folder) {
   with.search.beams = 2;
   const std::vector<std::string> texts{"a bad cab", "a bed, a dab"};
   GoldenAnswers out;
-  for (const auto& found : StoredAnswers("generate", folder, {}).generator(with).answer(texts))
+  for (const auto& found : PretrainedModel::of_folder(folder).generate(texts, with))
     out.emplace_back(found.at(0).ids, found.at(0).score);
   return out;
 }

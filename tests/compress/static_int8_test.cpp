@@ -17,6 +17,7 @@
 #include "compress/source_folder.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "pipeline/pretrained_model.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
@@ -154,7 +155,7 @@ std::vector<double> first_token_scores(const std::string& folder) {
   const std::vector<std::string> texts{"a bad cab", "a bed, a dab", "dab", "a cab",
                                        "bad ebb",   "a bad ebb",    "bed", "a dab bed"};
   std::vector<double> out;
-  for (const auto& found : StoredAnswers("generate", folder, {}).generator(with).answer(texts))
+  for (const auto& found : PretrainedModel::of_folder(folder).generate(texts, with))
     out.push_back(found.at(0).score);
   return out;
 }

@@ -11,7 +11,7 @@
 #include "pipeline/classify_data.h"
 #include "pipeline/evaluation.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/stored_answers.h"
+#include "pipeline/pretrained_model.h"
 #include "runs/golden_classify.h"
 #include "runs/state_values.h"
 #include "support/captured_log.h"
@@ -119,7 +119,8 @@ TEST_F(AnswerRun, AThresholdSaysFromWhereOnThereIsNoAnswer) {
   run("m");
   const std::vector<TextQuestion> questions{{.question = "w20", .context = "cat w10 dog w11"}};
   const auto found = [&](double threshold) {
-    auto classifier = classifier_of(recipe("m"), {.no_answer_threshold = threshold});
+    auto classifier =
+        PretrainedModel::of_recipe(recipe("m")).classifier({.no_answer_threshold = threshold});
     return find_answers(classifier, questions)[0];
   };
   const FoundAnswer always = found(1e9), never = found(-1e9), usual = found(0);
@@ -137,14 +138,14 @@ TEST_F(AnswerRun, ItsFoldersAndCheckpointsAreAskedInTheWindowsOfTraining) {
   run("m", settings);
   const std::vector<TextQuestion> questions{
       {.question = "w21 w22 w23", .context = "w9 w10 w11 w12 dog w13 cat w15 w16"}};
-  auto of_run = classifier_of(recipe("m", settings), {});
+  auto of_run = PretrainedModel::of_recipe(recipe("m", settings)).classifier({});
   const FoundAnswer want = find_answers(of_run, questions)[0];
   for (const char* place : {"m/huggingface", "m/model", "m/model/checkpoint-4"}) {
     SCOPED_TRACE(place);
-    auto stored = StoredAnswers("predict", dir_.file(place), {}).classifier({});
+    auto stored = PretrainedModel::of_folder(dir_.file(place)).classifier({});
     EXPECT_EQ(stored.job().most_tokens, 8);
     EXPECT_EQ(stored.job().answers, (AnswerLimits{2, 2, 3}));
-    const FoundAnswer got = find_answers(stored, questions)[0];
+    const FoundAnswer got = PretrainedModel::load(dir_.file(place)).answer_question(questions)[0];
     EXPECT_EQ(got.best, want.best);
     EXPECT_NEAR(got.no_answer, want.no_answer, 1e-5);
   }
@@ -187,7 +188,8 @@ TEST_F(AnswerRun, TheBestOfAllAnswersIsFoundByItsFoldersToo) {
                                             "data.answer_tokens=3"};
     const std::string out = str("of-", base);
     run(out, settings);
-    auto classifier = classifier_of(recipe(out, settings), {.batch_size = 3});
+    auto classifier =
+        PretrainedModel::of_recipe(recipe(out, settings)).classifier({.batch_size = 3});
     const std::vector<TextQuestion> questions{
         {.question = "w20", .context = "cat w10  dog"},
         {.question = "w21 w22 w23", .context = "w9 w10 w11 w12 dog w13 cat w15 w16"},
@@ -216,7 +218,7 @@ TEST_F(AnswerRun, TheBestOfAllAnswersIsFoundByItsFoldersToo) {
       EXPECT_NEAR(found[q].no_answer, none - best, 1e-4) << base << q;
       EXPECT_EQ(found[q].text, none > best ? "" : text) << base << q;
     }
-    auto stored = StoredAnswers("predict", dir_.file(out + "/huggingface"), {}).classifier({});
+    auto stored = PretrainedModel::of_folder(dir_.file(out + "/huggingface")).classifier({});
     EXPECT_TRUE(stored.job().labels.no_answer);
     EXPECT_EQ(stored.job().labels.problem, Problem::answer_spans);
     run("again-" + out,

@@ -19,7 +19,7 @@
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/predictions.h"
-#include "pipeline/stored_answers.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/trials.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"
@@ -326,10 +326,10 @@ TEST_F(ClassifyRun, LearnsNumbersAndSeveralLabels) {
   const Evaluation s =
       run("s", {"data.train=" + rows_file("s.tsv", several), "model.problem=multi_label"});
   EXPECT_EQ(s.measure("macro_f1").weight, 6);
-  StoredAnswers stored("predict", dir_.file("n/huggingface"), {});
+  const auto stored = PretrainedModel::of_folder(dir_.file("n/huggingface"));
   EXPECT_TRUE(stored.classifier({}).job().labels.names.empty());
   EXPECT_THAT(
-      StoredAnswers("predict", dir_.file("s/huggingface"), {}).classifier({}).job().labels.names,
+      PretrainedModel::of_folder(dir_.file("s/huggingface")).classifier({}).job().labels.names,
       ElementsAre("big", "red"));
 }
 
@@ -355,11 +355,16 @@ TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
   run("m", {"data.pair=pair"});
   const std::vector<PairOfTexts> texts{
       {"cat w9 w10 w11 w12 w13 w14 w15", "dog"}, {"dog", "cat w8"}, {"bird", ""}};
-  auto by_recipe = classifier_of(recipe("m", {"data.pair=pair"}), {.batch_size = 2});
+  auto by_recipe =
+      PretrainedModel::of_recipe(recipe("m", {"data.pair=pair"})).classifier({.batch_size = 2});
   const auto want = by_recipe.classify(texts);
   EXPECT_EQ(by_recipe.cut(), 1u);
+  const auto labelled = PretrainedModel::load(dir_.file("m")).classify(texts, {.batch_size = 2});
+  EXPECT_EQ(labelled[1].outputs, want[1]);
+  EXPECT_EQ(labelled[1].label, said_label(by_recipe.job().labels, want[1]));
+  EXPECT_EQ(labelled[1].probability, *std::ranges::max_element(want[1]));
   for (const char* folder : {"m/model", "m/huggingface"}) {
-    auto stored = StoredAnswers("predict", dir_.file(folder), {}).classifier({});
+    auto stored = PretrainedModel::of_folder(dir_.file(folder)).classifier({});
     const auto got = stored.classify(std::vector<PairOfTexts>{texts.begin() + 1, texts.end()});
     for (std::size_t i = 0; i < got.size(); ++i)
       for (std::size_t c = 0; c < got[i].size(); ++c)
@@ -481,7 +486,8 @@ TEST_F(ClassifyRun, FoldersLabelTheSameWords) {
         "data.train=" + rows_file("t.conll", tagged_sentences()), "model.problem=token_labels",
         "train.init=" + dir_.file(base), "train.layer_decay=0.8"};
     run(out, settings);
-    auto by_recipe = classifier_of(recipe(out, settings), {.batch_size = 2});
+    auto by_recipe =
+        PretrainedModel::of_recipe(recipe(out, settings)).classifier({.batch_size = 2});
     // [CLS] and [SEP] and six of seven words.
     const std::vector<PairOfTexts> texts{{"cat w9 w10 w11 w12 dog cat"}, {"w9"}, {"dog  w9w10 "}};
     const auto want = by_recipe.classify(texts);
@@ -489,12 +495,23 @@ TEST_F(ClassifyRun, FoldersLabelTheSameWords) {
     EXPECT_EQ(want[0].size(), 6 * C);
     EXPECT_EQ(want[2].size(), 2 * C);
     for (const char* folder : {"/model", "/huggingface"}) {
-      auto stored = StoredAnswers("predict", dir_.file(out + folder), {}).classifier({});
+      auto stored = PretrainedModel::of_folder(dir_.file(out + folder)).classifier({});
       EXPECT_EQ(stored.job().labels.names, by_recipe.job().labels.names);
       const auto got = stored.classify(texts);
       ASSERT_EQ(got[1].size(), want[1].size());
       for (std::size_t i = 0; i < got[1].size(); ++i) EXPECT_NEAR(got[1][i], want[1][i], 1e-6);
     }
+    PretrainedModel model = PretrainedModel::load(dir_.file(out));
+    const auto labelled = model.token_labels({"cat w9 w10 w11 w12 dog cat", "w9", "dog  w9w10 "});
+    EXPECT_EQ(labelled[0].size(), 6u);
+    const TokenLabel& second = labelled[2].at(1);
+    EXPECT_EQ(std::tuple(second.word, second.begin, second.end), std::tuple("w9w10", 5u, 10u));
+    EXPECT_NEAR(second.probability,
+                *std::max_element(want[2].end() - std::ssize(model.labels().names), want[2].end()),
+                1e-6);
+    EXPECT_THAT(
+        error_of<UsageError>([&] { model.classify(texts); }),
+        HasSubstr("classify(): the model's problem is \"token_labels\"\n  hint: call token"));
     run("again-" + out, {settings[0], settings[1], "train.steps=2",
                          "train.init=" + dir_.file(out + "/huggingface")});
     EXPECT_THAT(log_.text(),

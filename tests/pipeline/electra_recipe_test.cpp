@@ -12,6 +12,7 @@
 #include "io/filesystem/file.h"
 #include "pipeline/evaluation.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/trials.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
@@ -101,7 +102,9 @@ TEST_F(ElectraRecipe, BertsVocabularyIsRefusedByTheRecipesKey) {
 }
 
 TEST_F(ElectraRecipe, AModelThatIsNotThereYetIsRefused) {
-  EXPECT_THAT(error_of<UsageError>([&] { detector_of(recipe())({"a"}); }),
+  EXPECT_THAT(error_of<UsageError>([&] {
+                PretrainedModel::of_recipe(recipe(), {.task = InferenceTask::detect}).detect({"a"});
+              }),
               HasSubstr("out: no vocabulary here yet ("));
 }
 
@@ -130,23 +133,33 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
   }
   EXPECT_EQ(towers.parameters.size(), model.parameters.size() + 5);
 
-  const auto filled = filler_of(r, 3)({"the [MASK] house"});
+  const auto filled = PretrainedModel::of_recipe(r, {.task = InferenceTask::fill_mask})
+                          .fill_mask({"the [MASK] house"}, 3);
   ASSERT_EQ(filled[0].masks.size(), 1u);
   EXPECT_EQ(filled[0].masks[0].size(), 3u);
 
-  const auto judged = detector_of(r)({"The old house.", "river"});
+  const auto judged = PretrainedModel::of_recipe(r, {.task = InferenceTask::detect})
+                          .detect({"The old house.", "river"});
   ASSERT_EQ(judged.size(), 2u);
   EXPECT_EQ(judged[0][0].span.begin, 0u);
   EXPECT_EQ(judged[0].back().span.end, 14u);
   // The shorter text is padded, which must not matter.
-  const float alone = detector_of(r)({"river"})[0][0].probability;
+  const float alone = PretrainedModel::of_recipe(r, {.task = InferenceTask::detect})
+                          .detect({"river"})[0][0]
+                          .probability;
   EXPECT_GT(alone, 0);
   EXPECT_LT(alone, 1);
   EXPECT_NEAR(judged[1][0].probability, alone, 1e-6);
+  EXPECT_EQ(PretrainedModel::load(r.out).detect({"river"})[0][0].probability, alone);
 
-  EXPECT_THAT(error_of<UsageError>([&] { detector_of(r)({"old", "..........................."}); }),
+  EXPECT_THAT(error_of<UsageError>([&] {
+                PretrainedModel::of_recipe(r, {.task = InferenceTask::detect})
+                    .detect({"old", "..........................."});
+              }),
               HasSubstr("detect: text 2 has 29 tokens, the model takes at most 20"));
-  EXPECT_THAT(error_of<UsageError>([&] { detector_of(r)({" "}); }),
+  EXPECT_THAT(error_of<UsageError>([&] {
+                PretrainedModel::of_recipe(r, {.task = InferenceTask::detect}).detect({" "});
+              }),
               HasSubstr("detect: no words in ' '"));
   const CommandOutput printed =
       run_smelt(str("detect ", dir_.file("r.yaml"), " --set out=", dir_.file("out"),
@@ -156,16 +169,25 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
   EXPECT_EQ(json["text"], "The old house");
   EXPECT_EQ(json["tokens"].back()["offsets"][1], 13);
   EXPECT_TRUE(json["tokens"][0]["replaced"]);
-  EXPECT_NEAR(json["tokens"][0]["probability"], detector_of(r)({"The old house"})[0][0].probability,
+  EXPECT_NEAR(json["tokens"][0]["probability"],
+              PretrainedModel::of_recipe(r, {.task = InferenceTask::detect})
+                  .detect({"The old house"})[0][0]
+                  .probability,
               1e-6);
 
   EXPECT_THAT(error_of<UsageError>([&] { train_model(recipe({"model.vocab_size=20"})); }),
               HasSubstr("model.vocab_size 20 is smaller than the "));
-  EXPECT_THAT(error_of<UsageError>(
-                  [&] { detector_of(recipe({"model.electra_objective=false"}))({"old"}); }),
+  EXPECT_THAT(error_of<UsageError>([&] {
+                PretrainedModel::of_recipe(recipe({"model.electra_objective=false"}),
+                                           {.task = InferenceTask::detect})
+                    .detect({"old"});
+              }),
               HasSubstr("detect: a masked LM has no discriminator"));
-  EXPECT_THAT(error_of<UsageError>(
-                  [&] { filler_of(recipe({"model.uniform_generator=true"}), 1)({"[MASK]"}); }),
+  EXPECT_THAT(error_of<UsageError>([&] {
+                PretrainedModel::of_recipe(recipe({"model.uniform_generator=true"}),
+                                           {.task = InferenceTask::fill_mask})
+                    .fill_mask({"[MASK]"}, 1);
+              }),
               HasSubstr("fill: the uniform generator cannot fill masks"));
 
   Vocabulary vocabulary = Vocabulary::load(r.path("vocab.txt"));
@@ -173,7 +195,11 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
   std::swap(tokens.back(), tokens[tokens.size() - 2]);
   Vocabulary(tokens).save(r.path("vocab.txt"));
   for (const std::function<void()>& use : std::initializer_list<std::function<void()>>{
-           [&] { detector_of(r)({"old"}); }, [&] { filler_of(r, 1)({"[MASK]"}); },
+           [&] { PretrainedModel::of_recipe(r, {.task = InferenceTask::detect}).detect({"old"}); },
+           [&] {
+             PretrainedModel::of_recipe(r, {.task = InferenceTask::fill_mask})
+                 .fill_mask({"[MASK]"}, 1);
+           },
            [&] { evaluate_model(r); }, [&] { export_model(r, dir_.file("hf")); }})
     EXPECT_THAT(error_of<UsageError>(use),
                 HasSubstr("vocab.txt is not the vocabulary that the model was made with: its crc"));
@@ -257,9 +283,12 @@ TEST_F(ElectraRecipe, FoldersThatAreNoModelAreRefusedBeforeAnythingIsMade) {
 
 TEST_F(ElectraRecipe, BertHasNoDiscriminator) {
   write_file(dir_.file("bert.yaml"), "out: x\n");
-  EXPECT_THAT(
-      error_of<UsageError>([&] { detector_of(load_recipe(dir_.file("bert.yaml"), {}))({"a"}); }),
-      HasSubstr("detect: a model of type bert has no discriminator"));
+  EXPECT_THAT(error_of<UsageError>([&] {
+                PretrainedModel::of_recipe(load_recipe(dir_.file("bert.yaml"), {}),
+                                           {.task = InferenceTask::detect})
+                    .detect({"a"});
+              }),
+              HasSubstr("detect: a model of type bert has no discriminator"));
 }
 
 // The demo of what pre-training was good for, in its smallest form.

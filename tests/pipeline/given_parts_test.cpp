@@ -10,10 +10,10 @@
 #include "pipeline/kept_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/small_recipe.h"
 #include "pipeline/stage_actions.h"
 #include "pipeline/stage_list.h"
-#include "pipeline/stored_answers.h"
 #include "support/error_of.h"
 #include "text/tokenizers/segmenter.h"
 #include "text/tokenizers/vocabulary.h"
@@ -153,7 +153,10 @@ TEST_F(GivenParts, JestimatorsModelsTakeSentencePieceVocabularies) {
   run_recipe(r);
   EXPECT_TRUE(exists(dir_.file("m/vocab.model")));
   EXPECT_EQ(r.type->task(r).settings["model"]["vocab_size"], 40);
-  EXPECT_THAT(error_of<UsageError>([&] { filler_of(r, 1)({"a [MASK]"}); }),
+  EXPECT_THAT(error_of<UsageError>([&] {
+                PretrainedModel::of_recipe(r, {.task = InferenceTask::fill_mask})
+                    .fill_mask({"a [MASK]"}, 1);
+              }),
               HasSubstr("m/vocab.model is a SentencePiece vocabulary, which has no [MASK] token"));
 }
 
@@ -282,14 +285,18 @@ TEST_F(GivenParts, AChangedSegmentCommandMakesVocabularyAndDataAnew) {
 TEST_F(GivenParts, ASegmentCommandIsExportedAndNotRunUnlessItIsGiven) {
   const Recipe r = recipe({kSplitsCats});
   run_recipe(r);
-  EXPECT_EQ(filler_of(r, 1)({"the cat [MASK] a dog"}).at(0).masks.size(), 1u);
+  EXPECT_EQ(PretrainedModel::of_recipe(r, {.task = InferenceTask::fill_mask})
+                .fill_mask({"the cat [MASK] a dog"}, 1)
+                .at(0)
+                .masks.size(),
+            1u);
   const std::string folder = dir_.file("m/huggingface");
   EXPECT_THAT(read_file(folder + "/tokenizer_config.json"),
               HasSubstr(R"("segment_command": "sed -u 's/cat/c at/g'")"));
   EXPECT_THAT(read_file(folder + "/SEGMENT_COMMAND.md"), HasSubstr("    sed -u 's/cat/c at/g'\n"));
   store_segment_command(folder + "/vocab.txt", "touch " + dir_.file("touched"));
   const auto refusal = HasSubstr("is split into words by the command 'touch ");
-  EXPECT_THAT(error_of<UsageError>([&] { StoredAnswers("fill", folder, {}); }), refusal);
+  EXPECT_THAT(error_of<UsageError>([&] { PretrainedModel::of_folder(folder); }), refusal);
   const Recipe next = recipe({"out=" + dir_.file("n"), "train.init=" + folder});
   EXPECT_THAT(error_of<UsageError>([&] { make_vocabulary(next); }), refusal);
   EXPECT_FALSE(exists(dir_.file("touched")));
@@ -323,7 +330,12 @@ TEST_F(GivenParts, ARunsFolderAllowsNoCommandUntilTheUserGivesIt) {
 TEST_F(GivenParts, AUnigramVocabularyIsMadeTrainedWithExportedAndGivenToAnotherRun) {
   const Recipe r = recipe({"vocab.type=unigram"});
   run_recipe(r);
-  EXPECT_EQ(filler_of(r, 2)({"the cat [MASK] a dog"}).at(0).masks.at(0).size(), 2u);
+  EXPECT_EQ(PretrainedModel::of_recipe(r, {.task = InferenceTask::fill_mask})
+                .fill_mask({"the cat [MASK] a dog"}, 2)
+                .at(0)
+                .masks.at(0)
+                .size(),
+            2u);
   const auto exported = files("m/huggingface");
   EXPECT_EQ(exported.at("tokenizer.json"), read_file(dir_.file("m/tokenizer.json")));
   EXPECT_FALSE(exported.contains("vocab.txt"));

@@ -12,6 +12,7 @@
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/predictions.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/trials.h"
 #include "runs/golden_classify.h"
 #include "support/captured_log.h"
@@ -101,7 +102,8 @@ TEST_F(GlueRun, ATaskOfGlueIsReadByItsNameAlone) {
              "index\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t1\t2\tcat w8\t\"dog\n1\t1\t2\t\tdog\n");
   EXPECT_THAT(write_glue_submission(recipe("mrpc", with("mrpc")), dir_.file("sent"), 4, 1),
               testing::ElementsAre(dir_.file("sent/MRPC.tsv")));
-  const auto said = classifier_of(recipe("mrpc", with("mrpc")), {})
+  const auto said = PretrainedModel::of_recipe(recipe("mrpc", with("mrpc")))
+                        .classifier({})
                         .classify(std::vector<PairOfTexts>{{"cat w8", "\"dog"}, {"", "dog"}});
   std::string want = "index\tprediction\n";
   for (std::size_t i = 0; i < 2; ++i)

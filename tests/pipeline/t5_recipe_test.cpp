@@ -12,6 +12,7 @@
 #include "pipeline/evaluation.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/unigram.h"
 #include "runs/state_values.h"
 #include "support/captured_log.h"
@@ -245,8 +246,9 @@ TEST_F(T5Run, ShowsWhatItFillsWhileItTrains) {
   GenerateOptions options;
   options.search.most_tokens = 4;
   const std::string text = "the cat <extra_id_0> a dog", sentinel = "<extra_id_0> ";
-  const auto answers =
-      generator_of(recipe("m", settings), options).answer(std::vector<std::string>{text});
+  const auto answers = PretrainedModel::of_recipe(recipe("m", settings))
+                           .generator(options)
+                           .answer(std::vector<std::string>{text});
   const std::string said = answers[0][0].text;
   ASSERT_THAT(said, testing::StartsWith(sentinel));
   const std::string behind = said.substr(sentinel.size(), said.find(" <") - sentinel.size());

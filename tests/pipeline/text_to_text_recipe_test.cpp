@@ -16,7 +16,7 @@
 #include "pipeline/evaluation.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/stored_answers.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/t5_questions.h"
 #include "pipeline/trials.h"
 #include "runs/golden_classify.h"
@@ -127,13 +127,14 @@ TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders
   EXPECT_GT(std::set(said.begin(), said.end()).size(), 1u) << "else any model answers the same";
   GenerateOptions options;
   options.search.most_tokens = 12;
-  EXPECT_EQ(generator_of(recipe("m", long_enough), options).job().prefix, "a cat likes ");
+  EXPECT_EQ(PretrainedModel::of_recipe(recipe("m", long_enough)).generator(options).job().prefix,
+            "a cat likes ");
   // With the run's prefix, each of them.
   convert_checkpoint({.from = dir_.file("m/model"), .to = dir_.file("tf/model.ckpt")});
   convert_checkpoint(
       {.from = dir_.file("tf/model.ckpt"), .to = dir_.file("again"), .form = ModelForm::smelt});
   for (const char* folder : {"m/model", "m/huggingface", "again"}) {
-    auto answers = StoredAnswers("generate", dir_.file(folder), {}).generator(options);
+    auto answers = PretrainedModel::of_folder(dir_.file(folder)).generator(options);
     EXPECT_EQ(answers.job().prefix, "a cat likes ") << folder;
     const auto got = answers.answer(std::span<const std::string>(texts));
     for (std::size_t i = 0; i < texts.size(); ++i)
@@ -141,9 +142,9 @@ TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders
   }
   // The text may be split already, whatever the folder says.
   store_segment_command(dir_.file("again/spiece.model"), "exit 4");
-  StoredModelFlags split;
+  LoadOptions split;
   split.tokenizer.segment_command = kNoSegmentCommand;
-  EXPECT_FALSE(StoredAnswers("generate", dir_.file("again"), split)
+  EXPECT_FALSE(PretrainedModel::of_folder(dir_.file("again"), split)
                    .generator(options)
                    .job()
                    .encode(texts[0])
@@ -197,7 +198,11 @@ TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
   run("m", {"data.prefix=a cat likes "});
   GenerateOptions options;
   options.prefix = "";
-  EXPECT_EQ(generator_of(recipe("m", {"data.prefix=a cat likes "}), options).job().prefix, "");
+  EXPECT_EQ(PretrainedModel::of_recipe(recipe("m", {"data.prefix=a cat likes "}))
+                .generator(options)
+                .job()
+                .prefix,
+            "");
 }
 
 // Answers get better while the loss, of a rate that is too high, gets worse.
@@ -343,7 +348,7 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
   GoldenClassify("bert").write_folder(dir_.file("bert"));
   EXPECT_THAT(refusal({"train.init=" + dir_.file("bert")}), HasSubstr("is no T5"));
   EXPECT_THAT(
-      error_of<UsageError>([&] { StoredAnswers("generate", dir_.file("bert"), {}).generator({}); }),
+      error_of<UsageError>([&] { PretrainedModel::of_folder(dir_.file("bert")).generator({}); }),
       HasSubstr("answers no texts\n  hint: take a T5"));
   EXPECT_THAT(error_of<UsageError>([&] { run("base"); }),
               HasSubstr("base holds a run of model.type t5, this recipe's is text_to_text\n  hint: "

@@ -19,6 +19,7 @@
 #include "pipeline/evaluation.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 #include "pipeline/stage.h"
 #include "pipeline/stage_actions.h"
 #include "support/captured_log.h"
@@ -140,7 +141,10 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
   EXPECT_LT(e.measure("square_error").value, 1e-3);
   EXPECT_EQ(e.examples, 256);
   EXPECT_EQ(read_file(RecipePaths(whole).evaluation), evaluation_text(e));
-  EXPECT_THAT(error_of([&] { filler_of(whole, 1)({"[MASK]"}); }),
+  EXPECT_THAT(error_of([&] {
+                PretrainedModel::of_recipe(whole, {.task = InferenceTask::fill_mask})
+                    .fill_mask({"[MASK]"}, 1);
+              }),
               HasSubstr("fill: a model of type line fills no masks"));
   EXPECT_THAT(error_of([&] { export_model(whole, dir_.file("x")); }),
               HasSubstr("export: a model of type line has no folder to export"));

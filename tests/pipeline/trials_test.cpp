@@ -14,6 +14,7 @@
 #include "io/filesystem/path.h"
 #include "pipeline/evaluation.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/pretrained_model.h"
 #include "runs/golden_classify.h"
 #include "support/captured_log.h"
 #include "support/environment.h"
@@ -253,7 +254,11 @@ TEST_F(TrialsTest, AFinishedRunNeedsNeitherItsRowsNorItsExamples) {
   run_recipe(load_recipe(dir_.file("m"), {}));
   EXPECT_THAT(log_.text(), HasSubstr("train.tsv is not there; the run goes on"));
   remove_tree(dir_.file("m/data"));
-  EXPECT_EQ(classifier_of(load_recipe(dir_.file("m"), {}), {}).job().labels.names.size(), 2u);
+  EXPECT_EQ(PretrainedModel::of_recipe(load_recipe(dir_.file("m"), {}))
+                .classifier({})
+                .job()
+                .labels.names.size(),
+            2u);
 }
 
 TEST_F(TrialsTest, AnotherProblemMakesTheExamplesAgain) {

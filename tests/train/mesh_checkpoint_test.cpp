@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "evaluation/tracking/run_record.h"
-#include "execution/inference/mask_sampler.h"
+#include "execution/inference/fill_mask.h"
 #include "execution/train_state/shards.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
@@ -104,24 +104,22 @@ TEST_F(MeshRun, IsEvaluatedUnderAMesh) {
   }
 }
 
-FillMaskJob filling(const BertConfig& model, const std::string& model_dir) {
+FillMaskJob filling(const BertConfig& model) {
   FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t k) {
     return bert_mask_guesses(model, S, P, k);
   };
   job.max_tokens = model.max_position_embeddings;
   job.vocab_size = model.vocab_size;
-  job.model_dir = model_dir;
   return job;
 }
 
 // Scales, masks and histograms of a state in slices are those of the whole tensors in its
 // checkpoint, which the best of the run shares.
 TEST_F(MeshRun, LooksAtItsStateInSlices) {
-  const auto tokenizer = std::make_shared<const BertTokenizer>(
-      Vocabulary::load(vocab()), TokenizerOptions{.lower_case = true});
+  const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
   const std::vector<std::string> texts{"the [MASK] of [MASK]"};
-  const FillMaskJob fill = filling(split_bert().model, dir_.file("m"));
+  const FillMaskJob fill = filling(split_bert().model);
   TrainJob run = mesh_job("m", kAll, 2);
   run.save_every = run.check_every = 2;
   run.config.ema_decay = 0.5;
@@ -152,7 +150,10 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
     return part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
            tensor.shape;
   }));
-  const FilledText want = open_filler(fill, *tokenizer)(texts).front();
+  const auto saved = load_latest_sliced_checkpoint(dir_.file("m"));
+  MaskFiller filler(open_device("cpu", 1), fill, tokenizer,
+                    {std::make_shared<const SlicedTensors>(saved->tensors), "m"});
+  const FilledText want = filler.fill(texts).front();
   const Record& masks = told.filled.front()["texts"][0]["masks"];
   ASSERT_EQ(masks.size(), 2u);
   for (std::size_t mask = 0; mask < 2; ++mask)

@@ -3,7 +3,6 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/model_option.h"
 #include "cli/options/answers.h"
-#include "pipeline/pipeline.h"
 
 namespace smelt {
 
@@ -13,11 +12,8 @@ void add_detect_command(CLI::App& app) {
   const auto model = add_model_option(*command);
   const auto options = add_detect_options(*command);
   command->callback([model, options] {
-    if (model->is_stored()) {
-      const StoredAnswers stored("detect", model->recipe.path, model->stored);
-      return print_detected(*options, stored.detector());
-    }
-    print_detected(*options, detector_of(model->recipe.load_asked("detect")));
+    PretrainedModel loaded = model->load(InferenceTask::detect);
+    print_detected(*options, [&](const auto& texts) { return loaded.detect(texts); });
   });
 }
 

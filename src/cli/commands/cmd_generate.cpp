@@ -1,5 +1,3 @@
-#include "cli/commands/cmd_generate.h"
-
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
@@ -12,12 +10,12 @@
 #include "base/number_format.h"
 #include "base/plural.h"
 #include "base/stop_signal.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/model_option.h"
 #include "cli/options/number_check.h"
 #include "cli/options/text_source.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/pipeline.h"
 #include "text/readers/unicode.h"
 
 namespace smelt {
@@ -121,12 +119,6 @@ void converse(Session& session) {
       [&] { session.flush(); });
 }
 
-Generator open_model(const ModelOption& model, const GenerateOptions& options) {
-  if (model.is_stored())
-    return StoredAnswers("generate", model.recipe.path, model.stored).generator(options);
-  return generator_of(model.recipe.load_asked("generate"), options);
-}
-
 void generate(const ModelOption& model, GenerateFlags& f) {
   f.options.search.early_stop = f.early_stopping == "yes"     ? EarlyStop::yes
                                 : f.early_stopping == "never" ? EarlyStop::never
@@ -138,7 +130,7 @@ void generate(const ModelOption& model, GenerateFlags& f) {
       throw UsageError(str("generate: ", flag, " without --input"),
                        "add --input FILE, or leave the flag out");
   if (model.command->count("--prefix") > 0) f.options.prefix = f.prefix;
-  Session session(open_model(model, f.options), f);
+  Session session(model.load(InferenceTask::generate).generator(f.options), f);
   if (f.input.empty() && f.texts.empty()) {
     converse(session);
     return session.finish();

@@ -32,7 +32,7 @@ OrderedJson gradient_json(const GradientReport& report) {
 
 struct EvalFlags {
   bool json = false, follow = false;
-  TextToScore text;
+  TextToEvaluate text;
 };
 
 void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
@@ -54,9 +54,12 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
                      "leave out --follow: --text is scored by the newest checkpoint");
   const std::string& path = model.recipe.path;
   const bool is_run = !model.is_stored();
-  const StoredAnswers answers(
-      "eval", is_run ? RecipePaths(model.recipe.load_asked("eval")).model_dir : path, model.stored);
-  const ScoredText scored = answers.score(flags.text);
+  LoadOptions options = model.stored;
+  options.task = InferenceTask::evaluate_text;
+  const EvaluatedText scored =
+      PretrainedModel::of_folder(
+          is_run ? RecipePaths(model.recipe.load_asked("eval")).model_dir : path, options)
+          .evaluate_text(flags.text);
   if (flags.json) {
     auto out = evaluation_json(scored.evaluation);
     out["seq_length"] = scored.seq_length;
@@ -146,11 +149,9 @@ void add_fill_command(CLI::App& app) {
   const auto model = add_model_option(*command);
   const auto options = add_fill_options(*command);
   command->callback([model, options] {
-    if (model->is_stored()) {
-      const StoredAnswers stored("fill", model->recipe.path, model->stored);
-      return print_filled(*options, stored.filler(options->top));
-    }
-    print_filled(*options, filler_of(model->recipe.load_asked("fill"), options->top));
+    PretrainedModel loaded = model->load(InferenceTask::fill_mask);
+    print_filled(*options,
+                 [&](const auto& texts) { return loaded.fill_mask(texts, options->top); });
   });
 }
 

@@ -1,5 +1,3 @@
-#include "cli/commands/cmd_predict.h"
-
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iomanip>
@@ -12,6 +10,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "base/stop_signal.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/model_option.h"
 #include "cli/commands/predict_output.h"
 #include "cli/options/number_check.h"
@@ -157,10 +156,7 @@ void predict_glue(const ModelOption& model, const PredictFlags& f) {
 void predict(const ModelOption& model, const PredictFlags& f) {
   if (f.glue) return predict_glue(model, f);
   check_flags(model, f);
-  Classifier classifier =
-      model.is_stored()
-          ? StoredAnswers("predict", model.recipe.path, model.stored).classifier(f.options)
-          : classifier_of(model.recipe.load_asked("predict"), f.options);
+  Classifier classifier = model.load(InferenceTask::classify).classifier(f.options);
   if (model.command->count(kThreshold) > 0 && !classifier.job().labels.no_answer)
     throw UsageError(str("predict: ", kThreshold,
                          ": this model was not trained with questions that have no answer"),

@@ -28,14 +28,14 @@ void print_next_commands(const Recipe& recipe) {
   const std::int64_t done = latest_checkpoint(RecipePaths(recipe).model_dir).value_or(0);
   const std::int64_t more = 2 * std::max(recipe.train.steps, done);
   std::cout << "next:\n";
-  const auto& questions = recipe.type->questions;
-  if (answers<FillMaskJob>(questions))
+  const InferenceJobs& inference = recipe.type->inference;
+  if (inference.fill_mask)
     std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
-  if (answers<DetectJob>(questions)) std::cout << "  smelt detect " << out << " --text 'a text'\n";
-  if (answers<GenerateJob>(questions))
+  if (inference.detect) std::cout << "  smelt detect " << out << " --text 'a text'\n";
+  if (inference.generate)
     std::cout << "  smelt generate " << out << " --text 'a text"
               << (recipe.type->reads_text() ? " with an <extra_id_0>" : "") << "'\n";
-  if (answers<ClassifyJob>(questions))
+  if (inference.classify)
     std::cout << "  smelt predict " << out << " " << example_flags(recipe) << "\n";
   std::cout << "  smelt report " << out
             << "      # a page of curves: " << join_path(recipe.out, "report.html")

@@ -44,6 +44,9 @@ void add_detect_command(CLI::App& app);
 // Below `data`.
 void add_data_inspect_command(CLI::App& data);
 
+// smelt generate: inference with a T5.
+void add_generate_command(CLI::App& app);
+
 // smelt cloud up, status, stop, start and down: a TPU machine, from being made to being deleted.
 void add_machine_commands(CLI::App& cloud);
 
@@ -62,6 +65,9 @@ void add_data_overview_command(CLI::App& data);
 
 // smelt pod: which process of a pod a command would be here, and why.
 void add_pod_command(CLI::App& app);
+
+// smelt predict: inference with a fine-tuned model.
+void add_predict_command(CLI::App& app);
 
 // smelt cloud prices: what TPUs cost, and since when that is known.
 void add_prices_command(CLI::App& cloud);

@@ -36,6 +36,13 @@ bool ModelOption::is_stored() const {
   return stored;
 }
 
+PretrainedModel ModelOption::load(InferenceTask task) const {
+  LoadOptions options = stored;
+  options.task = task;
+  if (is_stored()) return PretrainedModel::of_folder(recipe.path, options);
+  return PretrainedModel::of_recipe(recipe.load_asked(command->get_name()), options);
+}
+
 std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
   auto option = std::make_shared<ModelOption>();
   option->command = &command;
@@ -46,7 +53,7 @@ std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
                   "TensorFlow's or Hugging Face's")
       ->required();
   add_set_option(command, option->recipe.settings);
-  StoredModelFlags& stored = option->stored;
+  LoadOptions& stored = option->stored;
   command.add_option("--vocab", stored.vocab, "of a folder; default: what lies with it");
   add_device_flag(command, stored.device, "for a folder: cpu, gpu, tpu, or auto: what is there");
   command.add_option("--precision", stored.precision, "for a folder: f32 or f32_exact")

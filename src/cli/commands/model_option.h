@@ -5,17 +5,19 @@
 #include <memory>
 
 #include "cli/commands/recipe_option.h"
-#include "pipeline/stored_answers.h"
+#include "pipeline/pretrained_model.h"
 
 namespace smelt {
 
 struct ModelOption {
   RecipeOption recipe;  // whose path is the model's
-  StoredModelFlags stored = {};
+  LoadOptions stored = {};
   const CLI::App* command = nullptr;
 
   // Whether it is a model's folder. UsageError for flags that are the other kind's.
   bool is_stored() const;
+  // Loads the model of the recipe or the folder for a task.
+  PretrainedModel load(InferenceTask task) const;
   const char* model_flag() const;  // the first that was given of those for a model's folder; null
 };
 

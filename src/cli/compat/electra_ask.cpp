@@ -11,8 +11,8 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/electra_model.h"
+#include "pipeline/pretrained_model.h"
 #include "pjrt/hardware.h"
-#include "text/tokenizers/wordpiece.h"
 
 namespace smelt {
 namespace {
@@ -50,12 +50,18 @@ class AskedModel {
     task_.ids = special_ids(electra_vocabulary(hparams_, task_.model.vocab_size));
   }
 
-  const ElectraTask& task() const { return task_; }
-
-  BertTokenizer tokenizer() const {
-    return BertTokenizer::load(hparams_.vocab_file, load_tokenizer_config(hparams_.vocab_file)
-                                                        ? flags_.tokenizer
-                                                        : runs_tokenizer());
+  PretrainedModel load(InferenceTask task) const {
+    LoadOptions options{.task = task};
+    options.device = chosen_device(flags_.device);
+    options.precision = flags_.precision;
+    return PretrainedModel::of_run(
+        {.type = &objective_type("electra", "model"),
+         .settings = electra_task(task_).settings,
+         .model_dir = hparams_.model_dir,
+         .vocab = hparams_.vocab_file,
+         .tokenizer =
+             load_tokenizer_config(hparams_.vocab_file) ? flags_.tokenizer : runs_tokenizer()},
+        options);
   }
 
   void export_to(const std::string& folder) const {
@@ -64,15 +70,6 @@ class AskedModel {
                     .vocab = hparams_.vocab_file,
                     .tokenizer = options_of(runs_tokenizer()),
                     .folder = folder});
-  }
-
-  template <class Job>
-  Job on_device(Job job) const {
-    job.device = chosen_device(flags_.device);
-    job.exact_products = flags_.precision == "f32_exact";
-    job.model_dir = hparams_.model_dir;
-    job.vocab = hparams_.vocab_file;
-    return job;
   }
 
  private:
@@ -115,19 +112,16 @@ void add_electra_ask(CLI::App& electra) {
   const auto detect_flags = add_ask_flags(*detect);
   const auto detected = add_detect_options(*detect);
   detect->callback([detect_flags, detected] {
-    const AskedModel model(*detect_flags, "detect");
-    print_detected(*detected, open_detector(model.on_device(electra_detect_job(model.task())),
-                                            model.tokenizer()));
+    PretrainedModel model = AskedModel(*detect_flags, "detect").load(InferenceTask::detect);
+    print_detected(*detected, [&](const auto& texts) { return model.detect(texts); });
   });
 
   auto* fill = electra.add_subcommand("fill", "the generator of run_pretraining fills [MASK]");
   const auto fill_flags = add_ask_flags(*fill);
   const auto filled = add_fill_options(*fill);
   fill->callback([fill_flags, filled] {
-    const AskedModel model(*fill_flags, "fill");
-    FillMaskJob job = model.on_device(electra_fill_job(model.task()));
-    job.top = filled->top;
-    print_filled(*filled, open_filler(job, model.tokenizer()));
+    PretrainedModel model = AskedModel(*fill_flags, "fill").load(InferenceTask::fill_mask);
+    print_filled(*filled, [&](const auto& texts) { return model.fill_mask(texts, filled->top); });
   });
 
   auto* to_folders = electra.add_subcommand(

@@ -92,9 +92,9 @@ std::shared_ptr<FillOptions> add_fill_options(CLI::App& command) {
   return options;
 }
 
-void print_filled(const FillOptions& options, const Filler& filler) {
+void print_filled(const FillOptions& options, const Filler& fill) {
   each_batch(options.source, "fill", [&](const std::vector<std::string>& texts) {
-    for (const FilledText& text : filler(texts))
+    for (const FilledText& text : fill(texts))
       if (options.json)
         std::cout << filled_json(text).dump() << "\n";
       else
@@ -121,14 +121,14 @@ std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command) {
   return options;
 }
 
-void print_detected(const DetectOptions& options, const Detector& detector) {
+void print_detected(const DetectOptions& options, const DetectTexts& detect) {
   each_batch(options.source, "detect", [&](std::vector<std::string> texts) {
     for (std::string& text : texts) {
       text = decode_utf8_ignore(text, nullptr);
       if (text.find("[MASK]") != std::string::npos)
         log_warning("--text: [MASK] is ordinary text here; `fill` takes it for a token");
     }
-    const auto judged = detector(texts);
+    const auto judged = detect(texts);
     for (std::size_t i = 0; i < judged.size(); ++i)
       if (options.json)
         std::cout << judged_json(texts[i], judged[i], options).dump() << "\n";

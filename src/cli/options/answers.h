@@ -21,8 +21,9 @@ struct FillOptions {
   std::int64_t top = 5;
   bool json = false;
 };
+using Filler = std::function<std::vector<FilledText>(const std::vector<std::string>& texts)>;
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
-void print_filled(const FillOptions& options, const Filler& filler);
+void print_filled(const FillOptions& options, const Filler& fill);
 // Each parameter's gradient of a batch that was not finite.
 void print_report(const GradientReport& report);
 
@@ -32,8 +33,10 @@ struct DetectOptions {
   double threshold = 0.5;
   bool json = false;
 };
+using DetectTexts =
+    std::function<std::vector<std::vector<JudgedToken>>(const std::vector<std::string>& texts)>;
 std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command);
-void print_detected(const DetectOptions& options, const Detector& detector);
+void print_detected(const DetectOptions& options, const DetectTexts& detect);
 
 // The text with the tokens from `threshold` on between brackets, or red for a terminal.
 std::string marked_text(const std::string& text, const std::vector<JudgedToken>& tokens,

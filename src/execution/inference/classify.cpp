@@ -8,8 +8,7 @@
 #include "base/number_format.h"
 #include "base/parallel.h"
 #include "execution/inference/answering_placement.h"
-#include "execution/inference/row_predictor.h"
-#include "execution/train_state/resume.h"
+#include "execution/inference/row_model.h"
 
 namespace smelt {
 namespace {
@@ -124,13 +123,6 @@ std::vector<std::vector<float>> Classifier::classify(std::span<const TextPairIds
   for (std::size_t at = 0; at < all.size(); at += size)
     ask(all.subspan(at, std::min(size, all.size() - at)), texts, out);
   return out;
-}
-
-Classifier open_classifier(const ClassifyJob& job, const BertTokenizer& tokenizer) {
-  auto trained = std::make_shared<const TrainedModel>(
-      load_trained_model("predict", job.model_dir, job.model, job.vocab, job.averaged));
-  return Classifier(open_device(job.device, static_cast<int>(job.devices)), job, tokenizer,
-                    trained->checkpoint.tensors, trained->where, trained);
 }
 
 std::vector<std::string> predicted_classes(const Labels& labels, std::span<const float> numbers) {

@@ -28,6 +28,7 @@ struct ClassifyOptions {
   std::int64_t devices = 1;
   // For answer_spans: predict no answer if its logit exceeds the best answer's by more than this.
   double no_answer_threshold = 0;
+  bool operator==(const ClassifyOptions&) const = default;
 };
 
 struct ClassifyJob : ClassifyOptions {
@@ -36,13 +37,7 @@ struct ClassifyJob : ClassifyOptions {
   Labels labels;
   AnswerLimits answers = {};
   std::int64_t most_tokens = 128;  // of a text; what is longer is cut
-
-  Json model = {};  // the settings that the checkpoint's model must have; null: any
-  std::string device = "cpu";
   bool exact_products = false;
-  bool averaged = true;   // as load_trained_model has it
-  std::string model_dir;  // its newest checkpoint is used
-  std::string vocab;      // the tokenizer's, which must be the model's; empty: not compared
 };
 
 struct PairOfTexts {
@@ -95,9 +90,6 @@ class Classifier {
   std::uint64_t cut_ = 0;
   UnknownCount tokens_;
 };
-
-// Of the newest checkpoint of job.model_dir.
-Classifier open_classifier(const ClassifyJob& job, const BertTokenizer& tokenizer);
 
 // Returns the predicted classes of a multi_label model: those of a probability of at least 0.5.
 std::vector<std::string> predicted_classes(const Labels& labels, std::span<const float> numbers);

@@ -4,8 +4,6 @@
 
 #include "base/error.h"
 #include "execution/inference/answer_spans.h"
-#include "execution/inference/lazy_model.h"
-#include "execution/inference/row_predictor.h"
 #include "text/tokenizers/unknown_count.h"
 
 namespace smelt {
@@ -17,7 +15,7 @@ struct DetectTexts {
   std::int64_t longest = 0;
 };
 
-DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
+DetectTexts encode_texts(std::int64_t max_tokens, const BertTokenizer& tokenizer,
                          const std::vector<std::string>& texts) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
   DetectTexts out;
@@ -35,46 +33,38 @@ DetectTexts encode_texts(const DetectJob& job, const BertTokenizer& tokenizer,
     if (tokens.empty())
       throw UsageError(str("detect: no words in '", text, "'"), "give a text with words");
     out.longest = std::max(out.longest, std::ssize(row.ids));
-    if (out.longest > job.max_tokens)
+    if (out.longest > max_tokens)
       throw UsageError(str("detect: text ", out.rows.size(), " has ", out.longest,
-                           " tokens, the model takes at most ", job.max_tokens),
+                           " tokens, the model takes at most ", max_tokens),
                        "cut it, and give the parts with several --text");
   }
   counted.warn("detect", vocabulary.origin());
   return out;
 }
 
-std::vector<std::vector<JudgedToken>> judge(RowModel& model, DetectTexts texts) {
-  const auto found = model.predict(texts.rows);
+}  // namespace
+
+Detector::Detector(std::shared_ptr<const Client> client, const DetectJob& job,
+                   BertTokenizer tokenizer, HostWeights weights)
+    : max_tokens_(job.max_tokens),
+      tokenizer_(std::move(tokenizer)),
+      model_(
+          std::move(client),
+          [replaced = job.replaced](std::int64_t tokens, std::int64_t) { return replaced(tokens); },
+          {.command = "detect",
+           .most_tokens = job.max_tokens,
+           .exact_products = job.exact_products},
+          std::move(weights)) {}
+
+std::vector<std::vector<JudgedToken>> Detector::detect(const std::vector<std::string>& given) {
+  DetectTexts texts = encode_texts(max_tokens_, tokenizer_, given);
+  const auto found = model_.predict(texts.rows);
   const auto probabilities = found.execution.results[0][0].to_host<float>();
   for (std::size_t row = 0; row < texts.judged.size(); ++row)
     for (std::size_t i = 0; i < texts.judged[row].size(); ++i)
       texts.judged[row][i].probability =
           probabilities[row * static_cast<std::size_t>(found.tokens) + i + 1];  // after [CLS]
   return std::move(texts.judged);
-}
-
-}  // namespace
-
-Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer) {
-  return opened_with_first_texts<Detector>(
-      "detect", job, [job, tokenizer](const auto& texts) { encode_texts(job, tokenizer, texts); },
-      [job, tokenizer](auto tensors, const std::string& where) {
-        return open_detector(job, tokenizer, std::move(tensors), where);
-      });
-}
-
-Detector open_detector(const DetectJob& job, const BertTokenizer& tokenizer,
-                       std::shared_ptr<const SlicedTensors> tensors, std::string where) {
-  const auto model = std::make_shared<RowModel>(
-      open_device(job.device, 1),
-      [replaced = job.replaced](std::int64_t tokens, std::int64_t) { return replaced(tokens); },
-      RowModelOptions{
-          .command = "detect", .most_tokens = job.max_tokens, .exact_products = job.exact_products},
-      std::move(tensors), std::move(where));
-  return [job, tokenizer, model](const std::vector<std::string>& texts) {
-    return judge(*model, encode_texts(job, tokenizer, texts));
-  };
 }
 
 }  // namespace smelt

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "execution/inference/lazy_model.h"
-#include "execution/inference/row_predictor.h"
+#include "base/number_format.h"
 #include "text/readers/unicode.h"
 #include "text/tokenizers/unknown_count.h"
 
@@ -49,53 +48,12 @@ TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool fram
   return encoded;
 }
 
-// The texts' longest lengths.
-struct Lengths {
-  explicit Lengths(const std::vector<TokenRow>& texts) {
-    for (const TokenRow& text : texts) {
-      tokens = std::max(tokens, std::ssize(text.ids));
-      masks = std::max(masks, std::ssize(text.positions));
-    }
-  }
-  std::int64_t tokens = 1, masks = 1;
-};
-
-void check_job(const FillMaskJob& job, const Vocabulary& vocabulary,
-               const std::vector<TokenRow>& texts) {
+std::int64_t check_top(const FillMaskJob& job, const Vocabulary& vocabulary) {
   const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
   if (job.top < 1 || job.top > words)
     throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "5 is usual");
-  const Lengths lengths(texts);
-  if (lengths.tokens > job.max_tokens)
-    throw UsageError(str("fill: a text has ", lengths.tokens, " tokens, the model takes at most ",
-                         job.max_tokens),
-                     "cut it, and give the parts with several --text");
-}
-
-// As many more guesses as the model has ids without a word.
-std::int64_t spare_guesses(const FillMaskJob& job, const Vocabulary& vocabulary) {
-  return std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());
-}
-
-std::vector<TokenRow> encode_all(const FillMaskJob& job, const BertTokenizer& tokenizer,
-                                 const std::vector<std::string>& texts) {
-  std::vector<TokenRow> out;
-  for (const std::string& text : texts) out.push_back(encode(tokenizer, text, job.framed));
-  check_job(job, tokenizer.vocabulary(), out);
-  return out;
-}
-
-Prediction guesses_for(const FillMaskJob& job, const Vocabulary& vocabulary,
-                       const std::vector<TokenRow>& rows) {
-  const Lengths lengths(rows);
-  return job.guesses(lengths.tokens, lengths.masks, job.top + spare_guesses(job, vocabulary));
-}
-
-void warn_of_unknown(const std::vector<std::string>& texts, const std::vector<TokenRow>& rows,
-                     const BertTokenizer& tokenizer) {
-  UnknownCount counted;
-  for (std::size_t i = 0; i < rows.size(); ++i) counted.add(texts[i], rows[i].ids, tokenizer);
-  counted.warn("fill", tokenizer.vocabulary().origin());
+  // As many more guesses as the model has ids without a word.
+  return job.top + std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());
 }
 
 // The guesses of a program: `asked` for each of `masks` positions of each row.
@@ -122,81 +80,82 @@ struct Guesses {
   std::vector<std::int32_t> ids;
 };
 
-std::vector<FilledText> filled_texts(const std::vector<std::string>& texts,
-                                     const std::vector<TokenRow>& rows, const Guesses& guesses,
-                                     const BertTokenizer& tokenizer, std::int64_t top) {
-  std::vector<FilledText> filled;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    FilledText& text = filled.emplace_back(FilledText{.text = texts[i], .masks = {}});
-    for (std::int64_t m = 0; m < std::ssize(rows[i].positions); ++m)
-      text.masks.push_back(guesses.best(i, m, tokenizer, top));
+TextSample sample_of(const FilledText& text) {
+  Record masks = Record::array();
+  std::string line = text.text + " :";
+  for (const auto& guesses : text.masks) {
+    Record& mask = masks.emplace_back(Record::array());
+    for (const MaskGuess& guess : guesses) {
+      mask.push_back({guess.token, to_f32_digits(guess.probability)});
+      line += str(" ", guess.token, " ", percent(guess.probability));
+    }
   }
-  return filled;
+  return {.line = std::move(line), .fields = {{"text", text.text}, {"masks", std::move(masks)}}};
 }
 
 }  // namespace
 
-struct MaskFiller::Asked {
-  Asked(std::shared_ptr<const Client> client, const FillMaskJob& job, const BertTokenizer& by,
-        std::vector<std::string> of, const ShardingPlan& placement)
-      : tokenizer(by),
-        top(job.top),
-        asked(job.top + spare_guesses(job, by.vocabulary())),
-        texts(std::move(of)),
-        rows(encode_all(job, by, texts)),
-        question("fill", std::move(client), guesses_for(job, by.vocabulary(), rows), rows,
-                 job.exact_products, placement) {
-    warn_of_unknown(texts, rows, by);
+MaskFiller::MaskFiller(std::shared_ptr<const Client> client, FillMaskJob job,
+                       BertTokenizer tokenizer, HostWeights weights, const ShardingPlan& placement)
+    : job_(std::move(job)),
+      tokenizer_(std::move(tokenizer)),
+      asked_(check_top(job_, tokenizer_.vocabulary())),
+      model_(
+          std::move(client),
+          [of = job_.guesses, asked = asked_](std::int64_t tokens, std::int64_t masks) {
+            return of(tokens, masks, asked);
+          },
+          {.command = "fill",
+           .most_tokens = job_.max_tokens,
+           .exact_products = job_.exact_products,
+           .placement = placement},
+          std::move(weights)) {}
+
+std::vector<TokenRow> MaskFiller::encode(const std::vector<std::string>& texts) const {
+  std::vector<TokenRow> out;
+  UnknownCount counted;
+  for (const std::string& text : texts) {
+    const TokenRow& row = out.emplace_back(smelt::encode(tokenizer_, text, job_.framed));
+    if (std::ssize(row.ids) > job_.max_tokens)
+      throw UsageError(str("fill: a text has ", row.ids.size(), " tokens, the model takes at most ",
+                           job_.max_tokens),
+                       "cut it, and give the parts with several --text");
+    counted.add(text, row.ids, tokenizer_);
   }
-
-  const BertTokenizer& tokenizer;
-  std::int64_t top, asked;  // guesses: to be told, to be asked for
-  std::vector<std::string> texts;
-  std::vector<TokenRow> rows;
-  RowPredictor question;
-};
-
-MaskFiller::MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
-                       const BertTokenizer& tokenizer, std::vector<std::string> texts,
-                       const ShardingPlan& placement)
-    : asked_(std::make_unique<Asked>(std::move(client), job, tokenizer, std::move(texts),
-                                     placement)) {}
-
-MaskFiller::~MaskFiller() = default;
-
-std::vector<FilledText> MaskFiller::fill(const SlicedTensors& tensors,
-                                         const std::string& where) const {
-  const Asked& a = *asked_;
-  const Guesses guesses(a.question.ask(tensors, where), Lengths(a.rows).masks, a.asked);
-  return filled_texts(a.texts, a.rows, guesses, a.tokenizer, a.top);
+  counted.warn("fill", tokenizer_.vocabulary().origin());
+  return out;
 }
 
-Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer) {
-  return opened_with_first_texts<Filler>(
-      "fill", job, [job, tokenizer](const auto& texts) { encode_all(job, tokenizer, texts); },
-      [job, tokenizer](auto tensors, const std::string& where) {
-        return open_filler(job, tokenizer, std::move(tensors), where);
-      });
+std::vector<FilledText> MaskFiller::fill(const std::vector<std::string>& texts,
+                                         const std::vector<TokenRow>& rows) {
+  const auto found = model_.predict(rows);
+  const Guesses guesses(found.execution, found.positions, asked_);
+  std::vector<FilledText> filled;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    FilledText& text = filled.emplace_back(FilledText{.text = texts[i], .masks = {}});
+    for (std::int64_t m = 0; m < std::ssize(rows[i].positions); ++m)
+      text.masks.push_back(guesses.best(i, m, tokenizer_, job_.top));
+  }
+  return filled;
 }
 
-Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer,
-                   std::shared_ptr<const SlicedTensors> tensors, std::string where) {
-  const std::int64_t asked = job.top + spare_guesses(job, tokenizer.vocabulary());
-  const auto guesses = [of = job.guesses, asked](std::int64_t tokens, std::int64_t masks) {
-    return of(tokens, masks, asked);
-  };
-  const auto model = std::make_shared<RowModel>(
-      open_device(job.device, 1), guesses,
-      RowModelOptions{
-          .command = "fill", .most_tokens = job.max_tokens, .exact_products = job.exact_products},
-      std::move(tensors), std::move(where));
-  return [job, tokenizer, asked, model](const std::vector<std::string>& texts) {
-    const std::vector<TokenRow> rows = encode_all(job, tokenizer, texts);
-    warn_of_unknown(texts, rows, tokenizer);
-    const auto found = model->predict(rows);
-    return filled_texts(texts, rows, Guesses(found.execution, found.positions, asked), tokenizer,
-                        job.top);
-  };
+MaskSampler::MaskSampler(std::shared_ptr<const Client> client, const FillMaskJob& job,
+                         const BertTokenizer& tokenizer, std::vector<std::string> texts,
+                         const ShardingPlan& placement)
+    : filler_(std::make_unique<MaskFiller>(std::move(client), job, tokenizer, HostWeights(),
+                                           placement)),
+      texts_(std::move(texts)),
+      rows_(filler_->encode(texts_)) {
+  filler_->model().prepare(rows_);
+}
+
+std::vector<TextSample> MaskSampler::sample(const SlicedTensors& tensors,
+                                            const std::string& where) const {
+  filler_->model().take({std::make_shared<const SlicedTensors>(tensors), where});
+  std::vector<TextSample> out;
+  for (const FilledText& text : filler_->fill(texts_, rows_)) out.push_back(sample_of(text));
+  filler_->model().take({});  // the device's memory is the training's
+  return out;
 }
 
 }  // namespace smelt

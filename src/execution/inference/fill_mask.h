@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/storage/slices.h"
-#include "model/tasks/task.h"
-#include "model/train_step/sharding_plan.h"
+#include "execution/inference/row_model.h"
+#include "execution/inference/text_sampler.h"
 #include "pjrt/client.h"
 #include "text/tokenizers/wordpiece.h"
 
@@ -25,50 +24,62 @@ struct FilledText {
   std::vector<std::vector<MaskGuess>> masks;  // one list per [MASK], best first
 };
 
+// What a model that fills masks computes, and its sizes.
 struct FillMaskJob {
   // The model's guesses for sequences of S tokens with P masks: features input_ids, input_mask,
   // segment_ids and masked_lm_positions (model/tasks/bert_task.h).
   std::function<Prediction(std::int64_t S, std::int64_t P, std::int64_t top)> guesses;
-  Json model;                     // the settings that the checkpoint's model must have; null: any
+  // The log-probabilities of masked_lm_ids at P masks (word_scores()); unset: it gives none.
+  std::function<Prediction(std::int64_t S, std::int64_t P)> scores = {};
   std::int64_t max_tokens = 512;  // the model's positions
   std::int64_t vocab_size = 0;    // the model's
   bool framed = true;             // [CLS] before a text and [SEP] after it
-  std::string device = "cpu";
-  bool exact_products = false;  // HloForm::exact_products
-  bool averaged = true;         // as load_trained_model has it
-  std::string model_dir;        // its newest checkpoint is used
-  std::string vocab;            // the tokenizer's, which must be the model's; empty: not compared
-  std::int64_t top = 5;
+  bool exact_products = false;    // HloForm::exact_products
+  std::int64_t top = 5;           // guesses for each mask
 };
 
-// Texts that are filled by one state of a model after another.
+// A model that fills the masks of one batch of texts after another.
 class MaskFiller {
  public:
-  // Takes a job and a tokenizer as open_filler() does, but reads none of the job's files. The
-  // tokenizer must outlive it. The model lies on one device, or over the placement's mesh (as
-  // predict_program takes it).
-  MaskFiller(std::shared_ptr<const Client> client, const FillMaskJob& job,
-             const BertTokenizer& tokenizer, std::vector<std::string> texts,
-             const ShardingPlan& placement = {});
-  ~MaskFiller();
-  // Fills by the values of a state; `where` begins the message where one is missing.
-  std::vector<FilledText> fill(const SlicedTensors& tensors, const std::string& where) const;
+  // The model is on one device, or over the placement's mesh. Throws UsageError if job.top is not
+  // in 1 … the vocabulary's size.
+  MaskFiller(std::shared_ptr<const Client> client, FillMaskJob job, BertTokenizer tokenizer,
+             HostWeights weights = {}, const ShardingPlan& placement = {});
+
+  // Warns of texts that the vocabulary does not know. Throws UsageError for a text without [MASK]
+  // or longer than the model's positions.
+  std::vector<TokenRow> encode(const std::vector<std::string>& texts) const;
+  // Fills encoded texts. Ids beyond the vocabulary are never guessed.
+  std::vector<FilledText> fill(const std::vector<std::string>& texts,
+                               const std::vector<TokenRow>& rows);
+  std::vector<FilledText> fill(const std::vector<std::string>& texts) {
+    return fill(texts, encode(texts));
+  }
+  RowModel& model() { return model_; }
 
  private:
-  struct Asked;
-  std::unique_ptr<const Asked> asked_;
+  FillMaskJob job_;
+  BertTokenizer tokenizer_;
+  std::int64_t asked_;  // guesses of the program, of which some are ids without a word
+  RowModel model_;
 };
 
-// Fills the masks of one batch of texts after another with the same model.
-using Filler = std::function<std::vector<FilledText>(const std::vector<std::string>& texts)>;
+// Fills a run's texts by its weights at an evaluation.
+class MaskSampler : public TextSampler {
+ public:
+  // Compiles the program. Throws UsageError as MaskFiller does.
+  MaskSampler(std::shared_ptr<const Client> client, const FillMaskJob& job,
+              const BertTokenizer& tokenizer, std::vector<std::string> texts,
+              const ShardingPlan& placement = {});
 
-// Returns a Filler for the newest checkpoint of job.model_dir, which is read with the first batch
-// and stays in memory and on the device. It throws UsageError for a text without [MASK], one longer
-// than the model's positions, a `top` that is not in 1 … the vocabulary's size, or no checkpoint.
-// Ids beyond the vocabulary are never guessed.
-Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer);
-// Returns a Filler for weights in memory; `where` begins the message about a missing one.
-Filler open_filler(const FillMaskJob& job, const BertTokenizer& tokenizer,
-                   std::shared_ptr<const SlicedTensors> tensors, std::string where);
+  std::string kind() const override { return "filled"; }
+  std::vector<TextSample> sample(const SlicedTensors& tensors,
+                                 const std::string& where) const override;
+
+ private:
+  std::unique_ptr<MaskFiller> filler_;
+  std::vector<std::string> texts_;
+  std::vector<TokenRow> rows_;
+};
 
 }  // namespace smelt

@@ -10,7 +10,6 @@
 #include "base/plural.h"
 #include "base/progress.h"
 #include "execution/inference/answering_placement.h"
-#include "execution/train_state/resume.h"
 
 namespace smelt {
 namespace {
@@ -181,13 +180,6 @@ void take_options(GenerateJob& job, const GenerateOptions& with) {
   const std::optional<std::string> own = job.prefix;
   static_cast<GenerateOptions&>(job) = with;
   if (!job.prefix) job.prefix = own;
-}
-
-Generator open_generator(const GenerateJob& job) {
-  auto trained = std::make_shared<const TrainedModel>(
-      load_trained_model("generate", job.model_dir, job.model, job.vocab, job.averaged));
-  return Generator(open_device(job.device, job.devices), job, trained->checkpoint.tensors,
-                   trained->where, trained);
 }
 
 }  // namespace smelt

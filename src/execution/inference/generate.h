@@ -33,6 +33,7 @@ struct GenerateOptions {
   // What helps where memory is short, in the command's own words.
   std::string hint = "lower --batch, --max-length, --max-inputs or --beams";
   std::string inputs_name = "--max-inputs";  // what `most_inputs` is to the user
+  bool operator==(const GenerateOptions&) const = default;
 };
 
 struct GenerateJob : GenerateOptions {
@@ -46,13 +47,8 @@ struct GenerateJob : GenerateOptions {
   std::function<double(std::int64_t rows, std::int64_t S, std::int64_t T)> bytes;
   std::function<DimNames(std::string_view parameter)> dim_names = {};  // of the model's, for a mesh
   std::int32_t end = 1, unknown = -1;                                  // -1: none
-
-  Json model = {};  // the settings that the checkpoint's model must have; null: any
   std::string device = "cpu";
   bool exact_products = false;
-  bool averaged = true;   // as load_trained_model has it
-  std::string model_dir;  // its newest checkpoint is used
-  std::string vocab;      // the tokenizer's, which must be the model's; empty: not compared
 };
 
 // The user's options, but for a prefix that they leave to the model.
@@ -116,8 +112,5 @@ class Generator {
   std::unique_ptr<const ModelState> state_;                          // on the devices
   bool told_of_memory_ = false;
 };
-
-// Of the newest checkpoint of job.model_dir.
-Generator open_generator(const GenerateJob& job);
 
 }  // namespace smelt

@@ -25,12 +25,6 @@ std::int64_t longest_answer(const std::vector<TokenRow>& rows) {
   return static_cast<std::int64_t>(most) * kTokensOfSpan;
 }
 
-Prediction span_answers(const SpanJob& job, const std::vector<TokenRow>& rows) {
-  std::int64_t longest = 1;
-  for (const TokenRow& row : rows) longest = std::max(longest, std::ssize(row.ids));
-  return t5_answers(job.model, longest, {.most_tokens = longest_answer(rows)}, job.words);
-}
-
 }  // namespace
 
 TokenRow span_row(const SpanJob& job, std::string_view text) {
@@ -77,13 +71,26 @@ SpanSampler::SpanSampler(std::shared_ptr<const Client> client, SpanJob job,
     : job_(std::move(job)),
       texts_(std::move(texts)),
       rows_(span_rows(job_, texts_)),
-      most_tokens_(longest_answer(rows_)),
-      question_("fill", std::move(client), span_answers(job_, rows_), rows_, job_.exact_products,
-                placement) {}
+      most_tokens_(longest_answer(rows_)) {
+  std::int64_t longest = 1;
+  for (const TokenRow& row : rows_) longest = std::max(longest, std::ssize(row.ids));
+  model_ = std::make_unique<RowModel>(
+      std::move(client),
+      [model = job_.model, words = job_.words, most = most_tokens_](std::int64_t S, std::int64_t) {
+        return t5_answers(model, S, {.most_tokens = most}, words);
+      },
+      RowModelOptions{.command = "fill",
+                      .most_tokens = longest,
+                      .exact_products = job_.exact_products,
+                      .placement = placement});
+  model_->prepare(rows_);
+}
 
 std::vector<TextSample> SpanSampler::sample(const SlicedTensors& tensors,
                                             const std::string& where) const {
-  const Execution execution = question_.ask(tensors, where);
+  model_->take({std::make_shared<const SlicedTensors>(tensors), where});
+  const Execution execution = model_->predict(rows_).execution;
+  model_->take({});  // the device's memory is the training's
   const auto ids = execution.results[0][0].to_host<std::int32_t>();
   const auto scores = execution.results[0][1].to_host<float>();
   std::vector<TextSample> out;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "execution/inference/row_predictor.h"
+#include "execution/inference/row_model.h"
 #include "execution/inference/text_sampler.h"
 #include "model/models/t5_config.h"
 
@@ -50,7 +50,7 @@ class SpanSampler : public TextSampler {
   std::vector<std::string> texts_;
   std::vector<TokenRow> rows_;
   std::int64_t most_tokens_;
-  RowPredictor question_;
+  std::unique_ptr<RowModel> model_;
 };
 
 }  // namespace smelt

@@ -100,10 +100,7 @@ Task bert_task(const BertTask& c) {
   const Dims answers{c.max_predictions};
   task.features = token_features(c.model, c.seq_length);
   task.features.push_back(masked_positions_feature(c.seq_length, c.max_predictions));
-  task.features.push_back({.name = "masked_lm_ids",
-                           .row = answers,
-                           .limit = c.model.vocab_size,
-                           .limit_name = "vocab_size"});
+  task.features.push_back(masked_ids_feature(c.model.vocab_size, c.max_predictions));
   task.features.push_back({.name = "masked_lm_weights", .dtype = DType::f32, .row = answers});
   task.features.push_back(
       {.name = "next_sentence_labels", .row = {}, .limit = 2, .limit_name = "labels of"});
@@ -141,6 +138,36 @@ Prediction mask_guesses(const Encoder& encoder, std::int64_t S, std::int64_t P, 
     const Tensor sequence = encoder->sequence(root, encoder_inputs(in));
     const Tensor logits = lm_logits(encoder->word_head(root, sequence, in["masked_lm_positions"]));
     return top_k(softmax(logits), top);
+  };
+  return out;
+}
+
+Prediction word_scores(const Encoder& encoder, std::int64_t S, std::int64_t P) {
+  Prediction out;
+  out.features = token_features(encoder_sizes(encoder), S);
+  out.features.push_back(masked_positions_feature(S, P));
+  out.features.push_back(masked_ids_feature(encoder_sizes(encoder).vocab_size, P));
+  out.outputs = [encoder](const Scope& root, const Inputs& in) {
+    const Tensor ids = in["masked_lm_ids"];
+    const Tensor sequence = encoder->sequence(root, encoder_inputs(in));
+    const LmHead head = encoder->word_head(root, sequence, in["masked_lm_positions"]);
+    const LabelScores found = score_labels(root, head, reshape(ids, {ids.shape().elements()}));
+    return std::vector{reshape(-found.loss, ids.dims())};
+  };
+  return out;
+}
+
+Prediction pooled_states(const Encoder& encoder, std::int64_t S) {
+  Prediction out;
+  out.features = token_features(encoder_sizes(encoder), S);
+  out.outputs = [encoder](const Scope& root, const Inputs& in) {
+    const Tensor sequence = convert(encoder->sequence(root, encoder_inputs(in)), DType::f32);
+    const auto B = sequence.dim(0), H = sequence.dim(2);
+    const Tensor mask = convert(in["input_mask"], DType::f32);
+    const Tensor sums = reduce_sum(sequence * broadcast_in_dim(mask, sequence.dims(), {0, 1}), {1});
+    const Tensor tokens = reduce_sum(mask, {1}) + 1e-9;
+    return std::vector{sums / broadcast_in_dim(tokens, sums.dims(), {0}),
+                       reshape(slice_axis(sequence, 1, 0, 1), {B, H})};
   };
   return out;
 }

@@ -7,15 +7,19 @@
 
 namespace smelt {
 
-Prediction electra_mask_guesses(const ElectraTask& c, std::int64_t S, std::int64_t P,
-                                std::int64_t top, const std::string& where) {
+namespace {
+
+// Returns the generator's features and, as outputs, `words` of its logits f32 [B*P,V].
+template <class Words>
+Prediction of_generator(const ElectraTask& c, std::int64_t S, std::int64_t P,
+                        const std::string& where, Words words) {
   if (c.settings.uniform_generator)
     throw UsageError(str(where, ": the uniform generator cannot fill masks"),
                      "use a model with a trained generator");
   Prediction out;
   out.features = token_features(discriminator_config(c.model), S);
   out.features.push_back(masked_positions_feature(S, P));
-  out.outputs = [c, top](const Scope& root, const Inputs& in) {
+  out.outputs = [c, words](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
     const EncoderInputs tokens = encoder_inputs(in);
     const Tensor positions = in["masked_lm_positions"];
     const MaskedInputs masked{.inputs = tokens,
@@ -23,8 +27,27 @@ Prediction electra_mask_guesses(const ElectraTask& c, std::int64_t S, std::int64
                               .masks = {.positions = positions,
                                         .ids = zeros_like(positions),
                                         .weights = ones_like(convert(positions, DType::f32))}};
-    return top_k(softmax(electra_generated(root, c, masked).logits), top);
+    return words(electra_generated(root, c, masked).logits, in);
   };
+  return out;
+}
+
+}  // namespace
+
+Prediction electra_mask_guesses(const ElectraTask& c, std::int64_t S, std::int64_t P,
+                                std::int64_t top, const std::string& where) {
+  return of_generator(c, S, P, where,
+                      [top](Tensor logits, const Inputs&) { return top_k(softmax(logits), top); });
+}
+
+Prediction electra_word_scores(const ElectraTask& c, std::int64_t S, std::int64_t P,
+                               const std::string& where) {
+  Prediction out = of_generator(c, S, P, where, [](Tensor logits, const Inputs& in) {
+    const Tensor ids = in["masked_lm_ids"];
+    return std::vector{
+        reshape(-cross_entropy(logits, reshape(ids, {ids.shape().elements()})), ids.dims())};
+  });
+  out.features.push_back(masked_ids_feature(c.model.vocab_size, P));
   return out;
 }
 

@@ -102,6 +102,12 @@ Objective electra_objective(const Scope& root, const ElectraTask& config, const 
 Prediction electra_mask_guesses(const ElectraTask& config, std::int64_t S, std::int64_t P,
                                 std::int64_t top, const std::string& where);
 
+// Scores words at masked positions with the generator: the same features and masked_lm_ids [P] ->
+// the log-probability of each id at its position, f32 [B,P]. Throws UsageError that begins with
+// `where` for a uniform generator.
+Prediction electra_word_scores(const ElectraTask& config, std::int64_t S, std::int64_t P,
+                               const std::string& where);
+
 // Predicts the probability that each token was replaced, f32 [B,S], from input_ids, input_mask,
 // segment_ids [S]. Throws UsageError that begins with `where` for a masked LM, which has no
 // discriminator.

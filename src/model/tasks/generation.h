@@ -29,6 +29,7 @@ struct Search {
   std::int64_t top_k = 0;    // sample among the k best words; 0: among all
   double top_p = 1;          // sample among the best words with this total probability
   std::int64_t answers = 1;  // outputs per text: samples, or the best beams
+  bool operator==(const Search&) const = default;
 };
 
 // Throws UsageError if the settings contradict each other or the vocabulary size.

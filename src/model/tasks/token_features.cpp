@@ -18,6 +18,10 @@ Feature masked_positions_feature(std::int64_t S, std::int64_t P) {
   return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
 }
 
+Feature masked_ids_feature(std::int64_t vocab_size, std::int64_t P) {
+  return {.name = "masked_lm_ids", .row = {P}, .limit = vocab_size, .limit_name = "vocab_size"};
+}
+
 EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* outputs) {
   EncoderInputs out{.input_ids = in["input_ids"],
                     .input_mask = in["input_mask"],

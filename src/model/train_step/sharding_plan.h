@@ -54,6 +54,7 @@ ShardingPlan placement_for(std::string_view platform, std::int64_t devices, Redu
 struct MeshChoice {
   std::string mesh = "auto", rules = "";
   bool split_slots = false;
+  bool operator==(const MeshChoice&) const = default;
 };
 // Parses the choice. Throws UsageError for an unknown axis, an axis given twice, or sizes whose
 // product is not the number of devices.

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "compiler/ops/ops.h"
-#include "execution/inference/row_predictor.h"
+#include "execution/inference/row_model.h"
 #include "execution/train_state/compiled_step.h"
 #include "model/nn/einsum.h"
 #include "runs/small_run.h"
@@ -64,8 +64,10 @@ TEST_F(Memory, OfAStepAnEvaluationAndAnswersIsSaidInTheirOwnWords) {
                              return std::vector<Tensor>{larger_than_any_memory(root.graph())};
                            }};
   EXPECT_THAT(error_of<UsageError>([&] {
-                RowPredictor("fill", open_device("cpu", 1), answers, {{.ids = {1, 2}}}, false)
-                    .ask({}, "model");
+                RowModel(open_device("cpu", 1), [&](auto, auto) { return answers; },
+                         {.command = "fill", .most_tokens = 2},
+                         {std::make_shared<const SlicedTensors>(), "model"})
+                    .predict({{.ids = {1, 2}}});
               }),
               AllOf(HasSubstr("fill: the model with these texts does not fit into the memory"),
                     HasSubstr("hint: give fewer texts at a time")));

@@ -1,23 +1,29 @@
-// smelt fill and smelt detect of a model that is named by its folder, in each of the three forms.
-#include "pipeline/stored_answers.h"
+// Inference with a model in each of the three forms.
+#include "pipeline/pretrained_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
 #include "checkpoint/interop/convert.h"
 #include "checkpoint/storage/checkpoint.h"
+#include "compiler/ops/ops.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/formats/crc32c.h"
+#include "model/models/classifier.h"
+#include "model/train_step/program.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
+
+void describe(const std::string& folder);  // inference_example.cpp
 
 namespace smelt {
 namespace {
@@ -26,7 +32,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // The original's tiny BERT and ELECTRA as models of smelt's, with a vocabulary of 99 words.
-class StoredAnswersTest : public testing::Test {
+class PretrainedModelTest : public testing::Test {
  protected:
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
@@ -63,19 +69,20 @@ class StoredAnswersTest : public testing::Test {
   void convert(const std::string& from, const std::string& to, ModelForm form) const {
     convert_checkpoint({.from = dir_.file(from), .to = dir_.file(to), .form = form});
   }
-  StoredAnswers open(const std::string& name, const std::string& command = "detect",
-                     const StoredModelFlags& flags = {}) const {
-    return {command, dir_.file(name), flags};
+  PretrainedModel open(const std::string& name, InferenceTask task = InferenceTask::detect,
+                       LoadOptions options = {}) const {
+    options.task = task;
+    return PretrainedModel::of_folder(dir_.file(name), options);
   }
   std::vector<float> found(const std::string& name) const {
     std::vector<float> out;
-    const auto judged = open(name).detector()({"word7 word9 word30"});
+    const auto judged = open(name).detect({"word7 word9 word30"});
     for (const JudgedToken& token : judged.at(0)) out.push_back(token.probability);
     return out;
   }
   std::string guesses(const std::string& name) const {
     std::string out;
-    const auto filled = open(name, "fill").filler(3)({"word7 [MASK] word30"});
+    const auto filled = open(name, InferenceTask::fill_mask).fill_mask({"word7 [MASK] word30"}, 3);
     for (const MaskGuess& guess : filled[0].masks.at(0))
       out += str(guess.token, " ", guess.probability, "; ");
     return out;
@@ -90,7 +97,7 @@ class StoredAnswersTest : public testing::Test {
   CapturedLog log_;
 };
 
-TEST_F(StoredAnswersTest, OfElectraAreTheSameInAnyForm) {
+TEST_F(PretrainedModelTest, ReadsElectraInEveryFormAlike) {
   convert("electra/model", "tf/model.ckpt-5", ModelForm::tensorflow);
   convert("electra/model", "hf", ModelForm::hugging_face);
   const std::vector<float> replaced = found("electra/model");
@@ -110,7 +117,7 @@ TEST_F(StoredAnswersTest, OfElectraAreTheSameInAnyForm) {
               HasSubstr("detect: a masked LM has no discriminator"));
 }
 
-TEST_F(StoredAnswersTest, OfBertAreTheSameInAnyForm) {
+TEST_F(PretrainedModelTest, ReadsBertInEveryFormAlike) {
   convert("bert/model", "tf/bert_model.ckpt", ModelForm::tensorflow);
   convert("bert/model", "hf", ModelForm::hugging_face);
   const std::string filled = guesses("bert/model");
@@ -121,7 +128,7 @@ TEST_F(StoredAnswersTest, OfBertAreTheSameInAnyForm) {
 }
 
 // transformers' BertForMaskedLM and ElectraForMaskedLM.
-TEST_F(StoredAnswersTest, OfAMaskedLmNeedNoPoolerNorAnotherHead) {
+TEST_F(PretrainedModelTest, FillsMasksWithoutPoolerAndOtherHeads) {
   convert("bert/model", "whole", ModelForm::hugging_face);
   const std::string filled = guesses("whole");
   std::filesystem::remove_all(dir_.file("bert/model"));
@@ -136,15 +143,19 @@ TEST_F(StoredAnswersTest, OfAMaskedLmNeedNoPoolerNorAnotherHead) {
   for (int i = 0; i < 40; ++i) text += "word7 word9 word30 word11 word50 word60 word8\n";
   write_file(dir_.file("text.txt"), text);
   for (const char* name : {"whole", "masked", "hf/generator"}) {
-    TextToScore scored;
+    TextToEvaluate scored;
     scored.seq_length = 16;
     scored.text.input = dir_.file("text.txt");
-    EXPECT_GT(open(name, "eval").score(scored).evaluation.measure("masked_lm_accuracy").weight, 0)
+    EXPECT_GT(open(name, InferenceTask::evaluate_text)
+                  .evaluate_text(scored)
+                  .evaluation.measure("masked_lm_accuracy")
+                  .weight,
+              0)
         << name;
   }
 }
 
-TEST_F(StoredAnswersTest, WithoutTheHeadNameTheArchitecture) {
+TEST_F(PretrainedModelTest, NamesTheArchitectureIfAHeadIsMissing) {
   std::filesystem::remove_all(dir_.file("bert/model"));
   save("bert", "bert_tiny", "param/", facts("bert_tiny")["config"], {"cls/"});
   convert("bert/model", "hf", ModelForm::hugging_face);
@@ -164,14 +175,14 @@ TEST_F(StoredAnswersTest, WithoutTheHeadNameTheArchitecture) {
               HasSubstr("model_type is 'deberta' (DebertaForMaskedLM)\n"));
 }
 
-TEST_F(StoredAnswersTest, TakeTheTokenizerJsonOfAFolderWithoutVocabTxt) {
+TEST_F(PretrainedModelTest, ReadsTokenizerJsonIfThereIsNoVocabTxt) {
   convert("bert/model", "hf", ModelForm::hugging_face);
   const std::string filled = guesses("hf");
   remove_file(dir_.file("hf/vocab.txt"));
   EXPECT_EQ(guesses("hf"), filled);
 }
 
-TEST_F(StoredAnswersTest, OfAVocabularyWithMoreTokensThanRowsAreRefused) {
+TEST_F(PretrainedModelTest, RefusesAVocabularyWithMoreTokensThanRows) {
   convert("bert/model", "tf/bert_model.ckpt", ModelForm::tensorflow);
   write_file(dir_.file("tf/vocab.txt"), vocab_ + "more\n");
   EXPECT_THAT(refusal([&] { guesses("tf"); }),
@@ -179,14 +190,14 @@ TEST_F(StoredAnswersTest, OfAVocabularyWithMoreTokensThanRowsAreRefused) {
                                                    "rows of embeddings (vocab_size)")));
 }
 
-TEST_F(StoredAnswersTest, AreWarnedOfIfTheTextIsUnknown) {
-  (void)open("bert/model", "fill").filler(1)({"word7 what who [MASK]"});
+TEST_F(PretrainedModelTest, WarnsOfTextThatTheVocabularyDoesNotKnow) {
+  (void)open("bert/model", InferenceTask::fill_mask).fill_mask({"word7 what who [MASK]"}, 1);
   EXPECT_THAT(log_.text(), HasSubstr("fill: "));
   EXPECT_THAT(log_.text(), HasSubstr("% of the tokens are unknown ([UNK])"));
 }
 
 // As an Electric has them: the same heads as ELECTRA with two towers, and another meaning.
-TEST_F(StoredAnswersTest, OfAnElectricNeedItsObjective) {
+TEST_F(PretrainedModelTest, NeedsTheObjectiveOfAnElectric) {
   const Json objective{{"electra_objective", false}, {"electric_objective", true}};
   Checkpoint electric = load_checkpoint(dir_.file("electra/model"), 5);
   const std::vector<std::byte> zeros(99 * sizeof(float));
@@ -213,7 +224,7 @@ TEST_F(StoredAnswersTest, OfAnElectricNeedItsObjective) {
 }
 
 // One that smelt wrote without knowing the model, and now knows it.
-TEST_F(StoredAnswersTest, OfACheckpointWithoutSizesTakeTheFileBesideIt) {
+TEST_F(PretrainedModelTest, ReadsTheSizesFromTheFileBesideACheckpoint) {
   convert("bert/model", "tf/model.ckpt-5", ModelForm::tensorflow);
   const std::string config = read_file(dir_.file("tf/bert_config.json"));
   remove_file(dir_.file("tf/bert_config.json"));
@@ -223,7 +234,7 @@ TEST_F(StoredAnswersTest, OfACheckpointWithoutSizesTakeTheFileBesideIt) {
   EXPECT_EQ(guesses("m"), guesses("bert/model"));
 }
 
-TEST_F(StoredAnswersTest, WhatIsNotKnownIsSaid) {
+TEST_F(PretrainedModelTest, NamesWhatIsMissing) {
   EXPECT_THAT(refusal([&] { open("none"); }), HasSubstr("none: No such file or directory"));
   convert("bert/model", "tf/model.ckpt-5", ModelForm::tensorflow);
   remove_file(dir_.file("tf/bert_config.json"));
@@ -234,11 +245,94 @@ TEST_F(StoredAnswersTest, WhatIsNotKnownIsSaid) {
   EXPECT_THAT(refusal([&] { open("tf"); }),
               HasSubstr("its vocabulary is not beside it\n  hint: name it with --vocab"));
   write_file(dir_.file("other.txt"), vocab_ + "more\n");
-  EXPECT_THAT(refusal([&] { open("electra/model", "detect", {.vocab = dir_.file("other.txt")}); }),
+  EXPECT_THAT(refusal([&] {
+                open("electra/model", InferenceTask::detect, {.vocab = dir_.file("other.txt")});
+              }),
               HasSubstr("other.txt is not the vocabulary that the model was made with"));
 }
 
-TEST_F(StoredAnswersTest, AreGivenByTheCommands) {
+TEST_F(PretrainedModelTest, NamesWhatItCanDoInTheHint) {
+  EXPECT_THAT(refusal([&] { found("bert/model"); }),
+              testing::EndsWith("hint: take an ELECTRA; this model can fill masks, be evaluated on "
+                                "text, embed texts, score texts"));
+  const PretrainedModel model = PretrainedModel::load(dir_.file("electra/model"));
+  EXPECT_TRUE(model.can(InferenceTask::detect));
+  EXPECT_FALSE(model.can(InferenceTask::classify));
+}
+
+TEST_F(PretrainedModelTest, EmbedsByTheLastLayerWhateverTheBatch) {
+  const std::vector<std::string> texts{"word7", "word7 word9 word30 word11 word50", "word8 word9"};
+  LoadOptions options;
+  options.batch_size = 2;
+  const auto found = PretrainedModel::load(dir_.file("bert/model"), options).embed(texts);
+  const Checkpoint saved = load_checkpoint(dir_.file("bert/model"), 5);
+  const Encoder encoder = parse_encoder("bert", saved.state["model"], "test");
+  const auto client = open_device("cpu", 1);
+  for (std::size_t i = 0; i < texts.size(); ++i) {  // alone, without padding
+    auto row = BertTokenizer::load(dir_.file("bert/vocab.txt"), {}).encode(texts[i]);
+    row.insert(row.begin(), 2);  // [CLS]
+    row.push_back(3);            // [SEP]
+    Prediction direct{.features = {{.name = "ids", .row = {std::ssize(row)}, .limit = 99}},
+                      .outputs = {}};
+    direct.outputs = [&](const Scope& root, const Inputs& in) {
+      const Tensor ids = in["ids"];
+      return std::vector{encoder->sequence(root, {ids, ones_like(ids), zeros_like(ids)})};
+    };
+    const StepProgram program = predict_program(direct, 1);
+    Batch batch = empty_batch(direct.features, 1);
+    std::ranges::copy(row, batch.arrays[0].values<std::int32_t>().begin());
+    const auto weights =
+        ModelState::restore(*client, program.placement, program.state, saved.tensors, "test");
+    const auto states =
+        CompiledStep(client, program).run(batch, weights).results[0][0].to_host<float>();
+    const std::size_t H = states.size() / row.size();
+    ASSERT_EQ(found[i].mean.size(), H);
+    for (std::size_t h = 0; h < H; ++h) {
+      double mean = 0;
+      for (std::size_t at = 0; at < row.size(); ++at) mean += states[at * H + h];
+      EXPECT_NEAR(found[i].mean[h], mean / static_cast<double>(row.size()), 1e-5);
+      EXPECT_NEAR(found[i].first[h], states[h], 1e-5);
+    }
+  }
+}
+
+TEST_F(PretrainedModelTest, ScoresATextByItsTokensMaskedOneAtATime) {
+  convert("electra/model", "hf", ModelForm::hugging_face);
+  for (const char* name : {"bert/model", "electra/model", "hf/generator"}) {
+    SCOPED_TRACE(name);
+    PretrainedModel model = PretrainedModel::load(dir_.file(name));
+    const auto scores = model.score({"word7", "word7 word9 word30"});
+    ASSERT_EQ(scores.size(), 2u);
+    EXPECT_EQ(scores[1].tokens, 3);
+    double sum = 0;
+    for (const auto& [text, token] : {std::pair{"[MASK] word9 word30", "word7"},
+                                      {"word7 [MASK] word30", "word9"},
+                                      {"word7 word9 [MASK]", "word30"}})
+      for (const MaskGuess& guess : model.fill_mask({text}, 99)[0].masks[0])
+        if (guess.token == token) sum += std::log(guess.probability);
+    EXPECT_NEAR(scores[1].log_likelihood, sum, 1e-4);
+  }
+  std::string longer;
+  for (int i = 0; i < 600; ++i) longer += "word7 ";
+  EXPECT_THAT(refusal([&] { PretrainedModel::load(dir_.file("bert/model")).score({longer}); }),
+              HasSubstr("score: text 1 has 602 tokens, the model takes at most "));
+}
+
+// The example of the header and of docs/reference/api.md is inference_example.cpp.
+TEST_F(PretrainedModelTest, RunsTheExampleOfItsHeader) {
+  const std::string example = read_file(source_path("tests/pipeline/inference_example.cpp"));
+  std::string commented;
+  for (const std::string_view line : split(example.substr(0, example.size() - 1), '\n'))
+    commented += line.empty() ? "//\n" : str("//   ", line, "\n");
+  EXPECT_THAT(read_file(source_path("src/pipeline/pretrained_model.h")), HasSubstr(commented));
+  EXPECT_THAT(read_file(source_path("docs/reference/api.md")), HasSubstr("```cpp\n" + example + "```\n"));
+  testing::internal::CaptureStdout();
+  describe(dir_.file("bert/model"));
+  EXPECT_THAT(testing::internal::GetCapturedStdout(),
+              testing::ContainsRegex("numbers, the first .*\n.*\n.* a token\n.* a token\n"));
+}
+
+TEST_F(PretrainedModelTest, IsUsedByTheCommands) {
   const auto smelt = [&](const std::string& arguments) {
     return run_command(str("cd ", dir_.path(), " && ", smelt_program(), " ", arguments));
   };

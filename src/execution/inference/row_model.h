@@ -1,0 +1,86 @@
+// A trained model that predicts batches of token rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/storage/slices.h"
+#include "execution/train_state/compiled_step.h"
+#include "execution/train_state/model_state.h"
+#include "model/tasks/task.h"
+#include "model/train_step/sharding_plan.h"
+#include "pjrt/executable.h"
+
+namespace smelt {
+
+// The tokens of a text. `positions` are those that a prediction is for, if it takes any, and
+// `labels` the tokens that it scores there.
+struct TokenRow {
+  std::vector<std::int32_t> ids, positions = {}, labels = {};
+};
+
+// Weights by name in host memory.
+struct HostWeights {
+  std::shared_ptr<const SlicedTensors> tensors = {};
+  std::string where = {};  // begins the message if a tensor is missing
+};
+
+// Returns the length, at most `most`, to which texts of up to `tokens` tokens are padded. Few
+// lengths are in use, so that few programs are compiled.
+std::int64_t padded_length(std::int64_t tokens, std::int64_t most);
+
+struct RowModelOptions {
+  std::string command;           // begins messages about memory
+  std::int64_t most_tokens = 0;  // of a row
+  bool exact_products = false;
+  ShardingPlan placement = {};
+};
+
+// A model on one device or a mesh that predicts one batch of token rows after another. Its weights
+// are put there once, and a program is compiled once for each padded shape: padded_length() tokens,
+// and powers of two of rows and positions.
+class RowModel {
+ public:
+  // Returns the prediction for rows of so many tokens and positions. Its features are input_ids,
+  // input_mask, segment_ids and, if rows have them, masked_lm_positions and masked_lm_ids; or
+  // inputs alone, padded with 0.
+  using Predictions = std::function<Prediction(std::int64_t tokens, std::int64_t positions)>;
+  // The padded shape and the results.
+  struct Predicted {
+    std::int64_t tokens, positions;
+    Execution execution;
+  };
+
+  RowModel(std::shared_ptr<const Client> client, Predictions predictions, RowModelOptions options,
+           HostWeights weights = {});
+  // Predicts with other weights of the same model from now on; frees those on the device.
+  void take(HostWeights weights);
+  // Compiles the program for these rows, which predict() does otherwise.
+  void prepare(const std::vector<TokenRow>& rows);
+  Predicted predict(const std::vector<TokenRow>& rows);
+
+ private:
+  struct Compiled {
+    StepProgram program;
+    std::unique_ptr<const CompiledStep> step;
+  };
+  using Shape = std::array<std::int64_t, 3>;  // rows, tokens, positions
+  Shape shape_of(const std::vector<TokenRow>& rows) const;
+  const Compiled& compiled(const Shape& shape);
+
+  std::shared_ptr<const Client> client_;
+  Predictions predictions_;
+  RowModelOptions options_;
+  HostWeights weights_;
+  MemoryAdvice advice_;
+  std::map<Shape, Compiled> compiled_;
+  std::unique_ptr<const ModelState> state_;  // on the device
+};
+
+}  // namespace smelt
