@@ -461,8 +461,9 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
 
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const ShardingPlan& placement,
                          ComputePolicy compute, std::int64_t passes, bool takes_wishes) {
-  throw UsageError(str("eval: ", passes, " passes of a model without random draws: ", task.name),
-                   "set eval.passes to 1");
+  if (passes > 1 && !task.draws)
+    throw UsageError(str("eval: ", passes, " passes of a model without random draws: ", task.name),
+                     "set eval.passes to 1");
   StepProgram out{.features = task.features, .takes_wishes = takes_wishes, .placement = placement};
   Program& p = out.program;
   const auto batch =
