@@ -32,7 +32,7 @@ vocab: {{size: 30522, unused: {30522 - 200}}}
 data: {{seq_length: {args.seq}, max_predictions: 20, dupe_factor: 20}}
 model: {{hidden_size: {hidden}, num_hidden_layers: {layers}, num_attention_heads: {heads},
         intermediate_size: {intermediate}}}
-train: {{batch_size: {args.batch}, steps: {args.steps}, save_every: {args.every}, keep: 2, log_every: 1}}
+train: {{batch_size: {args.batch}, steps: {args.steps}, checkpoint.save_interval_steps: {args.every}, checkpoint.max_to_keep: 2, logging_steps: 1}}
 eval: {{batch_size: 2}}
 """
 
@@ -112,7 +112,7 @@ def main():
         train = [args.smelt, "train", yaml, "--fresh", "--overwrite"]
         steps, costs = [], []
         for _ in range(args.rounds):
-            none, plain_memory = step_times([*train, "--set", f"train.save_every={args.steps}"])
+            none, plain_memory = step_times([*train, "--set", f"train.checkpoint.save_interval_steps={args.steps}"])
             times, memory = step_times(train)
             last = args.steps - 1  # the lines of steps that are not saved come a step later
             steps.append((none[last] - none[args.every]) / (last - args.every))

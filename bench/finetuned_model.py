@@ -43,7 +43,7 @@ def encoder(program, size, folder):
         "model": {"hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": heads,
                   "intermediate_size": inner, "max_position_embeddings": 128,
                   "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0},
-        "train": {"batch_size": 1, "steps": 1, "learning_rate": 1e-9}, "eval": {"batch_size": 1, "steps": 1}}
+        "train": {"batch_size": 1, "steps": 1, "optimizer": {"learning_rate": 1e-9}}, "eval": {"batch_size": 1, "steps": 1}}
     (folder / "pretrained.yaml").write_text(json.dumps(recipe))
     smelt(program, "run", folder / "pretrained.yaml")
     return folder / "pretrained/huggingface"
@@ -53,7 +53,7 @@ def recipe(folder, base, train, steps, /, **sections):
     """Of a model that tells the rows' labels apart; `sections` add to it."""
     out = {
         "out": str(folder), "data": {"train": str(train), "seq_length": 128}, "model": {"type": "classify", "dropout": 0},
-        "train": {"init": str(base), "batch_size": 32, "steps": steps, "learning_rate": 1e-5, "save_every": 10**6},
+        "train": {"init_from": str(base), "batch_size": 32, "steps": steps, "optimizer": {"learning_rate": 1e-5}, "checkpoint": {"save_interval_steps": 10**6}},
         "eval": {"batch_size": 32}}
     for name, fields in sections.items():
         out[name] = out[name] | fields

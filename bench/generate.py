@@ -44,7 +44,7 @@ def make_model(args, folder):
     recipe = Path(folder) / "r.yaml"
     recipe.write_text(f"out: {folder}/run\ntext: {{input: {docs}}}\nvocab: {{type: unigram, size: 1000}}\n"
                       f"data: {{inputs_length: 32}}\nmodel: {{type: t5, {model}}}\n"
-                      "train: {batch_size: 1, steps: 1, learning_rate: 1.0e-9, save_every: 1}\neval: {batch_size: 1, steps: 1}\n")
+                      "train: {batch_size: 1, steps: 1, optimizer.learning_rate: 1.0e-9, checkpoint.save_interval_steps: 1}\neval: {batch_size: 1, steps: 1}\n")
     subprocess.run([args.smelt, "run", str(recipe)], check=True, capture_output=True, text=True)
     return f"{folder}/run/huggingface"
 

@@ -45,7 +45,7 @@ vocab: {type: auto, size: SIZE}
 data: {seq_length: 64, max_predictions: 10, dupe_factor: 2, next_sentence: false}
 model: {type: bert, hidden_size: 128, num_hidden_layers: 2, num_attention_heads: 2, intermediate_size: 512,
   max_position_embeddings: 64, initializer_range: 0.05, hidden_dropout_prob: 0, attention_probs_dropout_prob: 0}
-train: {batch_size: 32, steps: STEPS, learning_rate: 1e-3, warmup_steps: 50, save_every: 100000, log_every: 100}
+train: {batch_size: 32, steps: STEPS, optimizer.learning_rate: 1e-3, schedule.warmup_steps: 50, checkpoint.save_interval_steps: 100000, logging_steps: 100}
 eval: {batch_size: 32}
 """
 

@@ -37,7 +37,7 @@ def recipe(size, out):
         "out": str(out), "text": {"input": str(ROOT / "tests/golden/pretraining/english.txt"), "heldout": 0.2},
         "vocab": {"size": 30522, "unused": 30322},
         "data": {"seq_length": seq, "max_predictions": predictions, "dupe_factor": 40}, "model": model,
-        "train": {"batch_size": batch, "steps": steps, "save_every": 10 * steps, "log_every": max(1, steps // 10)},
+        "train": {"batch_size": batch, "steps": steps, "checkpoint": {"save_interval_steps": 10 * steps}, "logging_steps": max(1, steps // 10)},
         "eval": {"batch_size": 2, "steps": 1}})
 
 

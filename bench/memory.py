@@ -38,7 +38,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         settings = Path(folder) / "recipe.yaml"
         settings.write_text(recipe(SIZES[args.size], Path(folder) / "run"))
-        words = [f"train.steps={args.steps}", f"train.save_every={3 * part}", f"train.log_every={part}",
+        words = [f"train.steps={args.steps}", f"train.checkpoint.save_interval_steps={3 * part}", f"train.logging_steps={part}",
                  f"eval.every={2 * part}", "eval.steps=2"]
         log = open(Path(folder) / "log", "w")
         child = subprocess.Popen([args.smelt, "run", str(settings), *(w for s in words for w in ("--set", s))],

@@ -23,7 +23,7 @@ vocab: {{size: 400}}
 data: {{seq_length: 64, max_predictions: 10, dupe_factor: 20}}
 model: {{hidden_size: 256, num_hidden_layers: 4, num_attention_heads: 4, intermediate_size: 1024,
         max_position_embeddings: 64}}
-train: {{devices: 8, batch_size: 16, steps: 2, warmup_steps: 1, save_every: 100000, log_every: 1000}}
+train: {{devices: 8, batch_size: 16, steps: 2, schedule.warmup_steps: 1, checkpoint.save_interval_steps: 100000, logging_steps: 1000}}
 eval: {{batch_size: 16, steps: 1}}
 """
 

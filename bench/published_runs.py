@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "tests/golden/published_runs.json"
 BERT, ELECTRA, T5 = "recipes/bert-from-scratch.yaml", "recipes/electra-small.yaml", "recipes/t5-base.yaml"
-LARGE = ["model.hidden_size=1024", "model.num_attention_heads=16", "model.intermediate_size=4096", "train.optimizer=lamb"]
-BF16 = ["train.precision=bf16"]
+LARGE = ["model.hidden_size=1024", "model.num_attention_heads=16", "model.intermediate_size=4096", "train.optimizer.type=lamb"]
+BF16 = ["train.precision.compute=bf16"]
 S512 = ["data.seq_length=512"]
 HOUR, DAY = 3600, 24 * 3600
 
@@ -79,8 +79,8 @@ TPUS = [
     Run("BERT-base, the paper's", "Devlin et al. 2018, A.2: 4 days on 16 chips; 90 % of steps at 128", "v2-32", BERT, 12,
         [Phase(bert(20), 256, 900_000), Phase(S512 + bert(77), 256, 100_000)], 4 * DAY, False),
     Run("BERT-large, the paper's", "Devlin et al. 2018, A.2: 4 days on 64 chips; 90 % of steps at 128", "v2-128", BERT, 24,
-        [Phase(LARGE + ["train.optimizer=bert_adamw"] + bert(20), 256, 900_000),
-         Phase(LARGE + ["train.optimizer=bert_adamw"] + S512 + bert(77), 256, 100_000)], 4 * DAY, False),
+        [Phase(LARGE + ["train.optimizer.type=bert_adamw"] + bert(20), 256, 900_000),
+         Phase(LARGE + ["train.optimizer.type=bert_adamw"] + S512 + bert(77), 256, 100_000)], 4 * DAY, False),
     Run("ELECTRA-base, the paper's", "Clark et al. 2020, tables 1 and 6: 4 days on 16 TPUv3s", "v3-32", ELECTRA, 12,
         [Phase(ELECTRA_BASE + ["vocab.size=30522"], 256, 766_000)], 4 * DAY, False),
     Run("bert-japanese, BERT-base", "cl-tohoku/bert-japanese v1 README, issue 16: about 7 days", "v3-8", BERT, 12,
@@ -126,8 +126,8 @@ def plan(smelt, run, phase, layers):
     """work, told and behind of the step that the plan tries first."""
     depth = "model.num_layers" if run.recipe == T5 else "model.num_hidden_layers"
     form = "scan" if run in GPUS else "unrolled"
-    words = phase.settings + [f"{depth}={layers}", f"train.batch_size={phase.batch}", f"train.layers={form}",
-                              "train.reduction=global"]
+    words = phase.settings + [f"{depth}={layers}", f"train.batch_size={phase.batch}", f"train.memory.layers={form}",
+                              "train.parallelism.reduction=global"]
     done = subprocess.run([smelt, "plan", run.recipe, "--on", run.on, "--json", "--minutes=60", "--steps-only",
                            *(w for s in words for w in ("--set", s))], capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:

@@ -37,8 +37,8 @@ vocab: {size: 200}
 data: {seq_length: 32, max_predictions: 5, dupe_factor: 20}
 model: {hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 32,
         max_position_embeddings: 32, type_vocab_size: 2}
-train: {batch_size: 16, steps: %d, learning_rate: 1e-3, warmup_steps: 20, save_every: 10, keep: 3, keep_every: 80,
-        keep_best: masked_lm_loss, patience: 6, ema_decay: 0.9}
+train: {batch_size: 16, steps: %d, optimizer.learning_rate: 1e-3, schedule.warmup_steps: 20, checkpoint.save_interval_steps: 10, checkpoint.max_to_keep: 3, checkpoint.keep_period: 80,
+        checkpoint.best_metric: masked_lm_loss, early_stopping.patience: 6, ema_decay: 0.9}
 eval: {batch_size: 16, every: 6, best: true}
 """ % (ROOT, STEPS)
 
@@ -118,7 +118,7 @@ class Pod:
         words = [self.smelt, "run", self.work + "/r.yaml", "--set", f"out={out}", "--set", f"train.devices={devices}",
                  "--set", f"train.device={self.platform}"]
         if self.platform == "tpu":
-            words += ["--set", f"train.mesh=fsdp={devices}", "--set", "train.layers=scan"]
+            words += ["--set", f"train.parallelism.mesh=fsdp={devices}", "--set", "train.memory.layers=scan"]
         for setting in self.arguments.set:
             words += ["--set", setting]
         return words

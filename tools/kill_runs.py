@@ -10,7 +10,7 @@ kept recipe and the exported folder.
 
 Places: one device; eight devices; mesh, two devices that split the model with layers in a scan, as on a TPU or a GPU;
 bucket, one device with everything in a bucket of an emulator, which needs the tests' Python. On one device with all
-options that keep state between steps: best (evaluations, the best checkpoint, patience, keep_every, moving averages,
+options that keep state between steps: best (evaluations, the best checkpoint, patience, keep_period, moving averages,
 filled texts, histograms), rewind and skip (loss spikes), prune (of a classifier), distill, epochs; eight-best and
 mesh-rewind on several.
 """
@@ -38,7 +38,7 @@ vocab: {size: 200}
 data: {seq_length: 32, max_predictions: 5, dupe_factor: 20}
 model: {hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 32,
         max_position_embeddings: 32, type_vocab_size: 2}
-train: {batch_size: 8, steps: 240, learning_rate: 1e-3, warmup_steps: 20, save_every: 7, keep: 3}
+train: {batch_size: 8, steps: 240, optimizer.learning_rate: 1e-3, schedule.warmup_steps: 20, checkpoint.save_interval_steps: 7, checkpoint.max_to_keep: 3}
 eval: {batch_size: 8}
 """ % ROOT
 
@@ -46,28 +46,28 @@ eval: {batch_size: 8}
 CLASSIFY = """
 data: {train: WORK/rows.tsv, seq_length: 16, validation_share: 0.2}
 model: {type: classify}
-train: {init: WORK/base/model, batch_size: 8, steps: 240, learning_rate: 1e-3, warmup_steps: 20, save_every: 7, keep: 3}
+train: {init_from: WORK/base/model, batch_size: 8, steps: 240, optimizer.learning_rate: 1e-3, schedule.warmup_steps: 20, checkpoint.save_interval_steps: 7, checkpoint.max_to_keep: 3}
 eval: {batch_size: 8}
 """
 
 # What a place adds to the recipe. Two devices: a sum of two is the same in either order, of more it is not, and a mesh
 # that splits the model adds in order of arrival on a CPU.
 EIGHT = ["train.devices=8"]
-MESH = ["train.devices=2", "train.mesh=fsdp=2", "train.layers=scan", "train.save=products", "model.num_hidden_layers=2"]
-BEST = ["eval.every=5", "train.keep_best=masked_lm_loss", "eval.best=true", "train.patience=6", "train.keep_every=14",
+MESH = ["train.devices=2", "train.parallelism.mesh=fsdp=2", "train.memory.layers=scan", "train.memory.remat_policy=products", "model.num_hidden_layers=2"]
+BEST = ["eval.every=5", "train.checkpoint.best_metric=masked_lm_loss", "eval.best=true", "train.early_stopping.patience=6", "train.checkpoint.keep_period=14",
         "train.ema_decay=0.9"]
-SPIKES = ["train.spike_window=8", "train.spike_sigmas=2.5"]
-REWIND = [*BEST, *SPIKES, "train.rewind_skip=3", "train.spike_action=rewind"]
+SPIKES = ["train.loss_spike.window=8", "train.loss_spike.sigmas=2.5"]
+REWIND = [*BEST, *SPIKES, "train.loss_spike.skip_batches=3", "train.loss_spike.action=rewind"]
 SETTINGS = {
     "eight": EIGHT,
     "mesh": MESH,
-    "best": [*BEST, "train.micro_batches=2", "track.fill=the [MASK] of | a [MASK]", "track.histograms_every=9",
+    "best": [*BEST, "train.gradient_accumulation_steps=2", "track.fill=the [MASK] of | a [MASK]", "track.histograms_every=9",
              "track.gradients=true"],
     "rewind": REWIND,
-    "skip": [*BEST, *SPIKES, "train.spike_action=skip"],
-    "prune": ["eval.every=5", "train.keep_best=accuracy", "train.sparsity=0.5", "train.prune_by=movement"],
+    "skip": [*BEST, *SPIKES, "train.loss_spike.action=skip"],
+    "prune": ["eval.every=5", "train.checkpoint.best_metric=accuracy", "train.pruning.sparsity=0.5", "train.pruning.method=movement"],
     "distill": [*BEST, "distill.ce=0.5"],
-    "epochs": ["train.epochs=2", "eval.every_epochs=0.25", "train.keep_best=masked_lm_loss", "train.patience=9"],
+    "epochs": ["train.epochs=2", "eval.every_epochs=0.25", "train.checkpoint.best_metric=masked_lm_loss", "train.early_stopping.patience=9"],
     "eight-best": [*EIGHT, *BEST],
     "mesh-rewind": [*MESH, *REWIND],
 }
@@ -190,7 +190,7 @@ class Proof:
 
     def start(self, command, *more):
         words = [self.arguments.smelt, command, self.recipe, "--set", f"out={self.place.out}",
-                 "--set", "train.log_every=1"]
+                 "--set", "train.logging_steps=1"]
         for setting in [*self.settings, *self.arguments.set, *more]:
             words += ["--set", setting]
         self.log.seek(0)
@@ -288,7 +288,7 @@ def prove(proof, kills):
 
 def classification(arguments, work):
     """The path of a recipe of a classifier, with the rows and weights that it needs."""
-    Proof(arguments, Folder(f"{work}/base"), []).whole("run", "train.steps=9", "train.save_every=9")
+    Proof(arguments, Folder(f"{work}/base"), []).whole("run", "train.steps=9", "train.checkpoint.save_interval_steps=9")
     with open(f"{work}/rows.tsv", "w") as file:
         file.write("label\ttext\n")
         for i in range(100):
@@ -321,7 +321,7 @@ def main():
             settings = SETTINGS.get(place, [])
             recipe = None
             if place == "distill":
-                Proof(arguments, Folder(f"{work}/teacher"), []).whole("run", "train.steps=9", "train.save_every=9")
+                Proof(arguments, Folder(f"{work}/teacher"), []).whole("run", "train.steps=9", "train.checkpoint.save_interval_steps=9")
                 settings = [*settings, f"distill.teacher={work}/teacher/model"]
             if place == "prune":
                 recipe = classification(arguments, work)

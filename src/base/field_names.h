@@ -6,10 +6,12 @@
 
 namespace smelt {
 
-// Converts the name of a setting to the one that the user knows: "mesh_rules" to "train.mesh_rules"
-// in a recipe, or to "--mesh-rules". A name without a section belongs to the recipe's `train`.
+// Converts the name of a setting to the one that the user knows: "parallelism.rules" to
+// "train.parallelism.rules" in a recipe, or to "--mesh-rules". A name without one of a recipe's
+// other sections in front is a field of `train`.
 using Fields = std::function<std::string(const std::string& name)>;
 std::string recipe_field(const std::string& name);
+// Returns the flag of the setting.
 std::string flag(const std::string& name);
 
 }  // namespace smelt

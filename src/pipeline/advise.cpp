@@ -96,7 +96,7 @@ PlanRow planned_row(const AdviceRow& row, const Accelerator& type, const Price* 
   // A forward pass is a third of a step.
   out.scored = out.form().step->times(eval_batch / kAdvisedBatch / 3);
   out.work = {.steps = kStarterEvalEvery,
-              .save_every = TrainSection().save_every,
+              .save_every = CheckpointOptions().save_interval_steps,
               .checkpoint_bytes = 12 * row.parameters,
               .evaluations = 2 * out.final_evaluations};
   return out;

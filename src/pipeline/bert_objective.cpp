@@ -247,7 +247,7 @@ ObjectiveType bert_objective() {
   type.check = check;
   type.preset = [](const FieldValues& set) {
     return sizes_of_given_model(set, [](const std::string& init) {
-      const Encoder encoder = encoder_in(init, "train.init");
+      const Encoder encoder = encoder_in(init, "train.init_from");
       return encoder_name(encoder) == kBertType ? encoder_config_json(encoder) : Json::object();
     });
   };

@@ -95,16 +95,17 @@ std::optional<std::string> kept_steps(const Recipe& r) {
 }
 
 // Whether a kept section has the recipe's value of a field. One that is not kept has its default.
-bool is_kept(const YAML::Node& kept, const Recipe& r, const std::string& section,
+bool is_kept(const FieldValues& kept, const Recipe& r, const std::string& section,
              const std::string& field) {
   const Json& is = r.sections.at(section).at(field);
   const std::string text = is.is_string() ? is.get<std::string>() : is.dump();
-  const bool has_field = kept && kept[field];
-  return has_field ? kept[field].Scalar() == text : !r.is_set(str(section, ".", field));
+  const std::string path = str(section, ".", field);
+  const auto found = kept.find(path);
+  return found != kept.end() ? found->second == text : !r.is_set(path);
 }
 
 bool sets_steps(const Recipe& r) {
-  if (r.train.budget_usd == 0) return false;
+  if (r.train.budget.usd == 0) return false;
   const auto is_from_flag = [&](const char* field) { return r.origin({field}) == "--set"; };
   if (!r.is_set("train.steps")) return true;
   return !is_from_flag("train.steps") &&
@@ -164,16 +165,15 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& r) {
 }
 
 std::optional<std::string> steps_of_budget_in(const std::string& file, const Recipe& r) {
-  const YAML::Node kept = YAML::Load(read_file(file, kSmallFileBytes));
-  const YAML::Node train = kept["train"];
-  if (!train || !train["steps"] || !train["budget.usd"]) return std::nullopt;
+  const FieldValues kept = recipe_file_fields(file);
+  if (!kept.contains("train.steps") || !kept.contains("train.budget.usd")) return std::nullopt;
   for (const char* field : {"budget.usd", "budget.type", "budget.spot", "batch_size"})
-    if (!is_kept(train, r, "train", field)) return std::nullopt;
+    if (!is_kept(kept, r, "train", field)) return std::nullopt;
   // What a step costs depends on the model and on the examples; files may have other names there.
   for (const char* section : {"model", "data"})
     for (const auto& [field, value] : r.sections.at(section).items())
-      if (!value.is_string() && !is_kept(kept[section], r, section, field)) return std::nullopt;
-  return train["steps"].Scalar();
+      if (!value.is_string() && !is_kept(kept, r, section, field)) return std::nullopt;
+  return kept.at("train.steps");
 }
 
 std::vector<std::string> with_steps_of_budget(const std::string& path,
@@ -184,8 +184,8 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
     settings.push_back("train.steps=" + *kept);
     return settings;
   }
-  const auto types = find_accelerators("train.budget.type", r.train.budget_type);
-  log_info("plan: how many steps ${} pay for on a {}", rounded(r.train.budget_usd, 2),
+  const auto types = find_accelerators("train.budget.type", r.train.budget.type);
+  log_info("plan: how many steps ${} pay for on a {}", rounded(r.train.budget.usd, 2),
            types.front().name);
   const Prices prices;  // which the plan's rows refer to
   const Plan plan = plan_run(
@@ -193,17 +193,17 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
        .types = types},
       TpuCompiles(TpuCompiles::users_folder()), prices);
   const PlanRow& row = plan.rows.front();
-  const auto steps = steps_within(row, r.train.budget_usd, r.train.budget_spot);
+  const auto steps = steps_within(row, r.train.budget.usd, r.train.budget.spot);
   if (!steps || *steps < 1)
-    throw UsageError(str(r.origin({"train.budget.usd"}), ": train.budget.usd ", r.train.budget_usd,
+    throw UsageError(str(r.origin({"train.budget.usd"}), ": train.budget.usd ", r.train.budget.usd,
                          !row.fits() ? str(": the run does not fit a ", row.type.name)
                          : !steps    ? str(": no price of a ", row.type.name,
-                                        r.train.budget_spot ? " on spot" : "", " is known")
+                                        r.train.budget.spot ? " on spot" : "", " is known")
                                      : str(" does not pay for a step on a ", row.type.name)),
-                     str("`smelt plan ", path, " --budget ", significant(r.train.budget_usd, 6),
+                     str("`smelt plan ", path, " --budget ", significant(r.train.budget.usd, 6),
                          "` shows other types; or set train.steps"));
   settings.push_back(str("train.steps=", *steps));
-  log_info("plan: {}", budget_text(plan, r.train.budget_usd, load_recipe(path, settings)));
+  log_info("plan: {}", budget_text(plan, r.train.budget.usd, load_recipe(path, settings)));
   return settings;
 }
 

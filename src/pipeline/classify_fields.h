@@ -23,8 +23,9 @@ struct ClassifyModel {
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ClassifyModel>
 void visit_fields(C& c, Visitor&& visit) {
-  visit("like", c.like,
-        "a folder of a BERT or ELECTRA whose sizes the encoder has; empty: that of train.init");
+  visit(
+      "like", c.like,
+      "a folder of a BERT or ELECTRA whose sizes the encoder has; empty: that of train.init_from");
   visit("problem", c.problem,
         "single_label: one of several classes; multi_label: any of them, with commas between "
         "or as a JSON list; "

@@ -40,10 +40,11 @@ Encoder resolved_encoder(const Recipe& r) {
     return parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
                          begun->path);
   if (!model.like.empty()) return encoder_in(model.like, "model.like");
-  if (!r.train.init.empty()) return encoder_in(r.train.init, "train.init");
-  throw UsageError("train.init: no pre-trained model to fine-tune",
-                   "name a BERT's or ELECTRA's folder with --set train.init=…; model.like with "
-                   "vocab.file takes its sizes alone, for fresh weights");
+  if (!r.train.init_from.empty()) return encoder_in(r.train.init_from, "train.init_from");
+  throw UsageError(
+      "train.init_from: no pre-trained model to fine-tune",
+      "name a BERT's or ELECTRA's folder with --set train.init_from=…; model.like with "
+      "vocab.file takes its sizes alone, for fresh weights");
 }
 
 // What the examples' description says, or will say, of their labels; 0 where it does not yet.
@@ -117,8 +118,8 @@ ClassifyTask finished_classifier(const Recipe& r) {
 void check_kept_measure(const Recipe& r) {
   const RecipeChecks checks(r);
   for (const char* late : {"entity_precision", "entity_recall", "entity_f1", "exact_match"})
-    checks.require(r.train.keep_best != late, {"train.keep_best"},
-                   str("train.keep_best is ", late,
+    checks.require(r.train.checkpoint.best_metric != late, {"train.checkpoint.best_metric"},
+                   str("train.checkpoint.best_metric is ", late,
                        ", which the evaluation at the end measures alone, on the host"),
                    of_answers(r) ? "keep the best by span_accuracy or answer_loss"
                                  : "keep the best by macro_f1, accuracy or classification_loss");
@@ -178,8 +179,9 @@ FieldValues classify_preset(const FieldValues& set) {
     out.emplace(field, value);
   };
   add("train.epochs", "3", {"train.epochs", "train.steps", "train.tokens", "train.budget.usd"});
-  add("train.warmup_ratio", "0.1", {"train.warmup_ratio", "train.warmup_steps"});
-  add("train.learning_rate", "3e-5", {"train.learning_rate"});
+  add("train.schedule.warmup_ratio", "0.1",
+      {"train.schedule.warmup_ratio", "train.schedule.warmup_steps"});
+  add("train.optimizer.learning_rate", "3e-5", {"train.optimizer.learning_rate"});
   return out;
 }
 

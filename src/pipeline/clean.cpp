@@ -67,9 +67,9 @@ class Finder {
     const auto steps = checkpoint_steps(paths_.model_dir);
     if (steps.size() < 2) return;
     load_sliced_checkpoint(paths_.model_dir, newest);  // which throws where it is damaged
-    const TrainSection& train = recipe_.train;
-    const bool may_rewind = !is_done && train.spike_action == "rewind";
-    const auto rewound = rewind_target(steps, newest + 1, train.save_every, 0);
+    const TrainConfig& train = recipe_.train;
+    const bool may_rewind = !is_done && train.loss_spike.action == SpikeAction::rewind;
+    const auto rewound = rewind_target(steps, newest + 1, train.checkpoint.save_interval_steps, 0);
     for (const std::int64_t step : steps)
       if (step != newest && !(may_rewind && step == rewound))
         add(committed_path(paths_.model_dir, step),

@@ -21,14 +21,15 @@ void add_sizes(const Json& config, const Recipe& of_teacher, std::vector<std::st
 Recipe taught_recipe(const std::string& run, const std::string& student, const std::string& out,
                      const std::vector<std::string>& settings) {
   const Recipe of_teacher = load_recipe(run, {});
-  std::vector<std::string> all{"out=" + out, "train.init=" + student, "distill.teacher=" + run};
+  std::vector<std::string> all{"out=" + out, "train.init_from=" + student,
+                               "distill.teacher=" + run};
   if (of_teacher.model.contains("like")) all.emplace_back("model.like=");
   if (of_teacher.compress.is_on())  // what is taught is not cut once more
     for (const char* none : {"layers=0", "decoder_layers=0", "ffn=1", "heads=1", "macs=1",
                              "tune_epochs=0", "int8=false"})
       all.push_back(str("compress.", none));
-  for (const char* none :
-       {"sparsity=0", "nm=", "prune_by=magnitude", "fake_quant=false"})  // what it learned with
+  for (const char* none : {"pruning.sparsity=0", "pruning.nm=", "pruning.method=magnitude",
+                           "fake_quant=false"})  // what it learned with
     all.push_back(str("train.", none));
   if (of_teacher.type->sizes_of_weights)
     add_sizes(of_teacher.type->sizes_of_weights(student, kTeaching), of_teacher, all);

@@ -91,9 +91,9 @@ Teacher teacher_of(const Recipe& r) {
 Task shrinking_task(const Recipe& r, Task task) {
   if (!r.type->write_rows) return task;  // which does not become smaller
   task.settings[kFakeQuant] = false;     // said, so that a run is held to both
-  task.settings["sparsity"] = r.train.sparsity;
-  task.settings["nm"] = r.train.nm;
-  task.settings["prune_by"] = r.train.prune_by;
+  task.settings["sparsity"] = r.train.pruning.sparsity;
+  task.settings["nm"] = r.train.pruning.nm;
+  task.settings["prune_by"] = word_of(r.train.pruning.method, kPruningMethods);
   return r.train.fake_quant ? fake_quantized(std::move(task)) : task;
 }
 

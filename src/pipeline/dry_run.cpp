@@ -19,10 +19,8 @@
 #include "pipeline/finished_run.h"
 #include "pipeline/given_vocabulary.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/optimizer_choice.h"
 #include "pipeline/plan_text.h"
 #include "pipeline/run_needs.h"
-#include "pipeline/schedule_choice.h"
 #include "pipeline/stage.h"
 #include "pipeline/stage_actions.h"
 #include "pipeline/text_size.h"
@@ -125,10 +123,11 @@ void add_inputs(const Recipe& r, Lines& lines) {
     if (!files.empty())
       lines.add(name, str(counted(expand_files(files, name).size(), "file"), ", ",
                           bytes_text(static_cast<double>(total_size(expand_files(files, name))))));
-  if (!r.train.init.empty()) {
+  if (!r.train.init_from.empty()) {
     const bool begun = latest_checkpoint(RecipePaths(r).model_dir).has_value();
-    if (!begun) check_weights_folder(r.train.init);
-    lines.add("train.init", str(r.train.init, begun ? "" : ", " + initial_weights_text(r)));
+    if (!begun) check_weights_folder(r.train.init_from);
+    lines.add("train.init_from",
+              str(r.train.init_from, begun ? "" : ", " + initial_weights_text(r)));
   }
 }
 
@@ -248,8 +247,8 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
     if (!p.heldout_records.empty()) place("examples held out", p.heldout_records);
   }
   place("checkpoints", p.model_dir,
-        str(", every ", counted(r.train.save_every, "step"), ", ", bytes_text(state),
-            " each, the newest ", r.train.keep, " kept"));
+        str(", every ", counted(r.train.checkpoint.save_interval_steps, "step"), ", ",
+            bytes_text(state), " each, the newest ", r.train.checkpoint.max_to_keep, " kept"));
   place("metrics", join_path(p.model_dir, "metrics.jsonl"));
   place("TensorBoard", join_path(p.model_dir, "train"));
   place("evaluation", p.evaluation);
@@ -271,7 +270,8 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning, const Accelerat
   const Recipe r = with_given_size(recipe);
   if (const std::string given = given_vocabulary(r); !given.empty())
     warn_of_unread_size(r, given, r.vocab.size);
-  warn_of_warmup(schedule_of(r.train), optimizer_of(r.train, r.type->name), recipe_field);
+  warn_of_warmup(make_schedule(r.train.schedule, r.train.optimizer.learning_rate, r.train.steps),
+                 make_optimizer(r.train.optimizer, r.type->name), recipe_field);
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);

@@ -200,7 +200,7 @@ bool is_generator(const std::string& folder) {
 FieldValues sizes_of_given_electra(const FieldValues& set) {
   return sizes_of_given_model(set, [](const std::string& init) {
     if (is_generator(init)) return Json::object();
-    const Encoder encoder = encoder_in(init, "train.init");
+    const Encoder encoder = encoder_in(init, "train.init_from");
     return encoder_name(encoder) == kElectraType ? encoder_config_json(encoder) : Json::object();
   });
 }

@@ -39,7 +39,7 @@ Encoder encoder_in(const std::string& weights, const std::string& where) {
 
 FieldValues sizes_of_given_model(const FieldValues& set,
                                  const std::function<Json(const std::string& init)>& sizes_of) {
-  const auto init = set.find("train.init");
+  const auto init = set.find("train.init_from");
   if (init == set.end() || init->second.empty() || is_remote(init->second)) return {};
   FieldValues out;
   try {

@@ -17,7 +17,7 @@ std::int64_t at_least_one(double steps) {
 }  // namespace
 
 Recipe with_epochs(Recipe r) {
-  TrainSection& t = r.train;
+  TrainConfig& t = r.train;
   if (t.epochs > 0 || r.eval.every_epochs > 0)
     if (const auto examples = training_examples(r)) {
       const double steps = *examples / static_cast<double>(t.batch_size);  // of an epoch
@@ -26,12 +26,12 @@ Recipe with_epochs(Recipe r) {
     }
   if (const std::int64_t tokens = tokens_of_example(r); t.tokens > 0 && tokens > 0)
     t.steps = at_least_one(t.tokens / static_cast<double>(tokens * t.batch_size));
-  if (t.warmup_ratio > 0)
-    t.warmup_steps = std::llround(t.warmup_ratio * static_cast<double>(t.steps));
-  if (t.decay_ratio > 0)
-    t.decay_steps =
-        std::clamp<std::int64_t>(std::llround(t.decay_ratio * static_cast<double>(t.steps)), 1,
-                                 std::max<std::int64_t>(1, t.steps - t.warmup_steps));
+  if (t.schedule.warmup_ratio > 0)
+    t.schedule.warmup_steps = std::llround(t.schedule.warmup_ratio * static_cast<double>(t.steps));
+  if (t.schedule.decay_ratio > 0)
+    t.schedule.decay_steps = std::clamp<std::int64_t>(
+        std::llround(t.schedule.decay_ratio * static_cast<double>(t.steps)), 1,
+        std::max<std::int64_t>(1, t.steps - t.schedule.warmup_steps));
   return r;
 }
 

@@ -20,7 +20,6 @@
 #include "io/filesystem/path.h"
 #include "pipeline/distillation.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/optimizer_choice.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/recipe_checks.h"
 #include "train/process_group.h"
@@ -42,7 +41,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   job.task = shrinking_task(r, r.type->task(r));
   const HeldOutBatches batches = held_out_batches(r, job.task, paths.scored);
   job.batch_size = batches.size;
-  job.on = run_on(r.train);
+  job.on = r.train;
   job.data = paths.scored;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.trained;
@@ -57,7 +56,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
 HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool pads) {
   HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
   if (held_out >= out.size) return out;
-  const std::int64_t parts = partition_for(run_on(r.train).mesh, r.train.devices).row_shards();
+  const std::int64_t parts = partition_for(r.train.mesh, r.train.devices).row_shards();
   if (pads) {
     out.size = (held_out + parts - 1) / parts * parts;
     return out;
@@ -264,7 +263,7 @@ std::string evaluation_text(const Evaluation& e) {
 
 std::string evaluation_report(const Recipe& r, const Evaluation& e) {
   std::string judged =
-      divergence_verdict(loss_course(RecipePaths(r).model_dir), e, r.train.learning_rate);
+      divergence_verdict(loss_course(RecipePaths(r).model_dir), e, r.train.optimizer.learning_rate);
   const std::string remark = overfitting_remark(RecipePaths(r).model_dir);
   if (judged.empty()) judged = verdict(r.type->baseline, e, !remark.empty());
   if (!judged.empty() && !remark.empty()) judged += "\n" + remark;
@@ -323,7 +322,7 @@ std::string divergence_verdict(const std::optional<LossCourse>& course, const Ev
           : str("the evaluation's loss is ", loss_text(e.loss));
   return str("verdict: diverged: ", what,
              ": begin anew (--set out=FOLDER) with a "
-             "train.learning_rate below ",
+             "train.optimizer.learning_rate below ",
              significant(learning_rate, 3));
 }
 

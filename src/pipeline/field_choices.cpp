@@ -3,8 +3,6 @@
 #include <map>
 
 #include "pipeline/objective_type.h"
-#include "pipeline/optimizer_choice.h"
-#include "pipeline/schedule_choice.h"
 
 namespace smelt {
 namespace {
@@ -15,7 +13,8 @@ std::vector<std::string> type_names() {
   return out;
 }
 
-// A test holds these to what the checks of a recipe (pipeline/recipe_checks.h) accept.
+// The words of fields that are texts. A test holds these to what the checks of a recipe
+// (pipeline/recipe_checks.h) accept.
 std::map<std::string, std::vector<std::string>> all_choices() {
   return {{"text.format", {"auto", "text", "jsonl", "tsv", "tsv-quoted", "csv", "parquet"}},
           {"text.sentences", {"lines", "prose"}},
@@ -27,24 +26,21 @@ std::map<std::string, std::vector<std::string>> all_choices() {
           {"data.order", {"shuffled", "original"}},
           {"model.type", type_names()},
           {"train.device", {"auto", "cpu", "gpu", "tpu"}},
-          {"train.schedule", schedule_names()},
-          {"train.decay_form", {"linear", "sqrt"}},
-          {"train.optimizer", optimizer_names()},
-          {"train.spike_action", {"none", "skip", "rewind"}},
-          {"train.precision", {"f32", "f32_exact", "bf16"}},
-          {"train.layers", {"auto", "unrolled", "scan"}},
-          {"train.save", {"auto", "all", "products", "layer"}},
-          {"train.reduction", {"global", "per_replica"}},
-          {"train.prune_by", {"magnitude", "movement", "soft"}},
+          {"train.schedule.type", schedule_names()},
+          {"train.schedule.decay_type", decay_type_names()},
+          {"train.schedule.warmup_form", warmup_form_names()},
+          {"train.optimizer.amos_preset", amos_preset_names()},
+          {"train.optimizer.type", optimizer_names()},
           {"eval.split", {"validation", "test"}}};
 }
 
 }  // namespace
 
-std::vector<std::string> field_choices(const std::string& path, const std::string& default_value) {
-  if (default_value == "true" || default_value == "false") return {"true", "false"};
+std::vector<std::string> field_choices(const RecipeField& field) {
+  if (!field.choices.empty()) return field.choices;
+  if (field.default_value == "true" || field.default_value == "false") return {"true", "false"};
   const auto all = all_choices();
-  const auto found = all.find(path);
+  const auto found = all.find(field.path);
   return found == all.end() ? std::vector<std::string>() : found->second;
 }
 

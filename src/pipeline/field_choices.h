@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/recipe.h"
+
 namespace smelt {
 
 // Returns the words that a field takes, "true" and "false" of a switch; empty for a field with any
 // value.
-std::vector<std::string> field_choices(const std::string& path, const std::string& default_value);
+std::vector<std::string> field_choices(const RecipeField& field);
 
 }  // namespace smelt

@@ -18,9 +18,18 @@ namespace smelt {
 namespace {
 
 // How the program runs on its devices: evaluation of a finished run uses these, too.
-constexpr std::array<std::string_view, 12> kUsedByEvaluation{
-    "device", "devices",        "mesh",      "mesh_rules", "split_slots",   "layers",
-    "save",   "attention_rows", "logits_mb", "init",       "micro_batches", "hang_minutes"};
+constexpr std::array<std::string_view, 12> kUsedByEvaluation{"device",
+                                                             "devices",
+                                                             "parallelism.mesh",
+                                                             "parallelism.rules",
+                                                             "parallelism.shard_optimizer_state",
+                                                             "memory.layers",
+                                                             "memory.remat_policy",
+                                                             "memory.attention_rows",
+                                                             "memory.logits_mb",
+                                                             "init_from",
+                                                             "gradient_accumulation_steps",
+                                                             "hang_minutes"};
 // Fields of other sections that only a step of training uses.
 constexpr std::array<std::string_view, 5> kOfTraining{
     "eval.every", "eval.every_epochs", "track.fill", "track.histograms_every", "track.gradients"};
@@ -28,7 +37,8 @@ constexpr std::array<std::string_view, 5> kOfTraining{
 bool is_trained_to_the_end(const Recipe& r, const SavedState& saved) {
   if (saved.step == 0 || saved.state.contains(kUnchecked)) return false;
   const bool is_out_of_patience =
-      r.train.patience > 0 && saved.state.value(kSinceBest, std::int64_t{0}) >= r.train.patience;
+      r.train.early_stopping.patience > 0 &&
+      saved.state.value(kSinceBest, std::int64_t{0}) >= r.train.early_stopping.patience;
   return saved.step == r.train.steps || (saved.step < r.train.steps && is_out_of_patience);
 }
 
@@ -37,18 +47,19 @@ std::string kept_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// "train.keep was 5, is 3" if the run has kept the field with another value.
-void add_change(const Recipe& r, const YAML::Node& kept, const std::string& section,
+// "train.checkpoint.max_to_keep was 5, is 3" if the run has kept the field with another value.
+void add_change(const Recipe& r, const FieldValues& kept, const std::string& section,
                 const std::string& name, std::vector<std::string>& changes) {
-  const YAML::Node was = kept[section] ? kept[section][name] : YAML::Node();
-  if (!was || !was.IsScalar()) return;  // kept by a version without this field
+  const std::string path = str(section, ".", name);
+  const auto was = kept.find(path);
+  if (was == kept.end()) return;  // kept by a version without this field
   const Json& is = r.sections.at(section).at(name);
-  if (was.Scalar() != kept_text(is))
-    changes.push_back(str(section, ".", name, " was ", was.Scalar(), ", is ", kept_text(is)));
+  if (was->second != kept_text(is))
+    changes.push_back(str(path, " was ", was->second, ", is ", kept_text(is)));
 }
 
 std::vector<std::string> changes_of_training(const Recipe& r) {
-  const YAML::Node kept = YAML::Load(read_file(kept_recipe_path(r.out), kSmallFileBytes));
+  const FieldValues kept = recipe_file_fields(kept_recipe_path(r.out));
   std::vector<std::string> out;
   for (const auto& [name, value] : r.sections.at("train").items())
     if (std::ranges::find(kUsedByEvaluation, name) == kUsedByEvaluation.end())
@@ -71,13 +82,14 @@ void check_finished_run_keeps_settings(const Recipe& given) {
   const auto changes = changes_of_training(r);
   if (changes.empty()) return;
   const bool by_patience = saved->step < r.train.steps;
-  throw UsageError(str("run: ", r.out, " is finished at step ", saved->step, " of ", r.train.steps,
-                       ", and these settings would change nothing: ", join(changes, "; ")),
-                   str("to train on with them, add --set ",
-                       by_patience          ? str("train.patience=", 2 * r.train.patience)
-                       : r.train.epochs > 0 ? str("train.epochs=", 2 * r.train.epochs)
-                                            : str("train.steps=", 2 * r.train.steps),
-                       "; for a new model, add --set out=FOLDER"));
+  throw UsageError(
+      str("run: ", r.out, " is finished at step ", saved->step, " of ", r.train.steps,
+          ", and these settings would change nothing: ", join(changes, "; ")),
+      str("to train on with them, add --set ",
+          by_patience ? str("train.early_stopping.patience=", 2 * r.train.early_stopping.patience)
+          : r.train.epochs > 0 ? str("train.epochs=", 2 * r.train.epochs)
+                               : str("train.steps=", 2 * r.train.steps),
+          "; for a new model, add --set out=FOLDER"));
 }
 
 }  // namespace smelt

@@ -50,7 +50,7 @@ std::optional<std::string> beside_checkpoint(const std::string& weights) {
 }  // namespace
 
 std::optional<std::string> vocabulary_beside(const std::string& weights) {
-  if (const auto model = model_in_run(weights, "train.init")) return vocabulary_beside(*model);
+  if (const auto model = model_in_run(weights, "train.init_from")) return vocabulary_beside(*model);
   if (is_checkpoint_path(weights) || (is_folder(weights) && latest_checkpoint(weights)))
     return beside_checkpoint(weights);
   std::vector<std::string> folders;
@@ -75,23 +75,23 @@ bool has_begun(const Recipe& r) {
 }
 
 std::string given_vocabulary(const Recipe& r) {
-  if (!r.vocab.file.empty() || r.train.init.empty() || !r.type->has_vocabulary())
+  if (!r.vocab.file.empty() || r.train.init_from.empty() || !r.type->has_vocabulary())
     return r.vocab.file;
   try {
-    check_weights_folder(r.train.init);
+    check_weights_folder(r.train.init_from);
   } catch (const UsageError&) {
     // A run that has begun needs them no more: its vocabulary's stage outlives what is missing.
     if (!has_begun(r)) throw;
-    return join_path(r.train.init, kVocabularyNames.front());
+    return join_path(r.train.init_from, kVocabularyNames.front());
   }
-  if (auto found = vocabulary_beside(r.train.init)) {
+  if (auto found = vocabulary_beside(r.train.init_from)) {
     const std::string folder = parent_path(*found);
     const std::string config = join_path(folder, "config.json");
     if (exists(config)) family_of_config(read_model_config(folder), config).check_tokenizer(folder);
     return *found;
   }
   throw UsageError(
-      str("train.init: no vocabulary lies beside ", r.train.init,
+      str("train.init_from: no vocabulary lies beside ", r.train.init_from,
           ", and vocab.file names none: a new one would give each row of its embeddings another "
           "word"),
       r.type->special_pieces.empty() ? "name the weights' own with --set vocab.file=…/spiece.model"
@@ -118,11 +118,11 @@ std::optional<bool> own_copy_is_subword(const Recipe& r) {
 // weights are asked last, because they may be far away.
 bool vocabulary_is_subword(const Recipe& r) {
   const bool is_named = !r.vocab.file.empty();
-  if (!is_named && r.train.init.empty()) return false;  // vocab.type decides
+  if (!is_named && r.train.init_from.empty()) return false;  // vocab.type decides
   if (is_named && exists(r.vocab.file)) return is_subword_file(r.vocab.file);
   if (const auto own = own_copy_is_subword(r)) return *own;
   if (is_named) return false;
-  const auto beside = vocabulary_beside(r.train.init);
+  const auto beside = vocabulary_beside(r.train.init_from);
   return beside && is_subword_file(*beside);
 }
 

@@ -9,9 +9,10 @@
 
 namespace smelt {
 
-// The vocab.txt, tokenizer.json, or a T5's spiece.model, that lies beside weights as train.init
-// names them: in their folder, or, where a checkpoint of smelt's tells its vocabulary's checksum,
-// in the recipe's folder around it. nullopt: none, or another than the checksum's.
+// The vocab.txt, tokenizer.json, or a T5's spiece.model, that lies beside weights as
+// train.init_from names them: in their folder, or, where a checkpoint of smelt's tells its
+// vocabulary's checksum, in the recipe's folder around it. nullopt: none, or another than the
+// checksum's.
 std::optional<std::string> vocabulary_beside(const std::string& weights);
 
 // The newest state of the run in the recipe's model folder, which goes on with its model; none
@@ -20,9 +21,9 @@ std::optional<SavedState> begun_state(const Recipe& recipe);
 // Whether a run has a checkpoint and its own vocabulary, and so needs neither what it began with.
 bool has_begun(const Recipe& recipe);
 
-// vocab.file, else what lies beside train.init; empty where the vocabulary is made of the text.
-// UsageError for weights with no vocabulary beside them and none named: whose embeddings are by
-// the rows of another vocabulary. A path that is not there where the weights of a run that has
+// vocab.file, else what lies beside train.init_from; empty where the vocabulary is made of the
+// text. UsageError for weights with no vocabulary beside them and none named: whose embeddings are
+// by the rows of another vocabulary. A path that is not there where the weights of a run that has
 // begun are gone.
 std::string given_vocabulary(const Recipe& recipe);
 

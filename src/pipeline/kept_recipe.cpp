@@ -34,7 +34,37 @@ std::string absolute_paths(const std::string& patterns) {
   return join(out, ",");
 }
 
+// Returns the lines of a section's fields. "optimizer.type" is `type` in a nested section, whose
+// fields stand together because the object is sorted by name.
+std::string section_yaml(const Json& fields, const std::string& indent) {
+  std::string out, open;
+  for (const auto& [name, value] : fields.items()) {
+    const std::size_t dot = name.find('.');
+    const std::string nested = dot == name.npos ? "" : name.substr(0, dot);
+    if (!nested.empty() && nested != open) out += str(indent, nested, ":\n");
+    open = nested;
+    // JSON text is also YAML.
+    out += str(indent, nested.empty() ? "" : "  ", nested.empty() ? name : name.substr(dot + 1),
+               ": ", value.dump(), "\n");
+  }
+  return out;
+}
+
+void add_scalars(const YAML::Node& node, const std::string& prefix, FieldValues& out) {
+  for (const auto& item : node) {
+    const std::string path = prefix + item.first.as<std::string>();
+    if (item.second.IsMap()) add_scalars(item.second, path + ".", out);
+    if (item.second.IsScalar()) out[path] = item.second.Scalar();
+  }
+}
+
 }  // namespace
+
+FieldValues recipe_file_fields(const std::string& file) {
+  FieldValues out;
+  add_scalars(YAML::Load(read_file(file, kSmallFileBytes)), "", out);
+  return out;
+}
 
 std::string kept_recipe_path(const std::string& run) { return join_path(run, kKeptName); }
 
@@ -60,10 +90,10 @@ void keep_recipe(const Recipe& r) {
     *glue = absolute_path(glue->get<std::string>());
   if (auto like = sections["model"].find("like"); like != sections["model"].end())
     *like = absolute_path(like->get<std::string>());
-  sections["train"]["init"] = absolute_path(r.train.init);
+  sections["train"]["init_from"] = absolute_path(r.train.init_from);
   sections["distill"]["teacher"] = absolute_path(r.distill.teacher);
   // Unset, they are as the given vocabulary was made.
-  if (!r.vocab.file.empty() || !r.train.init.empty())
+  if (!r.vocab.file.empty() || !r.train.init_from.empty())
     for (const char* name : {"lower_case", "strip_accents", "split_chinese"})
       if (!r.is_set(str("vocab.", name))) sections["vocab"].erase(name);
   std::ostringstream out;
@@ -72,9 +102,7 @@ void keep_recipe(const Recipe& r) {
          "# changes a field here, too. `smelt help recipe` says what each is.\n";
   for (const auto& [section, fields] : sections) {
     if (!section.empty()) out << section << ":\n";
-    // A JSON text is one of YAML's, too.
-    for (const auto& [name, value] : fields.items())
-      out << (section.empty() ? "" : "  ") << name << ": " << value.dump() << "\n";
+    out << section_yaml(fields, section.empty() ? "" : "  ");
   }
   write_file(kept_recipe_path(r.out), out.str());
 }

@@ -19,6 +19,10 @@ std::optional<std::string> run_named_by(const std::string& path);
 // UsageError where a run of another model.type has kept its recipe in the recipe's folder.
 void check_kept_type(const Recipe& recipe);
 
+// Returns the single values of a recipe's file by their paths ("train.optimizer.type"), as they are
+// written there.
+FieldValues recipe_file_fields(const std::string& file);
+
 // Where the run's recipe lies.
 std::string kept_recipe_path(const std::string& run);
 

@@ -123,8 +123,8 @@ struct ObjectiveType {
   // Writes what a model says of each example of RecipePaths's `scored`, and gives what that comes
   // to beside the figures of its program, or instead of those of the same names.
   std::function<std::vector<MeasuredValue>(const Recipe&)> write_predictions = {};
-  // What train.keep_best may name beside the measures of the model's program: measured at checks,
-  // of what the model answers to the held-out examples; and what measures it.
+  // What train.checkpoint.best_metric may name beside the measures of the model's program: measured
+  // at checks, of what the model answers to the held-out examples; and what measures it.
   std::vector<std::string> answered_measures = {};
   std::function<std::unique_ptr<StateMeasures>(const Recipe&, std::shared_ptr<const Client>)>
       state_measures = {};

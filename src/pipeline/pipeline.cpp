@@ -10,17 +10,14 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
-#include "model/optim/soft_pruning.h"
 #include "model/train_step/model_flops.h"
 #include "pipeline/distillation.h"
 #include "pipeline/epochs.h"
 #include "pipeline/evaluation.h"
 #include "pipeline/kept_recipe.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/optimizer_choice.h"
 #include "pipeline/pretrained_model.h"
 #include "pipeline/recipe_checks.h"
-#include "pipeline/schedule_choice.h"
 #include "pipeline/text_size.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
@@ -28,52 +25,17 @@
 namespace smelt {
 namespace {
 
-Pruning pruning_of(const TrainSection& t, std::int64_t warmup_steps) {
-  if (!t.nm.empty()) return prune_in_pattern(parse_nm(t.nm, "train.nm"));
-  if (t.prune_by == "soft") return prune_softly(t.steps, warmup_steps);
-  if (t.sparsity == 0) return {};
-  return prune_over(t.steps, warmup_steps, t.sparsity,
-                    t.prune_by == kMovement ? PruneBy::movement : PruneBy::magnitude);
-}
-
-TrainingConfig training_config(const TrainSection& t, const Task& task) {
-  TrainingConfig c;
-  c.batch_size = t.batch_size;
-  c.schedule = schedule_of(t);
-  c.optimizer = optimizer_of(t, task.name);
-  c.clip_norm = clip_norm_of(t);
-  if (t.optimizer != "amos") c.clip_value = clip_value_of(t);  // it clips by itself
-  c.rules = parameter_rules_of(
-      t, task.layer_rates && t.layer_decay != 1 ? task.layer_rates(t.layer_decay) : std::string());
-  c.pruning = pruning_of(t, c.schedule.warmup_steps);
-  if (c.pruning.any()) c.optimizer = keeping_zeros(std::move(c.optimizer));
-  if (c.pruning.by == PruneBy::movement) c.optimizer = counting_movement(std::move(c.optimizer));
-  if (c.pruning.by == PruneBy::soft)
-    c.optimizer = learning_scores(std::move(c.optimizer), {t.prune_penalty, t.prune_rate},
-                                  c.pruning.schedule);
-  c.ema_decay = t.ema_decay;
-  if (t.spike_action != "none")
-    c.spikes = {.action = t.spike_action == "skip" ? SpikeAction::skip : SpikeAction::rewind,
-                .window = t.spike_window,
-                .sigmas = t.spike_sigmas,
-                .rewind_skip = t.rewind_skip};
-  c.reduction = parse_reduction("train.reduction", t.reduction);
-  c.micro_batches = t.micro_batches;
-  c.seed = static_cast<std::uint64_t>(t.seed);
-  return c;
-}
-
 // At checks: answers take time, so they are given where the best is kept by them.
 bool answers_are_measured(const Recipe& r) {
   const auto& names = r.type->answered_measures;
-  return std::ranges::find(names, r.train.keep_best) != names.end();
+  return std::ranges::find(names, r.train.checkpoint.best_metric) != names.end();
 }
 
 // So many layers that only a loop of them is built at once.
 bool is_deep(const Recipe& r) {
   const std::int64_t layers =
       r.model.value("num_hidden_layers", r.model.value("num_layers", std::int64_t{0}));
-  return layers > 100 && r.train.layers == "auto";
+  return layers > 100 && !r.train.compute->layers;
 }
 
 ProgramFacts facts_of(const StepProgram& program, std::int64_t batch_size) {
@@ -100,7 +62,7 @@ decltype(TrackChoice::sampler) sampler_of(const Recipe& r, const Task& task) {
       return r.type->sampler(r, texts, std::move(client), placement);
     };
   FillMaskJob job = fill_job_to_train(*r.type, task);
-  job.exact_products = r.train.precision == "f32_exact";
+  job.exact_products = r.train.compute->precision == Precision::f32_exact;
   const auto tokenizer = BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r));
   return [job, texts, tokenizer](std::shared_ptr<const Client> client,
                                  const ShardingPlan& placement) {
@@ -121,20 +83,16 @@ TrainJob same_job(const Recipe& r) {
 
 }  // namespace
 
-TrainJob train_job(const TrainSection& t, Task task) {
+TrainJob train_job(const TrainConfig& t, Task task) {
   TrainJob job;
-  job.config = training_config(t, task);
+  job.config = step_config(t, task);
   job.task = std::move(task);
-  job.on = run_on(t);
-  job.save_every = t.save_every;
-  job.save_minutes = t.save_minutes;
-  job.keep = t.keep;
-  job.keep_every = t.keep_every;
-  job.keep_best = t.keep_best;
-  job.patience = t.patience;
+  job.on = t;
+  job.checkpoint = t.checkpoint;
+  job.early_stopping = t.early_stopping;
   job.hang_minutes = t.hang_minutes;
-  job.init = t.init;
-  job.track.log_every = t.log_every;
+  job.init = t.init_from;
+  job.track.log_every = t.logging_steps;
   return job;
 }
 
@@ -212,24 +170,25 @@ void check_program(const Recipe& r, const Task& of_model) {
   checks.require(r.eval.passes == 1 || task.draws, {"eval.passes"},
                  str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
                  "set eval.passes to 1");
-  checks.require(r.train.layer_decay == 1 || task.layer_rates, {"train.layer_decay"},
-                 str("train.layer_decay is given, but ", task.name, " has one rate for all layers"),
-                 "leave it out; train.rate_rules give rates by parameters' names");
-  checks.accepts({"train.keep_best", "train.mesh", "train.mesh_rules", "train.attention_rows",
-                  "train.eta_rules", "train.slot_rules", "train.amos_preset", "train.rate_rules",
-                  "train.decay_rules"},
-                 [&] {
-                   auto job = std::make_shared<TrainJob>(train_job(r.train, task));
-                   job->state_measures = r.type->answered_measures;
-                   if (is_deep(r)) job->on.compute->layers = Layers::scan;
-                   auto step =
-                       std::make_shared<const StepProgram>(training_program(*job, r.train.device));
-                   *r.program = facts_of(*step, r.train.batch_size);
-                   r.program->step = std::move(step);
-                   if (!r.train.keep_best.empty())
-                     check_best(*job, eval_program(task, 1, ShardingPlan()).report.measures);
-                   r.program->job = std::move(job);
-                 });
+  checks.require(
+      r.train.optimizer.layer_decay == 1 || task.layer_rates, {"train.optimizer.layer_decay"},
+      str("train.optimizer.layer_decay is given, but ", task.name, " has one rate for all layers"),
+      "leave it out; train.optimizer.rate_rules give rates by parameters' names");
+  checks.accepts(
+      {"train.checkpoint.best_metric", "train.parallelism.mesh", "train.parallelism.rules",
+       "train.memory.attention_rows", "train.optimizer.eta_rules", "train.optimizer.slot_rules",
+       "train.optimizer.amos_preset", "train.optimizer.rate_rules", "train.optimizer.decay_rules"},
+      [&] {
+        auto job = std::make_shared<TrainJob>(train_job(r.train, task));
+        job->state_measures = r.type->answered_measures;
+        if (is_deep(r)) job->on.compute->layers = Layers::scan;
+        auto step = std::make_shared<const StepProgram>(training_program(*job, r.train.device));
+        *r.program = facts_of(*step, r.train.batch_size);
+        r.program->step = std::move(step);
+        if (!r.train.checkpoint.best_metric.empty())
+          check_best(*job, eval_program(task, 1, ShardingPlan()).report.measures);
+        r.program->job = std::move(job);
+      });
   r.program->flops_per_example = training_flops(task);
 }
 

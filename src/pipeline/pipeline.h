@@ -47,7 +47,7 @@ std::string vocabulary_path(const Recipe& recipe);
 Vocabulary vocabulary_of(const Recipe& recipe);
 
 // All of a training but its files and what is said and saved.
-TrainJob train_job(const TrainSection& train, Task task);
+TrainJob train_job(const TrainConfig& train, Task task);
 
 // Builds the training program and drops it: whatever it would refuse is said before hours of other
 // stages. The task's vocabulary may still have another size then. What the program comes to is in

@@ -127,8 +127,8 @@ class Planner {
     add_state(row, step);
     row.unknown = run.unknown;
     row.work.steps = run.job.config.schedule.total_steps;
-    row.work.save_every = run.job.save_every;
-    row.work.save_minutes = run.job.save_minutes;
+    row.work.save_every = run.job.checkpoint.save_interval_steps;
+    row.work.save_minutes = run.job.checkpoint.save_interval_minutes;
     if (run.evaluation && run.evaluation->examples) {
       row.final_evaluations = *run.evaluation->examples *
                               static_cast<double>(run.evaluation->passes) /

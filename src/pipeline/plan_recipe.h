@@ -52,8 +52,9 @@ Recipe recipe_on(const Accelerator& type, const std::string& recipe,
 
 // One way to make the run's step on a type.
 struct PlannedForm {
-  std::vector<std::string> settings;  // that choose it: {"train.layers=scan", "train.save=layer"}
-  std::string words;                  // "unrolled", "loop, layers saved"
+  std::vector<std::string>
+      settings;  // that choose it: {"train.memory.layers=scan", "train.memory.remat_policy=layer"}
+  std::string words;  // "unrolled", "loop, layers saved"
   // When a run that is told nothing tries it: 0 is its own form. Nothing: never.
   std::optional<std::size_t> turn = {};
   Compiled compiled;

@@ -226,7 +226,7 @@ PretrainedModel PretrainedModel::of_folder(const std::string& path, const LoadOp
 PretrainedModel PretrainedModel::of_recipe(const Recipe& r, LoadOptions o) {
   if (o.task) check_task(*o.task, *r.type, nullptr);
   o.device = r.train.device;
-  o.precision = r.train.precision == "f32_exact" ? "f32_exact" : "f32";
+  o.precision = r.train.compute->precision == Precision::f32_exact ? "f32_exact" : "f32";
   const std::string vocab = vocabulary_path(r);
   return of_run({.type = r.type,
                  .settings = r.type->task(r).settings,

@@ -28,7 +28,7 @@ namespace smelt {
 namespace {
 
 constexpr std::string_view kPaths[] = {
-    "out",        "text.input", "vocab.file", "train.init",      "data.records",   "data.heldout",
+    "out",        "text.input", "vocab.file", "train.init_from", "data.records",   "data.heldout",
     "data.train", "model.like", "data.test",  "data.validation", "distill.teacher"};
 constexpr const char* kListsFields = "`smelt help recipe` lists the fields";
 
@@ -211,10 +211,15 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
 }
 
 // The value in the kind of the field's default.
-Json converted(const Setting& setting, const std::string& path, const Json& default_value) {
+Json converted(const Setting& setting, const std::string& path, const ConfigField& field) {
+  const Json& default_value = field.default_value;
   try {
     if (default_value.is_string()) {
       const auto text = setting.value.as<std::string>();
+      const auto& known = field.choices;
+      if (!known.empty() && std::ranges::find(known, text) == known.end())
+        throw UsageError(str(setting.origin, ": ", path, " is '", text, "'"),
+                         did_you_mean(text, known));
       const bool is_path = std::ranges::find(kPaths, path) != std::end(kPaths);
       return is_path ? expanded_home(text, str(setting.origin, ": ", path)) : text;
     }
@@ -245,7 +250,7 @@ Sections sections_of(const ObjectiveType& type) {
                {"vocab", config_fields<VocabSection>()},
                {"data", data},
                {"model", model},
-               {"train", config_fields<TrainSection>()},
+               {"train", config_fields<TrainConfig>()},
                {"eval", config_fields<EvalSection>()},
                {"track", config_fields<TrackSection>()},
                {"distill", config_fields<DistillSection>()}};
@@ -260,7 +265,7 @@ std::string path_of(const std::string& section, const std::string& name) {
 // Names of Hugging Face's Trainer and its scripts, and usual short names: what they are called
 // here, in words for a message.
 const std::map<std::string_view, std::string_view> kNamesElsewhere{
-    {"lr", "train.learning_rate"},
+    {"lr", "train.optimizer.learning_rate"},
     {"batch", "train.batch_size"},
     {"num_epochs", "train.epochs"},
     {"num_train_epochs", "train.epochs"},
@@ -270,64 +275,120 @@ const std::map<std::string_view, std::string_view> kNamesElsewhere{
     {"train_batch_size", "train.batch_size"},
     {"per_device_eval_batch_size", "eval.batch_size (over all train.devices)"},
     {"eval_batch_size", "eval.batch_size"},
-    {"gradient_accumulation_steps", "train.micro_batches (parts of one train.batch_size)"},
-    {"bf16", "train.precision=bf16"},
-    {"fp16", "train.precision=bf16 (there is no fp16)"},
-    {"tf32", "train.precision=f32 (f32_exact for no tf32)"},
-    {"lr_scheduler_type", "train.schedule"},
-    {"scheduler", "train.schedule"},
-    {"num_warmup_steps", "train.warmup_steps"},
+    {"bf16", "train.precision.compute=bf16"},
+    {"fp16", "train.precision.compute=bf16 (there is no fp16)"},
+    {"tf32", "train.precision.compute=f32 (f32_exact for no tf32)"},
+    {"lr_scheduler_type", "train.schedule.type"},
+    {"scheduler", "train.schedule.type"},
+    {"num_warmup_steps", "train.schedule.warmup_steps"},
     {"max_seq_length", "data.seq_length"},
     {"max_length", "data.seq_length"},
     {"block_size", "data.seq_length"},
     {"max_source_length", "data.inputs_length"},
     {"max_target_length", "data.targets_length"},
     {"mlm_probability", "data.masked_lm_prob"},
-    {"max_grad_norm", "train.clip_norm"},
-    {"adam_beta1", "train.momentum"},
-    {"adam_beta2", "train.beta"},
-    {"optim", "train.optimizer"},
-    {"save_steps", "train.save_every"},
-    {"save_total_limit", "train.keep"},
-    {"metric_for_best_model", "train.keep_best"},
+    {"max_grad_norm", "train.optimizer.clip_norm"},
+    {"adam_beta1", "train.optimizer.beta1"},
+    {"adam_beta2", "train.optimizer.beta2"},
+    {"optim", "train.optimizer.type"},
+    {"save_steps", "train.checkpoint.save_interval_steps"},
+    {"save_total_limit", "train.checkpoint.max_to_keep"},
+    {"metric_for_best_model", "train.checkpoint.best_metric"},
     {"load_best_model_at_end", "eval.best"},
-    {"early_stopping_patience", "train.patience"},
+    {"early_stopping_patience", "train.early_stopping.patience"},
     {"eval_steps", "eval.every"},
-    {"logging_steps", "train.log_every"},
+    {"logging_steps", "train.logging_steps"},
     {"label_smoothing_factor", "train.label_smoothing"},
     {"weight", "train.class_weights"},
-    {"gradient_checkpointing", "train.save=layer"},
+    {"gradient_checkpointing", "train.memory.remat_policy=layer"},
     {"output_dir", "out"},
-    {"model_name_or_path", "train.init"},
-    {"model_name", "train.init"},
+    {"model_name_or_path", "train.init_from"},
+    {"model_name", "train.init_from"},
     {"tokenizer_name", "vocab.file"},
     {"vocab_size", "vocab.size"},
     {"train_file", "data.train, or text.input for plain text"},
     {"validation_file", "data.validation"},
     {"test_file", "data.test"}};
 
-// "train.learning_rate" for "lr"; empty for a name that no other program is known to have.
+// Names that fields of train: had before its nested sections.
+const std::map<std::string_view, std::string_view> kFormerNames{
+    {"adafactor_clip", "optimizer.adafactor_clip"},
+    {"adafactor_exponent", "optimizer.adafactor_exponent"},
+    {"adafactor_momentum", "optimizer.adafactor_momentum"},
+    {"adafactor_scaled", "optimizer.adafactor_scaled"},
+    {"amos_preset", "optimizer.amos_preset"},
+    {"attention_rows", "memory.attention_rows"},
+    {"beta", "optimizer.beta2"},
+    {"clip_norm", "optimizer.clip_norm"},
+    {"clip_value", "optimizer.clip_value"},
+    {"decay_form", "schedule.decay_type"},
+    {"decay_power", "schedule.power"},
+    {"decay_ratio", "schedule.decay_ratio"},
+    {"decay_rules", "optimizer.decay_rules"},
+    {"decay_steps", "schedule.decay_steps"},
+    {"decay_to_step", "schedule.decay_to_step"},
+    {"end_factor", "schedule.min_lr_rate"},
+    {"eta_rules", "optimizer.eta_rules"},
+    {"init", "init_from"},
+    {"keep", "checkpoint.max_to_keep"},
+    {"keep_best", "checkpoint.best_metric"},
+    {"keep_every", "checkpoint.keep_period"},
+    {"layer_decay", "optimizer.layer_decay"},
+    {"layers", "memory.layers"},
+    {"learning_rate", "optimizer.learning_rate"},
+    {"log_every", "logging_steps"},
+    {"logits_mb", "memory.logits_mb"},
+    {"mesh", "parallelism.mesh"},
+    {"mesh_rules", "parallelism.rules"},
+    {"micro_batches", "gradient_accumulation_steps"},
+    {"momentum", "optimizer.beta1"},
+    {"nm", "pruning.nm"},
+    {"optimizer", "optimizer.type"},
+    {"patience", "early_stopping.patience"},
+    {"precision", "precision.compute"},
+    {"prune_by", "pruning.method"},
+    {"prune_penalty", "pruning.penalty"},
+    {"prune_rate", "pruning.score_learning_rate"},
+    {"rate_rules", "optimizer.rate_rules"},
+    {"reduction", "parallelism.reduction"},
+    {"rewind_skip", "loss_spike.skip_batches"},
+    {"save", "memory.remat_policy"},
+    {"save_every", "checkpoint.save_interval_steps"},
+    {"save_minutes", "checkpoint.save_interval_minutes"},
+    {"schedule", "schedule.type"},
+    {"slot_rules", "optimizer.slot_rules"},
+    {"sparsity", "pruning.sparsity"},
+    {"spike_action", "loss_spike.action"},
+    {"spike_sigmas", "loss_spike.sigmas"},
+    {"spike_window", "loss_spike.window"},
+    {"split_slots", "parallelism.shard_optimizer_state"},
+    {"trust_norm", "optimizer.trust_norm"},
+    {"warmup_form", "schedule.warmup_form"},
+    {"warmup_ratio", "schedule.warmup_ratio"},
+    {"warmup_steps", "schedule.warmup_steps"},
+    {"weight_decay", "optimizer.weight_decay"}};
+
+// Returns "train.checkpoint.max_to_keep" for "keep", a name without its section; empty for a name
+// that no field of train: had.
+std::string formerly_named(std::string_view name) {
+  const auto found = kFormerNames.find(name);
+  return found == kFormerNames.end() ? std::string() : str("train.", found->second);
+}
+
+// Returns the fields of a nested section, whose path was given a value.
+std::vector<std::string> fields_of(const std::string& section,
+                                   const std::vector<std::string>& known) {
+  std::vector<std::string> out;
+  for (const std::string& field : known)
+    if (field.starts_with(section + ".")) out.push_back(field);
+  return out;
+}
+
+// "train.optimizer.learning_rate" for "lr"; empty for a name that no other program is known to
+// have.
 std::string known_elsewhere_as(std::string_view name) {
   const auto found = kNamesElsewhere.find(name);
   return found == kNamesElsewhere.end() ? std::string() : std::string(found->second);
-}
-
-// A hint for an unknown field: what another program's name stands for, the fields of that name in
-// other sections, or the nearest one.
-std::string hint_for(const std::string& path, const std::vector<std::string>& known) {
-  const std::string name = path.substr(path.rfind('.') + 1);
-  std::vector<std::string> meant;
-  for (const std::string& field : known)
-    if (field.ends_with("." + name) && (name == path || field != path)) meant.push_back(field);
-  if (meant.empty() || name != path)
-    if (const std::string elsewhere = known_elsewhere_as(name); !elsewhere.empty())
-      return str("this is ", elsewhere);
-  if (name != path) {
-    if (const auto nearest = nearest_name(path, known)) meant = {*nearest};
-  } else if (const auto nearest = nearest_name(path, known); meant.empty() && nearest) {
-    meant.push_back(*nearest);
-  }
-  return meant.empty() ? kListsFields : str("did you mean '", join(meant, "' or '"), "'?");
 }
 
 void check_names(const Settings& settings, const Sections& sections) {
@@ -336,7 +397,8 @@ void check_names(const Settings& settings, const Sections& sections) {
     for (const ConfigField& field : fields) known.push_back(path_of(section, field.name));
   for (const auto& [path, setting] : settings)
     if (std::ranges::find(known, path) == known.end()) {
-      throw UsageError(str(setting.origin, ": unknown field '", path, "'"), hint_for(path, known));
+      throw UsageError(str(setting.origin, ": unknown field '", path, "'"),
+                       unknown_field_hint(path, known));
     }
 }
 
@@ -365,12 +427,12 @@ void take_kept_defaults(Recipe& r) {
   for (const char* field : {"lower_case", "strip_accents", "alphabet"}) {
     const std::string at = path_of("vocab", field);
     if (r.is_set(at) || !kept[field]) continue;
-    const Json value = converted(Setting{kept[field], file}, at, vocab[field]);
+    const Json value = converted(Setting{kept[field], file}, at, {field, vocab[field], "", {}});
     if (value == vocab[field]) continue;
     vocab[field] = value;
     // A given vocabulary is applied as it was made.
     const bool is_given = !vocab["file"].get<std::string>().empty() ||
-                          !r.sections["train"]["init"].get<std::string>().empty();
+                          !r.sections["train"]["init_from"].get<std::string>().empty();
     if (!is_given) r.set.insert(at);
   }
 }
@@ -385,8 +447,8 @@ void set_fields(const Settings& settings, const std::string& path, const Section
       const std::string at = path_of(section, field.name);
       const auto set = settings.find(at);
       recipe.defaults[section][field.name] = field.default_value;
-      object[field.name] = set == settings.end() ? field.default_value
-                                                 : converted(set->second, at, field.default_value);
+      object[field.name] =
+          set == settings.end() ? field.default_value : converted(set->second, at, field);
       if (set != settings.end()) recipe.set.insert(at);
       recipe.origins[at] = set == settings.end() ? path : set->second.origin;
     }
@@ -411,7 +473,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   if (recipe.type->reads == Reads::rows && recipe.type->sentencepiece)
     recipe.vocab.type = "unigram";
   recipe.ready = parse_config<ReadySection>(recipe.sections["data"], path);
-  recipe.train = parse_config<TrainSection>(recipe.sections["train"], path);
+  recipe.train = parse_config<TrainConfig>(recipe.sections["train"], path);
   recipe.train.device = chosen_device(recipe.train.device);
   recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
   recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);
@@ -429,6 +491,27 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
 
 }  // namespace
 
+std::string unknown_field_hint(const std::string& path, const std::vector<std::string>& known) {
+  const std::string name = path.substr(path.rfind('.') + 1);
+  const std::string now = formerly_named(name);
+  if (path == "train." + name && !now.empty()) return str("did you mean '", now, "'?");
+  if (const auto fields = fields_of(path, known); !fields.empty())
+    return str("it is a section; did you mean '", fields.front(), "'?");
+  std::vector<std::string> meant;
+  for (const std::string& field : known)
+    if (field.ends_with("." + name) && (name == path || field != path)) meant.push_back(field);
+  if (meant.empty() && name == path && !now.empty()) meant = {now};
+  if (meant.empty() || name != path)
+    if (const std::string elsewhere = known_elsewhere_as(name); !elsewhere.empty())
+      return str("this is ", elsewhere);
+  if (name != path) {
+    if (const auto nearest = nearest_name(path, known)) meant = {*nearest};
+  } else if (const auto nearest = nearest_name(path, known); meant.empty() && nearest) {
+    meant.push_back(*nearest);
+  }
+  return meant.empty() ? kListsFields : str("did you mean '", join(meant, "' or '"), "'?");
+}
+
 std::string Recipe::origin(std::initializer_list<std::string> fields) const {
   std::string out = "recipe";
   for (const std::string& field : fields)
@@ -443,7 +526,8 @@ std::vector<RecipeField> recipe_fields(const std::string& type) {
   std::vector<RecipeField> out;
   for (const auto& [section, fields] : sections_of(objective_type(type, "help")))
     for (const ConfigField& field : fields)
-      out.push_back({path_of(section, field.name), field.default_value.dump(), field.help});
+      out.push_back(
+          {path_of(section, field.name), field.default_value.dump(), field.help, field.choices});
   return out;
 }
 

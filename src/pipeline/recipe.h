@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "io/filesystem/path.h"
 #include "model/tasks/distill.h"
+#include "train/train_config.h"
 
 namespace smelt {
 
@@ -54,66 +55,6 @@ struct VocabSection {
 struct ReadySection {
   std::string records, heldout;
   std::int64_t shards = 1;
-};
-
-struct TrainSection {
-  std::string device = "cpu";
-  std::int64_t devices = 1;
-  std::int64_t batch_size = 32;
-  std::int64_t steps = 1000;
-  double epochs = 0;
-  double tokens = 0;
-  double budget_usd = 0;
-  std::string budget_type = "v3-8";
-  bool budget_spot = false;
-  double learning_rate = 1e-4;
-  std::int64_t warmup_steps = 100;
-  double warmup_ratio = 0;
-  std::string schedule = "bert";
-  std::string warmup_form = "auto";
-  double decay_power = 1.0, end_factor = 0.0;
-  std::int64_t decay_to_step = 0, decay_steps = 0;
-  double decay_ratio = 0;
-  std::string decay_form = "linear";
-  std::string optimizer = "bert_adamw";
-  double momentum = 0.9, beta = 0.999;
-  double weight_decay = 0.01;
-  std::string clip_norm = "auto";
-  std::string clip_value = "auto";
-  double trust_norm = 0.0;
-  std::string rate_rules = "", decay_rules = "";
-  double layer_decay = 1.0;
-  std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
-  double adafactor_clip = 1.0, adafactor_exponent = 0.8, adafactor_momentum = 0.0;
-  bool adafactor_scaled = true;
-  std::string class_weights = {};
-  double label_smoothing = 0.0;
-  double ema_decay = 0.0;
-  std::string spike_action = "none";
-  std::int64_t spike_window = 128;
-  double spike_sigmas = 6.0;
-  std::int64_t rewind_skip = 0;
-  std::string reduction = "global";
-  std::int64_t micro_batches = 1;
-  std::string precision = "f32", layers = "auto", save = "auto";
-  std::int64_t attention_rows = 0;
-  std::int64_t logits_mb = 128;
-  bool fake_quant = false;
-  double sparsity = 0;
-  std::string prune_by = "magnitude", nm = {};
-  double prune_penalty = 5, prune_rate = 1e-2;
-  std::string mesh = "auto", mesh_rules = "";
-  bool split_slots = false;
-  std::int64_t seed = 12345;
-  std::string init = {};
-  std::int64_t save_every = 500;
-  double save_minutes = 0;
-  std::int64_t keep = 5;
-  std::int64_t keep_every = 0;
-  std::string keep_best = {};
-  std::int64_t patience = 0;
-  double hang_minutes = 30;
-  std::int64_t log_every = 100;
 };
 
 struct EvalSection {
@@ -177,7 +118,7 @@ struct Recipe {
   TextSection text;
   VocabSection vocab;
   ReadySection ready;
-  TrainSection train;
+  TrainConfig train;
   EvalSection eval;
   TrackSection track;
   CompressSection compress;
@@ -206,12 +147,17 @@ struct Recipe {
 
 // One line of `smelt help recipe`.
 struct RecipeField {
-  std::string path;           // "train.steps"
-  std::string default_value;  // as it is written in YAML
-  std::string help;           // with the unit
+  std::string path;                       // "train.steps"
+  std::string default_value;              // as it is written in YAML
+  std::string help;                       // with the unit
+  std::vector<std::string> choices = {};  // of an enumeration; empty: see field_choices()
 };
 // With the fields of one model.type. UsageError for an unknown one.
 std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
+
+// Returns the hint for a path that is none of the `known` fields: the present name of a field that
+// had this one, what another program's name stands for, or the nearest name.
+std::string unknown_field_hint(const std::string& path, const std::vector<std::string>& known);
 
 // The file, or the one that a run keeps in its folder (pipeline/kept_recipe.h), whose `out` is that
 // folder then; then the settings ("train.steps=1000") over it. UsageError naming file and field for

@@ -10,24 +10,13 @@
 #include "io/filesystem/path.h"
 #include "model/optim/nm_pattern.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/optimizer_choice.h"
+#include "pipeline/optimizer_checks.h"
 #include "text/readers/documents.h"
 #include "text/tokenizers/language.h"
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/wordpiece_trainer.h"
 
 namespace smelt {
-
-DeviceConfig run_on(const TrainSection& t) {
-  return {.device = t.device,
-          .devices = t.devices,
-          .mesh = {.mesh = t.mesh, .rules = t.mesh_rules, .split_slots = t.split_slots},
-          .compute = ComputeOptions{.precision = parse_precision("train.precision", t.precision),
-                                    .layers = parse_layers("train.layers", t.layers),
-                                    .save = parse_save("train.save", t.save),
-                                    .attention_rows = t.attention_rows,
-                                    .logits_mb = t.logits_mb}};
-}
 
 bool is_sentencepiece(const Recipe& r) {
   const std::string& file = r.vocab.file;
@@ -100,80 +89,79 @@ void RecipeChecks::accepts(std::initializer_list<std::string> fields,
 }
 
 void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {
-  const TrainSection& t = recipe_.train;
+  const TrainConfig& t = recipe_.train;
   const std::int64_t rows = value(field);
-  const std::int64_t devices = partition_for(run_on(t).mesh, t.devices).row_shards();
+  const std::int64_t devices = partition_for(t.mesh, t.devices).row_shards();
   require(rows % devices == 0, {field, "train.devices"},
           str(field, " ", rows, " does not divide over ",
               devices == t.devices ? "train.devices " : "the data and fsdp axes, ", devices),
           str("choose a multiple of ", devices));
-  require(rows / devices % parts == 0, {field, "train.micro_batches"},
+  require(rows / devices % parts == 0, {field, "train.gradient_accumulation_steps"},
           str(field, " ", rows, ", ", rows / devices,
-              " a device, does not divide into train.micro_batches ", parts),
+              " a device, does not divide into train.gradient_accumulation_steps ", parts),
           str("choose micro-batches that divide ", rows / devices));
 }
 
-static void check_spread(const RecipeChecks& checks, const TrainSection& t) {
-  checks.accepts({"train.mesh", "train.devices"},
-                 [&] { (void)partition_for({.mesh = t.mesh}, t.devices); });
-  checks.accepts({"train.mesh_rules"}, [&] { (void)partition_for(run_on(t).mesh, t.devices); });
-  checks.accepts({"train.reduction", "train.mesh"}, [&] {
-    (void)placement_for(t.device, t.devices, parse_reduction("train.reduction", t.reduction),
-                        partition_for(run_on(t).mesh, t.devices));
+static void check_spread(const RecipeChecks& checks, const TrainConfig& t) {
+  checks.accepts({"train.parallelism.mesh", "train.devices"},
+                 [&] { (void)partition_for({.mesh = t.mesh.mesh}, t.devices); });
+  checks.accepts({"train.parallelism.rules"}, [&] { (void)partition_for(t.mesh, t.devices); });
+  checks.accepts({"train.parallelism.reduction", "train.parallelism.mesh"}, [&] {
+    (void)placement_for(t.device, t.devices, t.reduction, partition_for(t.mesh, t.devices));
   });
-  checks.accepts({"train.save", "train.layers"},
-                 [&] { (void)compute_for(t.device, *run_on(t).compute); });
-  checks.divides_over_devices("train.batch_size", t.micro_batches);
+  checks.accepts({"train.memory.remat_policy", "train.memory.layers"},
+                 [&] { (void)compute_for(t.device, *t.compute); });
+  checks.divides_over_devices("train.batch_size", t.gradient_accumulation_steps);
   checks.divides_over_devices("eval.batch_size");
 }
 
-static void check_steadiness(const RecipeChecks& checks, const TrainSection& t) {
+static void check_steadiness(const RecipeChecks& checks, const TrainConfig& t) {
   const double decay = t.ema_decay;
   checks.require(decay >= 0 && decay < 1, {"train.ema_decay"},
                  str("train.ema_decay is ", decay, ", must be at least 0 and below 1"),
                  "use 0.999 or 0.9999");
-  checks.one_of("train.spike_action", {"none", "skip", "rewind"});
-  checks.at_least("train.spike_window", 2);
-  checks.within("train.spike_sigmas", 0);
-  checks.at_least("train.rewind_skip", 0);
-  checks.require(t.rewind_skip == 0 || t.spike_action == "rewind",
-                 {"train.rewind_skip", "train.spike_action"},
-                 str("train.rewind_skip is given, but train.spike_action ", t.spike_action,
-                     " does not read it"),
-                 "set train.spike_action to rewind, or leave train.rewind_skip out");
+  checks.at_least("train.loss_spike.window", 2);
+  checks.within("train.loss_spike.sigmas", 0);
+  checks.at_least("train.loss_spike.skip_batches", 0);
+  checks.require(
+      t.loss_spike.skip_batches == 0 || t.loss_spike.action == SpikeAction::rewind,
+      {"train.loss_spike.skip_batches", "train.loss_spike.action"},
+      str("train.loss_spike.skip_batches is given, but train.loss_spike.action ",
+          word_of(t.loss_spike.action, kSpikeActions), " does not read it"),
+      "set train.loss_spike.action to rewind, or leave train.loss_spike.skip_batches out");
 }
 
-static void check_training(const RecipeChecks& checks, const TrainSection& train) {
-  for (const char* field : {"train.devices", "train.batch_size", "train.steps", "train.save_every",
-                            "train.log_every", "train.keep", "eval.batch_size"})
+static void check_training(const RecipeChecks& checks, const TrainConfig& train) {
+  for (const char* field :
+       {"train.devices", "train.batch_size", "train.steps", "train.checkpoint.save_interval_steps",
+        "train.logging_steps", "train.checkpoint.max_to_keep", "eval.batch_size"})
     checks.at_least(field, 1);
-  checks.at_least("train.micro_batches", 1);
-  checks.one_of("train.precision", {"f32", "f32_exact", "bf16"});
-  checks.one_of("train.layers", {"auto", "unrolled", "scan"});
-  checks.one_of("train.save", {"auto", "all", "products", "layer"});
-  checks.at_least("train.attention_rows", 0);
-  checks.at_least("train.logits_mb", 0);
+  checks.at_least("train.gradient_accumulation_steps", 1);
+  checks.at_least("train.memory.attention_rows", 0);
+  checks.at_least("train.memory.logits_mb", 0);
   checks.at_least("eval.steps", 0);
   checks.at_least("eval.passes", 1);
   checks.at_least("eval.every", 0);
-  checks.within("train.save_minutes", 0);
-  checks.at_least("train.keep_every", 0);
+  checks.within("train.checkpoint.save_interval_minutes", 0);
+  checks.at_least("train.checkpoint.keep_period", 0);
   checks.within("eval.every_epochs", 0);
-  checks.within("train.warmup_ratio", 0, 1);
-  checks.is_not_replaced("train.warmup_steps", "train.warmup_ratio");
-  checks.is_not_replaced("train.decay_steps", "train.decay_ratio");
+  checks.within("train.schedule.warmup_ratio", 0, 1);
+  checks.is_not_replaced("train.schedule.warmup_steps", "train.schedule.warmup_ratio");
+  checks.is_not_replaced("train.schedule.decay_steps", "train.schedule.decay_ratio");
   checks.is_not_replaced("eval.every", "eval.every_epochs");
-  checks.at_least("train.patience", 0);
-  checks.require(
-      train.patience == 0 || !train.keep_best.empty(), {"train.patience", "train.keep_best"},
-      "train.patience is given without train.keep_best, the measure that is to get better",
-      "name it with --set train.keep_best=…");
-  checks.require(train.layer_decay > 0 && train.layer_decay <= 1, {"train.layer_decay"},
-                 str("train.layer_decay is ", train.layer_decay, ", must be above 0, at most 1"),
+  checks.at_least("train.early_stopping.patience", 0);
+  checks.require(train.early_stopping.patience == 0 || !train.checkpoint.best_metric.empty(),
+                 {"train.early_stopping.patience", "train.checkpoint.best_metric"},
+                 "train.early_stopping.patience is given without train.checkpoint.best_metric, the "
+                 "measure that is to get better",
+                 "name it with --set train.checkpoint.best_metric=…");
+  checks.require(train.optimizer.layer_decay > 0 && train.optimizer.layer_decay <= 1,
+                 {"train.optimizer.layer_decay"},
+                 str("train.optimizer.layer_decay is ", train.optimizer.layer_decay,
+                     ", must be above 0, at most 1"),
                  "0.8 is ELECTRA's, 1 leaves all layers the same rate");
   check_optimizer(checks, train);
   check_steadiness(checks, train);
-  checks.one_of("train.reduction", {"global", "per_replica"});
   checks.one_of("train.device", {"auto", "cpu", "gpu", "tpu"});
   check_spread(checks, train);
 }
@@ -219,7 +207,7 @@ static void check_ready(const RecipeChecks& checks, const Recipe& r) {
                  "data.heldout is given without data.records",
                  "give both; examples made from the text are held out by text.heldout");
   checks.require(
-      !ready || !r.type->has_vocabulary() || !r.vocab.file.empty() || !r.train.init.empty(),
+      !ready || !r.type->has_vocabulary() || !r.vocab.file.empty() || !r.train.init_from.empty(),
       {"data.records"}, "data.records are given without the vocabulary that they were made with",
       "name it with --set vocab.file=…");
   checks.require(!ready || !r.ready.heldout.empty() || r.eval.every == 0,
@@ -238,13 +226,17 @@ static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
   checks.require(r.eval.split != "test" || !r.data.value("test", std::string()).empty(),
                  {"eval.split"}, "eval.split is test, but the recipe's data have no test",
                  "name its files with data.test, where the type of model has it");
-  checks.require(!r.eval.best || !r.train.keep_best.empty(), {"eval.best", "train.keep_best"},
-                 "eval.best is given without train.keep_best, the measure of what is best",
-                 "name it with --set train.keep_best=…");
-  checks.require(r.train.keep_best.empty() || r.eval.every > 0 || r.eval.every_epochs > 0,
-                 {"train.keep_best", "eval.every"},
-                 str("train.keep_best is ", r.train.keep_best, ", but eval.every is 0"),
-                 "set eval.every to the steps between two measurements");
+  checks.require(
+      !r.eval.best || !r.train.checkpoint.best_metric.empty(),
+      {"eval.best", "train.checkpoint.best_metric"},
+      "eval.best is given without train.checkpoint.best_metric, the measure of what is best",
+      "name it with --set train.checkpoint.best_metric=…");
+  checks.require(
+      r.train.checkpoint.best_metric.empty() || r.eval.every > 0 || r.eval.every_epochs > 0,
+      {"train.checkpoint.best_metric", "eval.every"},
+      str("train.checkpoint.best_metric is ", r.train.checkpoint.best_metric,
+          ", but eval.every is 0"),
+      "set eval.every to the steps between two measurements");
 }
 
 // What cannot go with them; `field` asks for them.
@@ -263,34 +255,43 @@ static void check_pruned_run(const RecipeChecks& checks, const Recipe& r, const 
 
 // Weights that become 0 while a model learns.
 static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
-  const TrainSection& t = r.train;
-  const bool by_share = t.sparsity != 0, by_pattern = !t.nm.empty(), softly = t.prune_by == "soft";
-  checks.require(t.sparsity >= 0 && t.sparsity < 1, {"train.sparsity"},
-                 str("train.sparsity is ", t.sparsity, ", must be at least 0 and below 1"),
-                 "0.9 leaves a tenth of the weights; 0 none is pruned");
-  checks.one_of("train.prune_by", {"magnitude", "movement", "soft"});
-  if (by_pattern) checks.accepts({"train.nm"}, [&] { parse_nm(t.nm, "train.nm"); });
-  checks.require(!by_share || !by_pattern, {"train.sparsity", "train.nm"},
-                 "train.sparsity and train.nm: a pattern says itself how much stays",
-                 "give one of them");
-  checks.within("train.prune_penalty", 0);
-  checks.within("train.prune_rate", 0);
-  checks.require(!softly || (!by_share && !by_pattern),
-                 {"train.prune_by", "train.sparsity", "train.nm"},
-                 "train.prune_by is soft, and a share or a pattern is given: how many become 0 "
-                 "follows from train.prune_penalty",
-                 "leave them out");
-  checks.require(by_share || softly || t.prune_by == "magnitude",
-                 {"train.prune_by", "train.sparsity"},
-                 str("train.prune_by is ", t.prune_by, ", and no train.sparsity is given"),
-                 "set train.sparsity; a pattern (train.nm) keeps the largest");
-  const char* const field = by_pattern ? "train.nm" : softly ? "train.prune_by" : "train.sparsity";
+  const TrainConfig& t = r.train;
+  const bool by_share = t.pruning.sparsity != 0, by_pattern = !t.pruning.nm.empty(),
+             softly = t.pruning.method == PruneBy::soft;
+  checks.require(
+      t.pruning.sparsity >= 0 && t.pruning.sparsity < 1, {"train.pruning.sparsity"},
+      str("train.pruning.sparsity is ", t.pruning.sparsity, ", must be at least 0 and below 1"),
+      "0.9 leaves a tenth of the weights; 0 none is pruned");
+  if (by_pattern)
+    checks.accepts({"train.pruning.nm"}, [&] { parse_nm(t.pruning.nm, "train.pruning.nm"); });
+  checks.require(
+      !by_share || !by_pattern, {"train.pruning.sparsity", "train.pruning.nm"},
+      "train.pruning.sparsity and train.pruning.nm: a pattern says itself how much stays",
+      "give one of them");
+  checks.within("train.pruning.penalty", 0);
+  checks.within("train.pruning.score_learning_rate", 0);
+  checks.require(
+      !softly || (!by_share && !by_pattern),
+      {"train.pruning.method", "train.pruning.sparsity", "train.pruning.nm"},
+      "train.pruning.method is soft, and a share or a pattern is given: how many become 0 "
+      "follows from train.pruning.penalty",
+      "leave them out");
+  checks.require(by_share || softly || t.pruning.method == PruneBy::magnitude,
+                 {"train.pruning.method", "train.pruning.sparsity"},
+                 str("train.pruning.method is ", word_of(t.pruning.method, kPruningMethods),
+                     ", and no train.pruning.sparsity is given"),
+                 "set train.pruning.sparsity; a pattern (train.pruning.nm) keeps the largest");
+  const char* const field = by_pattern ? "train.pruning.nm"
+                            : softly   ? "train.pruning.method"
+                                       : "train.pruning.sparsity";
   if (by_share || by_pattern || softly) check_pruned_run(checks, r, field);
-  checks.require((!by_share && !softly) || t.patience == 0, {field, "train.patience"},
-                 str(field,
-                     " with train.patience: scores fall while weights become 0, and the "
-                     "run would end before all of them are"),
-                 "set train.patience to 0");
+  checks.require(
+      (!by_share && !softly) || t.early_stopping.patience == 0,
+      {field, "train.early_stopping.patience"},
+      str(field,
+          " with train.early_stopping.patience: scores fall while weights become 0, and the "
+          "run would end before all of them are"),
+      "set train.early_stopping.patience to 0");
 }
 
 // What a model learns to become smaller with.
@@ -305,19 +306,19 @@ static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
 static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
   for (const char* field : {"train.epochs", "train.tokens", "train.budget.usd"})
     checks.within(field, 0);
-  const TrainSection& t = r.train;
+  const TrainConfig& t = r.train;
   checks.is_not_replaced("train.steps", "train.epochs");
   checks.is_not_replaced("train.steps", "train.tokens");
   checks.require(t.epochs == 0 || t.tokens == 0, {"train.epochs", "train.tokens"},
                  "train.epochs and train.tokens are given, and each sets train.steps",
                  "set one of them to 0");
-  checks.require(t.budget_usd == 0 || (t.epochs == 0 && t.tokens == 0),
+  checks.require(t.budget.usd == 0 || (t.epochs == 0 && t.tokens == 0),
                  {"train.budget.usd", "train.epochs", "train.tokens"},
                  "train.budget.usd is given with train.epochs or train.tokens, and each sets "
                  "train.steps",
                  "leave one of them");
   checks.accepts({"train.budget.type"}, [&] {
-    const auto types = find_accelerators("train.budget.type", t.budget_type);
+    const auto types = find_accelerators("train.budget.type", t.budget.type);
     if (types.size() != 1)
       throw UsageError("train.budget.type names several types", "name one, such as v3-8");
   });
@@ -360,10 +361,11 @@ void check_sections(const Recipe& r) {
   check_training(checks, r.train);
   check_shrinking(checks, r);
   checks.within("train.hang_minutes", 0);
-  checks.require(r.train.keep_every % r.train.save_every == 0,
-                 {"train.keep_every", "train.save_every"},
-                 str("train.keep_every ", r.train.keep_every,
-                     " is no multiple of train.save_every ", r.train.save_every),
+  checks.require(r.train.checkpoint.keep_period % r.train.checkpoint.save_interval_steps == 0,
+                 {"train.checkpoint.keep_period", "train.checkpoint.save_interval_steps"},
+                 str("train.checkpoint.keep_period ", r.train.checkpoint.keep_period,
+                     " is no multiple of train.checkpoint.save_interval_steps ",
+                     r.train.checkpoint.save_interval_steps),
                  "choose a multiple, or 0 for none");
   checks.at_least("track.histograms_every", 0);
   checks.require(!r.track.gradients || r.track.histograms_every > 0,

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "model/train_step/sharding_plan.h"
 #include "pipeline/recipe.h"
 
 namespace smelt {
@@ -38,9 +37,6 @@ class RecipeChecks {
 
   const Recipe& recipe_;
 };
-
-// Where and how its programs run. UsageError for a word of precision, layers or save that is none.
-DeviceConfig run_on(const TrainSection& train);
 
 // Whether the vocabulary, made or given, is kept as a SentencePiece model. Encoders (BERT, ELECTRA)
 // have a tokenizer.json instead.

@@ -155,7 +155,7 @@ void export_roberta(const Recipe& r, const std::string& folder) {
 
 FieldValues sizes_of_given_roberta(const FieldValues& set) {
   return sizes_of_given_model(set, [](const std::string& init) {
-    const Encoder encoder = encoder_in(init, "train.init");
+    const Encoder encoder = encoder_in(init, "train.init_from");
     return encoder_name(encoder) == kRobertaType ? encoder_config_json(encoder) : Json::object();
   });
 }

@@ -25,12 +25,12 @@ std::vector<std::string> weight_files(const std::string& weights) {
   } catch (const UsageError&) {
     return {weights};
   }
-  const std::string place = model_in_run(weights, "train.init").value_or(weights);
+  const std::string place = model_in_run(weights, "train.init_from").value_or(weights);
   if (is_checkpoint_path(place)) return {join_path(place, kCommitFile)};
   if (const auto newest = is_folder(place) ? latest_checkpoint(place) : std::nullopt)
     return {join_path(committed_path(place, *newest), kCommitFile)};
   if (const auto prefix = tensorflow_prefix(place))
-    return match_pattern(*prefix + ".*", "train.init");
+    return match_pattern(*prefix + ".*", "train.init_from");
   std::vector<std::string> out;
   for (const std::string& folder : hugging_face_folders(place))
     for (const std::string& name : list_folder(folder))
@@ -44,16 +44,18 @@ std::vector<std::string> weight_files(const std::string& weights) {
 Json learned_by(const Recipe& r) {
   Json train = r.sections.at("train"), model = r.sections.at("model");
   for (const char* free :
-       {"init", "device", "devices", "layers", "save", "attention_rows", "logits_mb", "mesh",
-        "mesh_rules", "split_slots", "micro_batches", "save_every", "save_minutes", "keep",
-        "keep_every", "hang_minutes", "log_every"})
+       {"init_from", "device", "devices", "memory.layers", "memory.remat_policy",
+        "memory.attention_rows", "memory.logits_mb", "parallelism.mesh", "parallelism.rules",
+        "parallelism.shard_optimizer_state", "gradient_accumulation_steps",
+        "checkpoint.save_interval_steps", "checkpoint.save_interval_minutes",
+        "checkpoint.max_to_keep", "checkpoint.keep_period", "hang_minutes", "logging_steps"})
     train.erase(free);
   model.erase("like");
   return {{"train", train}, {"model", model}};
 }
 
 Stage beginning_of(const Recipe& r, Json settings) {
-  std::vector<std::string> files = weight_files(r.train.init);
+  std::vector<std::string> files = weight_files(r.train.init_from);
   for (std::string& file : weight_files(r.model.value("like", "")))
     files.push_back(std::move(file));
   return {.name = "weights",

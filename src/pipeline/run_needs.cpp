@@ -20,13 +20,16 @@ namespace {
 
 // Of those that are there at one time; what is kept for ever is all there at the end.
 double checkpoints_at_most(const Recipe& r) {
-  const TrainSection& t = r.train;
-  const std::int64_t saved = t.save_minutes > 0 ? t.keep : t.steps / t.save_every + 1;
-  const std::int64_t for_ever = t.keep_every > 0 ? t.steps / t.keep_every : 0;
-  return static_cast<double>(std::min(t.keep, saved)) + 1 + static_cast<double>(for_ever) +
-         (t.keep_best.empty()          ? 0
-          : t.spike_action == "rewind" ? 3
-                                       : 2);
+  const CheckpointOptions& c = r.train.checkpoint;
+  const std::int64_t steps = r.train.steps;
+  const std::int64_t saved =
+      c.save_interval_minutes > 0 ? c.max_to_keep : steps / c.save_interval_steps + 1;
+  const std::int64_t for_ever = c.keep_period > 0 ? steps / c.keep_period : 0;
+  const bool rolls_back = r.train.loss_spike.action == SpikeAction::rewind;
+  return static_cast<double>(std::min(c.max_to_keep, saved)) + 1 + static_cast<double>(for_ever) +
+         (c.best_metric.empty() ? 0
+          : rolls_back          ? 3
+                                : 2);
 }
 
 // Those of a run that goes on.
@@ -133,14 +136,16 @@ void check_disk(const Recipe& r, const DiskNeed& need) {
         "out: the disk of {} has {} left, the checkpoints need up to {} more: lower {}, or free "
         "some space",
         r.out, bytes_text(*need.free), bytes_text(need.checkpoints - need.checkpoints_there),
-        r.train.keep_every > 0 ? "train.keep, raise train.keep_every" : "train.keep");
+        r.train.checkpoint.keep_period > 0
+            ? "train.checkpoint.max_to_keep, raise train.checkpoint.keep_period"
+            : "train.checkpoint.max_to_keep");
 }
 
 std::string initial_weights_text(const Recipe& r) {
-  if (r.train.init.empty() || !r.program->step) return "";
+  if (r.train.init_from.empty() || !r.program->step) return "";
   const StateLayout& layout = r.program->step->state;
   const InitialValues taken =
-      initial_values(r.train.init, r.program->job->task, layout, given_vocabulary(r));
+      initial_values(r.train.init_from, r.program->job->task, layout, given_vocabulary(r));
   return str(taken.taken, " of ", taken.taken + taken.fresh, " parameters");
 }
 

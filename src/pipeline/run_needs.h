@@ -39,7 +39,7 @@ DiskNeed disk_need(const Recipe& recipe);
 // UsageError where not even one checkpoint fits; a warning where not all do.
 void check_disk(const Recipe& recipe, const DiskNeed& need);
 
-// The parameters that a new run takes from train.init, "23 of 25"; empty without train.init.
+// The parameters that a new run takes from train.init_from, "23 of 25"; empty without train.init.
 // UsageError for weights of other shapes; warnings for another vocabulary.
 std::string initial_weights_text(const Recipe& recipe);
 

@@ -32,8 +32,9 @@ namespace {
 // A model that was begun goes on with its own.
 void warn_of_other_weights(const Recipe& r) {
   if (const auto other = begun_with_other_weights(r))
-    log_warning("train.init: the model in {} was begun with other weights, and stays as it is: {}",
-                RecipePaths(r).model_dir, *other);
+    log_warning(
+        "train.init_from: the model in {} was begun with other weights, and stays as it is: {}",
+        RecipePaths(r).model_dir, *other);
 }
 
 // Removes what killed exports and evaluations left in the locked folder of the run.

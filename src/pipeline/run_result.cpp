@@ -57,7 +57,7 @@ OrderedJson run_result_json(const Recipe& recipe) {
   const Evaluation evaluation = evaluation_of_json(metrics);
   const auto better = is_clearly_better(recipe.type->baseline, evaluation);
   out["verdict"] = divergence_verdict(loss_course(RecipePaths(recipe).model_dir), evaluation,
-                                      recipe.train.learning_rate);
+                                      recipe.train.optimizer.learning_rate);
   if (out["verdict"] != "") {
     out["better_than_baseline"] = false;
     return out;

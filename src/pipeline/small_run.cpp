@@ -32,8 +32,9 @@ const std::map<std::string, std::string>& small_sizes() {
 // user's would contradict. The number of steps stays small, whatever the user sets it by.
 std::vector<std::string> without_users(const Recipe& r, std::vector<std::string> settings) {
   static const std::map<std::string, std::vector<std::string>> kContradicted{
-      {"train.warmup_ratio", {"train.warmup_steps"}},
-      {"train.decay_ratio", {"train.decay_steps", "train.decay_to_step"}}};
+      {"train.schedule.warmup_ratio", {"train.schedule.warmup_steps"}},
+      {"train.schedule.decay_ratio",
+       {"train.schedule.decay_steps", "train.schedule.decay_to_step"}}};
   const auto is_users = [&](const std::string& field) { return r.origin({field}) == "--set"; };
   std::erase_if(settings, [&](const std::string& setting) {
     const std::string field = setting.substr(0, setting.find('='));
@@ -57,29 +58,38 @@ std::string small_out(std::string out) {
 }
 
 std::vector<std::string> all_settings(const Recipe& r) {
-  std::vector<std::string> out{"train.device=cpu",      "train.devices=1",
-                               "train.mesh=auto",       "train.mesh_rules=",
-                               "train.micro_batches=1", "train.split_slots=false",
-                               "train.precision=f32",   "train.warmup_ratio=0.1",
-                               "train.decay_ratio=0",   "train.decay_to_step=0",
-                               "eval.steps=20",         "eval.every=0",
-                               "eval.every_epochs=0",   "train.keep_best=",
-                               "train.patience=0",      "eval.best=false",
-                               "track.fill=",           "train.log_every=50"};
+  std::vector<std::string> out{"train.device=cpu",
+                               "train.devices=1",
+                               "train.parallelism.mesh=auto",
+                               "train.parallelism.rules=",
+                               "train.gradient_accumulation_steps=1",
+                               "train.parallelism.shard_optimizer_state=false",
+                               "train.precision.compute=f32",
+                               "train.schedule.warmup_ratio=0.1",
+                               "train.schedule.decay_ratio=0",
+                               "train.schedule.decay_to_step=0",
+                               "eval.steps=20",
+                               "eval.every=0",
+                               "eval.every_epochs=0",
+                               "train.checkpoint.best_metric=",
+                               "train.early_stopping.patience=0",
+                               "eval.best=false",
+                               "track.fill=",
+                               "train.logging_steps=50"};
   for (const char* field : {"train.batch_size", "eval.batch_size"})
     out.push_back(
         str(field, "=",
             std::min(kSmallBatch, field[0] == 't' ? r.train.batch_size : r.eval.batch_size)));
-  out.push_back(str("train.save_every=", kSmallSteps));
-  out.emplace_back("train.keep_every=0");
-  if (r.train.schedule == "wsd") out.emplace_back("train.decay_ratio=0.1");
-  if (!r.train.init.empty()) return out;  // the given model has its sizes
+  out.push_back(str("train.checkpoint.save_interval_steps=", kSmallSteps));
+  out.emplace_back("train.checkpoint.keep_period=0");
+  if (r.train.schedule.type == "wsd") out.emplace_back("train.schedule.decay_ratio=0.1");
+  if (!r.train.init_from.empty()) return out;  // the given model has its sizes
   for (const ConfigField& field : r.type->model)
     if (const auto found = small_sizes().find(field.name); found != small_sizes().end())
       out.push_back(str("model.", field.name, "=", found->second));
   // A narrow model learns with a higher rate.
-  if (r.train.optimizer.find("adam") != std::string::npos || r.train.optimizer == "lamb")
-    out.emplace_back("train.learning_rate=1e-3");
+  if (r.train.optimizer.type.find("adam") != std::string::npos || r.train.optimizer.type == "lamb")
+    out.emplace_back("train.optimizer.learning_rate=1e-3");
   return out;
 }
 

@@ -69,7 +69,7 @@ Json without_paths(const Recipe& r, const std::string& name) {
       {"vocab", {"file"}},
       {"data", {"records", "heldout", "train", "validation", "test", "glue_folder"}},
       {"model", {"like"}},
-      {"train", {"init"}},
+      {"train", {"init_from"}},
       {"distill", {"teacher"}}};
   Json section = r.sections.at(name);
   if (const auto paths = kPaths.find(name); paths != kPaths.end())
@@ -277,7 +277,7 @@ std::string hint_of_other_data(const Recipe& r) {
   const RecipePaths p(r);
   // It has another name if vocab.type has changed.
   const std::string vocab = exists(p.vocab) ? p.vocab : vocabulary_in_run(r.out).value_or(p.vocab);
-  const std::string weights = str(" --set train.init=", p.model_dir,
+  const std::string weights = str(" --set train.init_from=", p.model_dir,
                                   r.type->has_vocabulary() ? " --set vocab.file=" + vocab : "");
   return str(
       "choose another folder for a new run with --set out=…; to begin it with this model's "
@@ -321,10 +321,10 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                        const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
   if (!beginning.overwrite) check_kept_type(r);
-  check_weights_stay(r.train.init, model_dir, beginning.overwrite);
+  check_weights_stay(r.train.init_from, model_dir, beginning.overwrite);
   if (!beginning.overwrite) check_begin(beginning.begin, model_dir);
   if (beginning.overwrite || !latest_checkpoint(model_dir)) {
-    if (!r.train.init.empty()) check_weights_folder(r.train.init);
+    if (!r.train.init_from.empty()) check_weights_folder(r.train.init_from);
     return;
   }
   const auto train = std::ranges::find(stages, "train", &Stage::name);

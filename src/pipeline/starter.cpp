@@ -33,11 +33,20 @@ std::string length_fields(const StarterRecipe& s, const char* passes) {
   return passes;
 }
 
+std::string learning_rate_field(const char* rate, const char* comment) {
+  return yaml_line("  optimizer", str("{learning_rate: ", rate, "}"), comment);
+}
+
+std::string warmup_field(const char* ratio, const char* comment) {
+  return yaml_line("  schedule", str("{warmup_ratio: ", ratio, "}"), comment);
+}
+
 std::string device_fields(const StarterRecipe& s) {
   return yaml_line("  device", s.device, "cpu, gpu, tpu, or auto") +
          (s.devices > 1 ? yaml_line("  devices", str(s.devices), "that share a batch") : "") +
          yaml_line("  batch_size", str(s.batch_size), "examples per step, over all devices") +
-         (s.precision.empty() ? "" : yaml_line("  precision", s.precision, ""));
+         (s.precision.empty() ? ""
+                              : yaml_line("  precision", str("{compute: ", s.precision, "}"), ""));
 }
 
 std::string starter_head(const StarterRecipe& s, const std::string& what, const std::string& out) {
@@ -92,10 +101,9 @@ std::string bert_text(const StarterRecipe& s) {
          yaml_line("  max_predictions", "20", "masked tokens per example") + "model:\n" +
          yaml_line("  type", "bert", "") + encoder_fields(s) +
          yaml_line("  type_vocab_size", "2", "") + "train:\n" + length_fields(s, kEightPasses) +
-         yaml_line("  learning_rate", s.size.hidden >= 768 ? "1e-4" : "5e-4",
-                   "the BERT paper's is 1e-4 for base") +
-         yaml_line("  warmup_ratio", "0.01", "1 % of the steps, as the paper's") +
-         device_fields(s) + "eval:\n" +
+         learning_rate_field(s.size.hidden >= 768 ? "1e-4" : "5e-4",
+                             "the BERT paper's is 1e-4 for base") +
+         warmup_field("0.01", "1 % of the steps, as the paper's") + device_fields(s) + "eval:\n" +
          yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
 }
 
@@ -107,11 +115,11 @@ std::string electra_text(const StarterRecipe& s) {
          yaml_line("  seq_length", "128", "tokens per example") + "model:\n" +
          yaml_line("  type", "electra", "") + encoder_fields(s) + "train:\n" +
          length_fields(s, "  epochs: 40                    # passes over the text\n") +
-         yaml_line("  learning_rate", s.size.hidden >= 768 ? "2e-4" : "5e-4",
-                   "the ELECTRA paper's: 5e-4 small, 2e-4 base and large") +
-         yaml_line("  warmup_ratio", "0.01", "1 % of the steps") +
-         yaml_line("  schedule", "electra", "the original's decay") +
-         yaml_line("  weight_decay", "0.01", "") + device_fields(s) + "eval:\n" +
+         learning_rate_field(s.size.hidden >= 768 ? "2e-4" : "5e-4",
+                             "the ELECTRA paper's: 5e-4 small, 2e-4 base and large") +
+         yaml_line("  schedule", "{type: electra, warmup_ratio: 0.01}",
+                   "the original's decay; warm-up over 1 % of the steps") +
+         device_fields(s) + "eval:\n" +
          yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
 }
 
@@ -122,27 +130,27 @@ std::string t5_text(const StarterRecipe& s) {
          yaml_line("  inputs_length", "256", "tokens that the encoder reads") + "model:\n" +
          yaml_line("  type", "t5", "sizes are those of T5-small") + "train:\n" +
          length_fields(s, "  epochs: 40                    # passes over the text\n") +
-         yaml_line("  optimizer", "adafactor", "the T5 paper's, with its schedule") +
-         yaml_line("  schedule", "inverse_sqrt", "") +
-         yaml_line("  learning_rate", "0.01",
-                   "with warmup_steps: 1 / sqrt(max(step, warmup_steps))") +
-         yaml_line("  warmup_steps", "10000", "") + device_fields(s) + "eval:\n" +
+         yaml_line("  optimizer", "{type: adafactor, learning_rate: 0.01}",
+                   "the T5 paper's, with its schedule") +
+         yaml_line("  schedule", "{type: inverse_sqrt, warmup_steps: 10000}",
+                   "the rate is 1 / sqrt(max(step, warmup_steps))") +
+         device_fields(s) + "eval:\n" +
          yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
 }
 
 // The weights to begin with; if they are an example's, how to get them.
 std::string init_field(const StarterRecipe& s, const char* folder, const char* model) {
   const char* comment = "a folder of the pre-trained model";
-  if (!s.init.empty()) return yaml_line("  init", quoted_text(s.init), comment);
+  if (!s.init.empty()) return yaml_line("  init_from", quoted_text(s.init), comment);
   return str("  # hf download ", model, " --local-dir ", folder, "\n",
-             yaml_line("  init", folder, comment));
+             yaml_line("  init_from", folder, comment));
 }
 
 std::string tuning_fields(const StarterRecipe& s) {
   return "train:\n" + init_field(s, "bert-base", "google-bert/bert-base-multilingual-cased") +
          yaml_line("  epochs", "3", "passes over the rows; 2 to 4 are usual") +
-         yaml_line("  learning_rate", "3e-5", "1e-5 to 5e-5 for base models") +
-         yaml_line("  warmup_ratio", "0.1", "share of the steps") + device_fields(s);
+         learning_rate_field("3e-5", "1e-5 to 5e-5 for base models") +
+         warmup_field("0.1", "share of the steps") + device_fields(s);
 }
 
 std::string classify_text(const StarterRecipe& s) {
@@ -186,9 +194,8 @@ std::string text_to_text_text(const StarterRecipe& s) {
          yaml_line("  type", "text_to_text", "") + "train:\n" +
          init_field(s, "t5-small", "google-t5/t5-small") +
          yaml_line("  epochs", "3", "passes over the rows") +
-         yaml_line("  optimizer", "adamw", "") +
-         yaml_line("  learning_rate", "3e-4", "1e-4 to 1e-3 for T5") +
-         yaml_line("  warmup_ratio", "0.1", "share of the steps") + device_fields(s) + "eval:\n" +
+         yaml_line("  optimizer", "{type: adamw, learning_rate: 3e-4}", "1e-4 to 1e-3 for T5") +
+         warmup_field("0.1", "share of the steps") + device_fields(s) + "eval:\n" +
          yaml_line("  every_epochs", "1", "");
 }
 
@@ -202,9 +209,8 @@ std::string continue_text(const StarterRecipe& s) {
          length_fields(s,
                        "  epochs: 1                     # over the examples: 5 over the text "
                        "(data.dupe_factor 5)\n") +
-         yaml_line("  learning_rate", "2e-5", "") +
-         yaml_line("  warmup_ratio", "0.1", "share of the steps") + device_fields(s) + "eval:\n" +
-         yaml_line("  every", "500", "steps between evaluations");
+         learning_rate_field("2e-5", "") + warmup_field("0.1", "share of the steps") +
+         device_fields(s) + "eval:\n" + yaml_line("  every", "500", "steps between evaluations");
 }
 
 using MakeText = std::string (*)(const StarterRecipe&);

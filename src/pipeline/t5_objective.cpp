@@ -169,12 +169,12 @@ T5Recipe expected(const Recipe& r, const std::string& where) {
 
 // A sentinel's row of the weights must be the same sentinel's row here.
 void check_sentinels(const Recipe& r, const T5Recipe& c) {
-  if (r.train.init.empty() || begun_state(r)) return;
-  const auto weights = t5_in(r.train.init, "train.init").extra_ids;
+  if (r.train.init_from.empty() || begun_state(r)) return;
+  const auto weights = t5_in(r.train.init_from, "train.init_from").extra_ids;
   const bool own = c.on_top == 0 && c.text.sentinels > 0;  // the vocabulary says them
   if (weights && !own && *weights != c.text.sentinels)
     throw UsageError(str("data.extra_ids: ", c.text.sentinels, " sentinels, and the weights of ",
-                         r.train.init, " have ", *weights),
+                         r.train.init_from, " have ", *weights),
                      str("set data.extra_ids to ", *weights));
 }
 
@@ -205,7 +205,7 @@ void check_t5(const Recipe& r) {
                 "data.mean_noise_span_length", "data.extra_ids", "model.vocab_size"}),
       ": ");
   const T5Recipe sizes = expected(r, where);
-  checks.accepts({"train.init", "data.extra_ids"}, [&] { check_sentinels(r, sizes); });
+  checks.accepts({"train.init_from", "data.extra_ids"}, [&] { check_sentinels(r, sizes); });
   Task task;
   checks.accepts({"model.z_loss"}, [&] { task = task_of(sizes); });
   check_program(r, task);
@@ -291,7 +291,7 @@ SpanJob span_job(const Recipe& r) {
               .sentinel = c.text.sentinel,
               .sentinels = c.text.sentinels,
               .words = std::max<std::int64_t>(tokenizer->size(), c.text.sentinel + 1),
-              .exact_products = r.train.precision == "f32_exact"};
+              .exact_products = r.train.compute->precision == Precision::f32_exact};
   job.encode = [tokenizer](std::string_view text) {
     std::vector<std::int32_t> ids;
     tokenizer->encode(text, ids);
@@ -302,8 +302,9 @@ SpanJob span_job(const Recipe& r) {
 }
 
 FieldValues sizes_of_given_t5(const FieldValues& set) {
-  return sizes_of_given_model(
-      set, [](const std::string& init) { return config_json(t5_in(init, "train.init").model); });
+  return sizes_of_given_model(set, [](const std::string& init) {
+    return config_json(t5_in(init, "train.init_from").model);
+  });
 }
 
 Json sizes_of_weights(const std::string& weights, const std::string& where) {

@@ -29,7 +29,7 @@ PretrainedT5 t5_of_checkpoint(const Json& state, const std::string& where,
 PretrainedT5 t5_of_settings(const Json& state, const std::string& where) {
   if (state.value("task", "") != "t5")
     throw UsageError(str(where, ": a model of ", state.value("task", "another kind"), ", no T5"),
-                     "name a T5's folder with train.init");
+                     "name a T5's folder with train.init_from");
   PretrainedT5 out{.model = parse_config<T5Config>(state.at("model"), where), .extra_ids = {}};
   if (const Json* sentinels = state.pointer("/data/window/sentinels"))
     out.extra_ids = sentinels->get<std::int64_t>();

@@ -1,4 +1,4 @@
-// The T5 that weights are of, as train.init and model.like name them.
+// The T5 that weights are of, as train.init_from and model.like name them.
 #pragma once
 
 #include <cstdint>

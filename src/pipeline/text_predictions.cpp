@@ -61,7 +61,7 @@ GenerateOptions options_for(const Recipe& r, const TextsToAnswer& of) {
   GenerateOptions out{.most_inputs = of.inputs_length,
                       .batch_size = r.eval.batch_size,
                       .devices = devices,
-                      .mesh = devices == r.train.devices ? run_on(r.train).mesh : MeshChoice(),
+                      .mesh = devices == r.train.devices ? r.train.mesh : MeshChoice(),
                       .hint = "lower eval.batch_size, data.targets_length or data.inputs_length"};
   out.search.most_tokens = of.targets_length;
   return out;
@@ -192,7 +192,7 @@ std::unique_ptr<StateMeasures> answer_measures(const Recipe& r, const TextsToAns
                                                GenerateJob job) {
   take_options(job, options_for(r, of));
   job.device = r.train.device;
-  job.exact_products = r.train.precision == "f32_exact";
+  job.exact_products = r.train.compute->precision == Precision::f32_exact;
   return std::make_unique<AnswerMeasures>(r, of, std::move(client), std::move(job));
 }
 

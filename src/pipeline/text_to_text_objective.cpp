@@ -33,7 +33,8 @@ struct AnswerModel {
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, AnswerModel>
 void visit_fields(C& c, Visitor&& visit) {
-  visit("like", c.like, "a folder of a T5 whose sizes the model has; empty: that of train.init");
+  visit("like", c.like,
+        "a folder of a T5 whose sizes the model has; empty: that of train.init_from");
   visit("dropout", c.dropout, "dropout while it is fine-tuned, whatever it was pre-trained with");
   visit("loss_over", c.loss_over,
         "a batch's loss is over its target tokens (t5), or a sum over its examples (ttt)");
@@ -86,12 +87,13 @@ PretrainedT5 resolved_t5(const Recipe& r) {
     out = t5_of_settings(begun->state, begun->path);
   else if (!model.like.empty())
     out = t5_in(model.like, "model.like");
-  else if (!r.train.init.empty())
-    out = t5_in(r.train.init, "train.init");
+  else if (!r.train.init_from.empty())
+    out = t5_in(r.train.init_from, "train.init_from");
   else
-    throw UsageError("train.init: no pre-trained model to fine-tune",
-                     "name a T5's folder with --set train.init=…; model.like with vocab.file takes "
-                     "its sizes alone, for fresh weights");
+    throw UsageError(
+        "train.init_from: no pre-trained model to fine-tune",
+        "name a T5's folder with --set train.init_from=…; model.like with vocab.file takes "
+        "its sizes alone, for fresh weights");
   out.model.dropout_rate = model.dropout;
   return out;
 }
@@ -125,13 +127,13 @@ void check_answers(const Recipe& r) {
   check_row_commands(r);
   checks.require(!data.target.empty(), {"data.target"}, "data.target is empty",
                  "name the column of the answer");
-  checks.require(!r.train.init.empty() || !r.vocab.file.empty() || has_begun(r) ||
+  checks.require(!r.train.init_from.empty() || !r.vocab.file.empty() || has_begun(r) ||
                      r.model.value("like", "").empty(),
                  {"model.like", "vocab.file"}, "model.like without vocab.file",
                  "model.like gives sizes alone: name its vocabulary, too, with --set "
                  "vocab.file=…/spiece.model");
   Task task;
-  checks.accepts({"model.like", "train.init"}, [&] { task = answer_task(r); });
+  checks.accepts({"model.like", "train.init_from"}, [&] { task = answer_task(r); });
   check_program(r, task);
 }
 

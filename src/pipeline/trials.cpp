@@ -40,12 +40,13 @@ void check_is_open(const char* flag, const std::string& setting) {
                      "set it with --set out=…");
 }
 
-// "train.learning_rate=1e-5,3e-5" -> "train.learning_rate=1e-5", "train.learning_rate=3e-5"
+// "train.optimizer.learning_rate=1e-5,3e-5" -> "train.optimizer.learning_rate=1e-5",
+// "train.optimizer.learning_rate=3e-5"
 std::vector<std::string> settings_of(const std::string& axis) {
   const auto equals = axis.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == axis.size())
     throw UsageError(str("--grid: '", axis, "' names no field and values"),
-                     "write it as --grid train.learning_rate=1e-5,3e-5");
+                     "write it as --grid train.optimizer.learning_rate=1e-5,3e-5");
   check_is_open("--grid", axis);
   std::vector<std::string> out;
   for (const std::string_view value : split(std::string_view(axis).substr(equals + 1), ',')) {
@@ -77,12 +78,12 @@ std::vector<std::vector<std::string>> choices(const std::vector<std::string>& gr
   return out;
 }
 
-// "train.learning_rate=1e-5" -> "learning_rate=1e-5"
+// "train.optimizer.learning_rate=1e-5" -> "learning_rate=1e-5"
 std::string name_of(const std::vector<std::string>& settings) {
   std::vector<std::string> names;
   for (const std::string& setting : settings) {
-    const auto dot = setting.find('.'), equals = setting.find('=');
-    names.push_back(dot < equals ? setting.substr(dot + 1) : setting);
+    const auto dot = setting.rfind('.', setting.find('='));
+    names.push_back(dot == setting.npos ? setting : setting.substr(dot + 1));
   }
   return join(names, ",");
 }
@@ -136,10 +137,11 @@ void check_label(const Recipe& r, const std::string& metric) {
 
 // The same encoder and vocabulary without the weights.
 std::vector<std::string> fresh_settings(const Recipe& r) {
-  if (r.train.init.empty())
-    throw UsageError("finetune: --against-fresh, but train.init names no weights",
-                     "name the pre-trained model with --set train.init=…");
-  return {"train.init=", "model.like=" + r.train.init, "vocab.file=" + given_vocabulary(r)};
+  if (r.train.init_from.empty())
+    throw UsageError("finetune: --against-fresh, but train.init_from names no weights",
+                     "name the pre-trained model with --set train.init_from=…");
+  return {"train.init_from=", "model.like=" + r.train.init_from,
+          "vocab.file=" + given_vocabulary(r)};
 }
 
 // Of settings; one that is long, or has what no folder's name should, ends in its checksum.

@@ -16,12 +16,12 @@ struct TrialsJob {
   std::string recipe;                 // as load_recipe() takes it
   std::vector<std::string> settings;  // of all runs
   std::int64_t seeds = 3;             // runs of each kind, by train.seed and those behind it
-  // "train.learning_rate=1e-5,3e-5": one kind of run for each value; of several fields for each
-  // pair of values, and so on.
+  // "train.optimizer.learning_rate=1e-5,3e-5": one kind of run for each value; of several fields
+  // for each pair of values, and so on.
   std::vector<std::string> grid;
-  // Settings of another kind of run that each is held against: "train.init=". Empty: none.
+  // Settings of another kind of run that each is held against: "train.init_from=". Empty: none.
   std::vector<std::string> against;
-  bool against_fresh = false;  // settings that begin with fresh weights instead of train.init
+  bool against_fresh = false;  // settings that begin with fresh weights instead of train.init_from
   std::string metric = {};     // evaluation/metrics/named.h; empty: as the type of model says
   ResampleOptions resample;
 };

@@ -32,16 +32,16 @@ CheckpointManager::CheckpointManager(const TrainJob& job, const InitialState& st
       first_step_(start.steps_before),
       saved_(start.is_saved() ? start.step : -1),
       newest_(saved_),
-      best_(best_of(job.keep_best)) {
+      best_(best_of(job.checkpoint.best_metric)) {
   if (!start.is_saved()) return;
   went_back(start.step, start.best);
-  if (lock_ == nullptr || job_.keep_best.empty()) return;
+  if (lock_ == nullptr || job_.checkpoint.best_metric.empty()) return;
   if (const auto rollback = rollback_best(job_, start.step, first_step_))
     best_steps_.insert(*rollback);
 }
 
 bool CheckpointManager::is_kept_for_ever(std::int64_t step) const {
-  return job_.keep_every > 0 && step > 0 && step % job_.keep_every == 0;
+  return job_.checkpoint.keep_period > 0 && step > 0 && step % job_.checkpoint.keep_period == 0;
 }
 
 std::string CheckpointManager::folder(const char* name) const {
@@ -50,11 +50,13 @@ std::string CheckpointManager::folder(const char* name) const {
 
 bool CheckpointManager::is_due(std::int64_t step) const {
   if (step == newest_) return false;
-  return step % job_.save_every == 0 || (!job_.together.several() && is_due_by_time());
+  return step % job_.checkpoint.save_interval_steps == 0 ||
+         (!job_.together.several() && is_due_by_time());
 }
 
 bool CheckpointManager::is_due_by_time() const {
-  return job_.save_minutes > 0 && seconds_since(begun_) >= 60 * job_.save_minutes;
+  return job_.checkpoint.save_interval_minutes > 0 &&
+         seconds_since(begun_) >= 60 * job_.checkpoint.save_interval_minutes;
 }
 
 // Of the save under way, which is the same on all processes.
@@ -63,8 +65,8 @@ std::string CheckpointManager::key(std::string_view what) const {
 }
 
 bool CheckpointManager::is_best(const Evaluation& evaluation) const {
-  if (job_.keep_best.empty()) return false;
-  return best_.is_beaten_by(evaluation.measure(job_.keep_best));
+  if (job_.checkpoint.best_metric.empty()) return false;
+  return best_.is_beaten_by(evaluation.measure(job_.checkpoint.best_metric));
 }
 
 void CheckpointManager::wait() {
@@ -115,8 +117,8 @@ std::optional<BestState> CheckpointManager::best_state() const {
 }
 
 Json CheckpointManager::with_score(Json settings, const std::optional<BestState>& best) const {
-  if (job_.keep_best.empty()) return settings;
-  settings[kScore] = {{"name", job_.keep_best}};
+  if (job_.checkpoint.best_metric.empty()) return settings;
+  settings[kScore] = {{"name", job_.checkpoint.best_metric}};
   if (best) {
     settings[kScore]["value"] = best->value;
     settings[kScore]["step"] = best->step;
@@ -126,7 +128,7 @@ Json CheckpointManager::with_score(Json settings, const std::optional<BestState>
 
 void CheckpointManager::went_back(std::int64_t step, const std::optional<BestState>& best) {
   saved_ = newest_ = step;
-  best_ = BestScore(best_of(job_.keep_best),
+  best_ = BestScore(best_of(job_.checkpoint.best_metric),
                     best ? std::optional(best->value) : std::optional<double>());
   best_step_ = best ? std::optional(best->step) : std::nullopt;
   best_steps_.erase(best_steps_.upper_bound(step), best_steps_.end());
@@ -235,9 +237,10 @@ std::vector<CheckpointManager::Attempt> CheckpointManager::write_kinds(
   if (!plan.kinds.regular) return out;
   if (is_kept_for_ever(step))
     publish_at(kForEver, folder("save"), {.max_to_keep = 0, .names = job_.names});
-  publish_at(
-      kModel, job_.model_dir,
-      {.max_to_keep = static_cast<int>(job_.keep), .names = job_.names, .spare = plan.spare});
+  publish_at(kModel, job_.model_dir,
+             {.max_to_keep = static_cast<int>(job_.checkpoint.max_to_keep),
+              .names = job_.names,
+              .spare = plan.spare});
   return out;
 }
 
@@ -322,8 +325,8 @@ std::string CheckpointManager::where_to_go_on() {
 }
 
 std::string CheckpointManager::stability_hint() {
-  return str("lower ", job_.fields("learning_rate"), " or raise ", job_.fields("warmup_steps"),
-             "; ", where_to_go_on());
+  return str("lower ", job_.fields("optimizer.learning_rate"), " or raise ",
+             job_.fields("schedule.warmup_steps"), "; ", where_to_go_on());
 }
 
 }  // namespace smelt

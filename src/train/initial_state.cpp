@@ -42,7 +42,8 @@ bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t ste
 }
 
 bool is_out_of_patience(const TrainJob& job, const Json& state) {
-  return job.patience > 0 && state.value(kSinceBest, std::int64_t{0}) >= job.patience;
+  return job.early_stopping.patience > 0 &&
+         state.value(kSinceBest, std::int64_t{0}) >= job.early_stopping.patience;
 }
 
 void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Json& settings,
@@ -53,7 +54,7 @@ void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Js
   if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
       is_out_of_patience(job, checkpoint.state))
     return log_info("{}: the run ended here, {} after its best; a higher {} goes on", where,
-                    counted(since, "evaluation"), job.fields("patience"));
+                    counted(since, "evaluation"), job.fields("early_stopping.patience"));
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
     log_warning("{}: {}", where, changes);
@@ -80,8 +81,8 @@ InitialState restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job,
           .spikes = SpikeRecord(state),
           .unchecked = state.contains(kUnchecked),
           .since_best = state.value(kSinceBest, std::int64_t{0}),
-          .best = recorded_best(state, checkpoint.step, job.keep_best),
-          .records_best = records_best(state, job.keep_best)};
+          .best = recorded_best(state, checkpoint.step, job.checkpoint.best_metric),
+          .records_best = records_best(state, job.checkpoint.best_metric)};
 }
 
 std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
@@ -215,13 +216,14 @@ void check_finished_run(const TrainJob& job, const SavedState& saved, const Json
     return;
   const std::string changes = changed_freely(saved.state, settings, job.fields);
   if (changes.empty()) return;
-  throw UsageError(
-      str(saved.path, " is the end of this run, ", job.fields("steps"), " ", last,
-          is_early ? str(" and ", job.fields("patience"), " ", job.patience) : std::string(),
-          ", and was trained with other settings: ", changes),
-      str("use the settings that it was trained with, raise ",
-          job.fields(is_early ? "patience" : "steps"),
-          " to train on with these, or choose another output folder for a new run"));
+  throw UsageError(str(saved.path, " is the end of this run, ", job.fields("steps"), " ", last,
+                       is_early ? str(" and ", job.fields("early_stopping.patience"), " ",
+                                      job.early_stopping.patience)
+                                : std::string(),
+                       ", and was trained with other settings: ", changes),
+                   str("use the settings that it was trained with, raise ",
+                       job.fields(is_early ? "patience" : "steps"),
+                       " to train on with these, or choose another output folder for a new run"));
 }
 
 InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
@@ -237,8 +239,9 @@ InitialValues initial_values(const std::string& init, const Task& task, const St
 
 void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite) {
   if (!overwrite || init.empty() || !lies_in(init, model_dir)) return;
-  throw UsageError(str("train.init: ", init, " lies in ", model_dir, ", which --overwrite empties"),
-                   "copy it elsewhere, or choose another folder for the new run");
+  throw UsageError(
+      str("train.init_from: ", init, " lies in ", model_dir, ", which --overwrite empties"),
+      "copy it elsewhere, or choose another folder for the new run");
 }
 
 void check_begin(ResumeMode begin, const std::string& model_dir) {

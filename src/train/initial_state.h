@@ -27,11 +27,11 @@ struct InitialState {
   SpikeRecord spikes;                  // of a checkpoint
   bool unchecked = false;              // its check was due, and cut off by a signal
   std::int64_t since_best = 0;         // validations of a checkpoint's run since its best one
-  std::optional<BestState> best = {};  // by job.keep_best, as of the checkpoint
+  std::optional<BestState> best = {};  // by job.checkpoint.best_metric, as of the checkpoint
   bool records_best = false;  // whether the checkpoint records `best`, or that there is none
   // Whether there is a step or a check to make.
   bool has_work(const TrainJob& job) const {
-    const bool ended = job.patience > 0 && since_best >= job.patience;
+    const bool ended = job.early_stopping.patience > 0 && since_best >= job.early_stopping.patience;
     return unchecked || (step < job.config.schedule.total_steps && !ended);
   }
   bool is_saved() const { return state.has_value(); }

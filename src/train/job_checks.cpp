@@ -30,8 +30,8 @@ void check_described(const TrainJob& job, const ExampleSource& source) {
 void warn_of_warmup(const Schedule& s, const Optimizer& optimizer, const Fields& fields) {
   const std::int64_t last = s.total_steps - 1 + optimizer.first_step;
   if (s.warmup == Warmup::none || s.warmup_steps == 0 || s.warmup_steps <= last) return;
-  log_warning("train: {} {} of {} {}: {} {} is never reached", fields("warmup_steps"),
-              s.warmup_steps, fields("steps"), s.total_steps, fields("learning_rate"),
+  log_warning("train: {} {} of {} {}: {} {} is never reached", fields("schedule.warmup_steps"),
+              s.warmup_steps, fields("steps"), s.total_steps, fields("optimizer.learning_rate"),
               s.learning_rate);
 }
 
@@ -94,14 +94,15 @@ std::optional<std::int64_t> check_resume(const TrainJob& job) {
 }
 
 void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured) {
-  if (job.keep_best.empty()) return;
+  if (job.checkpoint.best_metric.empty()) return;
   std::vector<std::string> known;
   for (const ReportedMeasure& m : measured) known.push_back(m.name);
   known.insert(known.end(), job.state_measures.begin(), job.state_measures.end());
-  if (std::ranges::find(known, job.keep_best) == known.end())
-    throw UsageError(str("train: ", job.fields("keep_best"), " is '", job.keep_best,
-                         "', which no validation measures"),
-                     known.empty() ? "have it validate" : did_you_mean(job.keep_best, known));
+  if (std::ranges::find(known, job.checkpoint.best_metric) == known.end())
+    throw UsageError(
+        str("train: ", job.fields("checkpoint.best_metric"), " is '", job.checkpoint.best_metric,
+            "', which no validation measures"),
+        known.empty() ? "have it validate" : did_you_mean(job.checkpoint.best_metric, known));
 }
 
 }  // namespace smelt

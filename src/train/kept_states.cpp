@@ -97,12 +97,13 @@ std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint&
   if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
   options.require_held();
   const bool passed_over = is_passed_over(job, from.step);
-  if (job.keep_every > 0) remove_later(join_path(job.model_dir, "save"), from.step, passed_over);
-  if (job.keep_best.empty()) return std::nullopt;
+  if (job.checkpoint.keep_period > 0)
+    remove_later(join_path(job.model_dir, "save"), from.step, passed_over);
+  if (job.checkpoint.best_metric.empty()) return std::nullopt;
   const std::string folder = join_path(job.model_dir, "best");
   remove_later(folder, from.step, passed_over);
   auto best = from.best;
-  if (!best && !from.records_best) best = best_in_folder(folder, job.keep_best);
+  if (!best && !from.records_best) best = best_in_folder(folder, job.checkpoint.best_metric);
   if (!best || !restore_best(job, folder, *best, options)) return std::nullopt;
   std::set<std::int64_t> kept{best->step};
   if (const auto rollback = rollback_best(job, from.step, from.first_step))
@@ -135,17 +136,17 @@ void keep_only(const std::string& folder, const std::set<std::int64_t>& steps) {
 std::optional<std::int64_t> rollback_step(const TrainJob& job, std::int64_t step,
                                           std::int64_t first_step) {
   if (job.config.spikes.action != SpikeAction::rewind) return std::nullopt;
-  return std::max(step - step % job.save_every, first_step);
+  return std::max(step - step % job.checkpoint.save_interval_steps, first_step);
 }
 
 std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(
     const TrainJob& job, std::int64_t step, std::int64_t first_step) {
   if (job.config.spikes.action != SpikeAction::rewind) return std::nullopt;
-  const auto target =
-      rewind_target(checkpoint_steps(job.model_dir), step + 1, job.save_every, first_step);
+  const auto target = rewind_target(checkpoint_steps(job.model_dir), step + 1,
+                                    job.checkpoint.save_interval_steps, first_step);
   if (!target || *target == step || !has(job.model_dir, *target)) return std::nullopt;
   const auto best = recorded_best(checkpoint_state(committed_path(job.model_dir, *target)), *target,
-                                  job.keep_best);
+                                  job.checkpoint.best_metric);
   return std::pair(*target, best ? std::optional(best->step) : std::nullopt);
 }
 

@@ -43,9 +43,11 @@ bool is_same_form(const TrainJob& job, const MemoryVariant& a, const MemoryVaria
 std::vector<std::string> settings_of(const MemoryVariant& form, const Fields& fields) {
   std::vector<std::string> out;
   if (form.layers)
-    out.push_back(str(fields("layers"), *form.layers == Layers::scan ? "=scan" : "=unrolled"));
-  if (form.save) out.push_back(str(fields("save"), "=layer"));
-  if (form.micro_batches > 0) out.push_back(str(fields("micro_batches"), "=", form.micro_batches));
+    out.push_back(
+        str(fields("memory.layers"), *form.layers == Layers::scan ? "=scan" : "=unrolled"));
+  if (form.save) out.push_back(str(fields("memory.remat_policy"), "=layer"));
+  if (form.micro_batches > 0)
+    out.push_back(str(fields("gradient_accumulation_steps"), "=", form.micro_batches));
   return out;
 }
 

@@ -29,7 +29,8 @@ TrainJob in_form(TrainJob job, const MemoryVariant& form);
 // Whether two make one program of a job: "loop" is a job's own form, too, where that is a loop.
 bool is_same_form(const TrainJob& job, const MemoryVariant& a, const MemoryVariant& b,
                   const std::string& platform);
-// That choose it, by the fields' names: {"train.layers=scan", "train.save=layer"}.
+// That choose it, by the fields' names: {"train.memory.layers=scan",
+// "train.memory.remat_policy=layer"}.
 std::vector<std::string> settings_of(const MemoryVariant& form, const Fields& fields);
 
 // A compiler's word that a step takes more memory than a device has.

@@ -34,8 +34,9 @@ Pruner::Pruner(std::shared_ptr<const Client> client, const StepProgram& training
       weights_(prunable_weights(training.state)),
       executable_(compiled_pruning(*client_, training, pruning)) {
   if (weights_ > std::numeric_limits<std::int32_t>::max())  // the program counts in s32
-    throw UsageError(str("train.sparsity: ", weights_, " weights are more than can be counted"),
-                     "set train.sparsity to 0");
+    throw UsageError(
+        str("train.pruning.sparsity: ", weights_, " weights are more than can be counted"),
+        "set train.pruning.sparsity to 0");
 }
 
 std::int32_t Pruner::number_at(std::int64_t steps_done, bool late) const {

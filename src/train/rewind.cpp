@@ -26,15 +26,15 @@ SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
       rewind_target(checkpoint_steps(from.model_dir), from.spike, from.save_every, from.first_step);
   const std::string where = str("train: the loss of step ", from.spike, " is a spike, and ");
   if (!to)
-    throw SystemError(
-        str(where, from.model_dir, " holds no checkpoint to go back to"),
-        str("raise ", from.fields("keep"), ", or set ", from.fields("spike_action"), " to skip"));
+    throw SystemError(str(where, from.model_dir, " holds no checkpoint to go back to"),
+                      str("raise ", from.fields("checkpoint.max_to_keep"), ", or set ",
+                          from.fields("loss_spike.action"), " to skip"));
   if (record.rewinds_to(*to) >= kMostRewinds)
     throw SystemError(
         str(where, "the run went back to step ", *to, " ", kMostRewinds, " times already"),
-        str("raise ", from.fields("rewind_skip"), " or lower ", from.fields("learning_rate"),
-            "; if it is no spike, raise ", from.fields("spike_sigmas"), " or ",
-            from.fields("spike_window")));
+        str("raise ", from.fields("loss_spike.skip_batches"), " or lower ",
+            from.fields("optimizer.learning_rate"), "; if it is no spike, raise ",
+            from.fields("loss_spike.sigmas"), " or ", from.fields("loss_spike.window")));
   // It must be good before others are removed.
   SlicedCheckpoint back = load_sliced_checkpoint(from.model_dir, *to);
   from.require_held();

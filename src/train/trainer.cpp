@@ -40,7 +40,7 @@ Trainer::Trainer(OpenedRun& run, const InitialState& start, PreparedRun& prepare
 
 void Trainer::note_since_best(std::int64_t evaluations) {
   since_best_ = evaluations;
-  if (job_.patience > 0) run_.settings[kSinceBest] = since_best_;
+  if (job_.early_stopping.patience > 0) run_.settings[kSinceBest] = since_best_;
 }
 
 std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
@@ -188,7 +188,7 @@ SlicedCheckpoint Trainer::checkpoint_before(std::int64_t spike) {
   const std::string step = job_.together.told(str("rewind/", ++rewinds_), [&] {
     found = smelt::rewind({.model_dir = job_.model_dir,
                            .spike = spike,
-                           .save_every = job_.save_every,
+                           .save_every = job_.checkpoint.save_interval_steps,
                            .first_step = numbers_.steps_before,
                            .fields = job_.fields,
                            .require_held = [this] { run_.lock->require_held_now(); }},
@@ -213,16 +213,16 @@ void Trainer::rewind() {
   pruned_at_.reset();
   const std::int64_t to = checkpoint.step;
   position_.went_back(to);
-  const auto best =
-      restore_kept_states(job_,
-                          {.step = to,
-                           .first_step = numbers_.steps_before,
-                           .best = recorded_best(checkpoint.state, to, job_.keep_best),
-                           .records_best = records_best(checkpoint.state, job_.keep_best)},
-                          run_.lock ? &*run_.lock : nullptr, str("rewind/", rewinds_, "/best"));
+  const auto best = restore_kept_states(
+      job_,
+      {.step = to,
+       .first_step = numbers_.steps_before,
+       .best = recorded_best(checkpoint.state, to, job_.checkpoint.best_metric),
+       .records_best = records_best(checkpoint.state, job_.checkpoint.best_metric)},
+      run_.lock ? &*run_.lock : nullptr, str("rewind/", rewinds_, "/best"));
   saver_.went_back(to, best);
   note_since_best(checkpoint.state.value(kSinceBest, std::int64_t{0}));
-  const std::int64_t batches = std::max(job_.config.spikes.rewind_skip, spike - to);
+  const std::int64_t batches = std::max(job_.config.spikes.skip_batches, spike - to);
   spikes_.rewound(to, batches);
   since_check_.clear();
   batches_ = batches_from(to);
@@ -343,11 +343,11 @@ std::optional<double> Trainer::check(const HostState& host) {
   const bool is_best = saver_.is_best(*found.validation);
   note_since_best(is_best ? 0 : since_best_ + 1);
   if (!is_best) return std::nullopt;
-  return found.validation->measure(job_.keep_best).value;
+  return found.validation->measure(job_.checkpoint.best_metric).value;
 }
 
 bool Trainer::is_out_of_patience() const {
-  return job_.patience > 0 && since_best_ >= job_.patience;
+  return job_.early_stopping.patience > 0 && since_best_ >= job_.early_stopping.patience;
 }
 
 void Trainer::run_steps() {
@@ -378,7 +378,7 @@ void Trainer::run_steps() {
   const bool early = is_out_of_patience() && step < last;
   if (early)
     log_info("train: {} after the best {}: done at step {} of {}",
-             counted(since_best_, "evaluation"), job_.keep_best, step, last);
+             counted(since_best_, "evaluation"), job_.checkpoint.best_metric, step, last);
   const bool stopped = (step < last && !early) || position_.state() == RunState::cut;
   log_.end(step, stopped ? "stopped" : "done");
   if (stopped)

@@ -38,6 +38,7 @@
 #include "execution/inference/scorer.h"
 #include "execution/inference/state_measures.h"
 #include "model/train_step/program.h"
+#include "train/checkpoint_options.h"
 #include "train/process_group.h"
 #include "train/run_log.h"
 
@@ -62,18 +63,10 @@ struct TrainJob {
   std::string init;        // a folder of weights that a new run begins with; empty: with fresh ones
   std::string resume_from;  // one of this run's own checkpoints; empty: the newest
   bool take_step = false;   // of `init`: checkpoints are counted on from its step
-  std::int64_t save_every = 1000;
-  std::int64_t keep = 5;
-  // What is saved at its multiples is also in <model_dir>/save, for ever; 0: nothing.
-  std::int64_t keep_every = 0;
-  double save_minutes = 0;  // a checkpoint, too, when so long after the one before; 0: never
-  // A measure of the validation, whose best state is in <model_dir>/best; a loss is best where it
-  // is lowest, all else where it is highest. Empty: none.
-  std::string keep_best = {};
-  // Validations in a row without a new best that end the run; 0: none do. Wants keep_best.
-  std::int64_t patience = 0;
-  double hang_minutes = 30;  // a step that takes longer ends the process; 0: never
-  bool save_first = false;   // a new run's state before its first step
+  CheckpointOptions checkpoint = {};
+  EarlyStopping early_stopping = {};  // a patience needs checkpoint.best_metric
+  double hang_minutes = 30;           // a step that takes longer ends the process; 0: never
+  bool save_first = false;            // a new run's state before its first step
   CheckpointNames names = CheckpointNames::smelt;
   std::optional<HeldOut> validation = {};
   // What a validation measures beside the task's figures: the names, and what measures it, which is
@@ -110,15 +103,16 @@ struct TrainSummary {
 };
 
 // Steps from the newest checkpoint, or from given or fresh weights, to schedule.total_steps, with a
-// checkpoint every save_every steps and at the end; where one cannot be written training goes on,
-// and the last one that cannot is a SystemError. A checkpoint is resumed only with the settings
-// it was made with; steps, learning rate, devices and how often to save may change. A local model
-// folder is locked meanwhile. SIGTERM or SIGINT: saves and throws Stopped that says how to go on.
-// UsageError: data that do not fit the task, a model folder that another process trains in, a
-// checkpoint of another run or another vocabulary, given weights that do not fit, a device's
-// memory; SystemError: a loss or gradient that is not finite, whose batch is saved with the state
-// before it (train/bad_batch.h), a state that is not (which is never saved), the device. Of several
-// processes one signalled stops all at one step; what differs between them is a UsageError of all.
+// checkpoint every checkpoint.save_interval_steps steps and at the end; where one cannot be written
+// training goes on, and the last one that cannot is a SystemError. A checkpoint is resumed only
+// with the settings it was made with; steps, learning rate, devices and how often to save may
+// change. A local model folder is locked meanwhile. SIGTERM or SIGINT: saves and throws Stopped
+// that says how to go on. UsageError: data that do not fit the task, a model folder that another
+// process trains in, a checkpoint of another run or another vocabulary, given weights that do not
+// fit, a device's memory; SystemError: a loss or gradient that is not finite, whose batch is saved
+// with the state before it (train/bad_batch.h), a state that is not (which is never saved), the
+// device. Of several processes one signalled stops all at one step; what differs between them is a
+// UsageError of all.
 TrainSummary train(const TrainJob& job);
 
 }  // namespace smelt

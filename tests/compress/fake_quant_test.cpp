@@ -69,7 +69,7 @@ class FakeQuantCommand : public testing::Test {
     write_file(
         dir_.file("r.yaml"),
         str("out: ", dir_.file("large"), "\ndata: {train: ", dir_.file("train.tsv"),
-            ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init: ",
+            ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init_from: ",
             dir_.file("base"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
     smelt("run " + dir_.file("r.yaml"));
   }

@@ -240,12 +240,14 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   for (int i = 0; i < 20; ++i)
     rows += str(i % 2 == 0 ? "cats\tcat" : "dogs\tdog", " w", 8 + i % 7, "\n");
   write_file(dir_.file("train.tsv"), rows);
-  write_file(dir_.file("r.yaml"),
-             str("out: ", dir_.file("large"), "\ndata: {train: ", dir_.file("train.tsv"),
-                 ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init: ",
-                 dir_.file("hf"),
-                 ", batch_size: 4, steps: 2, keep_best: accuracy, patience: 5}\n"
-                 "eval: {batch_size: 4, every: 1, best: true}\n"));  // which pruning goes without
+  write_file(
+      dir_.file("r.yaml"),
+      str("out: ", dir_.file("large"), "\ndata: {train: ", dir_.file("train.tsv"),
+          ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init_from: ",
+          dir_.file("hf"),
+          ", batch_size: 4, steps: 2, checkpoint.best_metric: accuracy, early_stopping.patience: "
+          "5}\n"
+          "eval: {batch_size: 4, every: 1, best: true}\n"));  // which pruning goes without
   const auto smelt = [](const std::string& words) {
     const CommandOutput said = run_smelt(words);
     EXPECT_EQ(said.status, 0) << said.text;
@@ -276,7 +278,7 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   expect_learned("taught_moved", "moved", "movement", 0.8);
   smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("soft"),
             " --method soft --penalty 0.001 --tune ", dir_.file("taught_soft"),
-            " --set train.steps=10 --set train.prune_rate=1"));
+            " --set train.steps=10 --set train.pruning.score_learning_rate=1"));
   const Json soft = Json::parse(read_file(dir_.file("soft/compress.json")))["steps"][0];
   EXPECT_EQ(soft["by"], "soft");
   EXPECT_GT(soft["not_zero"], soft["weights"].get<int>() / 20);
@@ -285,33 +287,38 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
   smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("patterned"),
             " --nm 2:4 --tune ", dir_.file("taught_patterned"), " --set train.steps=3"));
   expect_learned("taught_patterned", "patterned", "magnitude", 0.5);
-  const CommandOutput other =
-      run_smelt(str("run ", dir_.file("taught"), " --set train.sparsity=0.2 --set train.steps=12"));
+  const CommandOutput other = run_smelt(
+      str("run ", dir_.file("taught"), " --set train.pruning.sparsity=0.2 --set train.steps=12"));
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.text, HasSubstr("sparsity 0.6, this run has 0.2"));
-  const CommandOutput by = run_smelt(str("run ", dir_.file("taught_moved"),
-                                         " --set train.prune_by=magnitude --set train.steps=12"));
+  const CommandOutput by =
+      run_smelt(str("run ", dir_.file("taught_moved"),
+                    " --set train.pruning.method=magnitude --set train.steps=12"));
   EXPECT_EQ(by.status, 2);
   EXPECT_THAT(by.text, HasSubstr("prune_by \"movement\", this run has \"magnitude\""));
   const auto refusal = [&](const char* settings) {
     const CommandOutput said =
         run_smelt(str("run ", dir_.file("large"), " --set out=", dir_.file("no"),
-                      " --set train.sparsity=0.5 ", settings));
+                      " --set train.pruning.sparsity=0.5 ", settings));
     EXPECT_EQ(said.status, 2);
     return said.text;
   };
   EXPECT_THAT(refusal("--set train.ema_decay=0.9"),
-              HasSubstr("train.sparsity with train.ema_decay or eval.best"));
-  EXPECT_THAT(refusal("--set train.nm=2:4"), HasSubstr("train.sparsity and train.nm: a pattern"));
-  EXPECT_THAT(refusal("--set train.prune_by=soft"),
-              HasSubstr("train.prune_by is soft, and a share or a pattern is given: how many"));
-  EXPECT_THAT(refusal("--set train.prune_by=luck"), HasSubstr("train.prune_by is 'luck'"));
-  EXPECT_THAT(refusal("--set train.sparsity=0 --set train.nm=4:2"),
-              HasSubstr("train.nm 4:2: must keep fewer than 2 of 2 weights"));
-  EXPECT_THAT(refusal("--set train.sparsity=0 --set train.prune_by=movement"),
-              HasSubstr("train.prune_by is movement, and no train.sparsity is given"));
-  EXPECT_THAT(refusal("--set eval.best=false --set train.patience=2"),
-              HasSubstr("train.sparsity with train.patience: scores fall"));
+              HasSubstr("train.pruning.sparsity with train.ema_decay or eval.best"));
+  EXPECT_THAT(refusal("--set train.pruning.nm=2:4"),
+              HasSubstr("train.pruning.sparsity and train.pruning.nm: a pattern"));
+  EXPECT_THAT(
+      refusal("--set train.pruning.method=soft"),
+      HasSubstr("train.pruning.method is soft, and a share or a pattern is given: how many"));
+  EXPECT_THAT(refusal("--set train.pruning.method=luck"),
+              HasSubstr("train.pruning.method is 'luck'"));
+  EXPECT_THAT(refusal("--set train.pruning.sparsity=0 --set train.pruning.nm=4:2"),
+              HasSubstr("train.pruning.nm 4:2: must keep fewer than 2 of 2 weights"));
+  EXPECT_THAT(
+      refusal("--set train.pruning.sparsity=0 --set train.pruning.method=movement"),
+      HasSubstr("train.pruning.method is movement, and no train.pruning.sparsity is given"));
+  EXPECT_THAT(refusal("--set eval.best=false --set train.early_stopping.patience=2"),
+              HasSubstr("train.pruning.sparsity with train.early_stopping.patience: scores fall"));
 }
 
 // transformers refuses a folder whose quantization_config has no method; with one it may leave

@@ -47,16 +47,17 @@ class AnswerRun : public testing::Test {
     REQUIRE_PLUGIN("cpu");
     GoldenClassify("bert").write_folder(dir_.file("base"));
     write_file(dir_.file("train.json"), squad_file());
-    write_file(dir_.file("r.yaml"),
-               str("data: {train: ", dir_.file("train.json"),
-                   ", seq_length: 8, question_tokens: 2, doc_stride: 2, validation_share: 0.3, "
-                   "no_answer: true}\n"
-                   "model: {type: classify, problem: answer_spans}\n"
-                   "train: {init: ",
-                   dir_.file("base"),
-                   ", batch_size: 4, steps: 4, learning_rate: 1e-4, warmup_steps: 100, "
-                   "save_every: 2, log_every: 4}\n"
-                   "eval: {batch_size: 4}\n"));
+    write_file(
+        dir_.file("r.yaml"),
+        str("data: {train: ", dir_.file("train.json"),
+            ", seq_length: 8, question_tokens: 2, doc_stride: 2, validation_share: 0.3, "
+            "no_answer: true}\n"
+            "model: {type: classify, problem: answer_spans}\n"
+            "train: {init_from: ",
+            dir_.file("base"),
+            ", batch_size: 4, steps: 4, optimizer.learning_rate: 1e-4, schedule.warmup_steps: 100, "
+            "checkpoint.save_interval_steps: 2, logging_steps: 4}\n"
+            "eval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
     settings.push_back("out=" + dir_.file(out));
@@ -80,9 +81,10 @@ class AnswerRun : public testing::Test {
 
 TEST_F(AnswerRun, TheNextCommandHasAQuestionAndAText) {
   EXPECT_EQ(example_flags(recipe("m")), "--text 'a question' --pair 'a text with its answer'");
-  write_file(dir_.file("c.yaml"), str("data: {train: ", dir_.file("train.json"),
-                                      ", seq_length: 8}\nmodel: {type: classify}\ntrain: {init: ",
-                                      dir_.file("base"), "}\n"));
+  write_file(dir_.file("c.yaml"),
+             str("data: {train: ", dir_.file("train.json"),
+                 ", seq_length: 8}\nmodel: {type: classify}\ntrain: {init_from: ",
+                 dir_.file("base"), "}\n"));
   EXPECT_EQ(example_flags(load_recipe(dir_.file("c.yaml"), {})), "--text 'a text'");
   EXPECT_EQ(example_flags(load_recipe(dir_.file("c.yaml"), {"data.pair=hypothesis"})),
             "--text 'a text' --pair 'another'");
@@ -161,8 +163,8 @@ TEST_F(AnswerRun, AFinishedRunTakesAnotherLengthOfAnswers) {
 }
 
 TEST_F(AnswerRun, LearnsWhereTheAnswerStands) {
-  const Evaluation e = run("m", {"train.steps=150", "train.learning_rate=3e-3",
-                                 "train.warmup_steps=10", "data.lengths=one"});
+  const Evaluation e = run("m", {"train.steps=150", "train.optimizer.learning_rate=3e-3",
+                                 "train.schedule.warmup_steps=10", "data.lengths=one"});
   EXPECT_GE(e.measure("exact_match").value, 0.8);
 }
 
@@ -173,10 +175,11 @@ TEST_F(AnswerRun, GoesOnAndIsTheSameOverAMeshInAScan) {
   run("cut", {"data.lengths=6", "train.steps=2"});
   run("cut", lengths);
   EXPECT_EQ(weights("cut"), weights("whole"));
-  const double mesh = run("mesh", {"data.lengths=6", "train.devices=2", "train.mesh=data=1,fsdp=2",
-                                   "train.layers=scan", "train.save=products"})
-                          .measure("answer_loss")
-                          .value;
+  const double mesh =
+      run("mesh", {"data.lengths=6", "train.devices=2", "train.parallelism.mesh=data=1,fsdp=2",
+                   "train.memory.layers=scan", "train.memory.remat_policy=products"})
+          .measure("answer_loss")
+          .value;
   EXPECT_NEAR(mesh, one, 2e-5);
 }
 
@@ -184,8 +187,8 @@ TEST_F(AnswerRun, GoesOnAndIsTheSameOverAMeshInAScan) {
 TEST_F(AnswerRun, TheBestOfAllAnswersIsFoundByItsFoldersToo) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   for (const char* base : {"base", "electra"}) {
-    const std::vector<std::string> settings{"train.init=" + dir_.file(base), "data.no_answer=true",
-                                            "data.answer_tokens=3"};
+    const std::vector<std::string> settings{"train.init_from=" + dir_.file(base),
+                                            "data.no_answer=true", "data.answer_tokens=3"};
     const std::string out = str("of-", base);
     run(out, settings);
     auto classifier =
@@ -222,7 +225,7 @@ TEST_F(AnswerRun, TheBestOfAllAnswersIsFoundByItsFoldersToo) {
     EXPECT_TRUE(stored.job().labels.no_answer);
     EXPECT_EQ(stored.job().labels.problem, Problem::answer_spans);
     run("again-" + out,
-        {settings[0], "train.steps=2", "train.init=" + dir_.file(out + "/huggingface")});
+        {settings[0], "train.steps=2", "train.init_from=" + dir_.file(out + "/huggingface")});
   }
 }
 

@@ -46,14 +46,16 @@ class ClassifyRun : public testing::Test {
       rows += i % 2 == 0 ? str("cats\tcat w", 8 + i % 7, "\tdog\n")
                          : str("dogs\tdog w", 9 + i % 5, "\tcat\n");
     write_file(dir_.file("train.tsv"), rows);
-    write_file(dir_.file("r.yaml"), str("data: {train: ", dir_.file("train.tsv"),
-                                        ", seq_length: 8, validation_share: 0.3}\n"
-                                        "model: {type: classify}\n"
-                                        "train: {init: ",
-                                        dir_.file("base"),
-                                        ", batch_size: 4, steps: 4, learning_rate: 1e-4,\n"
-                                        "  warmup_steps: 100, save_every: 2, log_every: 4}\n"
-                                        "eval: {batch_size: 4}\n"));
+    write_file(
+        dir_.file("r.yaml"),
+        str("data: {train: ", dir_.file("train.tsv"),
+            ", seq_length: 8, validation_share: 0.3}\n"
+            "model: {type: classify}\n"
+            "train: {init_from: ",
+            dir_.file("base"),
+            ", batch_size: 4, steps: 4, optimizer.learning_rate: 1e-4,\n"
+            "  schedule.warmup_steps: 100, checkpoint.save_interval_steps: 2, logging_steps: 4}\n"
+            "eval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
     settings.push_back("out=" + dir_.file(out));
@@ -175,7 +177,8 @@ TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
 TEST_F(ClassifyRun, ClassWeightsAndSmoothingGoOnAsIfTheyHadNeverStopped) {
   const std::vector<std::string> weighted{"train.class_weights=1,4", "train.label_smoothing=0.1"};
   std::vector<std::string> spread = weighted, half = weighted;
-  spread.insert(spread.end(), {"train.devices=2", "train.layers=scan", "train.mesh=fsdp=2"});
+  spread.insert(spread.end(),
+                {"train.devices=2", "train.memory.layers=scan", "train.parallelism.mesh=fsdp=2"});
   run("whole", weighted);
   half.emplace_back("train.steps=2");
   run("cut", half);
@@ -183,7 +186,8 @@ TEST_F(ClassifyRun, ClassWeightsAndSmoothingGoOnAsIfTheyHadNeverStopped) {
   EXPECT_EQ(weights("cut"), weights("whole"));
   run("plain");
   EXPECT_NE(weights("plain"), weights("whole"));
-  half.insert(half.end(), {"train.devices=2", "train.layers=scan", "train.mesh=fsdp=2"});
+  half.insert(half.end(),
+              {"train.devices=2", "train.memory.layers=scan", "train.parallelism.mesh=fsdp=2"});
   run("spread", spread);
   run("spread-cut", half);
   run("spread-cut", spread);
@@ -227,25 +231,26 @@ TEST(NeverPredicted, NamesTheClassesWithTheirLabels) {
 }
 
 TEST_F(ClassifyRun, AClassThatIsNeverPredictedIsReported) {
-  run("m", {"train.class_weights=1,1e6", "train.learning_rate=1e-2", "train.warmup_steps=0"});
+  run("m", {"train.class_weights=1,1e6", "train.optimizer.learning_rate=1e-2",
+            "train.schedule.warmup_steps=0"});
   EXPECT_THAT(log_.text(), HasSubstr("eval: never predicted: 'cats' (the label of 3 of 6)"));
 }
 
 TEST_F(ClassifyRun, FineTuningDefaultsToThreeEpochsOfALowRateWithWarmup) {
   write_file(dir_.file("plain.yaml"), str("data: {train: ", dir_.file("train.tsv"),
                                           ", seq_length: 8}\nmodel: {type: classify}\n"
-                                          "train: {init: ",
+                                          "train: {init_from: ",
                                           dir_.file("base"), ", batch_size: 4}\n"));
   const auto load = [&](const std::vector<std::string>& settings) {
     return load_recipe(dir_.file("plain.yaml"), settings).train;
   };
   EXPECT_EQ(load({}).epochs, 3);
-  EXPECT_EQ(load({}).warmup_ratio, 0.1);
-  EXPECT_EQ(load({}).learning_rate, 3e-5);
+  EXPECT_EQ(load({}).schedule.warmup_ratio, 0.1);
+  EXPECT_EQ(load({}).optimizer.learning_rate, 3e-5);
   EXPECT_EQ(load({"train.steps=50"}).epochs, 0);
-  EXPECT_EQ(load({"train.steps=50"}).warmup_steps, 5);
-  EXPECT_EQ(load({"train.warmup_steps=7"}).warmup_steps, 7);
-  EXPECT_EQ(load({"train.learning_rate=1e-4"}).learning_rate, 1e-4);
+  EXPECT_EQ(load({"train.steps=50"}).schedule.warmup_steps, 5);
+  EXPECT_EQ(load({"train.schedule.warmup_steps=7"}).schedule.warmup_steps, 7);
+  EXPECT_EQ(load({"train.optimizer.learning_rate=1e-4"}).optimizer.learning_rate, 1e-4);
 }
 
 TEST_F(ClassifyRun, RowsToLearnFromAndToEvaluateOnDoNotChangePlaces) {
@@ -280,20 +285,20 @@ TEST_F(ClassifyRun, BatchesByLengthGoOnAsIfTheyHadNeverStopped) {
 }
 
 TEST_F(ClassifyRun, EpochsSayTheSteps) {
-  run("m", {"train.epochs=1.5", "train.warmup_ratio=0.5", "eval.every_epochs=0.75"});
+  run("m", {"train.epochs=1.5", "train.schedule.warmup_ratio=0.5", "eval.every_epochs=0.75"});
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 6);  // 16 rows in batches of 4
   EXPECT_THAT(log_.text(), HasSubstr("valid/accuracy at step 3:"));
-  const Recipe kept = recipe("m", {"train.epochs=1.5", "train.warmup_ratio=0.5"});
+  const Recipe kept = recipe("m", {"train.epochs=1.5", "train.schedule.warmup_ratio=0.5"});
   EXPECT_EQ(kept.train.steps, 6);
-  EXPECT_EQ(kept.train.warmup_steps, 3);
+  EXPECT_EQ(kept.train.schedule.warmup_steps, 3);
 }
 
 TEST_F(ClassifyRun, EndsWhenItGetsNoBetterAndTheBestIsTaken) {
   const std::vector<std::string> settings{"train.steps=40",
                                           "eval.every=1",
-                                          "train.patience=2",
-                                          "train.keep_best=accuracy",
-                                          "train.learning_rate=1e-20",
+                                          "train.early_stopping.patience=2",
+                                          "train.checkpoint.best_metric=accuracy",
+                                          "train.optimizer.learning_rate=1e-20",
                                           "eval.best=true"};
   const Evaluation e = run("m", settings);
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 3);
@@ -303,7 +308,7 @@ TEST_F(ClassifyRun, EndsWhenItGetsNoBetterAndTheBestIsTaken) {
   run("m", settings);
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 3);
   auto patient = settings;
-  patient[2] = "train.patience=4";
+  patient[2] = "train.early_stopping.patience=4";
   run("m", patient);
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 5);
 }
@@ -372,7 +377,7 @@ TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
   }
   EXPECT_THAT(read_file(dir_.file("m/model/predictions.jsonl")), HasSubstr("\"pair\":\""));
   // Such a folder is taken back: its head is of the same classes.
-  run("again", {"train.init=" + dir_.file("m/huggingface"), "train.steps=2"});
+  run("again", {"train.init_from=" + dir_.file("m/huggingface"), "train.steps=2"});
   EXPECT_THAT(log_.text(), HasSubstr("base: its head is of other classes ([\"a\",\"b\",\"c\"])"));
   EXPECT_THAT(log_.text(), HasSubstr("  taken       41\n"));
 }
@@ -382,9 +387,10 @@ TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
 TEST_F(ClassifyRun, AMeshAndAScanLearnTheSame) {
   const double one = run("one", {"data.lengths=4,6"}).measure("classification_loss").value;
   for (const std::vector<std::string>& form :
-       {std::vector<std::string>{"train.devices=2", "train.mesh=data=1,fsdp=2", "train.layers=scan",
-                                 "train.save=products", "data.lengths=4,6"},
-        {"train.devices=2", "train.micro_batches=2", "data.lengths=4,6"}}) {
+       {std::vector<std::string>{"train.devices=2", "train.parallelism.mesh=data=1,fsdp=2",
+                                 "train.memory.layers=scan", "train.memory.remat_policy=products",
+                                 "data.lengths=4,6"},
+        {"train.devices=2", "train.gradient_accumulation_steps=2", "data.lengths=4,6"}}) {
     EXPECT_NEAR(run(str("mesh", form.size()), form).measure("classification_loss").value, one,
                 2e-5);
     auto half = form;
@@ -398,7 +404,7 @@ TEST_F(ClassifyRun, AMeshAndAScanLearnTheSame) {
 
 TEST_F(ClassifyRun, AnElectraIsFineTunedWithRatesByLayer) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
-  run("e", {"train.init=" + dir_.file("electra"), "train.layer_decay=0.5"});
+  run("e", {"train.init_from=" + dir_.file("electra"), "train.optimizer.layer_decay=0.5"});
   EXPECT_THAT(read_file(dir_.file("e/huggingface/config.json")),
               HasSubstr("ElectraForSequenceClassification"));
   const auto state = checkpoint_state(dir_.file("e/model/checkpoint-4"));
@@ -411,7 +417,7 @@ TEST_F(ClassifyRun, SeedsAndValuesStandInOneTable) {
   const TrialsSummary s = run_trials({.recipe = dir_.file("r.yaml"),
                                       .settings = {"out=" + dir_.file("t"), "train.steps=2"},
                                       .seeds = 1,
-                                      .grid = {"train.learning_rate=1e-4,1e-3"},
+                                      .grid = {"train.optimizer.learning_rate=1e-4,1e-3"},
                                       .against = {},
                                       .against_fresh = true,
                                       .metric = "accuracy",
@@ -469,7 +475,8 @@ TEST_F(ClassifyRun, WordsAreLabelledAndEntitiesCounted) {
               "\n";
   auto mesh = settings;
   mesh[0] = "data.train=" + rows_file("t.jsonl", arrays);
-  for (const char* one : {"train.devices=2", "train.mesh=data=1,fsdp=2", "train.layers=scan"})
+  for (const char* one :
+       {"train.devices=2", "train.parallelism.mesh=data=1,fsdp=2", "train.memory.layers=scan"})
     mesh.emplace_back(one);
   auto two = mesh;
   two.emplace_back("train.steps=2");
@@ -484,7 +491,7 @@ TEST_F(ClassifyRun, FoldersLabelTheSameWords) {
     const std::string out = str("t-", base);
     const std::vector<std::string> settings{
         "data.train=" + rows_file("t.conll", tagged_sentences()), "model.problem=token_labels",
-        "train.init=" + dir_.file(base), "train.layer_decay=0.8"};
+        "train.init_from=" + dir_.file(base), "train.optimizer.layer_decay=0.8"};
     run(out, settings);
     auto by_recipe =
         PretrainedModel::of_recipe(recipe(out, settings)).classifier({.batch_size = 2});
@@ -513,7 +520,7 @@ TEST_F(ClassifyRun, FoldersLabelTheSameWords) {
         error_of<UsageError>([&] { model.classify(texts); }),
         HasSubstr("classify(): the model's problem is \"token_labels\"\n  hint: call token"));
     run("again-" + out, {settings[0], settings[1], "train.steps=2",
-                         "train.init=" + dir_.file(out + "/huggingface")});
+                         "train.init_from=" + dir_.file(out + "/huggingface")});
     EXPECT_THAT(log_.text(),
                 HasSubstr(str("  taken       ", std::string(base) == "base" ? 39 : 41)));
   }
@@ -533,10 +540,11 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
               HasSubstr("data.pair cannot be set with model.problem token_labels"));
   EXPECT_THAT(refusal({"model.problem=token_labels"}),
               HasSubstr("train.tsv:2: 2 words and 1 label\n  hint: give each word one label"));
-  EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
+  EXPECT_THAT(refusal({"train.init_from="}),
+              HasSubstr("train.init_from: no pre-trained model to fine-tune"));
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no labelled texts"));
   GoldenT5("small").write_folder(dir_.file("t5"));
-  EXPECT_THAT(refusal({"train.init=" + dir_.file("t5")}),
+  EXPECT_THAT(refusal({"train.init_from=" + dir_.file("t5")}),
               HasSubstr("t5: not an encoder model (BERT, ELECTRA or RoBERTa)"));
   EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));
   EXPECT_THAT(refusal({"data.seq_length=13"}), HasSubstr("13"));
@@ -551,8 +559,9 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
               HasSubstr("train.tsv:2: label 'cats' is no number"));
   EXPECT_THAT(refusal({"eval.split=test"}),
               HasSubstr("eval.split is test, but the recipe's data have no test"));
-  EXPECT_THAT(refusal({"train.patience=2"}),
-              HasSubstr("train.patience is given without train.keep_best"));
+  EXPECT_THAT(
+      refusal({"train.early_stopping.patience=2"}),
+      HasSubstr("train.early_stopping.patience is given without train.checkpoint.best_metric"));
 }
 
 TEST_F(ClassifyRun, AVocabularyWithMoreTokensThanRowsIsRefusedBeforeItTrains) {

@@ -44,7 +44,7 @@ class CompressRecipe : public testing::Test {
                     const std::string& compress) const {
     write_file(dir_.file("r.yaml"),
                str("out: ", dir_.file("out"), "\ndata: {train: ", dir_.file("train.tsv"), lengths,
-                   ", validation_share: 0.4}\n", model, "train: {init: ", dir_.file("base"),
+                   ", validation_share: 0.4}\n", model, "train: {init_from: ", dir_.file("base"),
                    ", batch_size: 4, steps: 1}\neval: {batch_size: 4}\ncompress: {", compress,
                    ", batches: '1,2', lengths: '4', rounds: 1}\n"));
   }

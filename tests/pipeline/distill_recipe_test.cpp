@@ -40,10 +40,10 @@ class DistilledRun : public testing::Test {
     write_file(
         dir_.file("r.yaml"),
         str("data: {train: ", dir_.file("train.tsv"), ", seq_length: 8, validation_share: 0.3}\n",
-            "model: {type: classify}\ntrain: {init: ", dir_.file("base"),
-            ", batch_size: 4, steps: 4, learning_rate: 1e-4, warmup_steps: 100, "
-            "save_every: 2, log_every: 4, devices: 2, layers: scan, "
-            "micro_batches: 2}\neval: {batch_size: 4}\ndistill: {teacher: ",
+            "model: {type: classify}\ntrain: {init_from: ", dir_.file("base"),
+            ", batch_size: 4, steps: 4, optimizer.learning_rate: 1e-4, schedule.warmup_steps: 100, "
+            "checkpoint.save_interval_steps: 2, logging_steps: 4, devices: 2, memory.layers: scan, "
+            "gradient_accumulation_steps: 2}\neval: {batch_size: 4}\ndistill: {teacher: ",
             dir_.file("teacher"), ", hidden: 0.1, attention: 0.1}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
@@ -174,10 +174,11 @@ TEST_F(DistilledWords, ASmallBertIsTaughtByALargeOne) {
 // What maps a narrower student's states is the run's, and no part of the model.
 TEST_F(DistilledWords, AStudentOfAnotherWidthGoesOnAndIsExported) {
   run_recipe(recipe({"eval.every=0"}));
-  std::vector<std::string> narrow{"model.hidden_size=4", "distill.hidden=1", "train.layers=scan"};
+  std::vector<std::string> narrow{"model.hidden_size=4", "distill.hidden=1",
+                                  "train.memory.layers=scan"};
   run_student("whole", narrow);
-  run_student("cut",
-              {"model.hidden_size=4", "distill.hidden=1", "train.layers=scan", "train.steps=1"});
+  run_student("cut", {"model.hidden_size=4", "distill.hidden=1", "train.memory.layers=scan",
+                      "train.steps=1"});
   run_student("cut", narrow);
   EXPECT_EQ(stored_values(dir_.file("cut/model"), 2), stored_values(dir_.file("whole/model"), 2));
   EXPECT_TRUE(

@@ -47,8 +47,8 @@ TEST_F(DryRun, MemoryGrowsWithDevices) {
   EXPECT_EQ(state("2"), state("1"));  // a replica each
   EXPECT_THAT(dry_run_text(recipe({"train.devices=2"})), HasSubstr("memory, all devices"));
   const DeviceMemory whole = device_memory(recipe({"train.devices=2"})),
-                     split = device_memory(
-                         recipe({"train.devices=2", "train.mesh=fsdp=2", "vocab.size=60"}));
+                     split = device_memory(recipe(
+                         {"train.devices=2", "train.parallelism.mesh=fsdp=2", "vocab.size=60"}));
   EXPECT_EQ(whole.values, 2 * split.values);
   EXPECT_EQ(whole.batch, split.batch);
 }
@@ -63,9 +63,10 @@ TEST_F(DryRun, AHundredThousandLayersAreJudgedAtOnce) {
 
 TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
   run_recipe(recipe());
-  const std::string init = "train.init=" + dir_.file("m/model");
+  const std::string init = "train.init_from=" + dir_.file("m/model");
   const std::string out = "out=" + dir_.file("n");
-  EXPECT_THAT(dry_run_text(recipe({out, init})), ContainsRegex("train.init +/.*, 30 of 30 parame"));
+  EXPECT_THAT(dry_run_text(recipe({out, init})),
+              ContainsRegex("train.init_from +/.*, 30 of 30 parame"));
   EXPECT_THAT(refusal({out, init, "model.hidden_size=16"}),
               HasSubstr("give the model the sizes of the given one, or begin without it"));
   EXPECT_THAT(
@@ -73,7 +74,7 @@ TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
       HasSubstr("give the model the sizes of the given one, or begin without it"));
   EXPECT_FALSE(exists(dir_.file("n")));
   remove_file(dir_.file("m/vocab.txt"));
-  EXPECT_THAT(refusal({out, init}), HasSubstr("train.init: no vocabulary lies beside "));
+  EXPECT_THAT(refusal({out, init}), HasSubstr("train.init_from: no vocabulary lies beside "));
 }
 
 TEST_F(DryRun, SaysHowLongItTakesAndByWhat) {

@@ -35,7 +35,7 @@ constexpr const char* kSmall =
     "data: {seq_length: 16}\n"
     "model: {type: electra, hidden_size: 16, embedding_size: 8, num_hidden_layers: 1,"
     " num_attention_heads: 2, generator_hidden_size: 0.5, max_position_embeddings: 20}\n"
-    "train: {batch_size: 8, steps: 4, warmup_steps: 2, schedule: electra}\n"
+    "train: {batch_size: 8, steps: 4, schedule.warmup_steps: 2, schedule.type: electra}\n"
     "eval: {batch_size: 4}\n";
 
 class ElectraRecipe : public testing::Test {
@@ -87,8 +87,9 @@ TEST_F(ElectraRecipe, WhatDoesNotFitIsRefusedWhenItIsLoaded) {
               HasSubstr("--set: electra: mask_prob is 1.5, must be above 0 and below 1"));
   EXPECT_THAT(refusal({"model.masks=distinkt"}),
               HasSubstr("--set: model.masks is 'distinkt'\n  hint: did you mean 'distinct'?"));
-  EXPECT_THAT(refusal({"train.schedule=elektra"}),
-              HasSubstr("--set: train.schedule is 'elektra'\n  hint: did you mean 'electra'?"));
+  EXPECT_THAT(
+      refusal({"train.schedule.type=elektra"}),
+      HasSubstr("--set: train.schedule.type is 'elektra'\n  hint: did you mean 'electra'?"));
   EXPECT_THAT(refusal({"model.maskprob=0.2"}), HasSubstr("did you mean 'model.mask_prob'?"));
 }
 
@@ -209,7 +210,7 @@ TEST_F(ElectraRecipe, AGeneratorWithoutAClassOfTransformersIsLeftOut) {
   SMELT_OPEN_CPU(client, 1);
   write_text();
   testing::internal::CaptureStdout();
-  run_recipe(recipe({"model.hidden_act=relu", "train.steps=1", "train.warmup_steps=0"}));
+  run_recipe(recipe({"model.hidden_act=relu", "train.steps=1", "train.schedule.warmup_steps=0"}));
   testing::internal::GetCapturedStdout();
   const std::string made = recipe().path("huggingface");
   EXPECT_TRUE(std::filesystem::exists(made + "/discriminator/config.json"));
@@ -239,13 +240,13 @@ TEST_F(ElectraRecipe, ARunBeginsFromItsOwnExport) {
   for (const std::string kind :
        {"model.untied_generator=true", "model.untied_generator=false",
         "model.electra_objective=false", "model.untied_generator_embeddings=true"}) {
-    const Recipe first = recipe({kind, "train.steps=2", "train.warmup_steps=0"});
+    const Recipe first = recipe({kind, "train.steps=2", "train.schedule.warmup_steps=0"});
     train_model(first);
     const std::string folder = dir_.file("of_" + kind);
     export_model(first, folder);
     const Parameters given = trained(first);
     const auto begun = [&](const std::string& init) {
-      Recipe r = recipe({kind, "train.seed=7", "train.init=" + init});
+      Recipe r = recipe({kind, "train.seed=7", "train.init_from=" + init});
       r.train.steps = 0;
       const CapturedLog log;
       train_model(r);
@@ -273,9 +274,9 @@ TEST_F(ElectraRecipe, ARunBeginsFromItsOwnExport) {
 TEST_F(ElectraRecipe, FoldersThatAreNoModelAreRefusedBeforeAnythingIsMade) {
   write_text();
   EXPECT_THAT(
-      error_of<UsageError>([&] { run_recipe(recipe({"train.init=" + dir_.file("none")})); }),
+      error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=" + dir_.file("none")})); }),
       testing::AllOf(HasSubstr("init: there is no "), HasSubstr("none\n")));
-  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.init=some-model"})); }),
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=some-model"})); }),
               HasSubstr("; smelt downloads none: hf download google-bert/bert-base-uncased "
                         "--local-dir some-model"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/text")));
@@ -299,22 +300,22 @@ TEST_F(ElectraRecipe, ItsDiscriminatorIsFineTunedAgainstFreshWeights) {
   std::string rows = "label\ttext\n";
   for (int i = 0; i < 12; ++i) rows += i % 2 == 0 ? "up\tthe river walks\n" : "down\told light\n";
   write_file(dir_.file("rows.tsv"), rows);
-  const TrialsSummary s =
-      run_trials({.recipe = source_path("recipes/electra-classify-demo.yaml"),
-                  .settings = {"out=" + dir_.file("tuned"), "data.train=" + dir_.file("rows.tsv"),
-                               "data.seq_length=16", "train.init=" + dir_.file("out/huggingface"),
-                               "train.batch_size=4", "train.epochs=1", "eval.batch_size=4"},
-                  .seeds = 1,
-                  .grid = {},
-                  .against = {},
-                  .against_fresh = true,
-                  .resample = {.samples = 20}});
+  const TrialsSummary s = run_trials(
+      {.recipe = source_path("recipes/electra-classify-demo.yaml"),
+       .settings = {"out=" + dir_.file("tuned"), "data.train=" + dir_.file("rows.tsv"),
+                    "data.seq_length=16", "train.init_from=" + dir_.file("out/huggingface"),
+                    "train.batch_size=4", "train.epochs=1", "eval.batch_size=4"},
+       .seeds = 1,
+       .grid = {},
+       .against = {},
+       .against_fresh = true,
+       .resample = {.samples = 20}});
   ASSERT_EQ(s.margins.size(), 1u);
   EXPECT_EQ(s.examples, 10u);  // four fifths of the rows
   EXPECT_THAT(read_file(s.trials[0].folders[0] + "/huggingface/config.json"),
               HasSubstr("ElectraForSequenceClassification"));
   // Both begin with a fresh head, one of them with the discriminator's layers.
-  EXPECT_NE(s.against[0].settings[0].find("train.init="), std::string::npos);
+  EXPECT_NE(s.against[0].settings[0].find("train.init_from="), std::string::npos);
   EXPECT_THAT(trials_text(s), HasSubstr("margin "));
 }
 

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 TEST(FieldChoices, AreThoseThatTheRefusalOfAnotherWordNames) {
   std::size_t checked = 0;
   for (const RecipeField& field : recipe_fields()) {
-    const auto choices = field_choices(field.path, field.default_value);
+    const auto choices = field_choices(field);
     if (choices.empty() || choices == std::vector<std::string>{"true", "false"}) continue;
     const std::string refused = error_of<UsageError>(
         [&] { recipe_of({{field.path, "zzzzzzzzzzzz"}}, "here", {"text.input=none.txt"}); });
@@ -27,8 +27,9 @@ TEST(FieldChoices, AreThoseThatTheRefusalOfAnotherWordNames) {
 }
 
 TEST(FieldChoices, OfASwitchAreTrueAndFalseAndOfANumberNone) {
-  EXPECT_EQ(field_choices("eval.best", "false"), (std::vector<std::string>{"true", "false"}));
-  EXPECT_TRUE(field_choices("train.steps", "1000").empty());
+  EXPECT_EQ(field_choices({"eval.best", "false", "", {}}),
+            (std::vector<std::string>{"true", "false"}));
+  EXPECT_TRUE(field_choices({"train.steps", "1000", "", {}}).empty());
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST_F(GivenParts, WeightsComeWithTheVocabularyThatLiesBesideThem) {
   run_recipe(recipe({"vocab.lower_case=false"}));
   write_text(14);
   for (const char* weights : {"m/model", "m/model/checkpoint-2", "m/huggingface"}) {
-    const Recipe next = recipe({"out=" + dir_.file("n"), "train.init=" + dir_.file(weights)});
+    const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + dir_.file(weights)});
     EXPECT_EQ(given_vocabulary(next), weights == std::string("m/huggingface")
                                           ? dir_.file("m/huggingface/vocab.txt")
                                           : dir_.file("m/vocab.txt"));
@@ -49,8 +49,8 @@ TEST_F(GivenParts, ContinuedTrainingTakesTheSizesOfTheGivenModel) {
   const std::size_t from = text.find("model: {"), to = text.find("train: {");
   write_file(dir_.file("n.yaml"), text.erase(from, to - from));
   for (const char* weights : {"m/model", "m/huggingface"}) {
-    const Recipe next = load_recipe(dir_.file("n.yaml"),
-                                    {"out=" + dir_.file("n"), "train.init=" + dir_.file(weights)});
+    const Recipe next = load_recipe(
+        dir_.file("n.yaml"), {"out=" + dir_.file("n"), "train.init_from=" + dir_.file(weights)});
     for (const auto& [field, value] :
          std::map<std::string, std::int64_t>{{"hidden_size", 8},
                                              {"num_hidden_layers", 1},
@@ -62,19 +62,19 @@ TEST_F(GivenParts, ContinuedTrainingTakesTheSizesOfTheGivenModel) {
     run_recipe(next);
     remove_tree(dir_.file("n"));
   }
-  const Recipe own = load_recipe(
-      dir_.file("n.yaml"), {"train.init=" + dir_.file("m/model"), "model.num_hidden_layers=2"});
+  const Recipe own = load_recipe(dir_.file("n.yaml"), {"train.init_from=" + dir_.file("m/model"),
+                                                       "model.num_hidden_layers=2"});
   EXPECT_EQ(own.model["num_hidden_layers"], 2);  // what is set stays
-  const Recipe gone = load_recipe(dir_.file("n.yaml"), {"train.init=" + dir_.file("gone")});
+  const Recipe gone = load_recipe(dir_.file("n.yaml"), {"train.init_from=" + dir_.file("gone")});
   EXPECT_EQ(gone.model["hidden_size"], 768);
 }
 
 TEST_F(GivenParts, WeightsWithoutAVocabularyAreRefused) {
   run_recipe(recipe());
   const std::string vocab = read_file(dir_.file("m/vocab.txt"));
-  const Recipe next = recipe({"out=" + dir_.file("n"), "train.init=" + dir_.file("m/model")});
+  const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + dir_.file("m/model")});
   write_file(dir_.file("m/vocab.txt"), vocab + "more\n");  // of another model
-  const auto refusal = AllOf(HasSubstr("train.init: no vocabulary lies beside " +
+  const auto refusal = AllOf(HasSubstr("train.init_from: no vocabulary lies beside " +
                                        dir_.file("m/model") + ", and vocab.file names none"),
                              HasSubstr("hint: name the weights' own with --set vocab.file=…"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(next); }), refusal);
@@ -85,7 +85,7 @@ TEST_F(GivenParts, WeightsWithoutAVocabularyAreRefused) {
 
 TEST_F(GivenParts, AVocabularySizeThatIsNotReadIsSaid) {
   run_recipe(recipe());
-  const std::string init = "train.init=" + dir_.file("m/model");
+  const std::string init = "train.init_from=" + dir_.file("m/model");
   run_recipe(recipe({"out=" + dir_.file("n"), init, "vocab.size=70"}));
   EXPECT_EQ(said(str("vocab.size 70 is not read: ", dir_.file("m/vocab.txt"), " has 60 pieces")),
             1);
@@ -297,11 +297,11 @@ TEST_F(GivenParts, ASegmentCommandIsExportedAndNotRunUnlessItIsGiven) {
   store_segment_command(folder + "/vocab.txt", "touch " + dir_.file("touched"));
   const auto refusal = HasSubstr("is split into words by the command 'touch ");
   EXPECT_THAT(error_of<UsageError>([&] { PretrainedModel::of_folder(folder); }), refusal);
-  const Recipe next = recipe({"out=" + dir_.file("n"), "train.init=" + folder});
+  const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + folder});
   EXPECT_THAT(error_of<UsageError>([&] { make_vocabulary(next); }), refusal);
   EXPECT_FALSE(exists(dir_.file("touched")));
   const Recipe without =
-      recipe({"out=" + dir_.file("n"), "train.init=" + folder, "vocab.segment_command=none"});
+      recipe({"out=" + dir_.file("n"), "train.init_from=" + folder, "vocab.segment_command=none"});
   make_vocabulary(without);
   EXPECT_EQ(segment_command_of(dir_.file("n/vocab.txt"), {}), "");
 }
@@ -341,13 +341,15 @@ TEST_F(GivenParts, AUnigramVocabularyIsMadeTrainedWithExportedAndGivenToAnotherR
   EXPECT_FALSE(exported.contains("vocab.txt"));
   EXPECT_THAT(exported.at("tokenizer_config.json"), HasSubstr("PreTrainedTokenizerFast"));
   // A run that begins with its weights takes its vocabulary, whatever vocab.type says.
-  const Recipe next = recipe({"out=" + dir_.file("n"), "train.init=" + dir_.file("m/huggingface")});
+  const Recipe next =
+      recipe({"out=" + dir_.file("n"), "train.init_from=" + dir_.file("m/huggingface")});
   run_recipe(next);
   EXPECT_EQ(files("n/huggingface").at("tokenizer.json"), exported.at("tokenizer.json"));
   EXPECT_EQ(recipe({"vocab.file=" + dir_.file("m/tokenizer.json")}).vocab.type, "auto");
   // A run goes on with its own copy if the file that it was given is gone.
-  const Recipe named = recipe(
-      {"out=" + dir_.file("n"), "train.init=", "vocab.file=" + dir_.file("gone/tokenizer.json")});
+  const Recipe named =
+      recipe({"out=" + dir_.file("n"),
+              "train.init_from=", "vocab.file=" + dir_.file("gone/tokenizer.json")});
   EXPECT_EQ(RecipePaths(named).vocab, dir_.file("n/tokenizer.json"));
   make_vocabulary(recipe());
   EXPECT_TRUE(exists(dir_.file("m/vocab.txt")));

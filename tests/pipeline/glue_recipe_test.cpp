@@ -31,7 +31,7 @@ class GlueRun : public testing::Test {
     REQUIRE_PLUGIN("cpu");
     GoldenClassify("bert").write_folder(dir_.file("base"));
     write_file(dir_.file("r.yaml"),
-               str("data: {seq_length: 8}\nmodel: {type: classify}\ntrain: {init: ",
+               str("data: {seq_length: 8}\nmodel: {type: classify}\ntrain: {init_from: ",
                    dir_.file("base"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings) const {

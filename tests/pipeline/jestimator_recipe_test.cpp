@@ -50,8 +50,8 @@ TEST_F(JestimatorRecipe, NamesWhatDoesNotFit) {
   EXPECT_THAT(refusal({"model.mask_rate=1.5"}),
               HasSubstr("mask_rate is 1.5, must be between 0 and 1"));
   EXPECT_THAT(refusal({"model.mask_prob=0.1"}), HasSubstr("did you mean 'model.mask_rate'?"));
-  EXPECT_THAT(refusal({"train.logits_mb=-1"}),
-              HasSubstr("train.logits_mb is -1, must be at least 0"));
+  EXPECT_THAT(refusal({"train.memory.logits_mb=-1"}),
+              HasSubstr("train.memory.logits_mb is -1, must be at least 0"));
   EXPECT_THAT(refusal({"eval.passes=0"}), HasSubstr("eval.passes is 0, must be at least 1"));
 }
 

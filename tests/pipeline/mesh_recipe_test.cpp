@@ -29,84 +29,94 @@ class MeshRecipe : public testing::Test {
 };
 
 TEST_F(MeshRecipe, NamesTheWordsThatItDoesNotKnow) {
-  EXPECT_THAT(from_recipe("precision: fp16"),
-              EndsWith("r.yaml: train.precision is 'fp16'\n  hint: did you mean 'bf16'?"));
-  EXPECT_EQ(from_set({"train.precision=b16"}),
-            "--set: train.precision is 'b16'\n  hint: did you mean 'bf16'?");
-  EXPECT_THAT(from_recipe("layers: scann"),
-              EndsWith("r.yaml: train.layers is 'scann'\n  hint: did you mean 'scan'?"));
-  EXPECT_EQ(from_set({"train.layers=unroled"}),
-            "--set: train.layers is 'unroled'\n  hint: did you mean 'unrolled'?");
-  EXPECT_THAT(from_recipe("save: product"),
-              EndsWith("r.yaml: train.save is 'product'\n  hint: did you mean 'products'?"));
-  EXPECT_EQ(from_set({"train.save=layers"}),
-            "--set: train.save is 'layers'\n  hint: did you mean 'layer'?");
+  EXPECT_THAT(from_recipe("precision.compute: fp16"),
+              EndsWith("r.yaml: train.precision.compute is 'fp16'\n  hint: did you mean 'bf16'?"));
+  EXPECT_EQ(from_set({"train.precision.compute=b16"}),
+            "--set: train.precision.compute is 'b16'\n  hint: did you mean 'bf16'?");
+  EXPECT_THAT(from_recipe("memory.layers: scann"),
+              EndsWith("r.yaml: train.memory.layers is 'scann'\n  hint: did you mean 'scan'?"));
+  EXPECT_EQ(from_set({"train.memory.layers=unroled"}),
+            "--set: train.memory.layers is 'unroled'\n  hint: did you mean 'unrolled'?");
+  EXPECT_THAT(
+      from_recipe("memory.remat_policy: product"),
+      EndsWith("r.yaml: train.memory.remat_policy is 'product'\n  hint: did you mean 'products'?"));
+  EXPECT_EQ(from_set({"train.memory.remat_policy=layers"}),
+            "--set: train.memory.remat_policy is 'layers'\n  hint: did you mean 'layer'?");
 }
 
 TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
   const std::string refusal =
-      ": train.save 'layer' with train.layers 'unrolled': requires layers 'scan'\n"
-      "  hint: set train.layers to scan";
+      ": train.memory.remat_policy 'layer' with train.memory.layers 'unrolled': requires layers "
+      "'scan'\n"
+      "  hint: set train.memory.layers to scan";
   EXPECT_THAT(from_recipe("save: layer, layers: unrolled"), EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_recipe("save: layer"), "no error");  // which makes it a scan
-  EXPECT_EQ(from_set({"train.save=layer", "train.layers=unrolled", "train.device=tpu"}),
+  EXPECT_EQ(from_set({"train.memory.remat_policy=layer", "train.memory.layers=unrolled",
+                      "train.device=tpu"}),
             "--set" + refusal);
-  EXPECT_EQ(from_set({"train.save=layer", "train.device=tpu"}), "no error");
-  EXPECT_EQ(from_set({"train.save=layer", "train.layers=scan"}), "no error");
+  EXPECT_EQ(from_set({"train.memory.remat_policy=layer", "train.device=tpu"}), "no error");
+  EXPECT_EQ(from_set({"train.memory.remat_policy=layer", "train.memory.layers=scan"}), "no error");
 }
 
 TEST_F(MeshRecipe, TheAxesMustMultiplyToTheDevices) {
   const std::string refusal =
-      ": train.mesh 'data=2,fsdp=2' has 4 devices, but train.devices is 8\n"
+      ": train.parallelism.mesh 'data=2,fsdp=2' has 4 devices, but train.devices is 8\n"
       "  hint: choose axis sizes whose product is the number of devices";
   EXPECT_THAT(from_recipe("devices: 8, mesh: 'data=2,fsdp=2'"), EndsWith("r.yaml" + refusal));
-  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=2,fsdp=2"}), "--set" + refusal);
-  EXPECT_EQ(from_set({"train.devices=8", "train.mesh= tensor=2, data = 4 "}), "no error");
+  EXPECT_EQ(from_set({"train.devices=8", "train.parallelism.mesh=data=2,fsdp=2"}),
+            "--set" + refusal);
+  EXPECT_EQ(from_set({"train.devices=8", "train.parallelism.mesh= tensor=2, data = 4 "}),
+            "no error");
 }
 
 TEST_F(MeshRecipe, TheProgramIsBuiltBeforeAnyWork) {
   EXPECT_EQ(
-      from_set({"train.devices=5", "train.mesh=tensor=5", "train.batch_size=5"}),
+      from_set({"train.devices=5", "train.parallelism.mesh=tensor=5", "train.batch_size=5"}),
       "--set: mesh: dimension 1 ('heads') of bert/encoder/layer_0/attention/self/query/kernel is "
       "12, which 5 devices of axis 'tensor' do not divide\n"
       "  hint: choose another mesh, or set the rule heads=none to replicate it");
-  EXPECT_EQ(from_set({"train.attention_rows=100"}), "no error");
+  EXPECT_EQ(from_set({"train.memory.attention_rows=100"}), "no error");
 }
 
 TEST_F(MeshRecipe, NamesTheAxesAndSizesThatItDoesNotKnow) {
-  EXPECT_EQ(from_set({"train.mesh=fdsp=1"}),
-            "--set: train.mesh: 'fdsp' is unknown\n  hint: did you mean 'fsdp'?");
-  EXPECT_EQ(from_set({"train.mesh=data"}),
-            "--set: train.mesh: 'data' has no value\n  hint: write data=…");
+  EXPECT_EQ(from_set({"train.parallelism.mesh=fdsp=1"}),
+            "--set: train.parallelism.mesh: 'fdsp' is unknown\n  hint: did you mean 'fsdp'?");
+  EXPECT_EQ(from_set({"train.parallelism.mesh=data"}),
+            "--set: train.parallelism.mesh: 'data' has no value\n  hint: write data=…");
   for (const char* size : {"", "0", "-1", "2x", "9999999"})
-    EXPECT_EQ(from_set({str("train.mesh=data=", size)}),
-              str("--set: train.mesh: '", size,
+    EXPECT_EQ(from_set({str("train.parallelism.mesh=data=", size)}),
+              str("--set: train.parallelism.mesh: '", size,
                   "' must be a number of devices, at least 1\n  hint: use a positive integer"));
   EXPECT_THAT(from_recipe("mesh_rules: heds=none"),
-              EndsWith("r.yaml: train.mesh_rules: 'heds' is unknown\n"
+              EndsWith("r.yaml: train.parallelism.rules: 'heds' is unknown\n"
                        "  hint: did you mean 'heads'?"));
-  EXPECT_EQ(from_set({"train.mesh_rules=vocab=tensors"}),
-            "--set: train.mesh_rules vocab 'tensors' is unknown\n  hint: did you mean 'tensor'?");
+  EXPECT_EQ(
+      from_set({"train.parallelism.rules=vocab=tensors"}),
+      "--set: train.parallelism.rules vocab 'tensors' is unknown\n  hint: did you mean 'tensor'?");
 }
 
 TEST_F(MeshRecipe, AnAxisStandsOnce) {
-  EXPECT_EQ(from_set({"train.devices=4", "train.mesh=data=2,data=2"}),
-            "--set: train.mesh: 'data' is given twice\n  hint: remove one of them");
+  EXPECT_EQ(from_set({"train.devices=4", "train.parallelism.mesh=data=2,data=2"}),
+            "--set: train.parallelism.mesh: 'data' is given twice\n  hint: remove one of them");
 }
 
 TEST_F(MeshRecipe, RowsDivideOverTheAxesThatSplitThemAndIntoMicroBatches) {
-  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=2,fsdp=3,tensor=1"}).find("--set"), 0u);
-  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=data=4,tensor=2", "train.batch_size=6"}),
-            "--set: train.batch_size 6 does not divide over the data and fsdp axes, 4\n"
-            "  hint: choose a multiple of 4");
-  EXPECT_EQ(from_set({"train.devices=8", "train.mesh=tensor=8", "train.batch_size=3",
+  EXPECT_EQ(
+      from_set({"train.devices=8", "train.parallelism.mesh=data=2,fsdp=3,tensor=1"}).find("--set"),
+      0u);
+  EXPECT_EQ(
+      from_set({"train.devices=8", "train.parallelism.mesh=data=4,tensor=2", "train.batch_size=6"}),
+      "--set: train.batch_size 6 does not divide over the data and fsdp axes, 4\n"
+      "  hint: choose a multiple of 4");
+  EXPECT_EQ(from_set({"train.devices=8", "train.parallelism.mesh=tensor=8", "train.batch_size=3",
                       "model.num_attention_heads=8"}),
             "no error");
-  EXPECT_EQ(from_set({"train.devices=8", "train.micro_batches=3"}),
-            "--set: train.batch_size 32, 4 a device, does not divide into train.micro_batches 3\n"
+  EXPECT_EQ(from_set({"train.devices=8", "train.gradient_accumulation_steps=3"}),
+            "--set: train.batch_size 32, 4 a device, does not divide into "
+            "train.gradient_accumulation_steps 3\n"
             "  hint: choose micro-batches that divide 4");
-  EXPECT_EQ(from_set({"train.micro_batches=0"}).substr(0, 49),
-            "--set: train.micro_batches is 0, must be at least");
+  EXPECT_EQ(from_set({"train.gradient_accumulation_steps=0"}).substr(0, 49),
+            "--set: train.gradient_accumulation_steps is 0, must be at least");
 }
 
 TEST_F(MeshRecipe, PerReplicaGoesWithWholeParameters) {
@@ -115,9 +125,11 @@ TEST_F(MeshRecipe, PerReplicaGoesWithWholeParameters) {
       "  hint: use the mesh auto, or the reduction global";
   EXPECT_THAT(from_recipe("devices: 2, mesh: fsdp=2, reduction: per_replica"),
               EndsWith("r.yaml" + refusal));
-  EXPECT_EQ(from_set({"train.devices=2", "train.mesh=tensor=2", "train.reduction=per_replica"}),
+  EXPECT_EQ(from_set({"train.devices=2", "train.parallelism.mesh=tensor=2",
+                      "train.parallelism.reduction=per_replica"}),
             "--set" + refusal);
-  EXPECT_EQ(from_set({"train.devices=2", "train.mesh=data=2", "train.reduction=per_replica"}),
+  EXPECT_EQ(from_set({"train.devices=2", "train.parallelism.mesh=data=2",
+                      "train.parallelism.reduction=per_replica"}),
             "no error");
 }
 

@@ -109,7 +109,7 @@ TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
 }
 
 TEST_F(PlanRecipe, AGpuIsPlannedByItsRoofline) {
-  const Plan plan = this->plan("l4,h100x2", {"train.precision=bf16", "data.seq_length=16"});
+  const Plan plan = this->plan("l4,h100x2", {"train.precision.compute=bf16", "data.seq_length=16"});
   for (const PlanRow& row : plan.rows) {
     SCOPED_TRACE(row.type.name);
     ASSERT_TRUE(row.fits());
@@ -154,7 +154,7 @@ TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound
   EXPECT_EQ(row.tried.front().compiled.end, CompileEnd::does_not_fit);
   EXPECT_THAT(row.tried.front().compiled.problem, HasSubstr("exceeds available HBM (15."));
   ASSERT_TRUE(row.fits());
-  EXPECT_THAT(row.form().settings.front(), "train.layers=scan");
+  EXPECT_THAT(row.form().settings.front(), "train.memory.layers=scan");
   for (std::size_t i = 0; i + 1 < row.tried.size(); ++i)
     EXPECT_FALSE(row.tried[i].step) << "the first that fits ends the search";
 }
@@ -165,7 +165,7 @@ TEST_F(PlanRecipe, AnUnrolledRunThatDoesNotFitIsPlannedInALoop) {
   const PlanRow row =
       plan_run({.run_on =
                     [&](const Accelerator& type) {
-                      return planned_run(recipe_on(type, path_, {"train.layers=unrolled"}));
+                      return planned_run(recipe_on(type, path_, {"train.memory.layers=unrolled"}));
                     },
                 .types = find_accelerators("--on", "v5litepod-1"),
                 .steps_only = true},
@@ -177,7 +177,7 @@ TEST_F(PlanRecipe, AnUnrolledRunThatDoesNotFitIsPlannedInALoop) {
   EXPECT_FALSE(row.tried.front().step);
   ASSERT_TRUE(row.fits());
   EXPECT_EQ(row.form().words, "loop");
-  EXPECT_THAT(row.form().settings, ElementsAre("train.layers=scan"));
+  EXPECT_THAT(row.form().settings, ElementsAre("train.memory.layers=scan"));
 }
 
 TEST_F(PlanRecipe, TheLargestBatchIsTheLastBeforeOneThatDoesNotFit) {
@@ -224,23 +224,24 @@ TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
   ASSERT_TRUE(small.fits());
   EXPECT_TRUE(small.takes_form_by_itself());
   small.tried.insert(small.tried.begin(), row.tried.front());
-  small.tried.back().settings = {"train.save=layer"};
+  small.tried.back().settings = {"train.memory.remat_policy=layer"};
   small.tried.back().turn = 1;
   small.best = 1;
   const auto text = [&] { return plan_text({.rows = {small}, .cheapest = {}, .fastest = {}}); };
   EXPECT_THAT(text(),
               HasSubstr("form       a run takes it by itself, as 1 form before did not fit; "
-                        "--set train.save=layer spares compiling it"));
+                        "--set train.memory.remat_policy=layer spares compiling it"));
   small.tried.back().turn.reset();
-  EXPECT_THAT(text(), HasSubstr("needs      --set train.save=layer"));
+  EXPECT_THAT(text(), HasSubstr("needs      --set train.memory.remat_policy=layer"));
 }
 
 TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
-  const Plan plan = this->plan("v2-8,v5litepod-4", {"train.mesh=data=2,fsdp=2"});
-  EXPECT_THAT(plan.rows[0].problem,
-              AllOf(HasSubstr("on a v2-8: --set: train.mesh 'data=2,fsdp=2' has 4 devices, but "
-                              "train.devices is 8"),
-                    HasSubstr("choose axis sizes whose product is the number of devices")));
+  const Plan plan = this->plan("v2-8,v5litepod-4", {"train.parallelism.mesh=data=2,fsdp=2"});
+  EXPECT_THAT(
+      plan.rows[0].problem,
+      AllOf(HasSubstr("on a v2-8: --set: train.parallelism.mesh 'data=2,fsdp=2' has 4 devices, but "
+                      "train.devices is 8"),
+            HasSubstr("choose axis sizes whose product is the number of devices")));
   EXPECT_FALSE(plan.rows[0].fits());
   ASSERT_TRUE(plan.rows[1].fits());
   EXPECT_EQ(plan.fastest, 1u);
@@ -248,16 +249,16 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
   for (const SentBytes& sent : plan.rows[1].form().compiled.sent) told[sent.axes] = sent;
   EXPECT_GT(told["fsdp"].other, 0) << "parameters are gathered";
   EXPECT_GT(told["data"].all_reduce + told["data+fsdp"].all_reduce, 0);
+  EXPECT_THAT(error_of<UsageError>([&] { this->plan("v2-8", {"train.parallelism.mesh=data=3"}); }),
+              HasSubstr("on a v2-8: --set: train.parallelism.mesh 'data=3' has 3 devices, but "
+                        "train.devices is 8"));
   EXPECT_THAT(
-      error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=3"}); }),
-      HasSubstr("on a v2-8: --set: train.mesh 'data=3' has 3 devices, but train.devices is 8"));
-  EXPECT_THAT(
-      error_of<UsageError>([&] { this->plan("v2-8", {"train.mesh=data=2,tensor=4"}); }),
+      error_of<UsageError>([&] { this->plan("v2-8", {"train.parallelism.mesh=data=2,tensor=4"}); }),
       AllOf(HasSubstr("on a v2-8: "), HasSubstr("which 4 devices of axis 'tensor' do not divide")));
 }
 
 TEST_F(PlanRecipe, WeightsThatAreNotThereYetArePlannedForByTheRecipesSizes) {
-  const Plan plan = this->plan("v5litepod-1", {"train.init=gone/bert_model.ckpt"});
+  const Plan plan = this->plan("v5litepod-1", {"train.init_from=gone/bert_model.ckpt"});
   EXPECT_TRUE(plan.rows[0].fits());
   EXPECT_THAT(
       plan_text(plan),

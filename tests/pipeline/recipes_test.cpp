@@ -23,9 +23,10 @@ TEST(Recipes, EachIsLoadedAndBuilt) {
     std::vector<std::string> settings;
     if (name.starts_with("classify") || name.starts_with("compress") ||
         name.starts_with("electra-classify"))
-      settings = {"train.init=" + dir.file("base"), "data.seq_length=12"};
+      settings = {"train.init_from=" + dir.file("base"), "data.seq_length=12"};
     if (name.starts_with("squad"))
-      settings = {"train.init=" + dir.file("base"), "data.seq_length=12", "data.question_tokens=4"};
+      settings = {"train.init_from=" + dir.file("base"), "data.seq_length=12",
+                  "data.question_tokens=4"};
     if (name.starts_with("t5-classify") || name.starts_with("ttt"))
       continue;  // of a T5 that the test does not have
     EXPECT_NO_THROW(load_recipe(source_path("recipes/" + name), settings)) << name;

@@ -42,14 +42,15 @@ class RowCommands : public testing::Test {
     REQUIRE_PLUGIN("cpu");
     GoldenClassify("bert").write_folder(dir_.file("base"));
     write_file(dir_.file("set.sh"), kScript);
-    write_file(dir_.file("r.yaml"),
-               str("data: {train: '!sh ", dir_.file("set.sh"),
-                   " train', seq_length: 8, validation_share: 0.3}\n"
-                   "model: {type: classify}\n"
-                   "train: {init: ",
-                   dir_.file("base"),
-                   ", batch_size: 4, steps: 4, learning_rate: 1e-4, warmup_steps: 100, "
-                   "save_every: 2}\neval: {batch_size: 4}\n"));
+    write_file(
+        dir_.file("r.yaml"),
+        str("data: {train: '!sh ", dir_.file("set.sh"),
+            " train', seq_length: 8, validation_share: 0.3}\n"
+            "model: {type: classify}\n"
+            "train: {init_from: ",
+            dir_.file("base"),
+            ", batch_size: 4, steps: 4, optimizer.learning_rate: 1e-4, schedule.warmup_steps: 100, "
+            "checkpoint.save_interval_steps: 2}\neval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
     settings.push_back("out=" + dir_.file(out));

@@ -170,12 +170,12 @@ TEST_F(RunLength, ARehearsalReadsTheTextAsItsRecipeDoes) {
 }
 
 TEST_F(RunLength, ARehearsalKeepsTheUsersSettings) {
-  std::vector<std::string> settings{"train.steps=100000", "train.warmup_steps=7",
+  std::vector<std::string> settings{"train.steps=100000", "train.schedule.warmup_steps=7",
                                     "model.hidden_size=16", "out=" + dir_.file("n/")};
   for (const std::string& setting : small_settings(recipe(settings))) settings.push_back(setting);
   const Recipe small = recipe(settings);
   EXPECT_EQ(small.train.steps, 300);
-  EXPECT_EQ(small.train.warmup_steps, 7);
+  EXPECT_EQ(small.train.schedule.warmup_steps, 7);
   EXPECT_EQ(small.model["hidden_size"], 16);
   EXPECT_EQ(small.out, dir_.file("n-small"));
 }
@@ -192,7 +192,7 @@ TEST(Starter, EveryKindIsARecipe) {
     const std::string text = starter_text({.kind = kind.name, .size = model_size("tiny", "test")});
     EXPECT_LE(std::ranges::max(split(text, '\n'), {}, &std::string_view::size).size(), 100);
     write_file(dir.file("r.yaml"), text);
-    const bool of_given = text.find("  init: ") != std::string::npos;
+    const bool of_given = text.find("  init_from: ") != std::string::npos;
     if (!of_given)
       EXPECT_EQ(load_recipe(dir.file("r.yaml"), {}).text.input, "text/*.txt");
     else
@@ -397,23 +397,25 @@ TEST(FieldHints, KnowOtherProgramsNames) {
     return error_of<UsageError>([&] { recipe_of({}, "test", {setting}); });
   };
   for (const auto& [name, field] :
-       {std::pair{"lr", "train.learning_rate"},
+       {std::pair{"lr", "train.optimizer.learning_rate"},
         {"num_train_epochs", "train.epochs"},
         {"per_device_train_batch_size", "train.batch_size (over all train.devices)"},
-        {"gradient_accumulation_steps", "train.micro_batches"},
-        {"train.bf16", "train.precision"},
-        {"fp16", "train.precision"},
-        {"lr_scheduler_type", "train.schedule"},
+        {"gradient_accumulation_steps", "train.gradient_accumulation_steps"},
+        {"train.bf16", "train.precision.compute"},
+        {"fp16", "train.precision.compute"},
+        {"lr_scheduler_type", "train.schedule.type"},
         {"max_seq_length", "data.seq_length"},
-        {"save_steps", "train.save_every"},
+        {"save_steps", "train.checkpoint.save_interval_steps"},
         {"eval_steps", "eval.every"}})
     EXPECT_THAT(hint(str(name, "=1")), HasSubstr(str("hint: this is ", field))) << name;
-  for (const auto& [name, field] : {std::pair{"learning_rate", "train.learning_rate"},
-                                    {"warmup_steps", "train.warmup_steps"},
-                                    {"weight_decay", "train.weight_decay"}})
+  for (const auto& [name, field] : {std::pair{"learning_rate", "train.optimizer.learning_rate"},
+                                    {"warmup_steps", "train.schedule.warmup_steps"},
+                                    {"weight_decay", "train.optimizer.weight_decay"}})
     EXPECT_THAT(hint(str(name, "=1")), HasSubstr(str("did you mean '", field, "'?"))) << name;
-  EXPECT_EQ(recipe_of({{"train.steps", "1e3"}}, "test", {"train.save_every=1_0"}).train.steps,
-            1000);
+  EXPECT_EQ(
+      recipe_of({{"train.steps", "1e3"}}, "test", {"train.checkpoint.save_interval_steps=1_0"})
+          .train.steps,
+      1000);
 }
 
 }  // namespace

@@ -12,14 +12,15 @@ namespace fs = std::filesystem;
 void SmallRecipe::SetUp() {
   REQUIRE_PLUGIN("cpu");
   write_text(12);
-  write_file(dir_.file("r.yaml"),
-             str("text: {input: ", dir_.file("text.txt"),
-                 ", sentences: lines, dedup: none, heldout: 0.3}\nvocab: {size: 60}\n"
-                 "data: {seq_length: 16, max_predictions: 3, dupe_factor: 2}\n"
-                 "model: {hidden_size: 8, num_hidden_layers: 1, num_attention_heads: 2,\n"
-                 "  intermediate_size: 16, max_position_embeddings: 16, type_vocab_size: 2}\n"
-                 "train: {batch_size: 4, steps: 2, save_every: 1, log_every: 1}\n"
-                 "eval: {batch_size: 2}\n"));
+  write_file(
+      dir_.file("r.yaml"),
+      str("text: {input: ", dir_.file("text.txt"),
+          ", sentences: lines, dedup: none, heldout: 0.3}\nvocab: {size: 60}\n"
+          "data: {seq_length: 16, max_predictions: 3, dupe_factor: 2}\n"
+          "model: {hidden_size: 8, num_hidden_layers: 1, num_attention_heads: 2,\n"
+          "  intermediate_size: 16, max_position_embeddings: 16, type_vocab_size: 2}\n"
+          "train: {batch_size: 4, steps: 2, checkpoint.save_interval_steps: 1, logging_steps: 1}\n"
+          "eval: {batch_size: 2}\n"));
 }
 
 void SmallRecipe::write_text(int documents) const {

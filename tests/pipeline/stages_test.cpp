@@ -68,21 +68,26 @@ TEST_F(Stages, AFinishedRunWithOtherSettingsIsRefusedAndItsRecipeStays) {
   run_recipe(recipe());
   const auto kept = [&] { return read_file(dir_.file("m/recipe.yaml")); };
   const std::string before = kept();
-  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.learning_rate=0.5"})); }),
-              HasSubstr("train.learning_rate was 0.0001, is 0.5"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { run_recipe(recipe({"train.optimizer.learning_rate=0.5"})); }),
+      HasSubstr("train.optimizer.learning_rate was 0.0001, is 0.5"));
   const auto stages = files("m/.stages");
   EXPECT_THAT(error_of<UsageError>([&] {
-                run_recipe(recipe({"train.keep=2", "train.optimizer=adamw", "eval.every=1"}));
+                run_recipe(recipe({"train.checkpoint.max_to_keep=2", "train.optimizer.type=adamw",
+                                   "eval.every=1"}));
               }),
               AllOf(HasSubstr("m is finished at step 2 of 2, and these settings would change "
-                              "nothing: train.keep was 5, is 2; train.optimizer was bert_adamw, is "
+                              "nothing: train.checkpoint.max_to_keep was 5, is 2; "
+                              "train.optimizer.type was bert_adamw, is "
                               "adamw; eval.every was 0, is 1\n  hint: to train on with them, add "
                               "--set train.steps=4; for a new model, add --set out=FOLDER")));
   EXPECT_EQ(files("m/.stages"), stages);
-  EXPECT_THAT(error_of<UsageError>([&] { dry_run_text(recipe({"train.keep=2"})); }),
-              HasSubstr("would change nothing: train.keep was 5, is 2"));
-  run_recipe(recipe({"train.layers=scan", "train.log_every=1"}));  // evaluation may use the form
-  EXPECT_EQ(said("eval: started again: train.layers was \"auto\", is \"scan\""), 1);
+  EXPECT_THAT(
+      error_of<UsageError>([&] { dry_run_text(recipe({"train.checkpoint.max_to_keep=2"})); }),
+      HasSubstr("would change nothing: train.checkpoint.max_to_keep was 5, is 2"));
+  run_recipe(recipe(
+      {"train.memory.layers=scan", "train.logging_steps=1"}));  // evaluation may use the form
+  EXPECT_EQ(said("eval: started again: train.memory.layers was \"auto\", is \"scan\""), 1);
   const std::string again = kept();
   run_recipe(recipe({"train.steps=1"}));
   EXPECT_EQ(said("beyond train.steps 1: no step is left"), 1);
@@ -108,16 +113,17 @@ TEST_F(Stages, AFieldThatARecordLacksHadItsDefaultThen) {
 }
 
 TEST_F(Stages, ALongerRunLogsWhatItsLearningRateDoes) {
-  run_recipe(recipe({"train.warmup_steps=0"}));
-  run_recipe(recipe({"train.warmup_steps=0", "train.steps=8", "train.log_every=2"}));
-  EXPECT_EQ(said("train: started again: train.log_every was 1, is 2; train.steps was 2, is 8"), 1);
+  run_recipe(recipe({"train.schedule.warmup_steps=0"}));
+  run_recipe(recipe({"train.schedule.warmup_steps=0", "train.steps=8", "train.logging_steps=2"}));
+  EXPECT_EQ(said("train: started again: train.logging_steps was 1, is 2; train.steps was 2, is 8"),
+            1);
   EXPECT_EQ(said("train.steps was 2, is 8: the learning rate goes on at 7.50e-05, it was 5.00e-05 "
                  "at step 2\n"),
             1);
-  run_recipe(recipe({"train.warmup_steps=0", "train.steps=80", "train.log_every=2"}));
+  run_recipe(recipe({"train.schedule.warmup_steps=0", "train.steps=80", "train.logging_steps=2"}));
   EXPECT_EQ(said("train.steps was 8, is 80: the learning rate goes on at 9.00e-05, it was 1.25e-05 "
                  "at step 8; a rate that rises again can undo what was learned: a lower "
-                 "train.learning_rate or train.schedule constant avoids the rise\n"),
+                 "train.optimizer.learning_rate or train.schedule.type constant avoids the rise\n"),
             1);
 }
 
@@ -171,7 +177,7 @@ TEST_F(Stages, MoreTextIsSaidInBytesWithBothWaysOut) {
               AllOf(HasSubstr(str("text: ", dir_.file("text.txt"), " was ", size, " bytes, is ",
                                   file_size(dir_.file("text.txt")), " bytes")),
                     HasSubstr("--set out=…"),
-                    HasSubstr(str("--set train.init=", dir_.file("m/model"),
+                    HasSubstr(str("--set train.init_from=", dir_.file("m/model"),
                                   " --set vocab.file=", dir_.file("m/vocab.txt")))));
   write_text(12);
   const auto with = [&](const char* names) { return recipe({"text.input=" + dir_.file(names)}); };
@@ -304,7 +310,7 @@ TEST_F(Stages, ALossFarAboveItsBestOrNotFiniteIsCalledDiverged) {
   EXPECT_FALSE(has_diverged(course(0.001, 0.5)));  // an easy batch is no best to hold all to
   EXPECT_EQ(divergence_verdict(course(7.1, 1.5e7), {.loss = 1.5e7, .measures = {}}, 1000),
             "verdict: diverged: training loss 7.10 at step 200, 15 million at step 230: begin anew "
-            "(--set out=FOLDER) with a train.learning_rate below 1e+03");
+            "(--set out=FOLDER) with a train.optimizer.learning_rate below 1e+03");
   EXPECT_THAT(divergence_verdict({}, {.loss = std::nan(""), .measures = {}}, 1e-4),
               HasSubstr("verdict: diverged: the evaluation's loss is not finite"));
   EXPECT_EQ(divergence_verdict({}, {.loss = 3, .measures = {}}, 1e-4), "");
@@ -332,8 +338,8 @@ TEST_F(Stages, ARisingHeldOutLossIsRemarked) {
 
 TEST_F(Stages, ARunsLossesAreReadFromItsLog) {
   EXPECT_FALSE(loss_course(dir_.file("m/model")));
-  const Recipe r = recipe(
-      {"train.learning_rate=20", "train.warmup_steps=0", "train.steps=6", "train.clip_norm=0"});
+  const Recipe r = recipe({"train.optimizer.learning_rate=20", "train.schedule.warmup_steps=0",
+                           "train.steps=6", "train.optimizer.clip_norm=0"});
   std::string report;
   run_recipe(r, {}, [&](const Evaluation& e) { report = evaluation_report(r, e); });
   EXPECT_THAT(report, HasSubstr("verdict: diverged: "));

@@ -136,9 +136,11 @@ class T5Run : public testing::Test {
             "vocab: {type: unigram, size: 60}\n"
             "data: {inputs_length: 24, extra_ids: 8}\n"
             "model: {type: t5, d_model: 16, d_kv: 4, d_ff: 16, num_layers: 1, num_heads: 2}\n"
-            "train: {batch_size: 4, steps: 4, save_every: 2, log_every: 4,\n"
-            "  optimizer: adafactor, schedule: inverse_sqrt, learning_rate: 0.05,\n"
-            "  warmup_steps: 4}\neval: {batch_size: 4}\n"));
+            "train: {batch_size: 4, steps: 4, checkpoint.save_interval_steps: 2, logging_steps: "
+            "4,\n"
+            "  optimizer.type: adafactor, schedule.type: inverse_sqrt, optimizer.learning_rate: "
+            "0.05,\n"
+            "  schedule.warmup_steps: 4}\neval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
     settings.push_back("out=" + dir_.file(out));
@@ -199,7 +201,7 @@ TEST_F(T5Run, TakesAVocabularyOfItsOwnSizeWithSentinelsOfItsOwn) {
 
 TEST_F(T5Run, KeepsTheSentinelsOfTheWeightsThatItBeginsWith) {
   run_recipe(recipe("m", {"train.steps=1"}));
-  const std::string init = "train.init=" + dir_.file("m");
+  const std::string init = "train.init_from=" + dir_.file("m");
   EXPECT_EQ(recipe("n", {init}).program->job->task.features[0].limit, 128);
   EXPECT_THAT(error_of<UsageError>([&] { recipe("n", {init, "data.extra_ids=20"}); }),
               HasSubstr(str("data.extra_ids: 20 sentinels, and the weights of ", dir_.file("m"),

@@ -58,13 +58,14 @@ class TextToText : public testing::Test {
                   R"( birds", "target": ")",
                   i % 2 == 0 ? "a dog" : "some birds follow a small river and a dog", "\"}\n");
     write_file(dir_.file("rows.jsonl"), rows);
-    write_file(dir_.file("r.yaml"),
-               str("data: {train: ", dir_.file("rows.jsonl"),
-                   ", inputs_length: 24, targets_length: 12, validation_share: 0.4}\n"
-                   "model: {type: text_to_text}\ntrain: {init: ",
-                   dir_.file("base"),
-                   ", batch_size: 4, steps: 4, save_every: 2, log_every: 4}\n"
-                   "eval: {batch_size: 4}\n"));
+    write_file(
+        dir_.file("r.yaml"),
+        str("data: {train: ", dir_.file("rows.jsonl"),
+            ", inputs_length: 24, targets_length: 12, validation_share: 0.4}\n"
+            "model: {type: text_to_text}\ntrain: {init_from: ",
+            dir_.file("base"),
+            ", batch_size: 4, steps: 4, checkpoint.save_interval_steps: 2, logging_steps: 4}\n"
+            "eval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings = {}) const {
     settings.push_back("out=" + dir_.file(out));
@@ -103,9 +104,12 @@ TEST_F(TextToText, RowsThatFillABatchUpCountInNoLoss) {
 }
 
 TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders) {
-  const std::vector<std::string> long_enough{"data.prefix=a cat likes ", "train.steps=300",
-                                             "train.save_every=300",     "train.learning_rate=0.01",
-                                             "train.warmup_steps=10",    "model.dropout=0"};
+  const std::vector<std::string> long_enough{"data.prefix=a cat likes ",
+                                             "train.steps=300",
+                                             "train.checkpoint.save_interval_steps=300",
+                                             "train.optimizer.learning_rate=0.01",
+                                             "train.schedule.warmup_steps=10",
+                                             "model.dropout=0"};
   const Evaluation e = run("m", long_enough);
   EXPECT_LT(e.measure("target_loss").value, 1);
   EXPECT_EQ(e.examples, 6);
@@ -207,11 +211,11 @@ TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
 
 // Answers get better while the loss, of a rate that is too high, gets worse.
 TEST_F(TextToText, KeepsTheBestByTheAnswersOfItsChecks) {
-  const std::vector<std::string> settings{"train.keep_best=exact_match",
+  const std::vector<std::string> settings{"train.checkpoint.best_metric=exact_match",
                                           "train.steps=40",
-                                          "train.save_every=40",
-                                          "train.learning_rate=0.01",
-                                          "train.warmup_steps=1",
+                                          "train.checkpoint.save_interval_steps=40",
+                                          "train.optimizer.learning_rate=0.01",
+                                          "train.schedule.warmup_steps=1",
                                           "model.dropout=0",
                                           "eval.every=10",
                                           "eval.best=true"};
@@ -225,9 +229,9 @@ TEST_F(TextToText, KeepsTheBestByTheAnswersOfItsChecks) {
   EXPECT_EQ(e.global_step, best->first);
   EXPECT_EQ(e.measure("exact_match").value, best->second) << "the answers of that state";
   EXPECT_GT(best->second, 0);
-  EXPECT_THAT(
-      error_of<UsageError>([&] { run("n", {"train.keep_best=exact_mach", "eval.every=2"}); }),
-      HasSubstr("which no validation measures\n  hint: did you mean 'exact_match'?"));
+  EXPECT_THAT(error_of<UsageError>(
+                  [&] { run("n", {"train.checkpoint.best_metric=exact_mach", "eval.every=2"}); }),
+              HasSubstr("which no validation measures\n  hint: did you mean 'exact_match'?"));
 }
 
 // What the folder holds says nothing of a run that removes it.
@@ -239,7 +243,7 @@ TEST_F(TextToText, BegunAnewItHasTheSentinelsOfItsOwnWeights) {
   config["extra_ids"] = 5;
   write_file(dir_.file("hf/tokenizer_config.json"), config.dump());
   const std::vector<std::string> other{"train.steps=1", "out=" + dir_.file("m"),
-                                       "train.init=" + dir_.file("hf")};
+                                       "train.init_from=" + dir_.file("hf")};
   run_recipe(load_recipe(dir_.file("r.yaml"), other, true), {.overwrite = true});
   EXPECT_EQ(load_latest_state(dir_.file("m/model"))->state["extra_ids"], 5);
 }
@@ -264,7 +268,7 @@ TEST_F(TextToText, IsHeldAgainstFreshWeightsByItsAnswers) {
 
 TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
   const auto known = [&](const char* weights) {
-    const Recipe r = recipe("m", {"train.init=" + dir_.file(weights)});
+    const Recipe r = recipe("m", {"train.init_from=" + dir_.file(weights)});
     return r.program->job->task.settings.value("extra_ids", 0);
   };
   convert_checkpoint({.from = dir_.file("base/model"), .to = dir_.file("tf/model.ckpt")});
@@ -346,15 +350,16 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
     return error_of<UsageError>([&] { run("refused", settings); });
   };
   GoldenClassify("bert").write_folder(dir_.file("bert"));
-  EXPECT_THAT(refusal({"train.init=" + dir_.file("bert")}), HasSubstr("is no T5"));
+  EXPECT_THAT(refusal({"train.init_from=" + dir_.file("bert")}), HasSubstr("is no T5"));
   EXPECT_THAT(
       error_of<UsageError>([&] { PretrainedModel::of_folder(dir_.file("bert")).generator({}); }),
       HasSubstr("answers no texts\n  hint: take a T5"));
   EXPECT_THAT(error_of<UsageError>([&] { run("base"); }),
               HasSubstr("base holds a run of model.type t5, this recipe's is text_to_text\n  hint: "
                         "choose another folder"));
-  EXPECT_THAT(refusal({"train.init="}), HasSubstr("train.init: no pre-trained model to fine-tune"));
-  EXPECT_THAT(refusal({"train.init=", "model.like=" + dir_.file("base")}),
+  EXPECT_THAT(refusal({"train.init_from="}),
+              HasSubstr("train.init_from: no pre-trained model to fine-tune"));
+  EXPECT_THAT(refusal({"train.init_from=", "model.like=" + dir_.file("base")}),
               HasSubstr("model.like without vocab.file\n  hint: model.like gives sizes alone"));
   EXPECT_THAT(refusal({"data.target=answer"}), HasSubstr("rows.jsonl:1: "));
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no texts with answers"));
@@ -372,12 +377,12 @@ TEST_F(TextToText, TheTutorialOfTttLearns) {
                     i % 2 == 0 ? "a dog" : "a cat", "\"}\n");
     write_file(dir_.file(str(part, ".json")), tweets);
   }
-  const Recipe r =
-      load_recipe(source_path("recipes/ttt-covid.yaml"),
-                  {"out=" + dir_.file("covid"), "data.train=" + dir_.file("train.json"),
-                   "data.validation=" + dir_.file("val.json"), "train.init=" + dir_.file("base"),
-                   "train.device=cpu", "train.devices=2", "train.batch_size=4", "train.epochs=2",
-                   "eval.every=3", "data.inputs_length=24", "train.learning_rate=0.01"});
+  const Recipe r = load_recipe(
+      source_path("recipes/ttt-covid.yaml"),
+      {"out=" + dir_.file("covid"), "data.train=" + dir_.file("train.json"),
+       "data.validation=" + dir_.file("val.json"), "train.init_from=" + dir_.file("base"),
+       "train.device=cpu", "train.devices=2", "train.batch_size=4", "train.epochs=2",
+       "eval.every=3", "data.inputs_length=24", "train.optimizer.learning_rate=0.01"});
   Evaluation told;
   run_recipe(r, {}, [&](const Evaluation& e) { told = e; });
   EXPECT_EQ(latest_checkpoint(dir_.file("covid/model")), 6);

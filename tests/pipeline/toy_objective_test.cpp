@@ -106,7 +106,8 @@ class ToyObjective : public testing::Test {
   Recipe recipe(const std::string& out, const std::vector<std::string>& more = {}) {
     write_file(dir_.file("r.yaml"),
                "model: {type: line, width: 3}\n"
-               "train: {steps: 400, learning_rate: 0.05, weight_decay: 0, save_every: 100}\n");
+               "train: {steps: 400, optimizer.learning_rate: 0.05, optimizer.weight_decay: 0, "
+               "checkpoint.save_interval_steps: 100}\n");
     std::vector<std::string> settings{"out=" + dir_.file(out)};
     settings.insert(settings.end(), more.begin(), more.end());
     return load_recipe(dir_.file("r.yaml"), settings);
@@ -200,7 +201,7 @@ TEST_F(ToyObjective, ASignalInTheLastCheckEndsTheRunBeforeTheNextStage) {
 
 TEST_F(ToyObjective, AStepThatIsNotFiniteIsReplayed) {
   SMELT_OPEN_CPU(client, 1);
-  const Recipe wild = recipe("wild", {"train.learning_rate=1e30", "train.ema_decay=0.9"});
+  const Recipe wild = recipe("wild", {"train.optimizer.learning_rate=1e30", "train.ema_decay=0.9"});
   EXPECT_THAT(error_of([&] { replay_model(wild, ""); }), HasSubstr("holds no bad-batch-<step>"));
   make_examples(wild);
   const std::string message = error_of([&] { train_model(wild); });

@@ -40,14 +40,15 @@ class TrialsTest : public testing::Test {
     for (int i = 0; i < 22; ++i)
       rows += str(i % 2, i % 2 == 0 ? "\tcat w" : "\tdog w", 8 + i, "\n");
     write_file(dir_.file("train.tsv"), rows);
-    write_file(dir_.file("r.yaml"),
-               str("data: {train: ", std::filesystem::relative(dir_.file("train.tsv")).string(),
-                   ", seq_length: 8, validation_share: 0.3}\n"
-                   "model: {type: classify}\n"
-                   "train: {init: ",
-                   dir_.file("base"),
-                   ", batch_size: 4, steps: 2, learning_rate: 1e-4, warmup_steps: 100, "
-                   "log_every: 4}\neval: {batch_size: 4}\n"));
+    write_file(
+        dir_.file("r.yaml"),
+        str("data: {train: ", std::filesystem::relative(dir_.file("train.tsv")).string(),
+            ", seq_length: 8, validation_share: 0.3}\n"
+            "model: {type: classify}\n"
+            "train: {init_from: ",
+            dir_.file("base"),
+            ", batch_size: 4, steps: 2, optimizer.learning_rate: 1e-4, schedule.warmup_steps: 100, "
+            "logging_steps: 4}\neval: {batch_size: 4}\n"));
   }
   TrialsJob job(std::vector<std::string> settings = {}) const {
     settings.push_back("out=" + dir_.file("t"));
@@ -72,21 +73,22 @@ class TrialsTest : public testing::Test {
 
 TEST_F(TrialsTest, AFolderOfOtherSettingsOrWeightsIsRefused) {
   run_trials(job());
-  run_trials(job({"train.layers=unrolled"}));
-  EXPECT_THAT(refusal(job({"train.save_every=1"})),
-              HasSubstr("these settings would change nothing: train.save_every was 500, is 1"));
-  EXPECT_THAT(refusal(job({"train.learning_rate=1e-7"})),
-              HasSubstr("train.learning_rate was 0.0001, is 1e-07"));
+  run_trials(job({"train.memory.layers=unrolled"}));
+  EXPECT_THAT(refusal(job({"train.checkpoint.save_interval_steps=1"})),
+              HasSubstr("these settings would change nothing: train.checkpoint.save_interval_steps "
+                        "was 500, is 1"));
+  EXPECT_THAT(refusal(job({"train.optimizer.learning_rate=1e-7"})),
+              HasSubstr("train.optimizer.learning_rate was 0.0001, is 1e-07"));
   GoldenClassify("bert").write_folder(dir_.file("moved"));
-  run_trials(job({"train.init=" + dir_.file("moved")}));
+  run_trials(job({"train.init_from=" + dir_.file("moved")}));
   std::string bytes = read_file(dir_.file("moved/model.safetensors"));
   bytes.back() ^= 1;
   write_file(dir_.file("moved/model.safetensors"), bytes);
-  EXPECT_THAT(refusal(job({"train.init=" + dir_.file("moved")})),
+  EXPECT_THAT(refusal(job({"train.init_from=" + dir_.file("moved")})),
               HasSubstr("seed-12345 holds another run: weights had 2 input files"));
   run("m");
   EXPECT_THAT(log_.text(), Not(HasSubstr("was begun with other weights")));
-  run("m", {"train.init=" + dir_.file("moved")});
+  run("m", {"train.init_from=" + dir_.file("moved")});
   EXPECT_THAT(log_.text(), HasSubstr("was begun with other weights, and stays as it is"));
 }
 
@@ -96,10 +98,10 @@ std::ptrdiff_t files_in(const std::string& folder) {
 
 TEST_F(TrialsTest, AGridOfRatesAndSeedsCompilesWhatOneRunDoesAndLearnsTheSame) {
   const ScopedVariable cache("SMELT_COMPILE_CACHE", dir_.file("compiled"));
-  run("alone", {"train.learning_rate=0.01", "train.seed=12346", "train.steps=3"});
+  run("alone", {"train.optimizer.learning_rate=0.01", "train.seed=12346", "train.steps=3"});
   const auto of_one = files_in(dir_.file("compiled"));
   auto grid = job();
-  grid.grid = {"train.learning_rate=0.001,0.01", "train.steps=2,3"};
+  grid.grid = {"train.optimizer.learning_rate=0.001,0.01", "train.steps=2,3"};
   grid.seeds = 2;
   const TrialsSummary s = run_trials(grid);
   EXPECT_EQ(files_in(dir_.file("compiled")), of_one);
@@ -115,7 +117,7 @@ TEST_F(TrialsTest, AGridOfRatesAndSeedsCompilesWhatOneRunDoesAndLearnsTheSame) {
 TEST_F(TrialsTest, EachOfSeveralWeightsIsHeldAgainstItsOwnSizes) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   auto both = job();
-  both.grid = {str("train.init=", dir_.file("base"), ",", dir_.file("electra"))};
+  both.grid = {str("train.init_from=", dir_.file("base"), ",", dir_.file("electra"))};
   both.against_fresh = true;
   const TrialsSummary s = run_trials(both);
   EXPECT_THAT(s.against[0].settings, Contains("model.like=" + dir_.file("base")));
@@ -142,8 +144,8 @@ TEST_F(TrialsTest, AGridOfOtherExamplesOrOfAFieldTwiceIsRefusedBeforeAnythingRun
   EXPECT_THAT(refusal(grid), HasSubstr("data.validation_share is 0.2 in one run"));
   grid.grid = {"data.seed=1,2"};
   EXPECT_THAT(refusal(grid), HasSubstr("data.seed is 1 in one run"));
-  grid.grid = {"train.learning_rate=1e-3", "train.learning_rate=1e-2"};
-  EXPECT_THAT(refusal(grid), HasSubstr("--grid: train.learning_rate is given twice"));
+  grid.grid = {"train.optimizer.learning_rate=1e-3", "train.optimizer.learning_rate=1e-2"};
+  EXPECT_THAT(refusal(grid), HasSubstr("--grid: train.optimizer.learning_rate is given twice"));
   EXPECT_FALSE(exists(dir_.file("t")));
 }
 
@@ -191,10 +193,12 @@ TEST_F(TrialsTest, SettingsThatDoNotFitAreRefusedBeforeAnythingRuns) {
     if (!against.empty()) wrong.against = {against};
     return refusal(wrong);
   };
-  EXPECT_THAT(refused("train.learning_rate"), HasSubstr("--grid: 'train.learning_rate' names no"));
-  EXPECT_THAT(refused("train.learning_rate=1e-5,fast"), HasSubstr("train.learning_rate"));
-  EXPECT_THAT(refused("train.learning_rate=1e-5,1e-4, 1e-5"),
-              HasSubstr("--grid: train.learning_rate=1e-5 is given twice"));
+  EXPECT_THAT(refused("train.optimizer.learning_rate"),
+              HasSubstr("--grid: 'train.optimizer.learning_rate' names no"));
+  EXPECT_THAT(refused("train.optimizer.learning_rate=1e-5,fast"),
+              HasSubstr("train.optimizer.learning_rate"));
+  EXPECT_THAT(refused("train.optimizer.learning_rate=1e-5,1e-4, 1e-5"),
+              HasSubstr("--grid: train.optimizer.learning_rate=1e-5 is given twice"));
   EXPECT_THAT(refused("train.seed=1,2"),
               HasSubstr("--grid: train.seed is what the runs of a kind differ by"));
   EXPECT_THAT(refused("out=a,b"), HasSubstr("--grid: out is where all runs lie"));
@@ -297,11 +301,12 @@ TEST_F(TrialsTest, WhatCannotBeHeldOutOrKeptIsSaid) {
       HasSubstr(
           "none can be held out: each is alone of its kind, and trained on\n  hint: give rows "
           "to evaluate on with data.validation"));
-  EXPECT_THAT(error_of<UsageError>([&] {
-                run("k",
-                    {"model.problem=token_labels", "eval.every=1", "train.keep_best=entity_f1"});
-              }),
-              HasSubstr("train.keep_best is entity_f1, which the evaluation at the end"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] {
+        run("k", {"model.problem=token_labels", "eval.every=1",
+                  "train.checkpoint.best_metric=entity_f1"});
+      }),
+      HasSubstr("train.checkpoint.best_metric is entity_f1, which the evaluation at the end"));
 }
 
 }  // namespace

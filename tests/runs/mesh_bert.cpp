@@ -53,7 +53,7 @@ TrainingConfig mesh_config(std::int64_t devices) {
 
 ShardingPlan mesh_placement(const std::string& mesh, bool split_slots) {
   return placement_for("tpu", 8, Reduction::global,
-                       partition_for({.mesh = mesh, .split_slots = split_slots}, 8));
+                       partition_for({.mesh = mesh, .shard_optimizer_state = split_slots}, 8));
 }
 
 MeshRan run_mesh_steps(const std::shared_ptr<const Client>& client, const BertTask& bert,

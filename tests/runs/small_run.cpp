@@ -55,7 +55,7 @@ TrainJob small_job(const std::string& folder, const std::string& model, std::int
   job.config.optimizer = adamw({});
   job.data = folder + "/train.tfrecord";
   job.model_dir = folder + "/" + model;
-  job.save_every = 5;
+  job.checkpoint.save_interval_steps = 5;
   return job;
 }
 

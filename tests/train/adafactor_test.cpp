@@ -83,8 +83,9 @@ StateValues trained_layers(const std::shared_ptr<const Client>& client, Layers l
   const Task task = dense_layers();
   TrainingConfig c = adafactor_config(1, layers);
   c.optimizer = adafactor({.weight_decay = 0.1, .least_factored = 4});
-  c.rules = ParameterRules({"train.rate_rules", parse_rules("rate", "layer_1/ = 0")},
-                           {"train.decay_rules", parse_rules("decay", ".*/kernel = 0.2")});
+  c.rules =
+      ParameterRules({"train.optimizer.rate_rules", parse_rules("rate", "layer_1/ = 0")},
+                     {"train.optimizer.decay_rules", parse_rules("decay", ".*/kernel = 0.2")});
   const StepProgram program = train_program(task, c, placement_for("cpu", 1, Reduction::global));
   const CompiledStep step(client, program);
   ModelState state = ModelState::fresh(*client, program.placement, program.state, c.seed);

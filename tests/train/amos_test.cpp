@@ -170,11 +170,11 @@ TEST_F(AmosRun, IsHeldToItsRulesAndRefusesWhatTheyDoNotFit) {
       train(wrong);
     });
   };
-  EXPECT_EQ(
-      refusal(amos({.eta = {"train.eta_rules", {{".*/kernel", "1"}}},
-                    .slot_shape = {"train.slot_rules", {{".*", "()"}}}})),
-      "train.eta_rules: no rule matches the parameter bert/embeddings/word_embeddings of shape "
-      "[345,16]\n  hint: add a rule for it, or end with a rule .* = …");
+  EXPECT_EQ(refusal(amos({.eta = {"train.optimizer.eta_rules", {{".*/kernel", "1"}}},
+                          .slot_shape = {"train.optimizer.slot_rules", {{".*", "()"}}}})),
+            "train.optimizer.eta_rules: no rule matches the parameter "
+            "bert/embeddings/word_embeddings of shape "
+            "[345,16]\n  hint: add a rule for it, or end with a rule .* = …");
   EXPECT_THAT(refusal(bert_amos({{".*/word_embeddings", "1 - 1"}})),
               HasSubstr("eta: eta of bert/embeddings/word_embeddings is 0, must be above 0"));
   EXPECT_THAT(refusal(bert_amos({{".*/word_embeddings", "SHAPE"}})),
@@ -188,11 +188,11 @@ TEST_F(AmosRun, IsHeldToItsRulesAndRefusesWhatTheyDoNotFit) {
       refusal(bert_amos({}, {{".*layer_1/output/dense/kernel", "()"}}), Layers::scan),
       HasSubstr("the slots of bert/encoder/layer_0/output/dense/kernel have shape [1,16], those "
                 "of bert/encoder/layer_1/output/dense/kernel []\n  hint: use one shape for "
-                "all layers, or set train.layers to unrolled"));
+                "all layers, or set train.memory.layers to unrolled"));
   EXPECT_EQ(refusal(bert_amos()), "no error");
   EXPECT_THAT(refusal(bert_amos({{".*/gamma", "0.5"}})),
-              HasSubstr("was made with train.eta_rules"));
-  EXPECT_THAT(refusal(adamw({})), HasSubstr("was made with train.optimizer \"amos\""));
+              HasSubstr("was made with train.optimizer.eta_rules"));
+  EXPECT_THAT(refusal(adamw({})), HasSubstr("was made with train.optimizer.type \"amos\""));
 }
 
 }  // namespace

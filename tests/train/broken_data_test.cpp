@@ -33,7 +33,7 @@ using BrokenDataTest = SmallRun;
 
 TEST_F(BrokenDataTest, DataThatCannotBeReadCostNoStep) {
   TrainJob run = job("model", 12);
-  run.save_every = 100;
+  run.checkpoint.save_interval_steps = 100;
   run.source = std::make_shared<const BrokenSource>(run.task.features);
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("here: record 48 is cut off"));
   EXPECT_THAT(checkpoint_steps(dir_.file("model")), testing::ElementsAre(6));

@@ -43,9 +43,9 @@ class SaverTest : public SmallRun {
   // Checked and saved every 3 steps.
   TrainJob best_job(const std::string& model, std::int64_t steps) const {
     TrainJob out = job(model, steps);
-    out.keep_best = "masked_lm_loss";
+    out.checkpoint.best_metric = "masked_lm_loss";
     out.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
-    out.save_every = out.check_every = 3;
+    out.checkpoint.save_interval_steps = out.check_every = 3;
     return out;
   }
   std::vector<std::int64_t> steps(const std::string& folder) const {
@@ -118,10 +118,10 @@ TEST_F(SaverTest, ALastSaveThatFailsIsAnError) {
 
 TEST_F(SaverTest, TheNewestTheMultiplesAndTheBestAreKept) {
   TrainJob run = job("model", 12);
-  run.save_every = 2;
-  run.keep = 2;
-  run.keep_every = 4;
-  run.keep_best = "masked_lm_loss";
+  run.checkpoint.save_interval_steps = 2;
+  run.checkpoint.max_to_keep = 2;
+  run.checkpoint.keep_period = 4;
+  run.checkpoint.best_metric = "masked_lm_loss";
   run.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
   run.check_every = 3;
   std::int64_t best = 0;
@@ -145,7 +145,7 @@ TEST_F(SaverTest, TheNewestTheMultiplesAndTheBestAreKept) {
 // Wherever a kill comes between the places of one save, the run that goes on misses none of them.
 TEST_F(SaverTest, TheModelFolderIsTheLastPlaceOfASave) {
   TrainJob run = best_job("model", 6);
-  run.keep_every = 3;
+  run.checkpoint.keep_period = 3;
   train(run);
   const auto best = steps("model/best");
   ASSERT_EQ(best.size(), 1u);
@@ -160,7 +160,7 @@ TEST_F(SaverTest, TheModelFolderIsTheLastPlaceOfASave) {
 // The folder of step 3 in the model's cannot be taken: the other places have it nevertheless.
 TEST_F(SaverTest, WhatTheModelFolderCannotTakeIsKeptForEverAndAsTheBest) {
   TrainJob run = best_job("model", 3);
-  run.keep_every = 3;
+  run.checkpoint.keep_period = 3;
   write_file(dir_.file("model/checkpoint-3/notes.txt"), "of somebody else");
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("the state of step 3 is not saved: "));
   EXPECT_THAT(steps("model/save"), ElementsAre(3));
@@ -171,7 +171,7 @@ TEST_F(SaverTest, WhatTheModelFolderCannotTakeIsKeptForEverAndAsTheBest) {
 
 TEST_F(SaverTest, WhatIsNoPlaceForTheBestOrForEverCostsTheOthersNothing) {
   TrainJob run = best_job("model", 3);
-  run.keep_every = 3;
+  run.checkpoint.keep_period = 3;
   for (const auto& [name, said, other] :
        {std::tuple("best", "as the best", "save"), std::tuple("save", "in save/", "best")}) {
     run.model_dir = dir_.file(name);
@@ -187,7 +187,7 @@ TEST_F(SaverTest, WhatIsNoPlaceForTheBestOrForEverCostsTheOthersNothing) {
 // The last step is not one of those that are saved by their number.
 TEST_F(SaverTest, ALastBestThatIsNotSavedIsAnError) {
   TrainJob run = best_job("model", 6);
-  run.save_every = 5;
+  run.checkpoint.save_interval_steps = 5;
   write_file(dir_.file("model/best"), "not a folder");
   EXPECT_THAT(error_of([&] { train(run); }),
               HasSubstr("train: the state of step 6 is not saved as the best: "));
@@ -220,7 +220,7 @@ TEST_F(SaverTest, TheBestOfAnEarlierRunInTheFolderDoesNotCount) {
   TrainJob run = best_job("model", 3);
   train(run);
   remove_tree(dir_.file("model/checkpoint-3"));
-  run.save_every = 1;
+  run.checkpoint.save_interval_steps = 1;
   run.checked = [&](const TrainCheck&) { copy_model("model", "killed"); };
   train(run);
   for (const std::int64_t later : steps("killed"))
@@ -238,7 +238,7 @@ TEST_F(SaverTest, TheBestOfAnEarlierRunInTheFolderDoesNotCount) {
 TEST_F(SaverTest, TheBestOfTheCheckpointBeforeStaysIfTheSaveThatASpikeRollsBackToFails) {
   TrainJob run = best_job("model", 8);
   run.check_every = 1;
-  run.keep = 1;
+  run.checkpoint.max_to_keep = 1;
   run.config.spikes.action = SpikeAction::rewind;
   write_file(dir_.file("model/checkpoint-6/notes.txt"), "of somebody else");
   train(run);
@@ -255,9 +255,9 @@ TEST_F(SaverTest, TheBestOfTheCheckpointBeforeStaysIfTheSaveThatASpikeRollsBackT
 TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUndisturbedOne) {
   TrainJob run = best_job("whole", 14);
   run.check_every = 1;
-  run.save_every = run.keep_every = 5;
-  run.keep = 2;
-  run.patience = 3;
+  run.checkpoint.save_interval_steps = run.checkpoint.keep_period = 5;
+  run.checkpoint.max_to_keep = 2;
+  run.early_stopping.patience = 3;
   run.checked = [&](const TrainCheck& check) {
     if (check.step == 9 || check.step == 13) copy_model("whole", str("killed-", check.step));
   };
@@ -289,7 +289,7 @@ TEST_F(SaverTest, TheBestAsOfTheNewestCheckpointStaysUntilTheNext) {
 
 TEST_F(SaverTest, WhatKilledSavesLeaveInBestAndSaveIsClearedThoughNoStepIsLeft) {
   TrainJob run = best_job("model", 3);
-  run.keep_every = 3;
+  run.checkpoint.keep_period = 3;
   train(run);
   const auto before = outputs("model");
   save_checkpoint(dir_.file("model/best"), 2, {}, {});
@@ -304,7 +304,7 @@ TEST_F(SaverTest, WhatKilledSavesLeaveInBestAndSaveIsClearedThoughNoStepIsLeft) 
 
 TEST_F(SaverTest, CopiesOfADamagedCheckpointThatIsPassedOverStay) {
   TrainJob run = best_job("model", 6);
-  run.keep_every = 6;
+  run.checkpoint.keep_period = 6;
   train(run);
   ASSERT_THAT(steps("model/save"), ElementsAre(6));
   remove_file(dir_.file("model/checkpoint-6/manifest.json"));
@@ -316,7 +316,7 @@ TEST_F(SaverTest, CopiesOfADamagedCheckpointThatIsPassedOverStay) {
 TEST_F(SaverTest, ABestThatIsGoneIsTakenFromTheModelFolderAndElseTheNextCounts) {
   TrainJob run = best_job("model", 3);
   run.config.schedule.learning_rate = 0;  // no later one is better
-  run.keep = 1;
+  run.checkpoint.max_to_keep = 1;
   train(run);
   const auto before = outputs("model");
   remove_file(dir_.file("model/best/checkpoint-3/manifest.json"));
@@ -339,7 +339,7 @@ TEST_F(SaverTest, ABestOfAnEarlierVersionCounts) {
     return str(R"({"name": "masked_lm_accuracy", "value": 2, "step": )", step, "}");
   };
   TrainJob run = best_job("model", 3);
-  run.keep_best = "masked_lm_accuracy";
+  run.checkpoint.best_metric = "masked_lm_accuracy";
   train(run);
   forget_score(3);
   save_checkpoint(dir_.file("model/best"), 3, {}, Json::object());
@@ -386,18 +386,20 @@ TEST_F(SaverTest, ACheckThatASignalCutsOffIsMadeAgain) {
 
 TEST_F(SaverTest, TheBestOfWhatNobodyMeasuresIsRefused) {
   TrainJob run = job("model", 3);
-  run.keep_best = "masked_lm_los";
-  EXPECT_THAT(error_of([&] { train(run); }),
-              HasSubstr("train: train.keep_best is 'masked_lm_los', which no validation measures"));
+  run.checkpoint.best_metric = "masked_lm_los";
+  EXPECT_THAT(
+      error_of([&] { train(run); }),
+      HasSubstr(
+          "train: train.checkpoint.best_metric is 'masked_lm_los', which no validation measures"));
   run.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("did you mean 'masked_lm_loss'?"));
 }
 
 TEST_F(SaverTest, TimeThatHasPassedIsAReasonToSave) {
   TrainJob run = job("model", 3);
-  run.save_every = 100;
-  run.keep = 0;
-  run.save_minutes = 1e-9;
+  run.checkpoint.save_interval_steps = 100;
+  run.checkpoint.max_to_keep = 0;
+  run.checkpoint.save_interval_minutes = 1e-9;
   train(run);
   EXPECT_THAT(steps("model"), ElementsAre(1, 2, 3));
 }
@@ -453,9 +455,9 @@ TEST_F(SaverInABucket, AStoreThatIsSlowAndCutsShortChangesNothing) {
                        {"match": "POST /upload.*checkpoint", "do": "cut", "skip": 4, "times": 2},
                        {"match": "DELETE .*checkpoint", "do": "delay 0.2", "times": 2}])");
   TrainJob run = in_bucket(9);
-  run.save_every = 3;
-  run.keep = 1;
-  run.keep_every = 6;
+  run.checkpoint.save_interval_steps = 3;
+  run.checkpoint.max_to_keep = 1;
+  run.checkpoint.keep_period = 6;
   train(run);
   run.config.schedule.total_steps = 12;
   emulator_->fault(R"([{"match": "GET .*alt=media", "do": "cut"}])");

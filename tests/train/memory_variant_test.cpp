@@ -42,10 +42,14 @@ std::vector<std::string> tried(const TrainJob& job, std::size_t fits) {
 
 TEST(MemoryVariant, AStepThatDoesNotFitIsTriedInSmallerFormsThatItsBatchCanTake) {
   EXPECT_THAT(tried(job_with_batch(32), 5),
-              ElementsAre("train.micro_batches=1", "train.layers=scan train.micro_batches=1",
-                          "train.layers=scan train.save=layer train.micro_batches=1",
-                          "train.layers=scan train.save=layer train.micro_batches=2",
-                          "train.layers=scan train.save=layer train.micro_batches=4"));
+              ElementsAre("train.gradient_accumulation_steps=1",
+                          "train.memory.layers=scan train.gradient_accumulation_steps=1",
+                          "train.memory.layers=scan train.memory.remat_policy=layer "
+                          "train.gradient_accumulation_steps=1",
+                          "train.memory.layers=scan train.memory.remat_policy=layer "
+                          "train.gradient_accumulation_steps=2",
+                          "train.memory.layers=scan train.memory.remat_policy=layer "
+                          "train.gradient_accumulation_steps=4"));
   EXPECT_THAT(error_of<StepDoesNotFit>([] { tried(job_with_batch(32), 6); }),
               HasSubstr("train: a step does not fit"))
       << "four examples of a device are no eight parts";
@@ -55,10 +59,11 @@ TEST(MemoryVariant, AJobsOwnPartsAreDividedFurtherAndItsOwnLoopIsNotTriedTwice) 
   TrainJob job = job_with_batch(64);
   job.config.micro_batches = 2;
   job.config.schedule.total_steps = 100;
-  EXPECT_THAT(tried(job, 3),
-              ElementsAre("train.micro_batches=2",
-                          "train.layers=scan train.save=layer train.micro_batches=2",
-                          "train.layers=scan train.save=layer train.micro_batches=4"));
+  EXPECT_THAT(tried(job, 3), ElementsAre("train.gradient_accumulation_steps=2",
+                                         "train.memory.layers=scan train.memory.remat_policy=layer "
+                                         "train.gradient_accumulation_steps=2",
+                                         "train.memory.layers=scan train.memory.remat_policy=layer "
+                                         "train.gradient_accumulation_steps=4"));
 }
 
 TEST(MemoryVariant, WhatAUserHasChosenStays) {

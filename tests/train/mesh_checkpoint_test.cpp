@@ -60,7 +60,7 @@ class MeshRun : public SmallRun {
 
 const MeshChoice kNone{};
 const MeshChoice kAll{.mesh = "data=2,fsdp=2,tensor=2"};
-const MeshChoice kSlots{.mesh = "data=2,fsdp=4", .split_slots = true};
+const MeshChoice kSlots{.mesh = "data=2,fsdp=4", .shard_optimizer_state = true};
 
 void expect_same_end(const TrainSummary& got, const TrainSummary& want) {
   for (const char* figure : {"loss", "gradient_norm", "masked_lm_loss", "next_sentence_loss"})
@@ -121,10 +121,10 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
   const std::vector<std::string> texts{"the [MASK] of [MASK]"};
   const FillMaskJob fill = filling(split_bert().model);
   TrainJob run = mesh_job("m", kAll, 2);
-  run.save_every = run.check_every = 2;
+  run.checkpoint.save_interval_steps = run.check_every = 2;
   run.config.ema_decay = 0.5;
   run.validation = {.data = run.data, .batch_size = 8, .steps = 1, .averages = true};
-  run.keep_best = "masked_lm_loss";
+  run.checkpoint.best_metric = "masked_lm_loss";
   run.track.histograms_every = 2;
   run.track.gradient_histograms = true;
   ShardingPlan sampled_over;
@@ -171,7 +171,7 @@ TEST_F(MeshRun, KeepsTheBatchOfABadStepBesideItsSlices) {
   run.config.clip_norm = 0;
   run.config.schedule.learning_rate = 1e30;
   run.config.schedule.warmup_steps = 0;
-  run.save_every = 100;
+  run.checkpoint.save_interval_steps = 100;
   const std::string said = error_of([&] { train(run); }), folder = newest_bad_batch(run.model_dir);
   EXPECT_THAT(said, HasSubstr("its batch and the state before it are in " + folder));
   EXPECT_THAT(read_file(join_path(folder, "checkpoint-1/manifest.json")),
@@ -228,8 +228,9 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
                         "micro-batches\n  hint: choose micro-batches that divide 2"));
   EXPECT_THAT(refusal([](auto& j) { j.config.batch_size = 6; }),
               HasSubstr("a batch of 6 examples does not divide over 4 devices"));
-  EXPECT_THAT(refusal([](auto& j) { j.on.mesh.mesh = "data=3,fsdp=2"; }),
-              HasSubstr("train.mesh 'data=3,fsdp=2' has 6 devices, but train.devices is 8"));
+  EXPECT_THAT(
+      refusal([](auto& j) { j.on.mesh.mesh = "data=3,fsdp=2"; }),
+      HasSubstr("train.parallelism.mesh 'data=3,fsdp=2' has 6 devices, but train.devices is 8"));
   EXPECT_THAT(
       refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
       HasSubstr("reduction per_replica cannot be combined with a mesh that splits parameters"));
@@ -237,7 +238,7 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
 
 // A model that names no dimensions is trained whole.
 TEST_F(MeshRun, SplitsNothingOfAModelThatNamesNoDimensions) {
-  TrainJob plain = mesh_job("plain", {.mesh = "fsdp=8", .split_slots = true});
+  TrainJob plain = mesh_job("plain", {.mesh = "fsdp=8", .shard_optimizer_state = true});
   plain.task.dim_names = {};
   const StepProgram program =
       train_program(plain.task, plain.config,

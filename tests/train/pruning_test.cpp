@@ -16,8 +16,8 @@ class PruningRun : public SmallRun {
     out.config.pruning = prune_over(20, 2, 0.6, PruneBy::magnitude);
     out.config.optimizer = keeping_zeros(std::move(out.config.optimizer));
     out.on.devices = devices;
-    out.save_every = 3;
-    out.keep = 20;
+    out.checkpoint.save_interval_steps = 3;
+    out.checkpoint.max_to_keep = 20;
     return out;
   }
   static constexpr std::uint64_t kWeights = 4 * 16 * 16 + 2 * 16 * 32;

@@ -27,7 +27,7 @@ class RunLogTest : public SmallRun {
   TrainJob told_job(const std::string& model, std::int64_t steps) const {
     TrainJob out = job(model, steps);
     out.track.log_every = 2;
-    out.save_every = 3;
+    out.checkpoint.save_interval_steps = 3;
     return out;
   }
   // The bytes of all of a run's event files.

@@ -118,11 +118,12 @@ TEST_F(TrainerTest, AFinishedRunWithOtherSettingsIsRefused) {
   train(run);
   run.config.schedule.learning_rate = 0.5;
   run.config.schedule.warmup_steps = 1;
-  EXPECT_THAT(error_of<UsageError>([&] { train(run); }),
-              AllOf(HasSubstr("checkpoint-3 is the end of this run, train.steps 3, and was trained "
-                              "with other settings: train.learning_rate was 0.001, is 0.5; "
-                              "train.warmup_steps was 2, is 1\n  hint: use the settings that it "
-                              "was trained with, raise train.steps to train on with these, or")));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { train(run); }),
+      AllOf(HasSubstr("checkpoint-3 is the end of this run, train.steps 3, and was trained "
+                      "with other settings: train.optimizer.learning_rate was 0.001, is 0.5; "
+                      "train.schedule.warmup_steps was 2, is 1\n  hint: use the settings that it "
+                      "was trained with, raise train.steps to train on with these, or")));
   EXPECT_NE(error_of<UsageError>([&] { check_resume(run); }), "no error");
   run.config.schedule.total_steps = 4;
   EXPECT_EQ(train(run).last_step, 4);
@@ -191,11 +192,13 @@ TEST_F(TrainerTest, EachSettingOfACheckpointIsHeldAndNamed) {
   EXPECT_THAT(refusal([](auto& j) { j.config.seed = 9; }),
               HasSubstr("was made with train.seed 12345, this run has 9"));
   EXPECT_THAT(refusal([](auto& j) { j.config.optimizer = adamw({.weight_decay = 0.5}); }),
-              HasSubstr("was made with train.weight_decay 0.01, this run has 0.5"));
+              HasSubstr("was made with train.optimizer.weight_decay 0.01, this run has 0.5"));
   EXPECT_THAT(refusal([](auto& j) { j.config.clip_norm = 2; }),
-              HasSubstr("was made with train.clip_norm 1.0, this run has 2.0"));
-  EXPECT_THAT(refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
-              HasSubstr("was made with train.reduction \"global\", this run has \"per_replica\""));
+              HasSubstr("was made with train.optimizer.clip_norm 1.0, this run has 2.0"));
+  EXPECT_THAT(
+      refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
+      HasSubstr(
+          "was made with train.parallelism.reduction \"global\", this run has \"per_replica\""));
   EXPECT_THAT(refusal([](auto& j) {
                 BertTask alone = bert();
                 alone.next_sentence = false;
@@ -341,7 +344,7 @@ Task broken_task(const Task& fine, double from) {
 TEST_F(TrainerTest, AGradientThatIsNotFiniteIsNeverSaved) {
   TrainJob broken = job("model", 20);
   broken.task = broken_task(broken.task, 6);
-  broken.save_every = 7;  // just after the first bad step
+  broken.checkpoint.save_interval_steps = 7;  // just after the first bad step
   const std::string message = error_of([&] { train(broken); });
   EXPECT_THAT(message, HasSubstr("train: at step 7 the loss is "));
   EXPECT_THAT(message, HasSubstr("the gradient's norm "));
@@ -406,7 +409,8 @@ TEST_F(TrainerTest, WarnsOfAWarmUpWithoutEndAndOfMoreMasksThanTokens) {
   warn_of_settings(run);
   EXPECT_THAT(
       log_.text(),
-      AllOf(HasSubstr("train: train.warmup_steps 10 of train.steps 10: train.learning_rate "),
+      AllOf(HasSubstr("train: train.schedule.warmup_steps 10 of train.steps 10: "
+                      "train.optimizer.learning_rate "),
             HasSubstr(" is never reached\n"),
             HasSubstr("train: data.max_predictions 33 is more than data.seq_length 32: each "
                       "example is padded with masks\n")));

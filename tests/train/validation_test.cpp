@@ -23,7 +23,7 @@ class ValidationTest : public SmallRun {
     TrainJob out = job(model, steps);
     out.validation = {.data = out.data, .batch_size = 8, .steps = 3};
     out.check_every = 2;
-    out.save_every = 3;
+    out.checkpoint.save_interval_steps = 3;
     out.checked = [this](const TrainCheck& check) { checks_.push_back(check); };
     return out;
   }
@@ -114,7 +114,7 @@ TEST_F(ValidationTest, ACheckThatWasCutIsMadeAgainAndTellsNothingOfStepsThatItDi
 
 TEST_F(ValidationTest, ACheckThatFailsCostsNoStepAndIsMadeAgain) {
   TrainJob out = checked_job("m", 5);
-  out.save_every = 100;
+  out.checkpoint.save_interval_steps = 100;
   out.checked = [](const TrainCheck& check) {
     if (check.step == 4) throw SystemError("the held-out data are gone");
   };
@@ -135,10 +135,10 @@ TEST_F(ValidationTest, ASignalInTheLastCheckIsHandedOn) {
 TEST_F(ValidationTest, ANewRunsFirstStateAndEveryKeptOneAreSaved) {
   TrainJob out = checked_job("m", 6);
   out.save_first = true;
-  out.keep = 1;
-  out.keep_every = 3;
+  out.checkpoint.max_to_keep = 1;
+  out.checkpoint.keep_period = 3;
   out.names = CheckpointNames::jestimator;
-  out.save_every = 2;
+  out.checkpoint.save_interval_steps = 2;
   train(out);
   EXPECT_EQ(checkpoint_steps(dir_.file("m")), std::vector<std::int64_t>{6});
   EXPECT_EQ(checkpoint_steps(dir_.file("m/save")), std::vector<std::int64_t>{6});

@@ -14,10 +14,10 @@ Beginning BeginFlags::beginning() const {
 }
 
 Recipe BeginFlags::load(RecipeOption recipe) const {
-  if (!init_from.empty()) recipe.settings.push_back(str("train.init=", init_from));
+  if (!init_from.empty()) recipe.settings.push_back(str("train.init_from=", init_from));
   const Recipe loaded = load_recipe(recipe.path, recipe.settings, overwrite);
   allow_segment_command(loaded);
-  if (loaded.train.budget_usd == 0) return loaded;
+  if (loaded.train.budget.usd == 0) return loaded;
   return load_recipe(recipe.path, with_steps_of_budget(recipe.path, recipe.settings, overwrite),
                      overwrite);
 }
@@ -50,7 +50,7 @@ std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {
                 "with --fresh: removes what the model's folder holds")
       ->needs(fresh);
   command.add_option("--init-from", flags->init_from,
-                     "a folder of weights that a new run begins with, as train.init");
+                     "a folder of weights that a new run begins with, as train.init_from");
   resume->excludes(fresh);
   add_pod_flags(command, flags->pod);
   return flags;

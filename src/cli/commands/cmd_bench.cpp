@@ -23,7 +23,6 @@
 #include "model/tasks/electra_task.h"
 #include "model/tasks/jestimator_bert_task.h"
 #include "model/tasks/t5_task.h"
-#include "pipeline/optimizer_choice.h"
 #include "pjrt/hardware.h"
 
 namespace smelt {
@@ -123,7 +122,7 @@ Task bench_task(const BenchOptions& o) {
 
 // With a recipe's defaults.
 Optimizer bench_optimizer(const BenchOptions& o, const std::string& name) {
-  return optimizer_of({.optimizer = name}, o.model == kJestimator ? "jestimator_bert" : "bert");
+  return make_optimizer({.type = name}, o.model == kJestimator ? "jestimator_bert" : "bert");
 }
 
 TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
@@ -132,7 +131,7 @@ TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
   c.devices = o.on.devices;
   c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
   c.optimizer = bench_optimizer(o, o.optimizer);
-  c.clip_norm = clip_norm_of({.optimizer = o.optimizer});
+  c.clip_norm = clip_norm_of({.type = o.optimizer});
   c.micro_batches = o.micro_batches;
   c.compute = compute_for(platform, *o.on.compute, flag);
   return c;

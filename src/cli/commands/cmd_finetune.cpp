@@ -22,12 +22,13 @@ void add_finetune_command(CLI::App& app) {
   command->add_option("--seeds", job->seeds, "runs of each kind, which differ by train.seed")
       ->check(number_from(1))
       ->capture_default_str();
-  command->add_option("--grid", job->grid,
-                      "a field and values, train.learning_rate=1e-5,3e-5: runs of each; may be "
-                      "given several times");
+  command->add_option(
+      "--grid", job->grid,
+      "a field and values, train.optimizer.learning_rate=1e-5,3e-5: runs of each; may be "
+      "given several times");
   command->add_option(
       "--against", job->against,
-      "a setting of other runs that each is held against, train.init=; may be given "
+      "a setting of other runs that each is held against, train.init_from=; may be given "
       "several times");
   command->add_flag("--against-fresh", job->against_fresh,
                     "each is held against the same model from fresh weights");

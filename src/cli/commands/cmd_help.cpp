@@ -122,7 +122,7 @@ constexpr const char* kFirstScreen =
     "  smelt help                           list all commands\n"
     "  smelt help COMMAND                   list the flags of a command\n"
     "  smelt help recipe                    list all recipe fields\n"
-    "  smelt help train.learning_rate       explain a recipe field\n";
+    "  smelt help train.optimizer.type      explain a recipe field\n";
 
 // The commands for a word that people search for, with their descriptions.
 std::string commands_text(const CLI::App& app, const std::string& word,
@@ -173,7 +173,18 @@ void add_help_command(CLI::App& app) {
   command->add_option("topic", *topic,
                       "a command; recipe, and a section of it; or a field, such as train.steps");
   command->add_option("--type", *type, "with the fields of this model.type")->capture_default_str();
-  command->callback([topic, type, &app] {
+  auto markdown = std::make_shared<bool>(false);
+  command->add_flag("--markdown", *markdown,
+                    "with recipe: the fields of all model types as a Markdown page");
+  command->callback([topic, type, markdown, &app] {
+    const bool is_recipe = *topic == std::vector<std::string>{"recipe"};
+    if (*markdown && !is_recipe)
+      throw UsageError("help: --markdown is only for the recipe fields",
+                       "smelt help recipe --markdown");
+    if (*markdown) {
+      std::cout << recipe_markdown();
+      return;
+    }
     if (topic->empty()) {
       std::cout << app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
       return;

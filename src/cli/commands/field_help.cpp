@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr const char* kType = "model.type";
 
-std::vector<std::string> type_names() { return field_choices(kType, ""); }
+std::vector<std::string> type_names() { return field_choices({kType, "", "", {}}); }
 
 std::string section_of(const std::string& path) {
   const std::size_t dot = path.find('.');
@@ -34,6 +35,25 @@ struct FoundField {
   std::vector<std::string> types;
 };
 
+constexpr const char* kMarkdownHead =
+    "# Recipe fields\n"
+    "\n"
+    "All fields of a recipe, with their defaults. `smelt help recipe --markdown` prints this "
+    "page,\n"
+    "`smelt help FIELD` explains one field. A field of a nested section is set on the command line "
+    "by\n"
+    "its whole path: `--set train.optimizer.learning_rate=1e-4`.\n";
+
+// Escapes what Markdown would take for a column or an HTML tag.
+std::string escaped_for_markdown(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '<') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 std::map<std::string, FoundField> fields_of_all_types() {
   std::map<std::string, FoundField> out;
   for (const std::string& type : type_names())
@@ -45,6 +65,20 @@ std::map<std::string, FoundField> fields_of_all_types() {
   return out;
 }
 
+// Returns the field's row of a Markdown table.
+std::string markdown_row(const FoundField& found) {
+  const RecipeField& field = found.field;
+  std::string help = help_of_field(field);
+  const bool is_switch = field.default_value == "true" || field.default_value == "false";
+  const auto choices = field_choices(field);
+  if (!choices.empty() && !is_switch && field.path != kType)
+    help += str(" (one of ", join(choices, ", "), ")");
+  if (found.types.size() < type_names().size())
+    help += str(" (only for ", join(found.types, ", "), ")");
+  return str("| `", field.path.substr(field.path.rfind('.') + 1), "` | `", field.default_value,
+             "` | ", escaped_for_markdown(help), " |\n");
+}
+
 }  // namespace
 
 std::string recipe_help(const std::string& type, const std::string& section) {
@@ -53,14 +87,34 @@ std::string recipe_help(const std::string& type, const std::string& section) {
   for (const RecipeField& field : recipe_fields(type)) {
     const std::string own = section_of(field.path);
     if (sections.empty() || sections.back() != own) sections.push_back(own);
-    if (section.empty() || own == section)
-      out += str(padded(field.path, 35), " ", padded(field.default_value, 13), " ",
+    if (section.empty() || own == section || field.path.starts_with(section + "."))
+      out += str(padded(field.path, 40), " ", padded(field.default_value, 13), " ",
                  help_of_field(field), "\n");
   }
   if (!out.empty()) return out;
   std::erase(sections, "");
   throw UsageError(str("help: a recipe has no section '", section, "'"),
                    did_you_mean(section, sections));
+}
+
+std::string recipe_markdown() {
+  const auto all = fields_of_all_types();
+  std::vector<std::string> sections;        // in the order of a recipe
+  std::map<std::string, std::string> rows;  // of each section's table
+  std::set<std::string> seen;
+  for (const std::string& type : type_names())
+    for (const RecipeField& field : recipe_fields(type)) {
+      if (!seen.insert(field.path).second) continue;
+      const std::size_t dot = field.path.rfind('.');
+      const std::string section = dot == field.path.npos ? "" : field.path.substr(0, dot);
+      if (!rows.contains(section)) sections.push_back(section);
+      rows[section] += markdown_row(all.at(field.path));
+    }
+  std::string out = kMarkdownHead;
+  for (const std::string& section : sections)
+    out += str("\n## ", section.empty() ? "Without a section" : section,
+               "\n\n| field | default | meaning |\n|---|---|---|\n", rows[section]);
+  return out;
 }
 
 bool names_recipe_field(const std::string& word) {
@@ -73,13 +127,13 @@ std::string field_help(const std::string& path) {
   if (found == all.end()) {
     std::vector<std::string> known;
     for (const auto& [name, field] : all) known.push_back(name);
-    const auto nearest = nearest_name(path, known);
-    throw UsageError(
-        str("help: no recipe field '", path, "'"),
-        nearest ? str("did you mean '", *nearest, "'?") : "smelt help recipe lists the fields");
+    const bool is_section = std::ranges::any_of(
+        known, [&](const std::string& name) { return name.starts_with(path + "."); });
+    if (is_section) return recipe_help("bert", path);
+    throw UsageError(str("help: no recipe field '", path, "'"), unknown_field_hint(path, known));
   }
   const auto& [field, types] = found->second;
-  const auto choices = field_choices(path, field.default_value);
+  const auto choices = field_choices(field);
   std::string out = str(path, "\n  ", help_of_field(field), "\n\n  section    ",
                         section_of(path).empty() ? "none" : section_of(path), "\n  default    ",
                         field.default_value, "\n");
@@ -91,16 +145,24 @@ std::string field_help(const std::string& path) {
 }
 
 std::string field_named(const std::string& name) {
-  std::string found;
-  for (const auto& [path, field] : fields_of_all_types())
-    if (path.ends_with("." + name) && (found.empty() || path.starts_with("train."))) found = path;
-  return found;
+  std::string of_train, other;
+  int in_train = 0;  // `type` is a field of several of its sections
+  for (const auto& [path, field] : fields_of_all_types()) {
+    if (!path.ends_with("." + name)) continue;
+    if (path.starts_with("train.")) {
+      ++in_train;
+      of_train = path;
+    } else if (other.empty()) {
+      other = path;
+    }
+  }
+  return in_train == 1 || other.empty() ? of_train : other;
 }
 
 std::vector<CompletedField> completed_fields() {
   std::vector<CompletedField> out;
   for (const auto& [path, found] : fields_of_all_types())
-    out.push_back({path, field_choices(path, found.field.default_value)});
+    out.push_back({path, field_choices(found.field)});
   return out;
 }
 

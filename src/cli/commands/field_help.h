@@ -6,14 +6,19 @@
 
 namespace smelt {
 
-// The fields of a model.type, a line each; of one section, "train", if it is named. Throws
+// The fields of a model.type, a line each; of one section, "train" or
+// "train.optimizer", if it is named. Throws
 // UsageError for an unknown type or section.
 std::string recipe_help(const std::string& type, const std::string& section = "");
+
+// Returns docs/reference/recipe.md: the fields of all types of model in tables.
+std::string recipe_markdown();
 
 // Whether a word of `smelt help` names a recipe field: "train.steps" or "out".
 bool names_recipe_field(const std::string& word);
 
-// A field with its section, default and choices. Throws UsageError for an unknown field.
+// Returns a field with its section, default and choices, or the fields of a nested section. Throws
+// UsageError for an unknown field.
 std::string field_help(const std::string& path);
 
 // Returns the field of this name in any section, "train.steps" for "steps"; else "".

@@ -55,7 +55,7 @@ std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<R
 
 constexpr const char* kLists[] = {"text.input", "data.records",    "data.heldout",
                                   "data.train", "data.validation", "data.test"};
-constexpr const char* kWeights[] = {"model.like", "train.init", "distill.teacher"};
+constexpr const char* kWeights[] = {"model.like", "train.init_from", "distill.teacher"};
 
 bool is_one_of(const auto& names, const std::string& name) {
   return std::ranges::find(names, name) != std::end(names);
@@ -242,8 +242,8 @@ namespace {
 // "train.steps" and its value, of a StagedRecipe's text: those that a run is held to.
 std::map<std::string, std::string> held_fields(const std::string& text) {
   static const std::set<std::string> free{"", "train", "eval", "compress", "track"};
-  static const std::set<std::string> held{"train.batch_size", "train.seed", "train.optimizer",
-                                          "train.ema_decay", "train.init"};
+  static const std::set<std::string> held{"train.batch_size", "train.seed", "train.optimizer.type",
+                                          "train.ema_decay", "train.init_from"};
   std::map<std::string, std::string> out;
   std::string section;
   for (const std::string_view line : split(text, '\n')) {

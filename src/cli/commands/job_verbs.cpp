@@ -331,7 +331,7 @@ void warn_of_segment_command(const Recipe& recipe) {
 JobOptions with_steps_of_job(JobOptions o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
   warn_of_segment_command(recipe);
-  if (recipe.train.budget_usd == 0) return o;
+  if (recipe.train.budget.usd == 0) return o;
   const std::string staged = join_path(join_path(o.bucket, job_name(o, recipe)), "recipe.yaml");
   if (const auto steps = exists(staged) ? steps_of_budget_in(staged, recipe) : std::nullopt)
     o.settings.push_back("train.steps=" + *steps);

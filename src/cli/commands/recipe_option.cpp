@@ -35,7 +35,7 @@ Recipe RecipeOption::load_asked(std::string_view command) const {
   if (said || device == "cpu" || device == "auto" || is_here(device)) return recipe;
   log_warning("{}: no {} on this machine; {} answers on its CPU", command, device, recipe.out);
   RecipeOption here = *this;
-  for (const char* setting : {"train.device=cpu", "train.devices=1", "train.mesh=auto"})
+  for (const char* setting : {"train.device=cpu", "train.devices=1", "train.parallelism.mesh=auto"})
     here.settings.emplace_back(setting);
   return here.load_trained(command);
 }

@@ -77,13 +77,13 @@ void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
   (void)OutputDirectory(job.to);  // which says before anything is trained that something is there
   // The best checkpoint may have fewer zeros, and a run that ends early all too few.
   std::vector<std::string> settings{"eval.best=false"};
-  if (!job.nm) settings.emplace_back("train.patience=0");
+  if (!job.nm) settings.emplace_back("train.early_stopping.patience=0");
   settings.insert(settings.end(), run.settings.begin(), run.settings.end());
   // All three, since the model's own recipe may have others.
-  settings.push_back("train.nm=" + (job.nm ? nm_text(*job.nm) : std::string()));
-  settings.push_back(str("train.sparsity=", Json(job.sparsity.value_or(0)).dump()));
-  settings.push_back("train.prune_by=" + job.by);
-  if (job.by == kSoft) settings.push_back(str("train.prune_penalty=", Json(run.penalty).dump()));
+  settings.push_back("train.pruning.nm=" + (job.nm ? nm_text(*job.nm) : std::string()));
+  settings.push_back(str("train.pruning.sparsity=", Json(job.sparsity.value_or(0)).dump()));
+  settings.push_back("train.pruning.method=" + job.by);
+  if (job.by == kSoft) settings.push_back(str("train.pruning.penalty=", Json(run.penalty).dump()));
   teach_itself(job.from, run.folder, settings);
   job.is_tuned = true;
   job.from = run.folder;

@@ -59,8 +59,8 @@ struct BertRunFlags {
 // What messages call a field.
 std::string bert_field(const std::string& name) {
   static const std::map<std::string, std::string> kFlags{
-      {"learning_rate", "--learning_rate"},
-      {"warmup_steps", "--num_warmup_steps"},
+      {"optimizer.learning_rate", "--learning_rate"},
+      {"schedule.warmup_steps", "--num_warmup_steps"},
       {"steps", "--num_train_steps"},
       {"batch_size", "--train_batch_size"},
       {"eval.batch_size", "--eval_batch_size"},
@@ -137,26 +137,26 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
   warn_of_case(Vocabulary::load(vocab), options, description->origin);
 }
 
-TrainSection training_of(const BertRunFlags& f) {
-  TrainSection t;  // the recipe's defaults are the original's: its optimizer and its schedule
+TrainConfig training_of(const BertRunFlags& f) {
+  TrainConfig t;  // the recipe's defaults are the original's: its optimizer and its schedule
+  static_cast<DeviceConfig&>(t) = f.on;
   t.batch_size = f.train_batch_size;
   t.steps = f.num_train_steps;
-  t.learning_rate = f.learning_rate;
-  t.warmup_steps = f.num_warmup_steps;
-  t.reduction = name(original_reduction(f.run, f.on, f.output_dir, bert_field));
-  t.micro_batches = f.run.micro_batches;
+  t.optimizer.learning_rate = f.learning_rate;
+  t.schedule.warmup_steps = f.num_warmup_steps;
+  t.reduction = original_reduction(f.run, f.on, f.output_dir, bert_field);
+  t.gradient_accumulation_steps = f.run.micro_batches;
   t.seed = f.random_seed;
-  t.init = f.init_checkpoint;
-  t.save_every = f.save_checkpoints_steps;
-  t.keep = f.keep_checkpoint_max;
+  t.init_from = f.init_checkpoint;
+  t.checkpoint.save_interval_steps = f.save_checkpoints_steps;
+  t.checkpoint.max_to_keep = f.keep_checkpoint_max;
   t.hang_minutes = f.own.hang_minutes;
-  t.log_every = std::min<std::int64_t>(f.iterations_per_loop, 100);
+  t.logging_steps = std::min<std::int64_t>(f.iterations_per_loop, 100);
   return t;
 }
 
 TrainJob training_job(const BertRunFlags& f, const Task& task) {
   TrainJob job = train_job(training_of(f), task);
-  job.on = f.on;
   job.data = f.input_file;
   job.vocab = f.vocab_file;
   job.model_dir = f.output_dir;

@@ -77,7 +77,7 @@ void add_jestimator_job(CLI::App& app, const TakeJob& take) {
       f->on = f->run.on_tpu(devices);
       TrainJob job = jestimator_job(*f);
       job.config.schedule.total_steps = *f->max_train_steps;
-      job.save_every = f->check_every_steps;
+      job.checkpoint.save_interval_steps = f->check_every_steps;
       job.fields = jestimator_fields("valid");
       return job;
     });

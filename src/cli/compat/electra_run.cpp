@@ -135,10 +135,14 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
 // What messages call a field of a training or an evaluation.
 std::string electra_field(const std::string& name) {
   static const std::map<std::string, std::string> kHparams{
-      {"learning_rate", "learning_rate"},    {"warmup_steps", "num_warmup_steps"},
-      {"lr_decay_power", "lr_decay_power"},  {"steps", "num_train_steps"},
-      {"batch_size", "train_batch_size"},    {"data.seq_length", "max_seq_length"},
-      {"weight_decay", "weight_decay_rate"}, {"eval.batch_size", "eval_batch_size"},
+      {"optimizer.learning_rate", "learning_rate"},
+      {"optimizer.weight_decay", "weight_decay_rate"},
+      {"schedule.warmup_steps", "num_warmup_steps"},
+      {"schedule.power", "lr_decay_power"},
+      {"steps", "num_train_steps"},
+      {"batch_size", "train_batch_size"},
+      {"data.seq_length", "max_seq_length"},
+      {"eval.batch_size", "eval_batch_size"},
       {"model.type", "the kind of model"}};
   if (const auto found = kHparams.find(name); found != kHparams.end()) return found->second;
   return name.starts_with("model.") ? name.substr(6) : flag(name);
@@ -151,29 +155,28 @@ ElectraTask task_of(const ElectraHparams& h) {
                     record_files(h.pretrain_tfrecords, "pretrain_tfrecords"), "vocab_size");
 }
 
-TrainSection training_of(const ElectraRunFlags& f, const ElectraHparams& h) {
-  TrainSection t;
+TrainConfig training_of(const ElectraRunFlags& f, const ElectraHparams& h) {
+  TrainConfig t;
+  static_cast<DeviceConfig&>(t) = f.on;
   t.batch_size = h.train_batch_size;
   t.steps = h.num_train_steps;
-  t.learning_rate = h.learning_rate;
-  t.warmup_steps = h.num_warmup_steps;
-  t.schedule = "electra";
-  t.decay_power = h.lr_decay_power;
-  t.weight_decay = h.weight_decay_rate;
-  t.reduction =
-      name(original_reduction(f.run, f.on, f.overwrite ? "" : h.model_dir, electra_field));
-  t.micro_batches = f.run.micro_batches;
-  t.init = f.init;
-  t.save_every = h.save_checkpoints_steps;
-  t.keep = h.keep_checkpoint_max;
+  t.optimizer.learning_rate = h.learning_rate;
+  t.optimizer.weight_decay = h.weight_decay_rate;
+  t.schedule.type = "electra";
+  t.schedule.warmup_steps = h.num_warmup_steps;
+  t.schedule.power = h.lr_decay_power;
+  t.reduction = original_reduction(f.run, f.on, f.overwrite ? "" : h.model_dir, electra_field);
+  t.gradient_accumulation_steps = f.run.micro_batches;
+  t.init_from = f.init;
+  t.checkpoint.save_interval_steps = h.save_checkpoints_steps;
+  t.checkpoint.max_to_keep = h.keep_checkpoint_max;
   t.hang_minutes = f.own.hang_minutes;
-  t.log_every = h.iterations_per_loop;
+  t.logging_steps = h.iterations_per_loop;
   return t;
 }
 
 TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
   TrainJob job = train_job(training_of(f, h), electra_task(task_of(h)));
-  job.on = f.on;
   job.data = h.pretrain_tfrecords;
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;

@@ -1,5 +1,7 @@
 #include "cli/compat/jestimator_setup.h"
 
+#include <map>
+
 #include "base/choice.h"
 #include "base/log.h"
 #include "checkpoint/storage/checkpoint.h"
@@ -52,23 +54,24 @@ DeviceConfig run_on(const JestimatorFlags& f) {
   return on;
 }
 
-TrainSection training_of(const JestimatorFlags& f) {
+TrainConfig training_of(const JestimatorFlags& f) {
   const JestimatorOptimizer& o = f.optimizer;
   if (o.linear_decay_to_step && *o.linear_decay_to_step <= o.warmup_steps)
     throw UsageError(str("--module_config.opt_config.linear_decay_to_step ",
                          *o.linear_decay_to_step, " is not after warmup_steps ", o.warmup_steps),
                      "raise it, or leave it out for no decay");
-  TrainSection t;
+  TrainConfig t;
+  static_cast<DeviceConfig&>(t) = run_on(f);
   t.batch_size = f.train_batch_size;
-  t.learning_rate = o.learning_rate;
-  t.warmup_steps = o.warmup_steps;
-  t.schedule = "jestimator";
-  t.decay_to_step = o.linear_decay_to_step.value_or(0);
-  t.optimizer = o.optimizer == "amos" ? "amos" : "optax_adamw";
-  t.momentum = o.momentum;
-  t.beta = o.beta;
-  t.weight_decay = o.weight_decay;
-  t.micro_batches = f.run.micro_batches;
+  t.optimizer.learning_rate = o.learning_rate;
+  t.schedule.type = "jestimator";
+  t.schedule.warmup_steps = o.warmup_steps;
+  t.schedule.decay_to_step = o.linear_decay_to_step.value_or(0);
+  t.optimizer.type = o.optimizer == "amos" ? "amos" : "optax_adamw";
+  t.optimizer.beta1 = o.momentum;
+  t.optimizer.beta2 = o.beta;
+  t.optimizer.weight_decay = o.weight_decay;
+  t.gradient_accumulation_steps = f.run.micro_batches;
   return t;
 }
 
@@ -173,9 +176,7 @@ TrainJob jestimator_job(const JestimatorFlags& f) {
     throw UsageError(str("--train_consecutive ", *f.train_consecutive,
                          ": the windows of these models do not follow one another"),
                      "leave the flag out");
-  TrainJob job = train_job(training_of(f), jestimator_bert_task(jestimator_task_of(f)));
-  job.on = run_on(f);
-  return job;
+  return train_job(training_of(f), jestimator_bert_task(jestimator_task_of(f)));
 }
 
 Fields jestimator_fields(const std::string& what, const std::string& end) {
@@ -183,13 +184,19 @@ Fields jestimator_fields(const std::string& what, const std::string& end) {
     if (name == "eval.batch_size") return str("--", what, "_batch_size");
     if (name == "steps") return end;
     if (name == "model.type") return std::string("the kind of model");
-    if (name == "decay_to_step")
+    if (name == "schedule.decay_to_step")
       return std::string("--module_config.opt_config.linear_decay_to_step");
     if (name == "batch_size") return std::string("--train_batch_size");
     if (name == "seed") return std::string("--random_seed");
-    for (const char* of_optimizer :
-         {"learning_rate", "warmup_steps", "optimizer", "momentum", "beta", "weight_decay"})
-      if (name == of_optimizer) return str("--module_config.opt_config.", name);
+    static const std::map<std::string, std::string> kOptimizer{
+        {"optimizer.learning_rate", "learning_rate"},
+        {"schedule.warmup_steps", "warmup_steps"},
+        {"optimizer.type", "optimizer"},
+        {"optimizer.beta1", "momentum"},
+        {"optimizer.beta2", "beta"},
+        {"optimizer.weight_decay", "weight_decay"}};
+    if (const auto found = kOptimizer.find(name); found != kOptimizer.end())
+      return "--module_config.opt_config." + found->second;
     if (name.starts_with("model.mask_")) return str("--module_config.", name.substr(6));
     if (name.starts_with("model.")) return str("--module_config.model_config.", name.substr(6));
     return flag(name);

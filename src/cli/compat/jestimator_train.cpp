@@ -116,10 +116,10 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   job.replay_data = f.parity;
   job.model_dir = f.model_dir;
   job.names = CheckpointNames::jestimator;
-  job.save_every = job.check_every = f.check_every_steps;
+  job.checkpoint.save_interval_steps = job.check_every = f.check_every_steps;
   job.track.log_every = std::min<std::int64_t>(f.check_every_steps, 100);
-  job.keep = f.max_ckpt;
-  job.keep_every = f.save_every_steps.value_or(0);
+  job.checkpoint.max_to_keep = f.max_ckpt;
+  job.checkpoint.keep_period = f.save_every_steps.value_or(0);
   job.save_first = true;
   job.take_step = f.train_load_step;
   job.dry_run = f.dry_run;

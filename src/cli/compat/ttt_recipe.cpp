@@ -93,19 +93,21 @@ void check_flags(const TttFlags& f) {
 
 FieldValues schedule_fields(const TttFlags& f) {
   // Of steps a ratio of 0 would be none that is said.
-  const FieldValues none{{"train.warmup_steps", "0"}},
-      warmup = f.warmup_ratio > 0 ? FieldValues{{"train.warmup_ratio", str(f.warmup_ratio)}} : none;
+  const FieldValues none{{"train.schedule.warmup_steps", "0"}},
+      warmup = f.warmup_ratio > 0
+                   ? FieldValues{{"train.schedule.warmup_ratio", str(f.warmup_ratio)}}
+                   : none;
   const auto with = [](const char* schedule, FieldValues fields) {
-    fields["train.schedule"] = schedule;
+    fields["train.schedule.type"] = schedule;
     return fields;
   };
   const bool never_falls = f.scheduler == "constantlinear" && f.warmup_ratio >= 1;
   if (f.scheduler == "constant" || never_falls) return with("constant", none);
   if (f.scheduler == "warmupconstant") return with("constant", warmup);
   if (f.scheduler == "warmuplinear") return with("linear", warmup);
-  return {{"train.schedule", "wsd"},
-          {"train.warmup_steps", "0"},
-          {"train.decay_ratio", str(1 - f.warmup_ratio)}};
+  return {{"train.schedule.type", "wsd"},
+          {"train.schedule.warmup_steps", "0"},
+          {"train.schedule.decay_ratio", str(1 - f.warmup_ratio)}};
 }
 
 // Spans of each text are noise, as its iid_denoise_text has it; the sizes are the folder's.
@@ -164,12 +166,12 @@ std::string best_measure(const TttFlags& f) {
 FieldValues evaluation_fields(const TttFlags& f) {
   FieldValues out{{"eval.batch_size", str(f.eval_batch_size)}};
   if (!f.do_train || !f.do_eval) return out;
-  out["train.keep_best"] = best_measure(f);
-  out["train.patience"] = str(f.patience);
+  out["train.checkpoint.best_metric"] = best_measure(f);
+  out["train.early_stopping.patience"] = str(f.patience);
   if (f.log_steps == -1)
     out["eval.every_epochs"] = "1";
   else
-    out["eval.every"] = out["train.save_every"] = str(f.log_steps);
+    out["eval.every"] = out["train.checkpoint.save_interval_steps"] = str(f.log_steps);
   if (f.ck_index_select == 0) out["eval.best"] = "true";
   return out;
 }
@@ -196,15 +198,15 @@ FieldValues ttt_recipe(const TttFlags& f, const std::string& device, std::int64_
   check_data(f);
   FieldValues out{{"out", ttt_output(f)},
                   {"model.type", is_classification(f) ? "classify" : "text_to_text"},
-                  {"train.init", f.model_select},
+                  {"train.init_from", f.model_select},
                   {"train.device", device},
                   {"train.devices", str(devices)},
                   {"train.batch_size", str(f.per_device_train_batch_size * devices)},
                   {"train.epochs", str(f.num_epochs_train)},
-                  {"train.optimizer", "optax_adam"},
-                  {"train.learning_rate", str(f.lr)},
+                  {"train.optimizer.type", "optax_adam"},
+                  {"train.optimizer.learning_rate", str(f.lr)},
                   {"train.seed", str(f.seed)},
-                  {"train.keep", str(f.keep_ck_num)}};
+                  {"train.checkpoint.max_to_keep", str(f.keep_ck_num)}};
   const bool pretrains = f.task == "pretrain";
   if (pretrains) out["model.type"] = "t5";
   for (const FieldValues& part :

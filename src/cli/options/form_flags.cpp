@@ -107,7 +107,8 @@ void add_form_flags(CLI::App& command, ComputeOptions& compute, MeshChoice& mesh
   command.add_option("--mesh", mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
       ->capture_default_str();
   command.add_option("--mesh-rules", mesh.rules, "e.g. vocab=none");
-  command.add_flag("--split-slots", mesh.split_slots, "the optimizer's slots over data, too");
+  command.add_flag("--split-slots", mesh.shard_optimizer_state,
+                   "the optimizer's slots over data, too");
 }
 
 }  // namespace smelt

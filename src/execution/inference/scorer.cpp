@@ -69,8 +69,8 @@ Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task,
       compiled_(std::move(client), program_, advice("eval: a batch")) {}
 
 MemoryAdvice Scorer::advice(const std::string& what) const {
-  return {what, str("lower ", fields_("eval.batch_size"), "; more devices or ", fields_("mesh"),
-                    " fsdp=… help, too")};
+  return {what, str("lower ", fields_("eval.batch_size"), "; more devices or ",
+                    fields_("parallelism.mesh"), " fsdp=… help, too")};
 }
 
 std::int64_t Scorer::rows_of(std::int64_t batch) const {

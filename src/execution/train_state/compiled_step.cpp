@@ -11,8 +11,9 @@ namespace smelt {
 
 MemoryAdvice advice_for_training(const std::string& what, const Fields& fields) {
   return {what,
-          str("set ", fields("save"), " to layer (with ", fields("layers"), " scan) or raise ",
-              fields("micro_batches"), "; more devices or ", fields("mesh"), " fsdp=… help, too")};
+          str("set ", fields("memory.remat_policy"), " to layer (with ", fields("memory.layers"),
+              " scan) or raise ", fields("gradient_accumulation_steps"), "; more devices or ",
+              fields("parallelism.mesh"), " fsdp=… help, too")};
 }
 
 namespace {

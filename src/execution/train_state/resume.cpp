@@ -30,8 +30,8 @@ std::optional<std::uint32_t> vocabulary_of_data(const ExampleSource& source) {
   return description ? description->vocabulary_crc32c : std::nullopt;
 }
 
-// The field of a command that sets what a checkpoint calls so.
-std::string field_of(const std::string& setting, const Fields& fields) {
+// Returns the recipe's fields of settings in a checkpoint.
+const std::map<std::string, std::string>& setting_fields() {
   static const std::map<std::string, std::string> kFields{
       {"task", "model.type"},
       {"seq_length", "data.seq_length"},
@@ -44,28 +44,35 @@ std::string field_of(const std::string& setting, const Fields& fields) {
       {"problem", "model.problem"},
       {"dropout", "model.dropout"},
       {"loss_over", "model.loss_over"},
-      {"optimizer.algorithm", "optimizer"},
-      {"optimizer.weight_decay", "weight_decay"},
-      {"optimizer.clip_norm", "clip_norm"},
-      {"optimizer.clip_value", "clip_value"},
-      {"optimizer.beta1", "momentum"},
-      {"optimizer.momentum", "momentum"},
-      {"optimizer.beta2", "beta"},
-      {"optimizer.beta", "beta"},
-      {"optimizer.most_norm", "trust_norm"},
-      {"optimizer.prune_by", "prune_by"},
-      {"optimizer.prune_penalty", "prune_penalty"},
-      {"optimizer.prune_rate", "prune_rate"},
-      {"optimizer.eta", "eta_rules"},
-      {"optimizer.slot_shape", "slot_rules"},
-      {"optimizer.rules.rate", "rate_rules"},
-      {"optimizer.rules.decay", "decay_rules"},
-      {"spikes.action", "spike_action"},
-      {"spikes.window", "spike_window"},
-      {"spikes.sigmas", "spike_sigmas"},
-      {"spikes.rewind_skip", "rewind_skip"}};
+      {"optimizer.algorithm", "optimizer.type"},
+      {"optimizer.weight_decay", "optimizer.weight_decay"},
+      {"optimizer.clip_norm", "optimizer.clip_norm"},
+      {"optimizer.clip_value", "optimizer.clip_value"},
+      {"optimizer.beta1", "optimizer.beta1"},
+      {"optimizer.momentum", "optimizer.beta1"},
+      {"optimizer.beta2", "optimizer.beta2"},
+      {"optimizer.beta", "optimizer.beta2"},
+      {"optimizer.most_norm", "optimizer.trust_norm"},
+      {"optimizer.prune_by", "pruning.method"},
+      {"optimizer.prune_penalty", "pruning.penalty"},
+      {"optimizer.prune_rate", "pruning.score_learning_rate"},
+      {"optimizer.eta", "optimizer.eta_rules"},
+      {"optimizer.slot_shape", "optimizer.slot_rules"},
+      {"optimizer.rules.rate", "optimizer.rate_rules"},
+      {"optimizer.rules.decay", "optimizer.decay_rules"},
+      {"reduction", "parallelism.reduction"},
+      {"precision", "precision.compute"},
+      {"spikes.action", "loss_spike.action"},
+      {"spikes.window", "loss_spike.window"},
+      {"spikes.sigmas", "loss_spike.sigmas"},
+      {"spikes.rewind_skip", "loss_spike.skip_batches"}};
+  return kFields;
+}
+
+// The field of a command that sets what a checkpoint calls so.
+std::string field_of(const std::string& setting, const Fields& fields) {
   constexpr std::string_view kObjective = "objective.";
-  if (const auto found = kFields.find(setting); found != kFields.end())
+  if (const auto found = setting_fields().find(setting); found != setting_fields().end())
     return fields(found->second);
   if (setting.starts_with(kObjective)) return fields("model." + setting.substr(kObjective.size()));
   const bool has_no_field = setting.starts_with("data.") || setting.starts_with("optimizer.") ||
@@ -128,7 +135,7 @@ Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource
     out[kSpikes] = {{"action", c.spikes.action == SpikeAction::skip ? "skip" : "rewind"},
                     {"window", c.spikes.window},
                     {"sigmas", c.spikes.sigmas},
-                    {"rewind_skip", c.spikes.rewind_skip}};
+                    {"rewind_skip", c.spikes.skip_batches}};
   out["reduction"] = c.reduction == Reduction::global ? "global" : "per_replica";
   // There the devices' gradients are summed, not averaged: another number is another run.
   if (c.reduction == Reduction::per_replica) out["devices"] = c.devices;
@@ -170,6 +177,17 @@ void check_data_vocabulary(const Json& saved, const ExampleSource& source,
                      "make these data with the model's vocabulary");
 }
 
+// Returns the recipe's name of a schedule's setting in a checkpoint.
+static std::string schedule_field(const std::string& name) {
+  static const std::map<std::string, std::string> kFields{
+      {"learning_rate", "optimizer.learning_rate"},
+      {"lr_decay_power", "schedule.power"},
+      {"end_factor", "schedule.min_lr_rate"},
+      {"schedule", "schedule.type"}};
+  const auto found = kFields.find(name);
+  return found == kFields.end() ? "schedule." + name : found->second;
+}
+
 std::string changed_freely(const Json& saved, const Json& now, const Fields& fields) {
   std::vector<std::string> changes;
   const auto compare = [&](const std::string& name, const Json& was, const Json& is) {
@@ -177,14 +195,14 @@ std::string changed_freely(const Json& saved, const Json& now, const Fields& fie
   };
   for (const auto& [name, is] : now.at(kSchedule).items())
     if (name != kTotalSteps)
-      compare(name, saved.value(kSchedule, now[kSchedule]).value(name, is), is);
+      compare(schedule_field(name), saved.value(kSchedule, now[kSchedule]).value(name, is), is);
   const Json none{{"action", "none"}};
   const Json was = saved.value(kSpikes, none), is = now.value(kSpikes, none);
-  compare("spike_action", was["action"], is["action"]);
+  compare("loss_spike.action", was["action"], is["action"]);
   if (was.size() == is.size())
-    for (const auto& [name, field] : {std::pair{"window", "spike_window"},
-                                      {"sigmas", "spike_sigmas"},
-                                      {"rewind_skip", "rewind_skip"}})
+    for (const auto& [name, field] : {std::pair{"window", "loss_spike.window"},
+                                      {"sigmas", "loss_spike.sigmas"},
+                                      {"rewind_skip", "loss_spike.skip_batches"}})
       compare(field, was.value(name, Json()), is.value(name, Json()));
   return join(changes, "; ");
 }
@@ -203,10 +221,10 @@ std::optional<RateChange> rate_goes_on(const Json& saved, const Schedule& now, s
                                ": the learning rate goes on at ", scientific(next, 2), ", it was ",
                                scientific(last, 2), " at step ", step);
   if (next <= 2 * last) return RateChange{text, false};
-  return RateChange{
-      str(text, "; a rate that rises again can undo what was learned: a lower ",
-          fields("learning_rate"), " or ", fields("schedule"), " constant avoids the rise"),
-      true};
+  return RateChange{str(text, "; a rate that rises again can undo what was learned: a lower ",
+                        fields("optimizer.learning_rate"), " or ", fields("schedule.type"),
+                        " constant avoids the rise"),
+                    true};
 }
 
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,

@@ -34,7 +34,7 @@ void check_data_vocabulary(const Json& saved, const ExampleSource& source,
                            const std::string& where);
 
 // What the schedule and the settings of spikes, which a resumed run is not held to, were and are,
-// where they differ: "train.learning_rate was 0.001, is 0.01"; else empty.
+// where they differ: "train.optimizer.learning_rate was 0.001, is 0.01"; else empty.
 std::string changed_freely(const Json& saved, const Json& now, const Fields& fields);
 
 // What a longer run does with the learning rate of the run that it continues.

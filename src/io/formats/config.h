@@ -5,9 +5,12 @@
 //   }
 // A field is a string, an integer, a number, a boolean, or an enumeration with NamedValues
 // words_of(value) (base/choice.h), which is found by argument-dependent lookup.
+// A std::optional of such an enumeration is "auto" if it has no value. A config may contain another
+// one as a nested section: see visit_section().
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -21,7 +24,8 @@ namespace smelt {
 struct ConfigField {
   std::string name;
   Json default_value;
-  std::string help;  // with the unit
+  std::string help;                       // with the unit
+  std::vector<std::string> choices = {};  // the words of an enumeration; empty: any value
 };
 
 // "a text", "a whole number", …: what values of this one's kind are called.
@@ -31,12 +35,56 @@ const char* kind_name(const Json& value);
 void check_kind(const Json& value, const Json& default_value, const std::string& name,
                 const std::string& where);
 
+inline constexpr const char* kAutoWord = "auto";  // of a std::optional without a value
+
+template <class Value>
+struct OptionalChoice : std::false_type {};
+template <class Value>
+struct OptionalChoice<std::optional<Value>> : std::is_enum<Value> {
+  using Choice = Value;
+};
+
 template <class Value>
 Json field_json(const Value& value) {
-  if constexpr (std::is_enum_v<Value>)
+  if constexpr (OptionalChoice<Value>::value)
+    return value ? field_json(*value) : Json(kAutoWord);
+  else if constexpr (std::is_enum_v<Value>)
     return std::string(word_of(value, words_of(value)));
   else
     return value;
+}
+
+// Returns the words that a field of this type may have; none if it is no enumeration.
+template <class Value>
+std::vector<std::string> field_choices_of(const Value& value) {
+  std::vector<std::string> out;
+  if constexpr (OptionalChoice<Value>::value) {
+    out = field_choices_of(typename OptionalChoice<Value>::Choice());
+    out.insert(out.begin(), kAutoWord);
+  } else if constexpr (std::is_enum_v<Value>) {
+    for (const auto& [word, its_value] : words_of(value)) out.emplace_back(word);
+  }
+  return out;
+}
+
+// Returns the value that a word of field_choices_of() stands for. Throws UsageError, beginning with
+// `where`, for another word.
+template <class Value>
+Value field_choice(const std::string& where, const std::string& word) {
+  if constexpr (OptionalChoice<Value>::value) {
+    using Choice = typename OptionalChoice<Value>::Choice;
+    return word == kAutoWord ? Value() : Value(field_choice<Choice>(where, word));
+  } else {
+    return choose_of(where, word, words_of(Value()));
+  }
+}
+
+// Visits the fields of a config that is a member of another one, under the names "<name>.<field>".
+template <class Section, class Visitor>
+void visit_section(const char* name, Section& section, Visitor&& visit) {
+  visit_fields(section, [&](const char* field, auto& value, const char* help) {
+    visit((std::string(name) + "." + field).c_str(), value, help);
+  });
 }
 
 template <class Config>
@@ -44,7 +92,7 @@ std::vector<ConfigField> config_fields() {
   std::vector<ConfigField> fields;
   const Config defaults;
   visit_fields(defaults, [&](const char* name, const auto& value, const char* help) {
-    fields.push_back({name, field_json(value), help});
+    fields.push_back({name, field_json(value), help, field_choices_of(value)});
   });
   return fields;
 }
@@ -67,9 +115,8 @@ Config parse_config(const Json& object, const std::string& where) {
     if (found == object.end()) return;
     using Value = std::decay_t<decltype(field)>;
     check_kind(*found, field_json(field), name, where);
-    if constexpr (std::is_enum_v<Value>)
-      field =
-          choose_of(str(where, ": ", name), found->template get<std::string>(), words_of(field));
+    if constexpr (std::is_enum_v<Value> || OptionalChoice<Value>::value)
+      field = field_choice<Value>(str(where, ": ", name), found->template get<std::string>());
     else
       field = found->template get<Value>();
   });

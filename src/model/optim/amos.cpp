@@ -40,7 +40,7 @@ Dims slot_dims(const NameRules& rules, const Parameter& p) {
     if (const Dims other = slot_dims_of(rules, name, p.dims_of_one()); other != dims)
       throw UsageError(str(rules.where(), ": the slots of ", names.front(), " have shape ",
                            dims_text(dims), ", those of ", name, " ", dims_text(other)),
-                       "use one shape for all layers, or set train.layers to unrolled");
+                       "use one shape for all layers, or set train.memory.layers to unrolled");
   return dims;
 }
 

@@ -135,9 +135,9 @@ void check_groups(const StateLayout& state, const NmPattern& nm) {
   for (std::size_t i = 0; i < state.values; ++i)
     if (const Shape one = state.tensors[i].shape_of_one();
         is_pruned_tensor(state, i) && one.dims[0] % nm.of != 0)
-      throw UsageError(str("train.nm ", nm_text(nm), ": '", state.tensors[i].name, "' is ", one,
-                           ", whose ", one.dims[0], " inputs are not a multiple of ", nm.of),
-                       "choose another pattern, or set train.sparsity instead");
+      throw UsageError(str("train.pruning.nm ", nm_text(nm), ": '", state.tensors[i].name, "' is ",
+                           one, ", whose ", one.dims[0], " inputs are not a multiple of ", nm.of),
+                       "choose another pattern, or set train.pruning.sparsity instead");
 }
 
 // Returns the number of nonzero weights in the pruned tensors.

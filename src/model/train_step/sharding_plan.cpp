@@ -35,14 +35,6 @@ Tensor ordered_sum(Tensor x, std::int64_t replicas) {
   return reshape(whole > count ? slice_axis(sums, 0, 0, count) : sums, x.dims());
 }
 
-constexpr NamedValues<Precision, 3> kPrecisions{
-    {{"f32", Precision::f32}, {"f32_exact", Precision::f32_exact}, {"bf16", Precision::bf16}}};
-constexpr NamedValues<Reduction, 2> kReductions{
-    {{"global", Reduction::global}, {"per_replica", Reduction::per_replica}}};
-constexpr NamedValues<RematPolicy, 3> kSaves{{{"all", RematPolicy::all},
-                                              {"products", RematPolicy::products},
-                                              {"layer", RematPolicy::layer}}};
-
 const std::vector<std::string> kAxes{"data", "fsdp", "tensor"};
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -101,9 +93,9 @@ ShardingPlan placement_for(std::string_view platform, std::int64_t devices, Redu
 
 PartitionRules partition_for(const MeshChoice& choice, std::int64_t devices, const Fields& fields) {
   PartitionRules out;
-  out.split_slots = choice.split_slots;
+  out.split_slots = choice.shard_optimizer_state;
   std::int64_t product = 1;
-  const std::string mesh = fields("mesh"), rules = fields("mesh_rules");
+  const std::string mesh = fields("parallelism.mesh"), rules = fields("parallelism.rules");
   const auto sizes = choice.mesh == "auto" ? Settings{{"data", str(devices)}}
                                            : parse_settings(mesh, choice.mesh, kAxes);
   for (const std::string& axis : kAxes)
@@ -166,9 +158,9 @@ ComputePolicy compute_for(std::string_view platform, const ComputeOptions& choic
   out.softmax_by_context = platform == "tpu";
   out.stored_scores = platform != "tpu" || out.save == RematPolicy::layer;
   if (out.layers == Layers::unrolled && less)
-    throw UsageError(str(fields("save"), " '", word_of(*choice.save, kSaves), "' with ",
-                         fields("layers"), " 'unrolled': requires layers 'scan'"),
-                     str("set ", fields("layers"), " to scan"));
+    throw UsageError(str(fields("memory.remat_policy"), " '", word_of(*choice.save, kRematPolicies),
+                         "' with ", fields("memory.layers"), " 'unrolled': requires layers 'scan'"),
+                     str("set ", fields("memory.layers"), " to scan"));
   return out;
 }
 

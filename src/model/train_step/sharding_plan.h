@@ -1,11 +1,14 @@
 // How a step is distributed over devices. Platform-specific decisions of training are made here.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "base/choice.h"
 #include "base/field_names.h"
 #include "compiler/stablehlo/writer.h"
 #include "model/nn/scope.h"
@@ -17,6 +20,9 @@ namespace smelt {
 //   per_replica  as in the original BERT: each device normalizes its loss and clips its gradient,
 //                then the gradients are summed (not averaged) over devices
 enum class Reduction { global, per_replica };
+inline constexpr NamedValues<Reduction, 2> kReductions{
+    {{"global", Reduction::global}, {"per_replica", Reduction::per_replica}}};
+constexpr const NamedValues<Reduction, 2>& words_of(Reduction) { return kReductions; }
 
 // How a program runs on several devices.
 enum class Parallelism {
@@ -53,15 +59,36 @@ ShardingPlan placement_for(std::string_view platform, std::int64_t devices, Redu
 // and rules that override those of the model, such as "vocab=none".
 struct MeshChoice {
   std::string mesh = "auto", rules = "";
-  bool split_slots = false;
+  bool shard_optimizer_state = false;
   bool operator==(const MeshChoice&) const = default;
 };
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, MeshChoice>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("mesh", c.mesh,
+        "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
+        "tensor splits heads, feed-forward layers and vocabulary");
+  visit("rules", c.rules,
+        "which mesh axis splits embed, heads, mlp, vocab where it is another: vocab=none");
+  visit("shard_optimizer_state", c.shard_optimizer_state,
+        "split the optimizer's state over the data axis, too (ZeRO)");
+}
 // Parses the choice. Throws UsageError for an unknown axis, an axis given twice, or sizes whose
 // product is not the number of devices.
 PartitionRules partition_for(const MeshChoice& choice, std::int64_t devices,
                              const Fields& fields = recipe_field);
 
 enum class Precision { f32, f32_exact, bf16 };
+inline constexpr NamedValues<Precision, 3> kPrecisions{
+    {{"f32", Precision::f32}, {"f32_exact", Precision::f32_exact}, {"bf16", Precision::bf16}}};
+constexpr const NamedValues<Precision, 3>& words_of(Precision) { return kPrecisions; }
+inline constexpr NamedValues<Layers, 2> kLayers{
+    {{"unrolled", Layers::unrolled}, {"scan", Layers::scan}}};
+constexpr const NamedValues<Layers, 2>& words_of(Layers) { return kLayers; }
+inline constexpr NamedValues<RematPolicy, 3> kRematPolicies{{{"all", RematPolicy::all},
+                                                             {"products", RematPolicy::products},
+                                                             {"layer", RematPolicy::layer}}};
+constexpr const NamedValues<RematPolicy, 3>& words_of(RematPolicy) { return kRematPolicies; }
 
 // How a model is computed. Empty values are chosen by platform.
 struct ComputeOptions {
@@ -71,6 +98,25 @@ struct ComputeOptions {
   std::int64_t attention_rows = 0;
   std::int64_t logits_mb = 128;
 };
+// Two sections of a recipe: train.precision and train.memory.
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, ComputeOptions>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("precision.compute", c.precision,
+        "bf16 or f32, of activations and products; parameters are f32; f32_exact: products of all "
+        "bits on a TPU or GPU, too");
+  visit("memory.layers", c.layers,
+        "unrolled; scan: a loop, compile time does not grow with depth; auto: as device and steps "
+        "want");
+  visit("memory.remat_policy", c.save,
+        "what scanned layers keep for the backward pass: all (but attention scores on a TPU), "
+        "products, layer (least memory); auto");
+  visit("memory.attention_rows", c.attention_rows,
+        "most queries that attention takes at a time, in a loop: less memory for scores; 0: all");
+  visit("memory.logits_mb", c.logits_mb,
+        "megabytes of scores of all words that a device makes at a time where it scores every "
+        "token's, in a loop; 0: all");
+}
 
 // Parse and print a user's choice; "auto" returns nullopt. Throw UsageError that begins with
 // `where` for an unknown value.

@@ -3,14 +3,20 @@
 // section 5.1).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
+#include "base/choice.h"
 #include "model/train_step/state_layout.h"
 
 namespace smelt {
 
 // The reaction to a spike: none, skip the update, or roll back to a checkpoint.
 enum class SpikeAction { none, skip, rewind };
+inline constexpr NamedValues<SpikeAction, 3> kSpikeActions{
+    {{"none", SpikeAction::none}, {"skip", SpikeAction::skip}, {"rewind", SpikeAction::rewind}}};
+constexpr const NamedValues<SpikeAction, 3>& words_of(SpikeAction) { return kSpikeActions; }
 
 // Settings of spike detection.
 struct Spikes {
@@ -19,8 +25,20 @@ struct Spikes {
   std::int64_t window = 128;
   double sigmas = 6;  // threshold above their mean, in standard deviations
   // Batches that a rollback skips, counted from its checkpoint; at least those up to the spike.
-  std::int64_t rewind_skip = 0;
+  std::int64_t skip_batches = 0;
 };
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, Spikes>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("action", c.action,
+        "of a step whose loss is a spike: none; skip: its update is not applied; rewind: back to "
+        "the last checkpoint and over the data up to it");
+  visit("window", c.window, "losses before it that a loss is held to");
+  visit("sigmas", c.sigmas, "a spike is so many of their standard deviations above their mean");
+  visit("skip_batches", c.skip_batches,
+        "batches that a rewind goes over; 0, or too few: those up to the spike");
+}
 
 // A figure of the report: 1 if the step was a spike.
 inline constexpr const char* kSpikeFigure = "spike";

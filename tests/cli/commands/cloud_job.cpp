@@ -80,7 +80,8 @@ void CloudJob::write_inputs() const {
                  "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
                  "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
                  "max_position_embeddings: 32}\ntrain: {device: cpu, batch_size: 8, steps: 20, "
-                 "warmup_steps: 2, save_every: 10, log_every: 10}\neval: {batch_size: 8}\n"));
+                 "schedule.warmup_steps: 2, checkpoint.save_interval_steps: 10, logging_steps: "
+                 "10}\neval: {batch_size: 8}\n"));
 }
 
 void CloudJob::write_package() const {

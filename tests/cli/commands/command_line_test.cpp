@@ -71,7 +71,7 @@ TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
 TEST(CommandLine, AFlagThatIsARecipeFieldIsSetBehindSet) {
   for (const auto& [typed, hint] :
        {std::pair{"--steps 10", "recipe fields go behind --set: --set train.steps=10\n"},
-        {"--learning-rate=1e-4", "--set train.learning_rate=1e-4\n"},
+        {"--learning-rate=1e-4", "--set train.optimizer.learning_rate=1e-4\n"},
         {"--hidden_size", "--set model.hidden_size=VALUE\n"}})
     expect_refusal(str("run r.yaml ", typed), HasSubstr(hint));
   expect_refusal("bench --hidden_size 10", testing::Not(HasSubstr("--set")));

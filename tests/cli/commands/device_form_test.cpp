@@ -29,15 +29,18 @@ constexpr const char* kElectra =
     "model: {type: electra, hidden_size: 16, embedding_size: 8, num_hidden_layers: 2,"
     " num_attention_heads: 2, intermediate_size: 32, generator_hidden_size: 1.0,"
     " max_position_embeddings: 20, vocab_size: 64}\n"
-    "train: {batch_size: 8, steps: 4, warmup_steps: 2, schedule: electra, save_every: 2,"
-    " keep_best: masked_lm_loss}\n"
+    "train: {batch_size: 8, steps: 4, schedule.warmup_steps: 2, schedule.type: electra, "
+    "checkpoint.save_interval_steps: 2,"
+    " checkpoint.best_metric: masked_lm_loss}\n"
     "eval: {batch_size: 8, every: 2}\n"
     "track: {fill: 'the [MASK] house', histograms_every: 2}\n";
 // Of which two devices split parameters and rows, and two heads and words.
 constexpr const char* kMesh =
-    " --set train.devices=4 --set train.mesh=fsdp=2,tensor=2 --set train.mesh_rules=heads=none";
+    " --set train.devices=4 --set train.parallelism.mesh=fsdp=2,tensor=2 --set "
+    "train.parallelism.rules=heads=none";
 constexpr const char* kOneDevice =
-    " --set train.devices=1 --set train.mesh=auto --set train.layers=unrolled --set train.save=all";
+    " --set train.devices=1 --set train.parallelism.mesh=auto --set train.memory.layers=unrolled "
+    "--set train.memory.remat_policy=all";
 
 class DeviceForm : public testing::Test {
  protected:
@@ -83,9 +86,9 @@ class DeviceForm : public testing::Test {
 
   // The words of a recipe for what compute_for() chooses on a TPU.
   const ComputePolicy tpu_ = compute_for("tpu", {});
-  const std::string form_ =
-      str(kMesh, " --set train.layers=", tpu_.layers == Layers::scan ? "scan" : "unrolled",
-          " --set train.save=", tpu_.save == RematPolicy::products ? "products" : "all");
+  const std::string form_ = str(
+      kMesh, " --set train.memory.layers=", tpu_.layers == Layers::scan ? "scan" : "unrolled",
+      " --set train.memory.remat_policy=", tpu_.save == RematPolicy::products ? "products" : "all");
   TempDir dir_;
 };
 

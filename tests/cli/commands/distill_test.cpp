@@ -23,10 +23,11 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   for (int i = 0; i < 20; ++i)
     rows += str(i % 2 == 0 ? "cats\tcat" : "dogs\tdog", " w", 8 + i % 7, "\n");
   write_file(dir.file("train.tsv"), rows);
-  write_file(dir.file("r.yaml"),
-             str("out: ", dir.file("large"), "\ndata: {train: ", dir.file("train.tsv"),
-                 ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init: ",
-                 dir.file("base"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
+  write_file(
+      dir.file("r.yaml"),
+      str("out: ", dir.file("large"), "\ndata: {train: ", dir.file("train.tsv"),
+          ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init_from: ",
+          dir.file("base"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
   const auto smelt = [&](const std::string& words) {
     const CommandOutput output = run_smelt(words);
     EXPECT_EQ(output.status, 0) << output.text;

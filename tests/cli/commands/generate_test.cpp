@@ -28,7 +28,8 @@ class Generate : public testing::Test {
                "text: {input: text.txt, sentences: lines, dedup: none, heldout: 0.3}\n"
                "vocab: {type: unigram, size: 60}\ndata: {inputs_length: 24, extra_ids: 8}\n"
                "model: {type: t5, d_model: 16, d_kv: 4, d_ff: 16, num_layers: 1, num_heads: 2}\n"
-               "train: {batch_size: 4, steps: 2, save_every: 2}\neval: {batch_size: 4}\n");
+               "train: {batch_size: 4, steps: 2, checkpoint.save_interval_steps: 2}\neval: "
+               "{batch_size: 4}\n");
     const CommandOutput made = in("run r.yaml --set out=mine");
     ASSERT_EQ(made.status, 0) << made.text;
     EXPECT_THAT(made.text, HasSubstr("next:\n  smelt generate mine --text "));
@@ -114,7 +115,7 @@ TEST_F(Generate, AsksAFineTunedModelByItsPrefix) {
   write_file(dir_.file("rows.jsonl"), rows);
   write_file(dir_.file("ft.yaml"),
              "data: {train: rows.jsonl, inputs_length: 16, targets_length: 6, prefix: 'a dog '}\n"
-             "model: {type: text_to_text}\ntrain: {init: mine, batch_size: 4, steps: 1}\n"
+             "model: {type: text_to_text}\ntrain: {init_from: mine, batch_size: 4, steps: 1}\n"
              "eval: {batch_size: 4}\n");
   const CommandOutput made = in("run ft.yaml --set out=ft");
   ASSERT_EQ(made.status, 0) << made.text;

@@ -69,9 +69,10 @@ TEST_F(JobRecipe, RequiresTheDevicesThatARunSees) {
 // Where all goes that a job did not put there.
 TEST_F(JobRecipe, WhatItNamesDoesNotLieAmongItsOwnCopies) {
   write("a.txt");
-  EXPECT_THAT(error_of<UsageError>([&] { staged({"train.init=gs://anonymous@b/job/input/bert"}); }),
-              HasSubstr("train.init: gs://anonymous@b/job/input/bert lies in gs://b/job/input, "
-                        "where only what the job itself copies there is kept\n  hint: --name"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { staged({"train.init_from=gs://anonymous@b/job/input/bert"}); }),
+      HasSubstr("train.init_from: gs://anonymous@b/job/input/bert lies in gs://b/job/input, "
+                "where only what the job itself copies there is kept\n  hint: --name"));
 }
 
 TEST_F(JobRecipe, NamesThatAListReadsInAnotherWayAreChanged) {
@@ -90,9 +91,10 @@ TEST_F(JobRecipe, TwoFilesThatWouldBecomeOneAreRefused) {
   for (const char* name :
        {"m.ckpt.index", "m.ckpt.data-00000-of-00001", "x,config.json", "x_config.json"})
     write(str("tf/", name));
-  EXPECT_THAT(error_of<UsageError>([&] { staged({"train.init=" + dir_.file("tf/m.ckpt")}); }),
-              AllOf(HasSubstr("tf/x_config.json would both become gs://b/job/input/train.init/"),
-                    HasSubstr("x_config.json\n  hint: give one of them another name")));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { staged({"train.init_from=" + dir_.file("tf/m.ckpt")}); }),
+      AllOf(HasSubstr("tf/x_config.json would both become gs://b/job/input/train.init_from/"),
+            HasSubstr("x_config.json\n  hint: give one of them another name")));
 }
 
 TEST_F(JobRecipe, AFolderThatIsAPatternIsRefused) {
@@ -108,14 +110,15 @@ TEST_F(JobRecipe, OfATensorflowCheckpointItsOwnFilesGo) {
                            "w/bert_config.json", "w/key.pem", "w/other.ckpt.index"})
     write(name);
   write("w/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
-  const StagedRecipe out = staged({"train.init=" + dir_.file("w/bert_model.ckpt")});
+  const StagedRecipe out = staged({"train.init_from=" + dir_.file("w/bert_model.ckpt")});
   EXPECT_THAT(there(out),
               testing::UnorderedElementsAre(
                   "gs://b/job/input/text.input/a.txt", "gs://b/job/input/vocab.file/vocab.txt",
-                  "gs://b/job/input/train.init/bert_model.ckpt.index",
-                  "gs://b/job/input/train.init/bert_model.ckpt.data-00000-of-00001",
-                  "gs://b/job/input/train.init/bert_config.json"));
-  EXPECT_THAT(out.text, HasSubstr("init: \"gs://b/job/input/train.init/bert_model.ckpt\"\n"));
+                  "gs://b/job/input/train.init_from/bert_model.ckpt.index",
+                  "gs://b/job/input/train.init_from/bert_model.ckpt.data-00000-of-00001",
+                  "gs://b/job/input/train.init_from/bert_config.json"));
+  EXPECT_THAT(out.text,
+              HasSubstr("init_from: \"gs://b/job/input/train.init_from/bert_model.ckpt\"\n"));
 }
 
 TEST_F(JobRecipe, OfAHuggingFaceFolderItsModelInOneFormGoes) {
@@ -126,13 +129,13 @@ TEST_F(JobRecipe, OfAHuggingFaceFolderItsModelInOneFormGoes) {
        {"w/model.safetensors", "w/pytorch_model.bin", "w/flax_model.msgpack", "w/key.pem",
         "w/.git/config", "w/.cache/huggingface/x", "w/onnx/model.onnx", "w/tokenizer.json"})
     write(name);
-  EXPECT_THAT(there(staged({"train.init=" + dir_.file("w")})),
+  EXPECT_THAT(there(staged({"train.init_from=" + dir_.file("w")})),
               testing::UnorderedElementsAre("gs://b/job/input/text.input/a.txt",
                                             "gs://b/job/input/vocab.file/vocab.txt",
-                                            "gs://b/job/input/train.init/config.json",
-                                            "gs://b/job/input/train.init/model.safetensors",
-                                            "gs://b/job/input/train.init/tokenizer.json",
-                                            "gs://b/job/input/train.init/vocab.txt"));
+                                            "gs://b/job/input/train.init_from/config.json",
+                                            "gs://b/job/input/train.init_from/model.safetensors",
+                                            "gs://b/job/input/train.init_from/tokenizer.json",
+                                            "gs://b/job/input/train.init_from/vocab.txt"));
 }
 
 TEST_F(JobRecipe, OfAModelsFolderItsNewestCheckpointGoes) {
@@ -144,13 +147,13 @@ TEST_F(JobRecipe, OfAModelsFolderItsNewestCheckpointGoes) {
         "w/bert_config.json", "w/notes/x"})
     write(name);
   EXPECT_THAT(
-      there(staged({"train.init=" + dir_.file("w"), "vocab.file=" + dir_.file("vocab.txt")})),
+      there(staged({"train.init_from=" + dir_.file("w"), "vocab.file=" + dir_.file("vocab.txt")})),
       testing::UnorderedElementsAre(
           "gs://b/job/input/text.input/a.txt", "gs://b/job/input/vocab.file/vocab.txt",
-          "gs://b/job/input/train.init/bert_config.json",
-          "gs://b/job/input/train.init/checkpoint-9/COMMIT",
-          "gs://b/job/input/train.init/checkpoint-9/manifest.json",
-          "gs://b/job/input/train.init/checkpoint-9/tensors-00000-of-00001.safetensors"));
+          "gs://b/job/input/train.init_from/bert_config.json",
+          "gs://b/job/input/train.init_from/checkpoint-9/COMMIT",
+          "gs://b/job/input/train.init_from/checkpoint-9/manifest.json",
+          "gs://b/job/input/train.init_from/checkpoint-9/tensors-00000-of-00001.safetensors"));
 }
 
 }  // namespace

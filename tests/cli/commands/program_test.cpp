@@ -87,8 +87,8 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
                  HasSubstr("--set: eval.batch_size is 0, must be at least 1"));
   expect_refused("train: {devices: 4}", "--set eval.batch_size=6",
                  HasSubstr("--set: eval.batch_size 6 does not divide over train.devices 4"));
-  expect_refused("train: {learning_rate: .nan}", "",
-                 HasSubstr("train.learning_rate is nan, must be a finite number"));
+  expect_refused("train: {optimizer.learning_rate: .nan}", "",
+                 HasSubstr("train.optimizer.learning_rate is nan, must be a finite number"));
   expect_refused("out: x", "--set model.hidden_act=gello",
                  AllOf(HasSubstr("--set: model: hidden_act is 'gello'"), HasSubstr("'gelu'")));
   expect_refused("out: x", "--set model.intermediate_size=0",
@@ -102,13 +102,16 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
       AllOf(HasSubstr("--set: text.dedup 'all' is unknown"), HasSubstr("known: none, ")));
   expect_refused("- a\n- list", "", HasSubstr("r.yaml: not a recipe: no fields with names"));
   expect_refusal("bench --devices 0", HasSubstr("--devices"));
-  expect_refused("train: {save_every: 5, keep_every: 7}", "",
-                 HasSubstr("train.keep_every 7 is no multiple of train.save_every 5"));
-  expect_refused("train: {keep_best: masked_lm_loss}", "",
-                 HasSubstr("train.keep_best is masked_lm_loss, but eval.every is 0"));
-  expect_refused("train: {save_minutes: -1}", "", HasSubstr("train.save_minutes is -1, must be"));
-  expect_refused("train: {optimizer: adam}", "", HasSubstr("train.optimizer is 'adam'"));
-  expect_refused("train: {reduction: both}", "", HasSubstr("train.reduction is 'both'"));
+  expect_refused("train: {checkpoint.save_interval_steps: 5, checkpoint.keep_period: 7}", "",
+                 HasSubstr("train.checkpoint.keep_period 7 is no multiple of "
+                           "train.checkpoint.save_interval_steps 5"));
+  expect_refused("train: {checkpoint.best_metric: masked_lm_loss}", "",
+                 HasSubstr("train.checkpoint.best_metric is masked_lm_loss, but eval.every is 0"));
+  expect_refused("train: {checkpoint.save_interval_minutes: -1}", "",
+                 HasSubstr("train.checkpoint.save_interval_minutes is -1, must be"));
+  expect_refused("train: {optimizer.type: adam}", "", HasSubstr("train.optimizer.type is 'adam'"));
+  expect_refused("train: {parallelism.reduction: both}", "",
+                 HasSubstr("train.parallelism.reduction is 'both'"));
   expect_refused("vocab: {strip_accents: maybe}", "", HasSubstr("vocab.strip_accents is 'maybe'"));
   expect_refused(
       "data: {seq_length: 1000}", "",
@@ -217,8 +220,9 @@ class WholeRecipe : public RecipeTest {
                "model: {hidden_size: 32, num_hidden_layers: 1, num_attention_heads: 2, "
                "intermediate_size: 64,\n",
                "  max_position_embeddings: 32, type_vocab_size: 2, initializer_range: 0.05}\n",
-               "train: {batch_size: 16, steps: 300, learning_rate: 3e-3, warmup_steps: 30, "
-               "save_every: 20}\n",
+               "train: {batch_size: 16, steps: 300, optimizer.learning_rate: 3e-3, "
+               "schedule.warmup_steps: 30, "
+               "checkpoint.save_interval_steps: 20}\n",
                "eval: {batch_size: 8}\n"));
   }
   std::string on(const std::string& out) const {
@@ -341,7 +345,8 @@ TEST_F(WholeRecipe, WithoutAReaderItGoesOnAndSavesAtASignal) {
 }
 
 TEST_F(WholeRecipe, ItBeginsAsItIsTold) {
-  const std::string few = on("m") + " --set train.steps=3 --set train.save_every=3";
+  const std::string few =
+      on("m") + " --set train.steps=3 --set train.checkpoint.save_interval_steps=3";
   expect_refusal("run" + few + " --resume",
                  HasSubstr(dir_.file("m/model") + " holds no checkpoint to resume"));
   EXPECT_FALSE(fs::exists(dir_.file("m")));  // it is said before any stage

@@ -31,12 +31,13 @@ class RunFolder : public testing::Test {
       text += "\n";
     }
     write_file(dir_.file("text.txt"), text);
-    write_file(dir_.file("r.yaml"),
-               "text: {sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n"
-               "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
-               "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
-               "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 4, warmup_steps: 2, "
-               "save_every: 2, log_every: 2}\neval: {batch_size: 4}\n");
+    write_file(
+        dir_.file("r.yaml"),
+        "text: {sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n"
+        "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
+        "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
+        "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 4, schedule.warmup_steps: 2, "
+        "checkpoint.save_interval_steps: 2, logging_steps: 2}\neval: {batch_size: 4}\n");
   }
   CommandOutput in(const std::string& folder, const std::string& arguments) const {
     return run_command(str("cd ", dir_.file(folder), " && ", smelt_program(), " ", arguments));
@@ -75,7 +76,7 @@ TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
         "export mine --out hf", "status mine", "status r.yaml --set out=mine", "report mine",
         "inspect mine", "convert mine tf/model.ckpt",
         "report r.yaml --set out=mine --out new/page.html",
-        "run r.yaml --set train.init=mine --set out=second --set text.input='text.txt'"}) {
+        "run r.yaml --set train.init_from=mine --set out=second --set text.input='text.txt'"}) {
     const CommandOutput output = in(".", command);
     EXPECT_EQ(output.status, 0) << command << "\n" << output.text;
   }
@@ -198,9 +199,10 @@ TEST_F(RunFolder, WhatAUserPutsIntoTheExportedFolderStays) {
 TEST_F(RunFolder, ARunThatHasBegunNeedsItsFirstWeightsNoMore) {
   make_run();
   fs::rename(dir_.file("mine"), dir_.file("first"));
-  ASSERT_EQ(in(".", "run r.yaml --set train.init=first --set out=second --set text.input=text.txt")
-                .status,
-            0);
+  ASSERT_EQ(
+      in(".", "run r.yaml --set train.init_from=first --set out=second --set text.input=text.txt")
+          .status,
+      0);
   fs::remove_all(dir_.file("first"));
   EXPECT_THAT(in(".", "run second --dry-run").text,
               HasSubstr("not there; goes on with the run's own"));
@@ -220,8 +222,10 @@ TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
   }
   fs::remove_all(dir_.file("mine/.stages"));
   EXPECT_THAT(in(".", "run mine").text, HasSubstr("mine: holds a recipe.yaml, but no .stages"));
-  EXPECT_THAT(in(".", "run r.yaml --dry-run --set eval.every=2 --set train.keep_best=los").text,
-              HasSubstr("train.keep_best is 'los', which no validation measures"));
+  EXPECT_THAT(
+      in(".", "run r.yaml --dry-run --set eval.every=2 --set train.checkpoint.best_metric=los")
+          .text,
+      HasSubstr("train.checkpoint.best_metric is 'los', which no validation measures"));
   EXPECT_THAT(in(".", "run .").text,
               HasSubstr(".: is a folder in which no run has kept its recipe.yaml\n  hint: give"));
 }

@@ -144,7 +144,8 @@ TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
       "model: {hidden_size: 32, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: "
       "64,\n"
       "  max_position_embeddings: 32, type_vocab_size: 2}\n"
-      "train: {batch_size: 4, steps: 12, save_every: 5, keep: 2}\neval: {batch_size: 2, steps: "
+      "train: {batch_size: 4, steps: 12, checkpoint.save_interval_steps: 5, "
+      "checkpoint.max_to_keep: 2}\neval: {batch_size: 2, steps: "
       "1}\n";
   write_file(emulator_->path("r.yaml"), recipe);
   for (const std::string& out : {std::string("gs://bucket/m"), dir_.file("m")}) {

@@ -32,16 +32,17 @@ class TrackedRun : public testing::Test {
       text += "\n";
     }
     write_file(dir_.file("text.txt"), text);
-    write_file(
-        dir_.file("r.yaml"),
-        str("out: ", dir_.file("m"), "\ntext: {input: ", dir_.file("text.txt"),
-            ", sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n",
-            "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
-            "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
-            "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 20, warmup_steps: 2, "
-            "save_every: 10, log_every: 5}\neval: {batch_size: 4, every: 10}\ntrack:\n  fill: the "
-            "[MASK] "
-            "sees house 1. | a [MASK] [MASK].\n  histograms_every: 10\n"));
+    write_file(dir_.file("r.yaml"),
+               str("out: ", dir_.file("m"), "\ntext: {input: ", dir_.file("text.txt"),
+                   ", sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n",
+                   "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
+                   "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
+                   "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 20, "
+                   "schedule.warmup_steps: 2, "
+                   "checkpoint.save_interval_steps: 10, logging_steps: 5}\neval: {batch_size: 4, "
+                   "every: 10}\ntrack:\n  fill: the "
+                   "[MASK] "
+                   "sees house 1. | a [MASK] [MASK].\n  histograms_every: 10\n"));
   }
   std::string recipe(const std::string& more = {}) const { return dir_.file("r.yaml") + more; }
 
@@ -190,8 +191,9 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
               HasSubstr("error: text.input"));
   EXPECT_THAT(program("run --dry-run " + recipe(" --set out=" + dir_.file("text.txt/m"))).text,
               HasSubstr("Not a directory"));
-  EXPECT_THAT(program("run --dry-run " + recipe(" --set train.init=" + dir_.file("none"))).text,
-              HasSubstr("error: "));
+  EXPECT_THAT(
+      program("run --dry-run " + recipe(" --set train.init_from=" + dir_.file("none"))).text,
+      HasSubstr("error: "));
 }
 
 TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
@@ -213,14 +215,17 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
   const CommandOutput fewer = dry("model.vocab_size=5 --set vocab.file=" + dir_.file("v.txt"));
   EXPECT_EQ(fewer.status, 2);
   EXPECT_THAT(fewer.text, HasSubstr("model.vocab_size 5 is smaller than the 6 lines of "));
-  EXPECT_THAT(
-      dry("train.keep=1000000000 --set train.steps=1000000000 --set train.save_every=1").text,
-      testing::ContainsRegex("out: the disk of [^ ]+ has [0-9.]+ [kMGT]?B left, the "
-                             "checkpoints need up to [0-9.]+ [TP]B more: lower train.keep"));
-  EXPECT_THAT(dry("train.warmup_steps=20").text,
-              HasSubstr("train: train.warmup_steps 20 of train.steps 20: train.learning_rate "));
-  for (const char* reached :
-       {"train.warmup_steps=19", "train.warmup_steps=20 --set train.optimizer=amos"})
+  EXPECT_THAT(dry("train.checkpoint.max_to_keep=1000000000 --set train.steps=1000000000 --set "
+                  "train.checkpoint.save_interval_steps=1")
+                  .text,
+              testing::ContainsRegex(
+                  "out: the disk of [^ ]+ has [0-9.]+ [kMGT]?B left, the "
+                  "checkpoints need up to [0-9.]+ [TP]B more: lower train.checkpoint.max_to_keep"));
+  EXPECT_THAT(dry("train.schedule.warmup_steps=20").text,
+              HasSubstr("train: train.schedule.warmup_steps 20 of train.steps 20: "
+                        "train.optimizer.learning_rate "));
+  for (const char* reached : {"train.schedule.warmup_steps=19",
+                              "train.schedule.warmup_steps=20 --set train.optimizer.type=amos"})
     EXPECT_THAT(dry(reached).text, testing::Not(HasSubstr("is never reached")));
 }
 
@@ -294,7 +299,8 @@ TEST(Completion, BashOffersCommandsFlagsAndChoices) {
   EXPECT_EQ(completed("smelt bench --device g"), "gpu\n");
   EXPECT_EQ(completed("smelt completion z"), "zsh\n");
   EXPECT_EQ(completed("smelt report a --out p"), "\n");  // files, by readline
-  EXPECT_THAT(completed("smelt run r.yaml --set train.learn"), HasSubstr("train.learning_rate="));
+  EXPECT_THAT(completed("smelt run r.yaml --set train.learn"),
+              HasSubstr("train.optimizer.learning_rate="));
   EXPECT_EQ(completed("smelt run r.yaml --set train.device = g"), "gpu\n");
   EXPECT_THAT(completed("smelt \"\""), AllOf(HasSubstr("run"), HasSubstr("completion")));
 }
@@ -320,7 +326,7 @@ TEST(Completion, ZshOffersFieldsAndTheirChoices) {
       str("zsh -f -c 'compdef() {}; compadd() { print -r -- \"$@\" }; source <(", smelt_program(),
           " completion zsh); words=(smelt run r.yaml --set train.l); CURRENT=5; _smelt; "
           "words=(smelt run r.yaml --set train.device=g); CURRENT=5; _smelt'"));
-  EXPECT_THAT(found.text, AllOf(HasSubstr(" train.learning_rate= "),
+  EXPECT_THAT(found.text, AllOf(HasSubstr(" train.optimizer.learning_rate= "),
                                 HasSubstr("-P train.device= -- auto cpu gpu tpu\n")));
 }
 

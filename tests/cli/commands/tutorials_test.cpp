@@ -74,16 +74,16 @@ std::string made_small(std::string recipe) {
                                                         {"batch_size", "8"},
                                                         {"steps", "4"},
                                                         {"warmup_steps", "1"},
-                                                        {"save_every", "2"},
+                                                        {"save_interval_steps", "2"},
                                                         {"every", "2"},
-                                                        {"log_every", "2"},
+                                                        {"logging_steps", "2"},
                                                         {"passes", "1"},
                                                         {"epochs", "1"},
                                                         {"heldout", "0.2"},
                                                         {"size", "60"}};
   for (const auto& [name, value] : kSizes)
-    recipe = std::regex_replace(recipe, std::regex(str("\n  ", name, ": [^\n]*")),
-                                str("\n  ", name, ": ", value));
+    recipe = std::regex_replace(recipe, std::regex(str("\n( +)", name, ": [^\n]*")),
+                                str("\n$1", name, ": ", value));
   return std::regex_replace(
       recipe, std::regex("\n  type: electra\n  size: 60"),
       "\n  type: electra\n  num_hidden_layers: 1\n  hidden_size: 64\n  embedding_size: 16");

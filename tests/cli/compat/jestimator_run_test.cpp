@@ -290,7 +290,7 @@ TEST_F(JestimatorRun, ARecipeMakesItsTokensAndIsValidatedWhileItTrains) {
              "text: {heldout: 0.3, sentences: lines}\nvocab: {size: 300, min_frequency: 1}\n"
              "model: {type: jestimator_bert, max_length: 8, hidden_size: 16, num_layers: 1,"
              " num_heads: 2, mlp_size: 32}\n"
-             "train: {batch_size: 4, steps: 4, optimizer: amos, schedule: jestimator}\n"
+             "train: {batch_size: 4, steps: 4, optimizer.type: amos, schedule.type: jestimator}\n"
              "eval: {batch_size: 4, passes: 2, every: 2}\n");
   const CommandOutput out =
       run_smelt(str("run ", dir_.file("r.yaml"),

@@ -71,30 +71,32 @@ TEST_F(Ttt, IsARecipeOfTheOriginalsNumbers) {
                           }()));
   EXPECT_EQ(r["train.batch_size"], "64");
   EXPECT_EQ(r["train.epochs"], "6");
-  EXPECT_EQ(r["train.learning_rate"], "0.001");
-  EXPECT_EQ(r["train.schedule"] + r["train.warmup_steps"], "constant0");
-  EXPECT_EQ(r["train.keep_best"], "accuracy");
-  EXPECT_EQ(r["eval.every"] + " " + r["train.keep"] + " " + r["train.patience"], "400 3 20");
+  EXPECT_EQ(r["train.optimizer.learning_rate"], "0.001");
+  EXPECT_EQ(r["train.schedule.type"] + r["train.schedule.warmup_steps"], "constant0");
+  EXPECT_EQ(r["train.checkpoint.best_metric"], "accuracy");
+  EXPECT_EQ(r["eval.every"] + " " + r["train.checkpoint.max_to_keep"] + " " +
+                r["train.early_stopping.patience"],
+            "400 3 20");
   EXPECT_EQ(r["data.validation"], dir_.file("data/covid/val.json"));
   // The typo that keeps the original's rate at 0 is mended.
   f.scheduler = "warmupconstant";
   r = ttt_recipe(f, "cpu", 1);
-  EXPECT_EQ(r["train.schedule"] + r["train.warmup_ratio"], "constant0.1");
+  EXPECT_EQ(r["train.schedule.type"] + r["train.schedule.warmup_ratio"], "constant0.1");
   f.scheduler = "warmuplinear";
   f.log_steps = -1;
   r = ttt_recipe(f, "cpu", 1);
-  EXPECT_EQ(r["train.schedule"] + r["train.warmup_ratio"], "linear0.1");
+  EXPECT_EQ(r["train.schedule.type"] + r["train.schedule.warmup_ratio"], "linear0.1");
   EXPECT_EQ(r["eval.every_epochs"], "1");
   f.warmup_ratio = 0;
   r = ttt_recipe(f, "cpu", 1);
-  EXPECT_EQ(r["train.schedule"] + r["train.warmup_steps"], "linear0");
-  EXPECT_FALSE(r.contains("train.warmup_ratio"));
+  EXPECT_EQ(r["train.schedule.type"] + r["train.schedule.warmup_steps"], "linear0");
+  EXPECT_FALSE(r.contains("train.schedule.warmup_ratio"));
   f.scheduler = "constantlinear";
   f.warmup_ratio = 1;
-  EXPECT_EQ(ttt_recipe(f, "cpu", 1)["train.schedule"], "constant");
+  EXPECT_EQ(ttt_recipe(f, "cpu", 1)["train.schedule.type"], "constant");
   f.warmup_ratio = 0.1;
   EXPECT_EQ(recipe_of(ttt_recipe(f, "cpu", 1), "ttt", {"train.epochs=0", "train.steps=100"})
-                .train.decay_steps,
+                .train.schedule.decay_steps,
             90);
 }
 

@@ -21,7 +21,8 @@ void PodCommand::write_recipe(const std::string& type, int devices, int steps) c
                  "  intermediate_size: 16, max_position_embeddings: 16, type_vocab_size: 2}\n"
                  "train: {device: cpu, devices: ",
                  devices, ", batch_size: 8, steps: ", steps,
-                 ", save_every: 2, log_every: 1}\neval: {batch_size: 8, every: 4}\n"));
+                 ", checkpoint.save_interval_steps: 2, logging_steps: 1}\neval: {batch_size: 8, "
+                 "every: 4}\n"));
 }
 
 std::vector<std::string> PodCommand::smelt(const std::vector<std::string>& arguments,

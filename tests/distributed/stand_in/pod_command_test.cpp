@@ -42,7 +42,7 @@ TEST_F(PodCommand, AClassifierOfTwoProcessesIsThatOfOneAndSaysWhatRowsAre) {
   write_file(dir_.file("rows.tsv"), rows);
   write_file(recipe(), str("data: {train: ", dir_.file("rows.tsv"), ", seq_length: 16, ",
                            "validation_share: 0.3}\nmodel: {type: classify}\ntrain: {device: cpu, "
-                           "devices: 4, batch_size: 8, steps: 2, init: ",
+                           "devices: 4, batch_size: 8, steps: 2, init_from: ",
                            dir_.file("base/huggingface"), "}\neval: {batch_size: 8}\n"));
   run_alone("alone");
   Pod pod({.processes = 2, .devices_each = 2});
@@ -60,8 +60,9 @@ std::vector<double> curve_of(const std::string& model) {
 // In the form that a TPU has by default, over a mesh that splits parameters.
 TEST_F(PodCommand, AnElectraOverAMeshInTpusFormIsThatOfOne) {
   write_recipe("electra", 8, 4);
-  const std::vector<std::string> form{"train.mesh=data=2,fsdp=4", "train.layers=scan",
-                                      "train.save=products"};
+  const std::vector<std::string> form{"train.parallelism.mesh=data=2,fsdp=4",
+                                      "train.memory.layers=scan",
+                                      "train.memory.remat_policy=products"};
   run_alone("alone", "--set " + join(form, " --set "));
   Pod pod({.processes = 2, .devices_each = 4});
   ASSERT_THAT(pod.run(run("pod", 2, form)), Each(0)) << pod.said(0) << pod.said(1);

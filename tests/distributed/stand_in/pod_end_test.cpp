@@ -54,7 +54,8 @@ TEST_F(PodEnd, ASilentProcessIsNamed) {
 // In the words of the one that found it, with a status at which all are started again.
 // While a step runs, and while a checkpoint's copy of the state is begun.
 TEST_F(PodEnd, DevicesThatHangEndAllSoThatTheyAreStartedAgain) {
-  for (const char* saves : {"train.save_every=2", "train.save_every=1"}) {
+  for (const char* saves :
+       {"train.checkpoint.save_interval_steps=2", "train.checkpoint.save_interval_steps=1"}) {
     write_recipe("bert", 2, kManySteps);
     Pod pod({.processes = 2, .devices_each = 1});
     start(pod, run("pod", 2, {"train.hang_minutes=0.05", saves}));
@@ -82,7 +83,7 @@ TEST_F(PodEnd, DevicesThatAreLostEndAllSoThatTheyAreStartedAgain) {
 // Each reads its own slices of it.
 TEST_F(PodEnd, ADamagedCheckpointIsPassedOverByAll) {
   write_recipe("bert", 4, 4);
-  const std::vector<std::string> form{"train.mesh=fsdp=4"};
+  const std::vector<std::string> form{"train.parallelism.mesh=fsdp=4"};
   Pod pod({.processes = 2, .devices_each = 2});
   ASSERT_THAT(pod.run(run("pod", 2, form)), Each(0)) << pod.said(0) << pod.said(1);
   const std::string newest = dir_.file("pod/model/checkpoint-4");
@@ -121,12 +122,12 @@ TEST_F(PodEnd, AnotherRecipeIsRefusedByTheFieldBeforeAnythingIsMade) {
   write_recipe("bert", 2, 2);
   Pod pod({.processes = 2, .devices_each = 1});
   pod.start(0, run("pod", 2));
-  pod.start(1, run("pod", 2, {"train.learning_rate=0.5"}));
+  pod.start(1, run("pod", 2, {"train.optimizer.learning_rate=0.5"}));
   for (int process = 0; process < 2; ++process) {
     EXPECT_EQ(pod.wait(process), 2);
     EXPECT_THAT(
         pod.said(process),
-        AllOf(HasSubstr("the recipe: train.learning_rate is "),
+        AllOf(HasSubstr("the recipe: train.optimizer.learning_rate is "),
               HasSubstr("on host 0, 0.5 "
                         "on host 1\n  hint: start the same command with the same recipe on all")));
   }

@@ -19,12 +19,13 @@ TEST(Fitting, AWantOfMemoryIsSaidWithThePluginsFiguresAndWhatHelps) {
   const auto failing = [&](const std::string& text, pjrt::ErrorCode code) {
     return error_of([&] { fitting(advice, [&]() -> int { throw PjrtError(text, code); }); });
   };
-  EXPECT_EQ(failing("EventAwait: Out of memory while trying to allocate 8.00GiB.\nBFC: a map",
-                    pjrt::ErrorCode::resource_exhausted),
-            "train: step 7 does not fit into the memory of a device: EventAwait: Out of memory "
-            "while trying to allocate 8.00GiB.\n"
-            "  hint: set train.save to layer (with train.layers scan) or raise "
-            "train.micro_batches; more devices or train.mesh fsdp=… help, too");
+  EXPECT_EQ(
+      failing("EventAwait: Out of memory while trying to allocate 8.00GiB.\nBFC: a map",
+              pjrt::ErrorCode::resource_exhausted),
+      "train: step 7 does not fit into the memory of a device: EventAwait: Out of memory "
+      "while trying to allocate 8.00GiB.\n"
+      "  hint: set train.memory.remat_policy to layer (with train.memory.layers scan) or raise "
+      "train.gradient_accumulation_steps; more devices or train.parallelism.mesh fsdp=… help, too");
   EXPECT_EQ(failing("EventAwait: a fault", pjrt::ErrorCode::unknown), "EventAwait: a fault");
   EXPECT_EQ(fitting(advice, [] { return 3; }), 3);
 }
@@ -52,7 +53,7 @@ TEST_F(Memory, OfAStepAnEvaluationAndAnswersIsSaidInTheirOwnWords) {
   grow(large.task);
   EXPECT_THAT(error_of<UsageError>([&] { train(large); }),
               AllOf(HasSubstr("train: "), HasSubstr(" does not fit into the memory of a device: "),
-                    HasSubstr("hint: set train.save to layer")));
+                    HasSubstr("hint: set train.memory.remat_policy to layer")));
   save_first_weights("model");
   EvaluateJob evaluation = this->evaluation("model");
   evaluation.task = large.task;

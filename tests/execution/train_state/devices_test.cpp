@@ -95,7 +95,7 @@ TEST_F(DevicesRun, RunsOnEightDevicesAgreeToTheBitAlsoWhenResumed) {
   const auto on_eight = [&](const std::string& model) {
     TrainJob eight = job(model, 40);
     eight.on.devices = 8;
-    eight.save_every = 20;
+    eight.checkpoint.save_interval_steps = 20;
     return eight;
   };
   train(on_eight("first"));
@@ -119,7 +119,7 @@ TEST_F(DevicesRun, EightDevicesTrainTheDemosModel) {
   eight.task = bert_task(demo);
   eight.on.devices = 8;
   eight.config.batch_size = 32;
-  eight.save_every = 16;
+  eight.checkpoint.save_interval_steps = 16;
   const TrainSummary s = train(eight);
   EXPECT_EQ(s.last_step, 16);
   EXPECT_LT(s.last.at("loss"), 7.2);  // of 7.6

@@ -30,8 +30,9 @@ TEST_F(ResumeTest, AChangedScheduleIsToldWhenARunIsResumed) {
   changed.config.schedule.learning_rate = 1e-4;
   changed.config.schedule.warmup_steps = 0;
   train(changed);
-  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-1: train.learning_rate was 0.001, is 0.0001; "
-                                     "train.warmup_steps was 2, is 0\n"));
+  EXPECT_THAT(log_.text(),
+              HasSubstr("checkpoint-1: train.optimizer.learning_rate was 0.001, is 0.0001; "
+                        "train.schedule.warmup_steps was 2, is 0\n"));
   changed.config.schedule.total_steps = 3;
   train(changed);
   EXPECT_THAT(log_.text(), Not(HasSubstr("checkpoint-2: ")));

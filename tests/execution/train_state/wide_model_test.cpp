@@ -66,7 +66,7 @@ TEST_F(WideModel, LearnsWhatTheSmallTextIsLike) {
   job.task = bert_task(wide_bert(256, 2));
   job.config.schedule = {
       .learning_rate = 5e-4, .warmup_steps = 20, .total_steps = 150, .power = 1.0};
-  job.save_every = 150;
+  job.checkpoint.save_interval_steps = 150;
   train(job);
   EvaluateJob evaluation = this->evaluation("model");
   evaluation.task = job.task;

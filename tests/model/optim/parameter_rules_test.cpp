@@ -160,21 +160,20 @@ TEST(ParameterRules, RejectUnmatchedRulesAndInvalidValues) {
   const std::vector<Parameter> all{{.name = "bert/pooler/dense/bias", .tensor = t, .init = {}}};
   const auto refusal = [&](const char* text) {
     return error_of<UsageError>([&] {
-      const ParameterRules rules(rules_for("train.rate_rules", text), {});
+      const ParameterRules rules(rules_for("train.optimizer.rate_rules", text), {});
       rules.check(all);
       (void)rules.frozen(all[0]);
     });
   };
   EXPECT_EQ(refusal("bert/poler/dense/bias = 0"),
-            "train.rate_rules: 'bert/poler/dense/bias' matches none of the 1 parameters\n"
+            "train.optimizer.rate_rules: 'bert/poler/dense/bias' matches none of the 1 parameters\n"
             "  hint: did you mean 'bert/pooler/dense/bias'?");
   EXPECT_THAT(refusal("bert/poler/.* = 0"), HasSubstr("did you mean 'bert/pooler'?"));
   EXPECT_THAT(refusal(".*/densse/.* = 0"), HasSubstr("did you mean 'dense'?"));
   EXPECT_THAT(refusal("embeddings = 0"),
               HasSubstr("hint: use names such as bert/pooler/dense/bias"));
-  EXPECT_THAT(
-      refusal(".* = -1"),
-      HasSubstr("train.rate_rules: bert/pooler/dense/bias is -1, must be a number of at least 0"));
+  EXPECT_THAT(refusal(".* = -1"), HasSubstr("train.optimizer.rate_rules: bert/pooler/dense/bias is "
+                                            "-1, must be a number of at least 0"));
   EXPECT_THAT(refusal(".* = SHAPE"), HasSubstr("is (3,), must be a number of at least 0"));
   EXPECT_EQ(refusal("bert/.*/bias = 0"), "no error");
 }

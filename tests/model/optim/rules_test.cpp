@@ -73,8 +73,9 @@ TEST(NameRules, UseTheFirstRuleThatMatchesAtTheStartOfAName) {
 }
 
 TEST(NameRules, RejectInvalidRules) {
-  EXPECT_THAT(error_of<UsageError>([] { parse_rules("train.eta_rules", ".*/kernel: 2"); }),
-              HasSubstr("train.eta_rules: '.*/kernel: 2' has no '='"));
+  EXPECT_THAT(
+      error_of<UsageError>([] { parse_rules("train.optimizer.eta_rules", ".*/kernel: 2"); }),
+      HasSubstr("train.optimizer.eta_rules: '.*/kernel: 2' has no '='"));
   EXPECT_EQ(
       error_of<UsageError>([] { parse_rules("eta", "a = " + std::string(200000, '(') + "1"); }),
       "eta: a rule has 200005 bytes, the maximum is 4096; it begins with 'a = " +
@@ -82,9 +83,10 @@ TEST(NameRules, RejectInvalidRules) {
   const std::string open(2040, '('), close(2040, ')');
   for (const std::string& longest : {"a = " + open + "1" + close, open + "a" + close + " = 1"})
     EXPECT_EQ(std::get<double>(NameRules("eta", parse_rules("eta", longest)).of("a", {})), 1);
-  EXPECT_THAT(error_of<UsageError>([] { NameRules("train.eta_rules", {{"a(", "1"}}); }),
-              AllOf(HasSubstr("train.eta_rules: 'a(' is not a valid regular expression: "),
-                    HasSubstr("hint: correct it")));
+  EXPECT_THAT(
+      error_of<UsageError>([] { NameRules("train.optimizer.eta_rules", {{"a(", "1"}}); }),
+      AllOf(HasSubstr("train.optimizer.eta_rules: 'a(' is not a valid regular expression: "),
+            HasSubstr("hint: correct it")));
   EXPECT_EQ(
       error_of<UsageError>([] { (void)NameRules("eta", {{"a", "1"}}).of("b/kernel", {2, 3}); }),
       "eta: no rule matches the parameter b/kernel of shape [2,3]\n"

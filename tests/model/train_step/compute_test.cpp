@@ -241,16 +241,17 @@ TEST(ComputeFor, RejectsUnknownValues) {
   const auto refusal = [](const ComputeOptions& choice) {
     return error_of<UsageError>([&] { compute_for("cpu", choice); });
   };
-  EXPECT_EQ(error_of<UsageError>([] { parse_precision("train.precision", "fp16"); }),
-            "train.precision 'fp16' is unknown\n  hint: did you mean 'bf16'?");
-  EXPECT_EQ(error_of<UsageError>([] { parse_layers("train.layers", "scann"); }),
-            "train.layers 'scann' is unknown\n  hint: did you mean 'scan'?");
-  EXPECT_EQ(error_of<UsageError>([] { parse_save("train.save", "product"); }),
-            "train.save 'product' is unknown\n  hint: did you mean 'products'?");
-  EXPECT_EQ(parse_layers("train.layers", "auto"), std::nullopt);
+  EXPECT_EQ(error_of<UsageError>([] { parse_precision("train.precision.compute", "fp16"); }),
+            "train.precision.compute 'fp16' is unknown\n  hint: did you mean 'bf16'?");
+  EXPECT_EQ(error_of<UsageError>([] { parse_layers("train.memory.layers", "scann"); }),
+            "train.memory.layers 'scann' is unknown\n  hint: did you mean 'scan'?");
+  EXPECT_EQ(error_of<UsageError>([] { parse_save("train.memory.remat_policy", "product"); }),
+            "train.memory.remat_policy 'product' is unknown\n  hint: did you mean 'products'?");
+  EXPECT_EQ(parse_layers("train.memory.layers", "auto"), std::nullopt);
   EXPECT_EQ(refusal({.layers = Layers::unrolled, .save = RematPolicy::layer}),
-            "train.save 'layer' with train.layers 'unrolled': requires layers 'scan'\n"
-            "  hint: set train.layers to scan");
+            "train.memory.remat_policy 'layer' with train.memory.layers 'unrolled': requires "
+            "layers 'scan'\n"
+            "  hint: set train.memory.layers to scan");
   EXPECT_EQ(compute_for("cpu", {.save = RematPolicy::layer}).layers, Layers::scan);
 }
 

@@ -284,9 +284,10 @@ TEST_F(PruneProgram, PatternKeepsTheLargestNeighboursInEveryForm) {
       EXPECT_EQ(after.at(name), want) << name;
     }
   }
-  EXPECT_THAT(error_of<UsageError>([&] { prune_program(plain, prune_in_pattern({2, 5})); }),
-              HasSubstr("train.nm 2:5: 'bert/encoder/layer_0/attention/self/query/kernel' is "
-                        "f32[16,16], whose 16 inputs are not a multiple of 5"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { prune_program(plain, prune_in_pattern({2, 5})); }),
+      HasSubstr("train.pruning.nm 2:5: 'bert/encoder/layer_0/attention/self/query/kernel' is "
+                "f32[16,16], whose 16 inputs are not a multiple of 5"));
 }
 
 TEST_F(PruneProgram, TrainingKeepsPrunedZeros) {

@@ -101,7 +101,7 @@ TEST_F(StepGuardTest, NonFiniteStepDoesNotChangeTheStateAndIsSaved) {
                     HasSubstr("the first tensor that is not finite, from the loss back, is the "
                               "gradient of line/bias; 2 of 2 gradients are not; "),
                     HasSubstr("its batch and the state before it are in " + folder),
-                    HasSubstr("hint: lower train.learning_rate"),
+                    HasSubstr("hint: lower train.optimizer.learning_rate"),
                     HasSubstr("the checkpoint of step 5 is good")));
   EXPECT_EQ(latest_checkpoint(dir_.file("model")), 5);
 
@@ -121,7 +121,7 @@ TEST_F(StepGuardTest, NonFiniteStepDoesNotChangeTheStateAndIsSaved) {
 // The saved batch and state reproduce the step that the run would have taken.
 TEST_F(StepGuardTest, SavesTheStateBeforeTheNonFiniteStep) {
   TrainJob bad = broken("model", 6), fine = broken("fine", kNever);
-  fine.save_every = 6;
+  fine.checkpoint.save_interval_steps = 6;
   error_of([&] { train(bad); });
   train(fine);
   auto kept = state("model/bad-batch-7", 6);
@@ -168,14 +168,15 @@ TEST_F(StepGuardTest, FreezesParametersAndClipsGradientElements) {
   EXPECT_NE(after.at("line/kernel"), before.at("line/kernel"));
   for (const float m : after.at("line/kernel/adam_m")) EXPECT_NEAR(std::abs(m), 1e-4, 1e-10);
   run.config.rules = {};
-  EXPECT_THAT(error_of([&] { train(run); }),
-              HasSubstr("was made with train.rate_rules [\"line/bias = 0\"], this run has []"));
+  EXPECT_THAT(
+      error_of([&] { train(run); }),
+      HasSubstr("was made with train.optimizer.rate_rules [\"line/bias = 0\"], this run has []"));
 }
 
 TEST_F(StepGuardTest, AveragesFollowTheWeightsAndAreEvaluated) {
   TrainJob run = line_job("model", 4);
   run.config.ema_decay = 0.75;
-  run.save_every = 1;
+  run.checkpoint.save_interval_steps = 1;
   run.save_first = true;
   train(run);
   const std::string name = "line/kernel";
@@ -210,8 +211,8 @@ TEST_F(StepGuardTest, SkipsTheUpdateOfASpike) {
   TrainJob run = line_job("model", 12, at_step(8), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::skip, .window = 4, .sigmas = 20};
   run.config.ema_decay = 0.9;
-  run.save_every = 1;
-  run.keep = 20;
+  run.checkpoint.save_interval_steps = 1;
+  run.checkpoint.max_to_keep = 20;
   train(run);
   auto before = state("model", 8), after = state("model", 9);
   EXPECT_NE(before.at("run/losses"), after.at("run/losses"));
@@ -274,11 +275,11 @@ TEST_F(RollbackTest, RollbackRestoresBestStatesAndPatience) {
   TrainJob run = spiking_job();
   run.validation = {.data = run.data, .batch_size = 8, .steps = 1};
   run.check_every = 1;
-  run.keep_best = "square_error";
-  run.patience = 100;
-  run.keep = 20;
-  run.keep_every = 2;
-  run.save_minutes = 1e-9;
+  run.checkpoint.best_metric = "square_error";
+  run.early_stopping.patience = 100;
+  run.checkpoint.max_to_keep = 20;
+  run.checkpoint.keep_period = 2;
+  run.checkpoint.save_interval_minutes = 1e-9;
   std::map<std::int64_t, double> values;
   run.checked = [&](const TrainCheck& check) {
     if (check.step == 6 && values.contains(8)) {
@@ -305,9 +306,9 @@ TEST_F(StepGuardTest, ResumedRunKeepsItsFirstStateForRollbacks) {
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20};
   run.init = dir_.file("first");
   run.take_step = true;
-  run.keep = 1;
-  run.save_every = 5;
-  run.save_minutes = 1e-9;
+  run.checkpoint.max_to_keep = 1;
+  run.checkpoint.save_interval_steps = 5;
+  run.checkpoint.save_interval_minutes = 1e-9;
   train(run);
   EXPECT_THAT(checkpoint_steps(dir_.file("second")), testing::ElementsAre(3, 4));
 }
@@ -316,12 +317,12 @@ TEST_F(StepGuardTest, RollbackUsesAvailableStatesAndSpikeSettingsMayChange) {
   train(line_job("model", 7));
   remove_checkpoint(dir_.file("model/checkpoint-5"));
   TrainJob run = line_job("model", 12, at_step(10), a_hundredfold);
-  run.config.spikes = {.action = SpikeAction::rewind, .window = 3, .sigmas = 20, .rewind_skip = 9};
-  run.save_every = 100;
+  run.config.spikes = {.action = SpikeAction::rewind, .window = 3, .sigmas = 20, .skip_batches = 9};
+  run.checkpoint.save_interval_steps = 100;
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("went back to step 7 10 times already"));
   run.config.spikes = {.action = SpikeAction::skip, .window = 2, .sigmas = 30};
   train(run);
-  EXPECT_THAT(log_.text(), HasSubstr("train.spike_action was \"none\", is \"rewind\""));
+  EXPECT_THAT(log_.text(), HasSubstr("train.loss_spike.action was \"none\", is \"rewind\""));
   EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({11}));
 }
 
@@ -335,16 +336,18 @@ TEST(RewindTarget, IsTheLastRegularCheckpointOrTheLast) {
 
 TEST_F(StepGuardTest, PersistentSpikeEndsTheRunAfterTenRollbacks) {
   TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
-  run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .rewind_skip = 3};
-  EXPECT_THAT(error_of([&] { train(run); }),
-              HasSubstr("train: the loss of step 7 is a spike, and the run went back to step 5 10 "
-                        "times already\n  hint: raise train.rewind_skip or lower "
-                        "train.learning_rate; if it is no spike, raise train.spike_sigmas or"));
+  run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .skip_batches = 3};
+  EXPECT_THAT(
+      error_of([&] { train(run); }),
+      HasSubstr(
+          "train: the loss of step 7 is a spike, and the run went back to step 5 10 "
+          "times already\n  hint: raise train.loss_spike.skip_batches or lower "
+          "train.optimizer.learning_rate; if it is no spike, raise train.loss_spike.sigmas or"));
 }
 
 TEST_F(StepGuardTest, RollbackIsNotANewStartAndCountsNoTimeTwice) {
   TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
-  run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .rewind_skip = 3};
+  run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .skip_batches = 3};
   run.track.log_every = 1;
   const double start = wall_seconds();
   EXPECT_NE(error_of([&] { train(run); }), "no error");  // after ten rewinds

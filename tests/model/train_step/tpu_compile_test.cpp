@@ -333,8 +333,9 @@ TEST_F(TpuCompile, T5AndAdafactorAreShardedOverHeadsAndVocabulary) {
   c.optimizer = adafactor({});
   const auto program = train_program(
       t5(false), c,
-      placement_for("tpu", 8, Reduction::global,
-                    partition_for({.mesh = "data=2,fsdp=2,tensor=2", .split_slots = true}, 8)));
+      placement_for(
+          "tpu", 8, Reduction::global,
+          partition_for({.mesh = "data=2,fsdp=2,tensor=2", .shard_optimizer_state = true}, 8)));
   const CompiledMemory memory = compile("v5e:2x4", program);
   EXPECT_LT(memory.argument_bytes, state_bytes(program) / 2);
 }

@@ -1,0 +1,89 @@
+// The optimizer as a recipe's train.optimizer section names it.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "model/optim/optimizer.h"
+#include "model/optim/parameter_rules.h"
+
+namespace smelt {
+
+struct OptimizerConfig {
+  std::string type = "bert_adamw";  // one of optimizer_names()
+  double learning_rate = 1e-4;
+  double beta1 = 0.9, beta2 = 0.999;
+  double weight_decay = 0.01;
+  std::string clip_norm = "auto", clip_value = "auto";  // "auto" or a number
+  double layer_decay = 1.0;
+  std::string rate_rules = "", decay_rules = "";
+  double trust_norm = 0.0;
+  std::string amos_preset = "auto", eta_rules = "", slot_rules = "";
+  double adafactor_clip = 1.0, adafactor_exponent = 0.8, adafactor_momentum = 0.0;
+  bool adafactor_scaled = true;
+};
+
+template <class C, class Visitor>
+  requires std::same_as<std::remove_const_t<C>, OptimizerConfig>
+void visit_fields(C& c, Visitor&& visit) {
+  visit("type", c.type,
+        "bert_adamw (the original's, no bias correction), adamw, optax_adamw, optax_adam, lamb, "
+        "amos, adafactor (T5X's) or hf_adafactor (transformers')");
+  visit("learning_rate", c.learning_rate, "highest learning rate");
+  visit("beta1", c.beta1, "beta1 of Adam; momentum of Amos' updates, where 0 saves a slot");
+  visit("beta2", c.beta2, "decay of the mean of squared gradients: beta2 of Adam, beta of Amos");
+  visit("weight_decay", c.weight_decay,
+        "decoupled weight decay of the three adamw and of lamb; of adafactor decay_rules alone");
+  visit("clip_norm", c.clip_norm,
+        "largest global norm of the gradient; 0 = no clipping; auto: 1 with bert_adamw and adamw, "
+        "else 0");
+  visit("clip_value", c.clip_value,
+        "largest element of the gradient; 0 = no clipping; auto: 1 with amos, else 0");
+  visit("layer_decay", c.layer_decay,
+        "of model.type classify: each layer's rate is so many times that of the one above it, "
+        "ELECTRA's 0.8; 1: all the same");
+  visit("rate_rules", c.rate_rules,
+        "factor of the learning rate by parameters' names, 0 = frozen: '.*/embeddings/.* = 0'");
+  visit("decay_rules", c.decay_rules,
+        "weight decay by parameters' names, before the optimizer's own: '.*/kernel = 0.1'");
+  visit("trust_norm", c.trust_norm,
+        "lamb: a parameter's norm counts up to this in its trust ratio; 0 = no bound");
+  visit("amos_preset", c.amos_preset,
+        "rules of amos by parameters' names: bert, jestimator_bert, t5, none; auto: as model.type");
+  visit("eta_rules", c.eta_rules,
+        "amos: the scale to come to, before the preset's: '.*/kernel = sqrt(1 / SHAPE[0]); …'");
+  visit("slot_rules", c.slot_rules,
+        "amos: the shape of a parameter's slots: '.*/kernel = (1, SHAPE[1]); .* = ()'");
+  visit("adafactor_clip", c.adafactor_clip,
+        "both adafactor: largest root mean square of a parameter's update; 0 = no clipping");
+  visit("adafactor_exponent", c.adafactor_exponent,
+        "of the mean of squared gradients: step t, from 1, counts for t^-adafactor_exponent");
+  visit("adafactor_momentum", c.adafactor_momentum,
+        "momentum of its updates; 0 = none, and no slot as large as the parameters");
+  visit("adafactor_scaled", c.adafactor_scaled,
+        "the learning rate is times each parameter's own root mean square");
+}
+
+const std::vector<std::string>& optimizer_names();
+const std::vector<std::string>& amos_preset_names();  // "auto" and "none" among them
+
+bool is_adafactor(const OptimizerConfig& config);
+
+// Builds the optimizer. The preset "auto" of Amos is that of `model_type`. Throws UsageError for a
+// rule that cannot be read.
+Optimizer make_optimizer(const OptimizerConfig& config, std::string_view model_type);
+
+// Returns the largest global norm of the gradient; 0 if it is not clipped, NaN if it is no number.
+double clip_norm_of(const OptimizerConfig& config);
+// Returns the largest element of the gradient; 0 if it is not clipped, NaN if it is no number.
+double clip_value_of(const OptimizerConfig& config);
+
+// Returns the rules of single parameters, with `layer_rates` behind those of rate_rules. Throws
+// UsageError for a rule that cannot be read.
+ParameterRules parameter_rules_of(const OptimizerConfig& config,
+                                  const std::string& layer_rates = {});
+
+}  // namespace smelt
