@@ -296,7 +296,7 @@ TEST_F(GivenParts, ASegmentCommandIsExportedAndNotRunUnlessItIsGiven) {
   EXPECT_THAT(read_file(folder + "/SEGMENT_COMMAND.md"), HasSubstr("    sed -u 's/cat/c at/g'\n"));
   store_segment_command(folder + "/vocab.txt", "touch " + dir_.file("touched"));
   const auto refusal = HasSubstr("is split into words by the command 'touch ");
-  EXPECT_THAT(error_of<UsageError>([&] { PretrainedModel::of_folder(folder); }), refusal);
+  EXPECT_THAT(error_of<UsageError>([&] { PretrainedModel::load(folder); }), refusal);
   const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + folder});
   EXPECT_THAT(error_of<UsageError>([&] { make_vocabulary(next); }), refusal);
   EXPECT_FALSE(exists(dir_.file("touched")));

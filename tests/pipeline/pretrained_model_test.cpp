@@ -23,7 +23,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-void describe(const std::string& folder);  // inference_example.cpp
+#include "pipeline/inference_example.cpp"
 
 namespace smelt {
 namespace {
