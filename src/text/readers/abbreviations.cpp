@@ -10,9 +10,9 @@
 namespace smelt {
 namespace {
 
-// Titles and references that stand before what they belong to, of English, German, French, Spanish,
-// Italian, Portuguese and Russian. Abbreviations that often end a sentence ("etc.", "Inc.") are
-// not among them.
+// Titles and references that precede the word they belong to, in English, German, French, Spanish,
+// Italian, Portuguese and Russian. Excludes abbreviations that often end a sentence ("etc.",
+// "Inc.").
 constexpr auto kBeforeWords = std::to_array<std::u16string_view>(
     {u"Abg",    u"Adm",  u"Avv",  u"Brig", u"Capt", u"Cdr",  u"Cmdr", u"Col", u"Dipl", u"Dott",
      u"Dr",     u"Dra",  u"Dres", u"Drs",  u"Dña",  u"Eng",  u"Exmo", u"Frl", u"Gen",  u"Gov",
@@ -23,7 +23,7 @@ constexpr auto kBeforeWords = std::to_array<std::u16string_view>(
      u"evtl",   u"ggf",  u"ing",  u"inkl", u"prof", u"sog",  u"vgl",  u"vs",  u"zzgl", u"акад",
      u"гл",     u"гр",   u"доц",  u"им",   u"кн",   u"напр", u"обл",  u"пер", u"пл",   u"пос",
      u"просп",  u"проф", u"св",   u"см",   u"ср",   u"ст",   u"тов",  u"ул"});
-// Those that stand before numbers, and elsewhere may be a sentence's last word.
+// Abbreviations before numbers; elsewhere they may be the last word of a sentence.
 constexpr auto kBeforeNumbers = std::to_array<std::u16string_view>(
     {u"Abb", u"Abs", u"Art", u"Bd",  u"Fig", u"Kap", u"No",  u"Nos", u"Nr",
      u"Núm", u"Tab", u"Vol", u"art", u"fig", u"no",  u"nr",  u"núm", u"pag",
@@ -32,8 +32,8 @@ constexpr auto kGermanMonths = std::to_array<std::u16string_view>(
     {u"Januar", u"Jänner", u"Februar", u"März", u"April", u"Mai", u"Juni", u"Juli", u"August",
      u"September", u"Oktober", u"November", u"Dezember"});
 
-// Pronouns, articles and other words that often begin a sentence, of the same languages. Those that
-// are also common surnames, such as "Das", are not among them.
+// Pronouns, articles and other words that often begin a sentence in the same languages. Excludes
+// common surnames such as "Das".
 constexpr auto kBeginners = std::to_array<std::u16string_view>(
     {u"A",      u"An",     u"And",    u"But",  u"He",    u"Her",    u"His",  u"I",     u"If",
      u"It",     u"Its",    u"My",     u"Our",  u"She",   u"That",   u"The",  u"Their", u"Then",
@@ -56,7 +56,7 @@ std::u16string_view part(const icu::UnicodeString& text, std::int32_t begin, std
   return {text.getBuffer() + begin, static_cast<std::size_t>(end - begin)};
 }
 
-// Returns where the run of characters before `end` that are `wanted` begins.
+// Returns the beginning of the run of `wanted` characters that ends at `end`.
 std::int32_t begin_of_run(const icu::UnicodeString& text, std::int32_t end, auto&& wanted) {
   while (end > 0 && wanted(text.char32At(text.moveIndex32(end, -1))))
     end = text.moveIndex32(end, -1);
@@ -69,7 +69,7 @@ std::u16string_view letters_from(const icu::UnicodeString& text, std::int32_t be
   return part(text, begin, end);
 }
 
-// Returns the word before `end`, with white space and perhaps a period between them.
+// Returns the word before `end`, skipping white space and at most one period.
 std::u16string_view word_before(const icu::UnicodeString& text, std::int32_t end,
                                 bool& has_period) {
   end = begin_of_run(text, end, u_isUWhiteSpace);
@@ -83,12 +83,12 @@ bool is_letter_and_period(const icu::UnicodeString& text, std::int32_t begin) {
          text[begin + 1] == u'.';
 }
 
-// Returns whether a word that often begins a sentence stands at `begin`. An initial is no word.
+// Returns whether the word at `begin` often begins a sentence. False for an initial.
 bool begins_sentence(const icu::UnicodeString& text, std::int32_t begin) {
   return !is_letter_and_period(text, begin) && is_one_of(kBeginners, letters_from(text, begin));
 }
 
-// Returns whether the letter at `begin`, with a period behind it, is an initial or part of an
+// Returns whether the letter at `begin`, which a period follows, is an initial or part of an
 // abbreviation such as "z. B.". `end` is where the next word begins.
 bool is_initial(const icu::UnicodeString& text, std::int32_t begin, std::int32_t end) {
   const UChar32 letter = text.char32At(begin);

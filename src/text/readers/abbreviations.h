@@ -1,4 +1,4 @@
-// Periods that end no sentence: of abbreviations, initials and German dates.
+// Detects periods that do not end a sentence: abbreviations, initials and German dates.
 #pragma once
 
 #include <unicode/unistr.h>

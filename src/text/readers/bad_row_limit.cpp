@@ -12,8 +12,7 @@ namespace smelt {
 namespace {
 
 constexpr std::size_t kPlacesTold = 3;
-// A text in Latin-1 has more than one byte in a thousand that is not UTF-8, in any language that
-// needs it.
+// In a Latin-1 text of any language that needs it, more than one byte in a thousand is not UTF-8.
 constexpr std::uint64_t kLeastIllFormed = 20, kOneIn = 1000;
 
 }  // namespace
@@ -76,7 +75,8 @@ void TextFaults::add_bad_row(const TextFault& fault, const std::string& place) {
   if (bad_rows_ <= static_cast<std::uint64_t>(kFreeBadRows) ||
       static_cast<double>(bad_rows_) <= limits_.max_bad * static_cast<double>(rows))
     return;
-  // The same fault in every row so far is no matter of a share: a field's name, another format.
+  // If every row so far has the same fault, the field name or the format is wrong, so the share
+  // does not matter.
   if (good_rows_ == 0 && same_fault_)
     throw_bad_rows(first_bad_row_, first_bad_,
                    str(", nor in any of the first ", bad_rows_, " rows"));

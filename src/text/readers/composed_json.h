@@ -5,7 +5,7 @@
 
 namespace smelt {
 
-// Returns the value with all its texts composed (Unicode NFC). Names of fields stay as they are.
+// Returns the value with all strings normalized to NFC. Names of fields are not changed.
 Json composed(Json value);
 
 }  // namespace smelt

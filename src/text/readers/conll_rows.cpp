@@ -14,9 +14,10 @@ namespace smelt {
 namespace {
 
 constexpr std::int64_t kMostWords = 100000;
-constexpr std::size_t kMostHeld = 1000;     // lines before a sentence that may be comments
-constexpr std::size_t kMostLabels = 10000;  // that are remembered
-constexpr std::int64_t kNumbered = 3;       // a column with 1, 2 and 3 is taken for numbers
+constexpr std::size_t kMostHeld = 1000;     // held lines before a sentence that may be comments
+constexpr std::size_t kMostLabels = 10000;  // maximum number of labels to remember
+// Number of word numbers after which a column is rejected as numbering.
+constexpr std::int64_t kNumbered = 3;
 
 std::optional<std::size_t> column_number(const std::string& name) {
   std::size_t number = 0;
@@ -25,7 +26,7 @@ std::optional<std::size_t> column_number(const std::string& name) {
   return number;
 }
 
-// The columns of a line, which tabs stand between if it has any, else spaces.
+// Splits a line at tabs, or at spaces if it has no tab.
 std::vector<std::string_view> columns_of(std::string_view line) {
   std::vector<std::string_view> cells;
   const char between = line.find('\t') != std::string_view::npos ? '\t' : ' ';
@@ -34,7 +35,7 @@ std::vector<std::string_view> columns_of(std::string_view line) {
   return cells;
 }
 
-// What the columns of a line of words look like.
+// The format of the lines that hold words.
 struct Form {
   std::size_t columns = 0;
   bool has_tabs = false;
@@ -44,15 +45,15 @@ Form form_of(std::string_view line) {
   return {.columns = columns_of(line).size(), .has_tabs = line.find('\t') != line.npos};
 }
 
-// Whether a line that begins with "# " has the form of lines of words, and not that of a comment
-// such as "# text = a b" or "# id 7 domain=en".
+// Returns whether a line that begins with "# " has this format and is not a comment such as "# text
+// = a b" or "# id 7 domain=en".
 bool has_form(std::string_view line, const Form& form) {
   return !form.has_tabs && columns_of(line).size() == form.columns &&
          line.find('=') == std::string_view::npos;
 }
 
-// Whether a cell counts words, as the first column of CoNLL-U does: "3"; "3-4" is a token that
-// stands for several words, "3.1" a word that is not in the text.
+// Returns whether a cell is a word number as in the first column of CoNLL-U: "3", "3-4" (a token of
+// several words) or "3.1" (a word that is not in the text).
 bool is_count(std::string_view cell) {
   return !cell.empty() && cell.find_first_not_of("0123456789") == cell.npos;
 }
@@ -62,7 +63,7 @@ bool is_no_word(std::string_view cell) {
          is_count(cell.substr(between + 1));
 }
 
-// "O", "B-PER" and others of BIO and BIOES.
+// Returns whether the label is "O" or a BIO or BIOES label such as "B-PER".
 bool is_bio(std::string_view label) {
   return label == "O" || (label.size() > 2 && label[1] == '-' &&
                           std::string_view("BIES").find(label[0]) != std::string_view::npos);
@@ -88,8 +89,8 @@ class ConllRows : public RowReader {
   std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  private:
-  // Returns false at the end of the file. Reports what is wrong with the sentence to the sink and
-  // keeps it in fault_.
+  // Reads one sentence; returns false at the end of the file. Reports a fault of the sentence to
+  // the sink and stores it in fault_.
   bool read_sentence(std::vector<std::string>& values) {
     values.assign(columns_.size(), "");
     fault_.clear();
@@ -118,9 +119,9 @@ class ConllRows : public RowReader {
     if (held_.size() == kMostHeld) held_.pop_front();
     held_.push_back({lines_.number(), std::string(line)});
   }
-  // Adds to the sentence the last held lines that are words and not comments: that have the form of
-  // the next line (before an empty line or the end of the file: of the previous sentence), and a
-  // label of BIO or that another word of the file has, as far as it is read.
+  // Moves the last held lines that are words into the sentence; the others are comments. A line is
+  // words if it has the format of the next line (of the previous sentence, before an empty line or
+  // the end of the file) and its label is BIO or occurs on a word read so far.
   void take_held(std::vector<std::string>& values) {
     std::size_t comments = held_.size();
     while (comments > 0 && is_word(held_[comments - 1].text)) --comments;
@@ -134,7 +135,7 @@ class ConllRows : public RowReader {
     const std::string_view label = label_of(columns_of(line));
     return is_bio(label) || labels_.contains(label);
   }
-  // "" if the line lacks the column.
+  // Returns the label, or "" if the line has too few columns.
   std::string_view label_of(const std::vector<std::string_view>& cells) const {
     const std::size_t column =
         columns_.size() > 1 ? columns_[1].value_or(cells.size()) : cells.size();
@@ -193,11 +194,12 @@ class ConllRows : public RowReader {
     std::int64_t number;
     std::string text;
   };
-  std::deque<HeldLine> held_;  // lines that begin with "# ", before a sentence's first word
-  Form form_;                  // of the sentence's first other line
-  std::set<std::string, std::less<>> labels_;  // of words so far
-  std::int64_t words_ = 0;                     // of the sentence so far
-  std::int64_t counted_ = 0;  // to which column 1 counts in the sentence, -1 if it does not
+  std::deque<HeldLine> held_;  // lines before a sentence's first word that begin with "# "
+  Form form_;                  // format of the sentence's first line that does not begin with "# "
+  std::set<std::string, std::less<>> labels_;  // labels of the words so far
+  std::int64_t words_ = 0;                     // words of the current sentence so far
+  // Last word number in column 1 of the sentence; -1 if it is not numbered.
+  std::int64_t counted_ = 0;
   std::int64_t first_line_ = 0;
   std::string fault_;
   FaultSink faults_;

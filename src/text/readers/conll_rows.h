@@ -1,17 +1,19 @@
-// Sentences as the CoNLL tasks give them (Tjong Kim Sang and De Meulder 2003): a word a line with
-// its labels in columns behind it, an empty line between sentences.
+// Reader of CoNLL files (Tjong Kim Sang and De Meulder 2003): each line has a word and its labels
+// in columns, and an empty line separates sentences.
 #pragma once
 
 #include "text/readers/rows.h"
 
 namespace smelt {
 
-// A sentence is a row. The first field is the words, with spaces between; the second, if any, their
-// labels, the last column. A field whose name is a number is that column, from 1. Columns stand
-// between tabs, or else between spaces; "-DOCSTART-" lines are passed over, and so are comments:
-// lines before a sentence that begin with "# " and have other columns than its lines, a "=", or a
-// label that is none of BIO and that no word so far has. A sentence with a line of fewer columns,
-// or of more than 100000 words, is a bad row.
+// Returns a reader whose rows are sentences. The first field is the words, joined by spaces; the
+// second, if any, is the labels in the last column. A field whose name is a number is that column,
+// from 1. Columns are separated by tabs, or by spaces if the line has no tab.
+//
+// "-DOCSTART-" lines and comments are skipped. A comment is a line before a sentence that begins
+// with "# " and has another number of columns than the sentence's lines, contains "=", or has a
+// label that is not BIO and that no word so far has. A sentence is a bad row if one of its lines
+// has too few columns or it has more than 100000 words.
 std::unique_ptr<RowReader> open_conll(const std::string& path, const std::vector<Field>& fields,
                                       FaultSink faults);
 

@@ -23,7 +23,7 @@ constexpr NamedValues<Dedup, 4> kDedups{{{"none", Dedup::none},
                                          {"exact", Dedup::exact},
                                          {"near", Dedup::near}}};
 
-// What ICU reads at once stays bounded, also in a text without empty lines.
+// Limits the text that ICU processes at once if there are no empty lines.
 constexpr std::size_t kMaxParagraphBytes = 1 << 20;
 
 std::int64_t parse_max_lines(std::int64_t lines) {
@@ -62,7 +62,7 @@ struct DocumentReader::State {
   const Dedup dedup;
   const bool blanks_end_documents;
   const std::size_t memory;
-  std::int64_t lines_left;  // until max_lines; negative: no limit
+  std::int64_t lines_left;  // lines left until max_lines; negative: no limit
   LineSource source;
   bool ended = false, warned = false, rest_is_logged = false;
   DocumentCounts counts;
@@ -71,20 +71,20 @@ struct DocumentReader::State {
   NearDuplicates near;
   std::string line, paragraph;
   std::vector<std::string> sentences;
-  std::size_t last_line = 0, line_before = 0;  // bytes of the paragraph's last two lines
+  std::size_t last_line = 0, line_before = 0;  // sizes of the paragraph's last two lines, in bytes
 
-  // Reads on until `document` is whole; false at the end of all input.
+  // Reads lines until `document` is complete; returns false at the end of all input.
   bool read(Document& document);
-  // Each returns whether the document ends here.
+  // These return whether the document ends here.
   bool take_line(Document& document);
   bool take_prose(Document& document);
-  // Returns whether `line` begins with a script that ends sentences at spaces, and the line before
-  // it is clearly shorter than its neighbours: a sentence or a phrase ends there.
+  // Returns whether `line` begins with a script that ends sentences at spaces and the line before
+  // it is clearly shorter than its neighbours, so that a sentence or phrase ends there.
   bool last_line_is_short() const;
   void end_paragraph(Document& document);
   bool is_duplicate(const Document& document);
   void warn_of_forgotten();
-  // Logs once, at the end of the input, which of its text was divided or not read.
+  // Logs once, at the end of the input, how many documents were split and how much was not read.
   void log_the_rest();
 };
 
@@ -148,7 +148,7 @@ void DocumentReader::State::end_paragraph(Document& document) {
 
 bool DocumentReader::State::is_duplicate(const Document& document) {
   if (dedup != Dedup::exact && dedup != Dedup::near) return false;
-  // Sentences stand without anything between them; a space keeps their words apart.
+  // Sentences are stored without separators. The space keeps their words apart.
   line.clear();
   for (std::size_t i = 0; i < document.size(); ++i) (line += document.sentence(i)) += ' ';
   return dedup == Dedup::exact ? exact.seen(line) : near.seen(line);
@@ -178,7 +178,7 @@ void DocumentReader::State::log_the_rest() {
     const double read = source.share_read();
     if (read < 1) log_info("text: max_lines was reached: {} of the input was read", percent(read));
   } catch (const Error&) {
-    // The sizes of the files are needed for this line only: a file may be gone by now.
+    // The percentage needs the file sizes, and a file may have been deleted by now.
     log_info("text: max_lines was reached");
   }
 }

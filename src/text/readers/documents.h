@@ -1,4 +1,4 @@
-// Documents of sentences from files of many formats, one document at a time in bounded memory.
+// Reads documents, split into sentences, from files of many formats, with bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-// The sentences of one document, one after another in `text`; sentence i ends before ends[i].
+// The sentences of one document, concatenated in `text`; sentence i ends before ends[i].
 struct Document {
   std::string text;
   std::vector<std::size_t> ends;
@@ -34,62 +34,65 @@ struct Document {
 
 constexpr std::size_t kProseSentences = 40;
 
-// A longer document is handed out in pieces of about this size, so that memory stays bounded.
+// Approximate maximum size of a document. A longer one is returned in several pieces.
 constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
 
 enum class Cut { lines, prose };
 enum class Dedup { none, lines, exact, near };
 
-// Their words. UsageError "<what> '<word>' is unknown" for another one.
+// Convert between values and their names. Throw UsageError "<what> '<word>' is unknown" for an
+// unknown name.
 Cut parse_sentences(std::string_view word, std::string_view what = "--sentences");
 Dedup parse_dedup(std::string_view word, std::string_view what = "--dedup");
 std::string_view name(Cut cut);
 std::string_view name(Dedup dedup);
 
 struct DocumentOptions {
-  std::string input;  // comma list of files and patterns; .gz, .bz2 and .zst are unpacked
+  // Comma-separated files and patterns; .gz, .bz2 and .zst files are decompressed.
+  std::string input;
   TextFormat format;
-  // lines: a line is a sentence; in text files an empty line ends a document. prose: an empty line
-  // ends a paragraph, which is cut into sentences by Unicode's rules; a document of a text
-  // file ends with the paragraph that gives it kProseSentences. A row of JSONL, TSV, CSV or Parquet
+  // lines: each line is a sentence; in a text file an empty line ends a document. prose: an empty
+  // line ends a paragraph, which is split into sentences by Unicode's rules; a document of a text
+  // file ends with the paragraph that reaches kProseSentences. A row of JSONL, TSV, CSV or Parquet
   // is always one document.
   Cut sentences = Cut::lines;
-  bool blanks_end_documents = true;  // false: an empty line of a text file in lines is nothing
-  // What is left out: lines (in prose: paragraphs) that stood before; documents that stood before,
-  // exact or near (text/readers/duplicates.h), among the last ones that dedup_memory, in bytes,
-  // holds: what comes out depends on it where it does not hold all, of which one warning tells.
+  bool blanks_end_documents = true;  // false: in text files read by line, empty lines are ignored
+  // Deduplication: of lines (paragraphs in prose), or of whole documents by exact or near match
+  // (text/readers/duplicates.h). Only the most recent texts that fit in dedup_memory bytes are
+  // compared. A warning is logged if older ones had to be dropped.
   Dedup dedup = Dedup::none;
   std::size_t dedup_memory = kDuplicatesBytes;
-  std::int64_t max_lines = 0;  // stop after so many lines (rows) of input in all; 0: no limit
-  TextLimits limits;           // of what is left out because it cannot be read
-  int threads = 0;             // that read; 0: as many as there are cores
+  std::int64_t max_lines = 0;  // maximum number of input lines or rows; 0: no limit
+  TextLimits limits;           // limits on input that is skipped because it is invalid
+  int threads = 0;             // reader threads; 0: one per core
 };
 
 struct DocumentCounts {
   std::uint64_t files = 0, documents = 0, sentences = 0, bytes = 0;
-  std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
-  std::uint64_t bad_rows = 0;                                  // that could not be read
-  std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
-  std::uint64_t divided_documents = 0;  // that were longer than kMaxDocumentBytes
+  std::uint64_t dropped_bytes = 0;                             // bytes that were not UTF-8
+  std::uint64_t bad_rows = 0;                                  // rows that could not be read
+  std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // skipped duplicates
+  std::uint64_t divided_documents = 0;  // documents longer than kMaxDocumentBytes
 };
 
 class DocumentReader {
  public:
-  // UsageError for an option out of range, a missing file.
+  // Throws UsageError if an option is out of range or a file is missing.
   explicit DocumentReader(const DocumentOptions& options);
   ~DocumentReader();
 
-  // The next document, never empty; false at the end. The end of a file or of a row ends a
-  // document. Sentences are stripped as Python's str.strip() does and never empty. UsageError
-  // naming file and line (or row) for malformed input beyond the limits. At the end logs what was
-  // not read as it stands: text behind max_lines, documents that were divided. If
-  // TextFormat::most_bytes ended a file, the end is not reported, as the rest is unknown.
+  // Reads the next document, which has at least one sentence; returns false at the end. The end of
+  // a file or row ends a document. Sentences are stripped as by Python's str.strip() and never
+  // empty. Throws UsageError with the file and line (or row) if malformed input exceeds the limits.
+  // At the end, logs how much text after max_lines was not read and how many documents were split;
+  // the former is not known if TextFormat::most_bytes ended a file.
   bool next(Document& document);
-  // Whether TextFormat::most_bytes has ended one of the files that were read.
+  // Returns whether TextFormat::most_bytes ended one of the files.
   bool was_truncated() const;
   const DocumentCounts& counts() const;
   const std::vector<std::string>& files() const;
-  // Of the files, packed ones as they are; the total asks the storage for each.
+  // Bytes of the files as stored, which may be compressed. total_bytes() queries the size of each
+  // file.
   std::uint64_t bytes_read() const;
   std::uint64_t total_bytes() const;
 

@@ -37,7 +37,8 @@ std::vector<std::uint64_t> word_hashes(std::string_view text) {
   return hashes;
 }
 
-// The hashes of the words between white space. A character of a script without spaces is a word.
+// Returns the hashes of the words separated by white space. A character of a script without spaces
+// is a word.
 std::vector<std::uint64_t> word_and_character_hashes(std::string_view text) {
   if (is_ascii(text)) return word_hashes(text);
   std::string spaced, character;
@@ -56,7 +57,7 @@ std::uint64_t combine(const std::uint64_t* first, std::size_t count) {
   return hash;
 }
 
-// Appends the hashes of all runs of `length` of the units.
+// Appends the hashes of all runs of `length` units.
 void append_runs(const std::vector<std::uint64_t>& units, std::size_t length,
                  std::vector<std::uint64_t>& hashes) {
   for (std::size_t i = 0; i + length <= units.size(); ++i)
@@ -121,7 +122,7 @@ bool NearDuplicates::seen(std::string_view text) {
   values.fill(~std::uint32_t{0});
   for (const std::uint64_t shingle : shingles(text))
     for (std::size_t i = 0; i < kHashes; ++i) {
-      // Multiply-add hashing, each function with its own odd factor.
+      // Multiply-add hashing, with a different odd factor for each function.
       const std::uint64_t factor = 0x9E3779B97F4A7C15 * (2 * i + 1);
       values[i] = std::min(values[i], static_cast<std::uint32_t>(((shingle + i) * factor) >> 32));
     }

@@ -1,6 +1,5 @@
-// Documents and lines that stood before, in bounded memory: where more texts come than it holds,
-// the ones that stood longest ago are forgotten. What is seen depends on the texts, their order and
-// the bound alone.
+// Detects repeated documents and lines with bounded memory. If the texts do not fit, the oldest
+// ones are forgotten. The result depends only on the texts, their order and the memory limit.
 #pragma once
 
 #include <array>
@@ -15,14 +14,15 @@ namespace smelt {
 
 constexpr std::size_t kDuplicatesBytes = std::size_t{512} << 20;
 
-// Two generations of texts, each of half of them: when the newer one is full, the older one is
-// forgotten. A text is compared with at least the last `texts` / 2 that were kept.
+// A set of at most `texts` recent texts, in two generations of half the size. When the newer
+// generation is full, the older one is dropped. Each text is compared with at least the last
+// `texts` / 2 that were added.
 template <class Texts>
 class Generations {
  public:
   explicit Generations(std::size_t texts) : half_(texts < 2 ? 1 : texts / 2) {}
 
-  // Whether such a text was seen before; from now on it was.
+  // Returns whether the text was seen before, and adds it if not.
   bool seen(const typename Texts::Key& key) {
     if (older_.holds(key) || newer_.holds(key)) return true;
     if (newer_.size() == half_) {
@@ -41,14 +41,15 @@ class Generations {
   bool forgot_ = false;
 };
 
-// By the 64-bit hash of the words, whose ASCII capitals and white space do not count.
+// Finds exact duplicates by a 64-bit hash of the words. Case of ASCII letters and white space are
+// ignored.
 class ExactDuplicates {
  public:
-  static constexpr std::size_t kBytesOfText = 40;  // that is kept
+  static constexpr std::size_t kBytesOfText = 40;  // memory per stored text
 
   explicit ExactDuplicates(std::size_t bytes = kDuplicatesBytes) : texts_(bytes / kBytesOfText) {}
   bool seen(std::string_view text);
-  // Whether texts were forgotten; how many of the last ones are kept at least.
+  // Returns whether texts were forgotten.
   bool forgot() const { return texts_.forgot(); }
   std::size_t reach() const { return texts_.reach(); }
 
@@ -63,13 +64,13 @@ class ExactDuplicates {
   Generations<Hashes> texts_;
 };
 
-// By MinHash with banding (Broder 1997; Leskovec et al. 2014, "Mining of Massive Datasets", chapter
-// 3): texts of which about 80 % or more of all runs of five words are common to both. In scripts
-// that write no spaces between words, such as Han, kana and Thai, each character is a word. Texts
-// of fewer than five words are compared by their runs of five characters.
+// Finds near duplicates by MinHash with banding (Broder 1997; Leskovec et al. 2014, "Mining of
+// Massive Datasets", chapter 3): texts that share about 80 % or more of their five-word shingles.
+// In scripts without spaces between words, such as Han, kana and Thai, each character is a word.
+// Texts of fewer than five words are compared by five-character shingles.
 class NearDuplicates {
  public:
-  static constexpr std::size_t kBytesOfText = 1024;  // that is kept, about
+  static constexpr std::size_t kBytesOfText = 1024;  // approximate memory per stored text
   static constexpr std::size_t kShingleWords = 5, kHashes = 64, kBands = 16;
   static constexpr double kSimilar = 0.8;
 
@@ -82,7 +83,7 @@ class NearDuplicates {
   using Values = std::array<std::uint32_t, kHashes>;
   struct Signature {
     Values values;
-    std::array<std::uint64_t, kBands> keys;  // of its bands
+    std::array<std::uint64_t, kBands> keys;  // one hash per band
   };
   struct Signatures {
     using Key = Signature;
@@ -91,7 +92,7 @@ class NearDuplicates {
     std::size_t size() const { return values.size(); }
     std::vector<Values> values;
     std::array<std::unordered_map<std::uint64_t, std::uint32_t>, kBands>
-        bands;  // to the first with this key
+        bands;  // index of the first signature with this key, per band
   };
   Generations<Signatures> texts_;
 };

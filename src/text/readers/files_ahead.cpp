@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kBatchesAhead = 2;  // of a file
+constexpr std::size_t kBatchesAhead = 2;  // batches buffered per file
 
 }  // namespace
 
@@ -29,7 +29,7 @@ FilesAhead::FilesAhead(const std::vector<std::string>& files, Read read, int thr
   for (std::size_t i = 0; i < count; ++i) try {
       threads_.emplace_back([this] { work(); });
     } catch (const std::system_error& error) {
-      if (i > 0) break;  // one will do
+      if (i > 0) break;  // one thread is enough
       throw_no_thread(error);
     }
 }

@@ -1,4 +1,4 @@
-// Several files are read side by side, and come out one after another.
+// Reads several files in parallel and returns their batches in file order.
 #pragma once
 
 #include <condition_variable>
@@ -15,25 +15,25 @@
 
 namespace smelt {
 
-// Memory is bounded: of up to twice as many files as there are threads, and at most kMostThreads of
-// these, some batches are held that nobody has taken. On object stores all those threads are
-// started, as they mostly wait.
+// Prefetches files with at most kMostThreads threads. Memory is bounded: a few batches are buffered
+// for each of at most twice as many files as threads. For object stores all kMostThreads threads
+// are started, because they mostly wait.
 class FilesAhead {
  public:
   using Put = std::function<bool(LineBatch)>;
-  // Hands the batches of one file to `put` in order, the last one marked so in any case; stops when
-  // it returns false. Called on several threads at once, with different files.
+  // Passes the batches of one file to `put` in order and stops if it returns false. The last batch
+  // must be marked as last. Called from several threads at once, with different files.
   using Read = std::function<void(const std::string& path, const Put& put)>;
   static constexpr int kMostThreads = 8;
 
-  // Both files and reader must outlive this. SystemError when no thread can be started.
+  // `files` and whatever `read` refers to must outlive this object. Throws SystemError if no thread
+  // can be started.
   FilesAhead(const std::vector<std::string>& files, Read read, int threads);
   ~FilesAhead();
   FilesAhead(const FilesAhead&) = delete;
   FilesAhead& operator=(const FilesAhead&) = delete;
 
-  // The next batch of the first file that has one left; not to be called behind the last batch of
-  // the last file.
+  // Returns the next batch in file order. Must not be called after the last batch of the last file.
   LineBatch next();
 
  private:
@@ -43,14 +43,15 @@ class FilesAhead {
 
   const std::vector<std::string>& files_;
   Read read_;
-  std::size_t window_ = 0;        // files that are begun and not taken, at most
-  std::vector<char> waits_turn_;  // of files: a pipe, which may block, is not read ahead
+  std::size_t window_ = 0;        // maximum number of files begun but not yet returned
+  std::vector<char> waits_turn_;  // per file: true for a pipe, which is not prefetched because
+                                  // reading it may block
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Queue>>
-      queues_;  // of files: none before it is begun and behind its end
+      queues_;  // per file: null before it is begun and after its end
   std::size_t begun_ = 0, current_ = 0;
-  bool stopped_ = false, failed_ = false;  // failed: no further file is begun
+  bool stopped_ = false, failed_ = false;  // failed_: do not begin another file
   std::vector<std::jthread> threads_;
 };
 

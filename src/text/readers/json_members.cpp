@@ -35,7 +35,7 @@ class Skimmer {
     ++at_;
     return true;
   }
-  // What `skip` goes over; nothing when it cannot.
+  // Runs `skip` and returns the text it skipped, or an empty view if it failed.
   std::string_view next(bool (Skimmer::*skip)()) {
     skip_space();
     const std::size_t begin = at_;
@@ -64,7 +64,7 @@ class Skimmer {
     return at_ > begin;
   }
   bool skip_nested() {
-    std::string open;  // brackets that wait for their other half
+    std::string open;  // brackets that are not closed yet
     while ((at_ = text_.find_first_of("\"{}[]", at_)) < text_.size()) {
       const char c = text_[at_];
       if (c == '"') {

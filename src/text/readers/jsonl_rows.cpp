@@ -16,7 +16,7 @@
 namespace smelt {
 namespace {
 
-// The 16 bits of "\uXXXX" at the beginning of `text`, if it is that.
+// Returns the 16-bit value of the "\uXXXX" escape at the beginning of `text`, if there is one.
 std::optional<unsigned> escaped_unit(std::string_view text) {
   unsigned unit = 0;
   if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
@@ -25,8 +25,8 @@ std::optional<unsigned> escaped_unit(std::string_view text) {
   return unit;
 }
 
-// Takes halves of surrogate pairs out of JSON: other programs write them where a text was cut
-// within a character. How many bytes they were.
+// Removes unpaired surrogate escapes from JSON. Other programs write them when they truncate a text
+// within a character. Returns the number of bytes removed.
 std::size_t remove_lone_surrogates(std::string& json) {
   std::string kept;
   std::string_view rest = json;
@@ -53,7 +53,7 @@ std::size_t remove_lone_surrogates(std::string& json) {
   return dropped;
 }
 
-// "nine" or "ni\u006ee" is the name nine.
+// Returns whether the key, in which characters may be escaped, is `name`: "ni\u006ee" is nine.
 bool is_name(std::string_view key, const std::string& name) {
   if (key.find('\\') == std::string_view::npos) return key == name;
   return Json::parse_or_discard(str('"', key, '"')) == name;
@@ -100,7 +100,7 @@ class JsonlRows : public RowReader {
   std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  private:
-  // False for a bad row.
+  // Returns false for a bad row.
   bool read(std::string_view row, std::vector<std::string>& values) {
     std::ranges::fill(found_, std::string_view());
     const bool whole = for_each_member(row, [&](std::string_view key, std::string_view value) {
@@ -192,7 +192,7 @@ class JsonlRows : public RowReader {
       return refuse(str("field '", field.name, "' is no string of JSON: ", shortened(text, 60)),
                     "a line break, a tab or a backslash within is written \\n, \\t or \\\\");
     value = std::move(parsed.string());
-    clean_text(value, lines_.number(), faults_);  // "\u0000"
+    clean_text(value, lines_.number(), faults_);  // the string may contain "\\u0000"
     return true;
   }
 
@@ -211,7 +211,7 @@ class JsonlRows : public RowReader {
 
   LineReader lines_;
   std::vector<Field> fields_;
-  std::vector<std::string_view> found_;  // values of the fields, in line_
+  std::vector<std::string_view> found_;  // raw values of the fields, views into line_
   std::string line_;
   FaultSink faults_;
 };

@@ -1,4 +1,5 @@
-// JSONL: an object a line; empty lines do not count. Of a field named twice the last one counts.
+// Reader of JSONL: one object per line. Empty lines are skipped. If a key occurs twice, the last
+// one is used.
 #pragma once
 
 #include "text/readers/rows.h"

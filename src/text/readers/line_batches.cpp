@@ -37,7 +37,8 @@ class BatchMaker {
     batch_.faults.push_back({.item = batch_.items.size(), .fault = fault});
     encoding_.add(fault);
   }
-  // Between lines, or rows. False when no more is wanted.
+  // Passes a full batch to the consumer; called between lines or rows. Returns false if the
+  // consumer wants no more.
   bool pass_on(std::uint64_t bytes_read) {
     batch_.bytes_read = bytes_read;
     truncated_ = format_.most_bytes > 0 && text_bytes_ >= format_.most_bytes;

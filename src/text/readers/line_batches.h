@@ -1,5 +1,4 @@
-// The lines of one file in batches, as a thread hands them over: cleaned, with what was wrong with
-// them in its place.
+// Reads the lines of one file in batches. Lines are cleaned; faults are reported at their position.
 #pragma once
 
 #include <cstdint>
@@ -14,48 +13,47 @@
 
 namespace smelt {
 
-// What is done to the characters of a text: nothing, or their composition (NFC), after which the
-// same text has the same characters whatever program wrote it.
+// Unicode normalization of the input text: none, or NFC.
 enum class Normalization { none, nfc };
-// UsageError "<what> '<word>' is unknown".
+// Throws UsageError "<what> '<word>' is unknown" for an unknown name.
 Normalization parse_normalization(std::string_view word, std::string_view what = "--normalize");
 std::string_view name(Normalization normalization);
 
-// How to find the text in a file.
+// File format, text field and other settings of the input files.
 struct TextFormat {
   FileFormat file = FileFormat::by_name;
-  std::string field = "text";  // where the text is in a file of rows
+  std::string field = "text";  // field with the text, in a file of rows
   Normalization normalize = Normalization::none;
-  std::uint64_t most_bytes = 0;  // of text to read of each file, to its next line; 0: all
+  std::uint64_t most_bytes = 0;  // bytes to read of each file, rounded up to a whole line; 0: all
 };
 
 struct LineBatch {
-  // A line of text, or the end of a row, which has none.
+  // A line of text, or the end of a row, which has no text.
   struct Item {
-    std::size_t end = 0;  // in text
+    std::size_t end = 0;  // end in `text`
     bool ends_row = false;
   };
   struct PlacedFault {
-    std::size_t item = 0;  // before which it stands
+    std::size_t item = 0;  // index of the item that follows the fault
     TextFault fault;
   };
 
   std::string text;
   std::vector<Item> items;
   std::vector<PlacedFault> faults;
-  bool has_rows = false;                 // else the file is plain text
-  std::uint64_t bytes_read = 0;          // of the file so far
-  bool last = false;                     // of the file
-  bool truncated = false;                // the last one: TextFormat::most_bytes ended the file
-  std::exception_ptr failure = nullptr;  // behind all items of the last batch
+  bool has_rows = false;         // false: a plain text file
+  std::uint64_t bytes_read = 0;  // bytes of the file read so far
+  bool last = false;             // whether this is the last batch of the file
+  bool truncated = false;        // set on the last batch if TextFormat::most_bytes ended the file
+  std::exception_ptr failure = nullptr;  // set on the last batch; applies after all its items
 };
 
-// Text of a batch; a line that is longer is one.
+// Maximum text bytes of a batch; a longer line is a separate batch.
 constexpr std::size_t kLineBatchBytes = std::size_t{256} << 10;
 
-// Hands over all batches of a file, the last one in any case, until `put` returns false. Lines are
-// stripped as str.strip() does. In text files a lone '\r' ends a line, too. What cannot be read at
-// all is the last batch's failure.
+// Passes all batches of a file to `put` until it returns false; there is always a last batch. Lines
+// are stripped as by Python's str.strip(). In text files a lone '\r' also ends a line. An error
+// while reading is stored in the last batch's `failure`.
 void read_line_batches(const std::string& path, const TextFormat& format,
                        const std::function<bool(LineBatch)>& put);
 

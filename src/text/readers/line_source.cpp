@@ -11,7 +11,7 @@ LineSource::LineSource(std::vector<std::string> files, const TextFormat& format,
   for (const std::string& file : files_) (void)format_of(file, format_.file);
 }
 
-// False when no file is left.
+// Returns false if no file is left.
 bool LineSource::take_batch() {
   if (!in_file_) {
     if (opened_ == files_.size()) return false;

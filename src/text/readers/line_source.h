@@ -1,4 +1,4 @@
-// The lines of text in many files, whatever their formats.
+// Reads the lines of many text files of any format.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,36 @@
 
 namespace smelt {
 
-// One file after another. Some of the next ones are opened, unpacked and parsed meanwhile
-// (text/readers/files_ahead.h); what comes out is the same for any number of threads.
+// Reads files in order. Further files are opened, decompressed and parsed in the background
+// (text/readers/files_ahead.h); the result does not depend on the number of threads.
 class LineSource {
  public:
   enum class Event { line, row_end, file_end, end };
 
-  // UsageError for any file whose name says what cannot be read. `threads` 0: as many as there are
-  // cores; none is started before the first next().
+  // Throws UsageError if a file's name shows that its format is not supported. `threads` 0 uses one
+  // thread per core. Threads are started by the first next().
   LineSource(std::vector<std::string> files, const TextFormat& format, const TextLimits& limits,
              int threads = 0);
 
-  // A line of text, stripped as str.strip() does, of a text file without '\r', possibly empty; or
-  // the end of a row, of a file or of all. UsageError when a file cannot be opened, has no such
-  // field, or does not hold what its format promises: naming the file and line or row.
+  // Returns the next event. For `line`, sets `line` to a line of text, stripped as by Python's
+  // str.strip() and possibly empty. Throws UsageError with the file and line (or row) if a file
+  // cannot be opened, lacks the field, or is malformed.
   Event next(std::string& line);
-  // Whether the file that is read now is made of rows, each a document; else its documents end with
-  // empty lines.
+  // Returns whether the current file consists of rows, each of them a document. If not, empty lines
+  // end documents.
   bool has_rows() const { return batch_.has_rows; }
 
   const std::vector<std::string>& files() const { return files_; }
   std::size_t files_opened() const { return opened_; }
-  // What was left out so far; its finish() is the caller's, who may stop before the end.
+  // Returns the faults so far. The caller must call finish() on them, since it may stop before the
+  // end.
   TextFaults& faults() { return faults_; }
-  // Whether TextFormat::most_bytes has ended one of the files that were read.
+  // Returns whether TextFormat::most_bytes ended one of the files.
   bool was_truncated() const { return was_truncated_; }
-  // Of the files, packed ones as they are.
+  // Bytes of the files as stored, which may be compressed.
   std::uint64_t bytes_read() const { return bytes_before_ + batch_.bytes_read; }
-  std::uint64_t total_bytes() const;  // asks the storage for each file
-  // The share of all files' bytes that next() has given out, about.
+  std::uint64_t total_bytes() const;  // queries the size of each file
+  // Returns the approximate share of all files' bytes that next() has returned.
   double share_read() const;
 
  private:
@@ -52,12 +53,12 @@ class LineSource {
   TextFaults faults_;
   int threads_;
   std::unique_ptr<FilesAhead> ahead_;
-  std::size_t opened_ = 0;  // the last of them is read now, or has ended
+  std::size_t opened_ = 0;  // files opened so far, the current one included
   bool in_file_ = false, was_truncated_ = false;
-  std::uint64_t bytes_before_ = 0;  // of the files that ended
-  std::uint64_t batch_begin_ = 0;   // bytes of the file before batch_
+  std::uint64_t bytes_before_ = 0;  // bytes of the files that ended
+  std::uint64_t batch_begin_ = 0;   // bytes of the current file before batch_
   LineBatch batch_;
-  std::size_t item_ = 0, fault_ = 0;  // of batch_, the next ones
+  std::size_t item_ = 0, fault_ = 0;  // next item and fault in batch_
 };
 
 }  // namespace smelt

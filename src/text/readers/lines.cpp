@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 18;
 
-// By its mark, or by the zeros of two ASCII characters.
+// Detects UTF-16 by its byte order mark, or by the zero bytes of two ASCII characters.
 bool is_utf16(std::string_view head) {
   if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF")) return true;
   if (head.size() < 4) return false;

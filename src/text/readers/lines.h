@@ -1,4 +1,4 @@
-// The lines of a text file, one at a time, in bounded memory. Compressed files are unpacked
+// Reads a text file line by line with bounded memory. Compressed files are decompressed
 // (io/filesystem/decompress.h).
 #pragma once
 
@@ -17,13 +17,13 @@ constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
 
 class LineReader {
  public:
-  // UsageError when the file cannot be opened.
+  // Throws UsageError if the file cannot be opened.
   explicit LineReader(const std::string& path);
 
-  // The next line without its "\n" or "\r\n"; false at the end. UsageError naming file and line for
-  // one of more than kMaxLineBytes.
+  // Reads the next line without its "\n" or "\r\n"; returns false at the end. Throws UsageError
+  // with the file and line if it is longer than kMaxLineBytes.
   bool next(std::string& line);
-  // Of the line that next() gave last, from 1.
+  // Returns the number of the current line, from 1.
   std::int64_t number() const { return number_; }
   const std::string& path() const { return file_.path(); }
   std::uint64_t bytes_read() const { return file_.bytes_read(); }
@@ -33,7 +33,7 @@ class LineReader {
 
   DecompressedFile file_;
   std::vector<char> buffer_;
-  std::string_view rest_;  // of buffer_, not yet given out
+  std::string_view rest_;  // unread part of buffer_
   std::int64_t number_ = 0;
 };
 

@@ -22,8 +22,8 @@ const icu::Normalizer2& nfc_form() {
   return *form;
 }
 
-// What NFC can do with a character: nothing; change its order among the marks next to it; compose
-// it with a character before it; or replace it.
+// The effect that NFC can have on a character: none, reordering among adjacent marks, composition
+// with a preceding character, or replacement.
 enum class Nfc : std::uint8_t { keeps, orders, composes, changes };
 
 Nfc nfc_of(UChar32 c) {
@@ -34,7 +34,7 @@ Nfc nfc_of(UChar32 c) {
                                        : Nfc::keeps;
 }
 
-// The characters of the basic plane.
+// Properties of the characters of the Basic Multilingual Plane.
 struct NfcTable {
   static constexpr std::size_t kSize = 0x10000;
 
@@ -43,8 +43,8 @@ struct NfcTable {
       std::vector<bool>(kSize);  // a later character may compose with it
   // Combining class of the last character of its decomposition.
   std::vector<std::uint8_t> mark = std::vector<std::uint8_t>(kSize);
-  // By character / 64, whether NFC keeps all characters of the block. They differ in the last byte
-  // of their UTF-8 only.
+  // Whether NFC keeps all 64 characters of a block, by character / 64. These characters differ only
+  // in the last byte of their UTF-8.
   std::array<bool, kSize / 64> keeps_block;
 
   NfcTable() {
@@ -62,8 +62,8 @@ struct NfcTable {
   }
 };
 
-// Returns whether NFC surely keeps the character `c`, which begins at a byte of the text, if it
-// keeps the text before it.
+// Returns whether NFC certainly keeps the character `c` at byte `begin` if it keeps the text before
+// it.
 bool is_kept_here(const NfcTable& table, std::string_view text, std::size_t begin, std::size_t c) {
   if (table.of[c] == Nfc::changes || begin == 0) return table.of[c] != Nfc::changes;
   auto at = static_cast<std::int32_t>(begin);
@@ -73,7 +73,7 @@ bool is_kept_here(const NfcTable& table, std::string_view text, std::size_t begi
   if (before < 0 || first >= NfcTable::kSize) return false;
   const std::uint8_t mark = table.mark[first], own = table.mark[c];
   if (table.of[c] == Nfc::orders) return mark <= own;
-  // A mark of another class does not keep `c` from composing with what is before the mark.
+  // A mark of another combining class does not stop `c` from composing with a character before it.
   if (mark != 0 && own != 0 && mark != own) return false;
   if (table.of[first] == Nfc::keeps && mark > own) return false;
   return !table.begins_pair[first] || nfc_form().composePair(before, static_cast<UChar32>(c)) < 0;
@@ -87,7 +87,7 @@ bool is_quickly_nfc(std::string_view text) {
   const std::size_t size = text.size();
   const auto rest = [&](std::size_t at) { return bytes[at] & 0x3FU; };
   const auto is_rest = [&](std::size_t at) { return (bytes[at] & 0xC0U) == 0x80; };
-  // The first byte behind 0xE0 and 0xED excludes overlong sequences and surrogates.
+  // The second byte after 0xE0 and 0xED is restricted to exclude overlong sequences and surrogates.
   const auto is_second = [&](std::size_t at, std::uint32_t lead) {
     return is_rest(at) && (lead != 0xE0 || bytes[at] >= 0xA0) && (lead != 0xED || bytes[at] < 0xA0);
   };

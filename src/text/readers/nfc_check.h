@@ -1,4 +1,4 @@
-// A fast check whether text is composed (Unicode's normalization form C).
+// A fast check for Unicode normalization form C (NFC).
 #pragma once
 
 #include <string_view>

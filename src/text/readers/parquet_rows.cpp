@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::int64_t kBatchRows = 256;
 constexpr std::int64_t kColumnBufferBytes =
-    4 << 20;  // of a column's bytes, which a store is asked for
+    4 << 20;  // bytes of a column per request to the object store
 
-// One column of a row group, a value at a time. Values of texts lie in the page that is read now.
+// Reads one column of a row group, value by value. String values point into the current page.
 class Column {
  public:
   virtual ~Column() = default;
@@ -38,12 +38,13 @@ void assign_number(Number number, std::string& value) {
   value.assign(text.data(), end);
 }
 
-// As JSON and Python write it: 1.0 and not 1, so that a column has the same texts in every format.
+// Formats a number as JSON and Python do (1.0, not 1), so that a column has the same text in every
+// format.
 template <std::floating_point Number>
 void assign_real(Number number, std::string& value) {
   assign_number(number, value);
   if (!std::isfinite(number)) return;
-  double shortest = 0;  // the double of an f32's digits: 0.1 and not 0.100000001
+  double shortest = 0;  // the double with the float's shortest digits: 0.1, not 0.100000001
   std::from_chars(value.data(), value.data() + value.size(), shortest);
   value = Json(shortest).dump();
 }
@@ -94,7 +95,7 @@ class TypedColumn : public Column {
   }
 
   std::shared_ptr<parquet::TypedColumnReader<DType>> reader_;
-  std::int16_t whole_;  // the level of a value that is not null
+  std::int16_t whole_;  // definition level of a value that is not null
   bool is_unsigned_;
   std::array<std::int16_t, kBatchRows> levels_{};
   std::array<typename DType::c_type, kBatchRows> values_{};
@@ -153,7 +154,7 @@ class ParquetRows : public RowReader {
     guarded([&] {
       PARQUET_ASSIGN_OR_THROW(const std::int64_t bytes, file_.get()->GetSize());
       bytes_ = static_cast<std::uint64_t>(bytes);
-      // Else a column of a row group would be read as a whole.
+      // Buffered reading; the default reads a whole column chunk at once.
       parquet::ReaderProperties properties;
       properties.enable_buffered_stream();
       properties.set_buffer_size(kColumnBufferBytes);
@@ -227,7 +228,7 @@ class ParquetRows : public RowReader {
     for (const int index : indices_) columns_.push_back(open_column(group->Column(index)));
   }
 
-  // False for a bad row, of which all columns are passed over.
+  // Returns false for a bad row; the row is skipped in all columns.
   bool read_row(std::vector<std::string>& values) {
     TextFault fault{.line = row_};
     for (std::size_t i = 0; i < columns_.size(); ++i) switch (columns_[i]->next(values[i])) {
@@ -258,9 +259,9 @@ class ParquetRows : public RowReader {
   std::uint64_t bytes_ = 0;
   std::unique_ptr<parquet::ParquetFileReader> reader_;
   std::vector<int> indices_;
-  std::vector<std::unique_ptr<Column>> columns_;  // of row group group_ - 1
+  std::vector<std::unique_ptr<Column>> columns_;  // columns of row group group_ - 1
   int group_ = 0;
-  std::int64_t left_ = 0, row_ = 0;  // left_: of that group
+  std::int64_t left_ = 0, row_ = 0;  // left_: rows left in that group
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ UScriptCode script_of(UChar32 c) {
   return uscript_getScript(c, &status);
 }
 
-// The scripts of a paragraph that need rules beside ICU's for English.
+// Scripts in a paragraph that need rules beyond ICU's.
 struct Scripts {
   bool greek = false;     // more than half of the letters are Greek
   bool unmarked = false;  // contains Thai or Lao, which have no sentence marks
@@ -45,7 +45,7 @@ struct Scripts {
   }
 };
 
-// A UTF-16 paragraph and where its sentences end.
+// A UTF-16 paragraph and the ends of its sentences.
 class Paragraph {
  public:
   explicit Paragraph(std::string_view utf8)
@@ -61,7 +61,7 @@ class Paragraph {
       if (!is_abbreviation(text_, end)) ends_.push_back(before_opening(end));
   }
 
-  // Adds the ends after Khmer and Tibetan signs.
+  // Adds sentence ends after Khmer and Tibetan signs.
   void add_signs() {
     std::vector<std::int32_t> added;
     for (std::int32_t i = 0; i < text_.length(); ++i)
@@ -72,7 +72,8 @@ class Paragraph {
     merge(added);
   }
 
-  // Adds an end at a space between two letters of Thai or Lao after kUnmarkedSentence characters.
+  // Adds a sentence end at a space between two Thai or Lao letters after kUnmarkedSentence
+  // characters.
   void add_spaces() {
     std::vector<std::int32_t> added;
     std::int32_t begin = 0;
@@ -102,8 +103,9 @@ class Paragraph {
  private:
   char16_t at(std::int32_t i) const { return i < 0 || i >= text_.length() ? u'\0' : text_[i]; }
 
-  // ICU takes an opening bracket or quote that follows a full stop immediately for a closing one.
-  // A quote before a space or at the end is a closing one, as the German “ is.
+  // Returns the end before an opening bracket or quote that directly follows a full stop, which ICU
+  // takes for a closing one. A quote before a space or at the end of the text is closing, such as
+  // the German “.
   std::int32_t before_opening(std::int32_t end) const {
     if (end >= text_.length()) return end;
     while (end > 0) {
@@ -120,7 +122,7 @@ class Paragraph {
   static bool is_sign_or_space(char16_t c) {
     return c == u' ' || c == u'\u00A0' || is_tibetan_end_mark(c) || is_khmer_sign(c);
   }
-  // "។ល។" means "and so on".
+  // Returns whether the Khmer sign at `i` ends a sentence. "។ល។" means "and so on".
   bool is_khmer_end(std::int32_t i) const {
     return is_khmer_sign(at(i)) && !(at(i + 1) == u'\u179B' && is_khmer_sign(at(i + 2)));
   }
@@ -132,7 +134,8 @@ class Paragraph {
     const UScriptCode script = script_of(at(i));
     return script == USCRIPT_THAI || script == USCRIPT_LAO;
   }
-  // Whether the character can begin a sentence: marks of repetition and abbreviation cannot.
+  // Returns whether a sentence can begin with the character: not with a repetition or abbreviation
+  // mark.
   bool begins_unmarked(std::int32_t i) const {
     const char16_t c = at(i);
     return is_unmarked(i) && u_isalpha(c) && c != u'\u0E2F' && c != u'\u0E46' && c != u'\u0EAF' &&

@@ -1,4 +1,4 @@
-// Sentences of running prose in any language.
+// Splits prose in any language into sentences.
 #pragma once
 
 #include <memory>
@@ -8,19 +8,20 @@
 
 namespace smelt {
 
-// Splits paragraphs into sentences by the rules of Unicode Standard Annex 29 (ICU), corrected where
-// they fail:
-// - Khmer and Tibetan signs end a sentence, and so does ';' in a paragraph of Greek.
-// - Thai and Lao, which have no such signs, are cut at a space after kUnmarkedSentence characters.
+// Splits paragraphs into sentences by the rules of Unicode Standard Annex 29 (ICU), with these
+// corrections:
+// - Khmer and Tibetan signs end a sentence, and so does ';' in a Greek paragraph.
+// - Thai and Lao, which have no sentence marks, are split at a space after at least
+// kUnmarkedSentence characters.
 // - An opening bracket or quote begins the next sentence.
-// - Common abbreviations, initials and German dates end no sentence.
-// Not safe to use from several threads at once.
+// - Common abbreviations, initials and German dates do not end a sentence.
+// Not thread-safe.
 class SentenceSplitter {
  public:
   SentenceSplitter();
   ~SentenceSplitter();
 
-  // Appends the sentences of one paragraph of UTF-8, without white space at their ends.
+  // Appends the sentences of one UTF-8 paragraph, without white space at their ends.
   void split(std::string_view paragraph, std::vector<std::string>& sentences);
 
  private:
@@ -28,7 +29,7 @@ class SentenceSplitter {
   std::unique_ptr<Iterators> iterators_;
 };
 
-// The least characters of a Thai or Lao sentence that ends at a space.
+// Minimum number of characters of a Thai or Lao sentence that ends at a space.
 constexpr int kUnmarkedSentence = 40;
 
 }  // namespace smelt

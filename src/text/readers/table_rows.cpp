@@ -16,7 +16,7 @@
 namespace smelt {
 namespace {
 
-// Of "3" or "-1"; not of 0.
+// Returns the number in "3" or "-1"; nullopt for 0 and other text.
 std::optional<std::int64_t> column_by_number(std::string_view name) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -29,7 +29,7 @@ class TableRows : public RowReader {
   TableRows(const std::string& path, Header header, FaultSink faults)
       : lines_(path), faults_(std::move(faults)), has_names_(header == Header::names) {}
 
-  // Before the first next().
+  // Must be called before the first next().
   void begin(const std::vector<Field>& fields, Header header) {
     if (has_names_) return read_header(fields);
     if (header == Header::skipped) read_line_of_names();
@@ -63,7 +63,7 @@ class TableRows : public RowReader {
   std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  protected:
-  // The cells of the row that begins in line_; false when they cannot be told, as refuse() said.
+  // Splits the row that begins in line_ into cells_. Returns false, after refuse(), if that fails.
   virtual bool read_cells() = 0;
   virtual std::string_view hint_of_columns() const = 0;
 
@@ -77,7 +77,7 @@ class TableRows : public RowReader {
     if (++number_ == 1 && line_.starts_with(kByteOrderMark)) line_.erase(0, kByteOrderMark.size());
     return true;
   }
-  // The next line of the row that is read.
+  // Reads the next line of the current row.
   bool next_line_of_row() {
     if (!next_line()) return false;
     taken_.push_back(line_);
@@ -88,20 +88,20 @@ class TableRows : public RowReader {
     hint_ = hint;
     return false;
   }
-  // Refuses the row for a quote that does not end where it should. The quote may be a stray one:
-  // only the row's first line is left out, and the lines behind it are read again.
+  // Rejects a row with a misplaced or missing closing quote. The opening quote may be a stray one,
+  // so only the row's first line is skipped and the lines after it are read again.
   bool refuse_quote(std::string what, std::string_view hint) {
     read_again_ = true;
     return refuse(std::move(what), hint);
   }
-  // Of the row that is read; 0 where any number will do.
+  // Returns the number of columns that the row must have; 0 if any number is allowed.
   std::size_t columns_wanted() const { return columns_in_header_; }
 
   LineReader lines_;
   FaultSink faults_;
   std::string line_;
   std::vector<std::string> cells_;
-  std::int64_t first_line_ = 0;  // of the row
+  std::int64_t first_line_ = 0;  // first line of the row
 
  private:
   void read_line_of_names() {
@@ -147,8 +147,9 @@ class TableRows : public RowReader {
     first_line_ = number_;
     return true;
   }
-  // Puts the lines behind the row's first one back before those that come next. No line is read
-  // more than a few times: one that leaves a quote open ends the quote of a row before it.
+  // Puts the lines after the row's first one back in front of the unread lines. Each line is read
+  // at most a few times, because a line that leaves a quote open also ends the quote of the row
+  // before it.
   void give_back_lines() {
     number_ -= std::ssize(taken_);
     given_back_.insert(given_back_.begin(), std::make_move_iterator(taken_.begin()),
@@ -160,7 +161,7 @@ class TableRows : public RowReader {
                   hint_of_columns());
   }
 
-  // Those that are wanted by their numbers.
+  // Returns whether the row has the columns that are requested by number.
   bool has_columns() {
     const auto n = static_cast<std::int64_t>(cells_.size());
     columns_.clear();
@@ -175,20 +176,21 @@ class TableRows : public RowReader {
   }
 
   bool has_names_;
-  std::int64_t number_ = 0;             // of line_, from 1
-  std::vector<std::string> taken_;      // lines of the row behind its first
-  bool read_again_ = false;             // those of a refused row
-  std::deque<std::string> given_back_;  // lines to be read before those of lines_
+  std::int64_t number_ = 0;             // number of line_, from 1
+  std::vector<std::string> taken_;      // further lines of the current row
+  bool read_again_ = false;             // whether the lines of a rejected row are being read again
+  std::deque<std::string> given_back_;  // lines to read before the next line of lines_
   std::size_t columns_in_header_ = 0;
   std::vector<std::size_t>
-      columns_;  // of the row that are wanted; one beyond the last is not there
-  std::vector<std::int64_t> numbers_;  // likewise, where they have no names; 0 is not there
-  std::string what_;                   // is wrong with the row
+      columns_;  // indices of the requested columns; out of range if optional and missing
+  std::vector<std::int64_t>
+      numbers_;       // the requested columns by number, if they have no names; 0: missing
+  std::string what_;  // error message for the row
   std::string_view hint_;
 };
 
-// Whether a program put the cell in quotes: it begins and ends with one, and those within, at least
-// one, are doubled.
+// Returns whether a program put the cell in quotes: it begins and ends with one and has at least
+// one doubled quote, and no other, in between.
 bool is_quoted_cell(std::string_view cell) {
   if (cell.size() < 4 || !cell.starts_with('"') || !cell.ends_with('"')) return false;
   bool doubled = false;
@@ -223,10 +225,10 @@ class TsvRows : public TableRows {
     return "give every line as many tabs as the first";
   }
 
-  bool opens_quote_ = false;  // the last cell of the row that begins with a quote does not end it
+  bool opens_quote_ = false;  // the row's last cell that begins with a quote does not end with one
 };
 
-// Fields that a separator stands between, and that may stand in quotes.
+// A table whose fields are separated by `kSeparator` and may be quoted.
 template <char kSeparator>
 class QuotedRows : public TableRows {
   using TableRows::TableRows;
@@ -249,7 +251,7 @@ class QuotedRows : public TableRows {
     }
   }
 
-  // Both move to where the cell ends.
+  // Both functions move `at` to the end of the cell.
   void read_plain(std::size_t& at) {
     const std::size_t end = std::min(line_.find(kSeparator, at), line_.size());
     cells_.back().assign(line_, at, end - at);
@@ -280,7 +282,8 @@ class QuotedRows : public TableRows {
     }
   }
 
-  // For one more cell: so that no row fills the memory with cells that are of no use.
+  // Returns whether the row may have another cell. This limits the memory that a malformed row can
+  // use.
   bool has_room() {
     if (columns_wanted() == 0 && cells_.size() == kMostColumns)
       return refuse(str("more than ", kMostColumns, " columns"),

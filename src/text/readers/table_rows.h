@@ -1,24 +1,24 @@
-// Tables as text, with the names of the columns in the first line or with numbers for names.
+// Readers of TSV and CSV files.
 #pragma once
 
 #include "text/readers/rows.h"
 
 namespace smelt {
 
-// In all formats every row has as many fields as the first line, if that names the columns. Empty
-// lines do not count.
+// In all formats every row must have as many fields as the first line, if that holds the column
+// names. Empty lines are skipped.
 
-// Fields between tabs, without quotes or escapes. A field that a program seems to have quoted is
-// reported to the sink as a quoted_cell.
+// Fields are separated by tabs, without quotes or escapes. A field that seems to have been quoted
+// by a program is reported to the sink as a quoted_cell.
 std::unique_ptr<RowReader> open_tsv(const std::string& path, const std::vector<Field>& fields,
                                     Header header, FaultSink faults);
-// Fields between commas (RFC 4180): one in double quotes may hold commas, line breaks and, twice,
-// double quotes. If a quote does not end where it should, only the first line of that row is left
-// out: the lines behind it are read again, as rows. A row of several lines that is refused for
-// another reason counts as so many bad rows.
+// Fields are separated by commas (RFC 4180). A field in double quotes may contain commas, line
+// breaks and doubled double quotes. If a closing quote is missing or misplaced, only the first line
+// of that row is skipped, and the next lines are read as rows. A row of several lines that is
+// rejected for another reason counts as one bad row per line.
 std::unique_ptr<RowReader> open_csv(const std::string& path, const std::vector<Field>& fields,
                                     Header header, FaultSink faults);
-// Fields between tabs, quoted as those of a CSV.
+// Fields are separated by tabs and quoted as in a CSV.
 std::unique_ptr<RowReader> open_quoted_tsv(const std::string& path,
                                            const std::vector<Field>& fields, Header header,
                                            FaultSink faults);

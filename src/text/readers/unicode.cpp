@@ -19,8 +19,8 @@
 namespace smelt {
 namespace {
 
-// Calls visit(code point or negative, begin, end) for each well-formed sequence and each ill-formed
-// run.
+// Calls visit(code point or negative, begin, end) for each well-formed sequence and for each run of
+// ill-formed bytes.
 template <class Visitor>
 void for_each_code_point(std::string_view utf8, Visitor&& visit) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(utf8.data());
@@ -93,7 +93,7 @@ bool is_written_without_spaces(char32_t code_point) {
     return true;
   UErrorCode status = U_ZERO_ERROR;
   const UScriptCode script = uscript_getScript(c, &status);
-  // Tibetan writes a sign between syllables, and a space only where a sentence ends.
+  // Tibetan puts a sign between syllables and a space only at the end of a sentence.
   return script == USCRIPT_TIBETAN || uscript_breaksBetweenLetters(script) != 0;
 }
 
@@ -113,7 +113,7 @@ bool joins_without_space(std::string_view line, std::string_view next) {
 }
 
 bool puts_spaces_between_sentences(std::string_view text) {
-  // U+0E00 to U+0EFF, the blocks of both scripts.
+  // Both scripts are in U+0E00 to U+0EFF.
   return text.starts_with("\xE0\xB8") || text.starts_with("\xE0\xB9") ||
          text.starts_with("\xE0\xBA") || text.starts_with("\xE0\xBB");
 }

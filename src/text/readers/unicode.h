@@ -1,4 +1,5 @@
-// UTF-8 and white space as Python 3 sees them, which the original programs are written in.
+// UTF-8 and white space functions that behave like Python 3, in which the original programs are
+// written.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +8,15 @@
 
 namespace smelt {
 
-// What bytes.decode("utf-8", "ignore") keeps: ill-formed bytes are left out and counted.
+// Returns the text without ill-formed bytes, as Python's bytes.decode("utf-8", "ignore") does, and
+// counts them.
 std::string decode_utf8_ignore(std::string_view bytes, std::size_t* dropped_bytes);
 
-// Each run of ill-formed bytes as U+FFFD: for names of files, which may be any bytes, in messages
-// and JSON.
+// Replaces each run of ill-formed bytes by U+FFFD. Used for file names, which may be any bytes, in
+// messages and JSON.
 std::string replace_ill_formed(std::string_view bytes);
 
-// Code points of UTF-8; ill-formed bytes are left out.
+// Returns the code points of UTF-8 text; ill-formed bytes are skipped.
 std::u32string to_code_points(std::string_view utf8);
 void append_utf8(char32_t code_point, std::string& out);
 // Returns whether the byte of UTF-8 is not the first of its character.
@@ -36,18 +38,17 @@ bool puts_spaces_between_sentences(std::string_view text);
 // not before byte `at` of the UTF-8 text.
 std::size_t grapheme_end(std::string_view text, std::size_t at);
 
-// Whether the UTF-8 text is composed (Unicode's normalization form C).
+// Returns whether the UTF-8 text is in NFC.
 bool is_nfc(std::string_view text);
-// Composes the UTF-8 text. Well-formed text that is composed already stays untouched, which costs
-// little.
+// Normalizes the UTF-8 text to NFC. Fast if it already is.
 void to_nfc(std::string& text);
 std::string nfc(std::string text);
 
 bool is_ascii(std::string_view text);
 
-// str.isspace() of one character: category Zs or bidirectional class WS, B or S.
+// Returns Python's str.isspace() for one character: category Zs or bidirectional class WS, B or S.
 bool is_python_space(char32_t code_point);
-// str.strip()
+// Returns the text stripped as by Python's str.strip().
 std::string_view python_strip(std::string_view utf8);
 
 }  // namespace smelt

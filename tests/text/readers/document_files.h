@@ -1,4 +1,4 @@
-// Files of text, and the documents that come out of them.
+// Helpers that write text files and read the documents in them.
 #pragma once
 
 #include <arrow/api.h>
@@ -38,7 +38,7 @@ inline std::string zstd(const std::string& text) {
   return compressed(text, arrow::Compression::ZSTD);
 }
 
-// Their library packs by streams alone.
+// Compresses with bzip2; the library offers only a streaming compressor.
 inline std::string bzip2(const std::string& text) {
   const auto codec = arrow::util::Codec::Create(arrow::Compression::BZ2).ValueOrDie();
   const auto compressor = codec->MakeCompressor().ValueOrDie();
