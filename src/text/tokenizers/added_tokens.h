@@ -14,31 +14,32 @@
 
 namespace smelt {
 
-// Returns where the white space at the text's end begins; the text's size if it ends with none.
+// Returns where the trailing white space of the text begins, or its size if there is none.
 std::size_t white_space_begin(std::string_view text);
 
-// Finds tokens in a text, leftmost and longest first, by their flags.
+// Finds added tokens in a text, leftmost and longest first, according to their flags.
 class TokenFinder {
  public:
-  // Looks for `text` as the token; an empty one is never found.
+  // Adds a token that is spelled `text`. An empty text is never found.
   void add(std::string text, const AddedToken& token);
   bool empty() const { return tokens_.empty(); }
-  // Calls emit(token or null, begin, end) for the tokens and what is between them, in order. With
-  // `spaced`, the characters that stand alone in that table have spaces around them, as Chinese
-  // characters have in Hugging Face's normalised text.
+  // Calls emit(token, begin, end) for each token, and with a null token for the text in between, in
+  // order. If `spaced` is set, characters that are separate words in that table are treated as
+  // surrounded by spaces, as Chinese characters are in Hugging Face's normalized text.
   template <class Emit>
   void for_each(std::string_view text, const CharacterTable* spaced, const Emit& emit) const;
 
  private:
-  // The longest token that begins at `at`, and its length; null if there is none.
+  // Returns the longest token that begins at `at` and sets `length`; null if there is none.
   const AddedToken* find(std::string_view text, std::size_t at, std::size_t& length) const;
-  // Sets the range that a token takes; false if its flags forbid it there. `done`: the end of the
-  // token before.
+  // Sets the range that a token covers. Returns false if its flags forbid it there. `done` is the
+  // end of the previous token.
   static bool widen(const AddedToken& token, std::string_view text, const CharacterTable* spaced,
                     std::size_t done, std::size_t& begin, std::size_t& end);
 
   std::unordered_map<std::string, AddedToken> tokens_;
-  std::array<std::vector<std::size_t>, 256> lengths_;  // by first byte, longest first
+  // lengths of the tokens by first byte, longest first
+  std::array<std::vector<std::size_t>, 256> lengths_;
 };
 
 template <class Emit>
@@ -61,24 +62,23 @@ void TokenFinder::for_each(std::string_view text, const CharacterTable* spaced,
   if (done < text.size()) emit(nullptr, done, text.size());
 }
 
-// Immutable: one may serve several threads.
+// Finds the added tokens of a vocabulary. Immutable and thread-safe.
 class AddedTokens {
  public:
   // A token, or text between tokens.
   struct Part {
-    std::int32_t id = -1;  // of the token; -1: text
-    std::string text;      // normalised; of a token empty
-    // By byte of the text: where it is from in the source, [begin, end).
-    // Of a token: its one source.
+    std::int32_t id = -1;  // token id; -1 for text
+    std::string text;      // normalized text; empty for a token
+    // Source range [begin, end) of each byte of the text. A token has one range.
     std::vector<std::pair<std::size_t, std::size_t>> sources;
   };
 
-  // The special tokens of BERT are not looked for (kSpecialTokens in vocabulary.h).
+  // BERT's special tokens (kSpecialTokens in vocabulary.h) are not matched.
   AddedTokens(const std::vector<AddedToken>& tokens, const CharacterTable& table, bool nfc);
 
   bool empty() const { return as_written_.empty() && normalized_.empty(); }
-  // First the tokens that are found in the text as it is, leftmost and longest first; then, in the
-  // rest, those that are found in the normalised text.
+  // Splits the text at the added tokens. Tokens that match the original text are found first,
+  // leftmost and longest first; tokens that match the normalized text are found in what remains.
   std::vector<Part> split(std::string_view utf8) const;
 
  private:

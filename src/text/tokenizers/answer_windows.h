@@ -1,6 +1,6 @@
-// A question and a text that answers it, as an encoder of BERT's family reads them: windows
-// [CLS] question [SEP] part of the text [SEP] that overlap where the text is too long for one, as
-// google-research/bert run_squad.py, convert_examples_to_features, cuts them.
+// Splits a question and a text into overlapping windows [CLS] question [SEP] part of the text [SEP]
+// for an encoder of the BERT family, as convert_examples_to_features in google-research/bert
+// run_squad.py does.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@
 namespace smelt {
 
 struct WindowRules {
-  std::int64_t question_tokens = 64;  // that are kept of a question
-  std::int64_t stride = 128;          // tokens of the text from one window's first to the next's
+  std::int64_t question_tokens = 64;  // maximum tokens of a question
+  std::int64_t stride = 128;          // distance between the beginnings of two windows, in tokens
 };
 
 struct AnswerWindow {
-  // Its words: [CLS], which stands for no answer, and each piece of the text.
+  // In `ids.words`: [CLS], which stands for no answer, then each piece of the text.
   TextPairIds ids;
-  std::size_t first = 0;  // piece of the whole text that comes first in it
-  // Of its pieces of the text: whether no other window has more text around this one (the smaller
-  // of both sides, and a hundredth of the window's pieces).
+  std::size_t first = 0;  // index in the whole text of the window's first piece
+  // For each piece of the text in the window: whether no other window has more context around it.
+  // Context is the smaller number of pieces on both sides plus a hundredth of the window's pieces.
   std::vector<bool> is_best;
 };
 
 struct AnswerWindows {
-  std::vector<TokenSpan> pieces;  // of the whole text, in its bytes
+  std::vector<TokenSpan> pieces;  // pieces of the whole text, with byte offsets
   std::vector<AnswerWindow> windows;
-  std::size_t cut = 0;  // pieces of the question that were left out
+  std::size_t cut = 0;  // number of pieces truncated from the question
 };
 
 class AnswerWindowEncoder {
  public:
-  // Windows of at most `most_tokens`. UsageError where the vocabulary lacks [CLS] or [SEP], or
-  // where a question leaves a text no room. The tokenizer must outlive it.
+  // Windows have at most `most_tokens` tokens. Throws UsageError if the vocabulary lacks [CLS] or
+  // [SEP], or if the question can leave no room for text. The tokenizer must outlive this object.
   AnswerWindowEncoder(const BertTokenizer& tokenizer, std::int64_t most_tokens,
                       const WindowRules& rules);
 
-  // At least one window; none of a text without a piece.
+  // Returns at least one window, or none if the text has no piece.
   AnswerWindows encode(std::string_view question, std::string_view text) const;
 
  private:

@@ -1,6 +1,6 @@
-// The original BERT's BasicTokenizer (google-research/bert tokenization.py), quirks included: words
-// and punctuation of a text. Its options cover ELECTRA's (google-research/electra
-// model/tokenization.py) too.
+// The original BERT's BasicTokenizer (google-research/bert tokenization.py), quirks included, which
+// splits a text into words and punctuation. Its options also cover ELECTRA's version
+// (google-research/electra model/tokenization.py).
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class BasicTokenizer {
   explicit BasicTokenizer(bool lower_case)
       : BasicTokenizer(TokenizerOptions{.lower_case = lower_case}) {}
 
-  // Appends the words of one text; ill-formed UTF-8 is left out.
+  // Appends the words of a text; ill-formed UTF-8 is skipped.
   void tokenize(std::string_view utf8, std::vector<std::string>& words) const;
 
  private:

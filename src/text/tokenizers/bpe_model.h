@@ -1,5 +1,5 @@
-// Byte-pair encoding (Sennrich et al. 2016): neighbouring pieces are merged, the pair that was
-// learned first before the others.
+// Byte-pair encoding (Sennrich et al. 2016): merges adjacent pieces, the pair learned first before
+// the others.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@
 namespace smelt {
 
 struct BpeSettings {
-  bool bytes = false;          // words are split into bytes first, else into characters
-  std::int32_t unknown = -1;   // for characters without a piece; -1: they vanish
-  bool fuse_unknown = false;   // a run of unknown characters is one piece
-  bool ignore_merges = false;  // a word that is a piece is that piece, whatever the merges give
+  bool bytes = false;          // split words into bytes first; false: into characters
+  std::int32_t unknown = -1;   // id for characters without a piece; -1: they are dropped
+  bool fuse_unknown = false;   // make a run of unknown characters one piece
+  bool ignore_merges = false;  // a word that is itself a piece is not split
 
   bool operator==(const BpeSettings&) const = default;
 };
 
 class BpeModel final : public SubwordModel {
  public:
-  using Merge = std::pair<std::int32_t, std::int32_t>;  // ids of the left and the right piece
+  using Merge = std::pair<std::int32_t, std::int32_t>;  // ids of the left and right piece
 
-  // `pieces` by id; an empty one is no piece of words. Of `merges`, the best first, each one's two
-  // pieces put together have to be a piece, too. Throws UsageError with `origin` otherwise.
+  // `pieces` are indexed by id; an empty one never matches. `merges` are sorted best first, and the
+  // concatenation of each pair must also be a piece; otherwise throws UsageError with `origin`.
   BpeModel(const std::vector<std::string>& pieces, const std::vector<Merge>& merges,
            const BpeSettings& settings, std::string_view origin);
 
@@ -52,12 +52,12 @@ class BpeModel final : public SubwordModel {
   };
 
   BpeSettings settings_;
-  std::uint64_t number_;  // of this model, for what threads remember
+  std::uint64_t number_;  // unique number of this model, for the per-thread cache
   std::unordered_map<std::string, std::int32_t, TextHash, std::equal_to<>> ids_;
-  std::vector<bool> is_whole_;          // by id: the merges of the piece's text give the piece
+  std::vector<bool> is_whole_;          // by id: whether merging the piece's text gives the piece
   std::vector<std::int32_t> byte_ids_;  // by byte; -1: no piece
-  FlatMap ranks_;                       // of a pair
-  std::vector<std::int32_t> merged_;    // by rank: the piece that the merge gives
+  FlatMap ranks_;                       // rank of a pair
+  std::vector<std::int32_t> merged_;    // by rank: resulting piece
 };
 
 }  // namespace smelt

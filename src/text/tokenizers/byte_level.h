@@ -1,5 +1,5 @@
-// Byte-level pre-tokenization as GPT-2 has it (Radford et al. 2019): words by one pattern, and a
-// printable character for every byte.
+// GPT-2's byte-level pre-tokenization (Radford et al. 2019): splits words by a pattern and
+// represents every byte by a printable character.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@
 
 namespace smelt {
 
-// Each byte as a character: printable bytes of Latin-1 as they are, the others from U+0100 on. A
-// space is "Ġ".
+// Returns each byte as a character: printable bytes of Latin-1 unchanged, the others as U+0100 and
+// up. A space becomes "Ġ".
 std::string to_byte_characters(std::string_view bytes);
-// The bytes again; nullopt for a character that stands for none.
+// Returns the original bytes, or nullopt if a character represents no byte.
 std::optional<std::string> from_byte_characters(std::string_view characters);
 
 // Returns where the word that begins at `at` ends, by the pattern
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-// `at` < text.size(). Ill-formed bytes are neither letters, numbers nor white space.
+// `at` must be less than text.size(). Ill-formed bytes are neither letters, numbers nor white
+// space.
 std::size_t byte_level_word_end(std::string_view text, std::size_t at);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Whether a vocabulary is of cased text: lower-cased text never finds its pieces.
+// Detects whether a vocabulary is cased. Lower-cased text never matches pieces with capital
+// letters.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +11,24 @@
 
 namespace smelt {
 
-// The number of pieces that the normalisation of these options can never produce: those with
-// capital letters, and if accents are stripped, with accents, voiced kana or Hangul syllables.
+// Returns the number of pieces that normalization with these options can never produce: pieces with
+// capital letters, and, if accents are stripped, with accents, voiced kana or Hangul syllables.
 std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
 // Returns whether lost_pieces() is more than 1 % of the vocabulary.
 bool is_lost(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
-// Fills in flags that are not set, for a vocabulary whose options are not stored. Sets lower_case
-// unless is_lost() with it. In that case an ELECTRA (flags.control) still gets lower_case, but with
-// strip_accents false, if that loses no piece; a BERT always strips accents when it lower-cases.
+// Fills in flags that are not set, for a vocabulary without stored options. Sets lower_case unless
+// is_lost() with it. In that case an ELECTRA vocabulary (flags.control) still gets lower_case, with
+// strip_accents false, if that loses no piece. BERT always strips accents when it lower-cases.
 TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags);
 
-// The flags for a vocabulary: unset ones are filled in by case_of(), and `control`, unless options
-// are stored beside the vocabulary.
+// Returns the flags for a vocabulary. If it has no stored options, unset flags are filled in by
+// case_of() and from `control`.
 TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
                                 std::optional<ControlCharacters> control);
 
-// Logs a warning if the normalisation of these options loses pieces; `who` asks for it.
+// Logs a warning if normalization with these options loses pieces. `who` names what requested them.
 void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
                   std::string_view who);
 

@@ -1,8 +1,8 @@
-// What the original BERT's BasicTokenizer makes of every code point, computed once: most of its
-// steps (cleaning, lower case, NFD without marks, splitting on punctuation) look at one code point
-// at a time. The few that depend on their neighbours are `contextual`. Unicode properties are
-// ICU's: for all code points of Unicode 14 they do what the original does under Python 3.11; of
-// younger ones ICU may know the kind, where that Python takes them for letters.
+// Precomputed results of the original BERT's BasicTokenizer for every code point. Most of its steps
+// (cleaning, lower-casing, NFD without marks, splitting at punctuation) process one code point at a
+// time. The few results that depend on neighbours are `contextual`. Unicode properties come from
+// ICU. They match those of Python 3.11 for all code points of Unicode 14; that Python treats newer
+// code points as letters, while ICU may know their category.
 #pragma once
 
 #include <array>
@@ -18,25 +18,26 @@ namespace smelt {
 class CharacterTable {
  public:
   enum Action : std::uint8_t {
-    skip,        // vanishes without ending a word
-    space,       // ends a word
-    alone,       // a word of its own: punctuation, Chinese
-    letter,      // continues a word
-    contextual,  // a capital sigma or a mark that may change places with the next: see
-                 // read_contextual
-    not_ascii,   // only in ascii(): the byte begins or continues a longer sequence
+    skip,    // dropped without ending a word
+    space,   // ends a word
+    alone,   // a separate word: punctuation, Chinese
+    letter,  // continues a word
+    // a capital sigma, or a mark that may be reordered with the next one: see read_contextual
+    contextual,
+    not_ascii,  // only in ascii(): the byte is part of a multi-byte sequence
   };
   struct Entry {
     std::uint32_t action : 3;
-    std::uint32_t characters : 3;  // code points of the replacement
-    std::uint32_t length : 5;      // its bytes; 0: the code point stays as it is
-    std::uint32_t offset : 21;     // into the replacements
+    std::uint32_t characters : 3;  // number of code points in the replacement
+    std::uint32_t length : 5;      // bytes of the replacement; 0: the code point is kept
+    std::uint32_t offset : 21;     // position of the replacement in replacements_
   };
 
-  // The table for these options, made at its first use and kept.
+  // Returns the table for these options. It is created at the first use and cached.
   static const CharacterTable& of(const TokenizerOptions& options);
 
-  // By byte: what a letter becomes, which is more than any Action, or an Action.
+  // Returns, for an ASCII byte, its replacement if it is a letter (greater than any Action), or its
+  // Action.
   std::uint8_t ascii(std::uint8_t byte) const { return ascii_[byte]; }
   const Entry& operator[](char32_t code_point) const {
     return entries_[blocks_[code_point / kBlock] * kBlock + code_point % kBlock];
@@ -45,8 +46,8 @@ class CharacterTable {
     return {replacements_.data() + entry.offset, entry.length};
   }
 
-  // What the contextual code point at `at` and those after it that it depends on become, which is
-  // no punctuation; moves `at` behind them.
+  // Returns the replacement of the contextual code point at `at` and of the following code points
+  // that it depends on, which contains no punctuation. Moves `at` past them.
   std::u32string read_contextual(std::string_view text, std::size_t& at) const;
 
  private:

@@ -9,16 +9,16 @@ namespace smelt {
 
 class FlatMap {
  public:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFF;  // the value of keys that are not there
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;  // returned for missing keys
 
-  // `entries`: how many will be inserted at most.
+  // `entries` is the maximum number of insertions.
   explicit FlatMap(std::size_t entries = 0) {
     std::size_t slots = 16;
     while (slots < 2 * entries) slots *= 2;
     slots_.resize(slots);
   }
 
-  // Replaces the value of a key that is there.
+  // Inserts a key or replaces its value.
   void insert_or_assign(std::uint64_t key, std::uint32_t value) {
     slots_[place_of(key)] = {key, value};
   }

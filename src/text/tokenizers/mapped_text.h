@@ -1,4 +1,4 @@
-// A text that was changed, and where each of its bytes comes from.
+// A transformed text with the source range of each byte.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ struct MappedText {
   using Source = std::pair<std::size_t, std::size_t>;  // [begin, end) in the original text
 
   std::string text;
-  std::vector<Source> sources;  // by byte of `text`; empty if they are not kept
+  std::vector<Source> sources;  // by byte of `text`; empty if sources are not kept
   bool has_sources = true;
 
-  // `utf8` itself without ill-formed bytes; its first byte is byte `offset` of the original text.
+  // Returns `utf8` without ill-formed bytes. Its first byte is byte `offset` of the original text.
   static MappedText of(std::string_view utf8, std::size_t offset, bool keep_sources);
 
-  // An empty text that keeps sources if this one does.
+  // Returns an empty text that keeps sources if this one does.
   MappedText like() const { return {.text = {}, .sources = {}, .has_sources = has_sources}; }
-  // Where the bytes [begin, end) come from; begin < end. {0, 0} if sources are not kept.
+  // Returns the source of the bytes [begin, end); begin < end. {0, 0} if sources are not kept.
   Source source(std::size_t begin, std::size_t end) const {
     return has_sources ? Source{sources[begin].first, sources[end - 1].second} : Source{0, 0};
   }
-  // The empty place in the original text before byte `at`. {0, 0} if sources are not kept.
+  // Returns the empty source range before byte `at`. {0, 0} if sources are not kept.
   Source place_before(std::size_t at) const {
     return at < sources.size() ? Source{sources[at].first, sources[at].first} : Source{0, 0};
   }

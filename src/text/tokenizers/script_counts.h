@@ -1,4 +1,4 @@
-// Which scripts a text is in and how well a tokenizer knows them.
+// Counts which scripts a text is in and how well a tokenizer covers them.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@ namespace smelt {
 struct LetterCounts {
   std::uint64_t letters = 0;
   std::uint64_t without_spaces =
-      0;  // of them: is_written_without_spaces() (text/readers/unicode.h)
-  std::uint64_t zero_width_spaces = 0;  // U+200B, by which Khmer and Burmese text may mark words
+      0;  // of these, those for which is_written_without_spaces() (text/readers/unicode.h)
+  std::uint64_t zero_width_spaces = 0;  // U+200B, which may separate words in Khmer and Burmese
 };
 void count_letters(std::string_view text, LetterCounts& counts);
 
 struct ScriptCount {
   std::string
-      script;  // Unicode's name: Latin, Han ...; Common for what all scripts share, as digits
+      script;  // Unicode name such as Latin or Han; Common for shared characters such as digits
   std::uint64_t characters = 0;  // without white space
-  std::uint64_t pieces = 0;      // which count where the first character that is not Common belongs
-  std::uint64_t unknown = 0;     // of pieces
+  std::uint64_t pieces = 0;   // pieces whose first character that is not Common is in this script
+  std::uint64_t unknown = 0;  // number of these pieces that are unknown
 };
 
 class ScriptCounts {
  public:
-  // `times`: how often the text stands there.
+  // Adds a text that occurs `times` times.
   void add(std::string_view text, const std::vector<TokenSpan>& spans, std::int32_t unknown,
            std::uint64_t times = 1);
-  // Most characters first.
+  // Returns the counts, most characters first.
   std::vector<ScriptCount> sorted() const;
 
  private:
-  std::map<int, ScriptCount> counts_;  // by ICU's code
+  std::map<int, ScriptCount> counts_;  // by ICU's script code
 };
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Text that an external program splits into words, such as MeCab for Japanese.
+// Splits text into words with an external program, such as MeCab for Japanese.
 #pragma once
 
 #include <memory>
@@ -13,32 +13,31 @@
 
 namespace smelt {
 
-// Lets this process run a command that is stored beside a vocabulary. The user must have given it:
-// a model's folder may come from anyone.
+// Allows this process to run a command that is stored with a vocabulary. The command must come from
+// the user, because a model folder may come from an untrusted source.
 void allow_segment_command(const std::string& command);
 
-// Runs a command that reads lines and writes each one with spaces between its words. It may add and
-// remove white space but change nothing else, so that each word has its place in the text. Several
-// threads may use it at once; each has a process of its own.
+// Runs a command that reads lines and writes each one with spaces between its words. The command
+// may add and remove white space but must not change anything else, so that each word can be mapped
+// to the text. Thread-safe; each thread runs its own process.
 class Segmenter {
  public:
   explicit Segmenter(std::string command, LineFilter::Seconds silence = LineFilter::kSilence);
-  // Returns the segmenter of this command, which all tokenizers of the process share; null if the
+  // Returns the segmenter of this command, which all tokenizers of the process share. Null if the
   // command is empty.
   static std::shared_ptr<const Segmenter> of(const std::string& command);
 
   const std::string& command() const { return command_; }
-  // Throws UsageError if the command is not allowed. `origin` is the file that names it.
+  // Throws UsageError if the command is not allowed. `origin` is the file that contains it.
   void check_allowed(std::string_view origin) const;
-  // Returns the words of the text with one space between them; white space at the ends stays one
-  // space. Throws UsageError if the command is not allowed, as LineFilter does, or if it changes
-  // the text.
+  // Returns the text with one space between words; white space at the ends becomes one space.
+  // Throws UsageError if the command is not allowed or changes the text, and as LineFilter does.
   MappedText split(const MappedText& text) const;
   std::string split(std::string_view utf8) const;
-  // Does the same for each line, in one exchange with the command.
+  // Splits several lines in one exchange with the command.
   std::vector<std::string> split_lines(std::span<const std::string> lines) const;
-  // Passes three short lines through a process of its own, so that a program that is missing or
-  // leaves out lines is found at once. Throws as split() does.
+  // Runs three short lines through a separate process, to detect early that the program is missing
+  // or drops lines. Throws as split() does.
   void try_out() const;
 
  private:

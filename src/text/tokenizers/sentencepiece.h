@@ -1,5 +1,5 @@
 // SentencePiece models (Kudo and Richardson 2018), unigram or BPE, such as T5's spiece.model,
-// through the library.
+// applied by the SentencePiece library.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,17 @@ namespace smelt {
 
 class Segmenter;
 
-// The first id at which two models' bytes have other pieces, and -1 where they have the same ones,
-// in the same order, whatever else the models say.
+// Returns the first id at which two serialized models have different pieces, or -1 if they have the
+// same pieces in the same order. Other settings of the models are ignored.
 std::int64_t first_other_piece(std::string_view model, std::string_view other);
 
 class SentencePieceTokenizer final : public Tokenizer {
  public:
-  // Of a *.model, or of a tokenizer.json (text/tokenizers/unigram_json.h). UsageError when the file
-  // is missing or no such model. `begins_with_space`: whether a text gets the sign of a space
-  // before its first piece; else as the model says. `flags`: only segment_command is used.
-  // `keeps_spaces`: spaces at the ends of a text and several in a row are kept; else as the model
-  // says.
+  // Reads a *.model, or a tokenizer.json (text/tokenizers/unigram_json.h). `begins_with_space` is
+  // whether a text gets the space sign before its first piece, and `keeps_spaces` whether leading,
+  // trailing and repeated spaces are kept; both default to the model's setting. Only
+  // segment_command of `flags` is used. Throws UsageError if the file is missing or not such a
+  // model.
   explicit SentencePieceTokenizer(const std::string& path,
                                   std::optional<bool> begins_with_space = std::nullopt,
                                   const TokenizerFlags& flags = {}, bool keeps_spaces = false);
@@ -43,14 +43,14 @@ class SentencePieceTokenizer final : public Tokenizer {
   bool has_character(std::string_view character) const override;
   bool composes() const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
-  // Returns the text as the model normalizes it, with spaces as U+2581.
+  // Returns the text as normalized by the model, with spaces as U+2581.
   std::string normalized(std::string_view utf8) const;
 
  private:
   void encode_words(std::string_view utf8, std::vector<std::int32_t>& ids) const;
 
   std::string path_;
-  std::shared_ptr<const Segmenter> segmenter_;  // null: text is taken as it is
+  std::shared_ptr<const Segmenter> segmenter_;  // null if the text is not segmented
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
 };
 

@@ -1,4 +1,4 @@
-// The parts of a Hugging Face tokenizer.json whose model is Unigram or BPE, and of vocab.json with
+// Reads and writes Hugging Face's tokenizer.json of Unigram and BPE models, and vocab.json with
 // merges.txt: docs/reference/formats/tokenizer.md.
 #pragma once
 
@@ -15,72 +15,76 @@
 
 namespace smelt {
 
-constexpr std::string_view kWordSign = "\xE2\x96\x81";  // U+2581, for the space before a word
+// U+2581, represents the space before a word
+constexpr std::string_view kWordSign = "\xE2\x96\x81";
 
-// How a normalised text is split into words.
+// How a normalized text is split into words.
 struct PreTokenizer {
   enum class Kind { metaspace, byte_level } kind = Kind::metaspace;
-  // metaspace: which texts get a "▁" at their beginning.
+  // metaspace: which texts get a "▁" at the beginning.
   enum class Prepend { never, first, always } prepend = Prepend::first;
-  bool splits = true;            // metaspace: "▁" begins a word; else a text is one word
-  bool splits_spaces = false;    // metaspace: white space is left out first, as T5's tokenizer does
-  bool add_prefix_space = true;  // byte_level: a text begins with a space
-  bool use_regex = true;         // byte_level: words by GPT-2's pattern; else a text is one word
+  bool splits = true;            // metaspace: split before each "▁"; false: a text is one word
+  bool splits_spaces = false;    // metaspace: remove white space first, as T5's tokenizer does
+  bool add_prefix_space = true;  // byte_level: add a space at the beginning of a text
+  bool use_regex = true;         // byte_level: split by GPT-2's pattern; false: a text is one word
 
   bool operator==(const PreTokenizer&) const = default;
 };
 
 struct SubwordFile {
   enum class Model { unigram, bpe } model = Model::unigram;
-  std::vector<std::string> pieces;  // by id, as the file spells them; an empty one is no piece
+  std::vector<std::string> pieces;  // by id, as spelled in the file; an empty one never matches
   std::vector<double> scores;       // unigram: by id
   std::vector<std::pair<std::int32_t, std::int32_t>> merges;  // bpe: ids of both pieces, best first
-  std::int32_t unknown = -1;                                  // -1: there is no unknown piece
+  std::int32_t unknown = -1;                                  // id of the unknown piece; -1: none
   bool fuse_unknown = false, ignore_merges = false;           // bpe
   std::vector<NormalizerStep> normalizer;
   PreTokenizer pre_tokenizer;
-  Json post_processor, decoder;   // as they are
-  std::vector<AddedToken> added;  // by id, the special tokens too
+  Json post_processor, decoder;   // stored unchanged
+  std::vector<AddedToken> added;  // by id, special tokens included
 };
 
-// Whether the text is a tokenizer.json of a BPE model, or of a Unigram model with [MASK], which is
-// an encoder's. T5's are read by text/tokenizers/unigram_json.h.
+// Returns whether the text is a tokenizer.json of a BPE model, or of a Unigram model with [MASK],
+// which belongs to an encoder. T5's files are read by text/tokenizers/unigram_json.h.
 bool is_subword_json(std::string_view text);
-// Whether the file is one, or a vocab.json with a merges.txt beside it.
+// Returns whether the file is such a tokenizer.json, or a vocab.json with a merges.txt in its
+// folder.
 bool is_subword_file(const std::string& path);
 
-// Throws UsageError for text that is not JSON, and for a model, normalizer or pre-tokenizer that
-// smelt does not have.
+// Throws UsageError if the text is not JSON, or if smelt does not support the model, normalizer or
+// pre-tokenizer.
 SubwordFile parse_subword_json(std::string_view text, const std::string& path);
-// The same parts give the same bytes.
+// Returns the content of the tokenizer.json. Equal files give equal bytes.
 std::string subword_json(const SubwordFile& file);
 
-// Returns RoBERTa's special tokens for a file that puts <s> and </s> around texts, else BERT's.
+// Returns RoBERTa's special tokens if the file puts <s> and </s> around texts, and BERT's
+// otherwise.
 const SpecialTokenNames& special_tokens_of(const SubwordFile& file);
 
-// The content of the tokenizer_config.json beside a tokenizer.json, without the roles of the
-// special tokens: transformers applies the tokenizer.json as it is.
+// Returns the content of the tokenizer_config.json that accompanies a tokenizer.json, without the
+// roles of the special tokens. transformers then applies the tokenizer.json unchanged.
 Json subword_config_json(const SubwordFile& file);
 
-// Whether text is taken as it is, as GPT-2 does: no normalizer, and no space before a text. A
-// vocab.json with its merges.txt can store nothing else.
+// Returns whether text is not changed before splitting, as in GPT-2: no normalizer, and no space
+// added before a text. A vocab.json with merges.txt can store only such tokenizers.
 bool is_plain_byte_level(const SubwordFile& file);
-// Drops the normalizer and the space before a text.
+// Removes the normalizer and the space before a text.
 void make_plain_byte_level(SubwordFile& file);
 
 // Reads a tokenizer.json, or a vocab.json with its merges.txt.
 SubwordFile load_subword_file(const std::string& path);
-// Returns the path of the merges beside a vocab.json: x-merges.txt for x-vocab.json. Empty for
-// another name.
+// Returns the path of the merges file for a vocab.json: x-merges.txt for x-vocab.json. Empty for
+// other names.
 std::string merges_path(const std::string& path);
-// The content of a merges.txt, and of a vocab.json.
+// Return the content of a merges.txt and of a vocab.json.
 std::string merges_text(const SubwordFile& file);
 std::string pieces_json(const SubwordFile& file);
 
-// The parts that smelt's own vocabularies have beside pieces and scores or merges: the normalizer
-// of `options`, [CLS] and [SEP] around texts, and the five special tokens.
+// Kinds of vocabularies that smelt trains. own_normalizer() and own_subword_file() return their
+// parts other than pieces, scores and merges: the normalizer for `options`, [CLS] and [SEP] around
+// texts, and the five special tokens.
 enum class SubwordKind { unigram, bpe, byte_bpe };
-// Byte-level BPE that keeps case and accents normalises text to NFC and changes nothing else.
+// Byte-level BPE that keeps case and accents only normalizes text to NFC.
 std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions options);
 SubwordFile own_subword_file(SubwordKind kind, std::vector<std::string> pieces,
                              const TokenizerOptions& options);

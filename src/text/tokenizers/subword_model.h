@@ -1,5 +1,5 @@
-// Models that split a word into pieces: unigram and byte-pair encoding. Both give the pieces that
-// Hugging Face's tokenizers give for the same model.
+// The interface of models that split a word into pieces: unigram and byte-pair encoding. Results
+// equal those of Hugging Face's tokenizers for the same model.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-// A piece of a word: its id and the number of the word's bytes that it stands for.
+// A piece of a word: its id and the number of bytes it covers.
 struct WordPart {
   std::int32_t id;
   std::uint32_t bytes;
@@ -16,13 +16,13 @@ struct WordPart {
   bool operator==(const WordPart&) const = default;
 };
 
-// Immutable: one may serve several threads.
+// Immutable and thread-safe.
 class SubwordModel {
  public:
   virtual ~SubwordModel() = default;
-  // Appends the pieces of one word, which is well-formed UTF-8 unless the model is byte-level.
-  // Their bytes add up to the word's, except that a BPE model without an unknown piece leaves out
-  // characters that it does not know.
+  // Appends the pieces of one word, which must be well-formed UTF-8 unless the model is byte-level.
+  // The pieces cover all bytes of the word, except characters that a BPE model without an unknown
+  // piece does not know.
   virtual void encode(std::string_view word, std::vector<WordPart>& parts) const = 0;
 };
 

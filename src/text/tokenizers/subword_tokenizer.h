@@ -1,5 +1,5 @@
-// The tokenizer of a Unigram or BPE tokenizer.json, as Hugging Face's tokenizers apply it: added
-// tokens are found first, the rest is normalised, split into words and then into pieces.
+// Tokenizer for a Unigram or BPE tokenizer.json, equivalent to Hugging Face's tokenizers: finds
+// added tokens first, then normalizes the remaining text and splits it into words and pieces.
 #pragma once
 
 #include <memory>
@@ -15,25 +15,25 @@
 
 namespace smelt {
 
-// Immutable: one may serve several threads.
+// Immutable and thread-safe.
 class SubwordTokenizer final : public Tokenizer {
  public:
   // Reads a tokenizer.json, or a vocab.json with its merges.txt. Throws UsageError if it is
-  // malformed or has parts that smelt does not know.
+  // malformed or has parts that smelt does not support.
   explicit SubwordTokenizer(const std::string& path);
   SubwordTokenizer(SubwordFile file, const std::string& origin);
 
   const SubwordFile& file() const { return file_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  // What the normalizer does, in a BERT tokenizer's terms.
+  // Returns the normalizer's settings as the options of a BERT tokenizer.
   TokenizerOptions options() const;
 
   std::int32_t size() const override { return vocabulary_.size(); }
   const std::string& token(std::int32_t id) const override { return vocabulary_.token(id); }
   std::int32_t unknown() const override { return unknown_; }
-  // Whether the piece has no mark of a word's beginning and begins with a letter, mark or digit of
-  // a script that separates words by spaces. So each piece of Chinese or Thai is a word, and
-  // punctuation is none of the word before it.
+  // Returns whether the piece has no word-begin mark and begins with a letter, mark or digit of a
+  // script that separates words by spaces. So each piece of Chinese or Thai is a separate word, and
+  // punctuation never continues a word.
   bool continues_word(std::int32_t id) const override {
     return continues_[static_cast<std::size_t>(id)];
   }
@@ -41,11 +41,12 @@ class SubwordTokenizer final : public Tokenizer {
     encode_part(utf8, true, ids);
   }
   std::string readable_token(std::int32_t id) const;
-  // Of a text that a special token such as [MASK] cuts in parts: appends the ids of one part.
+  // Appends the ids of one part of a text that is split at special tokens such as [MASK].
   void encode_part(std::string_view utf8, bool is_first, std::vector<std::int32_t>& ids) const;
   std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
-  // Writes a tokenizer.json, or by its name a vocab.json and the merges.txt beside it.
+  // Writes a tokenizer.json, or, if the path is named vocab.json, that and merges.txt in the same
+  // folder.
   void save(const std::string& path) const;
 
  private:
@@ -65,11 +66,11 @@ class SubwordTokenizer final : public Tokenizer {
   TextNormalizer normalizer_;
   TokenFinder as_written_, normalized_;
   std::unique_ptr<const SubwordModel> model_;
-  std::vector<std::string> texts_;  // by id: what the piece stands for in a text
+  std::vector<std::string> texts_;  // by id: the text that the piece represents
   std::set<std::int32_t> added_ids_;
   std::vector<bool> continues_;
   std::int32_t unknown_ = -1;
-  // Whether offsets leave out the spaces of pieces, and whether the first one's is kept.
+  // Whether offsets exclude the spaces of pieces, and whether the space of the first piece is kept.
   bool trims_ = false, trims_with_prefix_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Normalizers of Hugging Face's tokenizer.json, with the sources of the text that they give.
+// Normalizers of Hugging Face's tokenizer.json that keep the source range of each byte.
 #pragma once
 
 #include <optional>
@@ -16,32 +16,33 @@ namespace smelt {
 
 struct NormalizerStep {
   enum class Kind {
-    bert,  // BertNormalizer, by `options`
+    bert,  // BertNormalizer with `options`
     nfc,
     nfd,
     nfkc,
     nfkd,
     lower_case,      // character by character
-    replace,         // each `pattern` by `content`
-    replace_spaces,  // each run of two or more spaces by `content`
-    strip,           // white space at the ends
+    replace,         // each `pattern` becomes `content`
+    replace_spaces,  // each run of two or more spaces becomes `content`
+    strip,           // removes white space at the ends
   } kind;
   TokenizerOptions options = {};
   std::string pattern = {}, content = {};
-  bool left = true, right = true;  // the ends that `strip` looks at
+  bool left = true, right = true;  // which ends `strip` applies to
 
   bool operator==(const NormalizerStep&) const = default;
 };
 
-// Reads the "normalizer" of a tokenizer.json: a step, a Sequence of steps, or null. Throws
-// UsageError for a step of another kind.
+// Parses the "normalizer" of a tokenizer.json: a step, a Sequence of steps, or null. Throws
+// UsageError for any other step.
 std::vector<NormalizerStep> parse_normalizer_steps(const JsonField& normalizer,
                                                    std::string_view path, std::string_view hint);
-// The steps of the options of a tokenizer that smelt writes, but for ControlCharacters::bert.
+// Returns the steps for the options of a tokenizer that smelt writes. ControlCharacters::bert is
+// not represented.
 std::vector<NormalizerStep> normalizer_steps(const TokenizerOptions& options);
 OrderedJson normalizer_json(const std::vector<NormalizerStep>& steps);
 
-// Applies the steps. Immutable: one may serve several threads.
+// Applies normalizer steps. Immutable and thread-safe.
 class TextNormalizer {
  public:
   explicit TextNormalizer(std::vector<NormalizerStep> steps);
@@ -51,14 +52,14 @@ class TextNormalizer {
 
  private:
   std::vector<NormalizerStep> steps_;
-  std::vector<const CharacterTable*> tables_;  // by step; null for all but `bert`
+  std::vector<const CharacterTable*> tables_;  // by step; null unless the step is `bert`
 };
 
-// Normalizes to NFC and keeps the mapping from each byte to its source range.
+// Normalizes to NFC and keeps the source of each byte.
 MappedText nfc_text(MappedText text);
 
-// What a BERT tokenizer's characters become, without splitting into words: white space becomes
-// spaces.
+// Applies a BERT tokenizer's character normalization without splitting into words. White space
+// becomes spaces.
 MappedText normalise_characters(const CharacterTable& table, const MappedText& text);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// A text, or two, as an encoder of BERT's family reads them: [CLS] a [SEP] b [SEP], cut to a
-// length as google-research/bert run_classifier.py, _truncate_seq_pair, cuts.
+// Encodes one or two texts as [CLS] a [SEP] b [SEP] for an encoder of the BERT family, truncated as
+// by _truncate_seq_pair in google-research/bert run_classifier.py.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ namespace smelt {
 
 struct TextPairIds {
   std::vector<std::int32_t> ids;
-  std::size_t first = 0;  // ids up to the first [SEP], it included: of segment 0
-  std::size_t cut = 0;    // pieces that were left out
-  // Of a text of words: where the first piece of each that is not cut off stands in ids.
+  std::size_t first = 0;  // number of ids up to and including the first [SEP] (segment 0)
+  std::size_t cut = 0;    // number of truncated pieces
+  // For a text of words: position in `ids` of the first piece of each word that is not truncated.
   std::vector<std::size_t> words = {};
 };
 
-// The words of a text, which spaces stand between.
+// Returns the words of a text, which are separated by spaces.
 std::vector<std::string_view> words_in(std::string_view text);
 
 class TextPairEncoder {
  public:
-  // At most `most_tokens` ids, at least 5. UsageError where the vocabulary lacks [CLS] or [SEP].
-  // The tokenizer must outlive it.
+  // Encodes to at most `most_tokens` ids, which must be at least 5. Throws UsageError if the
+  // vocabulary lacks [CLS] or [SEP]. The tokenizer must outlive this object.
   TextPairEncoder(const BertTokenizer& tokenizer, std::int64_t most_tokens);
 
-  // An empty `b` has no [SEP]: then a alone is cut at its end. Of two the longer loses pieces at
-  // its end, one at a time.
+  // Encodes one text if `b` is empty, truncated at its end. For two texts, the longer one loses its
+  // last piece until both fit.
   TextPairIds encode(std::string_view a, std::string_view b) const;
-  // [CLS] words [SEP]; a word that has no piece is [UNK]. What is too long loses its end.
+  // Returns [CLS] words [SEP], truncated at the end. A word without a piece becomes [UNK].
   TextPairIds encode_words(std::span<const std::string_view> words) const;
 
  private:

@@ -1,6 +1,6 @@
-// The options of a WordPiece tokenizer in Hugging Face's files beside its vocabulary:
+// Options of a WordPiece tokenizer in the Hugging Face files that accompany its vocabulary:
 // tokenizer_config.json, special_tokens_map.json, added_tokens.json, tokenizer.json and
-// config.json's tokenizer_class. All of it that changes ids is read or refused by name
+// tokenizer_class in config.json. Every setting that changes ids is either read or rejected by name
 // (docs/reference/formats/tokenizer.md).
 #pragma once
 
@@ -25,15 +25,15 @@ inline constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialToke
      {"sep_token", "[SEP]"},
      {"mask_token", "[MASK]"}}};
 
-// The value of --segment-command for text whose words are separated by spaces already.
+// Value of --segment-command for text whose words are already separated by spaces.
 inline constexpr std::string_view kNoSegmentCommand = "none";
 
-// What the user said; unset: nothing.
+// Tokenizer settings given by the user. Unset fields were not given.
 struct TokenizerFlags {
   std::optional<bool> lower_case = {}, strip_accents = {};
   std::optional<ControlCharacters> control = {};
   std::optional<std::string> segment_command = {};  // a command, or kNoSegmentCommand
-  // As the user writes them.
+  // Names of the settings in error messages.
   std::string_view lower_case_name = "--lower-case", strip_accents_name = "--strip-accents",
                    control_name = "--control-characters",
                    segment_command_name = "--segment-command";
@@ -41,71 +41,70 @@ struct TokenizerFlags {
   bool operator==(const TokenizerFlags&) const = default;
 };
 
-// folder/vocab.txt -> folder/tokenizer_config.json, as Hugging Face names the two; of several
-// vocabularies in a folder, folder/x.txt -> folder/x.tokenizer_config.json.
+// Returns folder/tokenizer_config.json for folder/vocab.txt, as in Hugging Face's layout, and
+// folder/x.tokenizer_config.json for folder/x.txt, so that a folder can hold several vocabularies.
 std::string tokenizer_config_path(const std::string& vocab);
 
-// vocab.txt in a folder, else tokenizer.json of an encoder; empty if neither is there.
+// Returns vocab.txt in a folder, or an encoder's tokenizer.json; empty if there is neither.
 std::string wordpiece_file_in(const std::string& folder);
 
-// Reads the options stored beside vocab.txt, or in and beside tokenizer.json. Returns nullopt if
-// none are stored, or for a SentencePiece model. UsageError if a file is malformed, or if the
-// tokenizer is not a WordPiece tokenizer with BERT's rules.
+// Reads the options stored with a vocab.txt or tokenizer.json. Returns nullopt if none are stored,
+// or for a SentencePiece model. Throws UsageError if a file is malformed, or if the tokenizer is
+// not a WordPiece tokenizer with BERT's rules.
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab);
-// Applies the files beside a tokenizer.json of these tokens to its options, as transformers does.
-// UsageError as load_tokenizer_config().
+// Applies the files that accompany a tokenizer.json with these tokens to its options, as
+// transformers does. Throws UsageError like load_tokenizer_config().
 void apply_tokenizer_config(const std::string& tokenizer_json,
                             const std::vector<std::string>& tokens, TokenizerOptions& options);
-// The options of a vocabulary: those that are stored, else what the flags give, else lower case if
-// that normalisation can produce the vocabulary's pieces. UsageError for a flag that contradicts a
-// stored option.
+// Returns the options of a vocabulary: the stored ones, or those of the flags. If neither sets the
+// case, lower-cases if that can produce the vocabulary's pieces. Throws UsageError if a flag
+// contradicts a stored option.
 TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlags& flags);
 
-// Returns the command that splits text into words for this vocabulary, of any kind: the one that is
-// stored beside it, else the flag's; empty if there is none. Throws UsageError if both are given
-// and differ.
+// Returns the command that splits text into words for any kind of vocabulary: the stored one, or
+// the flag's; empty if there is none. Throws UsageError if both are set and differ.
 std::string segment_command_of(const std::string& vocab, const TokenizerFlags& flags);
-// Stores the command beside a SentencePiece, Unigram or BPE vocabulary, or removes it if it is
-// empty.
+// Stores the command with a SentencePiece, Unigram or BPE vocabulary. An empty command removes the
+// stored one.
 void store_segment_command(const std::string& vocab, const std::string& command);
-// Stores all options beside a tokenizer.json of word pieces if there is or was a segment command:
-// transformers and smelt take a field that is missing there for its default, whatever the
-// tokenizer.json says.
+// Stores all options in a tokenizer_config.json for a WordPiece tokenizer.json, if there is or was
+// a segment command. All are needed because transformers and smelt use the default for a field that
+// is missing there, whatever the tokenizer.json contains.
 void store_options_beside(const std::string& tokenizer_json, const TokenizerOptions& options);
 
-// An object of added_tokens or added_tokens_decoder. UsageError for another form.
+// Parses an object of added_tokens or added_tokens_decoder. Throws UsageError if it is malformed.
 AddedToken parse_added_token(const JsonField& field, std::int32_t id);
-// UsageError for an id that is negative or beyond any vocabulary.
+// Throws UsageError if the id is negative or too large for a vocabulary.
 std::int32_t token_id_of(const JsonField& field);
-// The flags of an added token, as both files store them.
+// Returns the flags of an added token in the format of both files.
 OrderedJson added_token_json(const AddedToken& token);
 // Returns the tokens in added_tokens_decoder of tokenizer_config.json and in added_tokens.json,
-// both beside `vocab`. Throws UsageError if one of the files is malformed.
+// both in the folder of `vocab`. Throws UsageError if a file is malformed.
 std::vector<AddedToken> tokens_beside(const std::string& vocab);
-// Adds tokens by id; an id that is there already keeps its token.
+// Adds tokens by id. An id that already exists keeps its token.
 void merge_added_tokens(std::vector<AddedToken> more, std::vector<AddedToken>& tokens);
 
-// The content of the tokenizer_config.json beside a tokenizer.json.
+// Returns the content of the tokenizer_config.json that accompanies a tokenizer.json.
 Json tokenizer_config_json(const TokenizerOptions& options);
-// The same beside a vocab.txt alone, with a class that transformers can load without a
-// tokenizer.json, unless that class would give other ids.
+// Returns the content of the tokenizer_config.json for a vocab.txt without tokenizer.json. Names a
+// class that transformers can load from it, unless that class would give different ids.
 std::string vocab_txt_config(const TokenizerOptions& options);
 void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options);
 
-// UsageError for a flag that contradicts the options, which `origin` has.
+// Throws UsageError if a flag contradicts the options read from `origin`.
 void check_flags(const TokenizerFlags& flags, const TokenizerOptions& options,
                  std::string_view origin);
-// Of the flags, and the defaults for the rest.
+// Returns the options of the flags, with defaults for unset ones.
 TokenizerOptions options_of(const TokenizerFlags& flags);
-// The options of a vocabulary that is made from text: case and accents are kept unless the flags
-// say otherwise, the text is normalised to NFC, U+200B is white space, and a word has at most
-// kNewMaxCharactersPerWord characters. `language`: see has_turkic_case().
+// Returns the options of a vocabulary that is trained from text. Case and accents are kept unless
+// the flags say otherwise, text is normalized to NFC, U+200B is white space, and a word has at most
+// kNewMaxCharactersPerWord characters. For `language` see has_turkic_case().
 TokenizerOptions new_vocabulary_options(const TokenizerFlags& flags, std::string_view language,
                                         std::string_view language_name);
 
 std::string_view name(ControlCharacters control);
-// Returns the options that change which tokens a text gives, as the description of examples
-// (docs/reference/formats/description.md) records them.
+// Returns the options that affect tokenization, in the format of dataset descriptions
+// (docs/reference/formats/description.md).
 OrderedJson tokenizer_settings(const TokenizerOptions& options);
 
 }  // namespace smelt

@@ -1,9 +1,10 @@
-// Hugging Face's tokenizer.json of WordPiece models: the vocabulary and the options in one file.
+// Reads and writes Hugging Face's tokenizer.json of WordPiece models: the vocabulary and the
+// options in one file.
 //
-// Such a file is read as Hugging Face applies it: its BertNormalizer drops every category of
-// control characters, as ELECTRA does. Two habits of that library are not taken over, in which it
-// differs from the original program: a capital sigma at a word's end becomes the final sigma here,
-// and "[MASK]" in a text is text. Other added tokens are found in a text, as there.
+// The file is applied as by Hugging Face: its BertNormalizer drops every category of control
+// characters, like ELECTRA. Two differences from the original program are not reproduced: here a
+// capital sigma at the end of a word becomes the final sigma, and "[MASK]" in a text is ordinary
+// text. Other added tokens are found in a text.
 #pragma once
 
 #include <string>
@@ -22,14 +23,15 @@ struct WordPieceModel {
 
 bool is_tokenizer_json(std::string_view path);
 
-// UsageError for text that is no JSON, and for another kind of model, normalisation, splitting or
-// special tokens around a text. An id without a token is one that no text gives.
+// Throws UsageError if the text is not JSON or uses an unsupported model, normalizer, pre-tokenizer
+// or post-processor. Ids without a token are allowed; no text produces them.
 WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& path);
-// Reads the file and, if it is named tokenizer.json, the files beside it, whose options count as
-// in transformers (text/tokenizers/tokenizer_config.h).
+// Reads the file. If it is named tokenizer.json, also applies the accompanying files as
+// transformers does (text/tokenizers/tokenizer_config.h).
 WordPieceModel load_tokenizer_json(const std::string& path);
 
-// [CLS] text [SEP], or [CLS] a [SEP] b [SEP] for pairs. UsageError without those two tokens.
+// Returns the content of a tokenizer.json that encodes [CLS] text [SEP], or [CLS] a [SEP] b [SEP]
+// for pairs. Throws UsageError if the vocabulary lacks these tokens.
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Hugging Face's tokenizer.json of a Unigram model with T5's normalisation, as the SentencePiece
-// model that it was made from.
+// Reads Hugging Face's tokenizer.json of a Unigram model with T5's normalization as the equivalent
+// SentencePiece model.
 #pragma once
 
 #include <cstdint>
@@ -12,59 +12,60 @@
 
 namespace smelt {
 
-// Where a part of a text, cut at its sentinels, begins with the sign of a space.
+// Where the space sign is added in a text that is split at sentinels.
 struct SpaceSigns {
-  bool at_begin = true;          // the text's first part does
-  bool behind_sentinels = true;  // so do the others
-  bool of_spaces = false;        // so does any that begins with a space
+  bool at_begin = true;          // the first part
+  bool behind_sentinels = true;  // the parts after sentinels
+  bool of_spaces = false;        // any part that begins with a space
 
   bool operator==(const SpaceSigns&) const = default;
 };
 
-// Tokens beyond the pieces of a SentencePiece model, which are found in a text as a whole.
+// Added tokens beyond the pieces of a SentencePiece model, which are found in a text as a whole.
 struct AddedPieces {
   std::vector<AddedToken> tokens = {};  // by id, without sentinels that have their usual ids
-  bool by_words = false;        // white space between a token and the text beside it vanishes
-  bool sentinels_strip = true;  // sentinels take the white space around them
+  bool by_words = false;                // drop white space between a token and adjacent text
+  bool sentinels_strip = true;          // sentinels include the white space around them
 };
 
 struct UnigramJson {
-  std::string model;  // a SentencePiece model's bytes; the same text gives the same
+  std::string model;  // serialized SentencePiece model; depends only on the text
   SpaceSigns signs = {};
   AddedPieces added = {};
-  // <extra_id_…> behind its pieces, which a spiece.model does not hold.
+  // Number of <extra_id_…> tokens after the pieces, which a spiece.model does not contain.
   std::int64_t extra_ids = 0;
 };
 
-// UsageError for text that is no JSON, another kind of model, and steps before or after it that a
-// SentencePiece model has not.
+// Throws UsageError if the text is not JSON or uses a model, normalizer or other step that
+// SentencePiece does not support.
 UnigramJson parse_unigram_json(std::string_view text, const std::string& path);
 
-// Whether the file is a SentencePiece model: *.model, or by its content a tokenizer.json of a
-// Unigram model that is not an encoder's (text/tokenizers/subword_file.h).
+// Returns whether the file is a SentencePiece model: a *.model, or a tokenizer.json with a Unigram
+// model that is not an encoder's (text/tokenizers/subword_file.h).
 bool is_sentencepiece_file(const std::string& path);
-// The model's bytes, of either form. UsageError where a *.json holds none.
+// Returns the serialized model of either file type. Throws UsageError if a *.json has none.
 std::string sentencepiece_model(const std::string& path);
-// As the tokenizer.json says, or, for a spiece.model, `legacy` of the tokenizer_config.json beside
-// it: transformers' T5Tokenizer puts no sign behind a sentinel where that is false.
+// Returns the space signs of the tokenizer.json. For a spiece.model they depend on `legacy` in its
+// tokenizer_config.json: if it is false, transformers' T5Tokenizer puts no sign after a sentinel.
 SpaceSigns space_signs(const std::string& path);
-// Returns the added tokens of a tokenizer.json, or those that tokenizer_config.json and
-// added_tokens.json beside a spiece.model list.
+// Returns the added tokens of a tokenizer.json, or those in the tokenizer_config.json and
+// added_tokens.json that accompany a spiece.model.
 AddedPieces added_pieces(const std::string& path);
-// Throws UsageError if an added token has an id beyond the `rows` of a model's embeddings.
+// Throws UsageError if an added token has an id that is not less than `rows`, the number of rows of
+// a model's embeddings.
 void check_added_pieces(const AddedPieces& added, std::int64_t rows, const std::string& vocab);
 // Returns the tokenizer_config.json of a T5 vocabulary. Settings that transformers does not have
-// are in an object of their own.
+// are in a separate object.
 Json t5_tokenizer_config(const std::string& path);
 // Returns the content of the tokenizer_config.json that a copy of the vocabulary as a spiece.model
-// needs beside it; "" if it needs none.
+// needs; "" if it needs none.
 std::string config_beside_copy(const std::string& path);
-// Returns the vocabulary in one form for equal vocabularies: the bytes of a SentencePiece model
-// (*.model, or tokenizer.json of a Unigram model), the content of a vocab.txt (also for a
-// tokenizer.json of a WordPiece model), else what subword_json() writes.
+// Returns the same bytes for equivalent vocabularies: the bytes of a SentencePiece model (*.model,
+// or tokenizer.json of a Unigram model), the content of a vocab.txt (also for a WordPiece
+// tokenizer.json), or the result of subword_json().
 std::string vocabulary_bytes(const std::string& path);
-// Returns the CRC32C of vocabulary_bytes(); for SentencePiece it also covers added tokens and
-// handling of spaces that is not the default.
+// Returns the CRC32C of vocabulary_bytes(). For SentencePiece it also covers added tokens and
+// non-default handling of spaces.
 std::uint32_t vocabulary_crc32c(const std::string& path);
 
 }  // namespace smelt

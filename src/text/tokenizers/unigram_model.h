@@ -1,5 +1,5 @@
-// The unigram language model (Kudo 2018): the pieces whose scores, logarithms of probabilities,
-// have the largest sum.
+// The unigram language model (Kudo 2018): chooses the pieces with the largest sum of scores (log
+// probabilities).
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace smelt {
 
 class UnigramModel final : public SubwordModel {
  public:
-  // `pieces` by id; an empty one is never found in a text. A run of characters without a piece is
-  // one unknown piece, which costs 10 more than the lowest score.
+  // `pieces` are indexed by id; an empty one never matches. A run of characters without a piece
+  // becomes one unknown piece, whose score is 10 below the lowest.
   UnigramModel(const std::vector<std::string>& pieces, std::vector<double> scores,
                std::int32_t unknown);
 
@@ -22,10 +22,10 @@ class UnigramModel final : public SubwordModel {
  private:
   static constexpr double kUnknownPenalty = 10;
 
-  // The best pieces of a word's beginning: how they end.
+  // The best segmentation of a prefix of the word, by its last piece.
   struct Best {
     double score = 0;
-    std::uint32_t begin = FlatMap::kNone;  // of the last piece; kNone: no pieces end here
+    std::uint32_t begin = FlatMap::kNone;  // where the last piece begins; kNone: no pieces end here
     std::int32_t id = 0;
   };
 
@@ -35,8 +35,8 @@ class UnigramModel final : public SubwordModel {
   std::vector<double> scores_;
   double unknown_score_ = 0;
   std::int32_t unknown_;
-  FlatMap children_;                 // of a node and a byte
-  std::vector<std::int32_t> nodes_;  // the piece that ends at a node; -1: none
+  FlatMap children_;                 // child by node and byte
+  std::vector<std::int32_t> nodes_;  // piece that ends at a node; -1: none
 };
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Tokens of a text that are unknown to the vocabulary, and the characters that make them so.
+// Counts tokens of a text that are unknown to the vocabulary, and the characters that cause them.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +12,34 @@ namespace smelt {
 
 using CharacterCounts = std::map<char32_t, std::uint64_t>;
 
-// Counts the characters of the text's unknown words that the vocabulary has no piece for. Returns
-// how many code points the unknown words have.
+// Counts the characters in the text's unknown words for which the vocabulary has no piece. Returns
+// the number of code points in unknown words.
 std::uint64_t count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
                                        CharacterCounts& counts);
 
-// Does so for both texts of a pair; the second may be empty.
+// Counts both texts of a pair; the second may be empty.
 void count_unknown_characters(std::string_view text, std::string_view pair,
                               const Tokenizer& tokenizer, CharacterCounts& counts);
 
 struct TextCount {
   std::uint64_t unknown_tokens = 0;
-  std::uint64_t known_characters = 0;  // code points, spaces too, but for those of unknown words
+  std::uint64_t known_characters = 0;  // code points outside unknown words, spaces included
 };
-// Counts a text whose tokens are `ids`, and adds the characters of its unknown words as
+// Counts the text with tokens `ids` and adds the characters of its unknown words as
 // count_unknown_characters() does.
 TextCount count_text(std::string_view text, std::span<const std::int32_t> ids,
                      const Tokenizer& tokenizer, CharacterCounts& counts);
 void add_counts(const CharacterCounts& more, CharacterCounts& counts);
 
-// How many tokens of a text there are, and how many of them are unknown to the vocabulary.
+// The number of tokens of a text and how many of them are unknown.
 struct UnknownCount {
   std::uint64_t unknown = 0, tokens = 0;
   CharacterCounts characters = {};
 
   void add(std::span<const std::int32_t> ids, std::int32_t unknown_id);
   void add(std::string_view text, std::span<const std::int32_t> ids, const Tokenizer& tokenizer);
-  // Logs a warning if more than one token in a hundred, and more than one in all, is unknown, with
-  // the most frequent of the characters. `what` names the text.
+  // Logs a warning with the most frequent characters if more than one token in total and more than
+  // 1 % of the tokens are unknown. `what` names the text.
   void warn(std::string_view what, std::string_view vocab) const;
 };
 

@@ -1,4 +1,4 @@
-// How often each word stands in text files.
+// Counts the words of text files.
 #pragma once
 
 #include <algorithm>
@@ -23,32 +23,34 @@ namespace smelt {
 constexpr std::int64_t kWordMemory = std::int64_t{4} << 30;  // bytes
 
 struct LinesOptions {
-  std::string input;  // comma list of files and patterns; .gz, .bz2 and .zst are unpacked
+  // comma-separated files and patterns; .gz, .bz2 and .zst files are decompressed
+  std::string input;
   TextFormat format = {};
-  TextLimits limits = {};             // of what is left out because it cannot be read
-  std::int64_t memory = kWordMemory;  // for counts of words and what is made of them
-  double sample = 1;  // share of the lines to take, each by a draw that depends on its number alone
+  TextLimits limits = {};             // limits on input that is skipped because it is invalid
+  std::int64_t memory = kWordMemory;  // bytes for the counts and for training from them
+  // share of the lines to sample; whether a line is sampled depends only on its number
+  double sample = 1;
   std::string segment_command = {};  // splits the lines into words (text/tokenizers/segmenter.h)
 };
 
 struct LinesSummary {
-  std::int64_t lines = 0;           // that were taken
-  std::uint64_t dropped_bytes = 0;  // of all lines
+  std::int64_t lines = 0;           // lines sampled
+  std::uint64_t dropped_bytes = 0;  // bytes that were not UTF-8, in all lines
 };
 
 class Segmenter;
 
-// The lines of many files one after another, perhaps a sample of them.
+// Reads the lines of many files in order, or a sample of them.
 class SampledLines {
  public:
-  // UsageError for a missing file or a share that is not above 0 and at most 1.
-  // `threads` as LineSource's.
+  // Throws UsageError if a file is missing or the share is not above 0 and at most 1. For `threads`
+  // see LineSource.
   explicit SampledLines(const LinesOptions& options, int threads = 0);
 
   bool next(std::string& line);
   const LinesSummary& summary() const { return summary_; }
-  // Returns the bytes read so far, including lines that are not sampled: of the files as stored, or
-  // of the lines if that is more, as it is for compressed files.
+  // Returns the bytes read so far, including lines that are not sampled: the size of the files as
+  // stored, or that of the lines if it is larger, as for compressed files.
   std::uint64_t bytes_read() const { return std::max(source_.bytes_read(), line_bytes_); }
 
  private:
@@ -57,25 +59,25 @@ class SampledLines {
 
   LineSource source_;
   double sample_;
-  std::shared_ptr<const Segmenter> segmenter_;  // null: lines are taken as they are
-  std::deque<std::string> segmented_;           // read ahead
-  std::uint64_t number_ = 0;                    // of lines before the next, in all files
+  std::shared_ptr<const Segmenter> segmenter_;  // null if lines are not segmented
+  std::deque<std::string> segmented_;           // lines segmented in advance
+  std::uint64_t number_ = 0;                    // number of lines before the next one, in all files
   std::uint64_t line_bytes_ = 0;
   LinesSummary summary_;
-  std::optional<Progress> progress_;  // while lines are read
+  std::optional<Progress> progress_;  // set while lines are read
 };
 
 using WordCounts = std::map<std::string, std::int64_t>;
 using EmitWord = std::function<void(std::string_view)>;
 using WordSplitter = std::function<void(std::string_view line, const EmitWord&)>;
 
-// The words that are too long to be anything but [UNK]. Several threads may add to it.
+// Collects words that are too long to be anything but [UNK]. Thread-safe.
 class LongWords {
  public:
-  // `word`: its first characters.
+  // `word` is the beginning of the long word.
   void add(std::string_view word);
   std::int64_t count() const { return count_; }
-  // Logs how many there are and how the first three by the alphabet begin, if there are any.
+  // If there are any, logs their number and the beginnings of the alphabetically first three.
   void warn(std::size_t limit) const;
 
  private:
@@ -86,17 +88,18 @@ class LongWords {
   std::set<std::string> examples_;
 };
 
-// Those of the BasicTokenizer, without the ones that are too long to be anything but [UNK], which
-// are added to `long_words`.
+// Splits text into the words of the BasicTokenizer. Words that are too long to be anything but
+// [UNK] are added to `long_words` instead.
 WordSplitter bert_words(const TokenizerOptions& options, LongWords* long_words = nullptr);
 WordSplitter white_space_words();
 
-// What the counts and the trainer hold of a word with so many bytes, about.
+// Approximate memory that the counts and the trainer need for a word of `length` bytes.
 constexpr std::size_t bytes_of_word(std::size_t length) { return 256 + 24 * length; }
 
-// The same for any number of threads. Beyond half of `memory` (bytes) counts lie in a temporary
-// file. Of more words than it holds (bytes_of_word) those that stand least often are left out, all
-// of the same count together, of which one warning tells. UsageError for less than 1 MB.
+// Counts the words of `lines`. The result does not depend on the number of threads. Counts beyond
+// half of `memory` (bytes) are stored in a temporary file. If there are more words than fit
+// (bytes_of_word), the least frequent ones are dropped, always all with the same count, and a
+// warning is logged. Throws UsageError if `memory` is less than 1 MB.
 WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads,
                        std::int64_t memory = kWordMemory);
 

@@ -1,4 +1,4 @@
-// Counts of words beyond what memory holds: sorted runs in a temporary file, which are merged.
+// Stores word counts that do not fit in memory as sorted runs in a temporary file and merges them.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace smelt {
 
-// The file has no name, so that nothing of it remains; it lies in the system's folder for temporary
-// files.
+// The temporary file is in the system's folder for such files and is unlinked at once, so that it
+// never remains.
 class WordRuns {
  public:
   using Count = std::pair<std::string_view, std::int64_t>;
   using Visit = std::function<void(std::string_view word, std::int64_t count)>;
 
-  // Sorted by their bytes, each word once. Safe to call from several threads. SystemError when the
-  // file cannot be made or written.
+  // Adds a run of unique words sorted by their bytes. Thread-safe. Throws SystemError if the file
+  // cannot be created or written.
   void add(const std::vector<Count>& sorted);
   bool empty() const { return runs_.empty(); }
-  // Each word of all runs once, sorted by its bytes, with the sum of its counts. 64 kB of each run
-  // are in memory.
+  // Calls `visit` once for each word of all runs, sorted by its bytes, with the sum of its counts.
+  // Buffers 64 kB of each run.
   void merge(const Visit& visit) const;
 
  private:
   struct Run {
-    std::uint64_t begin = 0, end = 0;  // in the file
+    std::uint64_t begin = 0, end = 0;  // file offsets
   };
   class Reader;
 

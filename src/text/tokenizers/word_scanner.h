@@ -1,5 +1,4 @@
-// The one pass over a text that all tokenizers of the BERT family make: normalisation and splitting
-// into words.
+// Normalizes a text and splits it into words in one pass. All tokenizers of the BERT family use it.
 #pragma once
 
 #include <unicode/utf8.h>
@@ -13,11 +12,11 @@
 
 namespace smelt {
 
-// Tells `sink` the words of one text; ill-formed UTF-8 is left out. A Sink has
-//   from(begin, end)          the source bytes of what append says next, until it is called again
-//   append(byte)              one more character of the word, of ASCII
-//   append(bytes, characters) more characters of the word
-//   end_word()                the word is complete, or there is none
+// Passes the words of one text to `sink`; ill-formed UTF-8 is skipped. A Sink has
+//   from(begin, end)          sets the source bytes of the following append calls
+//   append(byte)              appends an ASCII character to the word
+//   append(bytes, characters) appends `characters` characters to the word
+//   end_word()                ends the word, if there is one
 template <class Sink>
 class WordScanner {
  public:
@@ -84,8 +83,8 @@ void scan_words(const CharacterTable& table, std::string_view text, Sink& sink) 
   WordScanner<Sink>(table, text, sink).scan();
 }
 
-// Calls emit(word) for every word of at most `longest` characters, and emit_long(its first
-// characters) for every longer one, which may be a whole file and is never held.
+// Calls emit(word) for every word of at most `longest` characters, and emit_long(prefix) for every
+// longer one. A long word may be as long as a file, so only its first characters are stored.
 template <class Emit, class EmitLong>
 void for_each_word(const CharacterTable& table, std::string_view text, std::size_t longest,
                    const Emit& emit, const EmitLong& emit_long) {

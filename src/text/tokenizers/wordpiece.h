@@ -1,7 +1,7 @@
 // The tokenizer of an encoder (BERT, ELECTRA). WordPiece (Wu et al. 2016, section 4.1) is applied
-// as the original BERT's FullTokenizer does it: words of the BasicTokenizer, each cut greedily into
-// the longest known pieces; "##" begins a continuation. The other vocabularies, Unigram and BPE,
-// are applied by text/tokenizers/subword_tokenizer.h.
+// as by the original BERT's FullTokenizer: each word of the BasicTokenizer is split greedily into
+// the longest known pieces; "##" begins a continuation. Unigram and BPE vocabularies are applied by
+// text/tokenizers/subword_tokenizer.h.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ class SubwordTokenizer;
 class TokenFinder;
 struct MappedText;
 
-// Immutable: one may serve several threads.
+// Immutable and thread-safe.
 class BertTokenizer final : public Tokenizer {
  public:
   // Reads vocab.txt or tokenizer.json with its tokenizer_options()
   // (text/tokenizers/tokenizer_config.h).
   static BertTokenizer load(const std::string& path, const TokenizerFlags& flags);
-  // UsageError when the vocabulary has no [UNK].
+  // Throws UsageError if the vocabulary has no [UNK].
   BertTokenizer(Vocabulary vocabulary, const TokenizerOptions& options);
-  // Of a Unigram or BPE vocabulary; `segment_command` as in TokenizerOptions. UsageError when it
-  // has no [UNK].
+  // Wraps a Unigram or BPE vocabulary. For `segment_command` see TokenizerOptions. Throws
+  // UsageError if it has no [UNK].
   explicit BertTokenizer(std::shared_ptr<const SubwordTokenizer> subword,
                          const std::string& segment_command = {});
 
@@ -46,32 +46,32 @@ class BertTokenizer final : public Tokenizer {
   const SubwordTokenizer* subword() const { return subword_.get(); }
 
   std::vector<std::int32_t> encode(std::string_view utf8) const;
-  // One pass over the text; allocates nothing but the growth of `ids`, unless the options have a
+  // Appends the ids of a text in one pass. Allocates only to grow `ids`, unless the options have a
   // segment_command.
   void encode(std::string_view utf8, std::vector<std::int32_t>& ids) const override;
-  // Does the same for text whose words are separated already: no segment_command splits it.
+  // Appends the ids of a text whose words are already separated; does not run the segment_command.
   void encode_words(std::string_view utf8, std::vector<std::int32_t>& ids) const;
-  // The bytes that became a piece, without those before and after it that vanished; of [UNK] the
-  // whole word.
+  // Returns the pieces with their byte ranges, without dropped bytes before and after them. The
+  // range of [UNK] is the whole word.
   std::vector<TokenSpan> encode_with_offsets(std::string_view utf8) const override;
   bool has_character(std::string_view character) const override;
   bool composes() const override { return options_.nfc; }
-  // Appends the ids of a part of a text that [MASK] cuts in parts; `is_first` for the first one.
-  // White space before [MASK] belongs to [MASK].
+  // Appends the ids of one part of a text that is split at [MASK]. `is_first` is set for the first
+  // part. White space before [MASK] belongs to [MASK].
   void encode_part(std::string_view utf8, bool is_first, bool before_mask,
                    std::vector<std::int32_t>& ids) const;
-  // The piece for a person to read: a byte-level piece as its text, with "▁" for a space before it,
-  // unless it is a part of a character.
+  // Returns the piece in readable form: a byte-level piece as its text, with "▁" for a space before
+  // it, unless it is only part of a character.
   std::string readable_token(std::int32_t id) const;
   std::vector<std::string> tokenize(std::string_view utf8) const;
-  // Words separated by spaces, pieces put together; what normalisation took away is not brought
-  // back.
+  // Returns the words separated by spaces, with their pieces joined. Normalization is not undone.
   std::string decode(std::span<const std::int32_t> ids) const override;
-  // As tokenizer.json, or as vocab.txt with tokenizer_config.json, by the name; as the forms of
-  // SubwordTokenizer::save if it is not WordPiece. UsageError for a form that it does not have.
+  // Writes a WordPiece tokenizer as tokenizer.json, or as vocab.txt with tokenizer_config.json,
+  // depending on the file name; other tokenizers as SubwordTokenizer::save does. Throws UsageError
+  // for an unsupported file type.
   void save(const std::string& path) const;
-  // Appends the pieces of one word; [UNK] for the whole word when any part of it is unknown, or
-  // when it is longer than the options' limit.
+  // Appends the pieces of one word; [UNK] for the whole word if any part of it is unknown or it is
+  // longer than the options' limit.
   void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;
 
  private:
@@ -86,10 +86,10 @@ class BertTokenizer final : public Tokenizer {
   TokenizerOptions options_;
   const CharacterTable* table_;
   WordPieceTrie trie_;
-  std::shared_ptr<const AddedTokens> added_;         // null: there are none
+  std::shared_ptr<const AddedTokens> added_;         // null: none
   std::shared_ptr<const SubwordTokenizer> subword_;  // null: WordPiece
-  std::shared_ptr<const Segmenter> segmenter_;       // null: text is taken as it is
-  std::shared_ptr<const TokenFinder> kept_whole_;    // added tokens, for the segmenter
+  std::shared_ptr<const Segmenter> segmenter_;       // null if the text is not segmented
+  std::shared_ptr<const TokenFinder> kept_whole_;  // added tokens that the segmenter must not split
   std::int32_t unknown_;
 };
 

@@ -1,4 +1,4 @@
-// Texts in many scripts, drawn as tools/golden_scripts.py draws them from the lists in
+// Texts in many scripts, generated as tools/golden_scripts.py does from the lists in
 // tests/golden/scripts.json.
 #pragma once
 
@@ -26,11 +26,11 @@ class ScriptTexts {
 
   const OrderedJson& golden() const { return golden_; }
   std::vector<std::string> names() const;
-  // Lines of words of that script and of random letters of its blocks, of `bytes` bytes or a little
-  // more.
+  // Returns lines with words of the script and random letters of its blocks, in total `bytes` bytes
+  // or slightly more.
   std::vector<std::string> lines(const std::string& name, std::uint64_t seed,
                                  std::size_t bytes) const;
-  // A string over all code points that Unicode 14 knows.
+  // Returns a string of random code points known to Unicode 14.
   std::string random_string(Draw& draw) const;
 
  private:
@@ -46,7 +46,8 @@ class ScriptTexts {
   Ranges random_ranges_;
 };
 
-// Tables of others may be older than those of ICU; Python 3.11 has those of Unicode 14.
+// Returns whether Unicode `version` has the code point. ICU may be newer than the tables of other
+// programs; Python 3.11 has those of Unicode 14.
 bool known_to_unicode(int version, char32_t code_point);
 
 }  // namespace smelt

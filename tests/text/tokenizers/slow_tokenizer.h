@@ -1,5 +1,5 @@
-// The slow twin of the tokenizers: google-research/bert's tokenization.py step by step, one pass
-// over all code points for each, with ICU for every property.
+// A slow reference tokenizer: google-research/bert's tokenization.py step by step, with one pass
+// over all code points per step and ICU for every property.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace smelt {
 
 std::vector<std::string> slow_words(std::string_view utf8, const TokenizerOptions& options);
 
-// The longest prefix that is a piece, again and again; {"[UNK]"} when there is none.
+// Repeatedly takes the longest prefix that is a piece; returns {"[UNK]"} if there is none.
 std::vector<std::string> slow_pieces(const Vocabulary& vocabulary, const std::string& word,
                                      std::size_t limit = 200);
 
