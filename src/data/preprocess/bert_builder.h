@@ -1,4 +1,4 @@
-// BERT's masked sentence pairs as a builder of examples.
+// Builds examples for BERT: masked sentence pairs.
 #pragma once
 
 #include "data/preprocess/bert_encoder.h"
@@ -13,14 +13,14 @@ namespace smelt {
 // pairs, [3] pairs with a random next sentence, [4 + id] how often token `id` was a masking target.
 class BertBuilder final : public ExampleBuilder {
  public:
-  // The reader must outlive the builder. UsageError for options that do not fit each other or the
-  // vocabulary.
+  // The reader must outlive the builder. Throws UsageError if the options do not fit each other or
+  // the vocabulary.
   BertBuilder(const CorpusReader& reader, const PairOptions& pairs);
 
   std::string kind() const override { return "bert"; }
   OrderedJson settings() const override;
   std::uint64_t passes() const override { return static_cast<std::uint64_t>(pairs_.dupe_factor); }
-  // UsageError when every next sentence would be random.
+  // Throws UsageError if every next sentence would be random.
   void check(const CorpusCounts& text) const override;
   std::uint64_t longest_sentence() const override {
     return pairs_.next_sentence ? static_cast<std::uint64_t>(pairs_.seq_length) - 3 : 0;

@@ -1,5 +1,5 @@
-// A masked pair as a tf.Example in a TFRecord (docs/reference/formats/tfrecord.md), with the
-// original program's features in its order.
+// Encodes a masked pair as a tf.Example in a TFRecord (docs/reference/formats/tfrecord.md), with
+// the original program's features in its order.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-// Not safe to use from several threads at once.
+// Not thread-safe.
 class BertEncoder {
  public:
   BertEncoder(const MaskVocabulary& vocabulary, const PairOptions& options);
@@ -24,7 +24,7 @@ class BertEncoder {
 
   std::int32_t cls_, sep_;
   std::size_t length_, predictions_;
-  // Of the example at hand; kept for their memory.
+  // Features of the current example; reused to avoid allocations.
   ExampleWriter example_;
   std::vector<std::int32_t> input_ids_, input_mask_, segment_ids_, positions_, labels_;
   std::vector<float> weights_;

@@ -1,5 +1,5 @@
-// From text to BERT's pre-training examples: TFRecord files (docs/reference/formats/tfrecord.md)
-// and a description beside them (docs/reference/formats/description.md).
+// Converts text to BERT's pre-training examples: TFRecord files
+// (docs/reference/formats/tfrecord.md) and a description (docs/reference/formats/description.md).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace smelt {
 // `vocab` is a vocab.txt or tokenizer.json.
 struct BertExamplesJob : ExampleJob {
   ExampleOrder order = ExampleOrder::shuffled;
-  TokenizerFlags tokenizer;   // must agree with what is stored beside the vocabulary
-  bool log_examples = false;  // the first 20, as the original program does; order original only
+  TokenizerFlags tokenizer;   // must agree with the options stored with the vocabulary
+  bool log_examples = false;  // log the first 20, as the original program does; original order only
   PairOptions pairs;
 };
 
@@ -24,8 +24,8 @@ struct BuildSummary {
   std::uint64_t examples = 0, masked_tokens = 0;
 };
 
-// The outputs appear whole. UsageError for wrong options, missing or empty input, a vocabulary
-// without the special tokens, an output that exists already.
+// Writes the outputs atomically. Throws UsageError if options are invalid, the input is missing or
+// empty, the vocabulary lacks special tokens, or an output already exists.
 BuildSummary build_bert_examples(const BertExamplesJob& job);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// What is said of BERT's pre-training examples (docs/reference/formats/tfrecord.md) beyond their
-// features: how long they are, what is masked and how.
+// Statistics of BERT's pre-training examples (docs/reference/formats/tfrecord.md) beyond those of
+// their features: lengths and masking.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@ struct BertShape {
   std::int64_t seq_length = 0, max_predictions = 0;
 };
 
-// The seven features, in the order of BertRow; ids from `vocab_size` on are refused.
+// Returns the seven features, in the order of BertRow. Ids that are not less than `vocab_size` are
+// rejected.
 Features bert_features(BertShape shape, std::int64_t vocab_size);
 
-// Views into a batch of one such record.
+// Views into a batch with one such record.
 struct BertRow {
   explicit BertRow(const Batch& record);
 
@@ -28,8 +29,8 @@ struct BertRow {
   std::int32_t next_sentence_label;
 };
 
-// What stands at the places of the predictions. A random token that happens to be the right one
-// counts as kept.
+// Counts of what replaced the masked tokens. A random token that equals the original one counts as
+// kept.
 struct MaskCounts {
   std::uint64_t masked = 0, kept = 0, random = 0;
 };
@@ -44,15 +45,15 @@ struct BertStatistics : KindStatistics {
   BertShape shape;
   std::uint64_t tokens = 0;       // not padding
   std::uint64_t predictions = 0;  // with a weight above 0
-  std::uint64_t random_next = 0;  // records whose B does not follow A
+  std::uint64_t random_next = 0;  // records in which B does not follow A
   std::int32_t largest_id = 0;
-  std::vector<std::uint64_t> lengths;         // [n]: how many examples have n tokens
-  std::vector<std::uint64_t> mask_positions;  // [n]: how many examples have n predictions
-  MaskCounts masks;                           // with the id of [MASK]
-  std::uint64_t unknown = 0;                  // tokens that are [UNK], with its id
+  std::vector<std::uint64_t> lengths;         // [n]: number of examples with n tokens
+  std::vector<std::uint64_t> mask_positions;  // [n]: number of examples with n predictions
+  MaskCounts masks;                           // if the id of [MASK] is known
+  std::uint64_t unknown = 0;                  // [UNK] tokens, if its id is known
 };
 
-// Of BERT; its statistics are BertStatistics.
+// Returns the record kind if the features are those of BERT. Its statistics are BertStatistics.
 std::optional<RecordKind> find_bert_records(const std::vector<ExampleFeature>& features,
                                             std::int64_t id_limit);
 

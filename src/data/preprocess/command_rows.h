@@ -1,4 +1,4 @@
-// A data set of one's own: the rows that a command prints.
+// Reads a data set from the output of a command.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 namespace smelt {
 
 struct CommandRowsJob {
-  std::string command;  // as the shell reads it
-  std::string what;     // the setting that has it: "data.train"
-  std::string output;   // JSONL; replaced if there
+  std::string command;  // passed to the shell
+  std::string what;     // name of the setting: "data.train"
+  std::string output;   // JSONL file; overwritten
   std::uint64_t most_bytes = std::uint64_t{4} << 30;
 };
 
-// Writes what the command prints on standard output, a JSON object a line, in bounded memory; how
-// many rows they are. UsageError, with the last that it said on standard error, where it ends with
-// another status than 0, prints a line that is no JSON object, prints none, or more than
-// most_bytes; nothing is written then.
+// Runs the command and writes its standard output, one JSON object per line, with bounded memory.
+// Returns the number of rows. Throws UsageError, with the end of its standard error, and writes
+// nothing if the command fails, prints a line that is not a JSON object, prints no rows, or prints
+// more than most_bytes.
 std::uint64_t write_command_rows(const CommandRowsJob& job);
 
 }  // namespace smelt

@@ -1,5 +1,4 @@
-// Whether a job's temporary files and its outputs have room on their disks, by a guess made before
-// the work.
+// Checks before a job that the disks have room for its temporary files and outputs.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +9,19 @@
 
 namespace smelt {
 
-// About so many bytes, of usual text in a usual vocabulary; half of it, or twice, are possible.
+// Estimated bytes for typical text and a typical vocabulary. The actual size may be half or twice
+// this.
 struct SpaceNeeded {
   std::uint64_t work = 0, outputs = 0;
 };
 
-// `sizes` are those of the job's inputs, drawn from in so many passes.
+// `sizes` are the sizes of the job's inputs, each of which is drawn from in `passes` passes.
 SpaceNeeded space_needed(const CheckedJob& checked, const std::vector<std::uint64_t>& sizes,
                          std::uint64_t passes);
 
-// Says where the temporary files will lie. UsageError, with both numbers, where a disk has not half
-// the room that is needed, or an object on S3 may not be as large as a file would be; a warning for
-// a disk between half and all of it. Nothing is refused when the job ignores space.
+// Logs where the temporary files will be. Throws UsageError with both numbers if a disk has less
+// than half the needed space, or if an output would exceed the size limit of an S3 object. Logs a
+// warning if a disk has between half and all of it. Does not throw if the job ignores space.
 void check_space(const CheckedJob& checked, const SpaceNeeded& needed, const std::string& work);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// The first half of the shuffled order: documents are tokenized once and scattered at random on
-// disk, so that every run of the ranges of their keys is a random sample of the corpus.
+// First half of the shuffled order: tokenizes the documents once and writes them to disk by random
+// key, so that any consecutive key ranges are a random sample of the corpus.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct ScatteredDocuments {
   IdCodec codec;
 };
 
-// Saved when all documents are read, with their counts: from then on a killed run goes on.
+// Saved with the counts after all documents are read. A later run resumes from it.
 inline constexpr const char* kDocumentsList = "documents.ranges";
 
-// Numbers the documents as they come. A document's key depends on its number and the seed alone.
-// No range is larger than a quarter of a group, but for a document that is. The spill's files are
-// documents-*. What a killed run has left in the folder is gone on with. `check` throws where
-// nothing can be made of so much text.
+// Numbers the documents in input order. A document's key depends only on its number and the seed.
+// Each range has at most a quarter of a group, unless it is a single larger document. Spill files
+// are named documents-*. Resumes from the files of an interrupted run in the folder. `check` throws
+// if no examples can be made from the text.
 ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& tokenizer,
                                      const ShuffleOptions& options,
                                      const std::function<void(const CorpusCounts&)>& check);
@@ -42,8 +42,8 @@ struct DocumentGroup {
 struct RangeRun {
   std::size_t first = 0, last = 0;
 };
-// Runs of about equal size, as few as there can be of `group_bytes`; none is larger than that and
-// its largest range.
+// Splits the ranges into the fewest runs of about equal size. A run has at most `group_bytes`, or
+// slightly more by its largest range.
 std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
                                    std::uint64_t group_bytes);
 

@@ -1,4 +1,4 @@
-// Which rows of a data set have the same text: by 64-bit hashes, 24 bytes a row.
+// Finds rows of a data set with the same text by 64-bit hashes; needs 24 bytes of memory per row.
 #pragma once
 
 #include <array>
@@ -23,24 +23,26 @@ struct SameText {
 
 struct SameTextCounts {
   struct Rows {
-    std::uint64_t rows = 0, other_label = 0;  // other_label: of those
+    std::uint64_t rows = 0, other_label = 0;  // other_label: rows that also have another label
   };
-  std::vector<Rows> within;               // rows of a split whose text an earlier row of it has
-  std::vector<std::vector<Rows>> across;  // [split][earlier split]: rows of split that are there
-  std::vector<SameText> examples;         // a few, those with other labels first
+  std::vector<Rows> within;  // rows of a split whose text an earlier row of the same split has
+  // [split][earlier split]: rows of the split whose text is also in the earlier one
+  std::vector<std::vector<Rows>> across;
+  std::vector<SameText> examples;  // a few examples, those with different labels first
 };
 
-// Texts are the same if they differ in white space and in the case of ASCII letters alone.
+// Collects texts. Texts are the same if they differ only in white space and in the case of ASCII
+// letters.
 class SameTexts {
  public:
   void begin_split() { ++splits_; }
   void add(const LabelledRow& row);
-  SameTextCounts count();  // once, at the end
+  SameTextCounts count();  // call once, at the end
 
   struct Entry {
     std::uint64_t text = 0;
     RowNumber at;
-    std::uint32_t label = 0;  // hashed
+    std::uint32_t label = 0;  // hash of the label
   };
 
  private:

@@ -1,4 +1,4 @@
-// ELECTRA's pairs of segments as a builder of examples.
+// Builds examples for ELECTRA: pairs of segments.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace smelt {
 
 struct ElectraOptions {
   std::int64_t seq_length = 128;     // at least 5: [CLS] a [SEP] b [SEP]
-  bool blanks_separate_docs = true;  // in text files; else only a file's end ends a document
+  bool blanks_separate_docs = true;  // in text files; false: only the end of a file ends a document
 };
 
-// In the shuffled order each document begins with a draw of its first example's length, as the
-// original draws it after the example before. What is counted: at 0 the tokens of the examples, at
-// 1 examples of one segment, then each token of the vocabulary in the segments.
+// In the shuffled order the length of a document's first example is drawn at its beginning; the
+// original draws it after the previous example. ExampleCounts: [0] tokens of the examples, [1]
+// examples with one segment, then each token of the vocabulary in the segments.
 class ElectraBuilder final : public ExampleBuilder {
  public:
-  // The tokenizer must outlive the builder. UsageError for a vocabulary without the special tokens
-  // and for lengths out of range.
+  // The tokenizer must outlive the builder. Throws UsageError if the vocabulary lacks special
+  // tokens or a length is out of range.
   ElectraBuilder(const BertTokenizer& tokenizer, const ElectraOptions& options);
 
   std::string kind() const override { return "electra"; }
@@ -35,7 +35,7 @@ class ElectraBuilder final : public ExampleBuilder {
   std::unique_ptr<ExampleEncoder> encoder() const override;
   OrderedJson facts(const ExampleCounts& counts) const override;
 
-  // Counts the example and gives it the form in which it lies in temporary files.
+  // Counts the example and appends its format in temporary files to `out`.
   void pack(const Segments& segments, ExampleCounts& counts, std::string& out) const;
   std::int64_t seq_length() const { return options_.seq_length; }
 

@@ -1,5 +1,5 @@
-// From text to ELECTRA's pre-training examples: TFRecord files (docs/reference/formats/tfrecord.md)
-// and a description beside them (docs/reference/formats/description.md).
+// Converts text to ELECTRA's pre-training examples: TFRecord files
+// (docs/reference/formats/tfrecord.md) and a description (docs/reference/formats/description.md).
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace smelt {
 
-// `vocab` is a vocab.txt or tokenizer.json. Control characters go by ELECTRA's rule unless the
-// flags, or what is stored beside the vocabulary, say otherwise.
+// `vocab` is a vocab.txt or tokenizer.json. Control characters are handled as by ELECTRA unless the
+// flags or the stored options of the vocabulary differ.
 struct ElectraExamplesJob : ExampleJob {
   ExampleOrder order = ExampleOrder::shuffled;
-  TokenizerFlags tokenizer;  // must agree with what is stored beside the vocabulary
+  TokenizerFlags tokenizer;  // must agree with the options stored with the vocabulary
   ElectraOptions options;
-  // Order original: all files of this folder, as the original takes them, and not `text.input`.
+  // For the original order: read all files of this folder, as the original program does, instead of
+  // `text.input`.
   std::string folder;
 };
 
-// The outputs appear whole. UsageError for wrong options, missing or empty input, a vocabulary
-// without the special tokens, an output that exists already.
+// Writes the outputs atomically. Throws UsageError if options are invalid, the input is missing or
+// empty, the vocabulary lacks special tokens, or an output already exists.
 ExampleSummary build_electra_examples(const ElectraExamplesJob& job);
 
 }  // namespace smelt

@@ -1,8 +1,8 @@
-// ELECTRA's examples as google-research/electra's build_pretraining_dataset.py makes them with one
-// process and random.seed(seed) at its start, byte for byte: the files by their names, shuffled;
-// every draw from one Mersenne Twister; example n in file n modulo their number. Its program for
-// OpenWebText also takes the texts of each archive in a shuffle of the file system's order: here it
-// is one of the order of their names. One thread draws; memory does not grow with the text.
+// Builds ELECTRA's examples byte for byte as google-research/electra's build_pretraining_dataset.py
+// does with one process and random.seed(seed) at its start: files are sorted by name and shuffled,
+// all random numbers come from one Mersenne Twister, and example n goes to file n modulo the number
+// of files. For OpenWebText the original shuffles the texts of each archive from the file system's
+// order; here they are sorted by name first. Uses one thread; memory does not grow with the text.
 #pragma once
 
 #include "data/preprocess/electra_builder.h"
@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-// UsageError as of build_electra_examples.
+// Throws UsageError like build_electra_examples().
 ExampleSummary build_electra_in_original_order(const CheckedJob& checked,
                                                const ElectraExamplesJob& job,
                                                const BertTokenizer& tokenizer,

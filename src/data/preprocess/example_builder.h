@@ -1,6 +1,6 @@
-// What makes training examples of one kind out of documents: BERT's pairs (bert_builder.h) are one.
-// Everything else of the shuffled order (shuffled_order.h) takes examples as bytes and does not
-// look into them.
+// The interface for building training examples of one kind from documents, such as BERT's pairs
+// (bert_builder.h). The rest of the shuffled order (shuffled_order.h) treats examples as opaque
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,52 +17,53 @@
 
 namespace smelt {
 
-// Numbers that a builder counts while it draws. Those of several threads are added up.
+// Counts kept by a builder while drawing; summed over threads.
 using ExampleCounts = std::vector<std::uint64_t>;
 
-// Takes an example in a form of the builder's own, as it lies in temporary files.
+// Receives an example in the builder's format for temporary files.
 using ExampleSink = std::function<void(std::string_view)>;
 
-// One thread's, for one group of documents.
+// Draws examples from one group of documents. Used by one thread.
 class ExampleDrawer {
  public:
   virtual ~ExampleDrawer() = default;
-  // One pass over a document of the group. What comes out, and in which order, depends on the
-  // group, the document, the pass and the random numbers alone.
+  // Makes one pass over a document of the group. The examples and their order depend only on the
+  // group, the document, the pass and the random numbers.
   virtual void draw(std::size_t document, std::uint64_t pass, StreamRandom& random,
                     const ExampleSink& take) = 0;
 };
 
-// One thread's.
+// Encodes examples as records. Used by one thread.
 class ExampleEncoder {
  public:
   virtual ~ExampleEncoder() = default;
-  // Appends the example as a record of a TFRecord file (io/formats/tfrecord.h); returns how many of
-  // its tokens are no padding.
+  // Appends the example as a TFRecord record (io/formats/tfrecord.h). Returns the number of its
+  // tokens that are not padding.
   virtual std::uint64_t encode(std::string_view example, std::string& out) = 0;
 };
 
-// Immutable: serves several threads, and outlives its drawers and encoders.
+// Immutable and thread-safe; must outlive its drawers and encoders.
 class ExampleBuilder {
  public:
   virtual ~ExampleBuilder() = default;
   // "bert"
   virtual std::string kind() const = 0;
-  // All that the examples depend on beside the documents, the vocabulary's file and the seed. It
-  // stands in the description, and a run that was stopped goes on only with the same.
+  // Returns everything the examples depend on apart from the documents, the vocabulary file and the
+  // seed. Stored in the description; an interrupted run resumes only with the same settings.
   virtual OrderedJson settings() const = 0;
-  // How often each document is drawn from.
+  // Returns how often each document is drawn from.
   virtual std::uint64_t passes() const = 0;
-  // The most tokens of a sentence that an example holds; 0: any number. Sentences of more than
-  // twice as many are split, or most of them would be in no example.
+  // Returns the maximum number of a sentence's tokens that an example can use; 0: no limit.
+  // Sentences more than twice as long are split, because otherwise most of their tokens would be in
+  // no example.
   virtual std::uint64_t longest_sentence() const { return 0; }
-  // UsageError for documents that nothing can be made of.
+  // Throws UsageError if no examples can be made from the documents.
   virtual void check(const CorpusCounts&) const {}
-  // The drawer adds to `counts`; both it and the group must outlive the drawer.
+  // Returns a drawer that adds to `counts`. `group` and `counts` must outlive the drawer.
   virtual std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
                                                 ExampleCounts& counts) const = 0;
   virtual std::unique_ptr<ExampleEncoder> encoder() const = 0;
-  // What the description says of what was drawn.
+  // Returns fields about the drawn examples for the description.
   virtual OrderedJson facts(const ExampleCounts&) const { return OrderedJson::object(); }
 };
 

@@ -1,6 +1,6 @@
-// The files that examples are written to, and what stands beside them: an index for each
-// (docs/reference/formats/record_index.md), a description beside the first, or in a folder that is
-// theirs (docs/reference/formats/description.md).
+// The output files of example builders: record files, an index for each
+// (docs/reference/formats/record_index.md), and a description next to the first file or in a folder
+// reserved for them (docs/reference/formats/description.md).
 #pragma once
 
 #include <cstdint>
@@ -10,51 +10,55 @@
 
 namespace smelt {
 
-// What a file's shards are called.
+// How shards are named.
 enum class ShardNames {
   sortable,  // dir/train-00000-of-00016.tfrecord
-  original,  // dir/train.tfrecord-0-of-16, as google-research/electra does
+  original,  // dir/train.tfrecord-0-of-16, as in google-research/electra
 };
 
 struct ExampleFiles {
   std::vector<std::string> outputs;
-  bool indexes = true, described = true;  // whether they are written
+  bool indexes = true, described = true;  // whether to write indexes and the description
   bool overwrite = false;
-  // Not empty: the outputs' folder is theirs. Without `overwrite` it must be empty; with it,
-  // nothing else may stand there whose name begins so, for that would be taken for records too: no
-  // indexes then.
+  // If set, the output folder is reserved for these files. Without `overwrite` it must be empty.
+  // With it, it must not contain other files whose names begin with this, because they would be
+  // read as records; no indexes are written.
   std::string own_name = {};
 
   std::string description() const;
-  // All that is written: outputs, indexes, the description.
+  // Returns all files to write: outputs, indexes and the description.
   std::vector<std::string> all() const;
 };
 
-// The `shards` files of one name.
+// Returns the `shards` file names for one path.
 std::vector<std::string> shards_of(const std::string& path, std::int64_t shards, ShardNames names);
 
-// The files of a comma list; with `shards` above 1 those of the one that it names. UsageError for
-// none, too many, patterns, and shards of a list.
+// Returns the files of a comma-separated list, or the shards of the one file in it if `shards` is
+// above 1. Throws UsageError if there are none or too many, for patterns, and for shards of several
+// files.
 std::vector<std::string> output_names(const std::string& list, std::int64_t shards,
                                       ShardNames names = ShardNames::sortable);
 
-// UsageError when a file that is written is also read or written twice, by whatever name.
+// Throws UsageError if a file would be written twice, or both read and written, even under
+// different names.
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs);
 
-// UsageError when something stands in a file's place: anything without `overwrite`; with it, what
-// stands in a companion's place and is none. Devices and pipes are written as they are. `ours` are
-// outputs that an earlier run of this job has made, by number: they and their indexes may stay.
+// Throws UsageError if a file to be written already exists. With `overwrite`, only throws if
+// something other than an index or description has such a file's name. Devices and pipes are
+// written to directly. `ours` marks, by number, outputs written by an earlier run of this job: they
+// and their indexes may exist.
 void check_free(const ExampleFiles& files, const std::vector<bool>& ours = {});
 
-// Before the first output takes its place: the files are then no longer those that it describes.
-// Outputs and indexes are replaced whole by those that are written (OutputFile).
+// Removes the old description before the first output is replaced, because it would no longer
+// match. Outputs and indexes are replaced atomically (OutputFile).
 void remove_old_description(const ExampleFiles& files);
 
-// A device or a pipe, which holds nothing to be kept and has nothing beside it.
+// Returns whether the path is a device or pipe, which has no content to keep and no accompanying
+// files.
 bool is_device(const std::string& path);
 
-// Calls body for 0, …, count - 1: several at once where each may cost a request to the store of
-// `path`.
+// Calls body(0), …, body(count - 1), several at once if `path` is on an object store, where each
+// call may cost a request.
 void for_each_file(std::size_t count, const std::string& path,
                    const std::function<void(std::size_t)>& body);
 

@@ -1,4 +1,4 @@
-// What jobs that make examples of any kind have in common.
+// Common parts of all jobs that build examples.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +15,42 @@ namespace smelt {
 
 struct ExampleJob {
   DocumentOptions text;
-  bool archives = false;    // the inputs are tar archives (electra_examples.h)
-  std::string vocab;        // the tokenizer's file
-  std::string output;       // comma list of files
-  std::int64_t shards = 1;  // above 1: `output` names one file, "train.tfrecord", and
-                            // "train-00000-of-00016.tfrecord" and so on are made
+  bool archives = false;  // the inputs are tar archives (electra_examples.h)
+  std::string vocab;      // tokenizer file
+  std::string output;     // comma-separated files
+  // above 1: `output` is one name, "train.tfrecord", and the files are
+  // "train-00000-of-00016.tfrecord" etc.
+  std::int64_t shards = 1;
   ShardNames shard_names = ShardNames::sortable;
-  bool own_folder = false;  // the output's folder is for these files alone
-  bool overwrite = false;   // of existing outputs
-  bool description = true;  // write <first output>.json: options, counts, checksum of the
-                            // vocabulary; and indexes of the records
-                            // (docs/reference/formats/record_index.md); never beside devices and
-                            // pipes. In a folder of their own smelt-data.json, and no indexes
+  bool own_folder = false;  // the output folder is reserved for these files
+  bool overwrite = false;   // existing outputs
+  // Write <first output>.json (options, counts, checksum of the vocabulary) and record indexes
+  // (docs/reference/formats/record_index.md), except for devices and pipes. In a reserved folder,
+  // write smelt-data.json and no indexes.
+  bool description = true;
   std::int64_t seed = 12345;
-  std::int64_t threads = 0;                     // 0: as many as there are cores
-  std::int64_t memory = std::int64_t{1} << 30;  // bytes, about
-  std::string work;  // local folder for temporary files; empty: "<first output>.work", or in the
-                     // system's folder for temporary files when the output is no local file
-  bool ignore_space = false;  // begins however little room there is (data/preprocess/disk_space.h)
+  std::int64_t threads = 0;                     // 0: one per core
+  std::int64_t memory = std::int64_t{1} << 30;  // approximate bytes
+  // Local folder for temporary files. Empty: "<first output>.work", or a folder in the system's
+  // temporary folder if the output is not a local file.
+  std::string work;
+  // start even if there is too little disk space (data/preprocess/disk_space.h)
+  bool ignore_space = false;
   ShuffleSizes sizes;
 };
 
 struct ExampleSummary {
   CorpusCounts text;
   std::uint64_t examples = 0;
-  ExampleCounts counts;  // the builder's
+  ExampleCounts counts;  // counts of the builder
 };
 
-// A job whose options fit each other and whose files are apart.
+// A job with validated options and files.
 struct CheckedJob {
-  // UsageError for options out of range, a missing vocabulary, inputs that are not there, outputs
-  // that are inputs or given twice.
+  // Throws UsageError if an option is out of range, the vocabulary or an input is missing, or an
+  // output is also an input or is given twice.
   explicit CheckedJob(const ExampleJob& job);
-  // These instead of what the job names.
+  // Uses these inputs instead of those of the job.
   CheckedJob(const ExampleJob& job, std::vector<std::string> inputs);
 
   const ExampleJob& job;
@@ -56,17 +59,17 @@ struct CheckedJob {
   std::uint32_t vocabulary_crc32c = 0;
 };
 
-// For JSON, which holds UTF-8 alone: what is none of it in a name as U+FFFD.
+// Returns the paths as JSON strings; bytes that are not valid UTF-8 become U+FFFD.
 OrderedJson names_of(const std::vector<std::string>& paths);
 
-// How the shuffled order reads: half of the memory is for what stood before, where duplicates are
-// left out.
+// Returns how the shuffled order reads documents. If duplicates are removed, deduplication gets
+// half of the memory.
 DocumentOptions documents_of(const CheckedJob& checked);
 
-// The options that decide what the documents are, and the files they come from.
+// Returns the input files and the options that determine the documents.
 OrderedJson text_settings(const CheckedJob& checked);
 
-// docs/reference/formats/description.md
+// Writes the description: docs/reference/formats/description.md.
 void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
                        std::string_view order, const ExampleSummary& summary);
 

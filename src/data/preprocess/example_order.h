@@ -1,4 +1,4 @@
-// In which order examples are made and written.
+// The order in which examples are made and written.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,13 @@ namespace smelt {
 
 enum class ExampleOrder {
   shuffled,  // shuffled_order.h
-  original,  // byte for byte what the original program makes; text files only, drawn by one thread
+  original,  // byte for byte as the original program; text files only, single-threaded
 };
-// UsageError naming the nearest one for an unknown name.
+// Throws UsageError, suggesting the nearest name, if the name is unknown.
 ExampleOrder parse_example_order(std::string_view name);
 std::string_view name(ExampleOrder order);
 
-// UsageError for options that the original order knows nothing of.
+// Throws UsageError if an option is not supported in the original order.
 void check_plain_text(const DocumentOptions& text);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// A job from its drawn examples to its files, in whichever order they were drawn; a run that was
-// killed goes on with what was drawn.
+// Runs a job from drawing examples to writing its files, in any order. An interrupted run resumes
+// from the drawn examples.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,21 @@ struct DrawnExamples {
   ShuffledExamples examples;
   CorpusCounts text;
 };
-// Puts its temporary files into the options' folder.
+// Draws the examples. Temporary files go to the folder in the options.
 using DrawExamples = std::function<DrawnExamples(const ShuffleOptions&)>;
 
-// Checks everything, then goes on with what an earlier run has drawn, or draws. The outputs appear
-// whole. UsageError for an output that exists already, a work folder that is not ours or of other
-// examples. `order` is the description's.
+// Checks the job, resumes from an earlier run's drawn examples or draws them, and writes the
+// outputs atomically. `order` is stored in the description. Throws UsageError if an output exists,
+// or if the work folder belongs to something else or to other examples.
 ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& builder,
                             std::string_view order, const DrawExamples& draw);
 
 // Logs how many sentences were split because examples are much shorter.
 void log_split_sentences(const CorpusCounts& text);
 
-// Warns if less than half of the text's tokens are in examples, of which each pass over the text
-// holds `kept` tokens: a line is a sentence, and what is longer than an example is cut off.
+// Logs a warning if less than half of the text's tokens are in examples, which happens if lines, as
+// sentences, are longer than an example. `kept` is the number of tokens in examples per pass over
+// the text.
 void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text);
 
 }  // namespace smelt

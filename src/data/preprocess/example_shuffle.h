@@ -1,6 +1,6 @@
-// The second half of the shuffled order: examples are drawn from one sample of the corpus after
-// another, scattered on disk by random keys, and written in the order of the keys: a uniform
-// shuffle of all examples.
+// Second half of the shuffled order: draws examples from one sample of the corpus after another,
+// writes them to disk by random key, and outputs them sorted by key, which is a uniform shuffle of
+// all examples.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,34 @@
 
 namespace smelt {
 
-// Drawn examples on disk, by ranges of their keys; each range is of one shard: shard i of n has the
-// keys from i/n to (i+1)/n.
+// Drawn examples on disk, by key range. Each range belongs to one shard: shard i of n has the keys
+// from i/n to (i+1)/n.
 struct ShuffledExamples {
   ExternalShuffle spill;
   std::uint64_t examples = 0;
-  ExampleCounts counts;  // the builder's
+  ExampleCounts counts;  // counts of the builder
 };
 
-// Saved after each group of documents, or several small ones, with what was drawn of them.
+// Saved after each group of documents, or several small ones, with the progress of drawing.
 inline constexpr const char* kDrawingList = "drawing.ranges";
 
-// The spill's files are examples-*. No range is larger than the sizes say. What a killed run has
-// drawn in the folder is gone on with.
+// Draws the examples into spill files named examples-*. Ranges are at most as large as the sizes
+// allow. Resumes from what an interrupted run has drawn in the folder.
 ShuffledExamples scatter_examples(const ScatteredDocuments& documents,
                                   const ExampleBuilder& builder, std::size_t shards,
                                   const ShuffleOptions& options);
 
-// Writes the shards but for those that are made, in order, to an object store several side by side.
-// With a failure or a kill the whole ones stay. Each shard's examples are in the order of their
-// keys.
+// Writes the shards that do not exist yet, in order, or several in parallel to an object store. If
+// writing fails or is interrupted, completed shards remain. The examples of a shard are sorted by
+// key.
 void write_shards(const ShuffledExamples& examples, const ExampleBuilder& builder,
                   const ExampleFiles& files, const std::vector<bool>& made,
                   const ShuffleOptions& options);
 
-// Where a shard's size and checksum are kept until all are whole.
+// Returns the file that stores a shard's size and checksum until all shards are complete.
 std::string seal_path(const std::string& folder, std::size_t shard);
 
-// How many threads the memory has room for while they sort and encode ranges.
+// Returns the number of threads that can sort and encode ranges within the memory.
 int most_writers(const ExternalShuffle& spill, bool remote, const ShuffleOptions& options);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
-// Records with 64-bit keys, scattered over ranges of the keys in local files and read back range by
-// range: the two halves of an external shuffle. In memory is one buffer a range while they are
-// written, and about 48 bytes a range afterwards: each chunk of a range names the one before.
+// External shuffle: writes records with 64-bit keys to local files by key range and reads them back
+// range by range. Memory is one buffer per range while writing and about 48 bytes per range
+// afterwards, because the chunks of a range form a linked list, last to first.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@ namespace smelt {
 
 constexpr std::uint64_t kLastKey = std::numeric_limits<std::uint64_t>::max();
 
-// A run of one range's records in a file. Its bytes begin with the link to the one before it.
+// A chunk of one range's records in a file. It begins with the link to the range's previous chunk.
 struct SpillLink {
   std::uint64_t offset = 0;
-  std::uint32_t size = 0, crc32c = 0;  // size 0: there is none
+  std::uint32_t size = 0, crc32c = 0;  // size 0: no chunk
 };
 
 struct SpillRange {
-  std::uint64_t first_key = 0;  // its keys go from here to the next range's
+  std::uint64_t first_key = 0;  // keys from here up to the next range's
   std::uint64_t bytes = 0, records = 0;
   SpillLink last;
   std::uint32_t file = 0;
@@ -37,27 +37,27 @@ struct SpillRecord {
   std::uint64_t key = 0;
   std::string_view bytes;
 };
-constexpr std::size_t kSpillRecordHead = 12;  // bytes that a record takes beside its own
-// What ExternalShuffle::read gave, without the link.
+constexpr std::size_t kSpillRecordHead = 12;  // overhead of a record in bytes
+// Returns a chunk of ExternalShuffle::read without its link.
 inline std::string_view spill_records(const std::string& chunk) {
   return std::string_view(chunk).substr(sizeof(SpillLink));
 }
-// Takes the next of them.
+// Removes the first record and returns it.
 SpillRecord take_record(std::string_view& records);
 
-// A file for this user alone that several threads append to.
+// A private file to which several threads append.
 class SpillFile {
  public:
-  explicit SpillFile(std::string path);  // a new one
-  // One that is there, of which what follows its first `size` bytes is dropped. UsageError when
-  // there are fewer.
+  explicit SpillFile(std::string path);  // creates the file
+  // Opens an existing file and truncates it to `size` bytes. Throws UsageError if it is shorter.
   SpillFile(std::string path, std::uint64_t size);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  std::uint64_t append(std::string_view bytes);  // where they are; SystemError on a full disk
-  void close();                                  // SystemError when what was written is lost
+  // returns the offset; throws SystemError on a full disk
+  std::uint64_t append(std::string_view bytes);
+  void close();  // throws SystemError if written data was lost
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 
@@ -70,21 +70,19 @@ class SpillFile {
 // Thread-safe.
 class SpillWriter {
  public:
-  // `first_keys` ascend from the least key that comes; a range's records are written when
-  // `chunk_bytes` of them have gathered.
+  // `first_keys` must ascend and begin with the lowest key. A range's records are written whenever
+  // `chunk_bytes` of them are buffered.
   SpillWriter(SpillFile& file, const std::vector<std::uint64_t>& first_keys,
               std::size_t chunk_bytes);
 
-  // Goes on with ranges that flush() has given, behind what the file holds.
+  // Continues ranges that flush() returned, after the end of the file's content.
   SpillWriter(SpillFile& file, const std::vector<SpillRange>& ranges, std::size_t chunk_bytes);
 
   void append(std::uint64_t key, std::string_view record);
-  // Writes what is left: all that was appended lies in these ranges of the file. Nothing may be
-  // appended meanwhile.
+  // Writes all buffered records and returns the ranges. Nothing may be appended during the call.
   std::vector<SpillRange> flush();
-  std::uint64_t bytes()
-      const;  // of all records, as ExternalShuffle's; none may be appended meanwhile
-  // As flush(); nothing may be appended afterwards.
+  std::uint64_t bytes() const;  // total, as in ExternalShuffle; not thread-safe with append
+  // Calls flush(); nothing may be appended afterwards.
   std::vector<SpillRange> finish();
 
  private:
@@ -101,45 +99,46 @@ class SpillWriter {
   std::vector<Bucket> buckets_;
 };
 
-// How ranges that are too large are cut.
+// How to split ranges that are too large.
 struct SplitOptions {
   std::string folder, name;  // of the new files: folder/name-2, …
-  std::uint64_t limit = 0;   // bytes of a range
-  std::size_t fan_out = 2;   // ranges that one becomes, at most
+  std::uint64_t limit = 0;   // maximum bytes of a range
+  std::size_t fan_out = 2;   // maximum number of ranges to split one into
   std::size_t least_chunk = 0, most_chunk = 0;
-  std::size_t memory = 0;  // bytes, for buffers
+  std::size_t memory = 0;  // bytes for buffers
   int threads = 1;
-  std::string list = {};  // not empty: where what has come out is saved after each pass
+  std::string list = {};  // if set, the file to save progress to after each pass
 };
 
-// What was written. Reading is thread-safe.
+// Records written by a SpillWriter. Reading is thread-safe.
 class ExternalShuffle {
  public:
   ExternalShuffle() = default;
   ExternalShuffle(const std::string& file, std::vector<SpillRange> ranges);
-  // As saved, with the files that lie beside the list. UsageError when the list is damaged.
+  // Loads a saved list; the spill files must be in the same folder. Throws UsageError if the list
+  // is damaged.
   static ExternalShuffle load(const std::string& list);
   void save(const std::string& list) const;
-  // Whatever else is to be saved with it.
+  // Additional data to save with the list.
   Json& note() { return note_; }
   const Json& note() const { return note_; }
 
-  const std::vector<SpillRange>& ranges() const { return ranges_; }  // by their keys
+  const std::vector<SpillRange>& ranges() const { return ranges_; }  // sorted by key
   std::uint64_t bytes() const;
 
-  // The range's chunks from the last to the first, one at a time. UsageError when the bytes are not
-  // those that were written.
+  // Passes the range's chunks to `take`, from last to first. Throws UsageError if the bytes differ
+  // from what was written.
   void read(const SpillRange& range, const std::function<void(std::string)>& take) const;
 
-  // Cuts each range of more than the limit, pass after pass, until none is or a single key is left
-  // of it. The ranges that come out depend on the records, the limit and the fan-out alone. A pass
-  // needs room on the disk for what it cuts; files that are then empty are removed. Of a pass that
-  // was cut off nothing remains in the saved list.
+  // Splits ranges that exceed the limit, in passes, until none does or a range has only one key.
+  // The result depends only on the records, the limit and the fan-out. Each pass needs disk space
+  // for what it splits; files that become empty are removed. An interrupted pass leaves nothing in
+  // the saved list.
   void split(const SplitOptions& options);
   // Removes the files.
   void remove();
-  // Removes the files of the name, <folder>/<name>-1, …, that are not this spill's: a killed
-  // process left them.
+  // Removes the files <folder>/<name>-1, … that do not belong to this spill, which an interrupted
+  // process may have left.
   void remove_others(const std::string& folder, std::string_view name) const;
 
  private:
@@ -149,14 +148,15 @@ class ExternalShuffle {
                const std::string& list);
   void drop_unused(const std::string& list);
 
-  std::vector<std::shared_ptr<const RandomAccessFile>> files_;  // none where it was removed
+  std::vector<std::shared_ptr<const RandomAccessFile>> files_;  // null if removed
   std::vector<SpillRange> ranges_;
   Json note_;
 };
 
-// floor(a * b / c), which must fit.
+// Returns floor(a * b / c), which must fit in 64 bits.
 std::uint64_t multiply_divide(std::uint64_t a, std::uint64_t b, std::uint64_t c);
-// Keys that cut [first, last] into `parts` equal ranges, or fewer where there are fewer keys.
+// Returns keys that split [first, last] into `parts` equal ranges, or fewer if there are fewer
+// keys.
 std::vector<std::uint64_t> cut_keys(std::uint64_t first, std::uint64_t last, std::size_t parts);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// Token ids in temporary files: two bytes each where a vocabulary allows it, four otherwise.
+// Encodes token ids in temporary files with two bytes if the vocabulary is small enough, and four
+// otherwise.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace smelt {
 
-// A plain value as its bytes.
+// Appends the bytes of a trivially copyable value.
 template <class T>
 void put_value(const T& value, std::string& out) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -37,7 +38,7 @@ class IdCodec {
   void put(std::span<const std::int32_t> ids, std::string& out) const {
     narrow_ ? put_as<std::uint16_t>(ids, out) : put_as<std::int32_t>(ids, out);
   }
-  // Appends `count` ids to `ids`.
+  // Removes `count` ids from the beginning of `from` and appends them to `ids`.
   void take(std::string_view& from, std::size_t count, std::vector<std::int32_t>& ids) const {
     CHECK(from.size() >= bytes(count));
     narrow_ ? take_as<std::uint16_t>(from, count, ids) : take_as<std::int32_t>(from, count, ids);

@@ -1,7 +1,7 @@
-// Records of labelled texts with the features of google-research/bert run_classifier.py: input_ids,
-// input_mask, segment_ids, label_ids, is_real_example (docs/reference/formats/tfrecord.md). Of
-// labels of words label_ids are [seq_length]: the class's number from 1 on at each word's first
-// piece, else 0.
+// Writes records of labelled texts with the features of google-research/bert run_classifier.py:
+// input_ids, input_mask, segment_ids, label_ids, is_real_example
+// (docs/reference/formats/tfrecord.md). For word labels, label_ids has seq_length values: the class
+// number plus 1 at the first piece of each word, and 0 elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,31 @@ namespace smelt {
 
 struct LabelledExamplesJob {
   LabelledFiles rows;
-  std::string what = "data.train";  // names rows.input in messages
+  std::string what = "data.train";  // name of rows.input in messages
   std::optional<RowSplit> split = {};
-  bool both_orders = false;  // then all pairs once more, the second text first
+  bool both_orders = false;  // also write all pairs with the two texts swapped
   Labels labels;
-  std::string vocab;  // word pieces
+  std::string vocab;  // WordPiece vocabulary
   TokenizerFlags tokenizer;
   std::int64_t seq_length = 128;
-  std::string output;       // replaced if there
+  std::string output;       // overwritten
   bool keeps_rows = false;  // also write the rows to rows_beside(output)
 };
 
-struct LabelledSummary : RowCounts {    // cut: whose tokens are more than seq_length
-  std::vector<std::uint64_t> of_class;  // of words those that are not cut off
-  std::vector<std::int64_t> lengths;  // few, for its batches (data/input_pipeline/length_groups.h)
-  double mean_label = 0;              // of a regression
+struct LabelledSummary : RowCounts {  // cut: rows with more than seq_length tokens
+  // number per class; for word labels, without truncated words
+  std::vector<std::uint64_t> of_class;
+  std::vector<std::int64_t> lengths;  // a few batch lengths (data/input_pipeline/length_groups.h)
+  double mean_label = 0;              // for regression
 };
 
-// Records in the order of the rows, the same for any number of threads, with their index and
-// description. UsageError for rows that cannot be read, labels that are unknown, or no row at all.
+// Writes records in the order of the rows, with their index and description. The result does not
+// depend on the number of threads. Throws UsageError if rows cannot be read, a label is unknown, or
+// there are no rows.
 LabelledSummary write_labelled_examples(const LabelledExamplesJob& job);
 
-// The rows of these examples instead, as JSONL of text, label and, where there is a second text,
-// pair; how many there are.
+// Writes the rows as JSONL with text, label and, if there is a second text, pair, instead of
+// records. Returns the number of rows.
 std::uint64_t write_labelled_rows(const LabelledExamplesJob& job);
 
 }  // namespace smelt

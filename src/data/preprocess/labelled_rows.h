@@ -1,4 +1,4 @@
-// Rows of labelled texts from files of JSONL, TSV, CSV, Parquet, CoNLL and SQuAD.
+// Reads rows of labelled texts from JSONL, TSV, CSV, Parquet, CoNLL and SQuAD files.
 #pragma once
 
 #include <cstdint>
@@ -18,52 +18,52 @@
 namespace smelt {
 
 struct LabelledFiles {
-  std::string input;  // files or patterns, comma separated
+  std::string input;  // comma-separated files or patterns
   FileFormat format = FileFormat::by_name;
-  std::string text = "text", pair = {}, label = "label";  // columns; an empty one is not read
-  Header header = Header::names;                          // of tables
-  std::string id = {};                                    // column that a row's may be in
-  bool words = false;                                     // labels are of each word: see words_in()
-  bool lists = false;                                     // a label may be a JSON list of several
-  bool answers = false;  // labels are answers, as data/preprocess/questions.h reads them; a file
-                         // named .json is SQuAD's
-  bool needs_label = false;             // a row with an empty one is bad
-  std::vector<std::string> known = {};  // names of classes; empty: they are not known yet
-  bool takes_empty = false;             // a row without text is a row
+  std::string text = "text", pair = {}, label = "label";  // column names; empty: do not read
+  Header header = Header::names;                          // of TSV and CSV files
+  std::string id = {};                                    // optional column with the row's id
+  bool words = false;                                     // labels are per word: see words_in()
+  bool lists = false;  // a label may be a JSON list of several labels
+  // labels are answers, as read by data/preprocess/questions.h; a file named .json is SQuAD
+  bool answers = false;
+  bool needs_label = false;             // a row with an empty label is bad
+  std::vector<std::string> known = {};  // class names; empty: not known yet
+  bool takes_empty = false;             // accept rows with an empty text
   TextLimits limits = {};
 };
 
 struct LabelledRow {
-  // The label as it is written. "nan" and "NaN", which Python and pandas write for a missing value,
-  // are an empty one if labels are classes or numbers, unless they are names of known classes.
+  // The label as written in the file. If labels are classes or numbers, "nan" and "NaN", which
+  // Python and pandas write for missing values, become an empty label, unless they are names of
+  // known classes.
   std::string text, pair, label;
   std::string id = {};
-  // The text and the pair as the user wrote them; empty if they are the same as the composed ones.
+  // The text and pair as the user wrote them; empty if equal to the normalized ones.
   std::string written_text = {}, written_pair = {};
 
   const std::string& users_text() const { return written_text.empty() ? text : written_text; }
   const std::string& users_pair() const { return written_pair.empty() ? pair : written_pair; }
 };
 
-// Composes text and pair (Unicode NFC) and keeps what the user wrote in written_text and
-// written_pair.
+// Normalizes text and pair to NFC. Keeps the originals in written_text and written_pair.
 void compose_texts(LabelledRow& row);
 
-// The rows of all files in their order. Texts and labels are composed (Unicode NFC), except if
-// labels are answers, which have positions in the text. One without text is a bad row, as
-// text/readers/bad_row_limit.h has them. UsageError for a file that is not there, or has no such
-// columns.
+// Reads the rows of all files in order. Texts and labels are normalized to NFC, unless labels are
+// answers, which have positions in the text. A row without text is a bad row
+// (text/readers/bad_row_limit.h). Throws UsageError if a file is missing or lacks the columns.
 class LabelledRows {
  public:
-  // `what` names the setting in messages: "data.train".
+  // `what` is the name of the setting in messages: "data.train".
   LabelledRows(const LabelledFiles& files, const std::string& what);
-  // Likewise; but what is left out, another pass tells.
+  // Returns a reader that logs no warnings about skipped rows, for data that another pass reads
+  // too.
   static LabelledRows quiet(LabelledFiles files, const std::string& what);
 
   bool next(LabelledRow& row);
-  std::string place() const;  // of the row: "train.tsv:17"
+  std::string place() const;  // place of the row: "train.tsv:17"
   std::uint64_t bad_rows() const { return faults_.bad_rows(); }
-  // The labels so far that the files spell in several Unicode forms, which are one label.
+  // Returns the labels so far that occur in several Unicode forms and are treated as one label.
   const std::set<std::string>& labels_of_two_forms() const { return two_forms_; }
 
  private:
@@ -73,23 +73,23 @@ class LabelledRows {
 
   LabelledFiles files_;
   std::vector<std::string> paths_;
-  std::size_t next_ = 0;  // of paths_
+  std::size_t next_ = 0;  // index into paths_
   TextFaults faults_;
-  std::optional<EncodingCheck> encoding_;  // of the file that is open
+  std::optional<EncodingCheck> encoding_;  // for the open file
   std::unique_ptr<RowReader> reader_;
   std::vector<std::string> values_;
-  // How each composed label that is not ASCII stood in the files first; of a limited number.
+  // First spelling of each normalized label that is not ASCII, up to a limit.
   std::map<std::string, std::string> label_forms_;
-  std::set<std::string> two_forms_;  // those that stood otherwise, too
+  std::set<std::string> two_forms_;  // labels with different spellings
 };
 
-// What a label says of a text: numbers of classes, one of a single label; or a number.
+// Parses labels: one or more class numbers, or a number for regression.
 class LabelReader {
  public:
-  // Composes the names (Unicode NFC). If two names become equal, rows get the class of the first.
+  // Normalizes the class names to NFC. If two names become equal, rows get the first class.
   explicit LabelReader(Labels labels);
 
-  // UsageError, which `place` begins, for a class that is unknown or no number.
+  // Throws UsageError, beginning with `place`, if a class is unknown or the label is not a number.
   std::vector<std::int32_t> classes(const std::string& label, const std::string& place) const;
   float number(const std::string& label, const std::string& place) const;
   const Labels& labels() const { return labels_; }
@@ -99,16 +99,17 @@ class LabelReader {
   std::map<std::string, std::int32_t, std::less<>> numbers_;
 };
 
-// The number that a label is: "3", "+1.5", ".5", "1e-3"; nullopt if it is none, or not finite.
+// Returns the value of a number such as "3", "+1.5", ".5" or "1e-3"; nullopt if the text is not a
+// finite number.
 std::optional<double> label_number(std::string_view label);
 
-// Returns the classes of a label: of multi_label those that class_names_in() reads, of token_labels
-// those between spaces, of a single label the label itself.
+// Returns the classes of a label: those that class_names_in() reads for multi_label, the words for
+// token_labels, the label itself for a single label.
 std::vector<std::string> label_names(Problem problem, const std::string& label,
                                      std::span<const std::string> known = {});
 
-// How often each class stands in the files. UsageError for fewer than two, for numbers with
-// fractions, which are no classes, and where nearly each row has its own.
+// Counts the rows of each class. Throws UsageError if there are fewer than two classes, labels are
+// fractional numbers, or nearly every row has a different label.
 std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, Problem problem,
                                                   const std::string& what);
 

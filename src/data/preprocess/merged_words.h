@@ -1,5 +1,5 @@
-// What stripping accents costs in a text: words that it changes, and words that it makes equal to
-// other words, as in Vietnamese (ban), Hindi or Arabic.
+// Measures what stripping accents does to a text: how many words it changes, and how many it makes
+// equal to other words, as in Vietnamese (ban), Hindi or Arabic.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 namespace smelt {
 
 struct MergedWords {
-  std::uint64_t words = 0;            // running words
-  std::uint64_t changed = 0;          // of them, those that stripping changes
-  std::uint64_t merged = 0;           // those that it makes equal to another word of the text
-  std::vector<std::string> examples;  // the most frequent groups of merged words: "bàn, bán, bạn"
+  std::uint64_t words = 0;            // word occurrences
+  std::uint64_t changed = 0;          // of these, words changed by stripping
+  std::uint64_t merged = 0;           // of these, words made equal to another word of the text
+  std::vector<std::string> examples;  // most frequent groups of merged words: "bàn, bán, bạn"
 };
 
-// Counts over the text's first 16 MiB. Words that differ by case alone count as one if the options
-// lower-case. All counts are 0 if the options do not strip accents.
+// Counts over the first 16 MiB of the text. If the options lower-case, words that differ only in
+// case are the same word. All counts are 0 if the options do not strip accents.
 MergedWords count_merged_words(const LinesOptions& text, const TokenizerOptions& options);
 
-// Logs the text's scripts and what happens to case and accents. Warns if stripping accents merges
-// more than 0.5 % of the words or changes more than 20 %, and if Turkish text is lower-cased by the
-// rules of other languages.
+// Logs the text's scripts and how case and accents are handled. Logs a warning if stripping accents
+// merges more than 0.5 % of the words or changes more than 20 %, or if Turkish text is lower-cased
+// by the rules of other languages.
 void log_normalization(const LinesOptions& text, const TokenizerOptions& options);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// BERT's examples as google-research/bert's create_pretraining_data.py makes them, byte for byte.
+// Builds BERT's examples byte for byte as google-research/bert's create_pretraining_data.py does.
 #pragma once
 
 #include "data/preprocess/bert_builder.h"

@@ -1,5 +1,5 @@
-// Raw text into the form that example builders read: one sentence a line, a blank line between
-// documents; some documents are held out for evaluation.
+// Converts raw text to the input format of example builders: one sentence per line and a blank line
+// between documents. Some documents are held out for evaluation.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace smelt {
 struct ProseJob {
   DocumentOptions text;
   std::string train_out, heldout_out;
-  double heldout = 0.05;  // share of the documents, above 0 and below 1
+  double heldout = 0.05;  // share of the documents, between 0 and 1
   std::uint64_t seed = 12345;
 };
 
@@ -22,15 +22,15 @@ struct ProseSummary {
   DocumentCounts read;
 };
 
-// Which documents are held out depends on the seed and their number alone; at least one stays on
-// each side. Where the held-out share of the sentences is not within twice or half of what is
-// asked, one warning says both. UsageError for an empty corpus, one of a single document or a share
-// out of range.
+// Splits the documents. Which ones are held out depends only on the seed and their number; each
+// side gets at least one. Logs a warning if the share of held-out sentences is less than half or
+// more than twice the requested share. Throws UsageError if the corpus is empty or has only one
+// document, or if the share is out of range.
 ProseSummary prepare_prose(const ProseJob& job);
 
-// Reads the beginning of each file, about `most_bytes` of text in all, and throws the UsageError
-// that prepare_prose() would throw for it: bytes in another encoding, rows that cannot be read, too
-// few documents. Of remote files only the first one is read.
+// Reads the beginning of each file, about `most_bytes` of text in total, and throws any UsageError
+// that prepare_prose() would throw for it: wrong encoding, unreadable rows, too few documents.
+// Reads only the first file if files are remote.
 void check_prose(const DocumentOptions& text, std::uint64_t most_bytes);
 
 }  // namespace smelt

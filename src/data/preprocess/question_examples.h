@@ -1,7 +1,7 @@
-// Records of questions on texts with the features of google-research/bert run_squad.py: input_ids,
-// input_mask, segment_ids, start_positions, end_positions, and is_real_example
-// (docs/reference/formats/tfrecord.md). A window is a record (text/tokenizers/answer_windows.h);
-// one in which the answer does not stand whole has [CLS], 0, for both positions.
+// Writes question-answering records with the features of google-research/bert run_squad.py:
+// input_ids, input_mask, segment_ids, start_positions, end_positions, and is_real_example
+// (docs/reference/formats/tfrecord.md). Each window (text/tokenizers/answer_windows.h) is a record.
+// If a window does not contain the whole answer, both positions are 0, that of [CLS].
 #pragma once
 
 #include <cstdint>
@@ -16,31 +16,34 @@
 namespace smelt {
 
 struct QuestionExamplesJob {
-  LabelledFiles rows;                  // text: the question; pair: the text; label: the answers
-  std::string what = "data.train";     // names rows.input in messages
-  std::optional<RowSplit> split = {};  // of texts: all questions on one are on one side
-  bool no_answer = false;              // whether a question may have none
-  std::string vocab;                   // word pieces
+  LabelledFiles rows;  // columns: text is the question, pair the context, label the answers
+  std::string what = "data.train";  // name of rows.input in messages
+  // splits by context: all questions on a context are in the same part
+  std::optional<RowSplit> split = {};
+  bool no_answer = false;  // whether a question may have no answer
+  std::string vocab;       // WordPiece vocabulary
   TokenizerFlags tokenizer;
   std::int64_t seq_length = 384;
   WindowRules windows = {};
-  std::string output;           // replaced if there
-  bool keep_questions = false;  // as questions_file() has them, for whom answers them
+  std::string output;           // overwritten
+  bool keep_questions = false;  // also write questions_file(), for inference
 };
 
-struct QuestionSummary : RowCounts {  // cut: windows whose question was
+struct QuestionSummary : RowCounts {  // cut: windows whose question was truncated
   std::uint64_t questions = 0;
-  std::uint64_t without_answer = 0;  // of which none is right
-  std::uint64_t left_out = 0;        // questions whose answers do not stand where they say
+  std::uint64_t without_answer = 0;  // windows without an answer
+  std::uint64_t left_out = 0;        // questions skipped because no answer is at its given position
   std::vector<std::int64_t> lengths;
 };
 
-// Records in the order of the rows, the same for any number of threads, with their index and
-// description. The first right answer that stands in its place is learned. UsageError for rows that
-// cannot be read, a question without an answer where `no_answer` is false, or no row at all.
+// Writes records in the order of the rows, with their index and description. The result does not
+// depend on the number of threads. The label is the first answer that is at its given position.
+// Throws UsageError if rows cannot be read, a question has no answer and `no_answer` is false, or
+// there are no rows.
 QuestionSummary write_question_examples(const QuestionExamplesJob& job);
 
-// Beside records: their questions as JSONL, {"id", "question", "context", "answers": [text]}.
+// Returns the path of the questions that accompany `records`, as JSONL: {"id", "question",
+// "context", "answers": [text]}.
 std::string questions_file(const std::string& records);
 
 }  // namespace smelt

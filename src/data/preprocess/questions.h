@@ -1,4 +1,4 @@
-// Questions, the texts that answer them and the right answers, as rows have them.
+// Questions with their contexts and answers, as stored in rows.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace smelt {
 
 struct RightAnswer {
   std::string text;
-  std::size_t begin = 0, end = 0;  // its bytes in the context
-  bool in_place = true;            // whether it stands there
+  std::size_t begin = 0, end = 0;  // byte range in the context
+  bool in_place = true;            // whether the context has the answer at this position
 };
 
-// As SQuAD's files have them, [{"text": "…", "answer_start": 12}], or transformers' data sets,
-// {"text": ["…"], "answer_start": [12]}: begins count code points of the context. UsageError, which
-// `place` begins, for any other form.
+// Parses answers in the format of SQuAD, [{"text": "…", "answer_start": 12}], or of Hugging Face
+// data sets, {"text": ["…"], "answer_start": [12]}. answer_start counts code points of the context.
+// Throws UsageError, beginning with `place`, for any other format.
 std::vector<RightAnswer> right_answers(const std::string& label, std::string_view context,
                                        const std::string& place);
 

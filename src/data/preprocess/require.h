@@ -1,4 +1,4 @@
-// What a job must keep to. Private to this room.
+// Checks of job options. Private to this module.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-// UsageError "training data: <what>" unless the condition holds.
+// Throws UsageError "training data: <what>" unless the condition holds.
 inline void require(bool condition, const std::string& what, std::string_view hint) {
   if (!condition) throw UsageError(str("training data: ", what), hint);
 }

@@ -1,4 +1,4 @@
-// What a data set of labelled rows holds, before anything is trained on it.
+// Summarizes a data set of labelled rows before training on it.
 #pragma once
 
 #include <string>
@@ -15,27 +15,29 @@ struct RowOverviewJob {
     std::string name;  // "train"
     LabelledFiles files;
   };
-  std::vector<Split> splits;  // what is trained on first
+  std::vector<Split> splits;  // the training split first
   Problem problem = Problem::single_label;
-  bool are_classes = true;  // false: labels are texts, to be answered with
+  bool are_classes = true;  // false: labels are texts to generate
   std::string vocab = {};   // empty: lengths are in words
   TokenizerFlags tokenizer = {};
-  std::int64_t seq_length = 128;  // tokens that a text may have, special ones included
+  std::int64_t seq_length = 128;  // maximum tokens of a text, special ones included
 };
 
-// Reads all rows once, and those that are shown a second time. Two texts are the same if they
-// differ in white space and the case of ASCII letters alone. 24 bytes of memory a row.
+// Reads all rows once, and the rows to show as examples again. Two texts are the same if they
+// differ only in white space and the case of ASCII letters. Needs 24 bytes of memory per row.
+// Returns
 //
 // {"problem", "splits": [{"split", "rows", "left_out", "labels": {name: rows}, "different_labels",
-//    "numbers" (a regression's): {"least", "mean", "largest"},
-//    "lengths": {"unit", "median", "p90", "p99", "longest", "limit", "cut"}, "label_lengths" (of
-//    texts), "unknown_tokens" (share), "same_text", "same_text_other_label",
-//    "shared": [{"split", "rows", "other_label"}], "unknown_labels": {name: rows}}],
+//    "numbers" (for regression): {"least", "mean", "largest"},
+//    "lengths": {"unit", "median", "p90", "p99", "longest", "limit", "cut"}, "label_lengths" (if
+//    labels are texts), "unknown_tokens" (share), "same_text", "same_text_other_label", "shared":
+//    [{"split", "rows", "other_label"}], "unknown_labels": {name: rows}}],
 //  "findings": [sentence], "examples": [{"what", "text", "places": [2], "labels": [2]}]}
-// A row of "shared" says how many of this split's rows stand in that earlier split.
+//
+// An entry of "shared" counts this split's rows that also occur in that earlier split.
 OrderedJson row_overview(const RowOverviewJob& job);
 
-// The same for people to read.
+// Formats the overview as text.
 std::string overview_text(const OrderedJson& overview);
 
 }  // namespace smelt

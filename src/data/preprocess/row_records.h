@@ -1,5 +1,5 @@
-// Rows encoded as records by all cores, in their order; their index, and which of them are held
-// out.
+// Encodes rows as records on all cores, in order, with an index, and splits rows into a training
+// and a held-out part.
 #pragma once
 
 #include <cstdint>
@@ -15,42 +15,44 @@
 
 namespace smelt {
 
-// One of the two parts of rows: of each class its share is held out, at least one row where there
-// are two and none where there is one; which, the seed says.
+// One part of a split: a share of each class is held out, at least one row if the class has two or
+// more and none if it has one. The seed selects the rows.
 struct RowSplit {
   double heldout = 0.1;
   std::uint64_t seed = 12345;
   enum class Part { train, heldout } part = Part::train;
 };
-// The rows (by number) of such classes that are held out.
+// Returns for each row, given the rows' classes, whether it is held out.
 std::vector<bool> heldout_rows(const std::vector<std::int32_t>& classes, const RowSplit& split);
-// Those of the part; all rows, in an empty list, without a split.
+// Returns for each row whether it is in the part; an empty list means all rows, if there is no
+// split.
 using ClassOfRow = std::function<std::int32_t(const LabelledRow& row, const std::string& place)>;
 std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& what,
                               const std::optional<RowSplit>& split, const ClassOfRow& class_of);
 
-// The rows to write parts of; what is left out of them is told once, with the first part.
+// Returns a reader of the rows to write. Warnings about skipped rows are logged only for the first
+// part.
 LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,
                            const std::optional<RowSplit>& split);
 
-// UsageError for a part, of so many rows, that gives no example: nothing could be held out, or
-// `hint` says what to give.
+// Throws UsageError for a part without examples. The message says that `rows` rows are too few to
+// hold one out, or uses `hint`.
 [[noreturn]] void throw_no_example(const LabelledFiles& files, const std::string& what,
                                    const std::optional<RowSplit>& split, std::size_t rows,
                                    const std::string& hint);
 
-// Returns the path of the JSONL file beside `records` that stores the rows as the user wrote them:
-// one object per record with `text`, `label` and, for pairs, `pair`.
+// Returns the path of the JSONL file that stores the rows of `records` as the user wrote them: one
+// object per record with `text`, `label` and, for pairs, `pair`.
 std::string rows_beside(const std::string& records);
-// Returns the row's line of that file.
+// Returns the row's line in that file.
 std::string row_line(const LabelledRow& row);
 
-// Reads the first rows and throws the UsageError with which a job would refuse them: a file in
-// another encoding, bad rows, no row at all, for which `hint` says what to give.
+// Reads the first rows and throws any UsageError that a job would throw: wrong encoding, bad rows,
+// or no rows, for which `hint` is the hint.
 void check_rows(const LabelledFiles& files, const std::string& what, const std::string& hint);
 
 struct EncodedRow {
-  std::string record;  // as a TFRecord file holds it
+  std::string record;  // TFRecord record
   std::size_t tokens = 0, unknown = 0;
   bool is_cut = false;
   CharacterCounts unknown_characters = {};
@@ -63,15 +65,16 @@ struct RowCounts {
   CharacterCounts unknown_characters = {};
 };
 
-// A row may give several records, or none.
+// Encodes rows in parallel. A row may give several records, or none.
 class RowRecords {
  public:
   using Encode = std::function<std::vector<EncodedRow>(const LabelledRow&)>;
-  // `encode` is called by several threads.
+  // `encode` is called from several threads.
   RowRecords(const std::string& output, Encode encode);
 
   void add(LabelledRow row);
-  // Writes the index; the file appears with commit(), once what describes it is written.
+  // Writes the index. The file becomes visible with commit(), which must follow the writing of its
+  // description.
   RowCounts finish();
   void commit() { file_.commit(); }
 

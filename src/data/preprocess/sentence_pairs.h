@@ -1,5 +1,5 @@
-// Masked sentence pairs for BERT (Devlin et al. 2019, sections 3.1 and A.1), by the rules and in
-// the order of draws of google-research/bert's create_pretraining_data.py.
+// Builds masked sentence pairs for BERT (Devlin et al. 2019, sections 3.1 and A.1), with the rules
+// and order of random draws of google-research/bert's create_pretraining_data.py.
 #pragma once
 
 #include <cstdint>
@@ -15,44 +15,44 @@ namespace smelt {
 struct PairOptions {
   std::int64_t seq_length = 128;  // at least 5: [CLS] a [SEP] b [SEP]
   std::int64_t max_predictions = 20;
-  std::int64_t dupe_factor = 10;  // passes over the corpus, each with other masks
+  std::int64_t dupe_factor = 10;  // passes over the corpus, each with different masks
   double masked_lm_prob = 0.15;
-  // Fraction of the documents (without next_sentence: of the examples) whose length is drawn at
-  // random, from 2 tokens to the full length.
+  // Share of the documents (without next_sentence: of the examples) whose length is drawn at random
+  // between 2 tokens and the full length.
   double short_seq_prob = 0.1;
   bool whole_word_mask = false;
-  // Without it an example is one run of a document's tokens, [CLS] a [SEP], and no token of a
-  // document is left out.
+  // false: an example is a run of one document's tokens, [CLS] a [SEP], and all tokens of a
+  // document are used.
   bool next_sentence = true;
 };
 
-// What the drawing of masks needs to know of a vocabulary.
+// Vocabulary data needed to draw masks.
 struct MaskVocabulary {
   std::int32_t cls = 0, sep = 0, mask = 0;
-  std::vector<std::int32_t> words;  // the id of each distinct word, in the vocabulary's order
-  std::vector<bool> continues;      // by id: the piece goes on with a word
+  std::vector<std::int32_t> words;  // id of each distinct word, in vocabulary order
+  std::vector<bool> continues;      // by id: whether the piece continues a word
 };
 
 struct Mask {
   std::uint32_t position = 0;    // in [CLS] A [SEP] B [SEP]
-  std::int32_t replacement = 0;  // the token that the model sees there
+  std::int32_t replacement = 0;  // token that the model sees there
 };
 
-// [CLS] A [SEP] B [SEP] before masking, and the masks by ascending position; an empty B has no
-// [SEP].
+// [CLS] A [SEP] B [SEP] before masking, with the masks sorted by position. Without the last [SEP]
+// if B is empty.
 struct MaskedPair {
   std::span<const std::int32_t> a, b;
-  bool random_next = false;  // B is not what followed A
+  bool random_next = false;  // whether B is a random text instead of the one after A
   std::span<const Mask> masks;
 
   std::size_t tokens() const { return a.size() + b.size() + (b.empty() ? 2 : 3); }
-  // The token that is masked.
+  // Returns the original token at a masked position.
   std::int32_t answer(const Mask& mask) const {
     return mask.position <= a.size() ? a[mask.position - 1] : b[mask.position - a.size() - 2];
   }
 };
 
-// A MaskedPair whose parts stand elsewhere: tokens in a corpus, masks in a list.
+// A MaskedPair by reference: tokens are ranges of a corpus, masks a range of a list.
 struct SentencePair {
   TokenRange a, b;
   bool random_next = false;
@@ -60,7 +60,7 @@ struct SentencePair {
   std::uint32_t mask_count = 0;
 };
 
-// About 12 bytes per masked token and 56 per pair; the tokens stay in the corpus.
+// Drawn pairs; about 12 bytes per masked token and 56 per pair. Tokens stay in the corpus.
 struct PairList {
   std::vector<SentencePair> pairs;
   std::vector<Mask> masks;
@@ -75,19 +75,19 @@ struct PairList {
   }
 };
 
-// Random is PythonRandom or StreamRandom.
+// Draws pairs. Random is PythonRandom or StreamRandom.
 template <class Random>
 class PairDrawer {
  public:
-  // All must outlive the drawer.
+  // All arguments must outlive the drawer.
   PairDrawer(const TokenCorpus& corpus, const MaskVocabulary& vocabulary,
              const PairOptions& options);
 
-  // Appends one pass over one document.
+  // Appends the pairs of one pass over a document.
   void draw(std::size_t document, Random& random, PairList& out);
 
  private:
-  // Positions candidates_[begin, end) are masked together or not at all.
+  // The pieces candidates_[begin, end) form a word and are masked together.
   struct Candidate {
     std::uint32_t begin = 0, end = 0;
   };
@@ -105,7 +105,7 @@ class PairDrawer {
   const TokenCorpus& corpus_;
   const MaskVocabulary& vocabulary_;
   const PairOptions& options_;
-  // Of the document and the pair at hand; the lists are kept for their memory.
+  // State of the current document and pair; the lists are reused to avoid allocations.
   Random* random_ = nullptr;
   PairList* out_ = nullptr;
   std::vector<std::int32_t> tokens_;
@@ -113,8 +113,8 @@ class PairDrawer {
   std::vector<Candidate> candidates_;
 };
 
-// The original program's pairs, in its order: shuffles the corpus' documents, draws, and shuffles
-// the pairs.
+// Draws the original program's pairs in its order: shuffles the documents of the corpus, draws, and
+// shuffles the pairs.
 PairList draw_original_pairs(TokenCorpus& corpus, const MaskVocabulary& vocabulary,
                              const PairOptions& options, PythonRandom& random);
 

@@ -1,5 +1,5 @@
-// Examples that keep their order: each goes to the next file in turn. They lie in one local file
-// until they are encoded, so that any number of output files can be written one after another.
+// Distributes examples over files round-robin and keeps their order. They are stored in one local
+// file until they are encoded, so that any number of output files can be written one after another.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class InTurn {
 
   void append(std::string_view example);
   std::uint64_t examples() const { return count_; }
-  // Ranges by their keys, as write_shards takes them; each is about as large as the sizes say.
+  // Returns key ranges for write_shards(), each about as large as the sizes specify.
   ExternalShuffle finish();
 
  private:
@@ -28,11 +28,11 @@ class InTurn {
 
   ShuffleSizes sizes_;
   std::size_t chunk_bytes_;
-  std::vector<std::uint64_t> first_keys_;  // of each file
+  std::vector<std::uint64_t> first_keys_;  // per file
   SpillFile file_;
-  std::unique_ptr<SpillWriter> writer_;  // of one range of each file
+  std::unique_ptr<SpillWriter> writer_;  // for one range of each file
   std::vector<SpillRange> ranges_;
-  std::uint64_t count_ = 0, bytes_ = 0;  // bytes: of the ranges at hand
+  std::uint64_t count_ = 0, bytes_ = 0;  // bytes: in the current ranges
 };
 
 }  // namespace smelt

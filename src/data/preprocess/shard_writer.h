@@ -1,4 +1,4 @@
-// Several files of examples and their indexes, written by threads that come in any order.
+// Writes several files of examples and their indexes from threads that arrive in any order.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace smelt {
 
-// Encoded examples that follow one another, and their index.
+// A run of encoded examples and their index.
 struct EncodedExamples {
   std::string bytes;
   RecordIndexBuilder index;
@@ -29,8 +29,8 @@ struct EncodedExamples {
   }
 };
 
-// By what a file is known again without reading all of it: its size, and the checksum of its first
-// and its last bytes, in which examples differ from those of any other file.
+// Identifies a file without reading all of it: its size and the checksum of its first and last
+// bytes, which differ between files of different examples.
 class ShardSeal {
  public:
   void add(std::string_view bytes);
@@ -46,19 +46,19 @@ class Shard {
  public:
   struct Paths {
     std::string records;
-    std::string seal;  // of the whole file (ShardSeal), written before it appears
+    std::string seal;  // file for the ShardSeal, written before the shard becomes visible
     bool index = true;
-    std::function<void()> before;  // is called before the index and the file appear
+    std::function<void()> before;  // called before the index and the file become visible
   };
 
   Shard(Paths paths, std::size_t ranges, bool made);
 
-  // The file exists already, and is left as it is.
+  // Returns whether the file already exists and must not be written.
   bool is_made() const { return made_; }
-  // Returns when all ranges before are written; false when the shard was stopped.
+  // Waits until all previous ranges are written. Returns false if the shard was stopped.
   bool wait(std::size_t range) { return turns_.wait(range); }
   void write(const EncodedExamples& examples);
-  // The last range's makes the file appear.
+  // Ends a range. After the last one the file becomes visible.
   void leave(std::size_t range);
   void stop() { turns_.stop(); }
 
@@ -74,14 +74,14 @@ class Shard {
   ShardSeal seal_;
 };
 
-// Whether the file is the one that was sealed.
+// Returns whether the file matches its seal.
 bool is_sealed(const std::string& records, const std::string& seal);
 
 struct ShardRange {
   std::size_t shard, range;
 };
-// All ranges in the order in which they are written: of `lanes` shards at a time, one range of each
-// after the other.
+// Returns all ranges in the order in which to write them: `lanes` shards at a time, taking one
+// range of each in turn.
 std::vector<ShardRange> writing_order(const std::vector<std::size_t>& ranges_of_each,
                                       std::size_t lanes);
 

@@ -1,6 +1,6 @@
-// Examples of any kind in a shuffled order: the same bytes for any number of threads, any memory
-// and any cutting of the text into files at document boundaries. Memory does not grow with the
-// corpus, and a killed run goes on.
+// Builds examples of any kind in shuffled order. The output does not depend on the number of
+// threads, the memory, or how the text is split into files at document boundaries. Memory does not
+// grow with the corpus, and an interrupted run resumes.
 #pragma once
 
 #include "data/preprocess/example_builder.h"
@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-// The outputs appear whole. UsageError for an output that exists already, text without a token, a
-// work folder that is not ours or of other examples.
+// Writes the outputs atomically. Throws UsageError if an output exists, the text has no tokens, or
+// the work folder belongs to something else or to other examples.
 ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenizer& tokenizer,
                                        const ExampleBuilder& builder);
 

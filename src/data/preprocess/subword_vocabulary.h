@@ -1,4 +1,4 @@
-// Vocabularies that are a tokenizer.json with a Unigram or BPE model, trained from text.
+// Trains vocabularies with a Unigram or BPE model, stored as tokenizer.json.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace smelt {
 
-// Trains job.type, which is unigram, bpe or byte_bpe. The five special tokens come first, then
-// job.trainer.reserved and [unusedN]; what the text does not fill are more [unusedN]. Adds to the
-// summary's words. Throws UsageError for text without words, and for a size without room for the
-// characters.
+// Trains job.type, which must be unigram, bpe or byte_bpe. The five special tokens come first, then
+// job.trainer.reserved and [unusedN]; if the text gives too few pieces, more [unusedN] follow. Adds
+// to the summary's words. Throws UsageError if the text has no words or the size has no room for
+// the characters.
 SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lines,
                                      VocabularySummary& summary);
 
-// Returns the type that suits the text: unigram if at least a fifth of its letters are of scripts
-// that do not separate words by spaces, and neither U+200B nor a segment_command separates them,
-// else wordpiece. Logs why. Reads the beginning of the text.
+// Returns the type that suits the text. This is unigram if at least a fifth of its letters belong
+// to scripts without spaces between words, and neither U+200B nor a segment_command separates them;
+// otherwise wordpiece. Logs the reason. Reads only the beginning of the text.
 VocabularyType choose_vocabulary_type(const LinesOptions& text);
 
 // Returns the SentencePiece normalization rule named `word`. For "auto", returns nfc if at least a

@@ -1,4 +1,4 @@
-// Records of texts and what is to be answered: `inputs` and `targets`, padded with zeros
+// Writes records of input and target texts: `inputs` and `targets`, padded with zeros
 // (docs/reference/formats/tfrecord.md).
 #pragma once
 
@@ -14,29 +14,30 @@
 namespace smelt {
 
 struct TextToTextExamplesJob {
-  LabelledFiles rows;  // whose label is what is to be answered
+  LabelledFiles rows;  // the label column is the target text
   std::string what = "data.train";
   std::optional<RowSplit> split = {};
-  std::string prefix;  // before each text
-  // Ids of a text with their end.
+  std::string prefix;  // prepended to each text
+  // Returns the ids of a text with an end of sequence.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
   std::int64_t inputs_length = 512, targets_length = 114;
-  std::int32_t unknown = -1;  // the id of what the vocabulary has no piece for
-  std::string vocab;          // what the ids are of
-  std::string output;         // replaced if there
+  std::int32_t unknown = -1;  // id of the unknown piece; -1: none
+  std::string vocab;          // vocabulary of the ids
+  std::string output;         // overwritten
   bool keeps_rows = false;    // also write the rows to rows_beside(output)
 };
 
-struct TextToTextSummary : RowCounts {  // cut: whose text or answer is longer
+struct TextToTextSummary : RowCounts {  // cut: rows whose text or target was truncated
   std::uint64_t cut_targets = 0;
-  // Rows that hold what the vocabulary has no piece for: in their text, in their answer.
+  // Rows that contain unknown tokens in their text or target.
   std::uint64_t unknown_texts = 0, unknown_targets = 0;
 };
 
-// As write_labelled_examples() has it. What is longer loses its end, but for the last id.
+// Writes records like write_labelled_examples(). Texts that are too long are truncated before their
+// last id.
 TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job);
 
-// The rows of these examples instead, as JSONL of text and label; how many there are.
+// Writes the rows as JSONL with text and label instead of records. Returns the number of rows.
 std::uint64_t write_text_to_text_rows(const TextToTextExamplesJob& job);
 
 }  // namespace smelt

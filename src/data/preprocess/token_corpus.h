@@ -1,4 +1,4 @@
-// A corpus as token ids: documents of sentences, all tokens in one array.
+// A corpus as token ids: documents of sentences, with all tokens in one array.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace smelt {
 
-// A run of tokens of a corpus.
+// A range of tokens in a corpus.
 struct TokenRange {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t size() const { return end - begin; }
 };
 
-// What was read of a corpus.
+// Statistics of the text read.
 struct CorpusCounts {
   std::uint64_t files = 0, documents = 0, sentences = 0, tokens = 0, unknown_tokens = 0;
-  std::uint64_t dropped_bytes = 0;                             // that were not UTF-8
-  std::uint64_t bad_rows = 0;                                  // that could not be read
-  std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // left out
-  std::uint64_t characters = 0;             // code points, but for those of unknown words
-  CharacterCounts unknown_characters = {};  // those that the vocabulary has no piece for
-  std::uint64_t one_sentence = 0;           // documents of one sentence
-  std::uint64_t long_sentences = 0;         // that were split, as examples are much shorter
+  std::uint64_t dropped_bytes = 0;                             // bytes that were not UTF-8
+  std::uint64_t bad_rows = 0;                                  // rows that could not be read
+  std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // skipped duplicates
+  std::uint64_t characters = 0;                                // code points outside unknown words
+  CharacterCounts unknown_characters = {};                     // characters without a piece
+  std::uint64_t one_sentence = 0;                              // documents with one sentence
+  std::uint64_t long_sentences = 0;  // sentences split because examples are much shorter
 };
 
 UnknownCount unknown_count(const CorpusCounts& counts);
-// Adds the characters and the unknown tokens of a sentence whose tokens are `ids`.
+// Adds the characters and unknown tokens of a sentence with tokens `ids`.
 void add_sentence(std::string_view sentence, std::span<const std::int32_t> ids,
                   const Tokenizer& tokenizer, CorpusCounts& counts);
 // Adds the counts of another part of the same text.
@@ -40,30 +40,30 @@ void add_text(const CorpusCounts& part, CorpusCounts& whole);
 OrderedJson named_counts(const CorpusCounts& counts);
 // Returns the counts as a work folder stores them.
 Json to_json(const CorpusCounts& counts);
-CorpusCounts corpus_counts(const Json& json);  // as to_json() gave it
+CorpusCounts corpus_counts(const Json& json);  // inverse of to_json()
 
-// UsageError: the input holds no text.
+// Throws UsageError: the input contains no text.
 [[noreturn]] void throw_no_text(std::size_t files);
 
 class TokenCorpus {
  public:
-  // Sentences [first, last) of one document; never empty.
+  // Sentences [first, last) of one document; at least one.
   struct Document {
     std::uint64_t first = 0, last = 0;
     std::uint64_t size() const { return last - first; }
   };
 
   void reserve(std::size_t documents, std::size_t sentences, std::size_t ids);
-  // A sentence without tokens is no sentence.
+  // Adds a sentence; ignored if it has no tokens.
   void add_sentence(std::span<const std::int32_t> ids);
-  // A document without sentences is no document.
+  // Ends the current document; ignored if it has no sentences.
   void end_document();
 
   std::vector<Document>& documents() { return documents_; }
   const std::vector<Document>& documents() const { return documents_; }
   std::uint64_t sentence_count() const { return ends_.size() - 1; }
 
-  // The tokens of sentences [first, last), which stand one after another.
+  // Returns the token range of sentences [first, last), which is contiguous.
   TokenRange tokens(std::uint64_t first, std::uint64_t last) const {
     return {ends_[first], ends_[last]};
   }

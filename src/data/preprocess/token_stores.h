@@ -1,4 +1,4 @@
-// Token stores (docs/reference/formats/token_store.md) of text and of snapshot folders.
+// Writes token stores (docs/reference/formats/token_store.md) from text and from snapshot folders.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,37 @@ struct TextTokensJob {
   DocumentOptions text;
   std::string vocab;  // of any tokenizer (text/tokenizers/tokenizer.h)
   TokenizerFlags tokenizer;
-  std::string document_end;  // a piece put behind each document; empty: none
+  std::string document_end;  // piece to append to each document; empty: none
   std::string output;
   int threads = 0;  // 0: all cores
   bool overwrite = false;
 };
 
-// The tokens of all documents in the order of the input, the same bytes for any number of threads.
-// Memory: a few MB for each thread, and 8 bytes for each document. UsageError for text that cannot
-// be read, a piece that the vocabulary lacks, an output that is there.
+// Writes the tokens of all documents in input order. The result does not depend on the number of
+// threads. Needs a few MB of memory per thread and 8 bytes per document. Throws UsageError if the
+// text cannot be read, the vocabulary lacks the piece, or the output exists.
 CorpusCounts write_text_tokens(const TextTokensJob& job);
 
 struct SnapshotTokensJob {
-  std::string input;   // comma list of snapshot folders and patterns
-  std::string output;  // a file; of several folders a pattern, whose * stands for each one's name
-  std::string vocab;   // that the ids are of, if known: what tells their number
+  std::string input;  // comma-separated snapshot folders and patterns
+  // a file; for several folders a pattern, in which * is replaced by each folder's name
+  std::string output;
+  std::string vocab;  // vocabulary of the ids, if known; gives the number of ids
   int threads = 0;
   bool overwrite = false;
-  bool skip_existing = false;  // which are whole: a store appears only then
+  bool skip_existing = false;  // skip folders whose store exists; stores are written atomically
 };
 
 struct ConvertedSnapshot {
   std::string input, output;
   std::uint64_t tokens = 0, documents = 0;
-  std::uint64_t bytes = 0;  // of the store
+  std::uint64_t bytes = 0;  // size of the store
 };
 
-// The same tokens in the same order, one store for each folder; the lists of a snapshot of lists
-// are documents. `done` is told of each when it is there, one at a time, in any order. UsageError
-// as of SnapshotReader, for ids that the vocabulary lacks, once all other folders are converted;
-// and, before any is, for outputs that are there or are not told apart.
+// Writes one store per folder with the same tokens in the same order. The lists of a snapshot of
+// lists become documents. Calls `done` when a store is complete, one call at a time, in any order.
+// Throws UsageError before any work if outputs exist or two would have the same name, after the
+// other folders are converted if ids are not in the vocabulary, and as SnapshotReader does.
 void convert_snapshots(const SnapshotTokensJob& job,
                        const std::function<void(const ConvertedSnapshot&)>& done);
 

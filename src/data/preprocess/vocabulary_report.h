@@ -1,4 +1,4 @@
-// How well a vocabulary fits a text.
+// Measures how well a vocabulary fits a text.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace smelt {
 struct VocabularyReport {
   std::string vocabulary;
   std::int64_t size = 0;
-  std::int64_t used = 0;   // different pieces that the text needs
-  std::int64_t words = 0;  // between white space
+  std::int64_t used = 0;   // distinct pieces that occur in the text
+  std::int64_t words = 0;  // words, separated by white space
   std::int64_t pieces = 0, unknown = 0;
-  std::int64_t whole_words = 0;  // that are one known piece
+  std::int64_t whole_words = 0;  // words that are one known piece
   std::vector<ScriptCount> scripts;
 };
 
 VocabularyReport report_vocabulary(const std::string& path, const Tokenizer& tokenizer,
                                    const WordCounts& words);
 
-// The words between white space.
+// Counts the words, separated by white space.
 WordCounts words_of_report(const LinesOptions& text, int threads);
 
 }  // namespace smelt

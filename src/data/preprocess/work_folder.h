@@ -1,5 +1,6 @@
-// The local folder in which a long job keeps what it needs to go on after a kill. It is known by
-// its lock, a file with a text of its own, so that nothing else is ever emptied or removed.
+// The local folder in which a long job stores what it needs to resume after an interruption. It is
+// recognized by a lock file with a specific text, so that no other folder is ever emptied or
+// removed.
 #pragma once
 
 #include <optional>
@@ -13,11 +14,11 @@ namespace smelt {
 
 class WorkFolder {
  public:
-  // Takes the folder for this process; makes it, for this user alone, when it is not there. What an
-  // earlier job left in it stays until begin(). UsageError when it holds something else, when it is
-  // a link, somebody else's or open to all, and when another process holds it.
+  // Locks the folder for this process; creates it for this user only if it does not exist. Data of
+  // an earlier job remains until begin(). Throws UsageError if the folder has other content, is a
+  // link, belongs to another user or is accessible to others, or if another process holds the lock.
   explicit WorkFolder(std::string path);
-  // Removes the folder unless it is to be kept, and the one above if it was made for it and is
+  // Removes the folder unless it is to be kept, and its parent if it was created for it and is
   // empty.
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
@@ -26,13 +27,15 @@ class WorkFolder {
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const;
 
-  // The job that an earlier process began here.
+  // Returns the job that an earlier process began in this folder.
   std::optional<OrderedJson> job() const;
-  // Empties the folder for a job of this process.
+  // Empties the folder for a new job.
   void begin(const OrderedJson& job);
-  // Whether the folder stays, for the next run to go on: at first when an earlier job is in it.
+  // Sets whether the folder is kept for a later run to resume from. Initially true if it has an
+  // earlier job.
   void keep(bool keep) { keep_ = keep; }
-  // A signal that ends the process removes the folder, too: no other process would go on with it.
+  // Also removes the folder if a signal ends the process, because no other process would resume
+  // from it.
   void remove_at_signal() { temporary_.emplace(path_); }
 
  private:
@@ -44,14 +47,14 @@ class WorkFolder {
   void remove();
 
   std::string path_;
-  std::string made_parent_;  // which was not there before
+  std::string made_parent_;  // parent folder created by this process
   int descriptor_ = -1;      // of the lock
   bool keep_ = false;
   std::optional<TemporaryPath> temporary_;
 };
 
-// In the system's folder for temporary files: the folder whose job has this value of this field, or
-// the name of a fresh one, which nobody can foresee.
+// Returns the folder in the system's temporary folder whose job has this value in this field, or a
+// new unpredictable name.
 std::string temporary_work_folder(std::string_view field, const OrderedJson& value);
 
 }  // namespace smelt

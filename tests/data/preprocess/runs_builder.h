@@ -1,4 +1,4 @@
-// A builder of examples that src/ does not know: runs of a document's tokens.
+// An example builder for tests: its examples are runs of a document's tokens.
 #pragma once
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-// Texts of words of the golden vocabulary, and sizes under which even they need many groups, ranges
-// and passes.
+// Texts of words of the golden vocabulary, and sizes so small that these texts need many groups,
+// ranges and passes.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ inline std::string golden_vocabulary() {
   return source_path("tests/golden/pretraining/vocab_uncased.txt");
 }
 
-// `count` documents, a blank line after each.
+// Returns `count` documents, each followed by a blank line.
 inline std::vector<std::string> make_documents(int count) {
   const Vocabulary vocabulary = Vocabulary::load(golden_vocabulary());
   StreamRandom random(7, 0, 0);
