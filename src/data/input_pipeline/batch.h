@@ -1,4 +1,4 @@
-// A batch on the host: one array for each feature of its records.
+// A batch in host memory: one array for each feature of its records.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace smelt {
 
-// Row-major values.
+// An array in row-major order.
 struct HostArray {
-  Shape shape;  // the rows first
+  Shape shape;  // first dimension: rows
   std::vector<std::byte> bytes;
 
-  // An element of another size is a bug.
+  // Returns the values as a span. The size of T must match the element type.
   template <class T>
   std::span<T> values() {
     CHECK(sizeof(T) == dtype_size_bytes(shape.dtype), shape);
@@ -31,14 +31,14 @@ struct HostArray {
 
 struct Batch {
   std::int64_t rows = 0;
-  std::vector<HostArray> arrays;  // in the features' order
+  std::vector<HostArray> arrays;  // in the order of the features
 };
 
-// All zeros.
+// Returns a batch of zeros.
 Batch empty_batch(const Features& features, std::int64_t rows);
 
-// With the first `length` values of each row of the features that have `longest` of them a row, or,
-// where `length` is more, with zeros behind them.
+// Returns the batch with `length` values per row for all features that have `longest`: truncated,
+// or padded with zeros.
 Batch with_length(const Batch& batch, const Features& features, std::int64_t longest,
                   std::int64_t length);
 

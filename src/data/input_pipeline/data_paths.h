@@ -1,4 +1,4 @@
-// What kind of data a path leads to.
+// Determines the kind of data at a path.
 #pragma once
 
 #include <string>
@@ -7,15 +7,16 @@
 
 namespace smelt {
 
-// A comma list of files, snapshot folders and patterns of either, on disk or an object store ->
-// what they name, each pattern's matches sorted, in list order. UsageError naming what matches
-// nothing.
+// Expands a comma-separated list of files, snapshot folders and patterns, local or on an object
+// store. Keeps the order of the list; the matches of a pattern are sorted. Throws UsageError with
+// the entry that matches nothing.
 std::vector<std::string> data_paths(std::string_view patterns, std::string_view what);
 
-// A folder as tf.data.Dataset.save writes it. UsageError for any other folder.
+// Returns whether the path is a folder written by tf.data.Dataset.save. Throws UsageError for any
+// other folder.
 bool is_snapshot(const std::string& path);
 bool is_token_store(const std::string& path);
-// Either.
+// Returns whether the path is a snapshot or a token store.
 bool holds_tokens(const std::string& path);
 
 }  // namespace smelt

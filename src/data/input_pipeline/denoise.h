@@ -1,6 +1,5 @@
-// Noise in a text's tokens, and the inputs and targets that it gives, as T5's preprocessors.py
-// (Raffel et al. 2020, section 3.1.4) and ttt's iid_denoise_text have them. Ids only: neither
-// padding nor ends of sequences.
+// Adds noise to tokens and builds inputs and targets, like T5's preprocessors.py (Raffel et al.
+// 2020, section 3.1.4) and ttt's iid_denoise_text. Adds neither padding nor end of sequence tokens.
 #pragma once
 
 #include <algorithm>
@@ -13,30 +12,31 @@
 
 namespace smelt {
 
-// One for each token; 1: noise.
+// One value per token; 1: noise.
 using NoiseMask = std::vector<std::uint8_t>;
 
 struct SpanCounts {
   std::int64_t noise_tokens = 0, spans = 0;
 };
-// Of a text of `length` tokens: round(length * density) tokens, but at least 1 and not all, in
-// round(tokens / mean_span) spans, at least 1. Halves are rounded to even, in f32 as there.
+// Returns the number of noise tokens and spans for a text of `length` tokens: round(length *
+// density) tokens, at least 1 and fewer than `length`, in round(tokens / mean_span) spans, at
+// least 1. Rounds halves to even in f32, like T5.
 SpanCounts random_spans_counts(std::int64_t length, double density, double mean_span);
 
-// T5's random_spans_noise_mask: spans of noise and of text take turns, text first; all ways to cut
-// both into that many spans are equally likely. A text of one token has none.
+// Draws T5's random_spans_noise_mask: text and noise spans alternate, text first, and all
+// partitions into that many spans are equally likely. A text of one token has no noise.
 NoiseMask random_spans_noise_mask(std::int64_t length, double density, double mean_span,
                                   StreamRandom& random);
 
-// Each run of noise becomes one sentinel: the first `sentinel`, the next the id below it, …
+// Replaces each run of noise by one sentinel: `sentinel` first, then descending ids.
 std::vector<std::int32_t> noise_spans_to_sentinels(std::span<const std::int32_t> tokens,
                                                    const NoiseMask& noise, std::int32_t sentinel);
-// The same of the runs that are no noise.
+// Replaces each run of text, which is not noise, by one sentinel.
 std::vector<std::int32_t> text_spans_to_sentinels(std::span<const std::int32_t> tokens,
                                                   const NoiseMask& noise, std::int32_t sentinel);
 
-// T5's random_spans_helper: the most tokens whose inputs, with a sentinel for each span and an
-// end of sequence, are no longer than `inputs`, and the length of their targets.
+// T5's random_spans_helper: the largest number of tokens whose inputs, including a sentinel per
+// span and an end of sequence, fit in `inputs`, and the length of their targets.
 struct SpanLengths {
   std::int64_t tokens = 0, inputs = 0, targets = 0;
 };
@@ -44,14 +44,14 @@ SpanLengths random_spans_lengths(std::int64_t inputs, double density, double mea
 
 struct SourceAndTarget {
   std::vector<std::int32_t> source, target;
-  bool stopped = false;  // there was no room, or no sentinel, for all spans that were drawn
+  bool stopped = false;  // whether room or sentinels were insufficient for all drawn spans
 };
 
-// ttt's iid_denoise_text: from each token that is in no span yet, a span of `span` tokens begins
-// with probability `density`. One that begins where another ends, or the text does, has a sentinel
-// in the source and none in the target. `draw` gives numbers in [0, 1), one for each such token. No
-// span begins that the target has no room for, `most` tokens in all, or for which no sentinel is
-// left of `sentinels`; the original knows neither limit.
+// Applies ttt's iid_denoise_text: at each token outside a span, a span of `span` tokens begins with
+// probability `density`. A span that begins where another one or the text ends has a sentinel in
+// the source but none in the target. `draw` returns a number in [0, 1) for each such token. Unlike
+// the original, no span begins if the target would exceed `most` tokens or if all `sentinels` are
+// used.
 template <class Draw>
 SourceAndTarget iid_denoise_text(std::span<const std::int32_t> tokens, std::int64_t span,
                                  double density, std::int32_t sentinel, std::int64_t sentinels,

@@ -1,5 +1,5 @@
-// <first file>.json beside a set of record files, or smelt-data.json in a folder of theirs
-// (docs/reference/formats/description.md): what they were made with.
+// Reads the description of record files, <first file>.json or smelt-data.json in a reserved folder
+// (docs/reference/formats/description.md), which stores how they were made.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@
 
 namespace smelt {
 
-// In a folder that is the records' own, where a name that begins as theirs would be taken for one.
+// Name of the description in a reserved folder, where any name that begins like the records would
+// be taken for a record file.
 inline constexpr std::string_view kFolderDescription = "smelt-data.json";
 
-// The token that is most often the answer at a masked position, and how often.
+// The most frequent original token at masked positions, and its frequency.
 struct MajorityToken {
   std::int32_t id = 0;
   std::uint64_t count = 0;
@@ -25,7 +26,8 @@ struct MajorityToken {
   bool operator==(const MajorityToken&) const = default;
 };
 
-// What a reader of the records can check; a field that the description lacks is empty.
+// The fields of a description that a reader of the records can check. Fields that the description
+// lacks are empty.
 struct DataDescription {
   std::string origin;  // for messages
   std::string kind;    // "bert"
@@ -34,38 +36,41 @@ struct DataDescription {
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
   std::optional<MajorityToken> majority_token;
-  std::optional<double> characters_per_token;  // of the text, spaces counted, unknown words not
-  Json all;                                    // every field, by its name
+  // characters of the text, spaces included, without unknown words
+  std::optional<double> characters_per_token;
+  Json all;  // all fields by name
 };
 
-// The tokens of the text that the data were made of; all 0 if the description lacks them.
+// Returns the token counts of the text that the data were made from; all 0 if the description lacks
+// them.
 UnknownCount unknown_count(const DataDescription& description);
-// Logs a warning as UnknownCount::warn() does, with hints for the kind of vocabulary that the
-// description names.
+// Logs a warning as UnknownCount::warn() does, with hints for the kind of vocabulary in the
+// description.
 void warn_of_unknown_tokens(const DataDescription& description);
 
-// What a reader of the records expects of them; what the description lacks passes.
+// The properties that a reader expects of the records. Fields that the description lacks are not
+// checked.
 struct ExpectedData {
   std::uint64_t examples = 0;
   std::string vocab;                                   // the model's vocabulary; empty: not known
-  std::vector<std::pair<std::string, Json>> settings;  // as the description names them
+  std::vector<std::pair<std::string, Json>> settings;  // with the description's field names
 };
-// UsageError naming what the description says and what is expected.
+// Throws UsageError with the described and the expected value if they differ.
 void check_description(const DataDescription& description, const ExpectedData& expected);
 
-// UsageError beginning with `origin` for what is not a JSON object or holds a value of a wrong
-// kind.
+// Throws UsageError, beginning with `origin`, if the text is not a JSON object or a value has a
+// wrong type.
 DataDescription parse_description(std::string_view json, std::string origin);
 
-// Names that it lists and that are none of these files'.
+// Returns the names of files that the description lists but that are not among `files`.
 std::vector<std::string> left_out(const DataDescription& description,
                                   const std::vector<std::string>& files);
-// "8 files in the description, 1 of them not given (x-00002-of-00008)", of those left out.
+// Returns a text such as "8 files in the description, 1 of them not given (x-00002-of-00008)".
 std::string left_out_text(const DataDescription& description,
                           const std::vector<std::string>& left_out);
 
-// Of record files in their order; nullopt when none stands beside the first, nor one in its folder
-// that tells of it.
+// Returns the description of these record files, stored next to the first one or in its folder;
+// nullopt if neither exists.
 std::optional<DataDescription> find_description(const std::vector<std::string>& files);
 
 }  // namespace smelt

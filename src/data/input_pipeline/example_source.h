@@ -1,5 +1,5 @@
-// Batches of examples, wherever they come from. A batch is a pure function of the files, the seed
-// and the step: to resume, ask for the next step.
+// Batches of examples from any source. A batch is a pure function of the files, the seed and the
+// step, so resuming only needs the next step number.
 #pragma once
 
 #include <cstdint>
@@ -18,53 +18,56 @@
 namespace smelt {
 
 struct RecordOptions {
-  std::string input;           // comma list of files and patterns
-  Features features;           // that every example has; of records at most kMostSlots
-  std::uint64_t seed = 12345;  // of the shuffle
-  // Of records; a description that names another kind is refused, and so is a foreign feature.
+  std::string input;           // comma-separated files and patterns
+  Features features;           // features that every example has; for records at most kMostSlots
+  std::uint64_t seed = 12345;  // shuffle seed
+  // For records: a description with another kind, or a feature in `foreign`, is an error.
   std::string kind = {};  // empty: any
   std::vector<ForeignFeature> foreign = {};
-  // Of tokens: what a window becomes; unset: the one feature is the window.
+  // For tokens: converts a window to an example. If unset, the only feature is the window.
   std::optional<WindowTransform> windows = {};
-  // Of records: lengths that batches may have, ascending, the last that of `tokens`, a feature
-  // whose numbers other than 0 are tokens (data/input_pipeline/length_groups.h). Empty: all have
-  // the last.
+  // For records: lengths that batches may have, ascending; the last one is the length of `tokens`,
+  // a feature whose nonzero values are tokens (data/input_pipeline/length_groups.h). If empty, all
+  // batches have the full length.
   std::vector<std::int64_t> lengths = {};
   std::string tokens = {};
 };
 
-// The part of each batch that one of several hosts trains on: an equal run of rows. Together, in
-// the hosts' order, they are the batch of one host.
+// One host's part of each batch: an equal run of rows. The parts in host order are the batch of a
+// single host.
 struct HostShare {
   std::int64_t host = 0, hosts = 1;
 };
 
-// Thread-safe. Every fault of a file is a UsageError naming the file and where in it.
+// A source of examples. Thread-safe. Errors in a file are a UsageError with the file and position.
 class ExampleSource {
  public:
   virtual ~ExampleSource() = default;
 
-  // Training: the endless sequence of epochs, each a fresh shuffle of all examples, cut into
-  // batches (data/input_pipeline/record_order.h). No example is dropped: a batch may hold the end
-  // of one epoch and the beginning of the next. The order does not depend on how many hosts share a
-  // batch; each of 2, 4, 8 or 16 reads only its own part of many examples, but of batches by
-  // length. UsageError when they cannot share it equally.
+  // Returns a training batch. Training is an endless sequence of epochs, each a new shuffle of all
+  // examples, split into batches (data/input_pipeline/record_order.h). No example is dropped: a
+  // batch may contain the end of one epoch and the beginning of the next. The order does not depend
+  // on the number of hosts. With 2, 4, 8 or 16 hosts each one reads only its part of many examples,
+  // unless batches are grouped by length. Throws UsageError if the hosts cannot share a batch
+  // equally.
   Batch batch(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
 
-  // Evaluation: examples in file order, from the first again after the last (the original repeats
-  // too).
+  // Returns an evaluation batch: examples in file order, starting over after the last one, as in
+  // the original.
   Batch batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
-  // These, as a batch: [first, first + count) of size().
+  // Returns the examples [first, first + count) in file order as a batch; first + count <= size().
   Batch examples_in_order(std::uint64_t first, std::uint64_t count) const;
-  virtual std::uint64_t size() const = 0;                      // examples in file order
-  virtual std::uint64_t epoch_size() const { return size(); }  // of an epoch of training
-  // What training's order depends on besides size() and the seed.
+  virtual std::uint64_t size() const = 0;  // number of examples in file order
+  // number of examples in a training epoch
+  virtual std::uint64_t epoch_size() const { return size(); }
+  // Returns everything that the training order depends on besides size() and the seed.
   virtual Json layout() const { return Json::object(); }
-  // How many whole batches one pass holds; a remainder is left out, as in the original.
+  // Returns the number of complete batches in one pass. The remainder is not used, as in the
+  // original.
   std::uint64_t whole_batches(std::int64_t batch_size) const;
 
   virtual const std::vector<std::string>& files() const = 0;
-  // What the data say of themselves; nullopt when they say nothing.
+  // Returns the description of the data, or nullopt if it has none.
   virtual std::optional<DataDescription> description() const = 0;
 
  protected:
@@ -73,11 +76,11 @@ class ExampleSource {
   const Features& features() const { return features_; }
 
  private:
-  // Of the example at a position of training's order.
+  // Returns the number of tokens of the example at a position in training order.
   virtual std::uint64_t tokens_at(std::uint64_t) const { return 0; }
-  // The examples at these positions of training's order, as the batch's rows.
+  // Writes the examples at these positions of the training order to the batch's rows.
   virtual void put_shuffled(std::span<const std::uint64_t> positions, Batch& batch) const = 0;
-  // The examples [first, first + count) in file order, as the rows from `row` on.
+  // Writes the examples [first, first + count) in file order to the rows from `row` on.
   virtual void put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
                             std::size_t row) const = 0;
 
@@ -85,9 +88,9 @@ class ExampleSource {
   std::optional<LengthGroups> groups_;
 };
 
-// What the paths hold: TFRecord files of tf.Examples (data/input_pipeline/record_source.h), or
-// token stores and snapshot folders (data/input_pipeline/window_source.h). UsageError when nothing
-// is there.
+// Opens TFRecord files of tf.Examples (data/input_pipeline/record_source.h), or token stores and
+// snapshot folders (data/input_pipeline/window_source.h). Throws UsageError if a path does not
+// exist.
 std::unique_ptr<ExampleSource> open_examples(const RecordOptions& options);
 
 }  // namespace smelt

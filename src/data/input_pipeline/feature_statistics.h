@@ -1,4 +1,4 @@
-// What stands in one feature of many records.
+// Statistics of one feature over many records.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ struct Range {
 };
 
 struct FeatureStatistics {
-  // What the example holds in this feature, which it has.
+  // Adds the feature of an example, which must have it.
   void add(const Example& example);
   void add(const FeatureStatistics& others);
 
-  ExampleFeature feature;        // as the first record has it
+  ExampleFeature feature;        // as in the first record
   std::uint64_t values = 0;      // in all records
-  std::uint64_t zeros = 0;       // of them; of byte strings, empty ones
-  std::uint64_t not_finite = 0;  // reals that are infinite or no number
-  // Of integers and of the lengths of byte strings; of finite reals. None when there are none.
+  std::uint64_t zeros = 0;       // zero values; empty ones for byte strings
+  std::uint64_t not_finite = 0;  // reals that are infinite or NaN
+  // Range of integers or byte string lengths, and range of finite reals; unset without values.
   std::optional<Range<std::int64_t>> integers;
   std::optional<Range<float>> reals;
 };

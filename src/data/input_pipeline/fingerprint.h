@@ -1,4 +1,4 @@
-// By what a resumed run knows its data again.
+// Identifies data, so that a resumed run can detect that its data changed.
 #pragma once
 
 #include "base/json.h"
@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-// Tells data apart without reading all of them: {"records": how many, "crc32c": of what stands in
-// the features of 64 of them, evenly spread from the first to the last}, and the source's
+// Returns a fingerprint that does not need reading all data: {"records": number, "crc32c": checksum
+// of the features of 64 evenly spaced records including the first and last}, and the source's
 // layout().
 Json data_fingerprint(const ExampleSource& source);
 

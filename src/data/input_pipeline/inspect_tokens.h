@@ -1,4 +1,4 @@
-// What is in token stores and snapshot folders, and whether all of it can be read.
+// Summarizes token stores and snapshot folders and checks that they can be read.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,14 @@ struct TokenRun {
 struct TokenStatistics {
   std::uint64_t files = 0, tokens = 0, documents = 0;
   Range<std::int32_t> ids{.smallest = 0, .largest = 0};
-  std::uint64_t out_of_range = 0;  // ids from the limit on
+  std::uint64_t out_of_range = 0;  // ids that are not less than the limit
   std::string first_out_of_range;  // "books.tokens: token 17 is 32000"
-  TokenVocabulary vocabulary;      // as the stores know it
-  std::vector<TokenRun> samples;   // the first tokens, or runs evenly spread over all
+  TokenVocabulary vocabulary;      // as stored in the token stores
+  std::vector<TokenRun> samples;   // the first tokens, or evenly spaced runs
 };
 
-// Reads every token; `limit` 0: none. UsageError as of TokenFiles.
+// Reads every token. `limit` is the number of valid ids; 0: not checked. Throws UsageError as
+// TokenFiles does.
 TokenStatistics inspect_tokens(const InspectOptions& options, std::int64_t limit);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Blocks of data by number, each read once and kept while it is likely to be wanted again.
+// A cache of numbered data blocks.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace smelt {
 
-// Thread-safe: different blocks are read side by side, and nobody reads what another thread is
-// reading. Those used last are kept, `capacity` of them.
+// An LRU cache of `capacity` blocks. Thread-safe: different blocks are read in parallel, and each
+// block is read by one thread only.
 template <class Value>
 class KeptBlocks {
  public:
@@ -21,7 +21,7 @@ class KeptBlocks {
   using Read = std::function<Value(std::uint64_t block)>;
   KeptBlocks(std::size_t capacity, Read read) : capacity_(capacity), read_(std::move(read)) {}
 
-  // Throws what reading throws; who comes later tries again.
+  // Rethrows errors of reading; a later call tries again.
   Pointer operator()(std::uint64_t block) {
     std::unique_lock lock(mutex_);
     if (const auto found = entries_.find(block); found != entries_.end()) {
@@ -44,7 +44,7 @@ class KeptBlocks {
  private:
   struct Entry {
     std::shared_future<Pointer> value;
-    std::list<std::uint64_t>::iterator place;  // in used_
+    std::list<std::uint64_t>::iterator place;  // position in used_
   };
 
   Pointer load(std::uint64_t block, std::promise<Pointer>& promise) {
@@ -67,7 +67,7 @@ class KeptBlocks {
   Read read_;
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, Entry> entries_;
-  std::list<std::uint64_t> used_;  // the latest first
+  std::list<std::uint64_t> used_;  // most recent first
 };
 
 }  // namespace smelt

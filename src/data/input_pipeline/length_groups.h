@@ -1,7 +1,7 @@
-// Batches of examples of about one length, so that they hold little padding: the examples of up to
-// kGroupedBatches batches that follow one another in an epoch's shuffled order are sorted by their
-// tokens, cut into as many batches, and these taken in an order of their own. Which they are is a
-// function of the seed and the step; each example is still taken once an epoch.
+// Groups examples of similar length into batches to reduce padding. Up to kGroupedBatches
+// consecutive batches of an epoch's shuffled order form a group; its examples are sorted by length
+// and split into the same number of batches, which are used in random order. The result is a
+// function of the seed and the step, and each example is used once per epoch.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,32 @@ namespace smelt {
 constexpr std::uint64_t kGroupedBatches = 32;
 
 struct LengthGroups {
-  std::string tokens;                 // the feature whose numbers other than 0 are tokens
-  std::vector<std::int64_t> lengths;  // ascending, that batches are cut to; the last: all of a row
-  std::uint64_t key = 0;              // of the order of a group's batches
+  std::string tokens;  // the feature whose nonzero values are tokens
+  // ascending lengths to truncate batches to; the last is the full length
+  std::vector<std::int64_t> lengths;
+  std::uint64_t key = 0;  // for the order of a group's batches
 };
 
-// The steps that a step is grouped with. All their batches lie in one epoch, so that no example
-// stands twice in a group; one that holds the end of an epoch is a group of its own. An epoch has
-// at least four groups, or else which examples share a batch would be the same in each epoch.
+// The steps in the same group as a step. All their batches are in one epoch, so that no example
+// occurs twice in a group; a batch with the end of an epoch is a separate group. An epoch has at
+// least four groups, because otherwise the same examples would share a batch in each epoch.
 struct StepGroup {
   std::uint64_t first = 0, count = 1;
 };
 StepGroup step_group(std::uint64_t step, std::uint64_t batch_size, std::uint64_t epoch_size);
 
-// The positions of a step's batch; `tokens_at` says how many an example has there.
+// Returns the positions of a step's batch. `tokens_at` returns the number of tokens of the example
+// at a position.
 std::vector<std::uint64_t> positions_by_length(
     std::uint64_t step, std::uint64_t batch_size, std::uint64_t epoch_size,
     const LengthGroups& groups,
     const std::function<std::uint64_t(std::uint64_t position)>& tokens_at);
 
-// The batch with rows of the shortest of the lengths that holds all of its tokens.
+// Returns the batch truncated to the shortest of the lengths that holds all of its tokens.
 Batch cut_to_tokens(const Batch& batch, const Features& features, const LengthGroups& groups);
 
-// Few lengths for examples of so many tokens each, up to `longest`: multiples of kLengthUnit near
-// quantiles of them, ascending, `longest` the last.
+// Returns a few lengths for examples with these numbers of tokens: ascending multiples of
+// kLengthUnit near the quantiles, and `longest` last.
 constexpr std::int64_t kLengthUnit = 16;
 std::vector<std::int64_t> lengths_for(std::vector<std::int64_t> tokens, std::int64_t longest);
 

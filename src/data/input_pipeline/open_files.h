@@ -1,4 +1,4 @@
-// Random access to more files than a process may hold open.
+// Random access to more files than a process may have open.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace smelt {
 
-// Thread-safe. Keeps the files open that were used last.
+// Keeps the most recently used files open. Thread-safe.
 class OpenFiles {
  public:
   OpenFiles(std::vector<std::string> paths, std::size_t capacity);
 
   const std::vector<std::string>& paths() const { return paths_; }
-  // UsageError when it cannot be opened (again).
+  // Throws UsageError if the file cannot be opened or reopened.
   std::shared_ptr<const RandomAccessFile> open(std::size_t file);
 
  private:
@@ -28,8 +28,8 @@ class OpenFiles {
   std::size_t capacity_;
   std::mutex mutex_;
   std::vector<Handle> handles_;                           // null: not open
-  std::list<std::size_t> used_;                           // open files, the latest first
-  std::vector<std::list<std::size_t>::iterator> places_;  // in used_
+  std::list<std::size_t> used_;                           // open files, most recent first
+  std::vector<std::list<std::size_t>::iterator> places_;  // positions in used_
 };
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
-// A shuffle that is never stored: a keyed bijection of [0, size), by a Feistel network over the
-// next power of two with cycle walking (Black and Rogaway 2002, "Ciphers with arbitrary finite
-// domains"), whose round function is SplitMix64 (Steele, Lea and Flood 2014).
+// A shuffle that needs no memory: a keyed bijection of [0, size), computed by a Feistel network
+// over the next power of two with cycle walking (Black and Rogaway 2002, "Ciphers with arbitrary
+// finite domains"). The round function is SplitMix64 (Steele, Lea and Flood 2014).
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@ namespace smelt {
 
 class Permutation {
  public:
-  // `number` tells the permutations of one key apart, e.g. the epoch.
+  // `number` distinguishes the permutations of one key, such as the epoch.
   Permutation(std::uint64_t size, std::uint64_t key, std::uint64_t number);
 
-  // Where `index` < size goes: a value < size, each exactly once.
+  // Returns the position of `index` < size, which is also < size. Each position is returned for
+  // exactly one index.
   std::uint64_t operator()(std::uint64_t index) const;
 
  private:
   std::uint64_t encrypt(std::uint64_t value) const;
 
   std::uint64_t size_, seed_, rounds_;
-  int left_bits_, right_bits_;  // of the network's two halves; left has one more if they differ
+  int left_bits_, right_bits_;  // widths of the network's halves; the left one may be larger by 1
 };
 
 }  // namespace smelt

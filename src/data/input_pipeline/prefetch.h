@@ -1,4 +1,4 @@
-// The batches of consecutive steps, read ahead on other threads.
+// Reads the batches of consecutive steps in background threads.
 #pragma once
 
 #include <condition_variable>
@@ -16,13 +16,13 @@ namespace smelt {
 
 struct PrefetchOptions {
   HostShare share;
-  // Batches read or being read beyond the one in use; 0: 2, for files that are not local 16.
+  // Number of batches to read ahead of the current one; 0: 2, or 16 for files that are not local.
   int depth = 0;
-  int threads = 0;  // 0: as many as the depth
+  int threads = 0;  // 0: same as depth
 };
 
-// The same batches for any depth and number of threads. The source must outlive it. SystemError
-// when the threads cannot be started.
+// Prefetches batches. The result does not depend on depth and threads. The source must outlive this
+// object. Throws SystemError if the threads cannot be started.
 class Prefetch {
  public:
   Prefetch(const ExampleSource& source, std::int64_t batch_size, std::uint64_t first_step,
@@ -31,7 +31,7 @@ class Prefetch {
   Prefetch(const Prefetch&) = delete;
   Prefetch& operator=(const Prefetch&) = delete;
 
-  // Of the next step, throwing what its reading threw.
+  // Returns the batch of the next step. Rethrows errors of the reading thread.
   Batch next();
 
  private:
@@ -45,7 +45,7 @@ class Prefetch {
   PrefetchOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t next_, claimed_;  // steps: to be handed out, to be read
+  std::uint64_t next_, claimed_;  // steps: next to return, next to read
   std::map<std::uint64_t, Result> ready_;
   bool stopped_ = false;
   std::vector<std::jthread> threads_;

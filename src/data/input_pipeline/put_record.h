@@ -1,4 +1,4 @@
-// How a record becomes a row of a batch.
+// Converts a record to a row of a batch.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,9 @@
 
 namespace smelt {
 
-// Writes one tf.Example into a row of a batch made by empty_batch(features, …). UsageError naming
-// file, record and feature for lists of another length and for values that the features do not
-// allow; `index` and `record` tell where `data` comes from. Other features of the record are left
-// aside.
+// Writes one tf.Example to a row of a batch made by empty_batch(features, …). Throws UsageError
+// with file, record and feature if a list has another length or a value is not allowed; `index` and
+// `record` locate `data` for the message. Other features of the record are ignored.
 void put_record(std::string_view data, const RecordIndex& index, std::uint64_t record,
                 const Features& features, Batch& batch, std::size_t row);
 

@@ -1,5 +1,4 @@
-// Runs of neighbouring records, each read at once and kept while others of it are likely to be
-// wanted.
+// Reads and caches blocks of adjacent records.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +12,18 @@
 
 namespace smelt {
 
-// What a source keeps: batches are read ahead, some of them of the next group.
+// Blocks cached by a source. More than kMixedBlocks, because prefetched batches may belong to the
+// next group.
 constexpr std::size_t kKeptBlocks = 2 * kMixedBlocks + 8;
 
 class RecordBlocks {
  public:
-  // Block i holds the records from i * `block` on. Those used last are kept, `capacity` of them.
-  // The index must outlive this.
+  // Block i holds the records from i * `block` on. The `capacity` most recently used blocks are
+  // cached. The index must outlive this object.
   RecordBlocks(const RecordIndex& index, std::uint64_t block, std::size_t capacity);
 
-  // Calls use(data, i) with the data of records[i], its checksum right, for each i in turn.
-  // Thread-safe, as KeptBlocks is. UsageError as of RecordIndex::read.
+  // Calls use(data, i) with the data of records[i] for each i in order, after verifying its
+  // checksum. Thread-safe. Throws UsageError as RecordIndex::read does.
   using Use = std::function<void(std::string_view data, std::size_t i)>;
   void read(std::span<const std::uint64_t> records, const Use& use);
 
@@ -33,8 +33,8 @@ class RecordBlocks {
   KeptBlocks<RecordBytes> blocks_;
 };
 
-// How many neighbours of so many bytes to read at once: up to a megabyte of them, at most 1024; a
-// power of two, of which Permutation is fastest.
+// Returns how many adjacent records of `bytes` bytes to read at once: up to a megabyte in total and
+// at most 1024; a power of two, for which Permutation is fastest.
 std::uint64_t block_of_examples(std::uint64_t bytes);
 std::uint64_t block_of_records(const RecordIndex& index);
 

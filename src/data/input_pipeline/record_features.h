@@ -1,4 +1,4 @@
-// Which features the records of unknown files have.
+// Determines the features of records in unknown files.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace smelt {
 
-// Of the first record, by which the others are judged, in its order. UsageError when it is no
-// tf.Example.
+// Returns the features of the first record in its order; the other records must have the same.
+// Throws UsageError if it is not a tf.Example.
 std::vector<ExampleFeature> first_features(const RecordIndex& index);
 
-// Null when there is none of this name and kind.
+// Returns the feature with this name and kind, or null.
 const ExampleFeature* find_feature(const std::vector<ExampleFeature>& features,
                                    std::string_view name, ExampleKind kind);
 
 // "integers"
 std::string_view kind_name(ExampleKind kind);
 
-// UsageError beginning with `place` for an example that has not the same features, each with as
-// many values.
+// Throws UsageError, beginning with `place`, if an example does not have these features with the
+// same number of values.
 void check_features(const Example& example, const std::vector<ExampleFeature>& features,
                     const std::string& place);
 

@@ -1,5 +1,5 @@
-// <file>.index beside a TFRecord file (docs/reference/formats/record_index.md): where its records
-// are and how long they are, so that nobody needs to walk through the file to find out.
+// <file>.index of a TFRecord file (docs/reference/formats/record_index.md): the positions and
+// lengths of its records, which would otherwise require reading the whole file.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace smelt {
 
 std::string record_index_path(const std::string& records);
 
-// Takes records as they are written.
+// Builds an index while records are written.
 class RecordIndexBuilder {
  public:
-  // The next record as append_record made it, and how many of its tokens are no padding, if that is
-  // known of all.
+  // Adds a record written by append_record, with its number of tokens without padding if that is
+  // known for all records.
   void add(std::string_view record, std::optional<std::uint64_t> tokens);
-  // The records of `later` follow those of this.
+  // Appends the records of `later` to this index.
   void append(const RecordIndexBuilder& later);
-  // Writes the index of the file `records`, which holds what was added.
+  // Writes the index of the file `records`, which must hold the added records.
   void write(const std::string& records) const;
   void clear() { layout_ = {}; }
 
@@ -30,11 +30,12 @@ class RecordIndexBuilder {
   RecordLayout layout_;
 };
 
-// Walks through the headers. UsageError when a record is cut short or has a wrong length checksum.
+// Builds the layout from the record headers. Throws UsageError if a record is truncated or has a
+// wrong length checksum.
 RecordLayout scan_records(const RandomAccessFile& file);
 
-// What stands in the file's index; nullopt when there is none, or, with a warning, when it is
-// damaged or another file's.
+// Loads the file's index. Returns nullopt if it does not exist, or, with a warning, if it is
+// damaged or belongs to another file.
 std::optional<RecordLayout> load_record_index(const RandomAccessFile& file);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Records of one kind, of which there is more to count than what stands in their features.
-// data/input_pipeline/inspect.h knows none; an objective brings its own.
+// A kind of records with statistics beyond those of their features. Objectives define kinds;
+// data/input_pipeline/inspect.h itself defines none.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +21,28 @@ struct SpecialIds {
   std::int32_t mask = -1, unknown = -1;
 };
 
-// By the names that a description has for them (docs/reference/formats/description.md).
+// Values by their field names in a description (docs/reference/formats/description.md).
 using DescribedFigures = std::vector<std::pair<std::string, Json>>;
 
 class KindStatistics {
  public:
   virtual ~KindStatistics() = default;
-  // A batch of one record, of the kind's features.
+  // Adds a batch of one record with the kind's features.
   virtual void add(const Batch& record, SpecialIds ids) = 0;
-  // Of the same kind.
+  // Adds statistics of the same kind.
   virtual void add(const KindStatistics& others) = 0;
   virtual DescribedFigures settings() const = 0;  // of each record: {"seq_length", 128}
-  virtual DescribedFigures counts() const = 0;    // of all records: {"masked_tokens", 6}
+  virtual DescribedFigures counts() const = 0;    // over all records: {"masked_tokens", 6}
 };
 
 struct RecordKind {
   Features features;
-  bool has_masks = false;  // then a vocabulary must have [MASK]
+  bool has_masks = false;  // requires a vocabulary with [MASK]
   std::function<std::unique_ptr<KindStatistics>()> statistics;
 };
 
-// Of records with these features, of which ids from the limit on are refused; nothing when they are
-// of another kind.
+// Returns the kind if the records have its features, nullopt otherwise. Ids that are not less than
+// the limit are rejected.
 using FindRecordKind = std::optional<RecordKind> (*)(const std::vector<ExampleFeature>& features,
                                                      std::int64_t id_limit);
 

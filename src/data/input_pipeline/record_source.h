@@ -1,4 +1,4 @@
-// The records of TFRecord files (docs/reference/formats/tfrecord.md) as examples.
+// An ExampleSource for the records of TFRecord files (docs/reference/formats/tfrecord.md).
 #pragma once
 
 #include "data/input_pipeline/example_source.h"
@@ -10,12 +10,12 @@ namespace smelt {
 
 class RecordSource : public ExampleSource {
  public:
-  // Indexes the files and checks what they are, and the first record of each.
+  // Indexes the files and checks the description and the first record of each file.
   explicit RecordSource(const RecordOptions& options);
 
   std::uint64_t size() const override { return index_.size(); }
   const std::vector<std::string>& files() const override { return index_.files(); }
-  // Of a part of what is described there is none.
+  // Returns nullopt if only some of the described files are given.
   std::optional<DataDescription> description() const override;
   const RecordIndex& index() const { return index_; }
 
@@ -33,7 +33,8 @@ class RecordSource : public ExampleSource {
   RecordIndex index_;
   RecordOrder order_;
   mutable RecordBlocks blocks_;
-  std::vector<std::uint32_t> tokens_;  // of each record, where lengths want them and no index says
+  // tokens per record, if batches are grouped by length and no index has them
+  std::vector<std::uint32_t> tokens_;
 };
 
 }  // namespace smelt

@@ -1,5 +1,4 @@
-// How many tokens records hold, padding not counted: what bucketing by length and packing need to
-// know.
+// Counts the tokens of records without padding, for bucketing by length and packing.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +10,17 @@
 
 namespace smelt {
 
-// The feature whose ones tell the tokens from padding, as BERT's records have it.
+// The feature of BERT's records that is 1 for tokens and 0 for padding.
 inline constexpr std::string_view kTokenMask = "input_mask";
 
-// Of each record: the ones in its feature `mask`. From the files' indexes; a file without one is
-// read.
+// Returns the number of ones in the feature `mask` of each record, from the files' indexes. A file
+// without an index is read.
 std::vector<std::uint32_t> token_counts(const RecordIndex& index, std::string_view mask);
 
-// Reads a whole file of tf.Examples, checks that each has the features of the first, as many
-// numbers in each, and writes the file's index (data/input_pipeline/record_index_file.h), with the
-// ones in the feature `mask`; when none is named, in kTokenMask if there is such a feature.
-// UsageError for the first fault. Returns the number of records.
+// Reads a file of tf.Examples, checks that all have the features of the first with the same number
+// of values, and writes the file's index (data/input_pipeline/record_index_file.h) with the number
+// of ones in the feature `mask`. If `mask` is empty, uses kTokenMask if that feature exists. Throws
+// UsageError at the first fault. Returns the number of records.
 std::uint64_t index_records(const std::string& file, std::string_view mask = {});
 
 }  // namespace smelt

@@ -1,5 +1,4 @@
-// Folders that tf.data.Dataset.save wrote (docs/reference/formats/snapshot.md): what is in them,
-// and their tokens one after another.
+// Reads folders written by tf.data.Dataset.save (docs/reference/formats/snapshot.md).
 #pragma once
 
 #include <cstdint>
@@ -14,36 +13,36 @@ namespace smelt {
 struct SnapshotFolder {
   std::string path;
   SnapshotMetadata metadata;
-  std::vector<std::vector<std::string>> shards;  // each shard's files, in order
+  std::vector<std::vector<std::string>> shards;  // files of each shard, in order
 };
 
-// UsageError as of parse_snapshot_metadata, or for a run that is not there.
+// Throws UsageError as parse_snapshot_metadata() does, and if the run is missing.
 SnapshotFolder open_snapshot(const std::string& path);
 
-// Reads all elements in the order in which they were saved: TensorFlow deals them out over the
-// shards in turn, and so they are taken, a shard that has ended being passed over. A function of
-// the user's own that chose the shards is not known here: within each shard the order is right
-// then, and all of it is that of tf.data.Dataset.load on a machine with a core for each shard.
+// Reads all elements in the order in which they were saved. TensorFlow distributes elements
+// round-robin over the shards, so one is read from each shard in turn, skipping shards that have
+// ended. If the user saved with a custom shard function, only the order within each shard is right;
+// the whole is then the order of tf.data.Dataset.load on a machine with one core per shard.
 class SnapshotReader {
  public:
   explicit SnapshotReader(SnapshotFolder folder);
   ~SnapshotReader();
 
-  // Appends the next element's ids; false at the end. UsageError naming file and offset (of what is
-  // unpacked) for what is damaged, cut short or no tokens, for a list among scalars or a scalar
-  // among lists, or when the elements are not as many as were saved.
+  // Appends the next element's ids; returns false at the end. Throws UsageError with the file and
+  // the decompressed offset if data is damaged, truncated or not tokens, if scalars and lists are
+  // mixed, or if the number of elements differs from what was saved.
   bool next(std::vector<std::int32_t>& ids);
-  // Whether next() gave a scalar.
+  // Returns whether next() read a scalar.
   bool scalar() const { return scalar_; }
   const SnapshotFolder& folder() const { return folder_; }
 
  private:
   class Shard;
-  void check_rank(const Shard& shard);  // that of the element before
+  void check_rank(const Shard& shard);  // rank of the previous element
   void check_count() const;
 
   SnapshotFolder folder_;
-  std::vector<std::unique_ptr<Shard>> shards_;  // that have not ended
+  std::vector<std::unique_ptr<Shard>> shards_;  // shards that have not ended
   std::size_t turn_ = 0;
   std::uint64_t elements_ = 0;
   bool scalar_ = false;

@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-// As open_token_file says of snapshots.
+// Opens a snapshot as described for open_token_file().
 std::unique_ptr<TokenFile> open_snapshot_tokens(const std::string& path, TokenMemory& memory);
 
 }  // namespace smelt

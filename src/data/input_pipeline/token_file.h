@@ -1,4 +1,4 @@
-// The tokens of one file as an array: of a token store, or of a snapshot folder.
+// The tokens of a token store or snapshot folder as an array.
 #pragma once
 
 #include <atomic>
@@ -18,44 +18,45 @@ class TokenFile {
  public:
   virtual ~TokenFile() = default;
 
-  std::uint64_t size() const { return size_; }            // tokens
-  std::uint64_t documents() const { return documents_; }  // whose ends are known
-  std::uint32_t id_limit() const { return id_limit_; }    // all ids are below it; 0: not known
+  std::uint64_t size() const { return size_; }  // number of tokens
+  // number of documents whose ends are known
+  std::uint64_t documents() const { return documents_; }
+  std::uint32_t id_limit() const { return id_limit_; }  // all ids are less than this; 0: not known
   const TokenVocabulary& vocabulary() const { return vocabulary_; }
   const std::vector<std::string>& parts() const { return parts_; }
 
-  // Opens a part, or gives it again.
+  // Opens a part of the file; it may be cached.
   using Open = std::function<std::shared_ptr<const RandomAccessFile>(std::size_t part)>;
-  // The tokens from `first` on, all checksums checked. Thread-safe. UsageError naming file and
-  // offset.
+  // Reads the tokens from `first` on and verifies all checksums. Thread-safe. Throws UsageError
+  // with the file and offset.
   virtual void read(const Open& open, std::uint64_t first, std::span<std::int32_t> out) const = 0;
-  // How many tokens come before the end of each of its documents().
+  // Returns the number of tokens before the end of each of the documents().
   virtual std::vector<std::uint64_t> document_ends(const Open&) const { return {}; }
 
  protected:
   std::uint64_t size_ = 0, documents_ = 0;
   std::uint32_t id_limit_ = 0;
   TokenVocabulary vocabulary_;
-  std::vector<std::string> parts_;  // the files that read() opens
+  std::vector<std::string> parts_;  // files that read() opens
 };
 
-// Bytes of memory for tokens that cannot be read where they lie.
+// A memory budget in bytes for tokens that must be decoded into memory.
 class TokenMemory {
  public:
   explicit TokenMemory(std::uint64_t bytes) : left_(static_cast<std::int64_t>(bytes)) {}
-  // False when so many are not left.
+  // Returns false if less than `bytes` is left.
   bool take(std::uint64_t bytes) { return (left_ -= static_cast<std::int64_t>(bytes)) >= 0; }
 
  private:
   std::atomic<std::int64_t> left_;
 };
 
-// A token store, or a snapshot. One of scalars that is not packed has records of one length and is
-// read where it lies; any other is unpacked into `memory`, as 2 bytes a token where they suffice,
-// else 4. UsageError when that is not enough.
+// Opens a token store or a snapshot. An uncompressed snapshot of scalars has records of equal
+// length and is read in place. Any other snapshot is decoded into `memory`, with 2 bytes per token
+// if possible and 4 otherwise. Throws UsageError if that is not enough.
 std::unique_ptr<TokenFile> open_token_file(const std::string& path, TokenMemory& memory);
 
-// The layout of a store; the ends of the documents [first, first + out.size()).
+// Read the layout of a store, and the ends of the documents [first, first + out.size()).
 TokenStoreLayout read_token_store(const RandomAccessFile& file);
 void read_document_ends(const RandomAccessFile& file, const TokenStoreLayout& layout,
                         std::uint64_t first, std::span<std::uint64_t> out);

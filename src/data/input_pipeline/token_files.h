@@ -1,4 +1,4 @@
-// The tokens of many files, each of them an array.
+// The tokens of many files as arrays.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ constexpr std::uint64_t kTokenMemory = std::uint64_t{2} << 30;
 // Thread-safe.
 class TokenFiles {
  public:
-  // Token stores and snapshot folders. UsageError for what is neither, or when snapshots that must
-  // be unpacked need more than `memory`; for stores of different vocabularies.
+  // Opens token stores and snapshot folders. Throws UsageError for other paths, if snapshots need
+  // more than `memory` bytes to decode, and if the stores have different vocabularies.
   explicit TokenFiles(std::vector<std::string> paths, std::uint64_t memory = kTokenMemory);
 
   std::size_t count() const { return files_.size(); }
@@ -26,12 +26,12 @@ class TokenFiles {
   std::uint64_t tokens(std::size_t file) const { return files_[file]->size(); }
   std::uint64_t documents(std::size_t file) const { return files_[file]->documents(); }
   std::uint32_t id_limit(std::size_t file) const { return files_[file]->id_limit(); }
-  // What the first store that knows its vocabulary says of it.
+  // Returns the vocabulary stored in the first store that has one.
   const TokenVocabulary& vocabulary() const { return vocabulary_; }
 
-  // As TokenFile::read.
+  // Reads tokens as TokenFile::read does.
   void read(std::size_t file, std::uint64_t first, std::span<std::int32_t> out) const;
-  // As TokenFile::document_ends; of a snapshot none.
+  // Returns the ends as TokenFile::document_ends does; empty for a snapshot.
   std::vector<std::uint64_t> document_ends(std::size_t file) const;
 
  private:
@@ -40,7 +40,7 @@ class TokenFiles {
 
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<TokenFile>> files_;
-  std::vector<std::size_t> first_part_;  // of each file, in parts_
+  std::vector<std::size_t> first_part_;  // by file: index into parts_
   TokenVocabulary vocabulary_;
   mutable std::unique_ptr<OpenFiles> parts_;
 };

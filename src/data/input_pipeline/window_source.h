@@ -1,5 +1,5 @@
-// Windows of neighbouring tokens as examples, as JEstimator's lm_data cuts them, across documents
-// and sentences, or within documents; never across files.
+// An ExampleSource of windows of adjacent tokens, like JEstimator's lm_data: across documents and
+// sentences, or within documents, but never across files.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@
 
 namespace smelt {
 
-// Windows are cut as data/input_pipeline/window_cuts.h says, and become what `options.windows`
-// makes of them. In training that is drawn by the seed and the example's position, in evaluation by
-// its number alone.
+// Windows are split as described in data/input_pipeline/window_cuts.h and converted by
+// `options.windows`. Random numbers depend on the seed and the example's position in training, and
+// on the window's number only in evaluation.
 class WindowSource : public ExampleSource {
  public:
-  // Without `options.windows`, `options.features` must be one list of integers, whose length is
-  // that of the windows. UsageError when it is not, when no file holds a window, or for ids that
-  // are out of range and seen without reading all of a file.
+  // Without `options.windows`, `options.features` must be one integer list, whose length is the
+  // window length. Throws UsageError if it is not, if no file has a window, or if out-of-range ids
+  // are found without reading whole files.
   WindowSource(const RecordOptions& options, std::vector<std::string> paths,
                std::uint64_t memory = kTokenMemory);
 
@@ -32,7 +32,7 @@ class WindowSource : public ExampleSource {
   Json layout() const override;
 
  private:
-  struct Run {  // of tokens of one file
+  struct Run {  // of tokens in one file
     std::size_t file = 0;
     std::uint64_t first = 0;
     std::vector<std::int32_t> ids;
@@ -43,7 +43,7 @@ class WindowSource : public ExampleSource {
   void put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
                     std::size_t row) const override;
   Runs read_block(std::uint64_t block) const;
-  // The example of a window as a row of the batch.
+  // Writes the example of a window to a row of the batch.
   void put(const WindowPlace& place, std::span<const std::int32_t> ids, const WindowKey& key,
            Batch& batch, std::size_t row) const;
   void check_file(std::size_t file) const;

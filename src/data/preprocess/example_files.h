@@ -34,7 +34,7 @@ struct ExampleFiles {
 std::vector<std::string> shards_of(const std::string& path, std::int64_t shards, ShardNames names);
 
 // Returns the files of a comma-separated list, or the shards of the one file in it if `shards` is
-// above 1. Throws UsageError if there are none or too many, for patterns, and for shards of several
+// above 1. Throws UsageError for an empty or too long list, for patterns, and for shards of several
 // files.
 std::vector<std::string> output_names(const std::string& list, std::int64_t shards,
                                       ShardNames names = ShardNames::sortable);

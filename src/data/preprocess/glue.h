@@ -1,6 +1,6 @@
 // The nine tasks of GLUE (Wang et al. 2018): their row files as downloaded and as read by
-// google-research/electra's finetune/classification/classification_tasks.py. That program lacks
-// WNLI, which has the format of RTE.
+// google-research/electra's finetune/classification/classification_tasks.py. WNLI, which that
+// program lacks, has the format of RTE.
 #pragma once
 
 #include <string>

@@ -36,7 +36,7 @@ struct LabelledSummary : RowCounts {  // cut: rows with more than seq_length tok
 
 // Writes records in the order of the rows, with their index and description. The result does not
 // depend on the number of threads. Throws UsageError if rows cannot be read, a label is unknown, or
-// there are no rows.
+// the files are empty.
 LabelledSummary write_labelled_examples(const LabelledExamplesJob& job);
 
 // Writes the rows as JSONL with text, label and, if there is a second text, pair, instead of

@@ -22,10 +22,10 @@ struct ProseSummary {
   DocumentCounts read;
 };
 
-// Splits the documents. Which ones are held out depends only on the seed and their number; each
-// side gets at least one. Logs a warning if the share of held-out sentences is less than half or
-// more than twice the requested share. Throws UsageError if the corpus is empty or has only one
-// document, or if the share is out of range.
+// Splits the documents into a training and a held-out part, depending only on the seed and the
+// documents' numbers; each part gets at least one. Logs a warning if the share of held-out
+// sentences is less than half or more than twice the requested share. Throws UsageError if the
+// corpus is empty or has only one document, or if the share is out of range.
 ProseSummary prepare_prose(const ProseJob& job);
 
 // Reads the beginning of each file, about `most_bytes` of text in total, and throws any UsageError

@@ -38,8 +38,8 @@ struct QuestionSummary : RowCounts {  // cut: windows whose question was truncat
 
 // Writes records in the order of the rows, with their index and description. The result does not
 // depend on the number of threads. The label is the first answer that is at its given position.
-// Throws UsageError if rows cannot be read, a question has no answer and `no_answer` is false, or
-// there are no rows.
+// Throws UsageError if rows cannot be read, the files are empty, or a question has no answer and
+// `no_answer` is false.
 QuestionSummary write_question_examples(const QuestionExamplesJob& job);
 
 // Returns the path of the questions that accompany `records`, as JSONL: {"id", "question",

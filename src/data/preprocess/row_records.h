@@ -24,8 +24,8 @@ struct RowSplit {
 };
 // Returns for each row, given the rows' classes, whether it is held out.
 std::vector<bool> heldout_rows(const std::vector<std::int32_t>& classes, const RowSplit& split);
-// Returns for each row whether it is in the part; an empty list means all rows, if there is no
-// split.
+// Returns for each row whether it is in the part. Without a split returns an empty list, which
+// means all rows.
 using ClassOfRow = std::function<std::int32_t(const LabelledRow& row, const std::string& place)>;
 std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& what,
                               const std::optional<RowSplit>& split, const ClassOfRow& class_of);

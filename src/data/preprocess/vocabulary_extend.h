@@ -31,8 +31,8 @@ struct ExtendSummary {
 };
 
 // Adds the words that save most: frequency times (pieces - 1), where an unknown word counts as two
-// pieces. Throws UsageError if there are fewer unused tokens than `count`, there is no word to add,
-// or the output exists.
+// pieces. Throws UsageError if there are fewer unused tokens than `count`, no word would save a
+// piece, or the output exists.
 ExtendSummary extend_vocabulary(const ExtendJob& job);
 
 }  // namespace smelt

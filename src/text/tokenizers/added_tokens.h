@@ -14,7 +14,7 @@
 
 namespace smelt {
 
-// Returns where the trailing white space of the text begins, or its size if there is none.
+// Returns where the trailing white space of the text begins, or its size if the text has none.
 std::size_t white_space_begin(std::string_view text);
 
 // Finds added tokens in a text, leftmost and longest first, according to their flags.
@@ -30,7 +30,7 @@ class TokenFinder {
   void for_each(std::string_view text, const CharacterTable* spaced, const Emit& emit) const;
 
  private:
-  // Returns the longest token that begins at `at` and sets `length`; null if there is none.
+  // Returns the longest token that begins at `at` and sets `length`; null if no token matches.
   const AddedToken* find(std::string_view text, std::size_t at, std::size_t& length) const;
   // Sets the range that a token covers. Returns false if its flags forbid it there. `done` is the
   // end of the previous token.

@@ -14,7 +14,7 @@ namespace smelt {
 
 std::vector<std::string> slow_words(std::string_view utf8, const TokenizerOptions& options);
 
-// Repeatedly takes the longest prefix that is a piece; returns {"[UNK]"} if there is none.
+// Repeatedly takes the longest prefix that is a piece; returns {"[UNK]"} if no piece matches.
 std::vector<std::string> slow_pieces(const Vocabulary& vocabulary, const std::string& word,
                                      std::size_t limit = 200);
 
