@@ -14,7 +14,7 @@
 namespace smelt {
 namespace {
 
-// \w of a regular expression: letters, marks, decimal digits, connectors and joiners.
+// Matches \w of a regular expression: letters, marks, decimal digits, connectors and joiners.
 bool is_word_character(UChar32 c) {
   constexpr std::uint32_t kKinds = U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK;
   return c >= 0 && (u_hasBinaryProperty(c, UCHAR_ALPHABETIC) || (U_GET_GC_MASK(c) & kKinds) != 0 ||

@@ -7,8 +7,8 @@
 namespace smelt {
 namespace {
 
-// Of piece `at` of the text in a window of pieces [begin, end), run_squad.py's score of it, in
-// hundredths.
+// Returns run_squad.py's score, times 100, of the context of piece `at` in a window of pieces
+// [begin, end).
 std::size_t context_around(std::size_t at, std::size_t begin, std::size_t end) {
   return 100 * std::min(at - begin, end - 1 - at) + (end - begin);
 }

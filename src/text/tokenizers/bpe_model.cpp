@@ -10,10 +10,10 @@
 namespace smelt {
 namespace {
 
-// A word of more symbols is merged by a queue.
+// Words with more symbols are merged with a priority queue.
 constexpr std::size_t kShortWord = 48;
 
-// The words that a thread has split last, of one model.
+// A per-thread cache of recently split words of one model.
 struct SplitWords {
   static constexpr std::size_t kMostWords = 1 << 15, kLongest = 64;
 
@@ -44,7 +44,7 @@ BpeModel::BpeModel(const std::vector<std::string>& pieces, const std::vector<Mer
       throw UsageError(str(origin, ": merge ", merged_.size(), " of pieces ", left, " and ", right,
                            " gives no piece of the vocabulary"),
                        "use the vocabulary and the merges of one model");
-    // Of a merge that is there twice the later one counts, as in Hugging Face's tokenizers.
+    // If a merge occurs twice, the later one is used, as in Hugging Face's tokenizers.
     ranks_.insert_or_assign(
         static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right),
         static_cast<std::uint32_t>(merged_.size()));
@@ -106,10 +106,10 @@ void BpeModel::split(std::string_view word, std::vector<WordPart>& symbols) cons
   }
 }
 
-// Merges the best pair, of several the leftmost, until there is none.
+// Merges the best pair, leftmost first, until no pair can be merged.
 void BpeModel::merge(std::vector<WordPart>& symbols) const {
   if (symbols.size() < 2) return;
-  std::vector<std::uint32_t> ranks;  // of each symbol and the next
+  std::vector<std::uint32_t> ranks;  // rank of each symbol and the next
   for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
     ranks.push_back(rank(symbols[i].id, symbols[i + 1].id));
   while (!ranks.empty()) {
@@ -124,7 +124,7 @@ void BpeModel::merge(std::vector<WordPart>& symbols) const {
   }
 }
 
-// merge() in time n log n.
+// Does the same as merge() in O(n log n) time.
 void BpeModel::merge_long(std::vector<WordPart>& symbols) const {
   struct Candidate {
     std::uint32_t rank;

@@ -82,7 +82,7 @@ class BpeTrainer {
       byte_ids_[byte] = add_piece(std::string(1, static_cast<char>(byte)));
   }
 
-  // Two ways to the same text are one piece.
+  // Returns the existing piece if another merge gave the same text.
   std::int32_t add_piece(const std::string& text) {
     const auto [found, is_new] = ids_.emplace(text, static_cast<std::int32_t>(out_.pieces.size()));
     if (is_new) out_.pieces.push_back(text);
@@ -109,7 +109,7 @@ class BpeTrainer {
     counts_[pair] = 0;
   }
 
-  // Replaces the pair in one word; its neighbours form new pairs.
+  // Replaces the pair in one word and counts the new pairs with its neighbours.
   void merge_in(std::size_t w, const BpePair& pair, std::int32_t merged,
                 std::vector<BpePair>& grown) {
     Word& word = words_[w];
@@ -143,7 +143,7 @@ class BpeTrainer {
   std::unordered_map<std::string, std::int32_t> ids_;
   std::vector<Word> words_;
   std::unordered_map<BpePair, std::int64_t, BpePairHash> counts_;
-  // Words that may hold the pair.
+  // Words that may contain the pair.
   std::unordered_map<BpePair, std::vector<std::size_t>, BpePairHash> places_;
   std::priority_queue<Candidate> queue_;
 };

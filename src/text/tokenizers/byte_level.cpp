@@ -28,7 +28,7 @@ std::array<CharacterKind, 128> ascii_kinds() {
   return out;
 }
 
-// Returns the kind of the character at `at`, which is in the text, and moves `at` behind it.
+// Returns the kind of the character at `at`, which must be in the text, and moves `at` past it.
 CharacterKind take_kind(std::string_view text, std::size_t& at) {
   static const std::array<CharacterKind, 128> kAscii = ascii_kinds();
   const auto byte = static_cast<std::uint8_t>(text[at]);
@@ -41,7 +41,7 @@ CharacterKind take_kind(std::string_view text, std::size_t& at) {
   return kind_of(c);
 }
 
-// Returns how long the contraction at the apostrophe at `at` is; 0 if it is none.
+// Returns the length of the contraction at the apostrophe at `at`, or 0.
 std::size_t contraction_length(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at + 1, 2);
   for (const std::string_view ending : {"s", "t", "re", "ve", "m", "ll", "d"})
@@ -49,8 +49,8 @@ std::size_t contraction_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
-// Returns the end of the white space that begins at `at`: all of it at the text's end, else without
-// its last character, which belongs to the next word.
+// Returns the end of the white space at `at`. Unless the text ends there, the last white space
+// character belongs to the next word.
 std::size_t space_end(std::string_view text, std::size_t at) {
   std::size_t end = at, last = at;
   while (end < text.size()) {

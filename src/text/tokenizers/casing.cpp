@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-// Whether the normalisation changes the character, so that no normalised text has it.
+// Returns whether normalization changes the character, so that no normalized text contains it.
 bool is_changed(char32_t character, const TokenizerOptions& options) {
   const auto c = static_cast<UChar32>(character);
   return (options.lower_case && u_tolower(c) != c) ||

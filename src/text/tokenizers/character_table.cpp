@@ -38,7 +38,7 @@ bool is_punctuation(char32_t c) {
 
 bool is_tab_or_newline(char32_t c) { return c == '\t' || c == '\n' || c == '\r'; }
 
-// The blocks that the original calls Chinese.
+// Returns whether the character is in a block that the original treats as Chinese.
 bool is_chinese(char32_t c) {
   constexpr std::array<std::pair<char32_t, char32_t>, 8> kBlocks{{{0x4E00, 0x9FFF},
                                                                   {0x3400, 0x4DBF},
@@ -64,7 +64,7 @@ void append_decomposition(char32_t c, std::u32string& out) {
 bool is_mark(char32_t c) { return category(c) == U_GC_MN_MASK; }
 std::uint8_t combining_class(char32_t c) { return u_getCombiningClass(static_cast<UChar32>(c)); }
 
-// The code point that begins at `at`, which moves behind it; negative for ill-formed bytes.
+// Returns the code point at `at` and moves `at` past it; negative for ill-formed bytes.
 UChar32 next_code_point(std::string_view text, std::size_t& at) {
   UChar32 c;
   U8_NEXT(reinterpret_cast<const std::uint8_t*>(text.data()), at, text.size(), c);
@@ -75,7 +75,7 @@ UChar32 next_code_point(std::string_view text, std::size_t& at) {
 
 const CharacterTable& CharacterTable::of(const TokenizerOptions& options) {
   static std::array<std::once_flag, 64> made;
-  static std::array<const CharacterTable*, 64> tables;  // live as long as the program
+  static std::array<const CharacterTable*, 64> tables;  // never freed
   const std::size_t which = (options.lower_case ? 1 : 0) + (options.strips_accents() ? 2 : 0) +
                             (options.control == ControlCharacters::bert ? 4 : 0) +
                             (options.split_chinese ? 8 : 0) + (options.zero_width_space ? 16 : 0) +
@@ -91,12 +91,12 @@ CharacterTable::CharacterTable(const TokenizerOptions& options)
     const Entry entry = (*this)[byte];
     ascii_[byte] = entry.action;
     if (entry.action == letter) ascii_[byte] = entry.length == 0 ? byte : replacement(entry)[0];
-    // A Turkish I becomes two bytes.
+    // A Turkish I becomes two bytes, which an ASCII entry cannot store.
     if (byte >= 128 || entry.length > 1) ascii_[byte] = not_ascii;
   }
 }
 
-// Blocks that say the same are stored once.
+// Stores equal blocks only once.
 void CharacterTable::add_block(char32_t first) {
   const std::size_t begin = entries_.size();
   for (char32_t c = first; c < first + kBlock; ++c) entries_.push_back(make_entry(c));
@@ -121,7 +121,7 @@ bool CharacterTable::vanishes(char32_t c) const {
                                                                      : U_GC_C_MASK)) != 0;
 }
 
-// Lower-cases a character by itself; only U+0130 can become two.
+// Returns the lower case of a single character. Only U+0130 becomes two characters.
 std::u32string CharacterTable::lower(char32_t c) const {
   if (c == 'I' && options_.turkic_case) return {kDotlessI};
   if (c == kDottedCapitalI && options_.turkic_case) return {'i'};
@@ -129,8 +129,8 @@ std::u32string CharacterTable::lower(char32_t c) const {
   return {static_cast<char32_t>(u_tolower(static_cast<UChar32>(c)))};
 }
 
-// Python's str.lower() of a sigma: final after a cased letter and before none, case-ignorable
-// characters aside.
+// Returns whether Python's str.lower() makes this sigma final: after a cased letter and not before
+// one, ignoring case-ignorable characters.
 bool CharacterTable::is_final_sigma(std::string_view text, std::size_t begin,
                                     std::size_t end) const {
   const auto looked_through = [&](UChar32 c) {
@@ -151,7 +151,7 @@ bool CharacterTable::is_final_sigma(std::string_view text, std::size_t begin,
   return looked_through(c) || !u_hasBinaryProperty(c, UCHAR_CASED);
 }
 
-// Lower case, decomposed, without marks, as far as the options ask for it.
+// Lower-cases, decomposes and strips marks, depending on the options.
 std::u32string CharacterTable::expand(char32_t code_point) const {
   std::u32string lowered = options_.lower_case ? lower(code_point) : std::u32string(1, code_point);
   if (!options_.strips_accents()) return lowered;
@@ -170,7 +170,7 @@ CharacterTable::Entry CharacterTable::make_entry(char32_t c) {
   if (vanishes(c) || U_IS_SURROGATE(c)) return as(skip);
   const bool chinese = options_.split_chinese && is_chinese(c);
   if (!chinese && (category(c) & (U_GC_CN_MASK | U_GC_CO_MASK)) != 0)
-    return entry;  // most of all code points
+    return entry;  // most code points take this path
   if (is_tab_or_newline(c) || is_python_space(c) || c == kZeroWidthSpace) return as(space);
   if (c == kCapitalSigma && options_.lower_case) return as(contextual);
   const std::u32string expanded = expand(c);
@@ -194,7 +194,7 @@ std::u32string CharacterTable::read_contextual(std::string_view text, std::size_
   UChar32 c = next_code_point(text, at);
   if (c == kCapitalSigma && options_.lower_case)
     return {is_final_sigma(text, begin, at) ? kFinalSigma : kSmallSigma};
-  // Marks take their canonical order up to the next character that none of them may pass.
+  // Puts marks into canonical order, up to the next character that they cannot be moved across.
   icu::UnicodeString run;
   for (std::size_t end = at;;) {
     if (c >= 0 && !vanishes(static_cast<char32_t>(c))) {

@@ -12,8 +12,8 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether a subtag has a form that BCP 47 allows; the first one is a language's two or three
-// letters.
+// Returns whether a subtag has a format that BCP 47 allows. The first one is a language of two or
+// three letters.
 bool is_subtag(std::string_view tag, bool is_first) {
   if (is_first) return (tag.size() == 2 || tag.size() == 3) && std::ranges::all_of(tag, is_letter);
   return !tag.empty() && tag.size() <= 8 &&

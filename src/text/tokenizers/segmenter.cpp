@@ -26,14 +26,14 @@ Allowed& allowed() {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
-// Returns the bytes of the character at `at`, which is before the text's end.
+// Returns the bytes of the character at `at`, which must be before the end of the text.
 std::string_view bytes_at(std::string_view text, std::size_t at) {
   std::size_t end = at + 1;
   while (end < text.size() && continues_character(text[end])) ++end;
   return text.substr(at, end - at);
 }
 
-// Whether a command may add or remove the character. Control characters are sent as spaces.
+// Returns whether a command may add or remove the character. Control characters are sent as spaces.
 bool is_separator(std::string_view character) {
   if (character.size() == 1) return character[0] == ' ' || is_control(character[0]);
   const std::u32string c = to_code_points(character);
@@ -45,7 +45,8 @@ std::size_t skip_spaces(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Returns the text as a line: a command may take other control characters for a line's end.
+// Returns the text as one line. Control characters become spaces, because a command may treat them
+// as line ends.
 std::string as_line(std::string_view text) {
   std::string out(text);
   std::ranges::replace_if(out, is_control, ' ');
@@ -68,7 +69,7 @@ bool ends_with_space(std::string_view text) {
                    "give a command that writes each line that it reads, with spaces between words");
 }
 
-// Returns the words of `line`, which is what the command wrote for `text`, with their sources.
+// Returns the words of `line`, the command's output for `text`, with their sources.
 MappedText aligned(const std::string& command, const MappedText& text, std::string_view line) {
   std::size_t ill_formed = 0;
   (void)decode_utf8_ignore(line, &ill_formed);

@@ -14,7 +14,8 @@
 namespace smelt {
 namespace {
 
-constexpr std::string_view kWordBegin = "\xE2\x96\x81";  // U+2581, for the space before a word
+// U+2581, represents the space before a word
+constexpr std::string_view kWordBegin = "\xE2\x96\x81";
 
 void check(const sentencepiece::util::Status& status, std::string_view path) {
   CHECK(status.ok(), path, ": ", status.message());
@@ -41,8 +42,8 @@ SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path,
       processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
   std::string model = sentencepiece_model(path);
   if (begins_with_space || keeps_spaces) {
-    // A message of protobuf's goes on in whatever stands behind it: ModelProto.normalizer_spec 3,
-    // of it add_dummy_prefix 3 and remove_extra_whitespaces 4.
+    // Protobuf merges an appended message: ModelProto.normalizer_spec is field 3; its
+    // add_dummy_prefix is 3 and remove_extra_whitespaces is 4.
     WireWriter normalizer, more;
     if (begins_with_space) normalizer.varint(3, *begins_with_space);
     if (keeps_spaces) normalizer.varint(4, false);

@@ -23,19 +23,19 @@
 namespace smelt {
 namespace {
 
-// The work is cut into as many parts, whose sums are added in order: the same model on every
-// machine.
+// Number of parts that the work is split into. Their sums are added in order, so that the model
+// does not depend on the machine.
 constexpr int kParts = 8;
 constexpr int kSilent = 3;  // log level
 
-// Bytes of a text that the library is told to take; longer ones are given to it in parts, as it
-// drops them without an error. Much longer ones that repeat themselves would take it hours.
+// Maximum bytes of a text passed to the library, which silently drops longer ones; they are split.
+// Much longer repetitive texts would also take it hours.
 constexpr std::size_t kMostTextBytes = 1 << 12;
-// The library drops every text that holds this, the character that it prints for unknown pieces.
+// The library drops texts that contain this character, which it prints for unknown pieces.
 constexpr std::string_view kUnknownSign = "\xE2\x96\x85";
 
-// Returns how much of a text longer than kMostTextBytes to take: up to a space if there is one in
-// its first part, else up to the beginning of a character.
+// Returns the length of the first part of a text longer than kMostTextBytes: up to a space if it
+// has one, otherwise up to a character boundary.
 std::size_t first_part(std::string_view text) {
   const std::size_t space = text.substr(0, kMostTextBytes).find_last_of(" \t");
   if (space != std::string_view::npos && space > 0) return space;
@@ -73,11 +73,11 @@ class Texts : public sentencepiece::SentenceIterator {
 
   const NextText& next_;
   std::string whole_, text_;
-  std::string_view rest_;  // of whole_, not yet given out
+  std::string_view rest_;  // unread part of whole_
   bool done_ = false;
 };
 
-// All special pieces, each one's place its id.
+// Returns all special pieces by id.
 std::vector<std::string> special_pieces(const SentencePieceOptions& o) {
   if (o.kind == SentencePieceOptions::Kind::for_wordpiece) return {"<unk>"};
   std::vector<std::string> pieces{"<pad>", "</s>", "<unk>"};
@@ -95,7 +95,7 @@ std::vector<std::string> special_pieces(const SentencePieceOptions& o) {
   return pieces;
 }
 
-// A file in memory, for a library that reads files alone.
+// An in-memory file, because the library reads only files.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes) : fd_(::memfd_create("smelt", MFD_CLOEXEC)) {
@@ -115,7 +115,7 @@ class MemoryFile {
   int fd_;
 };
 
-// Returns a rule of the library's TSV: code points in hexadecimal, a tab, what they become.
+// Returns a line of the library's rule TSV: code points in hexadecimal, a tab, their replacement.
 std::string rule_line(const icu::UnicodeString& from, const icu::UnicodeString& to) {
   std::string line;
   const auto append = [&](const icu::UnicodeString& text) {
@@ -129,17 +129,17 @@ std::string rule_line(const icu::UnicodeString& from, const icu::UnicodeString& 
   return line;
 }
 
-// What texts become, by the text.
+// Replacements by text.
 using Rules = std::map<icu::UnicodeString, icu::UnicodeString>;
 
-// Adds every other spelling of the character that is canonically equivalent to its composed form,
-// such as U+00EA U+0301 for U+1EBF. The library takes the longest rule that matches.
+// Adds a rule for every other canonically equivalent spelling of the character, such as U+00EA
+// U+0301 for U+1EBF. The library applies the longest matching rule.
 void add_spellings(UChar32 character, const icu::Normalizer2& nfc, Rules& rules) {
   UErrorCode status = U_ZERO_ERROR;
   const icu::UnicodeString composed = nfc.normalize(character, status);
   icu::UnicodeString parts;
   if (character >= 0xAC00 && character <= 0xD7A3) {
-    // The iterator below takes a second or two for all Hangul syllables.
+    // The iterator below would take a second or two for all Hangul syllables.
     nfc.getDecomposition(character, parts);
     rules.emplace(parts, composed);
     nfc.getRawDecomposition(character, parts);
@@ -152,8 +152,8 @@ void add_spellings(UChar32 character, const icu::Normalizer2& nfc, Rules& rules)
     if (one != composed) rules.emplace(one, composed);
 }
 
-// Returns the rules that compose characters (NFC), which the library has no name for. All white
-// space and the zero width space become a space, as in its other rules.
+// Returns rules for NFC, for which the library has no name. White space and the zero width space
+// become a space, as in the library's other rules.
 std::string nfc_rules() {
   UErrorCode status = U_ZERO_ERROR;
   const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(status);
@@ -170,10 +170,10 @@ std::string nfc_rules() {
   return out;
 }
 
-// Returns the model without the path of its rules, which differs from run to run.
+// Removes the path of the rules file from the model, because it differs between runs.
 std::string without_rules_path(std::string model) {
-  // Protobuf merges a message that is appended: ModelProto.normalizer_spec 3, of it
-  // normalization_rule_tsv 6.
+  // Protobuf merges an appended message: ModelProto.normalizer_spec is field 3; its
+  // normalization_rule_tsv is 6.
   WireWriter normalizer, more;
   normalizer.bytes(6, "");
   more.message(3, normalizer);

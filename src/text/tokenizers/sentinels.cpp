@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSentinelBegin = "<extra_id_", kSpaceMark = "\xE2\x96\x81";
 
-// The n of <extra_id_n>, or of mT5's "▁<extra_id_n>"; -1 of another piece.
+// Returns n for <extra_id_n> or mT5's "▁<extra_id_n>", and -1 for other pieces.
 std::int64_t sentinel_number(std::string_view piece) {
   if (piece.starts_with(kSpaceMark)) piece.remove_prefix(kSpaceMark.size());
   if (!piece.starts_with(kSentinelBegin) || !piece.ends_with('>')) return -1;

@@ -50,8 +50,8 @@ void parse_unigram(const JsonField& model, SubwordFile& out) {
   out.unknown = *unknown;
 }
 
-// Throws UsageError for an id so far beyond the number of tokens that it must be a mistake; a table
-// by ids would take much memory.
+// Throws UsageError if the id is so far beyond the number of tokens that it must be a mistake. A
+// table indexed by it would need too much memory.
 std::int32_t close_id(const JsonField& field, std::size_t tokens) {
   const std::int32_t id = token_id_of(field);
   if (static_cast<std::size_t>(id) > 8 * tokens + 1024)
@@ -70,14 +70,14 @@ void parse_pieces(const JsonField& vocab, SubwordFile& out) {
   }
 }
 
-// The ids of pieces by their text.
+// Finds the ids of pieces by their text.
 class PieceIds {
  public:
   explicit PieceIds(const std::vector<std::string>& pieces) {
     for (std::size_t id = 0; id < pieces.size(); ++id)
       ids_.emplace(pieces[id], static_cast<std::int32_t>(id));
   }
-  // Adds the merge of two pieces; `number` is its place in the list, for messages.
+  // Adds the merge of two pieces. `number` is its index in the list, for messages.
   void add_merge(std::string_view left, std::string_view right, const std::string& where,
                  SubwordFile& out) const {
     const auto one = ids_.find(left), two = ids_.find(right);
@@ -92,7 +92,7 @@ class PieceIds {
   std::unordered_map<std::string_view, std::int32_t> ids_;
 };
 
-// Adds a merge that is written as two pieces with a space between them.
+// Adds a merge that is written as two pieces separated by a space.
 void add_merge_line(std::string_view line, const std::string& where, const PieceIds& ids,
                     SubwordFile& out) {
   const std::size_t space = line.find(' ');
@@ -191,7 +191,7 @@ std::vector<AddedToken> added_tokens_of(const JsonField& root, const std::string
   return out;
 }
 
-// Throws UsageError if a file with [CLS] puts other tokens around a text than smelt does.
+// Throws UsageError if a file with [CLS] adds other tokens around a text than smelt does.
 void check_tokens_around(const JsonField& processor, const std::string& path,
                          const SubwordFile& file) {
   const bool has_cls = id_of(file.pieces, "[CLS]") >= 0 ||
@@ -211,8 +211,8 @@ void check_tokens_around(const JsonField& processor, const std::string& path,
     processor["single"].throw_unexpected(", not [CLS] A [SEP]");
 }
 
-// Returns the tokens around a single text and its place "A", or nothing for a post-processor that
-// puts none there.
+// Returns the tokens around a single text, with "A" for the text. Empty if the post-processor adds
+// none.
 std::vector<std::string> tokens_around(const Json& processor) {
   std::vector<std::string> out;
   if (!processor.is_object()) return out;
@@ -240,7 +240,7 @@ bool is_bpe(const Json& model) {
 }
 
 OrderedJson merges_json(const SubwordFile& file) {
-  // The older form, in which a space separates the two pieces, is read by all versions.
+  // The older format, in which a space separates the two pieces, is supported by all versions.
   const bool has_spaces = std::ranges::any_of(
       file.pieces, [](const std::string& p) { return p.find(' ') != std::string::npos; });
   OrderedJson merges = OrderedJson::array();
@@ -286,7 +286,7 @@ bool is_pieces_file(const std::string& path) {
   return !merges.empty() && exists(path) && exists(merges);
 }
 
-// A decoder, or a post-processor that leaves spaces out of offsets.
+// Returns the ByteLevel decoder, which is also a post-processor that excludes spaces from offsets.
 Json byte_level_step() {
   return {{"type", "ByteLevel"},
           {"add_prefix_space", true},
@@ -297,7 +297,7 @@ Json byte_level_step() {
 const PreTokenizer kPlainByteLevel{.kind = PreTokenizer::Kind::byte_level,
                                    .add_prefix_space = false};
 
-// GPT-2's form: a byte-level BPE without a file that stores its settings.
+// Loads GPT-2's format: a byte-level BPE without a file for its settings.
 SubwordFile load_pieces_and_merges(const std::string& path) {
   const Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   SubwordFile out;
@@ -397,7 +397,7 @@ Json subword_config_json(const SubwordFile& file) {
   Json out{{"tokenizer_class", "PreTrainedTokenizerFast"},
            {"clean_up_tokenization_spaces", false},
            {"model_input_names", {"input_ids", "token_type_ids", "attention_mask"}}};
-  // transformers sets it to false otherwise.
+  // transformers sets this to false otherwise.
   if (file.pre_tokenizer.kind == PreTokenizer::Kind::byte_level)
     out["add_prefix_space"] = file.pre_tokenizer.add_prefix_space;
   for (const AddedToken& token : file.added)
@@ -440,7 +440,7 @@ std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions op
   options.split_chinese = false;
   std::vector<NormalizerStep> steps = normalizer_steps(options);
   if (is_plain) {
-    steps.pop_back();  // BERT's, which would drop control characters
+    steps.pop_back();  // remove BERT's step, which would drop control characters
     return steps;
   }
   steps.push_back({.kind = Step::replace_spaces, .content = " "});

@@ -18,13 +18,13 @@
 namespace smelt {
 namespace {
 
-// The pieces of the vocabulary by id, of which the model's are first.
+// Returns all pieces by id: those of the model, then the added tokens.
 Vocabulary vocabulary_with_added(const SubwordFile& file, const std::string& origin) {
   return Vocabulary(file.pieces, origin, "", file.added, special_tokens_of(file));
 }
 
-// By id, the texts that the model looks for: not the special tokens of BERT, which are text in a
-// text.
+// Returns the texts by id that the model matches. BERT's special tokens are excluded, because they
+// are ordinary text in a text.
 std::vector<std::string> model_texts(const SubwordFile& file, const std::string& origin) {
   std::vector<std::string> out = file.pieces;
   for (std::string& piece : out)
@@ -56,20 +56,19 @@ std::unique_ptr<const SubwordModel> model_of(const SubwordFile& file,
       origin);
 }
 
-// Whether a piece of this text, which has no mark of a word's beginning, goes on with the word
-// before it.
+// Returns whether a piece of this text, which has no word-begin mark, continues the word before it.
 bool goes_on(std::string_view text) {
   if (text.empty()) return false;
-  if (continues_character(text[0])) return true;  // of a character that began before
+  if (continues_character(text[0])) return true;  // part of a character that began earlier
   UChar32 c;
   std::size_t at = 0;
   U8_NEXT(reinterpret_cast<const std::uint8_t*>(text.data()), at, text.size(), c);
-  if (c < 0) return false;  // the first bytes of a character
+  if (c < 0) return false;  // first bytes of a character
   constexpr std::uint32_t kOfWords = U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK;
   return (U_GET_GC_MASK(c) & kOfWords) != 0 && !is_written_without_spaces(static_cast<char32_t>(c));
 }
 
-// How many characters of white space a token begins and ends with.
+// Numbers of leading and trailing white space characters of a token.
 struct EndSpaces {
   std::size_t leading, trailing;
 };
@@ -88,7 +87,7 @@ EndSpaces white_space_at_ends(std::string_view text) {
   return {static_cast<std::size_t>(leading), static_cast<std::size_t>(trailing)};
 }
 
-// Reads whether a post-processor leaves the spaces of pieces out of offsets.
+// Determines whether a post-processor excludes the spaces of pieces from offsets.
 void read_trimming(const Json& processor, bool& trims, bool& with_prefix) {
   if (!processor.is_object()) return;
   const Json type = processor.value("type", Json());
@@ -102,11 +101,11 @@ void read_trimming(const Json& processor, bool& trims, bool& with_prefix) {
 
 }  // namespace
 
-// Takes the pieces of a text, with or without their sources.
+// Collects the pieces of a text, with or without their sources.
 struct SubwordTokenizer::Sink {
-  std::vector<std::int32_t>* ids;  // either of the two
+  std::vector<std::int32_t>* ids;  // one of `ids` and `spans` is set
   std::vector<TokenSpan>* spans;
-  bool is_first;  // whether the text is not behind a special token
+  bool is_first;  // false after a special token
   std::vector<WordPart> parts = {};
 
   bool has_sources() const { return spans != nullptr; }
@@ -190,7 +189,7 @@ void SubwordTokenizer::find_parts(std::string_view utf8, Sink& sink) const {
         const std::string_view part = utf8.substr(begin, end - begin);
         if (is_byte_level() && normalizer_.empty() && normalized_.empty() && !sink.has_sources())
           return split_bytes(part, sink);
-        // To split_metaspace it matters where a part begins.
+        // split_metaspace needs the sources to know where a part begins.
         const bool keep_sources = sink.has_sources() || !is_byte_level();
         split_normalised(normalizer_.apply(MappedText::of(part, begin, keep_sources)), sink);
       });
@@ -209,7 +208,7 @@ void SubwordTokenizer::split_normalised(const MappedText& text, Sink& sink) cons
                        });
 }
 
-// Puts the sign of a space for spaces and at the beginning, and splits before it.
+// Replaces spaces by the space sign, adds it at the beginning, and splits before each sign.
 void SubwordTokenizer::split_metaspace(const MappedText& text, Sink& sink) const {
   const PreTokenizer& rules = file_.pre_tokenizer;
   using Prepend = PreTokenizer::Prepend;
@@ -267,7 +266,7 @@ void SubwordTokenizer::split_bytes(const MappedText& text, Sink& sink) const {
   }
 }
 
-// Without sources.
+// Splits a byte-level text; does not track sources.
 void SubwordTokenizer::split_bytes(std::string_view text, Sink& sink) const {
   std::string spaced;
   if (file_.pre_tokenizer.add_prefix_space && !text.empty() && !text.starts_with(' ')) {
@@ -284,11 +283,11 @@ void SubwordTokenizer::split_bytes(std::string_view text, Sink& sink) const {
   }
 }
 
-// Leaves the spaces of pieces out of their offsets, as process_offsets of Hugging Face's library.
+// Excludes the spaces of pieces from their offsets, like process_offsets in Hugging Face's library.
 void SubwordTokenizer::trim(std::string_view utf8, std::vector<TokenSpan>& spans) const {
   for (std::size_t i = 0; i < spans.size(); ++i) {
     TokenSpan& span = spans[i];
-    // An added token may have taken white space of the text.
+    // An added token may include white space of the text.
     const bool is_added = added_ids_.contains(span.id);
     const EndSpaces spaces =
         is_added ? white_space_at_ends(utf8.substr(span.begin, span.end - span.begin))

@@ -58,9 +58,9 @@ std::u32string normalised(const icu::Normalizer2& form, std::string_view text) {
   return out;
 }
 
-// Appends the normal form of characters that do not change with what is around them. What a
-// character is decomposed into has its source; of what is composed of several the first one's
-// counts, and the rest ends with the last ones.
+// Appends the normal form of characters that do not interact with their neighbours. Decomposed
+// characters get the source of the original. A composed character gets the source of its first
+// part, and the remaining ones end with the last sources.
 void append_form(StepKind kind, const MappedText& in, std::size_t begin, std::size_t end,
                  MappedText& out) {
   const std::string_view text = in.text;
@@ -111,7 +111,7 @@ MappedText lower_case(const MappedText& in) {
   return out;
 }
 
-// Returns the end of the match of a `replace` step at `at`; `at` if there is none.
+// Returns the end of the match of a `replace` step at `at`, or `at` if it does not match.
 std::size_t match_end(const NormalizerStep& step, std::string_view text, std::size_t at) {
   if (step.kind == StepKind::replace)
     return text.substr(at).starts_with(step.pattern) ? at + step.pattern.size() : at;
@@ -132,7 +132,7 @@ MappedText replaced(const NormalizerStep& step, MappedText in) {
       ++at;
       continue;
     }
-    // Its source is the last character that it replaces.
+    // The source is the last character that is replaced.
     if (!step.content.empty())
       out.append(step.content, in.has_sources ? in.sources[end - 1] : MappedText::Source{});
     at = end;
@@ -279,7 +279,7 @@ MappedText TextNormalizer::apply(MappedText text) const {
 
 MappedText nfc_text(MappedText text) { return normal_form(StepKind::nfc, std::move(text)); }
 
-// As words are scanned (text/tokenizers/word_scanner.h), but white space stays as spaces.
+// Scans like text/tokenizers/word_scanner.h but keeps white space as spaces.
 MappedText normalise_characters(const CharacterTable& table, const MappedText& in) {
   MappedText out = in.like();
   const std::string_view text = in.text;

@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-// So that both together have at most `most` pieces.
+// Truncates the texts until both together have at most `most` pieces.
 void cut_longer(std::vector<std::int32_t>& a, std::vector<std::int32_t>& b, std::size_t most) {
   while (a.size() + b.size() > most) (a.size() > b.size() ? a : b).pop_back();
 }

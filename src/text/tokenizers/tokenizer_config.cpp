@@ -32,18 +32,19 @@ bool is_token_id(const Json& value) {
   return id >= 0 && id < kMostTokens;
 }
 
-// What lies beside a vocabulary.
+// The files that accompany a vocabulary.
 struct TokenizerFiles {
   std::string path;            // of tokenizer_config.json
   std::optional<Json> config;  // its content
   Json special =
       Json::object();  // the fields of config and special_tokens_map.json that name special tokens
-  std::string tokenizer_class, class_origin;  // of it or of config.json; empty: not stated
-  std::optional<WordPieceModel> json;         // tokenizer.json beside vocab.txt
+  // from tokenizer_config.json or config.json; empty: not given
+  std::string tokenizer_class, class_origin;
+  std::optional<WordPieceModel> json;  // tokenizer.json that accompanies vocab.txt
   std::string hint;
 };
 
-// The classes of transformers whose rules are those of BERT's tokenizer.
+// Returns whether the transformers class follows the rules of BERT's tokenizer.
 bool is_bert_class(std::string_view name) {
   if (name.ends_with("Fast")) name.remove_suffix(4);
   constexpr std::array<std::string_view, 5> kClasses{"BertTokenizer", "ElectraTokenizer",
@@ -52,7 +53,7 @@ bool is_bert_class(std::string_view name) {
   return std::ranges::find(kClasses, name) != kClasses.end();
 }
 
-// Classes that apply tokenizer.json as it is.
+// Returns whether the transformers class applies tokenizer.json unchanged.
 bool is_json_class(std::string_view name) {
   return name == "PreTrainedTokenizerFast" || name == "TokenizersBackend";
 }
@@ -63,7 +64,7 @@ Json object_in(const std::string& path, const std::string& hint) {
   return file;
 }
 
-// The content of a token that is stored as text or as an object; empty for null.
+// Returns the text of a token that is stored as a string or object; empty for null.
 std::string content_of(const JsonField& token) {
   return token.value().is_object() ? token["content"].as<std::string>() : token.as<std::string>("");
 }
@@ -77,14 +78,14 @@ ControlCharacters control_of(const JsonField& config, std::string_view tokenizer
                                                 : ControlCharacters::bert;
 }
 
-// Refuses other special tokens than BERT's in the fields that name them.
+// Throws UsageError if the fields for special tokens name other ones than BERT's.
 void check_roles(const JsonField& file) {
   for (const auto& [field, ours] : kSpecialTokenRoles)
     if (!file[field].is_null() && content_of(file[field]) != ours)
       file[field].throw_unexpected(str(", not \"", ours, "\""));
 }
 
-// Refuses the settings of other tokenizers: each of them gives other ids.
+// Throws UsageError for settings of other tokenizers that would give different ids.
 void check_rules(const JsonField& config) {
   for (const auto& [field, ours] :
        {std::pair{"word_tokenizer_type", "basic"}, {"subword_tokenizer_type", "wordpiece"}})
@@ -100,7 +101,7 @@ void check_rules(const JsonField& config) {
   check_roles(config);
 }
 
-// Whether smelt wrote the file, which then says all that a tokenizer.json would.
+// Returns whether smelt wrote the file. It then has all settings of a tokenizer.json.
 bool is_own_config(const TokenizerFiles& files) {
   return files.config && files.config->contains("control_characters");
 }
@@ -115,18 +116,18 @@ void check_class(const TokenizerFiles& files, bool has_json) {
                    "get other ids");
 }
 
-// Special tokens that are no part of every BERT, in the order in which transformers gives those
-// without an id the next ones.
+// Special tokens that not every BERT has, in the order in which transformers assigns new ids to
+// them.
 constexpr std::array<const char*, 4> kNamedTokens{"bos_token", "eos_token", kAdditional,
                                                   "extra_special_tokens"};
 
-// Whether tokenizer_config.json lists all added tokens, so that transformers reads no
+// Returns whether tokenizer_config.json lists all added tokens. transformers then does not read
 // special_tokens_map.json.
 bool has_decoder(const TokenizerFiles& files) {
   return files.config && files.config->contains(kDecoder);
 }
 
-// Sets the fields of special_tokens_map.json, at `path`, in `out.special` as transformers does.
+// Sets `out.special` from special_tokens_map.json at `path`, as transformers does.
 void take_special_tokens_map(const std::string& path, TokenizerFiles& out) {
   Json map = object_in(path, out.hint);
   if (!is_json_class(out.tokenizer_class)) check_roles(JsonField(map, path, out.hint));
@@ -150,8 +151,8 @@ void take_special_tokens_map(const std::string& path, TokenizerFiles& out) {
   }
 }
 
-// `model` is the path of config.json, whose tokenizer_class counts if tokenizer_config.json has
-// none; empty: there is none.
+// Reads the files. `model` is the path of config.json (empty if missing), whose tokenizer_class is
+// used if tokenizer_config.json has none.
 TokenizerFiles files_of(const std::string& config, const std::string& model) {
   TokenizerFiles out;
   out.path = config;
@@ -178,8 +179,8 @@ TokenizerFiles files_of(const std::string& config, const std::string& model) {
   return out;
 }
 
-// Appends the tokens in a field, each a text or an object with its flags: one token, a list, or an
-// object of roles.
+// Appends the tokens in a field: one token, a list, or an object of roles. Each token is a string
+// or an object with flags.
 void append_tokens(const Json& value, std::vector<Json>& tokens) {
   if (value.is_string() || (value.is_object() && value.contains("content")))
     return tokens.push_back(value);
@@ -187,7 +188,7 @@ void append_tokens(const Json& value, std::vector<Json>& tokens) {
   for (const auto& [role, item] : value.items()) append_tokens(item, tokens);
 }
 
-// A special token that is stored as a text or as an object with its flags; `id` is not set.
+// Parses a special token that is stored as a string or an object with flags. The id is not set.
 AddedToken named_token(const Json& value, const TokenizerFiles& files) {
   if (value.is_string())
     return {.content = value.get<std::string>(), .normalized = false, .special = true};
@@ -196,8 +197,8 @@ AddedToken named_token(const Json& value, const TokenizerFiles& files) {
   return token;
 }
 
-// Adds the special tokens that are stored without an id: those of the vocabulary have its ids,
-// others get the next ones. Of a token that is there already, an object sets the flags unless
+// Adds the special tokens that are stored without an id. Those in the vocabulary have its ids;
+// others get the next ones. If a token exists already, an object sets its flags, unless
 // added_tokens_decoder does.
 void add_named_tokens(const TokenizerFiles& files, const std::vector<std::string>& lines,
                       std::vector<AddedToken>& tokens) {
@@ -223,7 +224,7 @@ void add_named_tokens(const TokenizerFiles& files, const std::vector<std::string
   }
 }
 
-// The tokens in added_tokens_decoder of a tokenizer_config.json.
+// Returns the tokens in added_tokens_decoder of a tokenizer_config.json.
 std::vector<AddedToken> tokens_in_decoder(const TokenizerFiles& files) {
   std::vector<AddedToken> tokens;
   if (!files.config) return tokens;
@@ -238,8 +239,8 @@ std::vector<AddedToken> tokens_in_decoder(const TokenizerFiles& files) {
   return tokens;
 }
 
-// The tokens in added_tokens.json, at `path`, which stores no flags: those that `files` name as
-// special tokens are special.
+// Returns the tokens in the added_tokens.json at `path`, which stores no flags. A token is special
+// if `files` name it as a special token.
 std::vector<AddedToken> tokens_in_list(const std::string& path, const TokenizerFiles& files) {
   std::vector<AddedToken> tokens;
   if (path.empty() || !exists(path)) return tokens;
@@ -262,8 +263,8 @@ std::vector<AddedToken> tokens_in_list(const std::string& path, const TokenizerF
   return tokens;
 }
 
-// All added tokens: `known`, of tokenizer.json, those of tokenizer_config.json and those of `list`,
-// an added_tokens.json. The special tokens that are lines of the vocabulary are not among them.
+// Returns all added tokens: `known` (of tokenizer.json), those of tokenizer_config.json, and those
+// of `list`, an added_tokens.json. Excludes special tokens that are lines of the vocabulary.
 std::vector<AddedToken> added_tokens(const TokenizerFiles& files, const std::string& list,
                                      std::vector<AddedToken> known,
                                      const std::vector<std::string>& lines) {
@@ -278,8 +279,7 @@ std::vector<AddedToken> added_tokens(const TokenizerFiles& files, const std::str
   return tokens;
 }
 
-// Takes from tokenizer_config.json what it states, and what transformers assumes in place of the
-// rest.
+// Sets the options from tokenizer_config.json, with transformers' defaults for missing fields.
 void take_config(const TokenizerFiles& files, TokenizerOptions& options) {
   const JsonField config(*files.config, files.path, files.hint);
   check_rules(config);
@@ -292,7 +292,7 @@ void take_config(const TokenizerFiles& files, TokenizerOptions& options) {
   const auto characters = limit.as_number<std::uint32_t>();
   if (characters == 0u) limit.throw_unexpected(", not at least 1");
   if (characters) options.max_characters_per_word = *characters;
-  // Only smelt writes these fields. Without them the settings of tokenizer.json stay.
+  // Only smelt writes these fields. If they are missing, the settings of tokenizer.json are kept.
   if (!config["normalization"].is_null()) {
     config["normalization"].expect("NFC");
     options.nfc = true;
@@ -302,7 +302,7 @@ void take_config(const TokenizerFiles& files, TokenizerOptions& options) {
   options.turkic_case = config["turkic_case"].as_switch().value_or(options.turkic_case);
 }
 
-// Logs that vocab.txt and tokenizer.json differ, once for each folder.
+// Logs that vocab.txt and tokenizer.json differ, once per folder.
 void warn_of_other_pieces(const std::vector<std::string>& lines, const Vocabulary& json,
                           const std::string& vocab) {
   static std::mutex mutex;
@@ -329,7 +329,7 @@ void check_flag(std::string_view flag, std::string_view said, std::string_view s
 
 std::string_view yes_or_no(bool value) { return value ? "true" : "false"; }
 
-// The file beside a vocabulary of any kind that stores its segment command.
+// Returns the path of the file that stores the segment command of a vocabulary of any kind.
 std::string segment_config_path(const std::string& vocab) {
   const std::string file = path_name(vocab);
   const bool is_usual = file == "tokenizer.json" || file == "spiece.model";
@@ -337,7 +337,7 @@ std::string segment_config_path(const std::string& vocab) {
                   : tokenizer_config_path(vocab);
 }
 
-// The object in the file; empty if there is no such file or object.
+// Returns the JSON object in the file; empty if the file or the object is missing.
 Json config_or_empty(const std::string& path) {
   Json config = exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
   return config.is_object() ? config : Json::object();
@@ -438,7 +438,7 @@ void store_segment_command(const std::string& vocab, const std::string& command)
   write_file(path, config.dump(2) + "\n");
 }
 
-// The options that are stored in a tokenizer.json and beside it.
+// Returns the options stored in a tokenizer.json and its accompanying files.
 static std::optional<TokenizerOptions> options_of_json(const std::string& path) {
   if (!exists(path) || is_sentencepiece_file(path)) return std::nullopt;
   TokenizerOptions options =
@@ -484,7 +484,8 @@ TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlag
   if (!stored) return options_of(case_of(Vocabulary::load(vocab), flags));
   stored->segment_command = segment_command_of(vocab, flags);
   if (is_subword_file(vocab)) {
-    TokenizerFlags without_control = flags;  // which control characters vanish is fixed there
+    // the tokenizer.json determines which control characters are dropped
+    TokenizerFlags without_control = flags;
     without_control.control.reset();
     check_flags(without_control, *stored, vocab);
     return *stored;
@@ -515,8 +516,8 @@ void apply_tokenizer_config(const std::string& tokenizer_json,
       added_tokens(files, beside("added_tokens.json"), std::move(options.added), tokens);
 }
 
-// Adds what transformers' BertTokenizer cannot do, so that a tokenizer.json has to be applied as it
-// is, and what that class knows of itself.
+// Adds settings that transformers' BertTokenizer does not support, which require it to apply the
+// tokenizer.json, and the defaults of that class.
 static void add_own_steps(const TokenizerOptions& options, Json& config) {
   if (!options.nfc && !options.zero_width_space && !options.turkic_case) return;
   config["tokenizer_class"] = "PreTrainedTokenizerFast";

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kUnknown = "[UNK]",
                            kHint = "give the tokenizer.json of a BERT or ELECTRA model";
 
-// A step of a Sequence of normalizers that replaces one character.
+// A normalizer step that replaces one character.
 struct Replacement {
   std::string_view from, to;
 };
@@ -25,8 +25,8 @@ bool is_replacement(const JsonField& step, const Replacement& r) {
          step["content"].value() == r.to;
 }
 
-// Returns the BertNormalizer at the end of a Sequence and takes the steps before it, which are
-// those that normalizer_steps() gives, in that order.
+// Returns the BertNormalizer at the end of a Sequence and applies the steps before it, which must
+// be those of normalizer_steps() in that order.
 JsonField take_sequence(const JsonField& sequence, const std::string& path,
                         const std::vector<Json>& steps, TokenizerOptions& options) {
   std::size_t at = 0;
@@ -80,7 +80,7 @@ std::vector<AddedToken> added_tokens(const JsonField& root, const std::string& p
   return tokens;
 }
 
-// The tokens of the model by their ids, and the special ones among the added tokens.
+// Returns the model's tokens by id, including the special ones among the added tokens.
 std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& path,
                                       const std::vector<AddedToken>& added) {
   std::vector<std::string> tokens;
@@ -102,7 +102,7 @@ std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& 
   return tokens;
 }
 
-// Refuses other special tokens around a text than those that smelt puts there.
+// Throws UsageError if the special tokens around a text are not those that smelt adds.
 void check_special_tokens_around(const JsonField& root) {
   const JsonField processor = root["post_processor"];
   if (processor.is_null() || processor["type"].value() == "BertProcessing") return;
@@ -184,8 +184,8 @@ std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions&
   std::vector<std::string> pieces = vocabulary.pieces();
   while (!pieces.empty() && pieces.back().empty()) pieces.pop_back();
   // Hugging Face's library uses the number of tokens as the id of the first added token, so every
-  // id must have a token. An id without a piece gets one that no text produces: a run of spaces of
-  // a length that no other id has.
+  // id must have a token. An unused id gets one that no text produces: a run of spaces of unique
+  // length.
   std::string blank;
   for (std::size_t id = 0; id < pieces.size(); ++id) {
     vocab[pieces[id].empty() ? blank : pieces[id]] = id;

@@ -29,7 +29,7 @@ constexpr std::string_view kUnigramHint =
     "give the tokenizer.json of a T5, or its spiece.model, which says all of it";
 constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
 
-// How text is cut before the pieces are looked for, as sentencepiece_model.proto has it.
+// Normalization before splitting into pieces, in terms of sentencepiece_model.proto.
 struct Normalizer {
   std::string charsmap;
   bool squeezes_spaces = false, strips_left = false, by_words = false;
@@ -54,14 +54,14 @@ std::string from_base64(std::string_view text, const JsonField& field) {
   return out;
 }
 
-// The steps of a "Sequence" and the like, or the one step; none of null.
+// Returns the steps of a "Sequence" or similar, or the single step; empty for null.
 std::vector<Json> steps_of(const JsonField& field, const char* list) {
   if (field.is_null()) return {};
   if (field["type"].value() != "Sequence") return {field.value()};
   return field[list].as<std::vector<Json>>();
 }
 
-// T5's: spaces at both ends are left out, several are one.
+// Parses T5's normalizer, which strips spaces at both ends and merges repeated ones.
 Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
   Normalizer out;
   for (const Json& step : steps_of(root["normalizer"], "normalizers")) {
@@ -113,7 +113,7 @@ bool is_extra_id(std::string_view piece) {
   return piece.starts_with("<extra_id_") && piece.ends_with('>');
 }
 
-// The numbers of sentencepiece_model.proto.
+// Numbers as in sentencepiece_model.proto.
 enum class PieceType : std::uint64_t {
   normal = 1,
   unknown = 2,
@@ -167,7 +167,7 @@ std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
   return out;
 }
 
-// The number of "<extra_id_7>"; nullopt for another text.
+// Returns 7 for "<extra_id_7>"; nullopt for another text.
 std::optional<std::int64_t> number_of(std::string_view text) {
   if (!is_extra_id(text)) return std::nullopt;
   const std::string_view digits = text.substr(10, text.size() - 11);
@@ -178,8 +178,8 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return number;
 }
 
-// Returns whether the sentinels among the tokens have T5's ids: of each one, id and number have the
-// same sum.
+// Returns whether the sentinels among the tokens have T5's ids, where the sum of id and number is
+// constant.
 bool sentinels_descend(const std::vector<AddedToken>& tokens) {
   std::optional<std::int64_t> sum;
   for (const AddedToken& token : tokens)
@@ -199,7 +199,7 @@ void erase_usual_tokens(std::vector<AddedToken>& tokens, bool sentinels) {
   });
 }
 
-// The added tokens whose ids are `first` or above.
+// Returns the added tokens with ids not less than `first`.
 std::vector<AddedToken> tokens_behind(const JsonField& root, const std::string& path,
                                       std::size_t first) {
   std::vector<AddedToken> out;
@@ -243,7 +243,7 @@ void take_added(const JsonField& root, const std::string& path, std::vector<Piec
   out.added.tokens = std::move(tokens);
 }
 
-// ModelProto of sentencepiece_model.proto: pieces 1, trainer_spec 2, normalizer_spec 3.
+// Serializes ModelProto of sentencepiece_model.proto: pieces 1, trainer_spec 2, normalizer_spec 3.
 std::string model_bytes(const std::vector<Piece>& pieces, const Normalizer& n) {
   constexpr std::uint64_t kUnigram = 1;
   WireWriter out, trainer, normalizer;

@@ -43,10 +43,10 @@ void UnigramModel::add(const std::string& piece, std::int32_t id) {
   nodes_[node] = id;
 }
 
-// Offers the pieces that begin at `begin` to the places where they end.
+// Updates the best segmentations with the pieces that begin at `begin`.
 void UnigramModel::extend(std::string_view word, std::size_t begin, std::vector<Best>& best) const {
   const double here = best[begin].score;
-  std::size_t first_end = begin + 1;  // of the first character
+  std::size_t first_end = begin + 1;  // end of the first character
   while (first_end < word.size() && continues_character(word[first_end])) ++first_end;
   const auto offer = [&](std::size_t end, std::int32_t id, double score) {
     Best& there = best[end];

@@ -40,7 +40,7 @@ std::string listed_characters(const CharacterCounts& counts) {
 std::uint64_t count_unknown_characters(std::string_view text, const Tokenizer& tokenizer,
                                        CharacterCounts& counts) {
   std::uint64_t all = 0;
-  // Composed first, as offsets leave out the marks that composition takes.
+  // Composes first, because offsets exclude marks that composition merges.
   const std::string composed = tokenizer.composes() ? nfc(std::string(text)) : std::string(text);
   for (const TokenSpan& span : tokenizer.encode_with_offsets(composed)) {
     if (span.id != tokenizer.unknown()) continue;
@@ -84,7 +84,8 @@ void UnknownCount::add(std::string_view text, std::span<const std::int32_t> ids,
   unknown += count_text(text, ids, tokenizer, characters).unknown_tokens;
 }
 
-// Whether case may be why the words are unknown: a character has one, or all characters are known.
+// Returns whether case may be why words are unknown: some character is cased, or all characters are
+// known.
 static bool has_case(const CharacterCounts& characters) {
   return characters.empty() || std::ranges::any_of(characters, [](const auto& counted) {
            const auto c = static_cast<UChar32>(counted.first);

@@ -17,7 +17,7 @@
 namespace smelt {
 namespace {
 
-// Whether every line has a piece, a tab and a number, as SentencePiece writes its .vocab.
+// Returns whether every line has a piece, a tab and a number, as in a SentencePiece .vocab.
 bool is_sentencepiece_vocab(const std::vector<std::string>& lines) {
   std::size_t seen = 0;
   for (const std::string& line : lines) {
@@ -36,7 +36,7 @@ bool is_sentencepiece_vocab(const std::vector<std::string>& lines) {
 void warn_of_duplicates(const std::vector<std::pair<std::int32_t, std::int32_t>>& found,
                         const std::vector<std::string>& tokens, const std::string& origin) {
   static std::mutex mutex;
-  static std::set<std::string> warned;  // a command reads its vocabulary several times
+  static std::set<std::string> warned;  // a command may read its vocabulary several times
   const std::lock_guard lock(mutex);
   if (found.empty() || !warned.insert(origin).second) return;
   const auto [first, last] = found.front();
@@ -170,7 +170,7 @@ bool Vocabulary::continues_word(std::int32_t id) const {
 
 void Vocabulary::check_special_tokens() const {
   for (const std::string_view token : kSpecialTokens)
-    if (token != "[PAD]") id(token);  // sequences are padded with id 0, whatever it is called
+    if (token != "[PAD]") id(token);  // sequences are padded with id 0, whatever token has it
 }
 
 void Vocabulary::check_fits_text(const std::string& path) const {
@@ -185,7 +185,7 @@ std::string Vocabulary::text() const {
   while (lines > 0 && !data_->is_piece[lines - 1]) --lines;
   std::string out;
   for (std::size_t i = 0; i < lines; ++i) {
-    // A piece with a line break within, which tokenizer.json may have, is in no word.
+    // A tokenizer.json may have pieces with line breaks; no word contains them.
     if (data_->is_piece[i] && tokens()[i].find_first_of("\r\n") == std::string::npos)
       out += tokens()[i];
     out += '\n';

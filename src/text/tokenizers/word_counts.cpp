@@ -41,7 +41,7 @@ void read_batches(SampledLines& lines, BoundedQueue<std::string>& queue) {
   queue.push(std::move(batch));
 }
 
-// What one thread has counted.
+// The word counts of one thread.
 class WordTable {
  public:
   WordTable(std::size_t memory, WordRuns& runs) : memory_(memory), runs_(runs) {}
@@ -68,7 +68,7 @@ class WordTable {
   const Table& counts() const { return counts_; }
 
  private:
-  static constexpr std::size_t kTableBytes = 96;  // of a word, beside its own
+  static constexpr std::size_t kTableBytes = 96;  // approximate overhead per word
 
   std::size_t memory_, bytes_ = 0;
   WordRuns& runs_;
@@ -77,9 +77,9 @@ class WordTable {
 
 using ForEachWord = std::function<void(const WordRuns::Visit&)>;
 
-// The count from which on all words fit in the memory.
+// Returns the smallest count such that all words with at least that count fit in the memory.
 std::int64_t least_count(const ForEachWord& for_each, std::uint64_t memory) {
-  std::map<std::int64_t, std::uint64_t, std::greater<>> bytes_of;  // of all words of a count
+  std::map<std::int64_t, std::uint64_t, std::greater<>> bytes_of;  // of all words, by their count
   for_each([&](std::string_view word, std::int64_t count) {
     bytes_of[count] += bytes_of_word(word.size());
   });

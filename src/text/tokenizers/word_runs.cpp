@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kRunBuffer = 64 << 10;
 
-// Before the bytes of its word.
+// Precedes the bytes of its word.
 struct RunHead {
   std::uint32_t length = 0;
   std::int64_t count = 0;
@@ -68,7 +68,7 @@ class WordRuns::Reader {
  public:
   Reader(const Descriptor& file, Run run) : file_(&file), at_(run.begin), end_(run.end) {}
 
-  // False at the run's end.
+  // Reads the next word; returns false at the end of the run.
   bool next() {
     rest_.remove_prefix(word_.size());
     if (rest_.empty() && at_ == end_) return false;
@@ -85,7 +85,7 @@ class WordRuns::Reader {
   std::int64_t count() const { return count_; }
 
  private:
-  // So many bytes in rest_.
+  // Makes sure that rest_ has at least `bytes` bytes.
   void need(std::size_t bytes) {
     if (rest_.size() >= bytes) return;
     std::string buffer(rest_);
@@ -107,7 +107,7 @@ class WordRuns::Reader {
   const Descriptor* file_;
   std::uint64_t at_, end_;
   std::string buffer_;
-  std::string_view rest_, word_;  // of buffer_: rest_ begins with word_
+  std::string_view rest_, word_;  // views into buffer_: rest_ begins with word_
   std::int64_t count_ = 0;
 };
 

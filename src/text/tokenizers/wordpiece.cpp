@@ -19,7 +19,7 @@
 
 namespace smelt {
 
-// Cuts a word while it is read.
+// Splits each word into pieces while it is scanned.
 struct BertTokenizer::IdSink {
   const WordPieceTrie& trie;
   std::vector<std::int32_t>& ids;
@@ -56,7 +56,7 @@ struct BertTokenizer::IdSink {
   }
 };
 
-// Keeps for every byte of a word where it came from.
+// Records the source of every byte of a word.
 struct BertTokenizer::SpanSink {
   struct Source {
     std::size_t begin, end;
@@ -168,7 +168,7 @@ void BertTokenizer::save(const std::string& path) const {
     OutputFile other(config);
     other.write(settings);
     other.flush();
-    // So that no vocabulary is ever read with the settings of another.
+    // Removed first, so that no vocabulary is ever read with the settings of another.
     if (const auto old = file_status(path); old && old->size > 0) remove_file(canonical_path(path));
     other.commit();
   }
@@ -185,10 +185,10 @@ void BertTokenizer::encode_word(std::string_view word, std::vector<std::int32_t>
 void BertTokenizer::encode_part(std::string_view utf8, bool is_first, bool before_mask,
                                 std::vector<std::int32_t>& ids) const {
   if (!subword_) return encode(utf8, ids);
-  // As Hugging Face's tokenizers do it, [MASK] being an added token with lstrip.
+  // Hugging Face's tokenizers treat [MASK] as an added token with lstrip.
   if (before_mask) utf8 = utf8.substr(0, white_space_begin(utf8));
   if (!segmenter_ || utf8.empty()) return subword_->encode_part(utf8, is_first, ids);
-  // A word of its own follows [MASK], as it does in segmented text.
+  // A new word begins after [MASK], as in segmented text.
   std::string text = segmented(utf8, false).text;
   if (!is_first && !text.starts_with(' ')) text.insert(0, 1, ' ');
   subword_->encode_part(text, is_first, ids);

@@ -40,8 +40,8 @@ std::string utf8(char32_t c) {
 
 using SpelledWords = std::vector<std::pair<std::u32string, std::int64_t>>;
 
-// Without the long ones: every merge walks the words it is in, and a dump of hex digits may be one
-// word of millions.
+// Spells words as pieces, without overlong ones: every merge visits all words that contain the
+// pair, and a hex dump may be a word of millions of characters.
 SpelledWords spell_words(const std::map<std::string, std::int64_t>& words) {
   SpelledWords spelled;
   for (const auto& [word, count] : words) {
@@ -52,7 +52,7 @@ SpelledWords spell_words(const std::map<std::string, std::int64_t>& words) {
   return spelled;
 }
 
-// The characters of the words by their frequency, and the pieces that each number of them needs.
+// The characters of the words by frequency, and the number of pieces they need.
 class Characters {
  public:
   explicit Characters(const SpelledWords& words) {
@@ -60,7 +60,7 @@ class Characters {
     for (const auto& [characters, count] : words)
       for (const char32_t c : characters) counts[c] += count;
     order_.assign(counts.begin(), counts.end());
-    // Of equally frequent ones the smaller code point comes first.
+    // Orders equally frequent characters by code point.
     std::ranges::stable_sort(order_, [](auto& a, auto& b) { return a.second > b.second; });
     list_forms(words);
   }
@@ -95,7 +95,7 @@ class Characters {
       count += order_[static_cast<std::size_t>(found++)].second;
     return found;
   }
-  // Returns which part of the text's characters is not among the `kept` most frequent ones.
+  // Returns the share of the text's characters outside the `kept` most frequent ones.
   double share_beyond(std::int64_t kept) const {
     double all = 0, beyond = 0;
     for (std::int64_t i = 0; i < size(); ++i) {
@@ -148,8 +148,8 @@ std::int64_t first_alphabet(const Characters& all, const WordPieceTrainerOptions
   return std::max(kept, std::min<std::int64_t>(all.size(), 1));
 }
 
-// Adds the forms of the kept characters that are not there yet, most frequent characters first, as
-// far as there is room. Punctuation and Chinese characters continue no word.
+// Adds forms of the kept characters that are missing, most frequent characters first, while there
+// is room. Punctuation and Chinese characters have no continuation form.
 void add_other_forms(const Characters& all, std::int64_t kept,
                      const WordPieceTrainerOptions& options, std::vector<std::string>& pieces) {
   const CharacterTable& table = CharacterTable::of(options.tokenizer);
@@ -215,7 +215,7 @@ class Trainer {
   struct Candidate {
     std::int64_t count;
     Pair pair;
-    std::string text;  // both pieces, to order equals
+    std::string text;  // both pieces, to order equally frequent pairs
   };
   struct Worse {
     bool operator()(const Candidate& a, const Candidate& b) const {
@@ -224,7 +224,7 @@ class Trainer {
   };
 
   void add_words(const SpelledWords& words, const std::set<char32_t>& kept) {
-    std::set<char32_t> first, later;  // where they stand in words
+    std::set<char32_t> first, later;  // characters at the beginning of words and within them
     std::vector<const SpelledWords::value_type*> known;
     for (const auto& word : words) {
       const std::u32string& characters = word.first;
@@ -241,7 +241,7 @@ class Trainer {
       throw UsageError(str("vocab: ", options_.vocab_size, " pieces have no room for ",
                            pieces_.size(), " special tokens and an alphabet of ", forms.size()),
                        "raise the vocabulary's size or lower the alphabet's");
-    // A reserved token that the text gives, too, is that token.
+    // A reserved token that is also a piece of the text shares its id.
     for (std::size_t id = 0; id < pieces_.size(); ++id)
       ids_.emplace(pieces_[id], static_cast<PieceId>(id));
     for (const std::string& form : forms) add_piece(form);
@@ -258,7 +258,7 @@ class Trainer {
     }
   }
 
-  // Two ways to the same text are one piece.
+  // Returns the existing piece if another merge gave the same text.
   PieceId add_piece(const std::string& text) {
     const auto [found, added] = ids_.emplace(text, static_cast<PieceId>(pieces_.size()));
     if (added) pieces_.push_back(text);
@@ -287,7 +287,7 @@ class Trainer {
     counts_[pair] = 0;
   }
 
-  // Replaces the pair in one word; its neighbours form new pairs.
+  // Replaces the pair in one word and counts the new pairs with its neighbours.
   void merge_in(std::size_t w, const Pair& pair, PieceId merged, std::vector<Pair>& grown) {
     Word& word = words_[w];
     std::vector<PieceId> next;
@@ -315,7 +315,7 @@ class Trainer {
   std::vector<Word> words_;
   std::unordered_map<Pair, std::int64_t, PairHash> counts_;
   std::unordered_map<Pair, std::vector<std::size_t>, PairHash>
-      places_;  // words that may hold the pair
+      places_;  // words that may contain the pair
   std::priority_queue<Candidate, std::vector<Candidate>, Worse> queue_;
 };
 
