@@ -8,8 +8,8 @@
 namespace smelt {
 namespace {
 
-// Where each of `segments` parts of `items` begins, as flags of the items: all choices of the
-// items behind the first are equally likely (Knuth, Algorithm S).
+// Returns flags that mark where each of `segments` parts of `items` begins. All choices after the
+// first item are equally likely (Knuth, Algorithm S).
 std::vector<std::uint8_t> segment_begins(std::int64_t items, std::int64_t segments,
                                          StreamRandom& random) {
   std::vector<std::uint8_t> begins(static_cast<std::size_t>(items), 0);
@@ -93,7 +93,7 @@ SpanLengths random_spans_lengths(std::int64_t inputs, double density, double mea
   for (SpanLengths next = lengths(out.tokens + 1); next.inputs <= inputs;
        next = lengths(out.tokens + 1))
     out = next;
-  // Half noise: as long targets as inputs, not one more.
+  // With half noise the targets must not be longer than the inputs.
   if (density == 0.5 && out.targets > out.inputs) {
     --out.tokens;
     --out.targets;

@@ -16,7 +16,7 @@ void check_batch(std::int64_t batch_size) {
     throw UsageError(str("a batch of ", batch_size, " examples"), "take at least 1");
 }
 
-// A host's rows [begin, end) of a batch.
+// The rows [begin, end) of a batch that belong to a host.
 struct Rows {
   std::uint64_t begin = 0, end = 0;
 };

@@ -17,14 +17,14 @@
 namespace smelt {
 namespace {
 
-constexpr std::uint64_t kChunkRecords = 4096;  // that a thread takes at once
+constexpr std::uint64_t kChunkRecords = 4096;  // records that a thread processes at once
 
-// What a record must be.
+// The checks that each record must pass.
 struct Expected {
   std::vector<ExampleFeature> features;
   std::optional<RecordKind> kind;
   std::size_t kind_number = 0;
-  Features checked;  // the kind's, or the ids that a vocabulary names
+  Features checked;  // features of the kind, or those with ids of a vocabulary
   SpecialIds ids;
 };
 
@@ -123,12 +123,12 @@ void keep_samples(const RecordIndex& index, const Expected& expected, std::int64
     try {
       const std::uint64_t record = index.size() / count * i + index.size() % count * i / count;
       out.samples.push_back(sample_of(index, expected, record));
-    } catch (const UsageError&) {  // a bad record, which is counted
+    } catch (const UsageError&) {  // counted as a bad record
     }
   }
 }
 
-// What the description says otherwise than the records and the vocabulary.
+// Lists the differences between the description and the records or the vocabulary.
 void compare(const DataDescription& description, const RecordIndex& index, const std::string& vocab,
              RecordStatistics& out) {
   out.description = description.origin;
@@ -149,7 +149,7 @@ void compare(const DataDescription& description, const RecordIndex& index, const
   if (const auto missing = left_out(description, index.files()); !missing.empty())
     out.contradictions.push_back(left_out_text(description, missing));
   if (description.files.size() != index.files().size())
-    return;  // another part of the data than it describes
+    return;  // the description is for more files than these
   if (description.examples) compare_one("examples", *description.examples, out.records);
   if (out.kind && out.bad_records == 0) compare_each(out.kind->counts());
 }

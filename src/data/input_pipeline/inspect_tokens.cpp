@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::uint64_t kChunkTokens = 1 << 20;  // that a thread takes at once
+constexpr std::uint64_t kChunkTokens = 1 << 20;  // tokens that a thread processes at once
 constexpr std::uint64_t kShownTokens = 64;
 
 struct Chunk {
@@ -27,7 +27,7 @@ std::vector<Chunk> chunks_of(const TokenFiles& tokens) {
   return chunks;
 }
 
-// Of one chunk.
+// The counts of one chunk.
 struct ChunkCount {
   Range<std::int32_t> ids{std::numeric_limits<std::int32_t>::max(), 0};
   std::uint64_t out_of_range = 0;

@@ -15,7 +15,7 @@ std::size_t find_feature(const Features& features, std::string_view name) {
   return static_cast<std::size_t>(found - features.begin());
 }
 
-// Which batch of its group, sorted by length, the step takes.
+// Returns which of its group's batches, sorted by length, the step uses.
 std::uint64_t turn_of(std::uint64_t step, const StepGroup& group, std::uint64_t key) {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> order;
   for (std::uint64_t i = 0; i < group.count; ++i)

@@ -17,7 +17,8 @@ std::shared_ptr<const RandomAccessFile> OpenFiles::open(std::size_t file) {
     }
   }
   auto opened =
-      std::make_shared<const RandomAccessFile>(paths_[file]);  // may take long: without the lock
+      // opened without the lock, because it may take long
+      std::make_shared<const RandomAccessFile>(paths_[file]);
   const std::lock_guard lock(mutex_);
   if (handles_[file]) return handles_[file];  // another thread was faster
   handles_[file] = std::move(opened);

@@ -9,9 +9,10 @@ namespace smelt {
 namespace {
 
 constexpr std::uint64_t kRounds = 12;
-constexpr int kFewBits = 3;  // of a domain whose orders are equally likely after twice as many only
+// domains this small need twice as many rounds for a uniform distribution
+constexpr int kFewBits = 3;
 
-// The number at a place of SplitMix64's sequence.
+// Returns the number at an index of SplitMix64's sequence.
 std::uint64_t split_mix(std::uint64_t seed, std::uint64_t place) {
   std::uint64_t z = seed + place * 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -48,7 +49,7 @@ std::uint64_t Permutation::encrypt(std::uint64_t value) const {
 
 std::uint64_t Permutation::operator()(std::uint64_t index) const {
   CHECK(index < size_, index, " of ", size_);
-  // The network permutes a somewhat larger domain; walk until the value falls inside.
+  // The network permutes a slightly larger domain. Repeat until the value is inside.
   std::uint64_t value = encrypt(index);
   while (value >= size_) value = encrypt(value);
   return value;

@@ -9,7 +9,8 @@
 namespace smelt {
 namespace {
 
-constexpr int kLocalDepth = 2, kRemoteDepth = 16;  // a remote read takes long and costs little
+// a remote read has a long latency but needs little CPU
+constexpr int kLocalDepth = 2, kRemoteDepth = 16;
 
 bool is_local(const ExampleSource& source) {
   return std::ranges::none_of(source.files(), is_remote);
@@ -30,7 +31,7 @@ Prefetch::Prefetch(const ExampleSource& source, std::int64_t batch_size, std::ui
   try {
     for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
   } catch (const std::exception& error) {
-    stop();  // those that run are waited for
+    stop();  // waits for the threads that were started
     throw SystemError(str("reading ahead: thread ", threads_.size() + 1, " of ", options_.threads,
                           " cannot be started: ", error.what()),
                       "are threads or memory of this user limited?");

@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kNumberBytes = 4;  // of s32 and f32
+constexpr std::size_t kNumberBytes = 4;  // size of s32 and f32
 
 FeatureSlot slot_of(const Feature& feature, HostArray& array, std::int64_t rows, std::size_t row) {
   const std::size_t count = array.bytes.size() / kNumberBytes / static_cast<std::size_t>(rows);

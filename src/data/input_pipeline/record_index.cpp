@@ -17,7 +17,7 @@ namespace smelt {
 namespace {
 
 constexpr std::size_t kOpenFiles = 256;
-constexpr std::size_t kRunBytes = 1 << 20;  // read at once
+constexpr std::size_t kRunBytes = 1 << 20;  // bytes to read at once
 constexpr std::uint64_t kMarkEvery = 64;
 
 }  // namespace

@@ -15,13 +15,12 @@ namespace {
 constexpr std::size_t kWindowBytes = 4 << 20;
 using Ends = decltype(RecordLayout::ends);
 
-// Reads `file` in order through a window, so that headers close to each other cost no read of their
-// own.
+// Reads `file` in order through a window, so that adjacent headers need only one read.
 class Window {
  public:
   explicit Window(const RandomAccessFile& file) : file_(file) {}
 
-  // At most `size` bytes from `offset`; fewer only at the end of the file.
+  // Returns at most `size` bytes from `offset`; fewer only at the end of the file.
   std::string_view at(std::uint64_t offset, std::size_t size) {
     if (offset < start_ || offset + size > start_ + bytes_.size()) {
       start_ = offset;
@@ -55,7 +54,7 @@ Ends read_ends(const RandomAccessFile& file) {
   return ends;
 }
 
-// Whether the records fill a file of so many bytes; sizes that pass 2^64 do not.
+// Returns whether the record sizes add up to `bytes`. False if they overflow.
 bool fill(const NarrowNumbers& sizes, std::uint64_t bytes) {
   if (sizes.width() < sizeof bytes) return sizes.sum(0, sizes.size()) == bytes;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

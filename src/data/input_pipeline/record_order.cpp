@@ -9,7 +9,8 @@
 namespace smelt {
 namespace {
 
-constexpr std::uint64_t kGroupBlocks = kMixedBlocks / kStripes;  // that a stripe mixes at a time
+// blocks of a stripe that are mixed together
+constexpr std::uint64_t kGroupBlocks = kMixedBlocks / kStripes;
 
 std::uint64_t random64(std::uint64_t key, std::uint64_t low, std::uint64_t high) {
   const auto bits = philox(key, low, high);
@@ -39,8 +40,8 @@ std::uint64_t RecordOrder::stripe(std::uint64_t position) {
 std::uint64_t RecordOrder::operator()(std::uint64_t position) const {
   const std::uint64_t epoch = position / records_, in_epoch = position % records_;
   if (stripe_blocks_ == 0) return Permutation(records_, all_key_, epoch)(in_epoch);
-  // Positions of one stripe are kStripes apart; the first leftover_ of an epoch's stripes come once
-  // more than the others.
+  // Positions of one stripe are kStripes apart. The first leftover_ stripes of an epoch have one
+  // position more than the others.
   const std::uint64_t rank = in_epoch % kStripes;
   const Part part{.epoch = epoch,
                   .stripe = stripe(position),
@@ -49,9 +50,9 @@ std::uint64_t RecordOrder::operator()(std::uint64_t position) const {
   return record_at(part, place_in(part, in_epoch / kStripes));
 }
 
-// Groups of blocks one after another, each permuted. Where in them an epoch begins is random: else
-// all stripes would begin new groups at once, and what is left of whole groups would always come
-// last.
+// Groups of blocks are permuted one after another. The beginning of an epoch within a group is
+// random; otherwise all stripes would begin new groups at the same time, and incomplete groups
+// would always be last.
 std::uint64_t RecordOrder::place_in(const Part& part, std::uint64_t number) const {
   const std::uint64_t stream = part.epoch * kStripes + part.stripe;
   const std::uint64_t turned = (number + random64(turn_key_, stream, 0) % part.size) % part.size;
@@ -69,7 +70,7 @@ std::uint64_t RecordOrder::record_at(const Part& part, std::uint64_t place) cons
     return (of_blocks(block) * kStripes + part.stripe) * block_ + place % block_;
   }
   if (place == stripe_records_) return kStripes * stripe_records_ + part.leftover;
-  // The records behind all stripes' blocks are shared in equal runs.
+  // The records after all stripes' blocks are divided into equal runs.
   return kStripes * in_blocks + part.stripe * (stripe_records_ - in_blocks) + place - in_blocks;
 }
 
@@ -79,7 +80,7 @@ std::vector<std::uint64_t> positions_of_rows(std::uint64_t step, std::uint64_t b
   std::vector<std::uint64_t> positions;
   std::uint64_t row = 0;
   for (std::uint64_t s = 0; s < kStripes && row < end; ++s) {
-    const std::uint64_t digit = RecordOrder::stripe(s);  // reversing twice changes nothing
+    const std::uint64_t digit = RecordOrder::stripe(s);  // bit reversal is its own inverse
     for (std::uint64_t i = (digit - first) % kStripes; i < batch_size; i += kStripes, ++row)
       if (row >= begin && row < end) positions.push_back(first + i);
   }

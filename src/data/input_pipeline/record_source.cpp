@@ -67,7 +67,7 @@ RecordSource::RecordSource(const RecordOptions& options)
   if (lengths_.size() > 1 && !is_known) count_tokens(options.tokens);
 }
 
-// From the records, as an index that is lost had them.
+// Counts tokens by reading the records, to replace a missing index.
 void RecordSource::count_tokens(const std::string& feature) {
   constexpr std::uint64_t kAtOnce = 1024;
   const auto at = std::ranges::find(features(), feature, &Feature::name) - features().begin();
@@ -87,7 +87,7 @@ std::optional<DataDescription> RecordSource::description() const {
   return found;
 }
 
-// Batches by length are other batches.
+// Grouping by length changes the batches, so the layout includes the lengths.
 Json RecordSource::layout() const {
   auto out = Json::object();
   if (lengths_.size() > 1) out["lengths"] = lengths_;

@@ -14,7 +14,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kWindow = 1 << 18;  // unpacked bytes that are in memory, but for long records
+constexpr std::size_t kWindow = 1 << 18;  // decompressed bytes to buffer, except for longer records
 constexpr std::uint64_t kMostRecordBytes = std::uint64_t{256} << 20;
 
 std::vector<std::string> named(const std::string& folder, std::string_view ending) {
@@ -24,21 +24,21 @@ std::vector<std::string> named(const std::string& folder, std::string_view endin
   return found;
 }
 
-// The records of a file that may be packed.
+// Reads the records of a file that may be compressed.
 class PackedRecords {
  public:
   explicit PackedRecords(const std::string& path) : file_(path, begins_record) {
     if (fill(kRecordHeaderBytes)) check_snapshot_packing(rest(), path);
   }
 
-  // The data of the next record, valid until the next call; nullopt at the end.
+  // Returns the data of the next record, valid until the next call; nullopt at the end.
   std::optional<std::string_view> next() {
     place_.offset += taken_;
     at_ += taken_;
     taken_ = 0;
     if (!fill(kRecordHeaderBytes)) {
       if (rest().empty()) return std::nullopt;
-      parse_record_header(rest(), rest().size(), place_);  // says what is missing
+      parse_record_header(rest(), rest().size(), place_);  // throws an error with what is missing
     }
     const std::uint64_t length = length_of_record();
     taken_ = kRecordHeaderBytes + length + kRecordFooterBytes;
@@ -51,7 +51,8 @@ class PackedRecords {
  private:
   std::string_view rest() const { return std::string_view(buffer_).substr(at_); }
 
-  // Most records are as long as the one before: their headers need no checksum of their own.
+  // Returns the length of the next record. Most records are as long as the previous one, whose
+  // header was verified; an equal header needs no checksum.
   std::uint64_t length_of_record() {
     const std::string_view found = rest().substr(0, kRecordHeaderBytes);
     if (found != header_) {
@@ -65,7 +66,7 @@ class PackedRecords {
     return length_;
   }
 
-  // Whether so many bytes are there, after reading on as far as it takes.
+  // Buffers at least `size` bytes. Returns false if the file ends first.
   bool fill(std::uint64_t size) {
     while (rest().size() < size) {
       buffer_.erase(0, at_);
@@ -80,7 +81,7 @@ class PackedRecords {
 
   DecompressedFile file_;
   std::string buffer_, header_;
-  std::size_t at_ = 0;  // in buffer_, of the record
+  std::size_t at_ = 0;  // position of the record in buffer_
   std::uint64_t taken_ = 0, length_ = 0;
   RecordPlace place_{.file = file_.path()};
 };

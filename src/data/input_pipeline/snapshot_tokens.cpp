@@ -14,14 +14,14 @@ namespace {
 constexpr std::size_t kReadBytes = 1 << 20;
 constexpr std::size_t kFirstBytes = 256;  // enough for the record of a scalar
 
-// The records of one shard: the n-th has its place in one of the files.
+// The records of one shard, which may be in several files.
 struct ScalarShard {
-  std::size_t part = 0;                // its first file
-  std::vector<std::uint64_t> ends{0};  // elements before and in each file
+  std::size_t part = 0;                // index of its first file
+  std::vector<std::uint64_t> ends{0};  // number of elements up to the end of each file
   std::uint64_t size() const { return ends.back(); }
 };
 
-// How many of the first `taken` elements are of each shard, when they are taken in turn.
+// Returns how many of the first `taken` elements come from each shard in round-robin order.
 std::vector<std::uint64_t> taken_in_turn(const std::vector<ScalarShard>& shards,
                                          std::uint64_t taken) {
   const auto in_rounds = [&](std::uint64_t rounds) {
@@ -29,7 +29,7 @@ std::vector<std::uint64_t> taken_in_turn(const std::vector<ScalarShard>& shards,
     for (const ScalarShard& shard : shards) sum += std::min(shard.size(), rounds);
     return sum;
   };
-  std::uint64_t rounds = 0, beyond = taken + 1;  // that fit; that do not, or give no more
+  std::uint64_t rounds = 0, beyond = taken + 1;  // rounds known to fit; rounds known to be too many
   while (beyond - rounds > 1) {
     const std::uint64_t middle = rounds + (beyond - rounds) / 2;
     (in_rounds(middle) <= taken ? rounds : beyond) = middle;
@@ -44,11 +44,11 @@ std::vector<std::uint64_t> taken_in_turn(const std::vector<ScalarShard>& shards,
   return out;
 }
 
-// Records of one length, read where they lie.
+// Records of equal length that are read in place.
 class ScalarSnapshot : public TokenFile {
  public:
-  // Null when the snapshot is packed or its elements are no scalars. UsageError for one that is cut
-  // short.
+  // Opens the snapshot, or returns null if it is compressed or its elements are not scalars. Throws
+  // UsageError if it is truncated.
   static std::unique_ptr<TokenFile> open(const SnapshotFolder& folder) {
     auto out = std::unique_ptr<ScalarSnapshot>(new ScalarSnapshot(folder.metadata.type));
     for (const auto& files : folder.shards) {
@@ -58,7 +58,7 @@ class ScalarSnapshot : public TokenFile {
     }
     for (const ScalarShard& shard : out->shards_) out->size_ += shard.size();
     if (out->cut_ || out->size_ != folder.metadata.elements.value_or(out->size_)) {
-      read_whole(folder);  // says what is missing, and where
+      read_whole(folder);  // throws an error with what is missing, and where
       return nullptr;
     }
     return out;
@@ -85,7 +85,7 @@ class ScalarSnapshot : public TokenFile {
     for (std::vector<std::int32_t> ids; reader.next(ids);) ids.clear();
   }
 
-  // Of each shard the ids from its element next[shard] on.
+  // Takes ids round-robin, from each shard's element next[shard] on.
   static void take_in_turn(const std::vector<std::vector<std::int32_t>>& ids,
                            std::vector<std::uint64_t> next, std::span<std::int32_t> out) {
     std::uint64_t round = std::numeric_limits<std::uint64_t>::max();
@@ -101,7 +101,7 @@ class ScalarSnapshot : public TokenFile {
       }
   }
 
-  // False for a file of another kind.
+  // Adds a file. Returns false if its format differs.
   bool add(const std::string& path) {
     const RandomAccessFile file(path);
     std::string head(std::min<std::uint64_t>(file.size(), kFirstBytes), '\0');
@@ -116,7 +116,7 @@ class ScalarSnapshot : public TokenFile {
     return true;
   }
 
-  // Of the first record; an empty file is as good.
+  // Returns whether the first record is a scalar. True for an empty file.
   bool is_scalar(std::string_view head, const RandomAccessFile& file) {
     if (head.empty()) {
       record_bytes_ = std::max<std::size_t>(record_bytes_, 1);
@@ -134,7 +134,7 @@ class ScalarSnapshot : public TokenFile {
     return tensors.scalar();
   }
 
-  // The elements [first, last) of a shard.
+  // Reads the elements [first, last) of a shard.
   std::vector<std::int32_t> read_shard(const Open& open, const ScalarShard& shard,
                                        std::uint64_t first, std::uint64_t last) const {
     std::vector<std::int32_t> ids;
@@ -159,7 +159,7 @@ class ScalarSnapshot : public TokenFile {
 
   void append_records(std::string_view bytes, RecordPlace place, std::uint64_t count,
                       TokenTensors& tensors, std::vector<std::int32_t>& ids) const {
-    std::string_view header;  // of the record before, which was right
+    std::string_view header;  // of the previous, verified record
     for (; count > 0; --count) {
       const bool same = bytes.size() >= record_bytes_ && !header.empty() &&
                         bytes.substr(0, kRecordHeaderBytes) == header;
@@ -184,7 +184,7 @@ class ScalarSnapshot : public TokenFile {
   std::vector<ScalarShard> shards_;
 };
 
-// All of them in memory.
+// A snapshot decoded into memory.
 class DecodedSnapshot : public TokenFile {
  public:
   DecodedSnapshot(SnapshotFolder folder, TokenMemory& memory) {
@@ -222,9 +222,9 @@ class DecodedSnapshot : public TokenFile {
     return true;
   }
 
-  // Which grow without being copied.
+  // Deques grow without copying.
   std::deque<std::uint16_t> narrow_;
-  std::deque<std::int32_t> wide_;  // instead, once an id needs it
+  std::deque<std::int32_t> wide_;  // used instead once an id does not fit in 16 bits
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ void require_text(bool fine, const std::string& what, const std::string& hint) {
   if (!fine) throw UsageError(what, hint);
 }
 
-// Where a target had no room for its noise: told at 1, 10, 100, … of them.
+// Counts windows whose targets had no room for all noise. Logs at 1, 10, 100, … of them.
 class StoppedWindows {
  public:
   void count(std::int64_t targets_length) {
@@ -65,7 +65,7 @@ InputsAndTargets iid_denoised(const TextToText& o, const TextLengths& lengths,
   return {.inputs = std::move(found.source), .targets = std::move(found.target)};
 }
 
-// A window of one token is all prefix.
+// Splits a window at a random position. A window of one token is all prefix.
 InputsAndTargets prefixed(const TextToText& o, std::span<const std::int32_t> window,
                           StreamRandom& random) {
   const std::int64_t size = std::ssize(window);
@@ -98,7 +98,7 @@ void put_ids(const Ids& ids, std::span<std::int32_t> array) {
   std::ranges::copy(ids, array.begin());
 }
 
-// Of the longest windows whose inputs fit. Both lengths grow with the window.
+// Returns the lengths for the longest windows whose inputs fit. Both lengths grow with the window.
 TextLengths span_lengths(const TextToText& o, const std::string& where) {
   const auto spans_of = [&](std::int64_t tokens) {
     return random_spans_counts(tokens, o.noise_density, o.mean_noise_span_length);
@@ -107,7 +107,7 @@ TextLengths span_lengths(const TextToText& o, const std::string& where) {
     const SpanCounts spans = spans_of(tokens);
     return tokens - spans.noise_tokens + spans.spans + 1;
   };
-  // Of a token of text so much is left in the inputs.
+  // Average number of input tokens per token of text.
   const double left = 1 - o.noise_density + o.noise_density / o.mean_noise_span_length;
   require_text(static_cast<double>(o.inputs_length) < left * kMostWindowTokens,
                str(where, "data.noise_density ", o.noise_density,
@@ -126,7 +126,7 @@ TextLengths span_lengths(const TextToText& o, const std::string& where) {
   return {tokens, o.inputs_length, spans.noise_tokens + spans.spans + 1};
 }
 
-// Room for four standard deviations more spans than there are on average.
+// Returns a target length with room for four standard deviations more spans than the average.
 std::int64_t iid_targets_length(const TextToText& o) {
   const double span = o.mean_noise_span_length, rate = o.noise_density;
   const double mean = static_cast<double>(o.inputs_length) * rate / (1 + (span - 1) * rate);

@@ -30,7 +30,7 @@ std::vector<std::uint64_t> add_up(const TokenFiles& tokens, const Count& count) 
   return sums;
 }
 
-// The part of a whole in which a number lies, by the sums of the parts before each.
+// Returns the part that contains `number`, given the sums of the parts before each one.
 std::size_t part_of_sums(const std::vector<std::uint64_t>& before, std::uint64_t number) {
   return static_cast<std::size_t>(std::ranges::upper_bound(before, number) - before.begin()) - 1;
 }
@@ -63,7 +63,7 @@ class AcrossDocuments : public WindowCuts {
   }
 
  private:
-  // How many may be drawn: 0, 1, …
+  // Returns the number of possible skips: 0, 1, …
   std::uint64_t skips(std::size_t file) const {
     const std::uint64_t windows = trained_[file + 1] - trained_[file];
     return std::min(length_, files_.tokens(file) - windows * length_ + 1);
@@ -71,7 +71,8 @@ class AcrossDocuments : public WindowCuts {
 
   const TokenFiles& files_;
   std::uint64_t length_;
-  std::vector<std::uint64_t> trained_, in_order_;  // windows before each file and of all
+  // number of windows before each file, and the total
+  std::vector<std::uint64_t> trained_, in_order_;
   std::uint64_t skip_key_;
 };
 
@@ -100,9 +101,10 @@ class WithinDocuments : public WindowCuts {
   WindowPlace reach(std::uint64_t window) const override { return in_order(window); }
 
  private:
-  // Of one file; tokens behind the last end are a document, too.
+  // The documents of one file. Tokens after the last end are a document, too.
   struct Documents {
-    std::vector<std::uint64_t> begins{0}, windows{0};  // before each document and of all
+    // numbers before each document, and the total
+    std::vector<std::uint64_t> begins{0}, windows{0};
 
     Documents() = default;
     Documents(const TokenFiles& files, std::size_t file, std::uint64_t length)
@@ -121,7 +123,7 @@ class WithinDocuments : public WindowCuts {
 
   std::uint64_t length_;
   std::vector<Documents> documents_;
-  std::vector<std::uint64_t> windows_;  // before each file and of all
+  std::vector<std::uint64_t> windows_;  // number of windows before each file, and the total
 };
 
 }  // namespace

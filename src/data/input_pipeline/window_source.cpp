@@ -14,7 +14,7 @@
 namespace smelt {
 namespace {
 
-// The length of the windows.
+// Returns the window length. Throws UsageError if the features do not fit.
 std::uint64_t checked_length(const RecordOptions& o, const std::string& path) {
   if (o.windows) return static_cast<std::uint64_t>(o.windows->tokens);
   const Features& features = o.features;
@@ -61,7 +61,7 @@ std::optional<DataDescription> WindowSource::description() const {
   return out;
 }
 
-// Each file's number of tokens bounds its skips.
+// The number of tokens in each file determines its skips, so the layout includes it.
 Json WindowSource::layout() const {
   std::string counts;
   for (std::size_t file = 0; file < tokens_.count(); ++file)
@@ -71,7 +71,7 @@ Json WindowSource::layout() const {
   return out;
 }
 
-// Where nothing tells the largest id, the first and the last window stand for the file.
+// If the largest id is not stored, checks the first and the last window of the file.
 void WindowSource::check_file(std::size_t file) const {
   const Feature& feature = features().front();
   const std::uint64_t tokens = tokens_.tokens(file), id_limit = tokens_.id_limit(file);
@@ -99,7 +99,7 @@ void WindowSource::check_ids(std::size_t file, std::uint64_t first,
         "were the tokens made with this vocabulary?");
 }
 
-// With the tokens that any epoch may want.
+// Reads a block with all tokens that any epoch may need.
 WindowSource::Runs WindowSource::read_block(std::uint64_t block) const {
   Runs runs;
   std::vector<std::uint64_t> ends;
@@ -146,7 +146,7 @@ void WindowSource::put_shuffled(std::span<const std::uint64_t> positions, Batch&
   }
 }
 
-// Neighbours are read together.
+// Adjacent windows are read together.
 void WindowSource::put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
                                 std::size_t row) const {
   std::vector<WindowPlace> places;
