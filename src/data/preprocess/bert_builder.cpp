@@ -11,8 +11,9 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kFirstAnswer = 4;        // in the counts
-constexpr std::int64_t kMostTokens = 1 << 16;  // of an example, which memory holds by the thousand
+constexpr std::size_t kFirstAnswer = 4;  // index in the counts
+// maximum tokens of an example; memory holds thousands of examples
+constexpr std::int64_t kMostTokens = 1 << 16;
 
 void check_options(const PairOptions& o, const CorpusReader& reader) {
   require(o.seq_length >= 5,
@@ -39,8 +40,8 @@ void check_options(const PairOptions& o, const CorpusReader& reader) {
           "leave whole_word_mask out: every token of this vocabulary is a whole word");
 }
 
-// A masked pair as it lies in temporary files: this, the tokens of both parts, the masks' positions
-// and what stands there instead.
+// The format of a masked pair in temporary files: this head, the tokens of both parts, and the
+// masks' positions and replacements.
 struct PairHead {
   std::uint32_t a = 0, b = 0, masks = 0, random_next = 0;  // numbers of tokens and masks; a flag
 };

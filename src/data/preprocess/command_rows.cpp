@@ -17,12 +17,12 @@ constexpr const char* kForm =
     "it prints a line {\"text\": \"…\", \"label\": \"…\"} for each row on standard output, and all "
     "else on standard error";
 
-// Lines as they come, up to the first that is no row.
+// Collects lines up to the first one that is not a row.
 class RowLines {
  public:
   RowLines(const CommandRowsJob& job, OutputFile& file) : job_(job), file_(file) {}
 
-  // False where something is wrong with them.
+  // Returns false after an error.
   bool add(std::string_view piece) {
     bytes_ += piece.size();
     if (bytes_ > job_.most_bytes) wrong_ = str("printed more than ", job_.most_bytes >> 20, " MiB");
@@ -64,7 +64,7 @@ class RowLines {
   std::uint64_t bytes_ = 0, number_ = 0, rows_ = 0;
 };
 
-// The last lines, as they fit into a message.
+// Returns the last lines of the standard error, shortened for a message.
 std::string last_words(const std::string& errors) {
   constexpr std::size_t kMost = 300;
   std::string text = decode_utf8_ignore(trim(errors), nullptr);

@@ -15,10 +15,11 @@
 namespace smelt {
 namespace {
 
-constexpr double kBytesOfToken = 4.5;  // of English text, in a vocabulary of 30,000 pieces
-constexpr double kPacked = 3;          // how much smaller text is packed
-constexpr double kSpilledBytes = 2.4;  // of a token in temporary files, in an example
-constexpr double kRecordBytes = 5;     // of a token in a record
+// bytes per token of English text with a vocabulary of 30,000 pieces
+constexpr double kBytesOfToken = 4.5;
+constexpr double kPacked = 3;          // compression ratio of text
+constexpr double kSpilledBytes = 2.4;  // bytes per token in temporary files, for each example
+constexpr double kRecordBytes = 5;     // bytes per token in a record
 constexpr const char* kIgnore = "or say --ignore-space if the text gives fewer tokens";
 
 double unpacked(const std::string& path, std::uint64_t size) {
@@ -30,14 +31,14 @@ double unpacked(const std::string& path, std::uint64_t size) {
 }
 
 struct DiskUse {
-  std::string folder;  // one that lies there
+  std::string folder;  // an existing folder on the disk
   std::uint64_t free = 0, work = 0, outputs = 0;
   std::uint64_t needed() const { return work + outputs; }
 };
 
 std::string bytes_of(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
-// By the disk's number.
+// Returns the disk usage by device number.
 std::map<std::uint64_t, DiskUse> uses(const CheckedJob& checked, const SpaceNeeded& needed,
                                       const std::string& work) {
   std::map<std::uint64_t, DiskUse> out;
@@ -80,7 +81,7 @@ SpaceNeeded space_needed(const CheckedJob& checked, const std::vector<std::uint6
 }
 
 void check_space(const CheckedJob& checked, const SpaceNeeded& needed, const std::string& work) {
-  if (needed.outputs == 0) return;  // nobody knows how much comes through a pipe
+  if (needed.outputs == 0) return;  // the amount of data from a pipe is unknown
   if (!checked.job.ignore_space) check_objects(checked, needed);
   for (const auto& [device, disk] : uses(checked, needed, work)) {
     const std::string what =

@@ -15,16 +15,18 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kBatchesOfThread = 8;  // in memory: one, its tokens, and two that wait
+// batches in memory: one, its tokens, and two in the queue
+constexpr std::size_t kBatchesOfThread = 8;
 
-// What one thread tokenizes at a time: documents first, first + 1, …
+// Documents first, first + 1, … that one thread tokenizes together.
 struct DocumentBatch {
   std::uint64_t first = 0;
   std::vector<Document> documents;
   std::size_t bytes = 0;
 };
 
-// A document in a spill file: this, then the sentences' lengths as u32, then the ids.
+// The format of a document in a spill file: this head, then the sentence lengths as u32, then the
+// ids.
 struct DocumentHead {
   std::uint64_t number = 0;
   std::uint32_t sentences = 0, ids = 0;
@@ -69,9 +71,9 @@ class Scatterer {
   CorpusCounts counts;
 
  private:
-  // Adds a sentence, or about equal parts of one that is more than twice as long as an example. Two
-  // parts fill an example. Shorter ones stay, and may be truncated, so that the examples of usual
-  // text are the same in every version.
+  // Adds a sentence. If it is more than twice as long as an example, splits it into about equal
+  // parts, two of which fill an example. Shorter ones are kept and may be truncated, so that the
+  // examples of typical text do not depend on the version of smelt.
   void add_lengths(std::span<const std::int32_t> sentence) {
     const std::uint64_t tokens = sentence.size();
     const bool is_long = longest_sentence_ > 0 && tokens > 2 * longest_sentence_;
@@ -88,8 +90,8 @@ class Scatterer {
     }
   }
 
-  // Returns the piece nearest to `at` that begins a word, at most `reach` pieces away. Returns `at`
-  // if no piece in reach begins a word.
+  // Returns the piece nearest to `at` that begins a word, at most `reach` pieces away, or `at` if
+  // there is no such piece.
   std::uint64_t word_begin_near(std::span<const std::int32_t> ids, std::uint64_t at,
                                 std::uint64_t reach) const {
     for (std::uint64_t away = 0; away <= reach; ++away)
@@ -108,7 +110,8 @@ class Scatterer {
   std::string record_;
 };
 
-// In MB of the input's files; within a file that is packed, or not all text, it is a guess.
+// Progress in MB of the input files. Within a compressed file, or one that is not all text, it is
+// an estimate.
 class ReadProgress {
  public:
   explicit ReadProgress(const DocumentReader& reader)
@@ -139,10 +142,10 @@ class ReadProgress {
   std::vector<std::uint64_t> sizes_;
   Progress progress_;
   std::size_t file_ = 0;
-  std::uint64_t before_ = 0, text_before_ = 0;  // of the files before this one
+  std::uint64_t before_ = 0, text_before_ = 0;  // totals of the files before the current one
 };
 
-// The reader's documents in batches; stops early once the queue is closed.
+// Puts the reader's documents into the queue in batches. Stops early if the queue is closed.
 void read_batches(DocumentReader& reader, std::size_t batch_bytes,
                   BoundedQueue<DocumentBatch>& queue) {
   ReadProgress progress(reader);
@@ -160,7 +163,7 @@ void read_batches(DocumentReader& reader, std::size_t batch_bytes,
   queue.push(std::move(batch));
 }
 
-// Reads and tokenizes everything into the writer.
+// Reads and tokenizes all documents and writes them to `writer`.
 CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWriter& writer,
                      const ShuffleOptions& options) {
   const std::uint64_t key = random_key(options.seed, "document buckets");
@@ -189,7 +192,7 @@ CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWr
   return whole;
 }
 
-// Read and scattered; not yet cut.
+// Reads all documents and writes them to ranges, which are not split yet.
 ScatteredDocuments read_documents(DocumentReader& reader, const Tokenizer& tokenizer,
                                   const ShuffleOptions& options) {
   const ShuffleSizes& sizes = options.sizes;

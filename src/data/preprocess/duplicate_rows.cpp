@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::ptrdiff_t kExamples = 5;
 
-// Neither white space nor capitals; a pair's texts stay apart.
+// Returns a hash that ignores white space and case. The texts of a pair are separated.
 std::uint64_t hash_of(const LabelledRow& row) {
   std::string plain;
   for (const std::string* text : {&row.text, &row.pair}) {
@@ -26,7 +26,7 @@ std::uint64_t hash_of(const LabelledRow& row) {
   return std::hash<std::string_view>()(plain);
 }
 
-// Of the rows of one text in one split so far: the first, and the first with another label.
+// The first row with a text in a split, and the first one with another label.
 struct Seen {
   const SameTexts::Entry *first = nullptr, *other = nullptr;
 

@@ -38,7 +38,7 @@ class ElectraDrawer final : public ExampleDrawer {
   std::string record_;
 };
 
-// tf.Examples with the original program's features in its order.
+// Encodes tf.Examples with the original program's features in its order.
 class ElectraEncoder final : public ExampleEncoder {
  public:
   ElectraEncoder(const Vocabulary& vocabulary, std::int64_t seq_length)
@@ -72,7 +72,7 @@ class ElectraEncoder final : public ExampleEncoder {
   IdCodec codec_;
   std::int32_t cls_, sep_;
   std::size_t length_;
-  // Of the example at hand; kept for their memory.
+  // The current example; reused to avoid allocations.
   ExampleWriter example_;
   std::vector<std::int32_t> input_ids_, input_mask_, segment_ids_;
 };

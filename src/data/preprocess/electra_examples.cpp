@@ -37,7 +37,7 @@ std::vector<std::string> files_of(const std::string& folder, const char* what) {
   return files;
 }
 
-// A folder among the text files would stop the next run.
+// Throws UsageError if the output is in the text folder, because it would stop the next run.
 void check_not_inside(const std::string& output, const std::string& folder) {
   const std::string all = canonical_path(folder) + "/";
   require(!canonical_path(output).starts_with(all),

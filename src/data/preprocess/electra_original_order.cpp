@@ -75,10 +75,10 @@ class ElectraReading {
   void take_line(const std::string& place, std::int64_t number) {
     const bool has_zeros = line_.find('\0') != std::string::npos;
     faults_.clean(line_, place, number);
-    std::erase(line_, '\r');  // TensorFlow's readline, which the original reads with, drops them
+    std::erase(line_, '\r');  // TensorFlow's readline, which the original uses, drops them
     const std::string_view sentence = python_strip(line_);
     if (sentence.empty()) {
-      // Python's str.strip() keeps NUL bytes, so a line of them is not blank to the original.
+      // Python's str.strip() keeps NUL bytes, so a line of them is not blank in the original.
       if (job_.options.blanks_separate_docs && !has_zeros) end_document();
       return;
     }

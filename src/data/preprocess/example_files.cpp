@@ -24,9 +24,9 @@
 namespace smelt {
 namespace {
 
-// Each shard needs a range of keys of its own, and each range a buffer.
+// Each shard needs a separate key range, and each range a buffer.
 constexpr std::size_t kMostFiles = 4096;
-constexpr int kRequests = 16;  // at once
+constexpr int kRequests = 16;  // concurrent requests
 constexpr std::string_view kIndexMagic = "SMELTIDX";
 
 std::string key_of(const std::string& path) {
@@ -83,7 +83,7 @@ void check_own_folder(const ExampleFiles& files, const std::string& work) {
     require(files.overwrite, str("output folder ", folder, " is not empty: it holds ", name),
             str("choose another folder, or say --overwrite, which replaces ", files.own_name,
                 "-* and ", kFolderDescription, " there and touches nothing else"));
-    const std::string place(place_of_partial(name).value_or(name));  // of a run that was stopped
+    const std::string place(place_of_partial(name).value_or(name));  // left by an interrupted run
     require(!name.starts_with(files.own_name) || ours.contains(place),
             str("output folder ", folder, " holds ", name, ", which is none of the ",
                 files.outputs.size(), " files that are written, and would be read with them"),
@@ -91,8 +91,8 @@ void check_own_folder(const ExampleFiles& files, const std::string& work) {
   }
 }
 
-// "train-00000-of-00002.tfrecord" -> "train-*.tfrecord", which names all sets of that name; nothing
-// for a file of no set.
+// Returns "train-*.tfrecord" for "train-00000-of-00002.tfrecord", which matches all sets of that
+// name; nullopt for a file that is not part of a set.
 std::optional<std::string> pattern_of_set(const std::string& name) {
   static const std::regex kShard(R"((.*-)\d{5}-of-\d{5}(\..*)?)");
   std::smatch parts;
@@ -100,7 +100,8 @@ std::optional<std::string> pattern_of_set(const std::string& name) {
   return str(parts[1], "*", parts[2]);
 }
 
-// Files of another number would be read with these.
+// Throws UsageError for files of a set with another number of shards, which would be read with
+// these.
 void check_no_other_set(const ExampleFiles& files) {
   const auto pattern = pattern_of_set(path_name(files.outputs.front()));
   if (files.outputs.size() == 1 || !pattern) return;
@@ -202,7 +203,7 @@ void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
   const std::string& first = files.outputs.front();
   check_bucket(first);
   const bool resumed = !ours.empty();
-  // One request, where looking at each file would be thousands.
+  // One listing instead of thousands of requests.
   if (!resumed && !files.own_name.empty()) {
     check_own_folder(files, str(path_name(first), kWorkSuffix));
     return check_description_place(files, resumed);

@@ -88,7 +88,7 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
   out["seed"] = checked.job.seed;
   out["text"] = text_settings(checked);
   OrderedJson counts = named_counts(summary.text);
-  counts.erase("files");  // text_settings() names them
+  counts.erase("files");  // the file names are in text_settings()
   out["text"].update(counts);
   out.update(builder.facts(summary.counts));
   write_file(checked.files.description(), out.dump(2) + "\n");

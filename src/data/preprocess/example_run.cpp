@@ -20,12 +20,13 @@
 namespace smelt {
 namespace {
 
-// Of the temporary files; another version of smelt does not go on with them.
+// Version of the temporary files; other versions of smelt do not resume from them.
 constexpr int kWorkVersion = 8;
-// Written last before the shards are: drawing is over. Until then see kDocumentsList, kDrawingList.
+// Written when drawing is complete, before the shards. Before that the state is in kDocumentsList
+// and kDrawingList.
 constexpr const char *kState = "examples.json", *kRanges = "examples.ranges";
 
-// All that decides the bytes of the result, and where it goes.
+// Returns everything that determines the output bytes, and the output paths.
 OrderedJson describe(const CheckedJob& checked, const ExampleBuilder& builder,
                      std::string_view order) {
   const ShuffleSizes& sizes = checked.job.sizes;
@@ -70,7 +71,7 @@ DrawnExamples load(const WorkFolder& folder) {
           .text = corpus_counts(state["text"])};
 }
 
-// What the drawing went on from is of no more use once all is drawn.
+// Removes the state of reading and drawing, which is not needed after drawing.
 void forget_drawing(const WorkFolder& folder) {
   remove_file(folder.file(kDrawingList));
   remove_file(folder.file(kDocumentsList));
@@ -81,9 +82,9 @@ bool holds_work(const WorkFolder& folder) {
   return exists(folder.file(kState)) || exists(folder.file(kDocumentsList));
 }
 
-// Hours of work are not thrown away for a slip in the command.
+// Throws UsageError instead of discarding hours of work because of a mistake in the command.
 void check_other_job(const WorkFolder& folder, const OrderedJson& job, const ExampleFiles& files) {
-  const bool own = !files.own_name.empty();  // and with it all that --overwrite replaces
+  const bool own = !files.own_name.empty();  // --overwrite also replaces the work folder
   if (own && files.overwrite) return;
   const auto other = folder.job();
   if (!other || !holds_work(folder)) return;
@@ -104,7 +105,7 @@ void check_other_job(const WorkFolder& folder, const OrderedJson& job, const Exa
   }
 }
 
-// Checks everything, then goes on with what an earlier run has drawn, or draws.
+// Checks the job, then resumes from an earlier run's drawn examples or draws them.
 class Run {
  public:
   Run(const CheckedJob& checked, const ExampleBuilder& builder, std::string_view order,
@@ -146,7 +147,8 @@ class Run {
  private:
   void go_on() {
     const std::size_t count = made_.size();
-    std::vector<char> sealed(count), made(count);  // bits of one byte are not for several threads
+    // not vector<bool>, whose elements share bytes across threads
+    std::vector<char> sealed(count), made(count);
     for_each_file(count, files_.outputs.front(), [&](std::size_t i) {
       const std::string& path = files_.outputs[i];
       sealed[i] = is_sealed(path, seal_path(folder_.path(), i)) ? 1 : 0;
@@ -169,7 +171,7 @@ class Run {
     } else {
       std::vector<std::uint64_t> sizes;
       for (const OrderedJson& input : job_["inputs"]) sizes.push_back(input[0]);
-      folder_.begin(job_);  // which frees what an earlier job has left
+      folder_.begin(job_);  // deletes the state of an earlier job
       remove_abandoned(files_.all());
       folder_.keep(false);
       check_space(checked_, space_needed(checked_, sizes, passes), folder_.path());
@@ -202,7 +204,8 @@ ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& bui
   const StopNotice notice;
   Run run(checked, builder, order, draw);
   ExampleSummary summary = run.finish(builder);
-  StopNotice::let_finish();  // as whole examples beside a folder of unfinished ones are refused
+  // because complete outputs next to an unfinished work folder would be refused
+  StopNotice::let_finish();
   return summary;
 }
 

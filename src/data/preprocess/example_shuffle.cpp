@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kUnitDocuments = 64;
 
-// Ranges of each shard that the examples are scattered over at first.
+// Returns the number of ranges per shard that the examples are first distributed over.
 std::size_t first_ranges(const ScatteredDocuments& documents, const ExampleBuilder& builder,
                          std::size_t shards, const ShuffleOptions& options) {
   const std::uint64_t guess = documents.spill.bytes() * builder.passes() * 3 / 2;
@@ -35,7 +35,7 @@ std::vector<std::uint64_t> shard_cuts(std::size_t shards, std::size_t ranges_of_
   return cuts;
 }
 
-// All passes over all groups, on all threads, into the writer.
+// Draws all passes over all groups on all threads and writes the examples.
 class Drawing {
  public:
   Drawing(const ScatteredDocuments& documents, const ExampleBuilder& builder, SpillWriter& writer,
@@ -47,7 +47,7 @@ class Drawing {
         parts_(static_cast<std::size_t>(options.threads)),
         progress_("drawing", static_cast<std::int64_t>(documents.counts.documents), "documents") {}
 
-  // What was drawn of so many documents before.
+  // Sets the counts of an interrupted run, to resume from them.
   void go_on(std::uint64_t documents, std::uint64_t examples, const ExampleCounts& counts) {
     parts_.front() = {.examples = examples, .counts = counts};
     done_ = static_cast<std::int64_t>(documents);
@@ -89,7 +89,7 @@ class Drawing {
   }
 
  private:
-  struct Part {  // one thread's
+  struct Part {  // for one thread
     std::uint64_t examples = 0;
     ExampleCounts counts;
   };
@@ -119,7 +119,7 @@ class Drawing {
   std::int64_t done_ = 0;
 };
 
-// The ranges and, in their note, how far the drawing has come.
+// Saves the ranges together with the progress of drawing.
 class SavedDrawing {
  public:
   SavedDrawing(const ScatteredDocuments& documents, const ShuffleOptions& options)
@@ -146,7 +146,7 @@ class SavedDrawing {
                        std::clamp(options.buffers() / ranges, sizes.least_chunk, sizes.most_chunk));
     Drawing drawing(documents_, builder, writer, options);
     drawing.go_on(documents_before(done()), examples(), counts());
-    // Saved so often that the chunks of a range are hardly smaller for it.
+    // Saving at this interval hardly reduces the chunk size of a range.
     const std::uint64_t often = ranges * sizes.least_chunk;
     for (std::size_t group = done(); group < groups_.size(); ++group) {
       drawing.draw(gather_documents(documents_, groups_[group]));

@@ -247,7 +247,7 @@ void ExternalShuffle::replace(const std::string& file, std::vector<std::vector<S
   drop_unused(list);
 }
 
-// The list names them no more before they go.
+// The list is saved without the files before they are deleted.
 void ExternalShuffle::drop_unused(const std::string& list) {
   std::vector<bool> used(files_.size());
   for (const SpillRange& range : ranges_)

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-// The numbers of columns: text, pair, label.
+// Returns a task with these column numbers: text, pair, label.
 GlueTask of_columns(std::vector<std::string> names, std::vector<std::string> labels,
                     std::array<std::string, 3> columns) {
   GlueTask out{.names = std::move(names)};
@@ -23,7 +23,8 @@ GlueTask of_columns(std::vector<std::string> names, std::vector<std::string> lab
   return out;
 }
 
-// Their columns are others than those of rows with labels (classification_tasks.py).
+// Adds the test files, whose columns differ from those of rows with labels
+// (classification_tasks.py).
 void add_tests(std::vector<GlueTask>& tasks) {
   for (GlueTask& task : tasks)
     task.tests = {{.file = "test", .submission = task.names.at(1), .text = "2", .pair = "3"}};

@@ -45,7 +45,7 @@ class RowEncoder {
         tokenizer_(BertTokenizer::load(job.vocab, job.tokenizer)),
         pairs_(tokenizer_, job.seq_length) {}
 
-  // The label was read once before, with its place. `classes`: those that are learned.
+  // Encodes a row whose label was validated before. `classes` is set to the classes to train on.
   EncodedRow encode(const LabelledRow& row, std::vector<std::int32_t>& classes) const {
     const TextPairIds text = reader_.labels().problem == Problem::token_labels
                                  ? pairs_.encode_words(words_in(row.text))
@@ -103,7 +103,7 @@ class RowEncoder {
   TextPairEncoder pairs_;
 };
 
-// What rows are split by: of several labels and of numbers nothing.
+// Returns the class by which rows are split, or a constant for several labels and for numbers.
 std::int32_t stratum_of(const LabelReader& reader, const LabelledRow& row,
                         const std::string& place) {
   const LabelOf label = label_of(reader, row, place);
@@ -117,7 +117,7 @@ std::vector<bool> wanted_of(const LabelledExamplesJob& job, const LabelReader& r
                      });
 }
 
-// The rows of the job's part, by `wanted`, in the order of its examples.
+// Visits the rows of the job's part, as selected by `wanted`, in example order.
 void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted,
                  const std::function<void(LabelledRow, const std::string& place)>& give) {
   for (const bool is_swapped : {false, true}) {
@@ -184,7 +184,7 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
   LabelledSummary out;
   std::uint64_t rows = 0;
   each_row_of(job, wanted, [&](LabelledRow row, const std::string& place) {
-    const LabelOf label = label_of(reader, row, place);  // which says what is wrong with it
+    const LabelOf label = label_of(reader, row, place);  // throws an error with the reason
     out.mean_label += (label.number - out.mean_label) / static_cast<double>(++rows);
     if (kept) kept->write(row_line(row));
     records.add(std::move(row));

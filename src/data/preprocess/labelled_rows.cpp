@@ -17,10 +17,11 @@
 namespace smelt {
 namespace {
 
-constexpr std::uint64_t kFewRows = 20;  // of which each may well have its own label
+constexpr std::uint64_t kFewRows = 20;  // with so few rows, each may have a different label
 constexpr double kMostLabelsOfRows = 0.75;
 
-// Whether the label is written as Python and pandas write a missing value, and is no known class.
+// Returns whether the label is a missing value as written by Python and pandas, and not a known
+// class.
 bool is_missing(const std::string& label, const std::vector<std::string>& known) {
   return (label == "nan" || label == "NaN") && std::ranges::find(known, label) == known.end();
 }
@@ -51,7 +52,7 @@ void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint
         "classes in data.labels");
 }
 
-// Composes a text and returns it as it was before, or an empty string if it stays the same.
+// Normalizes a text to NFC. Returns the original, or an empty string if the text did not change.
 std::string composed(std::string& text) {
   if (is_ascii(text)) return "";
   std::string before = std::exchange(text, nfc(text));
@@ -188,7 +189,7 @@ float LabelReader::number(const std::string& label, const std::string& place) co
 
 std::optional<double> label_number(std::string_view label) {
   label = trim(label);
-  // from_chars takes a minus sign, but no plus sign.
+  // from_chars accepts a minus sign but no plus sign.
   if (label.starts_with('+') && !label.starts_with("+-")) label.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);

@@ -35,7 +35,7 @@ Counts words_with_accents(const LinesOptions& text, TokenizerOptions options) {
   return out;
 }
 
-// Words that become one, and how often they occur.
+// Words that become equal, and how often they occur.
 struct Group {
   std::vector<std::pair<std::uint64_t, std::string>> words;
   std::uint64_t count = 0;
@@ -82,7 +82,7 @@ MergedWords count_merged_words(const LinesOptions& text, const TokenizerOptions&
 
 namespace {
 
-// The sample's letters by script, and whether it seems to be Turkish or Azeri.
+// The sample's letters by script, and whether the text seems to be Turkish or Azeri.
 struct Letters {
   std::vector<std::string> scripts;
   bool is_turkic = false;

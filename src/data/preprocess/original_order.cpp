@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLoggedExamples = 20;
 
-// The lines that the original program logs of its first examples.
+// Logs an example in the format of the original program.
 void log_example(std::string_view record, const Vocabulary& vocabulary) {
   const auto data = RecordReader(record).next();
   const Example example(data.value(), "example");

@@ -49,7 +49,8 @@ class DocumentWriter {
   }
 
  private:
-  // The first two documents go one to each side, the others by a draw.
+  // Returns whether to hold out the document. The first two go to different sides; the others are
+  // drawn at random.
   bool keep_out(std::int64_t number) const {
     if (number < 2) return number == 0;
     const auto bits =
@@ -62,8 +63,8 @@ class DocumentWriter {
   OutputFile train_, heldout_;
 };
 
-// Whole documents are held out: few of them, or one that is most of the text, cannot be shared
-// well.
+// Logs a warning if the held-out share is inexact. Whole documents are held out, so a few
+// documents, or one that is most of the text, cannot be split evenly.
 void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
   const double share = static_cast<double>(s.heldout_sentences) / static_cast<double>(s.sentences);
   if (share <= 2 * job.heldout && share >= job.heldout / 2) return;
@@ -111,7 +112,7 @@ void check_prose(const DocumentOptions& text, std::uint64_t most_bytes) {
   bool is_all = true;
   if (is_remote(files.front()) && files.size() > 1) {
     if (files.front().find_first_of(",*?[") != std::string::npos)
-      return;  // no pattern names it alone
+      return;  // no pattern matches only this file
     part.input = files.front();
     is_all = false;
   }

@@ -21,7 +21,7 @@
 namespace smelt {
 namespace {
 
-// The pieces that an answer covers, [first, last]; nothing where it covers none.
+// Returns the pieces [first, last] that an answer covers, or nullopt if it covers none.
 std::optional<std::pair<std::size_t, std::size_t>> pieces_of(const RightAnswer& answer,
                                                              const std::vector<TokenSpan>& pieces) {
   const auto first =
@@ -86,10 +86,11 @@ class QuestionEncoder {
   AnswerWindowEncoder windows_;
 };
 
-// Which rows a split wants, by their texts; all, in an empty list, without one.
+// Returns for each row whether it is in the split, decided by its context. Empty without a split:
+// all rows.
 std::vector<bool> wanted_questions(const QuestionExamplesJob& job) {
   if (!job.split) return {};
-  std::unordered_map<std::size_t, std::size_t> numbers;  // of texts, by their hashes
+  std::unordered_map<std::size_t, std::size_t> numbers;  // of contexts, by their hashes
   std::vector<std::size_t> text_of;
   auto rows = LabelledRows::quiet(job.rows, job.what);
   for (LabelledRow row; rows.next(row);)
@@ -102,7 +103,8 @@ std::vector<bool> wanted_questions(const QuestionExamplesJob& job) {
   return out;
 }
 
-// What is wrong with a question is told, or ends the job; whether it is taken.
+// Returns whether to use a question. Logs a warning, or throws UsageError, if its answers are
+// invalid.
 bool takes(const QuestionExamplesJob& job, const LabelledRow& row, const std::string& place,
            QuestionSummary& out) {
   const auto answers = right_answers(row.label, row.pair, place);

@@ -12,7 +12,7 @@ namespace {
                    "write [{\"text\": \"…\", \"answer_start\": 12}], or [] for none");
 }
 
-// Of the `count`th code point; nowhere beyond the end.
+// Returns the byte offset of a code point; npos beyond the end.
 std::size_t byte_of(std::string_view utf8, std::int64_t count) {
   std::size_t at = 0;
   for (; count > 0 && at < utf8.size(); --count) {

@@ -15,7 +15,8 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kMostLabels = 10000;  // names that are kept; the rest is only counted
+// maximum number of names to store; others are only counted
+constexpr std::size_t kMostLabels = 10000;
 
 class Lengths {
  public:
@@ -65,7 +66,7 @@ struct Numbers {
 
 class SplitOverview {
  public:
-  // `known`: names of classes, as LabelledFiles has them.
+  // `known` are class names, as in LabelledFiles.
   SplitOverview(const RowOverviewJob& job, const std::vector<std::string>& known,
                 const Tokenizer* tokenizer)
       : job_(job),
@@ -109,7 +110,7 @@ class SplitOverview {
     unknown_ += static_cast<std::uint64_t>(std::ranges::count(ids_, tokenizer_->unknown()));
     return ids_.size();
   }
-  // [CLS] and a [SEP] after each text; a T5's </s>.
+  // Returns the number of special tokens: [CLS] and a [SEP] after each text, or T5's </s>.
   std::size_t special_tokens(const LabelledRow& row) const {
     if (tokenizer_ == nullptr) return 0;
     if (!job_.are_classes) return 1;
@@ -128,7 +129,7 @@ class SplitOverview {
   std::vector<std::int32_t> ids_;
 };
 
-// How often all of it stand in a sentence: "12 rows (0.3 %)".
+// Formats a number of rows: "12 rows (0.3 %)".
 std::string part(std::uint64_t rows, const OrderedJson& split) {
   return str(counted(rows, "row"), " (", percent(share(rows, split["rows"].get<std::uint64_t>())),
              ")");
@@ -187,13 +188,13 @@ void find_faults(const OrderedJson& split, std::vector<std::string>& out) {
     out.push_back(str(where, percent(unknown), " of the tokens are unknown to the vocabulary"));
 }
 
-// However many cannot be read.
+// Returns the files with no limit on unreadable rows.
 LabelledFiles all_of(LabelledFiles files) {
   files.limits = {.max_bad = 1};
   return files;
 }
 
-// The rows that examples speak of, read once more.
+// Reads the rows of the examples again and adds them to the overview.
 void show_examples(const RowOverviewJob& job, const std::vector<SameText>& wanted,
                    OrderedJson& out) {
   for (const SameText& one : wanted)
@@ -217,7 +218,7 @@ void show_examples(const RowOverviewJob& job, const std::vector<SameText>& wante
   }
 }
 
-// What is known once all splits are read.
+// Adds comparisons that need all splits.
 void compare_splits(const RowOverviewJob& job, const SameTextCounts& same, std::size_t i,
                     OrderedJson& splits) {
   OrderedJson& split = splits[i];
@@ -229,7 +230,7 @@ void compare_splits(const RowOverviewJob& job, const SameTextCounts& same, std::
       split["shared"].push_back(
           {{"split", job.splits[earlier].name}, {"rows", rows}, {"other_label", other}});
   if (i == 0 || !split.contains("labels")) return;
-  // Of a training of more names than are kept it is not known.
+  // If training has more labels than are stored, unknown labels cannot be determined.
   if (splits[0]["different_labels"] > splits[0]["labels"].size()) return;
   split["unknown_labels"] = OrderedJson::object();
   for (const auto& [name, rows] : split["labels"].items())

@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 4096;  // that are in memory
+constexpr std::size_t kRowsAtOnce = 4096;  // rows in memory
 constexpr std::size_t kRowsOfThread = 256;
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace smelt {
 namespace {
 
 constexpr double kOneSegment = 0.1, kOverfull = 0.5, kOtherLength = 0.05;
-constexpr std::size_t kNoLimit = 100000;  // the original's number
+constexpr std::size_t kNoLimit = 100000;  // the original's constant
 constexpr std::int64_t kLeastTarget = 5;
 
 }  // namespace
@@ -25,7 +25,7 @@ void SegmentDrawer<Random>::draw_target(Random& random) {
 
 template <class Random>
 bool SegmentDrawer<Random>::add(std::span<const std::int32_t> sentence) {
-  if (sentence.empty()) return false;  // which the original keeps, to no effect
+  if (sentence.empty()) return false;  // the original keeps it, without effect
   ids_.insert(ids_.end(), sentence.begin(), sentence.end());
   ends_.push_back(ids_.size());
   return ids_.size() >= target_;

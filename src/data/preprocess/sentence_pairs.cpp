@@ -14,8 +14,8 @@ PairDrawer<Random>::PairDrawer(const TokenCorpus& corpus, const MaskVocabulary& 
   CHECK(options.seq_length >= 5 && options.max_predictions >= 1);
 }
 
-// Sentences gather until they reach the target length or the document ends; each such chunk gives
-// one pair. The chunk's sentences that a pair leaves unused begin the next chunk.
+// Collects sentences until they reach the target length or the document ends. Each such chunk gives
+// one pair; sentences that the pair does not use begin the next chunk.
 template <class Random>
 void PairDrawer<Random>::draw(std::size_t document, Random& random, PairList& out) {
   random_ = &random;
@@ -40,8 +40,8 @@ std::uint64_t PairDrawer<Random>::draw_length(std::int64_t longest) {
   return static_cast<std::uint64_t>(is_short ? random_->randint(2, longest) : longest);
 }
 
-// Each run draws its own length. One length for the whole document would make many more examples
-// of a document whose length is short than of the others.
+// Draws a length for each run. A single length per document would give many more examples for
+// documents with a short length.
 template <class Random>
 void PairDrawer<Random>::draw_runs(std::size_t document) {
   const auto [first, last] = corpus_.documents()[document];
@@ -54,7 +54,7 @@ void PairDrawer<Random>::draw_runs(std::size_t document) {
   }
 }
 
-// One pair of the chunk [first, last); `used` is how many of its sentences the pair uses up.
+// Draws one pair from the chunk [first, last). `used` is set to the number of sentences it uses.
 template <class Random>
 SentencePair PairDrawer<Random>::draw_pair(std::size_t document, std::uint64_t first,
                                            std::uint64_t last, std::uint64_t target_length,
@@ -78,8 +78,8 @@ SentencePair PairDrawer<Random>::draw_pair(std::size_t document, std::uint64_t f
   return pair;
 }
 
-// Sentences of another document, at least one, until `wanted` tokens are reached. After ten draws
-// of the same document (it may be the only one) that document is taken.
+// Appends at least one sentence of another document, until `wanted` tokens are reached. If ten
+// draws give the same document, which may be the only one, that document is used.
 template <class Random>
 TokenRange PairDrawer<Random>::draw_other(std::size_t document, std::int64_t wanted) {
   const auto& documents = corpus_.documents();
@@ -95,7 +95,8 @@ TokenRange PairDrawer<Random>::draw_other(std::size_t document, std::int64_t wan
   return corpus_.tokens(start, end);
 }
 
-// The longer of the two (B when they are equal) loses its first or its last token until both fit.
+// Truncates at a random end: the longer of the two (B if equal) loses its first or last token until
+// both fit.
 template <class Random>
 void PairDrawer<Random>::truncate(TokenRange& a, TokenRange& b) {
   const auto longest = static_cast<std::uint64_t>(options_.seq_length - 3);
@@ -120,8 +121,8 @@ void PairDrawer<Random>::list_tokens(const SentencePair& pair) {
   tokens_.push_back(vocabulary_.sep);
 }
 
-// Every position but those of [CLS] and [SEP]; with whole words, a piece that goes on joins the
-// candidate before it, even across the [SEP] when B was cut inside a word.
+// Collects every position except [CLS] and [SEP]. With whole words, a continuing piece joins the
+// previous candidate, even across the [SEP] if B begins within a word.
 template <class Random>
 void PairDrawer<Random>::list_candidates() {
   positions_.clear();
@@ -148,13 +149,13 @@ std::int32_t PairDrawer<Random>::draw_replacement(std::int32_t token) {
   return vocabulary_.words[static_cast<std::size_t>(random_->randint(0, count - 1))];
 }
 
-// Draws the masks and takes the pair.
+// Draws the masks and adds the pair.
 template <class Random>
 void PairDrawer<Random>::finish(SentencePair pair) {
   list_tokens(pair);
   list_candidates();
   random_->shuffle(std::span(candidates_));
-  // Python's round: halves go to the even neighbour, as nearbyint's do.
+  // Rounds halves to even, like Python's round and nearbyint.
   const double share =
       std::nearbyint(static_cast<double>(tokens_.size()) * options_.masked_lm_prob);
   const auto wanted = static_cast<std::uint32_t>(

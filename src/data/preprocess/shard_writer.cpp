@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kEndBytes = 64 << 10;  // at each end
+constexpr std::size_t kEndBytes = 64 << 10;  // bytes at each end
 
 std::string seal_text(std::uint64_t size, std::string_view first, std::string_view last) {
   return Json{{"size", size}, {"ends_crc32c", crc32c(last, crc32c(first))}}.dump();
@@ -45,7 +45,8 @@ void Shard::leave(std::size_t range) {
 void Shard::finish() {
   file_->flush();
   paths_.before();
-  if (paths_.index) index_.write(paths_.records);  // first: a sealed file is one that is finished
+  // written first, because a seal means that the file is complete
+  if (paths_.index) index_.write(paths_.records);
   index_.clear();
   write_file(paths_.seal, seal_.text());
   file_->commit();

@@ -10,7 +10,7 @@ namespace smelt {
 
 ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenizer& tokenizer,
                                        const ExampleBuilder& builder) {
-  // Refuses before any work is looked at.
+  // Created first, to report errors in the input before the work folder is used.
   auto reader = std::make_unique<DocumentReader>(documents_of(checked));
   return run_examples(checked, builder, "shuffled", [&](ShuffleOptions options) {
     options.longest_sentence = builder.longest_sentence();
@@ -19,7 +19,7 @@ ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenize
           if (text.documents == 0) throw_no_text(checked.inputs.size());
           builder.check(text);
         });
-    reader.reset();  // and with it the memory of what stood before
+    reader.reset();  // frees the memory for deduplication
     return DrawnExamples{
         .examples = scatter_examples(documents, builder, checked.files.outputs.size(), options),
         .text = documents.counts};

@@ -19,9 +19,9 @@
 namespace smelt {
 namespace {
 
-constexpr double kManyWithoutSpaces = 0.2;  // of the letters
-// U+200B separates words if at most this many letters, on average, are between two of them. With
-// more letters it separates phrases.
+constexpr double kManyWithoutSpaces = 0.2;  // share of the letters
+// U+200B separates words if there are at most this many letters on average between two of them, and
+// phrases if there are more.
 constexpr std::uint64_t kMostLettersOfWord = 20;
 
 SubwordKind kind_of(VocabularyType type) {
@@ -37,8 +37,8 @@ std::vector<std::string> first_pieces(const VocabularyJob& job) {
   return first_tokens(reserved);
 }
 
-// All merges that give the pieces from id `first` on, in the order of the pieces: each way to cut a
-// piece in two others.
+// Adds all merges that produce the pieces from id `first` on, in the order of the pieces: every way
+// to split a piece into two others.
 void add_merges(std::size_t first, SubwordFile& file) {
   std::unordered_map<std::string_view, std::int32_t> ids;
   for (std::size_t id = first; id < file.pieces.size(); ++id)
@@ -53,7 +53,7 @@ void add_merges(std::size_t first, SubwordFile& file) {
   }
 }
 
-// By the SentencePiece library, of normalised text.
+// Trains with the SentencePiece library on normalized text.
 SubwordFile train_by_library(const VocabularyJob& job, SampledLines& lines) {
   const SubwordKind kind = kind_of(job.type);
   const TextNormalizer normalizer(own_normalizer(kind, job.tokenizer));
@@ -90,11 +90,12 @@ SubwordFile train_by_library(const VocabularyJob& job, SampledLines& lines) {
   return file;
 }
 
-// A vocab.json stores no normalizer and no space before a text.
+// Returns whether the output is a vocab.json, which stores no normalizer and no space before a
+// text.
 bool is_plain(const VocabularyJob& job) { return !merges_path(job.out).empty(); }
 
 void emit_byte_level_words(std::string_view text, const EmitWord& emit) {
-  // A dump of digits may be one word of millions, and every merge walks it.
+  // A hex dump may be a word of millions of characters, which every merge would visit.
   constexpr std::size_t kLongestWord = 4096;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = byte_level_word_end(text, begin);
@@ -103,7 +104,7 @@ void emit_byte_level_words(std::string_view text, const EmitWord& emit) {
   }
 }
 
-// Splits each of several lines into words as the tokenizer splits a text.
+// Returns a splitter for several lines that splits each as the tokenizer splits a text.
 WordSplitter byte_level_words(const VocabularyJob& job) {
   const auto normalizer =
       std::make_shared<const TextNormalizer>(own_normalizer(SubwordKind::byte_bpe, job.tokenizer));

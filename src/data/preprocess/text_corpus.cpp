@@ -25,7 +25,7 @@ MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer, bool blank_w
                       .mask = vocabulary.id("[MASK]"),
                       .words = {},
                       .continues = {}};
-  // The original draws from the keys of a dict: equal lines are one key, with the id of the last.
+  // The original draws from the keys of a dict, so equal lines are one key with the last id.
   std::unordered_map<std::string_view, std::size_t> keys;
   for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
     const auto [key, is_new] = keys.emplace(vocabulary.token(id), mask.words.size());
@@ -62,9 +62,9 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
     while (lines.next(line)) {
       const bool has_zeros = line.find('\0') != std::string::npos;
       faults.clean(line, file, lines.number());
-      std::erase(line, '\r');  // TensorFlow's readline, which the original reads with, drops them
+      std::erase(line, '\r');  // TensorFlow's readline, which the original uses, drops them
       const std::string_view sentence = python_strip(line);
-      // Python's str.strip() keeps NUL bytes, so a line of them is not blank to the original.
+      // Python's str.strip() keeps NUL bytes, so a line of them is not blank in the original.
       if (sentence.empty() && !has_zeros) corpus.end_document();
       const std::vector<std::int32_t> ids = tokenizer_.encode(sentence);
       if (!ids.empty()) add_sentence(sentence, ids, tokenizer_, counts);

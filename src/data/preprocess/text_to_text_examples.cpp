@@ -14,7 +14,7 @@
 namespace smelt {
 namespace {
 
-// Whether it was cut.
+// Truncates the ids to `length`. Returns whether they were longer.
 bool fit(std::vector<std::int32_t>& ids, std::int64_t length) {
   const bool is_long = std::ssize(ids) > length;
   const std::int32_t end = ids.back();
@@ -23,7 +23,7 @@ bool fit(std::vector<std::int32_t>& ids, std::int64_t length) {
   return is_long;
 }
 
-// Encodes rows on several threads and counts what they lose.
+// Encodes rows on several threads and counts truncated ones.
 class AnswerEncoder {
  public:
   explicit AnswerEncoder(const TextToTextExamplesJob& job) : job_(job) {}

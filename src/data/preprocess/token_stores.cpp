@@ -22,7 +22,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kTextBytes = 1 << 20;  // that a thread tokenizes at a time
+constexpr std::size_t kTextBytes = 1 << 20;  // text that a thread tokenizes at a time
 constexpr std::size_t kIdsAtOnce = 1 << 16;
 constexpr std::int32_t kMostNarrow = std::numeric_limits<std::uint16_t>::max();
 
@@ -43,14 +43,14 @@ std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, const TextTok
                    str("name one of its pieces, such as ", tokenizer.token(0)));
 }
 
-// Documents that are tokenized together, numbered in the order of the input.
+// Documents that are tokenized together, numbered in input order.
 struct TextPart {
   std::size_t number = 0;
   std::vector<Document> documents;
 };
 struct TokenPart {
   std::vector<std::int32_t> ids;
-  std::vector<std::size_t> ends;  // of documents, in ids
+  std::vector<std::size_t> ends;  // ends of the documents in ids
   CorpusCounts counts;            // of sentences, characters and unknown tokens
 };
 
@@ -100,7 +100,7 @@ void read_parts(DocumentReader& reader, BoundedQueue<TextPart>& queue) {
   queue.push(std::move(part));
 }
 
-// Each thread tokenizes the next part and writes it when all parts before it are written.
+// Tokenizes on all threads. A thread writes its part when all previous parts are written.
 void tokenize_all(DocumentReader& reader, const Tokenizer& tokenizer, const TextTokensJob& job,
                   TokenStoreWriter& store, CorpusCounts& counts) {
   const std::optional<std::int32_t> document_end = find_piece(tokenizer, job);
@@ -127,7 +127,7 @@ void tokenize_all(DocumentReader& reader, const Tokenizer& tokenizer, const Text
   run_parallel(threads + 1, body, stop);
 }
 
-// One folder at a time for each thread.
+// Converts one folder at a time per thread.
 class Converter {
  public:
   explicit Converter(const SnapshotTokensJob& job) {
@@ -140,11 +140,11 @@ class Converter {
     const std::size_t known = vocabulary_.id_bytes();
     if (vocabulary_.size > 0) return *write(input, output, known);
     if (auto narrow = write(input, output, 2)) return *narrow;
-    return *write(input, output, 4);  // an id was too large
+    return *write(input, output, 4);  // an id was too large for 2 bytes
   }
 
  private:
-  // Nothing is written, and nullopt returned, when an id does not fit.
+  // Returns nullopt and writes nothing if an id does not fit.
   std::optional<ConvertedSnapshot> write(const std::string& input, const std::string& output,
                                          std::size_t id_bytes) const {
     SnapshotReader reader(open_snapshot(input));
@@ -224,7 +224,8 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
   return names;
 }
 
-// Those of folders that could not be converted; of the others the texts are empty.
+// Throws UsageError with the errors of the folders that could not be converted; the texts of the
+// others are empty.
 void throw_faults(std::vector<std::string> faults, std::size_t converted) {
   const std::size_t folders = faults.size();
   std::erase(faults, "");

@@ -40,7 +40,7 @@ Cost cost_of(const WordCounts& words, const BertTokenizer& tokenizer) {
   return cost;
 }
 
-// The words and what each saves, the most first; equals in the order of their bytes.
+// Returns the words and the number of pieces each saves, most first, ties in byte order.
 std::vector<std::pair<std::string, std::int64_t>> savings(const WordCounts& words,
                                                           const BertTokenizer& tokenizer,
                                                           std::int64_t min_frequency) {

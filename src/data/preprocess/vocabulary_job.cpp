@@ -36,7 +36,7 @@ std::string config_beside(const VocabularyJob& job) {
   return join_path(parent_path(job.out), "tokenizer_config.json");
 }
 
-// All files that are written.
+// Returns all files to write.
 std::vector<std::string> output_files(const VocabularyJob& job) {
   if (is_model(job.out)) return {job.out};
   if (!is_tokenizer_json(job.out)) return {job.out, tokenizer_config_path(job.out)};
@@ -46,7 +46,7 @@ std::vector<std::string> output_files(const VocabularyJob& job) {
   return {job.out};
 }
 
-// Throws UsageError for settings that this kind of output cannot have.
+// Throws UsageError for settings that this type of output does not support.
 void check_normalization(const VocabularyJob& job) {
   const bool changes_case = job.tokenizer.lower_case || job.tokenizer.strips_accents();
   if (is_model(job.out) && changes_case)
@@ -93,7 +93,7 @@ void check(const VocabularyJob& job) {
       throw UsageError(str("--out: ", path, " exists"), "choose another name or give --overwrite");
 }
 
-// Whether all input can be read twice: a pipe cannot.
+// Returns whether all input can be read twice, which is not possible for a pipe.
 bool is_rereadable(const LinesOptions& text) {
   return std::ranges::none_of(expand_patterns(text.input, "--input"), is_device);
 }
@@ -127,7 +127,7 @@ std::vector<std::string> train_wordpieces(const VocabularyJob& job, SampledLines
   return train_wordpiece(counts, with_unused(job));
 }
 
-// SentencePiece's pieces of the BasicTokenizer's words, as the usual recipe for BERT has them.
+// Trains SentencePiece pieces on the words of the BasicTokenizer, the usual method for BERT.
 std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, SampledLines& lines) {
   std::vector<std::string> tokens = first_tokens(with_unused(job).reserved);
   const WordSplitter split = bert_words(job.tokenizer);
@@ -151,7 +151,7 @@ std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, Sample
   return tokens;
 }
 
-// "auto" looks at the text first, which a pipe does not permit.
+// Returns the rule. "auto" reads the text first, so it does not support pipes.
 SentencePieceOptions::Rule rule_of(const VocabularyJob& job) {
   if (job.normalization == "auto" && !is_rereadable(job.text))
     return SentencePieceOptions::Rule::nmt_nfkc;
@@ -177,8 +177,8 @@ void take_size(const Vocabulary& vocabulary, VocabularySummary& summary) {
       vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
 }
 
-// Writes the tokenizer_config.json beside a tokenizer.json. It stores which control characters
-// vanish and the class that transformers loads, for which tokenizer.json has no fields.
+// Writes the tokenizer_config.json for a tokenizer.json. It stores the handling of control
+// characters and the transformers class, for which tokenizer.json has no fields.
 void save_config_beside(const VocabularyJob& job, Json config) {
   if (path_name(job.out) != "tokenizer.json")
     return store_segment_command(job.out, job.tokenizer.segment_command);
@@ -194,14 +194,15 @@ VocabularyType parse_vocabulary_type(std::string_view word) {
   return choose_of("vocab: --type", word, kTypes);
 }
 
-// The job for text that is split into words by the tokenizer's command, if it has one.
+// Returns the job for text that the tokenizer's command splits into words, if it has one.
 static VocabularyJob with_segment_command(VocabularyJob job) {
   job.text.segment_command = job.tokenizer.segment_command;
   if (!job.tokenizer.segment_command.empty()) job.tokenizer.split_chinese = false;
   return job;
 }
 
-// Logs what normalization changes. That does not depend on words, so no command splits the text.
+// Logs what normalization changes. This does not depend on words, so the segment command is not
+// used.
 static void log_normalization(const VocabularyJob& job) {
   if (is_model(job.out) || !is_rereadable(job.text)) return;
   LinesOptions text = job.text;

@@ -57,14 +57,14 @@ WorkFolder::WorkFolder(std::string path) : path_(std::move(path)) {
   for (int tries = 0;; ++tries) {
     if (tries == kMostLockTries) throw_vanishing(file(kLock));
     const Descriptor folder(open_folder());
-    if (lock(folder.get())) break;  // else another process removed it in between
+    if (lock(folder.get())) break;  // otherwise another process removed it in between
   }
   keep_ = job().has_value();
 }
 
 WorkFolder::~WorkFolder() {
   if (!keep_) remove();
-  ::close(descriptor_);  // only now: nobody takes a folder that is being removed
+  ::close(descriptor_);  // released last, so that no process takes a folder that is being removed
 }
 
 std::string WorkFolder::file(std::string_view name) const { return str(path_, "/", name); }
@@ -77,7 +77,7 @@ void WorkFolder::begin(const OrderedJson& job) {
   write_file(file(kJob), job.dump(2) + "\n");
 }
 
-// A descriptor of the folder, which is made if need be.
+// Opens the folder, creating it if needed, and returns its descriptor.
 int WorkFolder::open_folder() {
   const std::string parent = fs::path(path_).parent_path();
   if (!parent.empty() && !exists(parent)) {
@@ -97,7 +97,7 @@ int WorkFolder::open_folder() {
   return folder.release();
 }
 
-// A descriptor of the lock; negative when it went away meanwhile.
+// Returns a descriptor of the lock file; negative if it was deleted meanwhile.
 int WorkFolder::open_lock(int folder) const {
   const int found = ::openat(folder, kLock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (found >= 0) return found;
@@ -109,7 +109,7 @@ int WorkFolder::open_lock(int folder) const {
   return made;
 }
 
-// False when the folder was removed before it could be locked.
+// Returns false if the folder was removed before it could be locked.
 bool WorkFolder::lock(int folder) {
   Descriptor lock(open_lock(folder));
   if (lock.get() < 0) return false;
@@ -127,7 +127,7 @@ bool WorkFolder::lock(int folder) {
   return true;
 }
 
-// But for the lock.
+// Returns whether the folder is empty except for the lock.
 bool WorkFolder::is_empty() const {
   const std::vector<std::string> names = list_folder(path_);
   return names.empty() || (names.size() == 1 && names.front() == kLock);
@@ -136,7 +136,7 @@ bool WorkFolder::is_empty() const {
 void WorkFolder::remove() {
   try {
     clear();
-  } catch (const Error&) {  // it is not empty then, and stays
+  } catch (const Error&) {  // the folder is not empty and is kept
   }
   std::error_code ignored;
   fs::remove(file(kLock), ignored);
@@ -146,7 +146,7 @@ void WorkFolder::remove() {
 
 void WorkFolder::clear() {
   std::error_code ignored;
-  fs::remove(file(kJob), ignored);  // first: without it what is left has no worth
+  fs::remove(file(kJob), ignored);  // first, because the rest is useless without it
   for (const std::string& name : list_folder(path_))
     if (name != kLock) fs::remove_all(file(name), ignored);
 }

@@ -1,4 +1,4 @@
-// Ranges of examples sorted, encoded and written.
+// Sorts, encodes and writes ranges of examples.
 #include <algorithm>
 #include <atomic>
 
@@ -10,14 +10,14 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kUploadBytes = 24 << 20;  // of a file on its way to an object store
+constexpr std::size_t kUploadBytes = 24 << 20;  // part size of an upload to an object store
 constexpr std::uint64_t kMostWriters = 1024;
-constexpr int kMostUploads = 8;  // side by side
-// The time of so many files, so small, is that of waiting until each is on the disk.
+constexpr int kMostUploads = 8;  // concurrent uploads
+// With many small files, most of the time is spent waiting for each one to be on disk.
 constexpr std::size_t kManyShards = 64;
-constexpr std::uint64_t kSmallShard = 1 << 20;  // in temporary files
+constexpr std::uint64_t kSmallShard = 1 << 20;  // size in temporary files
 
-// The examples of one range of keys in their order.
+// The examples of one key range, sorted.
 class SortedRange {
  public:
   SortedRange(const ExternalShuffle& spill, const SpillRange& range) {
@@ -26,7 +26,8 @@ class SortedRange {
     for (const std::string& chunk : chunks_)
       for (std::string_view rest = spill_records(chunk); !rest.empty();)
         items_.push_back(take_record(rest));
-    // Equal keys are all but impossible; their bytes then decide, not the thread that was first.
+    // Equal keys are extremely rare. Their bytes then decide, so that the order does not depend on
+    // threads.
     std::ranges::sort(items_, [](const SpillRecord& x, const SpillRecord& y) {
       return x.key != y.key ? x.key < y.key : x.bytes < y.bytes;
     });
@@ -42,14 +43,14 @@ class SortedRange {
   std::vector<SpillRecord> items_;
 };
 
-// Whose turn it is to write what.
+// A range to write.
 struct Turn {
   Shard& shard;
-  std::size_t number;  // of the shard's ranges
+  std::size_t number;  // index within the shard's ranges
   const SpillRange& range;
 };
 
-// False when another thread has failed.
+// Returns false if another thread has failed.
 bool write_range(const ExternalShuffle& spill, const Turn& turn, ExampleEncoder& encoder,
                  std::size_t encoded_bytes) {
   const SortedRange sorted(spill, turn.range);
@@ -74,7 +75,7 @@ bool write_range(const ExternalShuffle& spill, const Turn& turn, ExampleEncoder&
   return true;
 }
 
-// For each shard the number of its first range; at the end that of all ranges.
+// Returns the index of each shard's first range, followed by the number of ranges.
 std::vector<std::size_t> first_range_of_shards(const std::vector<SpillRange>& ranges,
                                                std::size_t shards) {
   std::vector<std::size_t> first;
