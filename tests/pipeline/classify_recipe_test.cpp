@@ -549,7 +549,7 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));
   EXPECT_THAT(refusal({"data.seq_length=13"}), HasSubstr("13"));
   EXPECT_THAT(refusal({"data.validation=" + rows_file("v.tsv", "text\tlabel\ncat\tbirds\n")}),
-              HasSubstr("v.tsv:2: label 'birds' is none of the 2 classes of the training data"));
+              HasSubstr("v.tsv:2: label 'birds' is not one of the 2 classes of the training data"));
   EXPECT_THAT(refusal({"data.train=" + rows_file("f.tsv", "text\tlabel\na\t0.5\nb\t1\nc\t0.5\n")}),
               HasSubstr("holds numbers with fractions, such as 0.5, which are no classes\n  hint: "
                         "set model.problem to regression"));

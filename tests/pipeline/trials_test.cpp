@@ -288,7 +288,7 @@ TEST_F(TrialsTest, ATestThatComesLateIsScored) {
   write_file(dir_.file("wrong.tsv"), "label\ttext\nbirds\tcat\n");
   for (int again = 0; again < 2; ++again)  // never is the test before it scored in its place
     EXPECT_THAT(error_of<UsageError>([&] { scored("wrong.tsv"); }),
-                HasSubstr("wrong.tsv:2: label 'birds' is none of the 2 classes"));
+                HasSubstr("wrong.tsv:2: label 'birds' is not one of the 2 classes"));
   // By the whole run, too; and the model goes on.
   run_recipe(load_recipe(dir_.file("m"), {"data.test=" + dir_.file("test.tsv"), "train.steps=3"}));
   EXPECT_EQ(scored("test.tsv").global_step, 3);

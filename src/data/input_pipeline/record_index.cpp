@@ -31,8 +31,8 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
   for (const std::string& file : files) {
     if (!file.ends_with(kWorkSuffix)) continue;
     if (const auto status = file_status(file); status && status->is_folder)
-      throw UsageError(str(what, ": the making of these files has not ended: ", file, " is there"),
-                       "give the command that makes them once more: it goes on where it was");
+      throw UsageError(str(what, ": these files are not completely written: ", file, " exists"),
+                       "run the command that writes them again; it resumes");
   }
   std::erase_if(files, [&](const std::string& file) {
     return beside.contains(file) || path_name(file) == kFolderDescription;

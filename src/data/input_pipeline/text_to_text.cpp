@@ -176,7 +176,7 @@ TextLengths text_lengths(const TextToText& o, const std::string& where) {
                "512 is T5's");
   require_text(!lm || o.targets_length >= 1,
                str(where, "data.targets_length is ", o.targets_length,
-                   ", and plain text has no length of its own"),
+                   ", but plain text needs a target length"),
                "512 is T5's");
   TextLengths out = lengths_needed(o, where);
   require_text(o.targets_length == 0 || out.targets <= o.targets_length,

@@ -110,7 +110,7 @@ class WithinDocuments : public WindowCuts {
     Documents(const TokenFiles& files, std::size_t file, std::uint64_t length)
         : begins(files.document_ends(file)) {
       if (begins.empty() && files.tokens(file) > 0)
-        throw UsageError(str(files.paths()[file], ": does not tell where documents end"),
+        throw UsageError(str(files.paths()[file], ": does not store where documents end"),
                          "set data.documents to packed, or make a token store of the text with "
                          "smelt data tokens");
       if (begins.empty() || begins.back() < files.tokens(file))

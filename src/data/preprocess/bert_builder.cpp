@@ -35,7 +35,7 @@ void check_options(const PairOptions& o, const CorpusReader& reader) {
           str("short_seq_prob ", o.short_seq_prob, " is not between 0 and 1"), "0.1 is usual");
   const auto& continues = reader.mask_vocabulary().continues;
   require(!o.whole_word_mask || std::ranges::find(continues, true) != continues.end(),
-          str("whole_word_mask needs pieces that go on with a word, and ",
+          str("whole_word_mask needs pieces that continue a word, and ",
               reader.tokenizer().vocabulary().origin(), " marks none"),
           "leave whole_word_mask out: every token of this vocabulary is a whole word");
 }

@@ -92,7 +92,7 @@ void check_space(const CheckedJob& checked, const SpaceNeeded& needed, const std
             str("free some space, name a folder on another disk with --work or --out, ", kIgnore));
     if (disk.needed() > disk.free) log_warning("training data: {}", what);
   }
-  log_info("temporary files lie in {}, about {}", work, bytes_of(needed.work));
+  log_info("temporary files in {}, about {}", work, bytes_of(needed.work));
 }
 
 }  // namespace smelt

@@ -85,7 +85,7 @@ void check_own_folder(const ExampleFiles& files, const std::string& work) {
                 "-* and ", kFolderDescription, " there and touches nothing else"));
     const std::string place(place_of_partial(name).value_or(name));  // left by an interrupted run
     require(!name.starts_with(files.own_name) || ours.contains(place),
-            str("output folder ", folder, " holds ", name, ", which is none of the ",
+            str("output folder ", folder, " holds ", name, ", which is not one of the ",
                 files.outputs.size(), " files that are written, and would be read with them"),
             "move it away, or choose another folder");
   }
@@ -111,8 +111,8 @@ void check_no_other_set(const ExampleFiles& files) {
   for (const std::string& path : files.outputs) ours.insert(path_name(path));
   for (const std::string& name : list_folder(folder))
     require(ours.contains(name) || pattern_of_set(name) != pattern,
-            str("output folder ", folder, " holds ", name, ", which is none of the ", ours.size(),
-                " files that are written, and would be read with them as ", *pattern),
+            str("output folder ", folder, " holds ", name, ", which is not one of the ",
+                ours.size(), " files that are written, and would be read with them as ", *pattern),
             "move it away, or choose another name");
 }
 

@@ -20,7 +20,7 @@ std::string_view name(ExampleOrder order) { return word_of(order, kOrders); }
 void check_plain_text(const DocumentOptions& text) {
   require(text.format.file == FileFormat::by_name && text.sentences == Cut::lines &&
               text.dedup == Dedup::none && text.max_lines == 0,
-          "order original reads text files as they are, one sentence a line",
+          "order original reads only text files with one sentence per line",
           "take the shuffled order");
 }
 

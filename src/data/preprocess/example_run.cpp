@@ -97,10 +97,10 @@ void check_other_job(const WorkFolder& folder, const OrderedJson& job, const Exa
     };
     if (said(before) != said(now))
       throw UsageError(str("work folder ", folder.path(),
-                           ": of a run that was stopped, holds examples drawn with ",
+                           ": contains an interrupted run whose examples were drawn with ",
                            name.substr(1), " ", said(before), ", not ", said(now)),
-                       own ? "go on with the same command as before, or say --overwrite"
-                           : "go on with the same command as before, remove the folder, or name "
+                       own ? "run the same command as before, or use --overwrite"
+                           : "run the same command as before, remove the folder, or name "
                              "another with --work");
   }
 }
@@ -159,7 +159,7 @@ class Run {
     drawn_ = load(folder_);
     forget_drawing(folder_);
     remove_abandoned(files_.all());
-    log_info("going on with a run that was stopped: {} of {} files are whole",
+    log_info("resuming an interrupted run: {} of {} files are complete",
              std::ranges::count(made_, true), made_.size());
   }
 
@@ -167,7 +167,7 @@ class Run {
     if (!goes_on) check_other_job(folder_, job_, files_);
     check_free(files_);
     if (goes_on) {
-      log_info("going on with a run that was stopped: the documents are read");
+      log_info("resuming an interrupted run: the documents are read");
     } else {
       std::vector<std::uint64_t> sizes;
       for (const OrderedJson& input : job_["inputs"]) sizes.push_back(input[0]);

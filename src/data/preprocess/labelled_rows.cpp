@@ -173,7 +173,7 @@ std::vector<std::int32_t> LabelReader::classes(const std::string& label,
   for (const std::string& name : label_names(labels_.problem, label, labels_.names)) {
     const auto found = numbers_.find(name);
     if (found == numbers_.end())
-      throw UsageError(str(place, ": label '", name, "' is none of the ", labels_.names.size(),
+      throw UsageError(str(place, ": label '", name, "' is not one of the ", labels_.names.size(),
                            " classes of the training data"),
                        did_you_mean(name, labels_.names));
     out.push_back(found->second);

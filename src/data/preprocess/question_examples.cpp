@@ -120,7 +120,7 @@ bool takes(const QuestionExamplesJob& job, const LabelledRow& row, const std::st
     return true;
   if (out.left_out++ == 0)
     log_warning(
-        "{}: {}: '{}' does not stand in the text where answer_start says; such questions "
+        "{}: {}: '{}' is not in the text at answer_start; such questions "
         "are scored, and not learned from",
         job.what, place, shortened(answers.front().text, 60));
   return false;

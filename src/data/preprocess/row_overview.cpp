@@ -154,7 +154,7 @@ void find_label_faults(const OrderedJson& split, std::vector<std::string>& out) 
                       " one example alone: ", shortened(join(alone, ", "), 100)));
   if (share(most, all) >= kLopsided)
     out.push_back(str(where, "'", most_name, "' is ", percent(share(most, all)),
-                      " of all: who always says it is right so often"));
+                      " of all, the accuracy of always predicting it"));
 }
 
 void find_faults(const OrderedJson& split, std::vector<std::string>& out) {
@@ -174,8 +174,9 @@ void find_faults(const OrderedJson& split, std::vector<std::string>& out) {
                       " that training does not have: ", shortened(join(names, ", "), 100)));
   }
   for (const OrderedJson& shared : split["shared"])
-    out.push_back(str(where, part(shared["rows"], split), " stand in ",
-                      shared["split"].get<std::string>(), " too: figures of them say little"));
+    out.push_back(str(where, part(shared["rows"], split), " are also in ",
+                      shared["split"].get<std::string>(),
+                      ": metrics on them say little about new data"));
   if (const auto rows = rows_of("same_text_other_label"); rows > 0)
     out.push_back(str(where, part(rows, split), " have the text of another row and another label"));
   const OrderedJson& lengths = split["lengths"];

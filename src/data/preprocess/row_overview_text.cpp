@@ -89,7 +89,7 @@ std::string overview_text(const OrderedJson& overview) {
       out += str("  ", one["places"][i].get<std::string>(), ": ",
                  shortened(one["labels"][i].get<std::string>(), kShownText), "\n");
   }
-  out += overview["findings"].empty() ? "nothing to mend was found\n" : "to look at:\n";
+  out += overview["findings"].empty() ? "no problems found\n" : "to look at:\n";
   for (const OrderedJson& finding : overview["findings"])
     out += str("  * ", finding.get<std::string>(), "\n");
   return out;

@@ -216,7 +216,7 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
                      "convert them one after another, to different names");
   run_each(names.size(), kSideBySide, [&](std::size_t i) {
     if (lies_in(names[i], inputs[i]))
-      throw UsageError(str("--out: ", names[i], " lies in the snapshot ", inputs[i]),
+      throw UsageError(str("--out: ", names[i], " is inside the snapshot ", inputs[i]),
                        "name a folder beside it");
     const bool stays = job.skip_existing && exists(names[i]) && is_token_store(names[i]);
     if (!stays) check_free(names[i], job.overwrite);
@@ -233,7 +233,7 @@ void throw_faults(std::vector<std::string> faults, std::size_t converted) {
   for (const std::string& fault : faults) log_warning("convert: {}", fault);
   throw UsageError(str("convert: ", faults.size(), " of ", folders, " folders were left out, ",
                        converted, " are converted"),
-                   "mend them and give --skip-existing to convert them alone");
+                   "fix them and use --skip-existing to convert only them");
 }
 
 }  // namespace

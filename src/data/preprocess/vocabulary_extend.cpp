@@ -94,7 +94,7 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
       count_words(lines, bert_words(before.options()), threads, job.text.memory);
   out.added = savings(words, before, job.min_frequency);
   if (out.added.empty())
-    throw UsageError(str("--input: ", job.text.input, " has no word that would save a piece"),
+    throw UsageError(str("--input: ", job.text.input, " contains no word that would save a piece"),
                      "lower --min-frequency, or give text of the domain");
   if (std::ssize(out.added) > count) out.added.resize(static_cast<std::size_t>(count));
   auto place = tokens.begin();

@@ -34,8 +34,9 @@ void clean_text(std::string& text, std::int64_t line, const FaultSink& sink) {
 
 TextFaults::TextFaults(const TextLimits& limits) : limits_(limits) {
   if (!(limits_.max_bad >= 0 && limits_.max_bad <= 1))
-    throw UsageError(str("text: max_bad ", limits_.max_bad, " is no share, which is from 0 to 1"),
-                     str("0.01 leaves out a row in a hundred, and ", kFreeBadRows, " in any case"));
+    throw UsageError(
+        str("text: max_bad ", limits_.max_bad, ": must be between 0 and 1"),
+        str("use 0.01 to skip up to 1 % of the rows, and ", kFreeBadRows, " in any case"));
 }
 
 void TextFaults::add(const TextFault& fault, const std::string& path) {
@@ -47,12 +48,12 @@ void TextFaults::add(const TextFault& fault, const std::string& path) {
   }
   const bool zeros = fault.kind == TextFault::Kind::zeros;
   if (limits_.strict && zeros)
-    throw UsageError(str(place, ": ", fault.bytes, " NUL bytes, which no text has"),
-                     "leave the file out if it is no text; if you gave --strict, leave that out");
+    throw UsageError(str(place, ": ", fault.bytes, " NUL bytes in a text file"),
+                     "remove the file if it is not text; or run without --strict");
   if (limits_.strict)
     throw UsageError(str(place, ": not UTF-8 (", counted(fault.bytes, "byte"), ")"),
                      "find its encoding with `file -i`, then convert it: `iconv -f ENCODING -t "
-                     "utf-8`; if you gave --strict, leave that out");
+                     "utf-8`; or run without --strict");
   std::string& first = zeros ? first_zero_ : first_dropped_;
   if (first.empty()) first = place;
   (zeros ? zeros_ : dropped_bytes_) += fault.bytes;
@@ -104,7 +105,7 @@ void TextFaults::finish() {
     throw UsageError(str(join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "", ": ",
                          bad_rows_, " of ", counted(rows, "row"), " cannot be read; ",
                          limits_.held_to, " is ", limits_.max_bad),
-                     str("mend them, or raise ", limits_.held_to, " to leave them out"));
+                     str("fix these rows, or raise ", limits_.held_to, " to leave them out"));
   if (limits_.quiet) return;
   if (bad_rows_ > 0)
     log_warning("{} of {} cannot be read and {} left out: {}{}", bad_rows_,
@@ -131,7 +132,7 @@ void EncodingCheck::add(const TextFault& fault) {
   if (ill_formed_ < kLeastIllFormed || ill_formed_ * kOneIn <= text) return;
   throw UsageError(
       str(path_, ":", fault.line, ": the file is not UTF-8: ", ill_formed_, " of ", text,
-          " bytes so far are none of it"),
+          " bytes so far are not valid UTF-8"),
       str("find its encoding with `file -i ", path_,
           "`, then convert it: `iconv -f ENCODING -t utf-8`; `iconv -c -f utf-8 -t utf-8` "
           "leaves such bytes out"));

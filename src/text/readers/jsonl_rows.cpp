@@ -72,7 +72,7 @@ std::string_view type_name(std::string_view value) {
       return "boolean";
     case 'N':
     case 'I':
-      return "no value of JSON";
+      return "invalid JSON";
     default:
       return "number";
   }
@@ -108,8 +108,9 @@ class JsonlRows : public RowReader {
         if (is_name(key, fields_[i].name)) found_[i] = value;
     });
     if (!whole)
-      return refuse(str("not a JSON object: ", decode_utf8_ignore(row.substr(0, 60), nullptr)),
-                    "a line of JSONL is one whole {\"field\": …}; mend or remove this one");
+      return refuse(
+          str("not a JSON object: ", decode_utf8_ignore(row.substr(0, 60), nullptr)),
+          "each line of a JSONL file is one object, {\"field\": …}; fix or remove this line");
     for (std::size_t i = 0; i < fields_.size(); ++i)
       if (!(found_[i].empty() ? lack(row, fields_[i], values[i])
                               : take(found_[i], fields_[i], values[i])))
@@ -132,7 +133,7 @@ class JsonlRows : public RowReader {
     }
     if (parsed.is_discarded() && type_name(raw) == "number")
       return refuse(str("field '", field.name,
-                        "' is no number that can be held: ", shortened(std::string(raw), 60)),
+                        "' is a number out of range: ", shortened(std::string(raw), 60)),
                     "write it as a string");
     return refuse(str("field '", field.name, "' is ", type_name(raw),
                       field.is_text ? ", not a string" : ", not a string or a number"),
@@ -189,8 +190,9 @@ class JsonlRows : public RowReader {
           faults_({.kind = TextFault::Kind::surrogate, .line = lines_.number(), .bytes = dropped});
       }
     if (!parsed.is_string())
-      return refuse(str("field '", field.name, "' is no string of JSON: ", shortened(text, 60)),
-                    "a line break, a tab or a backslash within is written \\n, \\t or \\\\");
+      return refuse(
+          str("field '", field.name, "' is not a valid JSON string: ", shortened(text, 60)),
+          "a line break, a tab or a backslash within is written \\n, \\t or \\\\");
     value = std::move(parsed.string());
     clean_text(value, lines_.number(), faults_);  // the string may contain "\\u0000"
     return true;

@@ -36,7 +36,7 @@ class TableRows : public RowReader {
     for (const Field& field : fields) {
       const auto number = column_by_number(field.name);
       if (!number && !field.is_optional)
-        throw UsageError(str(lines_.path(), ": '", field.name, "' is no column's number"),
+        throw UsageError(str(lines_.path(), ": '", field.name, "' is not a column number"),
                          "give numbers from 1, or from the last, -1: columns have no names where "
                          "header is 'none' or 'skipped'");
       numbers_.push_back(number.value_or(0));

@@ -42,7 +42,7 @@ BpeModel::BpeModel(const std::vector<std::string>& pieces, const std::vector<Mer
                                  pieces.at(static_cast<std::size_t>(right)));
     if (found == ids_.end())
       throw UsageError(str(origin, ": merge ", merged_.size(), " of pieces ", left, " and ", right,
-                           " gives no piece of the vocabulary"),
+                           " gives text that is not in the vocabulary"),
                        "use the vocabulary and the merges of one model");
     // If a merge occurs twice, the later one is used, as in Hugging Face's tokenizers.
     ranks_.insert_or_assign(

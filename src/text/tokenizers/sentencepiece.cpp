@@ -53,7 +53,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path,
   const auto status = processor_->LoadFromSerializedProto(model);
   if (!status.ok())
     throw UsageError(
-        str(path, ": is no SentencePiece model of ", model.size(), " bytes: ", status.message()),
+        str(path, ": not a SentencePiece model (", model.size(), " bytes): ", status.message()),
         "give a file like T5's spiece.model");
 }
 

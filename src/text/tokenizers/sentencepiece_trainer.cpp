@@ -84,7 +84,7 @@ std::vector<std::string> special_pieces(const SentencePieceOptions& o) {
   if (std::ranges::find(o.special, "<unk>") != o.special.end()) pieces.clear();
   for (const std::string& piece : pieces)
     if (std::ranges::find(o.special, piece) != o.special.end())
-      throw UsageError(str("vocab: --special names '", piece, "', which is there already"),
+      throw UsageError(str("vocab: --special names '", piece, "', which exists already"),
                        "leave it out, or name <unk>, too, to give all special pieces");
   pieces.insert(pieces.end(), o.special.begin(), o.special.end());
   for (const std::string& piece : pieces)

@@ -41,7 +41,7 @@ void warn_of_duplicates(const std::vector<std::pair<std::int32_t, std::int32_t>>
   if (found.empty() || !warned.insert(origin).second) return;
   const auto [first, last] = found.front();
   log_warning(
-      "{}:{}: token '{}' is on line {} too{}: the later line counts, and every line keeps its id",
+      "{}:{}: token '{}' is on line {} too{}: the later line is used, and every line keeps its id",
       origin, last + 1, tokens[static_cast<std::size_t>(last)], first + 1,
       found.size() == 1 ? "" : str(" (and ", found.size() - 1, " more such lines)"));
 }

@@ -108,7 +108,7 @@ WordCounts keep_most_frequent(const ForEachWord& for_each, std::uint64_t memory)
                      "raise --memory, or take fewer lines with --sample");
   if (left_out > 0)
     log_warning(
-        "vocab: {} that stand fewer than {} times are left out, as {} MB of memory hold no more; "
+        "vocab: {} that occur fewer than {} times are skipped to fit in {} MB of memory; "
         "--memory, or --sample, says otherwise",
         counted(left_out, "different word"), least, memory >> 20);
   return kept;

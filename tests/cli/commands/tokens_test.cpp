@@ -143,10 +143,10 @@ TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores
               AllOf(HasSubstr("out/s0.tokens: 300 tokens"), HasSubstr("out/s2.tokens: "),
                     HasSubstr("s1/17/00000000.shard/00000000.snapshot: record at"),
                     HasSubstr("error: convert: 1 of 3 folders were left out, 2 are "
-                              "converted\n  hint: mend them and give --skip-exis")));
+                              "converted\n  hint: fix them and use --skip-exis")));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/s1.tokens")));
   EXPECT_THAT(data("convert 's?' --out '*-*.tokens'").text, HasSubstr("has more than one *"));
-  EXPECT_THAT(data("convert s0 --out s0/a.tokens").text, HasSubstr("lies in the snapshot s0"));
+  EXPECT_THAT(data("convert s0 --out s0/a.tokens").text, HasSubstr("is inside the snapshot s0"));
   write_file(dir_.file("out/s1.tokens"), "");
   EXPECT_THAT(data("convert 's?' --out 'out/*.tokens' --skip-existing").text,
               HasSubstr("--out: out/s1.tokens exists"));

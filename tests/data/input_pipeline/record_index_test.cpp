@@ -166,9 +166,9 @@ TEST_F(RecordIndexTest, FilesWhoseMakingHasNotEndedAreRefused) {
   write_file(dir_.file("t-0.work/job.json"), "{}");
   for (const char* pattern : {"t*", "t-0.work"})
     EXPECT_THAT(error_of([&] { record_files(dir_.file(pattern), "data"); }),
-                AllOf(HasSubstr("data: the making of these files has not ended: "),
-                      HasSubstr("t-0.work is there\n  hint: give the command that makes them once "
-                                "more: it goes on where it was")));
+                AllOf(HasSubstr("data: these files are not completely written: "),
+                      HasSubstr("t-0.work exists\n  hint: run the command that writes them "
+                                "again; it resumes")));
 }
 
 TEST_F(RecordIndexTest, EveryChangedByteIsRefusedWithFileAndOffset) {

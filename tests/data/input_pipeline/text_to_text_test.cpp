@@ -203,7 +203,7 @@ TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {
   o.noise_density = 1;
   EXPECT_THAT(refusal(o), HasSubstr("data.noise_density is 1, must be above 0 and below 1"));
   EXPECT_THAT(refusal(of_objective(TextObjective::lm, 512)),
-              HasSubstr("data.targets_length is 0, and plain text has no length of its own"));
+              HasSubstr("data.targets_length is 0, but plain text needs a target length"));
   EXPECT_THAT(refusal(of_objective(TextObjective::prefix_lm, 512, 114)),
               HasSubstr("targets become 512 tokens long, data.targets_length is 114"));
 }
@@ -327,7 +327,7 @@ TEST_F(CorruptedStores, WithinDocumentsTheyMustBeKnown) {
   const std::string path = store({}, 30);
   EXPECT_EQ(error_of<UsageError>([&] { open(path, o); }),
             path +
-                ": does not tell where documents end\n  hint: set data.documents to packed, or "
+                ": does not store where documents end\n  hint: set data.documents to packed, or "
                 "make a token store of the text with smelt data tokens");
 }
 

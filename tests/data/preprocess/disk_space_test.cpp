@@ -74,7 +74,7 @@ TEST_F(DiskSpaceTest, WhereTheTemporaryFilesLieIsSaid) {
   const ExampleJob small = job(1000);
   const CheckedJob checked(small);
   check_space(checked, space_needed(checked, {1000}, 10), dir_.file("work"));
-  EXPECT_THAT(log_.text(), HasSubstr("temporary files lie in " + dir_.file("work") + ", about "));
+  EXPECT_THAT(log_.text(), HasSubstr("temporary files in " + dir_.file("work") + ", about "));
 }
 
 }  // namespace

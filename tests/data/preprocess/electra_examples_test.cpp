@@ -355,7 +355,7 @@ TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
   wrong.order = ExampleOrder::original;
   wrong.text.sentences = Cut::prose;
   EXPECT_THAT(refusal(wrong),
-              HasSubstr("order original reads text files as they are, one sentence a line\n"
+              HasSubstr("order original reads only text files with one sentence per line\n"
                         "  hint: take the shuffled order"));
   wrong = job("The caf\xe9.\n");
   wrong.order = ExampleOrder::original;
@@ -380,9 +380,10 @@ TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
   EXPECT_EQ(list_folder(dir_.file("my,folder")),
             (std::vector<std::string>{"r-0-of-2", "r-1-of-2", "thesis.txt"}));
   write_file(dir_.file("my,folder/r-2-of-3"), "");
-  EXPECT_THAT(message(), HasSubstr("folder holds r-2-of-3, which is none of the 2 files that are "
-                                   "written, and would be read with them\n"
-                                   "  hint: move it away, or choose another folder"));
+  EXPECT_THAT(message(),
+              HasSubstr("folder holds r-2-of-3, which is not one of the 2 files that are "
+                        "written, and would be read with them\n"
+                        "  hint: move it away, or choose another folder"));
 }
 
 TEST_F(ElectraExamplesTest, AFolderOfItsOwnMayBeTheCurrentOne) {

@@ -261,16 +261,16 @@ TEST_F(ExampleBuilderTest, OtherSettingsThrowNothingAway) {
     ExampleJob other = stopped;
     other.overwrite = overwrite;
     EXPECT_THAT(error_of([&] { build(other, 10); }),
-                HasSubstr("out.work: of a run that was stopped, holds examples drawn with "
+                HasSubstr("out.work: contains an interrupted run whose examples were drawn with "
                           "settings/run_length 9, not 10\n"
-                          "  hint: go on with the same command as before, remove the folder, or "
+                          "  hint: run the same command as before, remove the folder, or "
                           "name another with --work"));
   }
   ExampleJob wrong = stopped;
   wrong.text.max_lines = -1;
   EXPECT_NE(error_of([&] { build(wrong); }), "no error");
   EXPECT_EQ(error_of([&] { build(stopped); }), "no error");
-  EXPECT_THAT(log_.text(), HasSubstr("going on with a run that was stopped"));
+  EXPECT_THAT(log_.text(), HasSubstr("resuming an interrupted run"));
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
@@ -283,9 +283,9 @@ TEST_F(ExampleBuilderTest, InAFolderOfItsOwnWhatAStoppedRunLeftIsReplacedOnDeman
   stop_while_writing(own);
   write_file(dir_.file("own/r-1-of-2.partial-0123456789abcdef"), "half");
   EXPECT_THAT(error_of([&] { build(own, 10); }),
-              HasSubstr("r-0-of-2.work: of a run that was stopped, holds examples drawn with "
+              HasSubstr("r-0-of-2.work: contains an interrupted run whose examples were drawn with "
                         "settings/run_length 9, not 10\n"
-                        "  hint: go on with the same command as before, or say --overwrite"));
+                        "  hint: run the same command as before, or use --overwrite"));
   own.overwrite = true;
   EXPECT_EQ(error_of([&] { build(own, 10); }), "no error");
   EXPECT_EQ(list_folder(dir_.file("own")), (std::vector<std::string>{"r-0-of-2", "r-1-of-2"}));

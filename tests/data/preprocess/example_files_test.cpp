@@ -78,10 +78,11 @@ TEST_P(ExampleFilesTest, AnotherNumberOfFilesOfOneNameIsRefused) {
   ASSERT_EQ(refusal(made), "no error");
   made.shards = 2;
   made.overwrite = true;
-  EXPECT_THAT(refusal(made),
-              AllOf(HasSubstr(" holds train-00000-of-00003.tfrecord, which is none of the 2 files "
-                              "that are written, and would be read with them as train-*.tfrecord"),
-                    HasSubstr("hint: move it away, or choose another name")));
+  EXPECT_THAT(
+      refusal(made),
+      AllOf(HasSubstr(" holds train-00000-of-00003.tfrecord, which is not one of the 2 files "
+                      "that are written, and would be read with them as train-*.tfrecord"),
+            HasSubstr("hint: move it away, or choose another name")));
   made.output = dir_.file("other.tfrecord");
   EXPECT_EQ(refusal(made), "no error");
 }

@@ -173,7 +173,7 @@ TEST_F(LabelledExamples, LabelsAreCountedAndWhatAreNoneIsSaid) {
                         "right one, list all classes in data.labels"));
   const LabelReader reader({.problem = Problem::single_label, .names = {"no", "yes"}});
   EXPECT_THAT(error_of<UsageError>([&] { reader.classes("yess", "v.tsv:3"); }),
-              HasSubstr("v.tsv:3: label 'yess' is none of the 2 classes"));
+              HasSubstr("v.tsv:3: label 'yess' is not one of the 2 classes"));
 }
 
 TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {

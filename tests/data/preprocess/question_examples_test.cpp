@@ -83,8 +83,7 @@ TEST_F(QuestionExamples, AnAnswerThatIsNotThereIsTold) {
   EXPECT_EQ(s.questions, 2u);
   EXPECT_EQ(s.examples, 1u);
   EXPECT_EQ(s.left_out, 1u);
-  EXPECT_THAT(log_.text(), HasSubstr("q.jsonl:2: 'b' does not stand in the text where "
-                                     "answer_start says"));
+  EXPECT_THAT(log_.text(), HasSubstr("q.jsonl:2: 'b' is not in the text at answer_start"));
   auto none = job(row("a b", "[]"));
   EXPECT_THAT(error_of<UsageError>([&] { write_question_examples(none); }),
               HasSubstr("q.jsonl:1: no answer to 'd'\n  hint: set data.no_answer to true"));

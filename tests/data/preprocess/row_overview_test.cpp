@@ -97,7 +97,7 @@ TEST_F(RowOverview, FindsTheSameTextWithinAndAcrossSplits) {
   EXPECT_THAT(found["examples"][0]["labels"], ElementsAre("x", "y"));
   EXPECT_THAT(found["examples"][0]["places"][1].get<std::string>(), HasSubstr("train.tsv:3"));
   EXPECT_THAT(overview_text(found), HasSubstr("  * test: 1 label that training does not have: z\n"
-                                              "  * test: 2 rows (50.0 %) stand in train too"));
+                                              "  * test: 2 rows (50.0 %) are also in train"));
 }
 
 TEST_F(RowOverview, NamesOfKnownClassesMayHoldCommas) {
@@ -124,7 +124,7 @@ TEST_F(RowOverview, TellsNumbersAndAnswersByTheirKind) {
   const OrderedJson found = row_overview(answers);
   EXPECT_EQ(found["splits"][0]["label_lengths"]["longest"], 2);
   EXPECT_FALSE(found["splits"][0].contains("labels"));
-  EXPECT_THAT(overview_text(found), HasSubstr("nothing to mend was found"));
+  EXPECT_THAT(overview_text(found), HasSubstr("no problems found"));
 }
 
 TEST_F(RowOverview, RefusesAColumnThatIsNotThere) {

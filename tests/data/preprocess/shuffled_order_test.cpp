@@ -200,7 +200,7 @@ TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(refusal(wrong), HasSubstr("order original always draws next sentences"));
   wrong.pairs.next_sentence = true;
   wrong.text.max_lines = 5;
-  EXPECT_THAT(refusal(wrong), HasSubstr("order original reads text files as they are"));
+  EXPECT_THAT(refusal(wrong), HasSubstr("order original reads only text files"));
   wrong = job("in.txt", "out");
   wrong.shards = 0;
   EXPECT_THAT(refusal(wrong), HasSubstr("shards 0 is less than 1"));
@@ -255,8 +255,7 @@ TEST_F(ShuffledOrder, ADiskFullOfShardsLeavesWholeOnesAndGoesOnLater) {
     left.insert(entry.path().filename());
   EXPECT_EQ(left, (std::set<std::string>{"in.txt", "train-00000-of-00002.tfrecord.work"}));
   build_bert_examples(sharded);
-  EXPECT_THAT(log_.text(),
-              HasSubstr("going on with a run that was stopped: 0 of 2 files are whole"));
+  EXPECT_THAT(log_.text(), HasSubstr("resuming an interrupted run: 0 of 2 files are complete"));
   BertExamplesJob whole = sharded;
   whole.output = dir_.file("whole.tfrecord");
   build_bert_examples(whole);
@@ -279,7 +278,7 @@ TEST_F(ShuffledOrder, AFailingWriteLeavesTheOldFiles) {
   }
   for (const auto& [end, text] : old) EXPECT_TRUE(read_file(again.output + end) == text) << end;
   build_bert_examples(again);
-  EXPECT_THAT(log_.text(), HasSubstr("going on with a run that was stopped"));
+  EXPECT_THAT(log_.text(), HasSubstr("resuming an interrupted run"));
   again.output = dir_.file("whole");
   EXPECT_TRUE(bytes(again) == read_file(dir_.file("out")));
 }

@@ -254,7 +254,7 @@ TEST_F(ShuffledPairs, WholeWordsNeedAVocabularyThatMarksThem) {
   words.pairs.whole_word_mask = true;
   write_file(words.vocab = dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
   EXPECT_THAT(error_of([&] { build_bert_examples(words); }),
-              HasSubstr("whole_word_mask needs pieces that go on with a word, and "));
+              HasSubstr("whole_word_mask needs pieces that continue a word, and "));
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreName
   EXPECT_THAT(pieces_of("c.model", {"<cls>", "<sep>", "</s>", "<unk>", "<mask>", "<x>"}),
               ElementsAre("<cls>", "<sep>", "</s>", "<unk>", "<mask>", "<x>"));
   EXPECT_THAT(error_of<UsageError>([&] { pieces_of("d.model", {"<mask>", "</s>"}); }),
-              HasSubstr("vocab: --special names '</s>', which is there already\n  hint: leave it "
+              HasSubstr("vocab: --special names '</s>', which exists already\n  hint: leave it "
                         "out, or name <unk>, too, to give all special pieces"));
   EXPECT_THAT(error_of<UsageError>([&] { pieces_of("d.model", {"<mask>", "<mask>"}); }),
               HasSubstr("vocab: --special names '<mask>' twice\n  hint: name each piece once"));
@@ -258,7 +258,7 @@ TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
   extend.count = 0;
   extend.min_frequency = 100;
   EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
-              HasSubstr("has no word that would save a piece"));
+              HasSubstr("contains no word that would save a piece"));
   write_file(dir_.file("full.txt"), "[PAD]\n[UNK]\nunused\n[unused]\n");
   extend.vocab = dir_.file("full.txt");
   EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),

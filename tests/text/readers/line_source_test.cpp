@@ -56,8 +56,8 @@ TEST(LineSource, SaysWhichFileIsBinary) {
   EXPECT_THAT(log.text(), AllOf(HasSubstr("3 NUL bytes were left out, the first in "),
                                 HasSubstr("b.txt:2: is that a text file?")));
   EXPECT_THAT(error_of<UsageError>([&] { read(true); }),
-              HasSubstr("b.txt:2: 2 NUL bytes, which no text has\n"
-                        "  hint: leave the file out if it is no text"));
+              HasSubstr("b.txt:2: 2 NUL bytes in a text file\n"
+                        "  hint: remove the file if it is not text"));
 }
 
 TEST(LineSource, KnowsEndingsInCapitals) {

@@ -91,7 +91,7 @@ TEST_F(MalformedDocuments, RefuseRowsOfWhichTooManyAreBad) {
   EXPECT_THAT(refusal(from(write("c.jsonl", "{\"tex\": 1}\n[\n"))),
               HasSubstr("c.jsonl:1: no field 'text'; none of 2 rows can be read\n  hint: did you"));
   options.limits.max_bad = 1.5;
-  EXPECT_THAT(refusal(options), HasSubstr("max_bad 1.5 is no share, which is from 0 to 1"));
+  EXPECT_THAT(refusal(options), HasSubstr("max_bad 1.5: must be between 0 and 1"));
 }
 
 TEST_F(MalformedDocuments, RefuseFilesInAnotherEncoding) {
@@ -105,8 +105,8 @@ TEST_F(MalformedDocuments, RefuseFilesInAnotherEncoding) {
         "Gr\xc3\xbc\xc3\x9f"
         "e an alle.\n";
   EXPECT_THAT(refusal(from(write("a.txt", good) + "," + write("b.txt", latin1))),
-              AllOf(HasSubstr("b.txt:7: the file is not UTF-8: 21 of 280 bytes so far are none of "
-                              "it\n  hint: find its encoding with `file -i "),
+              AllOf(HasSubstr("b.txt:7: the file is not UTF-8: 21 of 280 bytes so far are not "
+                              "valid UTF-8\n  hint: find its encoding with `file -i "),
                     HasSubstr("b.txt`, then convert it: `iconv -f ENCODING -t utf-8`")));
   EXPECT_EQ(read(from(write("c.txt", good + "Gr\xfc\xdf"
                                             "e\n")))

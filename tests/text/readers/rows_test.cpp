@@ -109,7 +109,7 @@ TEST_F(Rows, WhatNumbersDoNotFitIsRefused) {
   EXPECT_THAT(refusal(tsv, {{.name = "-2"}}, Header::none), HasSubstr("no column -2 among 1"));
   for (const char* name : {"text", "0", "1x", ""})
     EXPECT_THAT(refusal(tsv, {{.name = name}}, Header::none),
-                HasSubstr(str("a.tsv: '", name, "' is no column's number\n  hint: give numbers")));
+                HasSubstr(str("a.tsv: '", name, "' is not a column number\n  hint: give numbers")));
   EXPECT_THAT(refusal(write("a.csv", "\"open\n1,2\n"), {{.name = "1"}}, Header::skipped),
               HasSubstr("a.csv:1: a quote is left open to the file's end"));
   EXPECT_THAT(refusal(write("a.jsonl", "{}\n"), {{.name = "1"}}, Header::none),
@@ -388,11 +388,11 @@ TEST_F(Rows, OfJsonlAreWholeObjects) {
                 HasSubstr("a.jsonl:1: not a JSON object"))
         << bad;
   EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\tb\"}\n")),
-              HasSubstr("a.jsonl:1: field 'text' is no string of JSON"));
+              HasSubstr("a.jsonl:1: field 'text' is not a valid JSON string"));
   EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\", \"label\": NaN}\n")),
-              HasSubstr("a.jsonl:1: field 'label' is no value of JSON, not a string or a number"));
+              HasSubstr("a.jsonl:1: field 'label' is invalid JSON, not a string or a number"));
   EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\", \"label\": 1e999}\n")),
-              HasSubstr("a.jsonl:1: field 'label' is no number that can be held: 1e999"));
+              HasSubstr("a.jsonl:1: field 'label' is a number out of range: 1e999"));
 }
 
 TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {

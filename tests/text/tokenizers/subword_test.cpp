@@ -145,8 +145,9 @@ TEST(BpeModel, ALongWordHasThePiecesOfItsParts) {
 }
 
 TEST(BpeModel, RefusesAMergeWithoutAPiece) {
-  EXPECT_THAT(refusal([] { BpeModel({"a", "b"}, {{0, 1}}, {}, "m.json"); }),
-              HasSubstr("m.json: merge 0 of pieces 0 and 1 gives no piece of the vocabulary"));
+  EXPECT_THAT(
+      refusal([] { BpeModel({"a", "b"}, {{0, 1}}, {}, "m.json"); }),
+      HasSubstr("m.json: merge 0 of pieces 0 and 1 gives text that is not in the vocabulary"));
 }
 
 TEST(BpeTrainer, MergesTheMostFrequentPairs) {

@@ -618,9 +618,9 @@ TEST_F(TokenizerFile, ASentencePieceModelGivesBackWhatItEncoded) {
 
 TEST_F(TokenizerFile, WhatIsNoSentencePieceModelIsRefused) {
   EXPECT_THAT(usage_error([&] { load_tokenizer(file("x.model", "no model"), {}); }),
-              HasSubstr("x.model: is no SentencePiece model of 8 bytes"));
+              HasSubstr("x.model: not a SentencePiece model (8 bytes)"));
   EXPECT_THAT(usage_error([&] { load_tokenizer(file("x.model", ""), {}); }),
-              HasSubstr("x.model: is no SentencePiece"));
+              HasSubstr("x.model: not a SentencePiece"));
   EXPECT_THAT(usage_error([&] { load_tokenizer(dir_.file("none.model"), {}); }),
               HasSubstr("none.model"));
 }
