@@ -1,4 +1,4 @@
-// Noise against T5's preprocessors.py and ttt's iid_denoise_text (tools/golden_denoise.py).
+// Compares noise with T5's preprocessors.py and ttt's iid_denoise_text (tools/golden_denoise.py).
 #include "data/input_pipeline/denoise.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What one of several hosts reads of the data, counted by the system.
+// The number of bytes that one of several hosts reads, as counted by the operating system.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// Of this process so far.
+// Returns the bytes read by this process so far.
 std::uint64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   std::string name;
@@ -25,7 +25,7 @@ std::uint64_t bytes_read() {
   return bytes;
 }
 
-// 80 records of 600 kB, each a block of its own: five for each stripe.
+// 80 records of 600 kB, each a separate block: five per stripe.
 class HostShareTest : public testing::Test {
  protected:
   static constexpr std::int64_t kRecords = 80, kBatch = 16;

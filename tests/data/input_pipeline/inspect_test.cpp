@@ -235,7 +235,7 @@ TEST_F(Inspect, AnyFeaturesAreCounted) {
   EXPECT_FALSE(s.samples[0].row.has_value());
 }
 
-// A kind that src/ does not know: records of one number.
+// A kind for tests: records with one number.
 struct NumberStatistics : KindStatistics {
   void add(const Batch& record, SpecialIds) override {
     sum += record.arrays[0].values<std::int32_t>()[0];

@@ -1,4 +1,5 @@
-// Batches by length: each example once an epoch, little padding, cut to their tokens.
+// Batches grouped by length: each example once per epoch, little padding, truncated to their
+// tokens.
 #include "data/input_pipeline/length_groups.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kSize = 4;
 
-// Lengths that come in no order.
+// Returns irregular lengths.
 std::uint64_t tokens_at(std::uint64_t position) { return 1 + position * 37 % 101; }
 
 constexpr std::uint64_t kEpoch = 1000;  // examples
@@ -43,8 +44,8 @@ TEST(LengthGroups, AnEpochHoldsEachOfItsExamplesOnceWithLittlePadding) {
   }
 }
 
-// Whatever the sizes: over five epochs each position once, and no example twice in a batch but
-// where an epoch ends within it.
+// For all sizes: each position once in each of five epochs, and no example twice in a batch unless
+// an epoch ends in it.
 TEST(LengthGroups, NoExampleStandsTwiceInABatch) {
   for (const std::uint64_t examples : {3u, 8u, 40u, 264u, 1051u})
     for (const std::uint64_t size : {1u, 8u, 32u}) {

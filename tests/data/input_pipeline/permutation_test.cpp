@@ -33,8 +33,8 @@ TEST(Permutation, DependsOnKeyAndNumberAndNothingElse) {
   EXPECT_NE(first, all(Permutation(1000, 2, 0), 1000));
 }
 
-// Neighbours must part: for independent uniform values the mean distance is a third of the size,
-// with a standard deviation of 0.24 / sqrt(10000) of it for the mean.
+// Adjacent values must be separated. For independent uniform values the mean distance is a third of
+// the size, and the mean has a standard deviation of 0.24 / sqrt(10000) of it.
 TEST(Permutation, SendsNeighboursFarApart) {
   constexpr std::uint64_t kSize = 10000;
   const auto values = all(Permutation(kSize, 12345, 0), kSize);
@@ -44,8 +44,8 @@ TEST(Permutation, SendsNeighboursFarApart) {
   EXPECT_NEAR(distance / kSize / kSize, 1.0 / 3, 0.012);
 }
 
-// Of few records every order is as likely: 1000 permutations for each, chi-square below what it
-// exceeds once in a thousand.
+// All orders of a few records are equally likely: 1000 permutations each; chi-square must be below
+// its 99.9 % quantile.
 TEST(Permutation, OrdersOfFewRecordsAreAboutEquallyLikely) {
   const auto check = [](std::uint64_t size, std::size_t orders, double most) {
     std::map<std::vector<std::uint64_t>, int> counts;
@@ -64,7 +64,7 @@ TEST(Permutation, OrdersOfFewRecordsAreAboutEquallyLikely) {
   check(6, 720, 840.0);
 }
 
-// With values that the network's domain has and others that are walked over.
+// Includes values outside the range, which the network skips.
 TEST(Permutation, SendsEveryValueAnywhereWithEqualChance) {
   for (const std::uint64_t size : {16, 17, 23, 32}) {
     constexpr double kEach = 500;

@@ -42,7 +42,7 @@ Numbers up_to(std::uint64_t count) {
   return out;
 }
 
-// Around everything that the order divides by.
+// Sizes around every number that the order divides by.
 std::set<std::uint64_t> telling_sizes(std::uint64_t block) {
   std::set<std::uint64_t> sizes;
   for (const std::uint64_t blocks : {0, 1, 16, 64, 65, 79, 80, 81, 96, 127, 128, 144, 200})
@@ -68,8 +68,8 @@ TEST(RecordOrder, EveryEpochHoldsEveryRecordOnceInAnotherOrder) {
     }
 }
 
-// The same order from lists: each stripe's blocks and its share of the rest are written down,
-// permuted and dealt out.
+// The same order computed with lists: each stripe's blocks and its share of the rest are listed,
+// permuted and distributed.
 Numbers slow_epoch(std::uint64_t records, std::uint64_t block, std::uint64_t key,
                    std::uint64_t number) {
   const auto permuted = [](const Numbers& from, std::uint64_t place, std::uint64_t stream) {
@@ -142,7 +142,7 @@ TEST(RecordOrder, APositionDrawsFromItsStripesBlocks) {
   }
 }
 
-// What makes it cheap to read: at any time few blocks of a stripe are drawn from.
+// Reading is cheap because at any time only a few blocks of a stripe are in use.
 TEST(RecordOrder, RunsOfPositionsLieInFewBlocks) {
   constexpr std::uint64_t kBlock = 64, kRecords = 5 * kMixedBlocks * kBlock;
   const Numbers all = epoch(RecordOrder(kRecords, kBlock, 1), kRecords, 0);
@@ -175,7 +175,7 @@ TEST(RecordOrder, NeighboursPlacesAndEpochsAreNotCorrelated) {
   constexpr std::uint64_t kRecords = 40000;
   for (const std::uint64_t block : {16, 1024})  // in stripes, and all at once
     for (const std::uint64_t key : {1, 2, 3}) {
-      // Four standard deviations; a stripe's records go where their block goes.
+      // Four standard deviations. A stripe's records move with their block.
       const double most = 4 / std::sqrt(kRecords / (block == 16 ? 16.0 : 1.0));
       const RecordOrder order(kRecords, block, key);
       const Numbers first = epoch(order, kRecords, 0), second = epoch(order, kRecords, 1);
@@ -245,7 +245,7 @@ TEST(PositionsOfRows, OfEachHostDrawFromItsStripesAlone) {
                 << step << " of " << hosts << " times " << rows;
 }
 
-// An upgrade that changes the order would change what resumed runs learn from.
+// A release that changed the order would change what resumed runs train on.
 TEST(RecordOrder, IsTheGoldenOne) {
   const std::string path = source_path("tests/golden/record_order.json");
   OrderedJson made = OrderedJson::array();

@@ -37,7 +37,7 @@ std::vector<std::int32_t> integers(const Batch& batch, std::size_t feature) {
   return {values.begin(), values.end()};
 }
 
-// Two files of 7 and 13 examples numbered 0..19, which masked_lm_ids tells.
+// Two files of 7 and 13 examples numbered 0..19 by masked_lm_ids.
 class RecordSourceTest : public testing::Test {
  protected:
   RecordSourceTest() {
@@ -60,7 +60,7 @@ class RecordSourceTest : public testing::Test {
     }
     return "";
   }
-  // The message for one file of three examples, of which the last is spoilt.
+  // Returns the error for a file of three examples, the last of which is changed by `spoil`.
   std::string message_with(const std::function<void(TestExample&)>& spoil) const {
     const std::string path = dir_.file("bad.tfrecord");
     write_test_examples(path, 0, 3, [&](int number, TestExample& example) {
@@ -148,7 +148,7 @@ TEST_F(RecordSourceTest, ABatchDependsOnSeedAndStepAndNotOnWhatWasReadBefore) {
   EXPECT_NE(numbers(RecordSource(other).batch(0, 20)), numbers(source.batch(0, 20)));
 }
 
-// That files and a seed keep their order: beside tests/golden/record_order.json.
+// The order for given files and seed must never change; see tests/golden/record_order.json.
 TEST_F(RecordSourceTest, TheFirstBatchIsTheGoldenOne) {
   EXPECT_THAT(numbers(RecordSource(options()).batch(0, 20)),
               ElementsAre(15, 17, 14, 8, 5, 6, 16, 7, 11, 9, 0, 4, 13, 10, 12, 3, 18, 19, 1, 2));
@@ -331,7 +331,7 @@ TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeat
   const auto describe = [&](const std::string& name, const std::string& file) {
     write_file(dir_.file(name), str(R"({"kind": "bert", "files": [")", file, R"("]})"));
   };
-  // In a folder that holds other records, too, a description tells of those that it names.
+  // In a folder with other records too, a description applies to the files that it lists.
   describe("smelt-data.json", "b.tfrecord");
   EXPECT_EQ(message_of(options), "");
   EXPECT_EQ(RecordSource(options_for(dir_.file("*"))).size(), 20u);

@@ -1,4 +1,4 @@
-// Records on an object store are read as local ones are.
+// Records on an object store are read like local ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
     EXPECT_EQ(log.text().find("has no index beside it: all of it is read") != std::string::npos,
               !indexed)
         << log.text();
-    EXPECT_EQ(there.index().files().size(), 3u);  // the indexes are none of them
+    EXPECT_EQ(there.index().files().size(), 3u);  // indexes are not listed
     EXPECT_EQ(there.index().tokens(0).has_value(), indexed);
     Prefetch prefetch(there, 6, 0);
     for (std::uint64_t step = 0; step < 7; ++step) {

@@ -1,4 +1,4 @@
-// Tokens on an object store are read as local ones are.
+// Tokens on an object store are read like local ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// From windows of tokens to inputs and targets, alone and in batches of token stores.
+// Conversion of token windows to inputs and targets, alone and in batches of token stores.
 #include "data/input_pipeline/text_to_text.h"
 
 #include <gmock/gmock.h>
@@ -56,8 +56,8 @@ Made made_of_window(const TextToText& o, const Ids& window, const WindowKey& key
 
 bool is_sentinel(std::int32_t id) { return id > kSentinel - kSentinels; }
 
-// The text again: each sentinel of the inputs stands for the targets' tokens behind it, of which
-// those of joined spans are `span` each.
+// Restores the text: each sentinel in the inputs is replaced by the target tokens after it. Spans
+// without a sentinel of their own have `span` tokens each.
 Ids interleaved(const Made& made, std::size_t span) {
   std::map<std::int32_t, Ids> behind;
   std::int32_t sentinel = kSentinel;
@@ -212,7 +212,7 @@ TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {
 
 class CorruptedStores : public testing::Test {
  protected:
-  // Documents of these lengths, of which the tokens count on from kFirstToken.
+  // Writes documents of these lengths, with consecutive tokens from kFirstToken on.
   std::string store(const std::vector<std::size_t>& documents, std::size_t behind = 0) const {
     std::string bytes;
     TokenStoreWriter store({}, 4, [&](std::string_view more) { bytes += more; });
@@ -293,7 +293,7 @@ TEST_F(CorruptedStores, ABatchIsTheSameForAnyNumberOfHostsAndAnotherForAnySeed) 
   EXPECT_EQ(of_hosts, inputs(source.batch(7, 8)));
   EXPECT_EQ(inputs(open(path, o).batch(7, 8)), inputs(source.batch(7, 8)));  // resumed
   EXPECT_NE(inputs(open(path, o, 2).batch(7, 8)), inputs(source.batch(7, 8)));
-  // Held-out noise is that of no seed.
+  // The noise of held-out data does not depend on the seed.
   EXPECT_EQ(inputs(open(path, o, 2).batch_in_order(7, 8)), inputs(source.batch_in_order(7, 8)));
 }
 

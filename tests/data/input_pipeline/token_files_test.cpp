@@ -1,4 +1,4 @@
-// Tokens of stores and of snapshot folders, as arrays.
+// Token stores and snapshot folders as arrays of tokens.
 #include "data/input_pipeline/token_files.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST_F(TokenFilesTest, ShardsAreReadInTurnInTheOrderOfSaving) {
 }
 
 TEST_F(TokenFilesTest, AnyRunOfUnevenShardsIsTheRunOfAll) {
-  TestSnapshot snapshot;  // as a function of the user's own may choose the shards
+  TestSnapshot snapshot;  // like a custom function that chooses the shards
   snapshot.shards.resize(4);
   std::int64_t id = 0;
   for (const auto& [shard, count] : {std::pair{0, 5}, {1, 130}, {3, 61}})
@@ -146,7 +146,7 @@ TEST_F(TokenFilesTest, EveryCutAndChangeOfAFolderIsRefusedOrChangesNothing) {
     write_file(file, whole);
   }
   EXPECT_GT(refused, 250);
-  EXPECT_LT(same, 60);  // changes of the time of writing and of fields that are not known
+  EXPECT_LT(same, 60);  // changes in the time of writing and in unknown fields
 }
 
 TEST_F(TokenFilesTest, DamageIsNamedWithFileAndOffset) {
@@ -194,7 +194,7 @@ TEST_F(TokenFilesTest, DamageOfAPackedSnapshotIsNamedWithItsPlace) {
                                             "29[0-9]+ unpacked bytes"));
 }
 
-// Before it is unpacked.
+// The error is thrown before decompression.
 TEST_F(TokenFilesTest, ARecordThatClaimsToBeHugeIsRefused) {
   const std::string path = write("s", dealt_out(0, 1, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
@@ -275,8 +275,8 @@ TEST_F(TokenFilesTest, PathsAndPatternsOfFoldersAndFilesAreFound) {
               HasSubstr("No such file"));
 }
 
-// Written by the installed TensorFlow: scalars and lists of every integer type, packed and not, in
-// one shard, dealt out over three, and by a save that was checkpointed on its way.
+// Written by the installed TensorFlow: scalars and lists of every integer type, compressed or not,
+// in one shard, distributed over three, and saved with checkpoints.
 TEST_F(TokenFilesTest, WhatTensorFlowSavesIsReadAsTensorFlowLoadsIt) {
   REQUIRE_ORACLE();
   const CommandOutput out =

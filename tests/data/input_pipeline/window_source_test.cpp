@@ -67,7 +67,7 @@ void append_windows(const Batch& batch, Windows& out) {
   }
 }
 
-// The windows of training's epochs, in the order of their positions.
+// Returns the windows of training epochs in order of position.
 std::vector<Windows> epochs_of(const WindowSource& source, std::size_t epochs,
                                std::int64_t batch_size) {
   std::vector<Windows> out(epochs);
@@ -83,8 +83,8 @@ std::vector<Windows> epochs_of(const WindowSource& source, std::size_t epochs,
   return out;
 }
 
-// What an epoch must be, from the plain arrays: all windows behind one skip for each file, each
-// once. Returns the skips.
+// Checks an epoch against the arrays: after one skip per file, it must contain all windows once.
+// Returns the skips.
 std::map<std::int32_t, std::int32_t> check_epoch(const Windows& windows,
                                                  const std::vector<std::size_t>& tokens) {
   std::map<std::int32_t, std::int32_t> skips;
@@ -184,7 +184,7 @@ TEST_F(WindowSourceTest, ABatchIsAFunctionOfSeedAndStepForAnyHostsAndThreads) {
   EXPECT_NE(values_of(source.batch(0, 16)), values_of(open(2).batch(0, 16)));
 }
 
-// That files and a seed keep their windows.
+// The windows for given files and seed must never change.
 TEST_F(WindowSourceTest, TheFirstWindowsAreTheGoldenOnes) {
   write({60, 33});
   Windows windows;
@@ -202,7 +202,7 @@ TEST_F(WindowSourceTest, TheFingerprintTellsTokensApart) {
   EXPECT_NE(data_fingerprint(open()), before);
 }
 
-// With the same windows in evaluation.
+// These sources have the same evaluation windows.
 TEST_F(WindowSourceTest, TheFingerprintTellsApartWhatIsTrainedInAnotherOrder) {
   const auto of = [&](const std::vector<std::size_t>& tokens) {
     write(tokens);
@@ -256,7 +256,7 @@ TEST_F(WindowSourceTest, WrongDataAndWishesAreNamed) {
               HasSubstr("f1.tokens: neither a token store nor a snapshot folder"));
 }
 
-// In snapshots, whose largest id nothing tells.
+// The snapshots do not store their largest id.
 TEST_F(WindowSourceTest, IdsOutOfRangeAreFoundAtOpeningOrWhereTheyLie) {
   RecordOptions options = options_of(dir_.file("s"));
   options.features.front().limit = 50;

@@ -1,5 +1,5 @@
-// The examples against the original program's bytes (tools/golden_pretraining_data.py), and wrong
-// input.
+// Compares the examples with the original program's bytes (tools/golden_pretraining_data.py);
+// invalid input.
 #include "data/preprocess/bert_examples.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ BertExamplesJob golden_job(const Json& item, const TempDir& dir) {
   return job;
 }
 
-// From the first example on, without date and level.
+// Returns the log from the first example on, without date and level.
 std::string logged_examples(const std::string& log) {
   std::string out;
   for (const std::string_view line : split(log, '\n')) {

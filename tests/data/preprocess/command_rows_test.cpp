@@ -1,4 +1,4 @@
-// Rows that a command prints: kept as they came, or refused by its own words.
+// Rows printed by a command: stored unchanged, or an error with the command's output.
 #include "data/preprocess/command_rows.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class CommandRows : public testing::Test {
 };
 
 TEST_F(CommandRows, AreKeptAsTheyArePrinted) {
-  // A NaN that nobody asks for is JSON enough; the last line needs no end.
+  // NaN in an unused field is accepted; the last line needs no line break.
   EXPECT_EQ(write_command_rows(job("echo '{\"a\": NaN}'; echo; printf '{\"a\": \"é\"}'")), 2u);
   EXPECT_EQ(read_file(dir_.file("rows.jsonl")), "{\"a\": NaN}\n\n{\"a\": \"é\"}\n");
 }
@@ -46,7 +46,7 @@ TEST_F(CommandRows, WhatIsWrongWithThemIsSaidInTheCommandsWords) {
               HasSubstr("ended with status 127; it said"));
 }
 
-// It would never end by itself.
+// The command would run forever.
 TEST_F(CommandRows, ThatDoNotEndAreCutOff) {
   CommandRowsJob endless = job("yes '{}'");
   endless.most_bytes = 3 << 20;

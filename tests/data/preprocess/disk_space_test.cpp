@@ -1,4 +1,4 @@
-// Room on the disks, looked at before any work.
+// The check of disk space before a job.
 #include "data/preprocess/disk_space.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 class DiskSpaceTest : public testing::Test {
  protected:
-  // A text of so many bytes that takes no room.
+  // Returns a job with a sparse text file of `bytes` bytes.
   ExampleJob job(std::uint64_t bytes) const {
     write_file(dir_.file("in.txt"), "One line.\n");
     std::filesystem::resize_file(dir_.file("in.txt"), bytes);

@@ -1,4 +1,4 @@
-// Documents as they are scattered and gathered again.
+// Writing documents to key ranges and reading them back in groups.
 #include "data/preprocess/document_groups.h"
 
 #include <gmock/gmock.h>

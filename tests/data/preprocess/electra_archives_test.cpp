@@ -1,5 +1,5 @@
-// A folder read as archives is another text than its files: a killed run of the one must not be
-// gone on with as the other.
+// A folder read as archives gives other text than when read as files, so an interrupted run of one
+// must not be resumed as the other.
 #include <gtest/gtest.h>
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
-// ELECTRA's examples against the original programs' bytes (tools/golden_electra_data.py), the
-// shuffled order, and wrong input.
+// Compares ELECTRA's examples with the original programs' bytes (tools/golden_electra_data.py); the
+// shuffled order; invalid input.
 #include "data/preprocess/electra_examples.h"
 
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ class ElectraExamplesTest : public testing::Test {
   }
   ElectraExamplesJob golden_job(const Json& item);
   static std::string hash_of_files(const ElectraExamplesJob& job);
-  // All files of the job, one after another.
+  // Returns the concatenated output files of the job.
   static std::string joined(const ElectraExamplesJob& job) {
     std::string out;
     for (const std::string& path : output_names(job.output, job.shards, job.shard_names))
@@ -149,7 +149,7 @@ TEST_F(ElectraExamplesTest, AreTheBytesOfTheOriginalPrograms) {
   }
 }
 
-// As its users have them: features in no order of their own.
+// File names as ELECTRA's users have them; the features are in no fixed order.
 std::string original_name(int file) { return str("pretrain_data.tfrecord-", file, "-of-1000"); }
 
 TEST_F(ElectraExamplesTest, TheOriginalsFilesAreIndexedAndInspectedAsTheyAre) {
@@ -225,7 +225,7 @@ TEST_F(ElectraExamplesTest, ADocumentsExamplesDependOnItsNumberAndTheSeedAlone) 
   EXPECT_FALSE(std::ranges::includes(many, records(bytes(other))));
 }
 
-// No change of the program changes data unseen.
+// No change of the program may change the data unnoticed.
 TEST_F(ElectraExamplesTest, TheShuffledOrderIsFrozen) {
   for (const auto& made : {job(small_text(300)), small_job(300, "small")})
     EXPECT_EQ(sha256(bytes(made)),
@@ -275,7 +275,7 @@ TEST_F(ElectraExamplesTest, WhatIsStoredBesideTheVocabularyDecidesControlCharact
   EXPECT_EQ(Json::parse(read_file(dir_.file("out.json")))["control_characters"], "bert");
 }
 
-// Kills a run of the original's order, into a folder of its own, at random instants.
+// Kills a run in the original order at random times; the output is a reserved folder.
 TEST_F(ElectraExamplesTest, AKilledRunGoesOnToTheSameBytes) {
   const ElectraExamplesJob whole =
       in_own_folder(small_job(2000, "whole/r"), dir_.file("whole/r"), 12);

@@ -1,6 +1,6 @@
-// The shuffled order with a builder of the test's own, under sizes that need many groups, ranges
-// and passes: against a twin that holds everything in memory, over threads, memory, shards and
-// kills, and within the memory that it promises.
+// The shuffled order with a builder for tests, with sizes that need many groups, ranges and passes.
+// Compares it with an in-memory implementation for different numbers of threads and shards, memory
+// sizes and interruptions, and checks its memory limit.
 #include "data/preprocess/example_builder.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ class ExampleBuilderTest : public testing::Test {
   ExampleSummary build(const ExampleJob& job, std::int64_t length = 9) {
     return build_in_shuffled_order(CheckedJob(job), tokenizer_, RunsBuilder(length));
   }
-  // All files of the job, one after another.
+  // Returns the concatenated output files of the job.
   std::string bytes(const ExampleJob& job) {
     build(job);
     return joined(job);
@@ -71,7 +71,7 @@ class ExampleBuilderTest : public testing::Test {
   const BertTokenizer tokenizer_ = BertTokenizer::load(golden_vocabulary(), {});
 };
 
-// Every document on its own, all examples in a map.
+// Draws from every document separately and keeps all examples in a map.
 std::string ExampleBuilderTest::in_memory(const ExampleJob& job, std::int64_t length) {
   DocumentReader reader(job.text);
   const RunsBuilder builder(length);
@@ -101,7 +101,7 @@ std::string ExampleBuilderTest::in_memory(const ExampleJob& job, std::int64_t le
   return out;
 }
 
-// Stands for a kill: fails after so many examples were encoded, by one thread.
+// Simulates a kill: fails after `examples` examples are encoded by one thread.
 void ExampleBuilderTest::stop_while_writing(const ExampleJob& job, std::uint64_t examples) {
   struct Stopping : RunsBuilder {
     explicit Stopping(std::uint64_t examples) : RunsBuilder(9), left(examples) {}
@@ -168,7 +168,7 @@ TEST_F(ExampleBuilderTest, TheDescriptionSaysWhatTheBuilderDoes) {
   EXPECT_EQ(find_description({dir_.file("out")})->majority_token, std::nullopt);
 }
 
-// In a process of its own, which ends with 0 when it ends well.
+// Runs the job in a separate process, which exits with 0 on success.
 pid_t ExampleBuilderTest::start(const ExampleJob& job) {
   const pid_t pid = ::fork();
   if (pid != 0) return pid;
@@ -202,7 +202,7 @@ TEST_F(ExampleBuilderTest, KilledAtAnyInstantItGoesOnToTheSameBytes) {
   }
 }
 
-// Counts the groups that are drawn from; from the one of this number on it is killed.
+// Counts the groups that are drawn from and kills the process at the group of this number.
 struct GroupsBuilder : RunsBuilder {
   explicit GroupsBuilder(int kill_at = 1 << 30) : RunsBuilder(9), kill_at(kill_at) {}
   std::unique_ptr<ExampleDrawer> drawer(const DocumentGroup& group,
@@ -348,9 +348,9 @@ TEST_F(ExampleBuilderTest, AFileOfAStoppedRunIsWholeOnlyWithItsIndex) {
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
-// What is held at most: the memory asked for, a group three times (from the disk, its corpus, its
-// list), the lists of ranges three times, and what does not depend on sizes: buffers of readers and
-// of files, and the batches of lines that are read ahead. All of the larger text would be more.
+// The maximum in memory: the requested memory, a group three times (from disk, as a corpus, as a
+// list), the lists of ranges three times, and fixed buffers of readers, files and prefetched lines.
+// The whole larger text would need more.
 TEST_F(ExampleBuilderTest, MemoryIsBoundedWhateverTheTextAndTheThreads) {
   constexpr std::size_t kMemory = 512 << 10, kFixed = 4 << 20;
   for (const int documents : {2000, 8000}) {

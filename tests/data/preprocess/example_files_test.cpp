@@ -1,5 +1,5 @@
-// What stands in the place of outputs and of their companions: never replaced unasked, and never at
-// all when it is somebody else's.
+// Existing files at the paths of outputs and their accompanying files: replaced only with
+// --overwrite, and never if they belong to something else.
 #include "data/preprocess/example_files.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Records scattered over ranges of keys and read back, whatever their sizes.
+// Writing records of any size to key ranges and reading them back.
 #include "data/preprocess/external_shuffle.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(CutKeys, AreThoseOfEqualPartsOfAllKeys) {
 
 class SpillTest : public testing::Test {
  protected:
-  // Of sizes from 0 to 300 bytes, by their keys.
+  // Returns records of 0 to 300 bytes by key.
   static std::map<std::uint64_t, std::string> records(int count) {
     std::map<std::uint64_t, std::string> out;
     for (int i = 0; i < count; ++i) {

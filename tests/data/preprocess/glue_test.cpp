@@ -31,7 +31,7 @@ Rows read(const GlueTask& task, const std::string& file) {
   return out;
 }
 
-// Of a task of one text the second is null.
+// Returns the expected rows. The second text of a single-text task is null.
 Rows wanted_rows(const Json& examples) {
   Rows out;
   for (const auto& e : examples)
@@ -99,7 +99,7 @@ TEST(Glue, ATaskIsFoundByAnyOfItsNamesInAnyOfItsFolders) {
   EXPECT_EQ(glue_files(glue_task("mnli", ""), "none").other, "none/MNLI/dev_mismatched.tsv");
 }
 
-// The test files' columns are others than those with labels.
+// The columns of test files differ from those of labelled files.
 TEST(Glue, TestsAreReadRowByRowAndCalledAsTheBenchmarkCallsThem) {
   const TempDir dir;
   const auto rows = [&](const GlueTest& test, const std::string& line) {

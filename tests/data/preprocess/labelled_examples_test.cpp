@@ -1,4 +1,4 @@
-// Rows of labelled texts as records: what stands in them, which are held out, what is refused.
+// Records of labelled texts: their contents, the held-out part, and errors.
 #include "data/preprocess/labelled_examples.h"
 
 #include <gmock/gmock.h>
@@ -116,7 +116,7 @@ TEST_F(LabelledExamples, PairsStandThereInBothOrders) {
   EXPECT_THAT(values(feature("label_ids", 0), 5), ElementsAre(1, 0, 0, 1, 0));
 }
 
-// What is held out is not trained on in the other order either.
+// Held-out pairs are not trained on in swapped order either.
 TEST_F(LabelledExamples, BothOrdersKeepToTheirPart) {
   std::string rows = "text\tpair\tlabel\n";
   for (int i = 0; i < 40; ++i) rows += str("a\tb\t", i % 2 == 0 ? "yes" : "no", "\n");

@@ -1,4 +1,4 @@
-// Vocabularies of ten languages in ten scripts, made with the default settings.
+// Vocabularies for ten languages in ten scripts, trained with default settings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace {
 struct Language {
   const char* tag;
   std::string text;
-  std::string decomposed;  // a word of it with its marks apart, or in another order
+  std::string decomposed;  // one of its words with marks decomposed or in another order
 };
 
 const std::vector<Language> kLanguages{

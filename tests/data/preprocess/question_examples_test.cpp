@@ -1,5 +1,4 @@
-// Questions on texts as records: where answers stand in windows, which texts are held out, what is
-// refused.
+// Question-answering records: positions of answers in windows, the held-out part, and errors.
 #include "data/preprocess/question_examples.h"
 
 #include <gmock/gmock.h>

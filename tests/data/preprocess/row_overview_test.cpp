@@ -1,4 +1,4 @@
-// What a data set of rows holds: counted, compared across files, told.
+// The overview of a data set of rows: counts, comparisons between files, and its text.
 #include "data/preprocess/row_overview.h"
 
 #include <gmock/gmock.h>

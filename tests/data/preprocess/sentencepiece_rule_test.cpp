@@ -1,4 +1,4 @@
-// Which normalization a SentencePiece model of a text has.
+// The choice of normalization for a SentencePiece model.
 #include <gmock/gmock.h>
 
 #include "data/preprocess/subword_vocabulary.h"

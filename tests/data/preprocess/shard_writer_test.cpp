@@ -34,7 +34,7 @@ TEST(ShardWriter, AsManyShardsAsThereAreLanesAreBegunSideBySide) {
   EXPECT_EQ(order[8 * 5 + 3].range, 1u);  // the last three
 }
 
-// However it is cut into pieces. In the middle of a large file nothing is read.
+// The seal does not depend on how the bytes are written. The middle of a large file is not read.
 TEST(ShardSeal, KnowsAFileAgainByItsSizeAndItsEnds) {
   const TempDir dir;
   for (const std::size_t size : {0, 1, 1000, 65536, 65537, 131072, 1 << 20}) {

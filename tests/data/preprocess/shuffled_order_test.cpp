@@ -1,5 +1,5 @@
-// The shuffled order of BERT's pairs, its laws: the same bytes for any number of threads, any
-// memory, any cutting of the text; what examples are made of.
+// Properties of the shuffled order of BERT's pairs: it does not depend on the number of threads,
+// the memory or how the text is split into files; and the contents of examples.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST_F(ShuffledOrder, ShardsAreTheOneFileCutByTheExamplesKeys) {
   EXPECT_EQ(joined, whole);
 }
 
-// The tokens before masking, by the labels.
+// Returns the tokens before masking, restored from the labels.
 std::vector<std::int64_t> unmasked(const Example& example) {
   std::vector<std::int64_t> ids = example.integers("input_ids");
   const auto& positions = example.integers("masked_lm_positions");

@@ -1,6 +1,6 @@
-// BERT's pairs in the shuffled order: against a twin that draws everything in memory, and against
-// the hashes of tests/golden/shuffled.json, so that no change of the program changes data unseen.
-// SMELT_UPDATE_GOLDEN=1 writes that file anew.
+// Compares BERT's pairs in the shuffled order with an in-memory implementation, and with the hashes
+// in tests/golden/shuffled.json, so that data never changes unnoticed. SMELT_UPDATE_GOLDEN=1
+// rewrites that file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,16 +26,16 @@ namespace {
 
 using testing::HasSubstr;
 
-// One document with its key and what it takes on the disk: 12 bytes of every record, 16 of every
-// document, 4 a sentence, 2 a token.
+// A document with its key and its size on disk: 12 bytes per record, 16 per document, 4 per
+// sentence, 2 per token.
 struct TwinDocument {
   std::uint64_t key = 0, number = 0, bytes = 28;
   std::vector<std::vector<std::int32_t>> sentences;
 };
 using Documents = std::vector<TwinDocument>;
 
-// The leaves of docs/reference/formats/description.md's step 1: equal ranges of keys, cut while too
-// large.
+// Builds the leaves of step 1 in docs/reference/formats/description.md: equal key ranges, split
+// while too large.
 void cut(const Documents& documents, std::uint64_t first, std::uint64_t last, std::size_t parts,
          const ShuffleSizes& sizes, std::vector<Documents>& leaves) {
   const std::vector<std::uint64_t> keys = cut_keys(first, last, parts);
@@ -57,7 +57,7 @@ void cut(const Documents& documents, std::uint64_t first, std::uint64_t last, st
   }
 }
 
-// Leaves gathered into groups by the share of all bytes that stands before them.
+// Collects leaves into groups by the share of all bytes before them.
 std::vector<Documents> make_groups(const Documents& documents, const ShuffleSizes& sizes) {
   std::vector<Documents> leaves;
   cut(documents, 0, kLastKey, sizes.document_ranges, sizes, leaves);
@@ -166,7 +166,7 @@ TEST_F(ShuffledPairs, OfManyGroupsAreThoseThatAreDrawnInMemory) {
   EXPECT_TRUE(read_file(others.output) == read_file(many.output));
 }
 
-// What the settings of tests/golden/shuffled.json give.
+// Returns the hashes for the settings in tests/golden/shuffled.json.
 OrderedJson hashes(const OrderedJson& item, BertExamplesJob job) {
   job.seed = item["seed"];
   job.shards = item["shards"];
@@ -229,7 +229,7 @@ TEST_F(ShuffledPairs, WholeWordsAreKnownByTheVocabularysOwnPrefix) {
   bars.output = dir_.file("bars");
   write_file(bars.vocab, tokenizer_json(Vocabulary(tokens, "v", "__"), {}));
   build_bert_examples(bars);
-  // The text is made of pieces: those of the one vocabulary are none of the other's.
+  // The text consists of pieces, and the two vocabularies have no piece in common.
   EXPECT_TRUE(in_memory(bars) == read_file(bars.output));
   const MaskVocabulary mask = CorpusReader(bars.vocab, {}).mask_vocabulary();
   EXPECT_EQ(mask.continues, CorpusReader(golden_vocabulary(), {}).mask_vocabulary().continues);

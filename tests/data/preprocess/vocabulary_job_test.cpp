@@ -190,8 +190,8 @@ TEST_F(VocabularyJobTest, WritesATokenizerJsonWhereTheNameSaysSo) {
   EXPECT_FALSE(std::filesystem::exists(dir_.file("json/tokenizer.tokenizer_config.json")));
 }
 
-// The SentencePiece library drops texts of more bytes than it is told to take, and those with its
-// sign for unknown pieces.
+// The SentencePiece library drops texts above its size limit, and texts with its sign for unknown
+// pieces.
 TEST_F(VocabularyJobTest, SentencePieceReadsLongLinesInParts) {
   std::string line;
   StreamRandom random(1, 0, 0);
@@ -230,7 +230,7 @@ TEST_F(VocabularyJobTest, NoVocabularyStandsBesideTheSettingsOfAnother) {
   train_vocabulary(first);
   first.overwrite = true;
   first.tokenizer.lower_case = false;
-  // The settings cannot take their place: a folder is there.
+  // The settings file cannot be written because a folder has its name.
   std::filesystem::remove(dir_.file("tokenizer_config.json"));
   std::filesystem::create_directories(dir_.file("tokenizer_config.json/x"));
   const std::string before = read_file(first.out);

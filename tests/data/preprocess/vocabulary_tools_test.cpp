@@ -1,5 +1,5 @@
-// Vocabularies by SentencePiece, samples and threads; new words in unused places; how well a
-// vocabulary fits.
+// Vocabularies trained with SentencePiece, sampling and threads; adding words to a vocabulary; how
+// well a vocabulary fits a text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-// Lines of made-up words of two to four syllables, the frequent ones much more so.
+// Returns lines of made-up words of two to four syllables with a skewed frequency distribution.
 std::string made_up_text(int lines) {
   const std::vector<std::string> syllables{"ka",  "lo",  "mi", "tur", "ben",
                                            "sha", "ing", "er", "qo",  "x\xC3\xA9"};
@@ -84,7 +84,7 @@ TEST_F(VocabularyTools, AreTheSameForAnyThreadsAndCuttingOfTheText) {
   }
 }
 
-// The tokenizer makes them [UNK], and a text without spaces would be held as one.
+// The tokenizer makes them [UNK], and a text without spaces would be stored as one word.
 TEST_F(VocabularyTools, LeaveOutWordsThatAreTooLong) {
   const std::string longest(200, 'a');
   for (const std::string& more : {std::string("b"), std::string(1'000'000, 'b'), "\xC3\xA9"s}) {
@@ -150,7 +150,8 @@ TEST_F(VocabularyTools, BySentencePieceKnowEveryWordOfTheText) {
   }
 }
 
-// Google's program of the library's own version, with the same settings on the same lines.
+// Compares with Google's program of the library's version, run with the same settings on the same
+// lines.
 TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfItsProgram) {
   if (run_command("command -v spm_train").status != 0)
     SKIP_OR_FAIL_WITHOUT("oracle", "no spm_train: install the package sentencepiece");

@@ -1,4 +1,4 @@
-// The folder in which a long job keeps what it has: taken, left, refused.
+// The work folder of a long job: locking, keeping, removing, and errors.
 #include "data/preprocess/work_folder.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ std::string refusal(const std::string& path) {
 
 class WorkFolderTest : public testing::Test {
  protected:
-  // A folder that a job left.
+  // Returns a folder left by a job.
   std::string left_by(const OrderedJson& job) {
     WorkFolder folder(path_);
     folder.begin(job);
@@ -61,7 +61,7 @@ TEST_F(WorkFolderTest, IsThisUsersAloneAndGoesAway) {
   {
     const WorkFolder folder(path_);
   }
-  EXPECT_TRUE(fs::exists(dir_.file("deep")));  // made by somebody else
+  EXPECT_TRUE(fs::exists(dir_.file("deep")));  // created by another process
   EXPECT_FALSE(fs::exists(path_));
 }
 

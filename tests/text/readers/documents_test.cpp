@@ -1,4 +1,4 @@
-// Documents from files of every format: the same text gives the same documents.
+// Documents from files of every format. The same text gives the same documents.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -257,6 +257,6 @@ TEST_F(Documents, RefuseAFileThatVanishedMeanwhile) {
   }
 }
 
-// Whatever the bytes, they are documents or a refusal.
+// Any bytes are read as documents or rejected with an error.
 }  // namespace
 }  // namespace smelt

@@ -27,8 +27,8 @@ double jaccard(const std::vector<int>& a, const std::vector<int>& b) {
   return static_cast<double>(common) / static_cast<double>(x.size() + y.size() - common);
 }
 
-// Against the similarity that MinHash estimates: of 64 hashes, 0.8 is met within five standard
-// deviations.
+// Compares with the similarity that MinHash estimates: with 64 hashes, 0.8 is met within five
+// standard deviations.
 TEST(NearDuplicates, AreThoseWhoseRunsOfFiveWordsAreMostlyCommon) {
   StreamRandom random(5, 0, 0);
   int near = 0, far = 0;
@@ -75,7 +75,8 @@ TEST(NearDuplicates, OfFewCharactersAreThoseOfTheSameWords) {
   EXPECT_TRUE(duplicates.seen(" "));
 }
 
-// Two texts of 400 characters without spaces that differ in one, and a third one of other text.
+// Two texts of 400 characters without spaces that differ in one character, and a different third
+// text.
 TEST(NearDuplicates, AreFoundInLanguagesWithoutSpaces) {
   for (const char32_t first : {U'\u4e00', U'\u3042', U'\u0e01'}) {
     StreamRandom random(9, 0, 0);
@@ -93,7 +94,7 @@ TEST(NearDuplicates, AreFoundInLanguagesWithoutSpaces) {
   }
 }
 
-// With room for four texts: the older two go when a fifth comes.
+// With room for four texts, the older two are dropped when a fifth is added.
 template <class Duplicates>
 void expect_forgetting() {
   Duplicates few(4 * Duplicates::kBytesOfText);
@@ -113,7 +114,7 @@ TEST(Duplicates, BeyondTheirMemoryAreForgottenTheOldestFirst) {
   expect_forgetting<NearDuplicates>();
 }
 
-// Two generations that hold all texts see what one does.
+// Two generations that hold all texts find the same duplicates as one.
 TEST(NearDuplicates, AreTheSameWhereverTheGenerationsAreCut) {
   StreamRandom random(7, 0, 0);
   NearDuplicates one, cut(260 * NearDuplicates::kBytesOfText);

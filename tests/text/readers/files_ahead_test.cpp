@@ -1,4 +1,5 @@
-// What several files that are read side by side owe to one that is read after another.
+// Reading several files in parallel gives the same results and errors as reading them one after
+// another.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Which files are taken for what by their names, and when those of no use are refused.
+// Detection of file formats by name, and errors for unsupported files.
 #include "text/readers/line_source.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What is malformed is named, left out or refused, the same in every format and on any number of
-// threads.
+// Malformed input is reported, skipped or rejected in the same way for every format and any number
+// of threads.
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Rows of several named fields, the same from every format.
+// Rows with several named fields are the same from every format.
 #include "text/readers/rows.h"
 
 #include <arrow/api.h>
@@ -50,7 +50,7 @@ class Rows : public testing::Test {
     EXPECT_EQ(rows->bytes_read(), read_file(path).size());
     return out;
   }
-  // Strictly.
+  // Reads with `strict` and returns the error.
   std::string refusal(const std::string& path, const std::vector<Field>& fields = kTextAndLabel,
                       Header header = Header::names) {
     faults_ = TextFaults({.strict = true});
@@ -154,8 +154,8 @@ TEST_F(Rows, MayHoldNumbersAndBooleansWhereNoTextIsAskedFor) {
   EXPECT_EQ(of(texts({"x", "y", "z"}))[2][1], "z");
 }
 
-// Real numbers have the texts that JSON and Python give them, so that labels of one table fit those
-// of another in any format.
+// Real numbers are formatted as in JSON and Python, so that labels of tables in different formats
+// are equal.
 TEST_F(Rows, OfRealNumbersAreTheSameInEveryFormat) {
   const auto wanted = ElementsAre(Row{"a", "1.0"}, Row{"b", "0.1"}, Row{"c", "100000.0"});
   EXPECT_THAT(read(write("a.csv", "text,label\na,1.0\nb,0.1\nc,100000.0\n")), wanted);
@@ -214,8 +214,8 @@ TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
               HasSubstr("f.csv:2: 1 columns, the first line has 2"));
 }
 
-// The lines behind a stray quote are read again as rows, whether it is left open to the file's end
-// or meets another one.
+// The lines after a stray quote are read again as rows, whether it is open until the end of the
+// file or followed by another quote.
 TEST_F(Rows, OfCsvBehindAStrayQuoteAreKept) {
   faults_ = TextFaults();
   EXPECT_THAT(read(write("a.csv", "text,label\na,1\n\"open,2\nb,3\n\nc,4\n")),
@@ -224,7 +224,7 @@ TEST_F(Rows, OfCsvBehindAStrayQuoteAreKept) {
   EXPECT_THAT(read(write("b.csv", "text,label\n\"open,1\nb,2\n\"q, r\",3\n\"s\nt\",4\n")),
               ElementsAre(Row{"b", "2"}, Row{"q, r", "3"}, Row{"s\nt", "4"}));
   EXPECT_EQ(faults_.bad_rows(), 2u);
-  // Two open quotes, the second one among the lines that are read again.
+  // Two open quotes, the second among the lines that are read again.
   EXPECT_THAT(read(write("c.csv", "text,label\n\"x\"\"y,1\n\"z\"\"w,2\nb,3\n")),
               ElementsAre(Row{"b", "3"}));
   EXPECT_EQ(faults_.bad_rows(), 4u);
@@ -347,7 +347,7 @@ TEST_F(Rows, OfParquetThatCannotBeReadAreNotCalledDamaged) {
               HasSubstr("read: /proc/self/mem: Input/output error"));
 }
 
-// The same rules in every format: what cannot be read is told and passed over.
+// The same rules apply in every format: unreadable rows are reported and skipped.
 TEST_F(Rows, ThatAreBadArePassedOverInEveryFormat) {
   const auto wanted = ElementsAre(Row{"One.", "1"}, Row{"Four.", "4"});
   const auto labels = column<arrow::Int32Builder, std::int32_t>({1, {}, 3, 4});

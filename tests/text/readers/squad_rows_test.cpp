@@ -1,4 +1,4 @@
-// Questions of SQuAD's files as rows.
+// Questions of SQuAD files as rows.
 #include "text/readers/squad_rows.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST_F(SquadFile, OfAnotherFormIsRefused) {
               HasSubstr("SQuAD's questions have no field 'quesion'"));
 }
 
-// What JSONL and tables have of the same.
+// JSONL and tables give the same answers.
 TEST_F(SquadFile, AnswersAreJsonElsewhereToo) {
   const std::vector<Field> fields{{.name = "answers", .is_json = true},
                                   {.name = "id", .is_optional = true}};

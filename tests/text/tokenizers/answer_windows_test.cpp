@@ -1,5 +1,5 @@
-// Windows of a question and a long text, and which of them sees most around a piece, against the
-// rule of google-research/bert run_squad.py, _check_is_max_context.
+// Windows of a question and a long text, and the window with the most context for each piece,
+// compared with google-research/bert run_squad.py, _check_is_max_context.
 #include "text/tokenizers/answer_windows.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(AnswerWindows, HoldTheQuestionAndOverlap) {
   EXPECT_EQ(all.windows[1].first, 2u);
   EXPECT_THAT(all.windows[1].ids.words, testing::ElementsAre(0, 4, 5, 6, 7));
   EXPECT_EQ(all.pieces.at(2).begin, 5u);
-  // A stride above the room is the room.
+  // A stride larger than the window is reduced to the window.
   const AnswerWindowEncoder far(letters(), 9, {.question_tokens = 2, .stride = 99});
   EXPECT_EQ(shown(far.encode("f", "a b c d e f").windows[1]), "[CLS] f [SEP] | f [SEP] ");
   EXPECT_TRUE(encoder.encode("f", " \t").windows.empty());

@@ -31,7 +31,7 @@ TEST(NewVocabulary, KeepsCaseAndAccentsUnlessAsked) {
   EXPECT_THAT(normalized_words("Été", {.lower_case = true, .strip_accents = true}),
               ElementsAre("ete"));
   EXPECT_THAT(normalized_words("Été", {.strip_accents = true}), ElementsAre("Ete"));
-  // As transformers says what is usual.
+  // In the format in which transformers stores defaults.
   EXPECT_EQ(
       new_vocabulary_options({.lower_case = true, .strip_accents = true}, "", "").strip_accents,
       std::nullopt);
@@ -40,7 +40,7 @@ TEST(NewVocabulary, KeepsCaseAndAccentsUnlessAsked) {
 TEST(NewVocabulary, TakesComposedAndDecomposedTextForTheSame) {
   EXPECT_EQ(normalized_words("Tie\u0302\u0301ng \u1112\u1161\u11ab"),
             normalized_words("Ti\u1ebfng \ud55c"));
-  // Marks that U+200D separates are not composed: it vanishes later.
+  // Marks separated by U+200D are not composed, although it is dropped later.
   EXPECT_NE(normalized_words("e\u200d\u0301"), normalized_words("é"));
 }
 
@@ -67,7 +67,7 @@ TEST(NewVocabulary, TakesAZeroWidthSpaceForWhiteSpace) {
   Words old;
   BasicTokenizer(false).tokenize("កម្ពុជា\u200bជា", old);
   EXPECT_THAT(old, ElementsAre("កម្ពុជាជា"));
-  // A final sigma stands before it.
+  // The sigma before it is final.
   EXPECT_THAT(normalized_words("ΑΣ\u200bΑ", {.lower_case = true}), ElementsAre("ας", "α"));
 }
 

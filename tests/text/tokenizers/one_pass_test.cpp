@@ -1,5 +1,5 @@
-// The tokenizers' one pass against their slow twin, which makes a pass for every step of the
-// original.
+// Compares the one-pass tokenizers with the slow reference tokenizer, which makes a pass per step
+// of the original.
 #include <gtest/gtest.h>
 #include <unicode/uchar.h>
 
@@ -51,8 +51,9 @@ TEST(OnePass, GivesTheWordsOfTheSlowTwinAroundEveryCodePoint) {
     }
 }
 
-// Letters of every kind that the pass treats apart: marks of several combining classes that are
-// kept or stripped, sigma, cased and case-ignorable characters, what vanishes, ill-formed bytes.
+// Covers all characters that the pass treats specially: marks of several combining classes that are
+// kept or stripped, sigma, cased and case-ignorable characters, dropped characters, ill-formed
+// bytes.
 TEST(OnePass, GivesTheWordsOfTheSlowTwinInRandomContexts) {
   const std::vector<std::string> letters{"Σ",          "σ",
                                          "a",          "A",
@@ -117,7 +118,7 @@ TEST(OnePass, CutsRandomWordsIntoThePiecesOfTheSlowTwin) {
   }
 }
 
-// Lists of pops that each node kept for itself would take 80 GB here.
+// Separate lists of pops for each node would need 80 GB here.
 TEST(OnePass, TakesMemoryThatGrowsAsThePiecesDo) {
   const BertTokenizer tokenizer(
       Vocabulary({"[UNK]", "a", "##a", std::string(200'000, 'a'), "##" + std::string(90'000, 'a')}),

@@ -1,5 +1,5 @@
-// The tokenizers against the original programs over many scripts: by hashes
-// (tools/golden_scripts.py), and live.
+// Compares the tokenizers with the original programs over many scripts: by hashes
+// (tools/golden_scripts.py), and by running them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Text that a command splits into words. `sed -u` stands for programs such as MeCab.
+// Splitting text into words with a command. `sed -u` takes the place of programs such as MeCab.
 #include "text/tokenizers/segmenter.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<std::int32_t>;
 
-// Puts a space behind each "ab" and "c".
+// Puts a space after each "ab" and "c".
 constexpr const char* kCommand = "sed -u 's/ab\\|c/& /g'";
 const std::vector<std::string> kTokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]",   "[MASK]",
                                        "ab",    "c",     "d",     "[unused]"};
@@ -156,7 +156,7 @@ TEST_F(SegmenterTest, UnigramReadsTheSameWords) {
   EXPECT_EQ(words.encode_with_offsets("abcab"),
             (std::vector<TokenSpan>{{5, 0, 2}, {6, 2, 3}, {5, 3, 5}}));
   Ids ids;
-  words.encode_part("c", false, false, ids);  // behind [MASK] another word begins
+  words.encode_part("c", false, false, ids);  // a new word begins after [MASK]
   EXPECT_EQ(ids, (Ids{6}));
 }
 

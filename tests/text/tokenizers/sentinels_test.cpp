@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-// Pieces alone.
+// A tokenizer with a list of pieces only.
 class Pieces : public Tokenizer {
  public:
   explicit Pieces(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {}
@@ -31,7 +31,7 @@ TEST(Sentinels, LieOnTopOfPiecesThatHaveNone) {
                        "a",
                        "<extra_id_x>"});
   const Sentinels got = sentinels_of(pieces, "x.model", 100);
-  EXPECT_EQ(got.first, 104);  // as 32099 is of T5's 32000
+  EXPECT_EQ(got.first, 104);  // like 32099 for T5's 32000 pieces
   EXPECT_EQ(got.count, 100);
   EXPECT_EQ(got.ids, 105);
   EXPECT_EQ(sentinels_of(pieces, "x.model", 0).count, 0);

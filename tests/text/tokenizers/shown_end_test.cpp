@@ -1,4 +1,4 @@
-// Where pieces end for a reader.
+// The end of the text to display for pieces.
 #include <gtest/gtest.h>
 
 #include "text/tokenizers/tokenizer.h"

@@ -1,4 +1,4 @@
-// Unigram and BPE vocabularies: their models, tokenizer.json, and the pieces of texts.
+// Unigram and BPE vocabularies: models, tokenizer.json, and the pieces of texts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -132,7 +132,7 @@ TEST(BpeModel, RanksAMergeThatIsThereTwiceByTheLaterOne) {
 }
 
 TEST(BpeModel, ALongWordHasThePiecesOfItsParts) {
-  // No merge crosses "x", so each part is merged by itself.
+  // No merge crosses "x", so the parts are merged separately.
   const PieceList pieces{"a", "b", "x", "ab", "aab", "ba"};
   const BpeModel model(pieces, {{0, 1}, {0, 3}, {1, 0}}, {}, "test");
   std::vector<WordPart> parts, one;
@@ -318,7 +318,7 @@ TEST(SubwordFile, WhatChangesIdsIsReadOrRefused) {
 TEST(SubwordTokenizer, GivesTheIdsAndOffsetsOfHuggingFacesLibrary) {
   REQUIRE_ORACLE();
   const TempDir dir;
-  // With all 256 bytes: that library's offsets are wrong behind a byte that it leaves out.
+  // Uses all 256 bytes, because that library's offsets are wrong after a byte that it drops.
   TrainedBpe all_bytes =
       train_byte_bpe({{" the", 9}, {" hello", 5}, {"é", 3}}, with_special({}), {.vocab_size = 280});
   for (std::size_t id = 5; id < all_bytes.pieces.size(); ++id)

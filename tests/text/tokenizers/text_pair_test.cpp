@@ -1,4 +1,5 @@
-// Texts and pairs framed and cut, against the rule of google-research/bert, _truncate_seq_pair.
+// Encoding and truncation of texts and pairs, compared with google-research/bert,
+// _truncate_seq_pair.
 #include "text/tokenizers/text_pair.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ TEST(TextPair, IsFramedAndTheLongerLosesItsEnd) {
   EXPECT_EQ(framed(8, "a b", "c", &cut), "[CLS] a b [SEP] | c [SEP] ");
   EXPECT_EQ(framed(5, "a b c d e", "", &cut), "[CLS] a b c [SEP] ");
   EXPECT_EQ(cut, 2u);
-  // Five pieces for a pair: of equally long ones the second loses first.
+  // Five pieces for a pair: if both are equally long, the second one is truncated first.
   EXPECT_EQ(framed(8, "a b c", "d e f", &cut), "[CLS] a b c [SEP] | d e [SEP] ");
   EXPECT_EQ(framed(8, "a b c d e", "f", &cut), "[CLS] a b c d [SEP] | f [SEP] ");
   EXPECT_EQ(framed(8, "a", "b c d e f", &cut), "[CLS] a [SEP] | b c d e [SEP] ");
@@ -45,7 +46,7 @@ TEST(TextPair, WordsAreFoundByTheirFirstPieces) {
   const auto of = [&](std::int64_t most) {
     return TextPairEncoder(words(), most).encode_words(text);
   };
-  // b,c is three pieces; what has none, as the space of no width, is unknown.
+  // "b,c" is three pieces; a word without pieces, such as a zero width space, is unknown.
   EXPECT_EQ(of(20).words, (std::vector<std::size_t>{1, 2, 5, 6, 7, 8}));
   EXPECT_EQ(of(20).ids, (std::vector<std::int32_t>{2, 5, 6, 1, 7, 1, 1, 8, 9, 3}));
   EXPECT_EQ(of(5).ids, (std::vector<std::int32_t>{2, 5, 6, 1, 3}));

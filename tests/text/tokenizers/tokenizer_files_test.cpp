@@ -1,4 +1,5 @@
-// Tokenizers of files: the options beside a vocabulary, tokenizer.json and SentencePiece models.
+// Loading tokenizers from files: the options of a vocabulary, tokenizer.json and SentencePiece
+// models.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sentencepiece_trainer.h>
@@ -42,7 +43,7 @@ std::string usage_error(const std::function<void()>& act) {
   return "no UsageError";
 }
 
-// Their lower case knows no final sigma, their tables are old.
+// Hugging Face's lower case has no final sigma, and its Unicode tables are older.
 bool is_alike_to_hugging_face(const std::string& text) {
   return std::ranges::all_of(to_code_points(text),
                              [](char32_t c) { return c != U'Σ' && known_to_unicode(8, c); });
@@ -57,7 +58,8 @@ class TokenizerFile : public testing::Test {
   std::string vocab(const std::string& name = "vocab.txt") {
     return file(name, "[UNK]\na\nA\n##b\né\n");
   }
-  // The lines that a script of tests/tokenize prints as JSON into `out`, from these texts.
+  // Runs a script of tests/tokenize on the texts and returns the lines of JSON that it writes to
+  // `out`.
   std::vector<Json> oracle(const std::string& script, const std::string& argument,
                            const Words& texts) {
     std::string lines;

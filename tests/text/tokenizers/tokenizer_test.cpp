@@ -1,4 +1,5 @@
-// The tokenizer against the original program's tokens (tools/golden_tokens.py) and slow twins.
+// Compares the tokenizer with the original program's tokens (tools/golden_tokens.py) and slow
+// references.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -93,7 +94,7 @@ TEST(Unicode, StripsThePythonWhiteSpace) {
   EXPECT_EQ(python_strip("\xe2\x80\x8b"
                          "a"),
             "\xe2\x80\x8b"
-            "a");  // U+200B is no white space
+            "a");  // U+200B is not white space
   EXPECT_EQ(python_strip(" \n "), "");
 }
 

@@ -1,5 +1,5 @@
-// ICU's Unicode tables and rules against Python's, by the hashes that tools/golden_tokens.py made
-// of what the original program does around every code point.
+// Compares ICU's Unicode tables and rules with Python's, by the hashes that tools/golden_tokens.py
+// made of the original program's results around every code point.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -29,8 +29,8 @@ void append_joined_words(const std::string& text, std::string& out) {
   out += "\n";
 }
 
-// Every string over `letters` of at most `longest` of them, shorter ones first, the last letter
-// changing fastest.
+// Calls with every string of at most `longest` of these letters, shorter ones first, the last
+// letter changing fastest.
 void for_each_string(const std::vector<std::string>& letters, int longest,
                      const std::function<void(const std::string&)>& visit) {
   std::vector<std::string> all{""};

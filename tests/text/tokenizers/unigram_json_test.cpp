@@ -1,5 +1,6 @@
-// tokenizer.json of Unigram models: what becomes of its fields; transformers' own file is held to
-// its spiece.model in tests/checkpoint/interop/hugging_face_t5_test.cpp.
+// Parsing of the tokenizer.json of Unigram models.
+// tests/checkpoint/interop/hugging_face_t5_test.cpp compares transformers' own file with its
+// spiece.model.
 #include "text/tokenizers/unigram_json.h"
 
 #include <gmock/gmock.h>
@@ -86,7 +87,7 @@ TEST_F(UnigramJsonFile, SpacesAreAsItsStepsLeaveThem) {
   EXPECT_THAT(ids(file, "bab"), ElementsAre(5, 6)) << "is never cut";
 }
 
-// What transformers 4.57 tokenizes by the same files.
+// Compared with the results of transformers 4.57 for the same files.
 TEST_F(UnigramJsonFile, PartsBehindSentinelsBeginWithASpaceWhereItsStepsSaySo) {
   const auto signs = [](const Json& file) {
     const SpaceSigns s = parse_unigram_json(file.dump(), "t").signs;

@@ -90,7 +90,7 @@ TEST(Vocabulary, RefusesToDoWithoutTheSpecialTokensOfATextButNotPadding) {
   }
 }
 
-// Counts all pairs of all words anew in each round.
+// Counts all pairs of all words again in each round.
 Words train_slowly(const Counts& counts, std::int64_t size, std::int64_t min_frequency) {
   std::vector<std::pair<Words, std::int64_t>> words;
   std::set<std::string> forms;
@@ -174,7 +174,7 @@ TEST(WordPieceTrainer, KeepsTheMostFrequentCharacters) {
 }
 
 TEST(WordPieceTrainer, KeepsTheOtherFormOfACharacterWhilePlacesAreFree) {
-  // "." and the Chinese character are words by themselves, which no piece continues.
+  // "." and the Chinese character are separate words, so no piece continues them.
   const Words v = train_wordpiece({{"ax", 1}, {".", 9}, {"中", 1}},
                                   {.vocab_size = 12, .min_frequency = 9, .reserved = {}});
   EXPECT_EQ(Words(v.begin() + 5, v.end()), (Words{"##x", ".", "a", "中", "##a", "x", "[unused0]"}));

@@ -1,4 +1,4 @@
-// Counts of words, in memory and beyond it.
+// Word counts, in memory and on disk.
 #include "text/tokenizers/word_counts.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// 20000 words, of which the last 10000 stand once: counts beyond half a megabyte lie on the disk.
+// 20000 words, the last 10000 of which occur once. Counts beyond half a megabyte are on disk.
 TEST(WordCounts, AreTheSameInBoundedMemory) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += str("w", i, i % 10 == 0 ? "\n" : " ");
