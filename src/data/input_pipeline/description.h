@@ -36,7 +36,7 @@ struct DataDescription {
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
   std::optional<MajorityToken> majority_token;
-  // characters of the text, spaces included, without unknown words
+  // Characters of the text, spaces included, without unknown words.
   std::optional<double> characters_per_token;
   Json all;  // all fields by name
 };

@@ -17,7 +17,7 @@ std::shared_ptr<const RandomAccessFile> OpenFiles::open(std::size_t file) {
     }
   }
   auto opened =
-      // opened without the lock, because it may take long
+      // Opened without the lock, because it may take long.
       std::make_shared<const RandomAccessFile>(paths_[file]);
   const std::lock_guard lock(mutex_);
   if (handles_[file]) return handles_[file];  // another thread was faster

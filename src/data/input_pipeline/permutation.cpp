@@ -9,7 +9,7 @@ namespace smelt {
 namespace {
 
 constexpr std::uint64_t kRounds = 12;
-// domains this small need twice as many rounds for a uniform distribution
+// Domains this small need twice as many rounds for a uniform distribution.
 constexpr int kFewBits = 3;
 
 // Returns the number at an index of SplitMix64's sequence.

@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// a remote read has a long latency but needs little CPU
+// A remote read has a long latency but needs little CPU.
 constexpr int kLocalDepth = 2, kRemoteDepth = 16;
 
 bool is_local(const ExampleSource& source) {

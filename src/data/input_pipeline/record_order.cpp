@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// blocks of a stripe that are mixed together
+// Blocks of a stripe that are mixed together.
 constexpr std::uint64_t kGroupBlocks = kMixedBlocks / kStripes;
 
 std::uint64_t random64(std::uint64_t key, std::uint64_t low, std::uint64_t high) {

@@ -71,7 +71,7 @@ class AcrossDocuments : public WindowCuts {
 
   const TokenFiles& files_;
   std::uint64_t length_;
-  // number of windows before each file, and the total
+  // Number of windows before each file, and the total.
   std::vector<std::uint64_t> trained_, in_order_;
   std::uint64_t skip_key_;
 };
@@ -103,7 +103,7 @@ class WithinDocuments : public WindowCuts {
  private:
   // The documents of one file. Tokens after the last end are a document, too.
   struct Documents {
-    // numbers before each document, and the total
+    // Numbers before each document, and the total.
     std::vector<std::uint64_t> begins{0}, windows{0};
 
     Documents() = default;

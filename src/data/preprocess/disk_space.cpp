@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// bytes per token of English text with a vocabulary of 30,000 pieces
+// Bytes per token of English text with a vocabulary of 30,000 pieces.
 constexpr double kBytesOfToken = 4.5;
 constexpr double kPacked = 3;          // compression ratio of text
 constexpr double kSpilledBytes = 2.4;  // bytes per token in temporary files, for each example

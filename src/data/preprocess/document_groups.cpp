@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// batches in memory: one, its tokens, and two in the queue
+// Batches in memory: one, its tokens, and two in the queue.
 constexpr std::size_t kBatchesOfThread = 8;
 
 // Documents first, first + 1, … that one thread tokenizes together.

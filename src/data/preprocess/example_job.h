@@ -34,7 +34,7 @@ struct ExampleJob {
   // Local folder for temporary files. Empty: "<first output>.work", or a folder in the system's
   // temporary folder if the output is not a local file.
   std::string work;
-  // start even if there is too little disk space (data/preprocess/disk_space.h)
+  // Start even if there is too little disk space (data/preprocess/disk_space.h).
   bool ignore_space = false;
   ShuffleSizes sizes;
 };

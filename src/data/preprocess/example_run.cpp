@@ -147,7 +147,7 @@ class Run {
  private:
   void go_on() {
     const std::size_t count = made_.size();
-    // not vector<bool>, whose elements share bytes across threads
+    // Not vector<bool>, whose elements share bytes across threads.
     std::vector<char> sealed(count), made(count);
     for_each_file(count, files_.outputs.front(), [&](std::size_t i) {
       const std::string& path = files_.outputs[i];
@@ -204,7 +204,7 @@ ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& bui
   const StopNotice notice;
   Run run(checked, builder, order, draw);
   ExampleSummary summary = run.finish(builder);
-  // because complete outputs next to an unfinished work folder would be refused
+  // Because complete outputs next to an unfinished work folder would be refused.
   StopNotice::let_finish();
   return summary;
 }

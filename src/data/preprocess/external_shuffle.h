@@ -55,7 +55,7 @@ class SpillFile {
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  // returns the offset; throws SystemError on a full disk
+  // Returns the offset; throws SystemError on a full disk.
   std::uint64_t append(std::string_view bytes);
   void close();  // throws SystemError if written data was lost
   std::uint64_t size() const { return size_; }

@@ -41,9 +41,9 @@ void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint
     if (value && *value != std::floor(*value)) fraction = &name;
   }
   if (all_numbers && fraction != nullptr)
-    throw UsageError(
-        str(column, " holds numbers with fractions, such as ", *fraction, ", which are no classes"),
-        "set model.problem to regression, or name another column with data.label");
+    throw UsageError(str(column, " holds numbers with fractions, such as ", *fraction,
+                         ", which are not classes"),
+                     "set model.problem to regression, or name another column with data.label");
   if (rows > kFewRows &&
       static_cast<double>(counts.size()) > kMostLabelsOfRows * static_cast<double>(rows))
     throw UsageError(

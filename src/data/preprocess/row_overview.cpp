@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// maximum number of names to store; others are only counted
+// Maximum number of names to store; others are only counted.
 constexpr std::size_t kMostLabels = 10000;
 
 class Lengths {

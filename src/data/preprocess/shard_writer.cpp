@@ -45,7 +45,7 @@ void Shard::leave(std::size_t range) {
 void Shard::finish() {
   file_->flush();
   paths_.before();
-  // written first, because a seal means that the file is complete
+  // Written first, because a seal means that the file is complete.
   if (paths_.index) index_.write(paths_.records);
   index_.clear();
   write_file(paths_.seal, seal_.text());

@@ -38,7 +38,7 @@ class TokenFinder {
                     std::size_t done, std::size_t& begin, std::size_t& end);
 
   std::unordered_map<std::string, AddedToken> tokens_;
-  // lengths of the tokens by first byte, longest first
+  // Lengths of the tokens by first byte, longest first.
   std::array<std::vector<std::size_t>, 256> lengths_;
 };
 

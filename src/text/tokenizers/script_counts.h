@@ -14,7 +14,7 @@ namespace smelt {
 struct LetterCounts {
   std::uint64_t letters = 0;
   std::uint64_t without_spaces =
-      // of these, in scripts without spaces between words: is_written_without_spaces()
+      // Of these, in scripts without spaces between words: is_written_without_spaces().
       0;
   std::uint64_t zero_width_spaces = 0;  // U+200B, which may separate words in Khmer and Burmese
 };

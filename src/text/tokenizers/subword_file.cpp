@@ -113,7 +113,7 @@ void parse_bpe(const JsonField& model, const std::string& path, SubwordFile& out
   parse_pieces(model["vocab"], out);
   if (const JsonField unknown = model["unk_token"]; !unknown.is_null()) {
     out.unknown = id_of(out.pieces, unknown.as<std::string>());
-    if (out.unknown < 0) unknown.throw_unexpected(", which is no piece");
+    if (out.unknown < 0) unknown.throw_unexpected(", which is not a piece");
   }
   const PieceIds ids(out.pieces);
   for (const Json& merge : model["merges"].as<std::vector<Json>>()) {

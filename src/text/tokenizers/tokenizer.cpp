@@ -13,7 +13,7 @@
 namespace smelt {
 
 std::vector<TokenSpan> in_characters(std::string_view text, std::vector<TokenSpan> spans) {
-  // number of characters that begin before each byte
+  // Number of characters that begin before each byte.
   std::vector<std::size_t> before(text.size() + 1, 0);
   for (std::size_t i = 0; i < text.size(); ++i)
     before[i + 1] = before[i] + (continues_character(text[i]) ? 0 : 1);

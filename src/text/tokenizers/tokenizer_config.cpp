@@ -484,7 +484,7 @@ TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlag
   if (!stored) return options_of(case_of(Vocabulary::load(vocab), flags));
   stored->segment_command = segment_command_of(vocab, flags);
   if (is_subword_file(vocab)) {
-    // the tokenizer.json determines which control characters are dropped
+    // The tokenizer.json determines which control characters are dropped.
     TokenizerFlags without_control = flags;
     without_control.control.reset();
     check_flags(without_control, *stored, vocab);

@@ -2,9 +2,9 @@
 // options in one file.
 //
 // The file is applied as by Hugging Face: its BertNormalizer drops every category of control
-// characters, like ELECTRA. Two differences from the original program are not reproduced: here a
-// capital sigma at the end of a word becomes the final sigma, and "[MASK]" in a text is ordinary
-// text. Other added tokens are found in a text.
+// characters, like ELECTRA. In two cases smelt follows the original program instead of Hugging
+// Face: a capital sigma at the end of a word becomes the final sigma, and "[MASK]" in a text is
+// ordinary text. Other added tokens are found in a text.
 #pragma once
 
 #include <string>

@@ -86,7 +86,7 @@ Vocabulary Vocabulary::load(const std::string& path) {
         str(path,
             ": is a SentencePiece .vocab (pieces and scores), not a vocabulary of word "
             "pieces"),
-        "give the vocab.txt of a BERT or ELECTRA; a T5 takes the .model file beside the .vocab");
+        "give the vocab.txt of a BERT or ELECTRA; for T5 use the .model file in the same folder");
   const auto stored = load_tokenizer_config(path);
   return Vocabulary(std::move(tokens), path, kContinuingPrefix,
                     stored ? stored->added : std::vector<AddedToken>());

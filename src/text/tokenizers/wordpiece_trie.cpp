@@ -90,7 +90,8 @@ void WordPieceTrie::place(Node node, const std::vector<std::uint8_t>& bytes) {
   for (const std::uint8_t byte : bytes) units_[base + byte].parent = node;
 }
 
-// The failure of a node that is no piece: that of its parent, taken on by the byte.
+// Sets the failure link and pops of a new node. If the node is not a piece, its link is the
+// parent's, continued by `byte`.
 void WordPieceTrie::link(Node node, Node child_node, std::uint8_t byte) {
   std::vector<std::int32_t> more;  // pieces, after the node's
   Node from = units_[node].failure;

@@ -57,7 +57,7 @@ class WordPieceTrie {
 
   Node fail_and_step(Node node, std::uint8_t byte, std::vector<std::int32_t>& ids) const;
   bool finish_from(Node node, std::vector<std::int32_t>& ids) const;
-  // returns the value of a Unit's `pops`
+  // Returns the value of a Unit's `pops`.
   std::int32_t push_pop(std::uint32_t before, std::int32_t id);
   void append_pops(Node node, std::vector<std::int32_t>& ids) const;
   Node child(Node node, std::uint8_t byte) const;
