@@ -551,7 +551,7 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"data.validation=" + rows_file("v.tsv", "text\tlabel\ncat\tbirds\n")}),
               HasSubstr("v.tsv:2: label 'birds' is not one of the 2 classes of the training data"));
   EXPECT_THAT(refusal({"data.train=" + rows_file("f.tsv", "text\tlabel\na\t0.5\nb\t1\nc\t0.5\n")}),
-              HasSubstr("holds numbers with fractions, such as 0.5, which are no classes\n  hint: "
+              HasSubstr("holds numbers with fractions, such as 0.5, which are not classes\n  hint: "
                         "set model.problem to regression"));
   EXPECT_THAT(refusal({"data.train=" + rows_file("o.tsv", "text\tlabel\na\tx\nb\tx\n")}),
               HasSubstr("holds one label alone, 'x'"));

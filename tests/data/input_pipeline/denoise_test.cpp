@@ -38,7 +38,7 @@ SpanCounts counts_of(const NoiseMask& noise) {
   return out;
 }
 
-TEST(Denoise, LengthsOfWindowsAndTargetsAreT5s) {
+TEST(Denoise, LengthsEqualT5s) {
   EXPECT_EQ(golden_denoise()["lengths"].size(), 9u);
   for (const auto& c : golden_denoise()["lengths"]) {
     const SpanLengths got = random_spans_lengths(c[0], c[1], c[2]);
@@ -47,7 +47,7 @@ TEST(Denoise, LengthsOfWindowsAndTargetsAreT5s) {
   }
 }
 
-TEST(Denoise, MasksHaveAsManyTokensAndSpansAsT5s) {
+TEST(Denoise, MasksHaveT5sNumberOfTokensAndSpans) {
   EXPECT_GE(golden_denoise()["counts"].size(), 90u);
   for (const auto& c : golden_denoise()["counts"]) {
     StreamRandom random(1, c[0], 0);
@@ -73,7 +73,7 @@ TEST(Denoise, EveryMaskIsAsLikelyAsAnyOther) {
   EXPECT_LT(chi_square / (kDraws / 9.0), 26.1);  // 8 degrees of freedom, one in a thousand
 }
 
-TEST(Denoise, InputsAndTargetsOfAMaskAreT5s) {
+TEST(Denoise, InputsAndTargetsEqualT5s) {
   EXPECT_EQ(golden_denoise()["masks"].size(), 12u);
   for (const auto& c : golden_denoise()["masks"]) {
     NoiseMask noise;
@@ -88,7 +88,7 @@ TEST(Denoise, InputsAndTargetsOfAMaskAreT5s) {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-TEST(Denoise, SpansThatBeginAnywhereAreTtts) {
+TEST(Denoise, IidDenoiseTextEqualsTtts) {
   EXPECT_EQ(golden_denoise()["ttt"].size(), 8u);
   for (const auto& c : golden_denoise()["ttt"]) {
     PythonRandom random(c["seed"]);

@@ -37,7 +37,7 @@ TEST(Description, HoldsEveryFieldAndThoseThatAreCheckedByType) {
   EXPECT_EQ(parse_description("{}", "a.json").examples, std::nullopt);
 }
 
-TEST(Description, MalformedOnesAreRefusedByField) {
+TEST(Description, ThrowsWithTheMalformedField) {
   const auto message = [](std::string_view text) {
     return error_of<UsageError>([&] { parse_description(text, "a.json"); });
   };
@@ -71,7 +71,7 @@ TEST(Description, HasTheExpectedLabelsInAnyUnicodeForm) {
               HasSubstr("a.json: says labels"));
 }
 
-TEST(Description, WhatIsNotAsExpectedIsRefusedWithBoth) {
+TEST(Description, ThrowsWithFoundAndExpectedValue) {
   const TempDir dir;
   write_file(dir.file("vocab"), "a\nb\n");
   const DataDescription d = parse_description(

@@ -52,7 +52,7 @@ class HostShareTest : public testing::Test {
   std::uint64_t size_ = 0;
 };
 
-TEST_F(HostShareTest, IsAllThatAHostReads) {
+TEST_F(HostShareTest, AHostReadsOnlyItsShare) {
   for (const std::int64_t hosts : {1, 2, 4, 8, 16}) {
     std::vector<std::int32_t> seen;
     for (std::int64_t host = 0; host < hosts; ++host) {

@@ -125,7 +125,7 @@ TEST_F(Inspect, NothingIsReadAgainForABadRecord) {
   EXPECT_LT(bytes_this_process_read() - before, 4 * size);
 }
 
-TEST_F(Inspect, TheFirstBadRecordIsToldWithFileRecordAndOffset) {
+TEST_F(Inspect, ReportsFileRecordAndOffsetOfTheFirstBadRecord) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 2);
   write_test_examples(dir_.file("b.tfrecord"), 0, 5, [](int number, TestExample& e) {
     if (number == 3) e.input_ids[1] = 100;
@@ -186,7 +186,7 @@ TEST_F(Inspect, ADescriptionOfMoreFilesThanAreInspectedDoesNotCountThem) {
               ElementsAre("2 files in the description, 1 of them not given (b.tfrecord)"));
 }
 
-TEST_F(Inspect, EmptyListsAreCountedAsTheyAre) {
+TEST_F(Inspect, CountsEmptyLists) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 3, [](int, TestExample& e) {
     for (auto* list :
          {&e.input_ids, &e.input_mask, &e.segment_ids, &e.masked_lm_positions, &e.masked_lm_ids})

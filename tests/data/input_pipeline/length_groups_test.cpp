@@ -46,7 +46,7 @@ TEST(LengthGroups, AnEpochHoldsEachOfItsExamplesOnceWithLittlePadding) {
 
 // For all sizes: each position once in each of five epochs, and no example twice in a batch unless
 // an epoch ends in it.
-TEST(LengthGroups, NoExampleStandsTwiceInABatch) {
+TEST(LengthGroups, NoExampleOccursTwiceInABatch) {
   for (const std::uint64_t examples : {3u, 8u, 40u, 264u, 1051u})
     for (const std::uint64_t size : {1u, 8u, 32u}) {
       const LengthGroups groups{.tokens = "input_mask", .lengths = {32, 64}, .key = 7};
@@ -68,7 +68,7 @@ TEST(LengthGroups, NoExampleStandsTwiceInABatch) {
     }
 }
 
-TEST(LengthGroups, TheBatchesOfAGroupComeInAnOrderOfTheirOwn) {
+TEST(LengthGroups, TheBatchesOfAGroupAreShuffled) {
   std::vector<std::uint64_t> longest;
   for (std::uint64_t step = 0; step < step_group(0, kSize, kEpoch).count; ++step)
     longest.push_back(tokens_at(positions(step).front()));

@@ -63,7 +63,7 @@ TEST_F(RecordBlocksTest, AreReadOnceWhileTheyAreKept) {
   EXPECT_EQ(read(blocks, 1), second);
 }
 
-TEST_F(RecordBlocksTest, WhatCouldNotBeReadIsTriedAgain) {
+TEST_F(RecordBlocksTest, RetriesFailedReads) {
   const RecordIndex index({path(0)});
   std::filesystem::rename(path(0), dir_.file("away"));
   RecordBlocks blocks(index, 4, 2);
@@ -72,7 +72,7 @@ TEST_F(RecordBlocksTest, WhatCouldNotBeReadIsTriedAgain) {
   EXPECT_EQ(read(blocks, 2), index.read(2));
 }
 
-TEST_F(RecordBlocksTest, AFaultIsOfItsRecordAlone) {
+TEST_F(RecordBlocksTest, AFaultAffectsOnlyItsRecord) {
   const RecordIndex index({path(0)});
   std::string bytes = read_file(path(0));
   bytes[index.offset(2) + 20] ^= 1;

@@ -118,7 +118,7 @@ TEST_F(RecordIndexTest, TheBuilderGivesTheSameIndexWhenItsPartsAreJoined) {
   EXPECT_EQ(read_file(dir_.file("whole.index")), read_file(dir_.file("joined.index")));
 }
 
-TEST_F(RecordIndexTest, AnotherFilesIndexIsNotUsedAndSaidSo) {
+TEST_F(RecordIndexTest, WarnsOfTheIndexOfAnotherFileAndIgnoresIt) {
   const std::string path = write_indexed("a", {"one", "three"});
   write("a", {"three", "one"});  // of the same size
   const CapturedLog log;
@@ -126,7 +126,7 @@ TEST_F(RecordIndexTest, AnotherFilesIndexIsNotUsedAndSaidSo) {
   EXPECT_THAT(log.text(), HasSubstr("a.index is the index of another file; it is not used"));
 }
 
-TEST_F(RecordIndexTest, ADamagedIndexIsNotUsedAndSaidSo) {
+TEST_F(RecordIndexTest, WarnsOfADamagedIndexAndIgnoresIt) {
   const std::string path = write_indexed("a", {"one", "three"});
   std::string bytes = read_file(record_index_path(path));
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
@@ -151,7 +151,7 @@ TEST_F(RecordIndexTest, AnIndexWhoseSizesPass64BitsIsNotUsed) {
   EXPECT_THAT(log.text(), HasSubstr("a.index is the index of another file; it is not used"));
 }
 
-TEST_F(RecordIndexTest, WhatStandsBesideTheRecordsIsNoRecordFile) {
+TEST_F(RecordIndexTest, SkipsIndexAndDescriptionFiles) {
   for (const char* name : {"t-0", "t-1"}) write_indexed(name, {"x"});
   write_file(dir_.file("t-0.json"), "{}");
   write_file(dir_.file("t-1.partial-0123456789abcdef"), "half");
@@ -161,7 +161,7 @@ TEST_F(RecordIndexTest, WhatStandsBesideTheRecordsIsNoRecordFile) {
               ElementsAre(dir_.file("t-0.json")));  // asked for by name
 }
 
-TEST_F(RecordIndexTest, FilesWhoseMakingHasNotEndedAreRefused) {
+TEST_F(RecordIndexTest, ThrowsForIncompleteFiles) {
   write_indexed("t-0", {"x"});
   write_file(dir_.file("t-0.work/job.json"), "{}");
   for (const char* pattern : {"t*", "t-0.work"})

@@ -115,7 +115,7 @@ Numbers slow_epoch(std::uint64_t records, std::uint64_t block, std::uint64_t key
   return out;
 }
 
-TEST(RecordOrder, IsWhatItsSlowTwinDealsOut) {
+TEST(RecordOrder, EqualsTheSlowReference) {
   for (const std::uint64_t block : {1, 4, 16})
     for (const std::uint64_t records : telling_sizes(block))
       for (const std::uint64_t number : {0, 1, 7})
@@ -143,7 +143,7 @@ TEST(RecordOrder, APositionDrawsFromItsStripesBlocks) {
 }
 
 // Reading is cheap because at any time only a few blocks of a stripe are in use.
-TEST(RecordOrder, RunsOfPositionsLieInFewBlocks) {
+TEST(RecordOrder, RunsOfPositionsNeedFewBlocks) {
   constexpr std::uint64_t kBlock = 64, kRecords = 5 * kMixedBlocks * kBlock;
   const Numbers all = epoch(RecordOrder(kRecords, kBlock, 1), kRecords, 0);
   for (std::uint64_t first = 0; first + kMixedBlocks * kBlock <= kRecords; first += 1000) {
@@ -220,7 +220,7 @@ TEST(RecordOrder, DependsOnTheKey) {
   }
 }
 
-TEST(PositionsOfRows, AreTheBatchsSortedByStripe) {
+TEST(PositionsOfRows, AreSortedByStripe) {
   for (const std::uint64_t batch : {1, 2, 8, 16, 24, 31, 48, 256})
     for (const std::uint64_t step : {0, 1, 5}) {
       Numbers wanted = up_to(batch);
@@ -246,7 +246,7 @@ TEST(PositionsOfRows, OfEachHostDrawFromItsStripesAlone) {
 }
 
 // A release that changed the order would change what resumed runs train on.
-TEST(RecordOrder, IsTheGoldenOne) {
+TEST(RecordOrder, EqualsTheGoldenOrder) {
   const std::string path = source_path("tests/golden/record_order.json");
   OrderedJson made = OrderedJson::array();
   for (const auto& [records, block] :
@@ -279,7 +279,7 @@ TEST(RecordOrder, IsTheGoldenOne) {
   EXPECT_EQ(made, OrderedJson::parse(read_file(path)));
 }
 
-TEST(PositionsOfRows, AreTheGoldenOnes) {
+TEST(PositionsOfRows, EqualTheGoldenPositions) {
   EXPECT_THAT(positions_of_rows(0, 16, 0, 16),
               ElementsAre(0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15));
   EXPECT_THAT(positions_of_rows(3, 8, 0, 8), ElementsAre(24, 28, 26, 30, 25, 29, 27, 31));

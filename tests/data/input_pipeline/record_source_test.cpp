@@ -219,7 +219,7 @@ TEST_F(RecordSourceTest, PrefetchThrowsAtTheStepWhoseRecordsAreBad) {
   EXPECT_TRUE(fails([&] { prefetch.next(); }));
 }
 
-TEST_F(RecordSourceTest, PrefetchSaysWhenItsThreadsCannotBeStarted) {
+TEST_F(RecordSourceTest, PrefetchThrowsIfThreadsCannotBeStarted) {
   const RecordSource source(options());
   const ThreadLimit limit(2);
   EXPECT_THAT(error_of<SystemError>(
@@ -227,7 +227,7 @@ TEST_F(RecordSourceTest, PrefetchSaysWhenItsThreadsCannotBeStarted) {
               HasSubstr("reading ahead: thread 3 of 5 cannot be started: "));
 }
 
-TEST_F(RecordSourceTest, TellsEachRecordsTokensWithAndWithoutAnIndex) {
+TEST_F(RecordSourceTest, ReturnsTokenCountsWithAndWithoutAnIndex) {
   write_test_examples(dir_.file("a-0.tfrecord"), 0, 7, [](int number, TestExample& example) {
     for (int i = 0; i < number; ++i) example.input_mask[static_cast<std::size_t>(7 - i)] = 0;
   });
@@ -267,7 +267,7 @@ TEST_F(RecordSourceTest, BatchesOfNoExampleAreRefused) {
   }
 }
 
-TEST_F(RecordSourceTest, TheFingerprintTellsDataApart) {
+TEST_F(RecordSourceTest, TheFingerprintDistinguishesData) {
   const auto fingerprint = [&] { return data_fingerprint(RecordSource(options())); };
   const auto before = fingerprint();
   EXPECT_EQ(before["records"], 20);
@@ -344,7 +344,7 @@ TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeat
   }
 }
 
-TEST_F(RecordSourceTest, FilesThatTheDescriptionListsAndNobodyGaveAreSaid) {
+TEST_F(RecordSourceTest, LogsMissingFilesOfTheDescription) {
   const CapturedLog log;
   write_file(dir_.file("a-0.tfrecord.json"),
              R"({"kind": "bert", "files": ["a-0.tfrecord", "a-1.tfrecord"], "examples": 99})");

@@ -64,7 +64,7 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
   }
 }
 
-TEST_F(RemoteRecords, AreInspectedWithTheDescriptionBesideThem) {
+TEST_F(RemoteRecords, AreInspectedWithTheirDescription) {
   write_file(append_to_path(remote(0), ".json"),
              R"({"files": ["r-0.tfrecord", "r-1.tfrecord", "r-2.tfrecord"], "examples": 31})");
   const RecordStatistics s = inspect_records({.input = emulator_->path("data/r-*")});

@@ -152,7 +152,7 @@ TEST(TextToText, IsAFunctionOfItsKeyAlone) {
   EXPECT_NE(inputs({1, 2}), inputs({2, 2}));
 }
 
-TEST(TextToText, WhatTargetsHaveNoRoomForStaysTextAndIsTold) {
+TEST(TextToText, LogsNoiseThatDoesNotFitInTheTargets) {
   const CapturedLog log;
   TextToText o = of_objective(TextObjective::iid_denoise_text, 64, 12);
   o.noise_density = 0.5;
@@ -297,7 +297,7 @@ TEST_F(CorruptedStores, ABatchIsTheSameForAnyNumberOfHostsAndAnotherForAnySeed) 
   EXPECT_EQ(inputs(open(path, o, 2).batch_in_order(7, 8)), inputs(source.batch_in_order(7, 8)));
 }
 
-TEST_F(CorruptedStores, WithinDocumentsEachOfThemIsCutByItself) {
+TEST_F(CorruptedStores, SplitsEachDocumentSeparately) {
   TextToText o = of_objective(TextObjective::prefix_lm, 11);
   o.across_documents = false;
   const WindowSource source = open(store({25, 10, 1, 7}, 12), o);
@@ -321,7 +321,7 @@ TEST_F(CorruptedStores, WithinDocumentsEachOfThemIsCutByItself) {
   EXPECT_THAT(windows, testing::UnorderedElementsAreArray(want));
 }
 
-TEST_F(CorruptedStores, WithinDocumentsTheyMustBeKnown) {
+TEST_F(CorruptedStores, ThrowsIfDocumentEndsAreNotStored) {
   TextToText o = of_objective(TextObjective::prefix_lm, 11);
   o.across_documents = false;
   const std::string path = store({}, 30);
@@ -331,7 +331,7 @@ TEST_F(CorruptedStores, WithinDocumentsTheyMustBeKnown) {
                 "make a token store of the text with smelt data tokens");
 }
 
-TEST_F(CorruptedStores, WhatBecomesOfWindowsIsAmongWhatARunIsHeldTo) {
+TEST_F(CorruptedStores, LayoutIncludesTheWindowTransform) {
   TextToText o = of_objective(TextObjective::span_corruption, 64);
   const std::string path = store({900});
   const auto before = open(path, o).layout();

@@ -209,7 +209,7 @@ TEST_F(TokenFilesTest, ARecordThatClaimsToBeHugeIsRefused) {
                 "elements, such as one a document");
 }
 
-TEST_F(TokenFilesTest, AListAmongScalarsIsRefusedWhereItLies) {
+TEST_F(TokenFilesTest, ReportsTheOffsetOfAListAmongScalars) {
   const std::string path = write("s", dealt_out(0, 2, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
   std::string bytes;  // a scalar that says its version twice is as long as a list of one number

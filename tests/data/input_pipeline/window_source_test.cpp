@@ -105,7 +105,7 @@ std::map<std::int32_t, std::int32_t> check_epoch(const Windows& windows,
   return skips;
 }
 
-TEST_F(WindowSourceTest, AnEpochIsEachFilesWindowsBehindASkipOfItsOwn) {
+TEST_F(WindowSourceTest, AnEpochHasEachFilesWindowsAfterARandomSkip) {
   const std::vector<std::size_t> tokens{103, 4, 5, 9, 10, 57, 0, 1000};
   write(tokens);
   const WindowSource source = open();
@@ -185,7 +185,7 @@ TEST_F(WindowSourceTest, ABatchIsAFunctionOfSeedAndStepForAnyHostsAndThreads) {
 }
 
 // The windows for given files and seed must never change.
-TEST_F(WindowSourceTest, TheFirstWindowsAreTheGoldenOnes) {
+TEST_F(WindowSourceTest, TheFirstWindowsEqualTheGoldenOnes) {
   write({60, 33});
   Windows windows;
   append_windows(open().batch(0, 8), windows);
@@ -194,7 +194,7 @@ TEST_F(WindowSourceTest, TheFirstWindowsAreTheGoldenOnes) {
   EXPECT_THAT(begins, ElementsAre(33, 38, 28, 48, 1000011, 53, 1000021, 23));
 }
 
-TEST_F(WindowSourceTest, TheFingerprintTellsTokensApart) {
+TEST_F(WindowSourceTest, TheFingerprintDistinguishesTokens) {
   write({500});
   const auto before = data_fingerprint(open());
   EXPECT_EQ(before["records"], 100);
@@ -203,7 +203,7 @@ TEST_F(WindowSourceTest, TheFingerprintTellsTokensApart) {
 }
 
 // These sources have the same evaluation windows.
-TEST_F(WindowSourceTest, TheFingerprintTellsApartWhatIsTrainedInAnotherOrder) {
+TEST_F(WindowSourceTest, TheFingerprintDistinguishesTrainingOrders) {
   const auto of = [&](const std::vector<std::size_t>& tokens) {
     write(tokens);
     return data_fingerprint(open());
@@ -236,7 +236,7 @@ TEST_F(WindowSourceTest, TheStoresVocabularyIsDescribed) {
   EXPECT_FALSE(open().description());
 }
 
-TEST_F(WindowSourceTest, WrongDataAndWishesAreNamed) {
+TEST_F(WindowSourceTest, ThrowsForInvalidDataAndOptions) {
   write({50});
   RecordOptions options = options_of(stores());
   options.features.front().limit = 32;
@@ -257,7 +257,7 @@ TEST_F(WindowSourceTest, WrongDataAndWishesAreNamed) {
 }
 
 // The snapshots do not store their largest id.
-TEST_F(WindowSourceTest, IdsOutOfRangeAreFoundAtOpeningOrWhereTheyLie) {
+TEST_F(WindowSourceTest, ReportsIdsOutOfRange) {
   RecordOptions options = options_of(dir_.file("s"));
   options.features.front().limit = 50;
   const auto with = [&](std::size_t token) {
@@ -277,7 +277,7 @@ TEST_F(WindowSourceTest, IdsOutOfRangeAreFoundAtOpeningOrWhereTheyLie) {
   EXPECT_THAT(error_of<UsageError>([&] { (void)source->batch(0, 64); }), HasSubstr(wanted));
 }
 
-TEST_F(WindowSourceTest, RecordsAreOpenedByTheSameDoor) {
+TEST_F(WindowSourceTest, OpenExamplesAlsoOpensRecords) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 7);
   const auto source =
       open_examples({.input = dir_.file("a.tfrecord"), .features = test_features(), .seed = 1});

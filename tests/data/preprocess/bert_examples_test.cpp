@@ -250,7 +250,7 @@ TEST_F(BertExamplesTest, ALineOfZerosEndsNoDocumentInTheOriginalsOrder) {
   EXPECT_EQ(build_bert_examples(zeros).text.documents, 1u);
 }
 
-TEST_F(BertExamplesTest, DoesNotReplaceFilesUnasked) {
+TEST_F(BertExamplesTest, DoesNotReplaceFilesWithoutOverwrite) {
   BertExamplesJob twice = job("The first line.\nThe second line.\n");
   build_bert_examples(twice);
   EXPECT_THAT(error_of([&] { build_bert_examples(twice); }),

@@ -29,13 +29,13 @@ class CommandRows : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(CommandRows, AreKeptAsTheyArePrinted) {
+TEST_F(CommandRows, StoresRowsUnchanged) {
   // NaN in an unused field is accepted; the last line needs no line break.
   EXPECT_EQ(write_command_rows(job("echo '{\"a\": NaN}'; echo; printf '{\"a\": \"é\"}'")), 2u);
   EXPECT_EQ(read_file(dir_.file("rows.jsonl")), "{\"a\": NaN}\n\n{\"a\": \"é\"}\n");
 }
 
-TEST_F(CommandRows, WhatIsWrongWithThemIsSaidInTheCommandsWords) {
+TEST_F(CommandRows, ErrorsIncludeTheCommandsStandardError) {
   EXPECT_THAT(refusal(job("echo '{}'; echo no such table >&2; exit 3")),
               HasSubstr("data.train: 'echo '{}'; echo no such table >&2; exit 3' ended with status "
                         "3; it said: no such table\n  hint: it prints a line {"));
@@ -47,7 +47,7 @@ TEST_F(CommandRows, WhatIsWrongWithThemIsSaidInTheCommandsWords) {
 }
 
 // The command would run forever.
-TEST_F(CommandRows, ThatDoNotEndAreCutOff) {
+TEST_F(CommandRows, StopsACommandThatPrintsForever) {
   CommandRowsJob endless = job("yes '{}'");
   endless.most_bytes = 3 << 20;
   EXPECT_THAT(refusal(endless), HasSubstr("printed more than 3 MiB"));

@@ -43,7 +43,7 @@ class DiskSpaceTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(DiskSpaceTest, ThatIsTooLittleIsSaidBeforeAnythingIsRead) {
+TEST_F(DiskSpaceTest, ThrowsBeforeReadingIfSpaceIsTooSmall) {
   constexpr std::uint64_t kBytes = std::uint64_t{8} << 40;
   EXPECT_THAT(refusal(job(kBytes)),
               AllOf(HasSubstr(" free, and about 33.6 TB are needed on its disk, "),
@@ -53,7 +53,7 @@ TEST_F(DiskSpaceTest, ThatIsTooLittleIsSaidBeforeAnythingIsRead) {
   EXPECT_EQ(list_folder(dir_.path()), std::vector<std::string>{"in.txt"});
 }
 
-TEST_F(DiskSpaceTest, IsOfTheDiskThatAPathWillLieOn) {
+TEST_F(DiskSpaceTest, ChecksTheDiskOfAFuturePath) {
   const auto disk = disk_space(dir_.file("not/yet/there"));
   ASSERT_TRUE(disk);
   EXPECT_EQ(disk->device, disk_space(dir_.path())->device);
@@ -70,7 +70,7 @@ TEST_F(DiskSpaceTest, AnObjectOnS3MayBeTooLarge) {
                         "most 104.9 GB\n  hint: say --shards 24"));
 }
 
-TEST_F(DiskSpaceTest, WhereTheTemporaryFilesLieIsSaid) {
+TEST_F(DiskSpaceTest, LogsTheFolderOfTemporaryFiles) {
   const ExampleJob small = job(1000);
   const CheckedJob checked(small);
   check_space(checked, space_needed(checked, {1000}, 10), dir_.file("work"));

@@ -232,7 +232,7 @@ TEST_F(ElectraExamplesTest, TheShuffledOrderIsFrozen) {
               "f7bc4b1744f49a71b121c043a718a53654aed8b259fe46d45244d056d10f28c9");
 }
 
-TEST_F(ElectraExamplesTest, BlankLinesEndDocumentsOnlyWhenTheyShall) {
+TEST_F(ElectraExamplesTest, BlankLinesEndDocumentsOnlyIfConfigured) {
   std::string text;
   for (int line = 0; line < 40; ++line) text += "One short line.\n\n";
   ElectraExamplesJob blanks = job(text);
@@ -244,7 +244,7 @@ TEST_F(ElectraExamplesTest, BlankLinesEndDocumentsOnlyWhenTheyShall) {
   EXPECT_LT(joined.examples, 20u);
 }
 
-TEST_F(ElectraExamplesTest, TheDescriptionSaysWhatWasMade) {
+TEST_F(ElectraExamplesTest, TheDescriptionContainsSettingsAndCounts) {
   ElectraExamplesJob described = job();
   const ExampleSummary summary = build_electra_examples(described);
   const auto json = Json::parse(read_file(dir_.file("out.json")));
@@ -266,7 +266,7 @@ TEST_F(ElectraExamplesTest, TheDescriptionSaysWhatWasMade) {
   EXPECT_GT(most->second, 1u);
 }
 
-TEST_F(ElectraExamplesTest, WhatIsStoredBesideTheVocabularyDecidesControlCharacters) {
+TEST_F(ElectraExamplesTest, StoredOptionsDecideControlCharacters) {
   ElectraExamplesJob stored = job();
   stored.vocab = dir_.file("vocab.txt");
   write_file(stored.vocab, read_file(golden_vocabulary()));
@@ -276,7 +276,7 @@ TEST_F(ElectraExamplesTest, WhatIsStoredBesideTheVocabularyDecidesControlCharact
 }
 
 // Kills a run in the original order at random times; the output is a reserved folder.
-TEST_F(ElectraExamplesTest, AKilledRunGoesOnToTheSameBytes) {
+TEST_F(ElectraExamplesTest, AKilledRunResumesToTheSameBytes) {
   const ElectraExamplesJob whole =
       in_own_folder(small_job(2000, "whole/r"), dir_.file("whole/r"), 12);
   const auto begin = std::chrono::steady_clock::now();
@@ -350,7 +350,7 @@ TEST_F(ElectraExamplesTest, RefusesTextWithoutATokenAndWhatIsNoArchive) {
   EXPECT_THAT(refusal(text), HasSubstr("in.txt: not a whole tar archive: "));
 }
 
-TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
+TEST_F(ElectraExamplesTest, TheOriginalOrderReadsOnlyPlainText) {
   ElectraExamplesJob wrong = job();
   wrong.order = ExampleOrder::original;
   wrong.text.sentences = Cut::prose;
@@ -365,7 +365,7 @@ TEST_F(ElectraExamplesTest, TheOriginalsOrderTakesTextAsItIs) {
   EXPECT_EQ(build_electra_examples(wrong).text.dropped_bytes, 1u);
 }
 
-TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
+TEST_F(ElectraExamplesTest, AReservedFolderIsNeverEmptied) {
   ElectraExamplesJob own = in_own_folder(job(), dir_.file("my,folder/r"), 2);
   own.description = false;
   write_file(dir_.file("my,folder/thesis.txt"), "years");
@@ -386,7 +386,7 @@ TEST_F(ElectraExamplesTest, AFolderOfItsOwnIsNeverEmptied) {
                         "  hint: move it away, or choose another folder"));
 }
 
-TEST_F(ElectraExamplesTest, AFolderOfItsOwnMayBeTheCurrentOne) {
+TEST_F(ElectraExamplesTest, AReservedFolderMayBeTheCurrentOne) {
   const ElectraExamplesJob own = in_own_folder(job(), "r", 2);
   const fs::path before = fs::current_path();
   fs::current_path(dir_.path());

@@ -157,7 +157,7 @@ TEST_F(ExampleBuilderTest, ManyPassesAreNeededHere) {
   EXPECT_THAT(names, testing::Not(testing::Contains("examples-1")));  // all of it was cut
 }
 
-TEST_F(ExampleBuilderTest, TheDescriptionSaysWhatTheBuilderDoes) {
+TEST_F(ExampleBuilderTest, TheDescriptionContainsTheBuildersSettings) {
   const ExampleSummary summary = build(job("out"));
   const auto json = Json::parse(read_file(dir_.file("out.json")));
   EXPECT_EQ(json["kind"], "runs");
@@ -180,7 +180,7 @@ pid_t ExampleBuilderTest::start(const ExampleJob& job) {
   ::_exit(0);
 }
 
-TEST_F(ExampleBuilderTest, KilledAtAnyInstantItGoesOnToTheSameBytes) {
+TEST_F(ExampleBuilderTest, ResumesToTheSameBytesAfterAnyKill) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string whole = bytes(job("whole", 4));
   const auto longest = std::chrono::duration_cast<std::chrono::microseconds>(
@@ -214,7 +214,7 @@ struct GroupsBuilder : RunsBuilder {
   mutable int groups = 0;
 };
 
-TEST_F(ExampleBuilderTest, KilledWhileItDrawsItGoesOnWithTheNextGroup) {
+TEST_F(ExampleBuilderTest, ResumesDrawingWithTheNextGroup) {
   const auto alone = [&](const std::string& name) {
     ExampleJob one = job(name, 4);
     one.threads = 1;
@@ -254,7 +254,7 @@ TEST_F(ExampleBuilderTest, KilledWhileItDrawsItGoesOnWithTheNextGroup) {
   EXPECT_EQ(facts("killed"), facts("whole"));
 }
 
-TEST_F(ExampleBuilderTest, OtherSettingsThrowNothingAway) {
+TEST_F(ExampleBuilderTest, OtherSettingsDoNotDiscardAnInterruptedRun) {
   const ExampleJob stopped = job("out");
   stop_while_writing(stopped);
   for (const bool overwrite : {false, true}) {
@@ -274,7 +274,7 @@ TEST_F(ExampleBuilderTest, OtherSettingsThrowNothingAway) {
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
-TEST_F(ExampleBuilderTest, InAFolderOfItsOwnWhatAStoppedRunLeftIsReplacedOnDemand) {
+TEST_F(ExampleBuilderTest, OverwriteReplacesAnInterruptedRunInAReservedFolder) {
   ExampleJob own = job("own/r");
   own.shards = 2;
   own.shard_names = ShardNames::original;
@@ -291,7 +291,7 @@ TEST_F(ExampleBuilderTest, InAFolderOfItsOwnWhatAStoppedRunLeftIsReplacedOnDeman
   EXPECT_EQ(list_folder(dir_.file("own")), (std::vector<std::string>{"r-0-of-2", "r-1-of-2"}));
 }
 
-TEST_F(ExampleBuilderTest, FewerInputsOrOutputsAreOtherSettings) {
+TEST_F(ExampleBuilderTest, ThrowsForFewerInputsOrOutputs) {
   ExampleJob stopped = job("out");
   stopped.output += "," + dir_.file("second");
   write_file(dir_.file("more.txt"), "One more line.\n");
@@ -308,7 +308,7 @@ TEST_F(ExampleBuilderTest, FewerInputsOrOutputsAreOtherSettings) {
   EXPECT_EQ(error_of([&] { build(stopped); }), "no error");
 }
 
-TEST_F(ExampleBuilderTest, AnOutputThatTheStoppedRunDidNotMakeIsNotTrusted) {
+TEST_F(ExampleBuilderTest, RewritesOutputsThatTheInterruptedRunDidNotWrite) {
   ExampleJob stopped = job("out", 3);
   const std::vector<std::string> shards = output_names(stopped.output, 3);
   stop_while_writing(stopped, build(job("whole")).examples / 2);
@@ -326,7 +326,7 @@ TEST_F(ExampleBuilderTest, AnOutputThatTheStoppedRunDidNotMakeIsNotTrusted) {
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
-TEST_F(ExampleBuilderTest, WholeFilesOfAStoppedRunAreLeftAsTheyAre) {
+TEST_F(ExampleBuilderTest, KeepsCompleteFilesOfAnInterruptedRun) {
   const ExampleJob stopped = job("out", 3);
   stop_while_writing(stopped, build(job("whole")).examples / 2);
   const auto written = fs::last_write_time(output_names(stopped.output, 3)[0]);
@@ -336,7 +336,7 @@ TEST_F(ExampleBuilderTest, WholeFilesOfAStoppedRunAreLeftAsTheyAre) {
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
-TEST_F(ExampleBuilderTest, AFileOfAStoppedRunIsWholeOnlyWithItsIndex) {
+TEST_F(ExampleBuilderTest, AFileOfAnInterruptedRunIsCompleteOnlyWithItsIndex) {
   const ExampleJob stopped = job("out", 3);
   stop_while_writing(stopped, build(job("whole")).examples / 2);
   const std::string index = output_names(stopped.output, 3)[0] + ".index";

@@ -46,7 +46,7 @@ class ExampleFilesTest : public testing::TestWithParam<ExampleOrder> {
   TempDir dir_;
 };
 
-TEST_P(ExampleFilesTest, ACompanionThatIsNoneIsNeverReplaced) {
+TEST_P(ExampleFilesTest, NeverReplacesAFileThatIsNotAnIndexOrDescription) {
   write_file(dir_.file("train.json"), R"({"settings": "of another program"})");
   BertExamplesJob made = job(dir_.file("train"));
   for (const bool overwrite : {false, true}) {
@@ -59,7 +59,7 @@ TEST_P(ExampleFilesTest, ACompanionThatIsNoneIsNeverReplaced) {
   EXPECT_FALSE(std::filesystem::exists(dir_.file("train")));
 }
 
-TEST_P(ExampleFilesTest, ACompanionThatIsOneIsReplacedOnlyWhenAsked) {
+TEST_P(ExampleFilesTest, ReplacesIndexAndDescriptionOnlyWithOverwrite) {
   BertExamplesJob made = job(dir_.file("train"));
   ASSERT_EQ(refusal(made), "no error");
   for (const char* removed : {"train", "train.index"}) {
@@ -105,7 +105,7 @@ TEST_P(ExampleFilesTest, AFileHasOneNameAmongTheOutputsAndTheInputs) {
   EXPECT_THAT(refusal(job(dir_.path() + "/./in.txt")), HasSubstr("in.txt is also an input"));
 }
 
-TEST_P(ExampleFilesTest, BehindALinkTheFileIsReplaced) {
+TEST_P(ExampleFilesTest, ReplacesTheTargetOfALink) {
   std::filesystem::create_directory(dir_.file("disk"));
   write_file(dir_.file("disk/old"), "old");
   std::filesystem::create_symlink(dir_.file("disk/old"), dir_.file("train"));
@@ -117,7 +117,7 @@ TEST_P(ExampleFilesTest, BehindALinkTheFileIsReplaced) {
   EXPECT_EQ(read_file(dir_.file("disk/old")), read_file(dir_.file("plain")));
 }
 
-TEST_P(ExampleFilesTest, APipeIsWrittenAsItIsAndNothingBesideIt) {
+TEST_P(ExampleFilesTest, WritesToAPipeWithoutIndexOrDescription) {
   const std::string pipe = dir_.file("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const Descriptor reader(::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
@@ -140,7 +140,7 @@ TEST_P(ExampleFilesTest, APipeIsWrittenAsItIsAndNothingBesideIt) {
 INSTANTIATE_TEST_SUITE_P(BothOrders, ExampleFilesTest,
                          testing::Values(ExampleOrder::shuffled, ExampleOrder::original));
 
-TEST(ExampleFiles, AnObjectHasOneNameWhoeverAsksForItAndHow) {
+TEST(ExampleFiles, AnObjectHasOneName) {
   const ExampleFiles files{.outputs = {"gs://anonymous@bucket/a?scheme=http", "gs://bucket/a"}};
   EXPECT_THAT(error_of([&] { check_apart(files, {}); }),
               HasSubstr("gs://bucket/a is given twice, also as gs://anonymous@bucket/a"));

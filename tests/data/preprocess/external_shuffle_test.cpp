@@ -20,7 +20,7 @@ __extension__ using Wide = unsigned __int128;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(CutKeys, AreThoseOfEqualPartsOfAllKeys) {
+TEST(CutKeys, SplitTheKeysIntoEqualRanges) {
   for (const std::uint64_t parts : {1, 2, 3, 7, 1024}) {
     const auto cuts = cut_keys(0, kLastKey, parts);
     ASSERT_EQ(cuts.size(), parts);
@@ -98,7 +98,7 @@ TEST_F(SpillTest, WhatIsWrittenIsReadAlsoAfterCutsAndFromAList) {
   EXPECT_EQ(read(ExternalShuffle::load(dir_.file("list"))), wanted);
 }
 
-TEST_F(SpillTest, AListLiesBesideItsFilesWhateverTheirFolderIsCalled) {
+TEST_F(SpillTest, AListLoadsFromAMovedFolder) {
   const auto wanted = records(10);
   write(wanted).save(dir_.file("list"));
   const TempDir other;

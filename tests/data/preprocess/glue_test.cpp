@@ -71,7 +71,7 @@ TEST(Glue, EachTasksFilesAreReadAsTheOriginalReadsThem) {
   }
 }
 
-TEST(Glue, LabelsOfTheFilesAreTheTasks) {
+TEST(Glue, LabelsInTheFilesEqualTheTasks) {
   for (const auto& [name, facts] : golden_tasks().items()) {
     const GlueTask& task = glue_task(name, "data.glue");
     const LabelReader reader({.problem = task.problem, .names = task.labels});

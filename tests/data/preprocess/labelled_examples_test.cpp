@@ -103,7 +103,7 @@ TEST_F(LabelledExamples, HaveTheOriginalsFeatures) {
   EXPECT_THAT(values(feature("is_real_example", 0), 2), ElementsAre(1, 1));
 }
 
-TEST_F(LabelledExamples, PairsStandThereInBothOrders) {
+TEST_F(LabelledExamples, WritesPairsInBothOrders) {
   auto rows = job(file("r.tsv", "text\tpair\tlabel\na\tb\tyes\na\t \tno\nb\tc c\tno\n"));
   rows.rows.pair = "pair";
   rows.both_orders = true;
@@ -147,7 +147,7 @@ TEST_F(LabelledExamples, AClassOfOneRowIsTrainedOn) {
             heldout_rows(std::vector<std::int32_t>(50, 0), {.seed = 2}));
 }
 
-TEST_F(LabelledExamples, LabelsAreCountedAndWhatAreNoneIsSaid) {
+TEST_F(LabelledExamples, CountsLabelsAndReportsInvalidOnes) {
   const auto counted = [&](const std::string& path, Problem problem = Problem::single_label) {
     return count_labels({.input = path}, problem, "data.train");
   };
@@ -206,7 +206,7 @@ TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {
   EXPECT_THAT(values(feature("targets", 3), 2), ElementsAre(5, 6, 1, 2, 3, 1));
 }
 
-TEST_F(LabelledExamples, OfWordsThoseThatAreCutOffAreNotCounted) {
+TEST_F(LabelledExamples, DoesNotCountTruncatedWords) {
   auto rows = job(file("w.tsv", "text\tlabel\na b c a b c\tno no yes no yes yes\n"));
   rows.labels.problem = Problem::token_labels;
   rows.rows.words = true;

@@ -61,13 +61,13 @@ TEST_F(Prose, BecomesSentencesInDocuments) {
   EXPECT_THAT(read_file(dir_.file("train")), testing::EndsWith("Is it also here?\n\n"));
 }
 
-TEST_F(Prose, DropsParagraphsThatStoodBefore) {
+TEST_F(Prose, DropsDuplicateParagraphs) {
   const ProseSummary s = prepare_prose(job(paragraphs(40) + paragraphs(3), Cut::prose));
   EXPECT_EQ(s.read.duplicate_lines, 3u);
   EXPECT_EQ(s.sentences, 80);
 }
 
-TEST_F(Prose, SentencesStayAsTheyAre) {
+TEST_F(Prose, SentencesAreNotChanged) {
   ProseJob lines = job("One. Two.\nThree\n\n\nFour\n\nFive\n", Cut::lines);
   lines.heldout = 1e-9;  // only the first document, which always is
   const ProseSummary s = prepare_prose(lines);
@@ -76,7 +76,7 @@ TEST_F(Prose, SentencesStayAsTheyAre) {
   EXPECT_EQ(read_file(dir_.file("heldout")), "One. Two.\nThree\n\n");
 }
 
-TEST_F(Prose, HoldsOutAboutTheAskedShareAndTheSameDocumentsEachTime) {
+TEST_F(Prose, HoldsOutTheRequestedShareDeterministically) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += str("Document ", i, "\n\n");
   const ProseJob sentences = job(text, Cut::lines);
@@ -97,7 +97,7 @@ TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
   }
 }
 
-TEST_F(Prose, AShareThatIsNotAsAskedIsTold) {
+TEST_F(Prose, WarnsOfAnInaccurateShare) {
   prepare_prose(job("One.\nTwo.\nThree.\n\nFour.\n", Cut::lines));
   EXPECT_THAT(log_.text(),
               HasSubstr("text: 1 of 2 documents is held out, with 3 of 4 sentences: 75.0 % of the "
@@ -108,7 +108,7 @@ TEST_F(Prose, AShareThatIsNotAsAskedIsTold) {
   EXPECT_THAT(log_.text(), HasSubstr("1 of 8 sentences: 12.5 % of the text"));
 }
 
-TEST_F(Prose, AShareThatIsAboutAsAskedIsNot) {
+TEST_F(Prose, DoesNotWarnOfAnAccurateShare) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += str("Document ", i, "\n\n");
   prepare_prose(job(text, Cut::lines));

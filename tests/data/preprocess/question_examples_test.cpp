@@ -76,7 +76,7 @@ TEST_F(QuestionExamples, AnswersArePlacesInEachWindowThatHoldsThemWhole) {
   EXPECT_EQ(line, R"({"id":"1","question":"d","context":"a bx é c a d","answers":["c a"]})");
 }
 
-TEST_F(QuestionExamples, AnAnswerThatIsNotThereIsTold) {
+TEST_F(QuestionExamples, WarnsOfAnAnswerThatIsNotAtItsPosition) {
   const auto s = write_question_examples(job(row("a b", R"([{"text": "b", "answer_start": 2}])") +
                                              row("a b", R"([{"text": "b", "answer_start": 1}])")));
   EXPECT_EQ(s.questions, 2u);
@@ -116,7 +116,7 @@ TEST_F(QuestionExamples, AllQuestionsOnATextAreOnOneSide) {
   EXPECT_EQ(held, 2);
 }
 
-TEST_F(QuestionExamples, WhatAreNoAnswersIsRefused) {
+TEST_F(QuestionExamples, ThrowsForMalformedAnswers) {
   for (const char* answers :
        {"3", R"("b")", R"([1])", R"([{"text": "b"}])", R"({"text": ["b"], "answer_start": []})",
         R"([{"text": "b", "answer_start": -1}])"})

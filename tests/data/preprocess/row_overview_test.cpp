@@ -62,7 +62,7 @@ TEST_F(RowOverview, NamesLabelsInSeveralUnicodeForms) {
                           "caf\u00E9"));
 }
 
-TEST_F(RowOverview, FilesWithoutRowsAreSaid) {
+TEST_F(RowOverview, ReportsFilesWithoutRows) {
   EXPECT_THAT(row_overview({.splits = {split("hdr", "text\tlabel\n")}})["findings"],
               ElementsAre("hdr: holds no row that can be read"));
   EXPECT_THAT(error_of<UsageError>([&] { row_overview({.splits = {split("none", "")}}); }),
@@ -114,7 +114,7 @@ TEST_F(RowOverview, APairsTextsStayApart) {
   EXPECT_EQ(row_overview(job)["splits"][0]["same_text"], 0);
 }
 
-TEST_F(RowOverview, TellsNumbersAndAnswersByTheirKind) {
+TEST_F(RowOverview, DescribesNumbersAndAnswers) {
   RowOverviewJob numbers{.splits = {split("train", "text\tlabel\na\t1\nb\t4.5\n")},
                          .problem = Problem::regression};
   EXPECT_EQ(row_overview(numbers)["splits"][0]["numbers"],

@@ -35,7 +35,7 @@ TEST(ShardWriter, AsManyShardsAsThereAreLanesAreBegunSideBySide) {
 }
 
 // The seal does not depend on how the bytes are written. The middle of a large file is not read.
-TEST(ShardSeal, KnowsAFileAgainByItsSizeAndItsEnds) {
+TEST(ShardSeal, IdentifiesAFileByItsSizeAndEnds) {
   const TempDir dir;
   for (const std::size_t size : {0, 1, 1000, 65536, 65537, 131072, 1 << 20}) {
     std::string bytes(size, '\0');

@@ -106,7 +106,7 @@ std::vector<std::int64_t> unmasked(const Example& example) {
   return ids;
 }
 
-TEST_F(ShuffledOrder, WithoutNextSentencesEveryTokenStandsOnceAPass) {
+TEST_F(ShuffledOrder, WithoutNextSentencesEveryTokenOccursOncePerPass) {
   write("in.txt", 0, 40);
   BertExamplesJob runs = job("in.txt", "out");
   runs.pairs.next_sentence = false;
@@ -174,7 +174,7 @@ TEST_F(ShuffledOrder, NeverReplacesWhatItReads) {
 }
 
 // One document of 4000 tokens: a tenth of the examples, and not of the documents, is shorter.
-TEST_F(ShuffledOrder, WithoutNextSentencesEachRunHasALengthOfItsOwn) {
+TEST_F(ShuffledOrder, WithoutNextSentencesEachRunDrawsItsLength) {
   std::string text;
   for (int i = 0; i < 4000; ++i) text += i % 10 == 9 ? "the\n" : "the ";
   write_file(dir_.file("in.txt"), text);
@@ -218,7 +218,7 @@ TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(refusal(wrong), HasSubstr("memory of 1000 bytes is less than 268435456"));
 }
 
-TEST_F(ShuffledOrder, TextThatStandsTwiceGivesTheExamplesOfOnceWithoutDuplicates) {
+TEST_F(ShuffledOrder, DeduplicatedTextGivesTheSameExamples) {
   write("once.txt", 0, 100);
   write("again.txt", 20, 60);
   const std::string once = bytes(job("once.txt", "out"));
@@ -239,7 +239,7 @@ TEST_F(ShuffledOrder, RefusesDocumentsOfSingleSentences) {
   EXPECT_EQ(refusal(runs), "no error");
 }
 
-TEST_F(ShuffledOrder, ADiskFullOfShardsLeavesWholeOnesAndGoesOnLater) {
+TEST_F(ShuffledOrder, AFullDiskKeepsCompleteShardsAndResumesLater) {
   write("in.txt", 0, documents_.size());
   BertExamplesJob sharded = job("in.txt", "train.tfrecord");
   sharded.shards = 2;

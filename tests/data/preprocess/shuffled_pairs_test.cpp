@@ -140,7 +140,7 @@ std::string ShuffledPairs::in_memory(const BertExamplesJob& job) {
   return out;
 }
 
-TEST_F(ShuffledPairs, AreThoseThatAreDrawnInMemory) {
+TEST_F(ShuffledPairs, EqualPairsDrawnInMemory) {
   BertExamplesJob one = job("out");
   build_bert_examples(one);
   EXPECT_TRUE(read_file(one.output) == in_memory(one));
@@ -152,7 +152,7 @@ TEST_F(ShuffledPairs, AreThoseThatAreDrawnInMemory) {
   EXPECT_TRUE(read_file(one.output) == in_memory(one));
 }
 
-TEST_F(ShuffledPairs, OfManyGroupsAreThoseThatAreDrawnInMemory) {
+TEST_F(ShuffledPairs, OfManyGroupsEqualPairsDrawnInMemory) {
   BertExamplesJob many = job("out");
   many.sizes = small_sizes();
   ASSERT_GT(make_groups(read(many), many.sizes).size(), 5u);
@@ -180,7 +180,7 @@ OrderedJson hashes(const OrderedJson& item, BertExamplesJob job) {
   return out;
 }
 
-TEST_F(ShuffledPairs, AreTheBytesThatTheyWereWhenTheOrderWasFrozen) {
+TEST_F(ShuffledPairs, EqualTheGoldenHashes) {
   const std::string path = source_path("tests/golden/shuffled.json");
   auto golden = OrderedJson::parse(read_file(path));
   const bool update = std::getenv("SMELT_UPDATE_GOLDEN") != nullptr;

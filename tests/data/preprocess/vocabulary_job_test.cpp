@@ -225,7 +225,7 @@ TEST_F(VocabularyJobTest, AReservedTokenThatTheTextGivesIsOneToken) {
   }
 }
 
-TEST_F(VocabularyJobTest, NoVocabularyStandsBesideTheSettingsOfAnother) {
+TEST_F(VocabularyJobTest, NeverKeepsTheSettingsOfAnotherVocabulary) {
   VocabularyJob first = job("The cat sat.\n");
   train_vocabulary(first);
   first.overwrite = true;

@@ -200,7 +200,7 @@ TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreName
               HasSubstr("vocab: --special names '<mask>' twice\n  hint: name each piece once"));
 }
 
-TEST_F(VocabularyTools, RefuseWhatDoesNotFit) {
+TEST_F(VocabularyTools, ThrowForSettingsThatDoNotFit) {
   EXPECT_THAT(error_of<UsageError>([&] { parse_vocabulary_type("unigramm"); }),
               HasSubstr("vocab: --type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.model")); }),

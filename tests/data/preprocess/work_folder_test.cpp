@@ -82,7 +82,7 @@ TEST_F(WorkFolderTest, OfAnotherProcessIsRefused) {
   EXPECT_THAT(refusal(path_), HasSubstr("train.work: another process is making these files"));
 }
 
-TEST_F(WorkFolderTest, WithoutLocksWorkGoesOnWithAWarning) {
+TEST_F(WorkFolderTest, WarnsIfLocksAreNotSupported) {
   const CapturedLog log;
   flock_error = ENOLCK;
   const std::string said = refusal(path_);
@@ -93,14 +93,14 @@ TEST_F(WorkFolderTest, WithoutLocksWorkGoesOnWithAWarning) {
                                         "second process out of this work folder")));
 }
 
-TEST_F(WorkFolderTest, ALockThatVanishesWheneverItIsTakenIsNotMadeForEver) {
+TEST_F(WorkFolderTest, GivesUpIfTheLockFileKeepsVanishing) {
   flock_removes = path_ + "/smelt-work.lock";
   const std::string said = refusal(path_);
   flock_removes.clear();
   EXPECT_THAT(said, HasSubstr("smelt-work.lock: was removed or replaced at each of 100 tries"));
 }
 
-TEST_F(WorkFolderTest, NothingElseIsTakenForOne) {
+TEST_F(WorkFolderTest, RefusesOtherFolders) {
   fs::create_directories(path_);
   for (const char* name : {"letter.txt", "lock", "smelt-work.lock"}) {
     write_file(path_ + "/" + name, "dear");
@@ -132,7 +132,7 @@ TEST_F(WorkFolderTest, ALockThatIsALinkIsRefused) {
   EXPECT_EQ(read_file(dir_.file("victim")), "");
 }
 
-TEST_F(WorkFolderTest, ATemporaryOneHasANameOfItsOwnAndIsFoundAgainByItsJob) {
+TEST_F(WorkFolderTest, ATemporaryFolderIsFoundByItsJob) {
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("TMPDIR", dir_.path().c_str(), 1);
@@ -153,7 +153,7 @@ TEST_F(WorkFolderTest, ATemporaryOneHasANameOfItsOwnAndIsFoundAgainByItsJob) {
 
 using WorkFolderDeathTest = WorkFolderTest;
 
-TEST_F(WorkFolderDeathTest, OfThisProcessAloneIsRemovedWhenASignalEndsIt) {
+TEST_F(WorkFolderDeathTest, IsRemovedWhenASignalEndsTheProcess) {
   const std::string kept = dir_.file("kept"), removed = dir_.file("removed");
   const auto interrupted = [&](const std::string& path, bool is_removed) {
     WorkFolder work(path);

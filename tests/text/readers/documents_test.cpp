@@ -136,7 +136,7 @@ TEST_F(Documents, OfRowsHoldTheirEmptyLines) {
   EXPECT_THAT(read(rows), ElementsAre(ElementsAre("One.", "Two.", "Three.")));
 }
 
-TEST_F(Documents, ThatAreTooLongComeInPieces) {
+TEST_F(Documents, AreSplitIfTooLong) {
   std::string text;
   const std::string line(1000, 'x');
   for (int i = 0; i < 9000; ++i) text += line + "\n";
@@ -147,7 +147,7 @@ TEST_F(Documents, ThatAreTooLongComeInPieces) {
   EXPECT_EQ(documents[0].size() + documents[1].size() + documents[2].size(), 9000u);
 }
 
-TEST_F(Documents, StopAfterSoManyLinesOrRows) {
+TEST_F(Documents, StopAfterMaxLines) {
   DocumentOptions some = from(write("a.txt", "1\n2\n\n3\n4\n") + "," + write("b.txt", "5\n"));
   some.max_lines = 4;
   EXPECT_THAT(read(some), ElementsAre(ElementsAre("1", "2"), ElementsAre("3")));
@@ -169,7 +169,7 @@ TEST_F(Documents, LogHowMuchWasReadIfMaxLinesIsReached) {
   EXPECT_EQ(log.text(), "");
 }
 
-TEST_F(Documents, EndWithoutAnErrorIfAFileThatWasReadIsGone) {
+TEST_F(Documents, EndWithoutAnErrorIfAReadFileIsDeleted) {
   for (const std::int64_t max_lines : {0, 1}) {
     DocumentOptions options = from(write("a.txt", "One.\n\nTwo."));
     options.max_lines = max_lines;
@@ -183,7 +183,7 @@ TEST_F(Documents, EndWithoutAnErrorIfAFileThatWasReadIsGone) {
   }
 }
 
-TEST_F(Documents, AreComposedOnDemand) {
+TEST_F(Documents, AreNormalizedToNfcIfConfigured) {
   DocumentOptions options = from(write("a.txt", "e\u0301t\u0301e \u1112\u1161\n"));
   EXPECT_THAT(read(options), ElementsAre(ElementsAre("e\u0301t\u0301e \u1112\u1161")));
   options.format.normalize = parse_normalization("nfc");
@@ -192,7 +192,7 @@ TEST_F(Documents, AreComposedOnDemand) {
               HasSubstr("--normalize 'nfd' is unknown"));
 }
 
-TEST_F(Documents, ThatStoodBeforeAreLeftOutOnDemand) {
+TEST_F(Documents, AreSkippedIfDuplicates) {
   DocumentOptions text =
       from(write("a.txt", "Same thing.\nHere\n\nOther.\n\nsame  THING.\nhere\n\nHere\nNew.\n"));
   DocumentCounts counts;
@@ -207,7 +207,7 @@ TEST_F(Documents, ThatStoodBeforeAreLeftOutOnDemand) {
   EXPECT_EQ(counts.duplicate_lines, 3u);
 }
 
-TEST_F(Documents, ThatStoodBeforeAreSoughtInBoundedMemory) {
+TEST_F(Documents, AreDeduplicatedInBoundedMemory) {
   DocumentOptions text = from(write("a.txt", "a\n\nb\n\nc\n\na\n\nd\n\na\n"));
   text.dedup = Dedup::exact;
   text.dedup_memory = 4 * ExactDuplicates::kBytesOfText;
@@ -243,7 +243,7 @@ TEST_F(Documents, RefuseJsonThatIsNoJsonl) {
   EXPECT_THAT(read(json), ElementsAre(ElementsAre("One.")));
 }
 
-TEST_F(Documents, RefuseAFileThatVanishedMeanwhile) {
+TEST_F(Documents, ThrowIfAFileIsDeletedBeforeItIsRead) {
   const std::string first = write("a.txt", "One.\n\n"), second = write("b.txt", "Two.");
   DocumentReader reader(from(first + "," + second));
   std::filesystem::remove(second);

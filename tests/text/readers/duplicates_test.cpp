@@ -29,7 +29,7 @@ double jaccard(const std::vector<int>& a, const std::vector<int>& b) {
 
 // Compares with the similarity that MinHash estimates: with 64 hashes, 0.8 is met within five
 // standard deviations.
-TEST(NearDuplicates, AreThoseWhoseRunsOfFiveWordsAreMostlyCommon) {
+TEST(NearDuplicates, AreFoundByCommonFiveWordShingles) {
   StreamRandom random(5, 0, 0);
   int near = 0, far = 0;
   for (int trial = 0; trial < 400; ++trial) {
@@ -109,7 +109,7 @@ void expect_forgetting() {
   EXPECT_FALSE(few.seen("a"));
 }
 
-TEST(Duplicates, BeyondTheirMemoryAreForgottenTheOldestFirst) {
+TEST(Duplicates, ForgetTheOldestTextsBeyondTheMemory) {
   expect_forgetting<ExactDuplicates>();
   expect_forgetting<NearDuplicates>();
 }

@@ -13,7 +13,7 @@
 namespace smelt {
 namespace {
 
-TEST(FilesAhead, AFileThatCannotBeReadIsToldThoughAPipeBehindItNeverOpens) {
+TEST(FilesAhead, ReportsAnUnreadableFileBeforeABlockedPipe) {
   const TempDir dir;
   write_file(dir.file("bad.parquet"), "no Parquet at all");
   ASSERT_EQ(::mkfifo(dir.file("pipe").c_str(), 0600), 0);

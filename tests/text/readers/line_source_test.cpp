@@ -41,7 +41,7 @@ TEST(LineSource, RefusesArchivesPackedOrNot) {
   EXPECT_THAT(error_of<UsageError>([&] { check_packing("a.tar"); }), HasSubstr("a.tar: tar files"));
 }
 
-TEST(LineSource, SaysWhichFileIsBinary) {
+TEST(LineSource, ReportsTheBinaryFile) {
   const TempDir dir;
   write_file(dir.file("a.txt"), "words\n");
   write_file(dir.file("b.txt"), std::string("x\ny\0\0z\n\0", 8));

@@ -60,7 +60,7 @@ TEST_F(MalformedDocuments, RefuseRowsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(refusal(parquet), HasSubstr("cut.parquet: not a whole Parquet file: "));
 }
 
-TEST_F(MalformedDocuments, RefuseRowsOfWhichTooManyAreBad) {
+TEST_F(MalformedDocuments, ThrowIfTooManyRowsAreBad) {
   std::string rows = "[\n";
   for (int i = 0; i < 1000; ++i) rows += "{\"text\": \"a\"}\n";
   DocumentOptions options = from(write("a.jsonl", rows));
@@ -164,7 +164,7 @@ TEST_F(MalformedDocuments, AreTheSameForAnyNumberOfThreads) {
   }  // which stops its threads in the middle of their files
 }
 
-TEST_F(MalformedDocuments, RefuseTextThatIsNotUtf8OnDemand) {
+TEST_F(MalformedDocuments, ThrowForInvalidUtf8IfStrict) {
   DocumentOptions text = from(write("a.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\xff\"}\n"));
   EXPECT_THAT(read(text), ElementsAre(ElementsAre("a"), ElementsAre("b")));
   EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out, the first in"));
@@ -216,7 +216,7 @@ TEST_F(MalformedDocuments, RefuseZstdWindowsBeyondTheirMemory) {
                         "  hint: unpack it with `zstd -d --long=31`"));
 }
 
-TEST_F(MalformedDocuments, RefuseWhatIsPackedInOtherWays) {
+TEST_F(MalformedDocuments, ThrowForUnsupportedCompression) {
   for (const auto& [name, beginning] :
        {std::pair<std::string, std::string>{"xz", std::string("\xfd\x37zXZ\0", 6)},
         {"zip", "PK\x03\x04"},
@@ -239,7 +239,7 @@ TEST_F(MalformedDocuments, RefuseALineThatNeverEndsBeforeItFillsTheMemory) {
   EXPECT_THAT(refusal(from(path)), HasSubstr("giant.txt:2: a line of more than 64 MiB"));
 }
 
-TEST_F(MalformedDocuments, OfAnyBytesAreReadOrRefused) {
+TEST_F(MalformedDocuments, AnyBytesAreReadOrRefused) {
   StreamRandom random(9, 0, 0);
   const std::string seed = "{\"text\": \"a \\u00e9 b\\nc\"}\n\ttext\tn\r\n\"}{[]";
   for (int trial = 0; trial < 2000; ++trial) {

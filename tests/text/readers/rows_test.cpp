@@ -102,7 +102,7 @@ TEST_F(Rows, ATableWithoutNamesHasNumbers) {
               ElementsAre());
 }
 
-TEST_F(Rows, WhatNumbersDoNotFitIsRefused) {
+TEST_F(Rows, ThrowIfColumnNumbersDoNotFit) {
   const std::string tsv = write("a.tsv", "a\tb\tc\nonly\n");
   EXPECT_THAT(refusal(tsv, kSecondAndLast, Header::none),
               HasSubstr("a.tsv:2: no column 2 among 1\n  hint: columns are counted from 1"));
@@ -183,7 +183,7 @@ TEST_F(Rows, OfJsonlMayHoldListsOfLabels) {
               HasSubstr("b.jsonl:1: field 'label' holds null in its list"));
 }
 
-TEST_F(Rows, OfParquetMayLieWithinOthers) {
+TEST_F(Rows, OfParquetMayBeNested) {
   const auto inner = texts({"One.", "Two."});
   const auto outer =
       arrow::StructArray::Make({inner}, std::vector<std::string>{"text"}).ValueOrDie();
@@ -249,7 +249,7 @@ TEST_F(Rows, OfTsvMayBeQuotedIfTheFormatSaysSo) {
               HasSubstr("a.tsv:1: no column 'c'"));
 }
 
-TEST_F(Rows, OfTsvThatAProgramQuotedAreTold) {
+TEST_F(Rows, OfTsvWithQuotedCellsAreReported) {
   const CapturedLog log;
   faults_ = TextFaults();
   EXPECT_THAT(
@@ -270,7 +270,7 @@ TEST_F(Rows, OfTsvThatAProgramQuotedAreTold) {
                         "it with format tsv-quoted"));
 }
 
-TEST_F(Rows, OfCsvHaveABound) {
+TEST_F(Rows, OfCsvHaveASizeLimit) {
   std::string lines;
   for (int i = 0; i < 33; ++i) lines += std::string(1 << 20, 'x') + "\n";
   EXPECT_THAT(refusal(write("a.csv", str("text,label\n\"", lines, lines))),
@@ -348,7 +348,7 @@ TEST_F(Rows, OfParquetThatCannotBeReadAreNotCalledDamaged) {
 }
 
 // The same rules apply in every format: unreadable rows are reported and skipped.
-TEST_F(Rows, ThatAreBadArePassedOverInEveryFormat) {
+TEST_F(Rows, AreSkippedIfBadInEveryFormat) {
   const auto wanted = ElementsAre(Row{"One.", "1"}, Row{"Four.", "4"});
   const auto labels = column<arrow::Int32Builder, std::int32_t>({1, {}, 3, 4});
   const std::vector<std::string> paths{
@@ -366,7 +366,7 @@ TEST_F(Rows, ThatAreBadArePassedOverInEveryFormat) {
   }
 }
 
-TEST_F(Rows, AreNotJudgedByFieldsThatNobodyAskedFor) {
+TEST_F(Rows, IgnoreFieldsThatAreNotRequested) {
   const std::vector<Field> text{{.name = "text"}};
   faults_ = TextFaults({.strict = true});
   EXPECT_THAT(

@@ -53,7 +53,7 @@ TEST_F(SquadFile, IsReadQuestionByQuestion) {
   EXPECT_TRUE(faults_.empty());
 }
 
-TEST_F(SquadFile, OfAnotherFormIsRefused) {
+TEST_F(SquadFile, ThrowsForAnotherStructure) {
   const auto refusal = [&](const char* content, const char* field) {
     return error_of<UsageError>([&] { read(content, {{.name = field}}); });
   };
@@ -67,7 +67,7 @@ TEST_F(SquadFile, OfAnotherFormIsRefused) {
 }
 
 // JSONL and tables give the same answers.
-TEST_F(SquadFile, AnswersAreJsonElsewhereToo) {
+TEST_F(SquadFile, AnswersInOtherFormatsAreJson) {
   const std::vector<Field> fields{{.name = "answers", .is_json = true},
                                   {.name = "id", .is_optional = true}};
   const auto of = [&](const std::string& name, const std::string& content) {

@@ -40,7 +40,7 @@ TEST(AnswerWindows, HoldTheQuestionAndOverlap) {
   EXPECT_TRUE(encoder.encode("f", " \t").windows.empty());
 }
 
-TEST(AnswerWindows, ThePieceBelongsToTheWindowWithMostAroundIt) {
+TEST(AnswerWindows, AssignsAPieceToTheWindowWithMostContext) {
   for (const std::size_t pieces : {1U, 7U, 20U, 33U})
     for (const std::int64_t stride : {1, 3, 8, 50}) {
       const AnswerWindowEncoder encoder(letters(), 15, {.question_tokens = 4, .stride = stride});
@@ -68,7 +68,7 @@ TEST(AnswerWindows, ThePieceBelongsToTheWindowWithMostAroundIt) {
     }
 }
 
-TEST(AnswerWindows, WithoutRoomAreRefused) {
+TEST(AnswerWindows, ThrowsIfTheQuestionLeavesNoRoom) {
   EXPECT_THAT(error_of<UsageError>(
                   [] { AnswerWindowEncoder(letters(), 9, {.question_tokens = 6, .stride = 1}); }),
               testing::HasSubstr("windows of 9 tokens with a question of up to 6 have no room"));

@@ -129,7 +129,7 @@ TEST(OnePass, TakesMemoryThatGrowsAsThePiecesDo) {
   EXPECT_EQ(ids, expected);
 }
 
-TEST(OnePass, AppendsToWhatIsThereAndForgetsAFailedWordOnly) {
+TEST(OnePass, AppendsAndDropsOnlyAFailedWord) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b", "."}), {});
   std::vector<std::int32_t> ids{7};
   tokenizer.encode("ab abx . ABB", ids);

@@ -188,7 +188,7 @@ TEST_F(SegmenterTest, AVocabularySavedWithoutACommandOverOneWithACommandHasItsOw
   EXPECT_EQ(BertTokenizer::load(path, {}).options(), other.options());
 }
 
-TEST_F(SegmenterTest, OfAVocabularyThatStoresNoneTheFlagCounts) {
+TEST_F(SegmenterTest, UsesTheFlagIfTheVocabularyStoresNoCommand) {
   write_file(dir_.file("vocab.txt"), "[UNK]\nab\nc\n");
   const TokenizerFlags flags{.segment_command = kCommand};
   EXPECT_EQ(BertTokenizer::load(dir_.file("vocab.txt"), flags).encode("abc"), (Ids{1, 2}));

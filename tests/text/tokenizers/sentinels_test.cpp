@@ -25,7 +25,7 @@ class Pieces : public Tokenizer {
   std::vector<std::string> pieces_;
 };
 
-TEST(Sentinels, LieOnTopOfPiecesThatHaveNone) {
+TEST(Sentinels, AreAddedAbovePiecesThatHaveNone) {
   const Pieces pieces({"<pad>", "</s>", "<unk>",
                        "\xE2\x96\x81"
                        "a",
@@ -47,7 +47,7 @@ TEST(Sentinels, AreThoseOfTheVocabularyWhereItHasSome) {
   EXPECT_EQ(got.ids, 8);
 }
 
-TEST(Sentinels, ThatAscendAndWhatIsMissingAreRefused) {
+TEST(Sentinels, ThrowIfTheyAscendOrPiecesAreMissing) {
   const Pieces ascending({"<pad>", "<extra_id_0>", "<extra_id_1>"});
   EXPECT_EQ(error_of<UsageError>([&] { sentinels_of(ascending, "x.model", 100); }),
             "x.model: <extra_id_1> has id 2, not the one below that of the sentinel before it\n"

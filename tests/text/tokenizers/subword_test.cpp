@@ -125,7 +125,7 @@ TEST(BpeModel, MergesTheEarliestLearnedPairFirst) {
               ElementsAre(WordPart{0, 1}, WordPart{2, 3}, WordPart{1, 1}));
 }
 
-TEST(BpeModel, RanksAMergeThatIsThereTwiceByTheLaterOne) {
+TEST(BpeModel, UsesTheLaterRankOfARepeatedMerge) {
   std::vector<WordPart> out;
   BpeModel({"a", "b", "c", "ab", "bc"}, {{0, 1}, {1, 2}, {0, 1}}, {}, "test").encode("abc", out);
   EXPECT_THAT(out, ElementsAre(WordPart{0, 1}, WordPart{4, 2})) << "as tokenizers 0.22 does";
@@ -201,7 +201,7 @@ TEST(SubwordTokenizer, ByteLevelKeepsEveryByte) {
   EXPECT_EQ(tokenizer.readable_token(10), "Ã") << "a part of a character stays as it is";
 }
 
-TEST(SubwordTokenizer, WordsGoOnInPiecesOfLettersWithoutAWordSign) {
+TEST(SubwordTokenizer, PiecesOfLettersWithoutAWordSignContinueAWord) {
   const SubwordTokenizer tokenizer(small_unigram(), "test"), bytes(small_byte_bpe(), "test");
   PieceList continuing;
   for (std::int32_t id = 0; id < tokenizer.size(); ++id)
@@ -290,7 +290,7 @@ TEST(SubwordFile, WhatChangesIdsIsReadOrRefused) {
   const std::vector<Case> bpe{
       {"/model/dropout", "0.1", "model.dropout is 0.1, not null"},
       {"/model/continuing_subword_prefix", R"("##")", R"(is "##", not null)"},
-      {"/model/unk_token", R"("<unk>")", "which is no piece"},
+      {"/model/unk_token", R"("<unk>")", "which is not a piece"},
       {"/model/merges", R"(["a"])", "merge 0, 'a' and '', is not of two pieces"},
       {"/model/merges", "[3]", "no list of pairs of pieces"},
       {"/model/vocab", R"({"a": 0, "b": 0})", "id 0 is both 'a' and 'b'"},

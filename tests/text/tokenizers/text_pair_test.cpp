@@ -25,7 +25,7 @@ std::string framed(std::int64_t most, std::string_view a, std::string_view b, st
   return out;
 }
 
-TEST(TextPair, IsFramedAndTheLongerLosesItsEnd) {
+TEST(TextPair, TruncatesTheLongerText) {
   std::size_t cut = 9;
   EXPECT_EQ(framed(8, "a b", "", &cut), "[CLS] a b [SEP] ");
   EXPECT_EQ(cut, 0u);

@@ -105,13 +105,13 @@ TEST_F(TokenizerFile, HuggingFacesOwnConfigIsUnderstood) {
             (TokenizerOptions{.strip_accents = false, .control = ControlCharacters::electra}));
 }
 
-TEST_F(TokenizerFile, FlagsSayWhatIsNotStored) {
+TEST_F(TokenizerFile, FlagsSetOptionsThatAreNotStored) {
   const BertTokenizer tokenizer = BertTokenizer::load(
       vocab(), {.lower_case = true, .strip_accents = false, .control = ControlCharacters::electra});
   EXPECT_EQ(tokenizer.tokenize("A\ue000 É"), (Words{"a", "é"}));
 }
 
-TEST_F(TokenizerFile, WhatNobodySaysIsAsTheVocabularyIs) {
+TEST_F(TokenizerFile, DefaultsDependOnTheVocabulary) {
   const auto of = [&] { return as_vocabulary_is({}, vocab(), ControlCharacters::electra); };
   EXPECT_EQ(of(), (TokenizerFlags{.lower_case = false, .control = ControlCharacters::electra}));
   EXPECT_EQ(as_vocabulary_is({.lower_case = true}, vocab(), {}).lower_case, true);
@@ -120,7 +120,7 @@ TEST_F(TokenizerFile, WhatNobodySaysIsAsTheVocabularyIs) {
   EXPECT_EQ(of(), TokenizerFlags{}) << "the file says it";
 }
 
-TEST_F(TokenizerFile, TheCaseIsOneThatCanGiveThePieces) {
+TEST_F(TokenizerFile, InfersTheCaseFromThePieces) {
   const auto flags = [&](const std::string& pieces, std::optional<ControlCharacters> of = {}) {
     return as_vocabulary_is({}, file("case.txt", "[UNK]\n[CLS]\n" + pieces), of);
   };
@@ -349,7 +349,7 @@ TEST_F(TokenizerFile, AFlagThatContradictsWhatIsStoredIsRefused) {
       AllOf(HasSubstr("--control-characters: electra, but "), HasSubstr("says bert")));
 }
 
-TEST_F(TokenizerFile, ASpecialTokensMapOfUsualTokensSaysNothingOfTheCase) {
+TEST_F(TokenizerFile, ASpecialTokensMapDoesNotSetTheCase) {
   file("special_tokens_map.json", R"({"mask_token": {"content": "[MASK]", "lstrip": true}})");
   EXPECT_EQ(load_tokenizer_config(vocab()), std::nullopt);
   const auto refusal = [&](const std::string& map) {
@@ -523,7 +523,7 @@ TEST_F(TokenizerFile, OffsetsGoWithTheIdsInAllScripts) {
     }
 }
 
-TEST_F(TokenizerFile, IdsThatAreNoneAreNotDecoded) {
+TEST_F(TokenizerFile, ThrowsForInvalidIds) {
   const BertTokenizer tokenizer = BertTokenizer::load(vocab(), {});
   EXPECT_THAT(usage_error([&] { tokenizer.decode(Ids{1, 5}); }),
               HasSubstr("vocab.txt: has 5 pieces, none of id 5"));
@@ -618,7 +618,7 @@ TEST_F(TokenizerFile, ASentencePieceModelGivesBackWhatItEncoded) {
               HasSubstr("m.model: a SentencePiece model has its own normalisation"));
 }
 
-TEST_F(TokenizerFile, WhatIsNoSentencePieceModelIsRefused) {
+TEST_F(TokenizerFile, ThrowsForAFileThatIsNotASentencePieceModel) {
   EXPECT_THAT(usage_error([&] { load_tokenizer(file("x.model", "no model"), {}); }),
               HasSubstr("x.model: not a SentencePiece model (8 bytes)"));
   EXPECT_THAT(usage_error([&] { load_tokenizer(file("x.model", ""), {}); }),

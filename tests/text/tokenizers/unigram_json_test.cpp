@@ -111,7 +111,7 @@ TEST_F(UnigramJsonFile, PartsBehindSentinelsBeginWithASpaceWhereItsStepsSaySo) {
   EXPECT_THAT(steps("never", true), ElementsAre(0, 0, 0));
 }
 
-TEST_F(UnigramJsonFile, WhatASentencePieceModelHasNotIsRefused) {
+TEST_F(UnigramJsonFile, ThrowsForUnsupportedSettings) {
   const auto with = [](const char* pointer, const Json& value) {
     Json file = small();
     file.set(pointer, value);

@@ -33,7 +33,7 @@ TEST(Vocabulary, TheIdIsTheLine) {
   EXPECT_EQ(v.find("other"), std::nullopt);
 }
 
-TEST(Vocabulary, RefusesFilesThatAreNone) {
+TEST(Vocabulary, RefusesFilesThatAreNotVocabularies) {
   const TempDir dir;
   const auto load = [&](const char* content) {
     write_file(dir.file("v.txt"), content);
@@ -144,7 +144,7 @@ Counts random_counts(std::uint64_t seed) {
   return counts;
 }
 
-TEST(WordPieceTrainer, MergesAsTheSlowTwinThatCountsAnew) {
+TEST(WordPieceTrainer, EqualsTheSlowReference) {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (const std::int64_t size : {20, 60, 400}) {
       const Counts counts = random_counts(seed);
@@ -268,7 +268,7 @@ TEST(WordPieceTrainer, LeavesOutWordsThatTheTokenizerNeverCuts) {
   EXPECT_THAT(v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "a", "##aa"));
 }
 
-TEST(WordPieceTrainer, RefusesASizeBeyondReason) {
+TEST(WordPieceTrainer, RefusesATooLargeSize) {
   EXPECT_THAT(error_of<UsageError>([] {
                 train_wordpiece({{"abc", 1}}, {.vocab_size = 9'999'999'999,
                                                .min_frequency = 1,
