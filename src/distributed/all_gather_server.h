@@ -1,4 +1,5 @@
-// What waits at the hub: gathers and values, without any socket.
+// The state of rank 0's coordination server, without sockets: pending all-gathers and the key-value
+// store.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,7 @@
 
 namespace smelt {
 
-// A call of a process, which is answered once.
+// A request of a process. The server replies to it exactly once.
 struct PodCall {
   int rank;
   std::uint64_t call;
@@ -24,29 +25,33 @@ struct PodCall {
 
 struct PodAnswer {
   std::vector<PodCall> to;
-  std::shared_ptr<const std::string> payload;  // status, then texts
+  std::shared_ptr<const std::string> payload;  // encoded CallStatus and texts
 };
 PodAnswer answer_to(std::vector<PodCall> to, CallStatus status,
                     const std::vector<std::string>& texts = {});
 
 class AllGatherServer {
  public:
-  // What a message says of a rank that is missing, and why.
+  // Returns how an error message names a missing rank and its current activity.
   using Describe = std::function<std::string(int rank)>;
   AllGatherServer(int size, Describe describe) : size_(size), describe_(std::move(describe)) {}
 
-  // An answer where this one was the last, or the gather has failed, or it comes a second time.
+  // Adds a rank's payload to the all-gather `key`. Returns the replies if the all-gather is now
+  // complete or has failed, or if this rank already took part in it; otherwise nullopt.
   std::optional<PodAnswer> add(PodCall from, const std::string& key, std::string payload,
                                std::chrono::milliseconds timeout, Clock::time_point now);
-  // A gather fails for all at the first deadline of one of them.
+  // Returns the errors of all-gathers that have timed out. An all-gather fails on all ranks at the
+  // earliest deadline of any of them.
   std::vector<PodAnswer> overdue(Clock::time_point now);
   std::optional<Clock::time_point> next_deadline() const;
-  // Moves all deadlines by the time in which the hub itself was stopped.
+  // Moves all deadlines by `time`, during which the server's own process was suspended.
   void postpone(Clock::duration time);
-  // Whether all but process 0 are in one: what it makes for all may take its time.
+  // Returns whether every rank except 0 waits in an all-gather. Rank 0 may then be busy with work
+  // that the others wait for, such as preprocessing.
   bool all_wait_for_first() const;
-  // "'save/8120/written' waits for host 2 (…), at input, 70 s", of those that have waited so long;
-  // not where they wait for host 0 alone, which tells by itself what it does meanwhile.
+  // Returns one line for each all-gather that has waited for at least `at_least`, such as
+  // "'save/8120/written' waits for host 2 (…), at input, 70 s". Skips those that only wait for rank
+  // 0, which logs its own progress.
   std::vector<std::string> waiting(Clock::time_point now, Clock::duration at_least) const;
 
  private:
@@ -55,7 +60,7 @@ class AllGatherServer {
     std::vector<PodCall> calls;
     Clock::time_point began, deadline;
     std::chrono::milliseconds timeout;
-    std::string failed;  // why; kept for those who come later
+    std::string failed;  // error message, also returned to ranks that join later
   };
   std::string missing(const Gather& gather) const;
   static bool waits_for_first_alone(const Gather& gather);
@@ -66,10 +71,11 @@ class AllGatherServer {
   std::map<std::string, Gather> gathers_;
 };
 
-// Values that are set once, and those who wait for them.
+// A key-value store whose keys can be set once, and the requests that wait for a key.
 class KeyValues {
  public:
-  // The answer to the one who puts, then that to those who waited.
+  // Sets a value. Returns the reply to the caller, then the replies to the requests that waited for
+  // `key`.
   std::vector<PodAnswer> put(PodCall from, const std::string& key, std::string value);
   std::optional<PodAnswer> get(PodCall from, const std::string& key,
                                std::chrono::milliseconds timeout, Clock::time_point now);

@@ -1,4 +1,4 @@
-// Frames over a socket that never blocks.
+// Sends and receives frames over a non-blocking socket.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,28 @@
 
 namespace smelt {
 
-// One thread at a time.
+// A connection to another process. Not thread-safe.
 class Connection {
  public:
-  explicit Connection(int socket);  // which it owns from now on
+  explicit Connection(int socket);  // takes ownership
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   int socket() const { return socket_; }
-  // Sent by flush(), in order.
+  // Appends a frame to the send queue; flush() sends the queue in order.
   void queue(const Frame& frame) { queue(std::make_shared<const std::string>(encode(frame))); }
   void queue(std::shared_ptr<const std::string> bytes) { out_.push_back(std::move(bytes)); }
   bool has_queued() const { return !out_.empty(); }
-  // The events that poll() is asked for.
+  // Returns the poll() events to wait for.
   short events() const;
 
-  // Sends what the socket takes now. false: the connection is gone, why() says how.
+  // Sends as much of the queue as the socket accepts without blocking. Returns false if the
+  // connection is lost; why() then returns the reason.
   bool flush();
-  // Appends the frames that have come. false: as above, or what came is no frame of at most
-  // `most_payload` bytes; frames that were whole before are appended still.
+  // Appends the complete frames that have arrived. Returns false if the connection is lost or the
+  // peer sent an invalid frame or a payload of more than `most_payload` bytes; frames received
+  // before that are still appended.
   bool read(std::vector<Frame>& frames, std::size_t most_payload = kMostPayload);
   const std::string& why() const { return why_; }
 
@@ -41,7 +43,7 @@ class Connection {
 
   int socket_;
   std::deque<std::shared_ptr<const std::string>> out_;
-  std::size_t sent_ = 0;  // of the first of out_
+  std::size_t sent_ = 0;  // bytes of out_.front() that are sent
   std::string in_;
   std::string why_;
 };

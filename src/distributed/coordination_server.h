@@ -1,4 +1,4 @@
-// Rank 0's side: one thread that answers all processes.
+// The coordination server, which runs on one thread of rank 0 and serves all processes of the pod.
 #pragma once
 
 #include <atomic>
@@ -18,33 +18,33 @@ namespace smelt {
 
 class HubServer {
  public:
-  // Takes the listening socket. `own` is rank 0's hello, which all others' must fit; its proof is
-  // not looked at.
+  // Takes ownership of the listening socket. `own` is rank 0's handshake; those of the other ranks
+  // must be compatible with it. `own.proof` is ignored.
   HubServer(int listener, Handshake own, const PodOptions& options);
   ~HubServer();
   HubServer(const HubServer&) = delete;
   HubServer& operator=(const HubServer&) = delete;
 
-  // Rank 0's own end of a pair of sockets.
+  // Returns the client end of the socket pair that connects rank 0 to its own server.
   int own_end() const { return own_end_; }
 
  private:
   enum class Stage { came, member, left, gone };
   struct Peer {
     std::unique_ptr<Connection> connection;
-    bool own = false;  // rank 0's
+    bool own = false;  // whether this is rank 0's connection
     Stage stage = Stage::came;
     std::string nonce;
     Handshake hello;
     Clock::time_point came, heard;
     std::string doing;
-    Clock::time_point since;  // it does so
+    Clock::time_point since;  // when `doing` began
   };
 
   void serve();
   void accept_all();
   void add(int socket);
-  int wait();  // ms until something is due
+  int wait();  // returns the poll() timeout in ms
   void poll_peers();
   void read(Peer& peer);
   void handle(Peer& peer, const Frame& frame);
@@ -62,11 +62,11 @@ class HubServer {
   void grant_own_sleep(Clock::time_point now);
   std::vector<int> not_here() const;
   std::vector<std::string> standstill(Clock::time_point now) const;
-  std::string described(int rank) const;  // with what it does
+  std::string described(int rank) const;  // name and current activity
   Peer*& member(int rank) { return members_[static_cast<std::size_t>(rank)]; }
   const Peer* member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
 
-  // Tells all, rank 0 last, and ends the thread's work.
+  // Sends the end of the run to all ranks but `except`, to rank 0 last, and stops the thread.
   void end(const std::string& text, int exit_code, int except = -1);
   void end_at(Peer& peer, const std::string& why);
   void flush_for(PodTimes::Span time);
@@ -78,12 +78,13 @@ class HubServer {
   int own_end_ = -1;
   int wake_ = -1;  // an eventfd
   std::vector<std::unique_ptr<Peer>> peers_;
-  std::vector<Peer*> members_;  // by rank, also those that have left
+  std::vector<Peer*> members_;  // by rank; includes those that have left
   AllGatherServer gathers_;
   KeyValues values_;
   bool begun_ = false, ended_ = false;
-  std::string refused_;  // the last hello that was
-  // Why the run cannot begin: told when all have come, or those who are about to have had the time.
+  std::string refused_;  // reason of the last rejected handshake
+  // The reason why the run cannot begin. The server sends it once all ranks have joined, or after a
+  // grace period for those that are still joining.
   struct Misfit {
     std::string text;
     Clock::time_point since;

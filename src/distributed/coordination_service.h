@@ -1,6 +1,7 @@
-// What the processes of a pod say to each other beside their devices: rank 0 runs a hub, and each
-// process, rank 0 too, has one connection to it. No tensor goes this way.
-// Design and time-outs: docs/explanation/decisions/pod.md.
+// Host-side coordination of the processes of a pod (a multi-host run): all-gather, broadcast,
+// barrier, consistency checks and a key-value store. Rank 0 runs a server, and each process,
+// including rank 0, has one connection to it. Tensors do not use it. Design and timeouts:
+// docs/explanation/decisions/pod.md.
 #pragma once
 
 #include <cstdint>
@@ -18,56 +19,57 @@
 
 namespace smelt {
 
-// Which process of a pod this is.
+// The rank of this process and the address of rank 0.
 struct PodPlace {
   std::string address;  // HOST:PORT where rank 0 listens
   int rank = 0;
   int size = 1;
-  // Of this start, from what has started it (a job's number and how often it was started again).
-  // Empty: not known, and not compared.
+  // Identifies this start of the job: the scheduler's job number and restart count. Not compared if
+  // empty.
   std::string incarnation = {};
 };
 
-// What must be the same on all, by the name that a message gives it: {"smelt", "0.1.0"}, {"the
-// recipe", "crc32c 5d1f0a3c"}.
+// Values that must be equal on all ranks, as {name in error messages, value}, such as {"smelt",
+// "0.1.0"} or {"the recipe", "crc32c 5d1f0a3c"}.
 using PodFields = std::vector<std::pair<std::string, std::string>>;
 
-// Another process of the pod did not come in time. The run goes on if all are started again, so the
-// exit code is kPodExit.
+// Thrown if another process did not respond in time. The run resumes if all processes are started
+// again, so the exit code is kPodExit.
 class LostPeer : public SystemError {
   using SystemError::SystemError;
 };
 
-// Why the run ends on all processes.
+// The reason why the run ends on all ranks.
 struct PodEnd {
-  std::string text;  // names the process that is the cause
+  std::string text;  // error message that names the process at fault
   int exit_code = kPodExit;
 };
 
-// Logs the text and leaves by _exit with the code: no device call can be cancelled, and nothing is
-// waited for.
+// Logs the text and exits immediately with _exit(), because pending device calls cannot be
+// cancelled.
 void leave_at_once(const PodEnd& end);
 
 struct PodOptions {
   PodTimes times = {};
-  // Known to all who may join; it is not sent, only proven to be known. Empty: none.
+  // A secret shared by all processes of the pod. It is never sent; each process proves that it
+  // knows it. Empty disables the proof.
   std::string secret = {};
-  // Called once, on a thread of the hub, when another process ends the run. When it returns, all
-  // calls that wait or come later fail with SystemError.
+  // Called once, on an internal thread, if another process ends the run. After it returns, all
+  // pending and later calls throw SystemError.
   std::function<void(const PodEnd&)> on_end = leave_at_once;
 };
 
-// Thread-safe: any thread may call anything at any time; gathers of different keys do not wait for
-// each other.
+// One process's client of the coordination server. Thread-safe; all-gathers with different keys do
+// not block each other.
 class CoordinationService {
  public:
-  // Returns when all `size` processes have come. SystemError: not all came in time, by rank.
-  // UsageError: another pod, run, place or version, or fields that differ, with both values; all
-  // processes that have come fail alike.
+  // Connects and returns once all `place.size` processes have joined. Throws SystemError that names
+  // the missing ranks after a timeout. Throws UsageError, on every rank that has joined, if the
+  // pod, run, rank, size, smelt version or a field differs between ranks.
   static std::unique_ptr<CoordinationService> connect(const PodPlace& place,
                                                       const PodFields& fields,
                                                       const PodOptions& options = {});
-  // Without bye(): the others see this process as dead.
+  // If bye() was not called before, the other ranks treat this process as dead.
   ~CoordinationService();
   CoordinationService(const CoordinationService&) = delete;
   CoordinationService& operator=(const CoordinationService&) = delete;
@@ -75,38 +77,40 @@ class CoordinationService {
   int rank() const;
   int size() const;
   const PodTimes& times() const;
-  // "host 2 (t1v-w-2, pid 812)", as messages name a process.
+  // Returns the name of a rank in messages, such as "host 2 (t1v-w-2, pid 812)".
   std::string name_of(int rank) const;
 
-  // Each process's payload, by rank. A key is a name of its own, with the step in it
-  // ("save/8120/written"), which each process uses once. LostPeer, the same for all who wait and
-  // who come later, when one does not come within `timeout`: it says who, and what they were doing.
-  // A process's payload is at most 64 MiB, and so are all of a gather together.
+  // All-gather: returns the payloads of all ranks, by rank. Each rank may use a key once, so keys
+  // contain the step ("save/8120/written"). Throws LostPeer, on all ranks, if a rank does not join
+  // within `timeout`; the message names the missing ranks and their current activity. The payloads
+  // of one all-gather must not exceed 64 MiB in total.
   std::vector<std::string> gather(std::string_view key, std::string_view payload,
                                   PodTimes::Span timeout);
   void barrier(std::string_view key, PodTimes::Span timeout) { gather(key, {}, timeout); }
-  // What `from` has given; the others' payloads are not looked at.
+  // Returns the payload of rank `from`; the other ranks' payloads are ignored.
   std::string broadcast(std::string_view key, std::string_view payload, PodTimes::Span timeout,
                         int from = 0);
-  // UsageError, on all, unless all have the same value: "<what>: <value> on host 0 (…), <other> on
-  // host 2 (…)", with the hint.
+  // Checks that `value` is equal on all ranks; otherwise every rank throws UsageError "<what>:
+  // <value> on host 0 (…), <other> on host 2 (…)" with the hint.
   void agree(std::string_view key, std::string_view what, std::string_view value,
              PodTimes::Span timeout, std::string_view hint = {});
 
-  // A store of values that are set once, for plugins that exchange their topology through it.
-  bool put(std::string_view key, std::string_view value);  // false: it has a value already
-  std::optional<std::string> get(std::string_view key, PodTimes::Span timeout);  // waits for it
+  // Key-value store whose keys can be set once. PJRT plugins exchange their topology through it.
+  // put() returns false if the key is already set.
+  bool put(std::string_view key, std::string_view value);
+  std::optional<std::string> get(std::string_view key,
+                                 PodTimes::Span timeout);  // waits until it is set
   std::optional<std::string> try_get(std::string_view key);
 
-  // What this process does from now on ("step 8120", "input of step 8121", "compilation"): said to
-  // the others when it dies or keeps them waiting. Sends nothing by itself.
+  // Sets the current activity of this process ("step 8120", "compilation"), which messages on other
+  // ranks show if it dies or is late. Does not send anything; the next heartbeat does.
   void beat(std::string_view doing);
 
-  // Ends the run on all others with this text and exit code; returns once they were told, so that
-  // this process can end by its own error. Further calls fail.
+  // Ends the run on all other ranks with this message and exit code. Returns once they have been
+  // notified, so that this process can exit with its own error. Later calls throw.
   void abort(std::string_view text, int exit_code = kPodExit);
 
-  // This process is done and may go; on rank 0, returns when all have said so.
+  // Leaves the pod normally. On rank 0, returns once all other ranks have left.
   void bye();
 
  private:

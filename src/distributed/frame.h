@@ -1,5 +1,6 @@
-// Frames between a process and the hub: u32 length of what follows, u8 kind, u64 call, payload; all
-// little-endian. Texts in payloads: u32 length, bytes.
+// Wire format between a process and the coordination server. A frame is: u32 length of the rest, u8
+// kind, u64 call number, payload; integers are little-endian. A text in a payload is: u32 length,
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +15,22 @@ inline constexpr std::size_t kFrameHeader = 4 + 1 + 8;
 inline constexpr std::size_t kMostPayload = std::size_t{64} << 20;
 
 enum class FrameKind : std::uint8_t {
-  hail = 1,  // hub: nonce
-  hello,     // who comes (hello.h)
-  welcome,   // hub: all have come, and who they are
-  taken,     // hub: text; this place is another's, which may go
+  hail = 1,  // from the server: nonce
+  hello,     // a Handshake (handshake.h)
+  welcome,   // from the server, when all have joined: all Handshakes
+  taken,     // from the server: text; another process has this rank for now
   gather,    // key, u64 timeout in ms, payload
   put,       // key, value
   get,       // key, u64 timeout in ms
   try_get,   // key
-  answer,    // hub: u8 status, then texts
-  beat,      // doing, u64 ms since then; from the hub: nothing
+  answer,    // from the server: u8 CallStatus, then texts
+  beat,      // current activity, u64 its age in ms; empty from the server
   abort,     // text, u8 exit code
-  end,       // hub: text, u8 exit code
-  bye,       // nothing
+  end,       // from the server: text, u8 exit code
+  bye,       // empty payload
 };
 
-// late: not all processes came to the gather in time.
+// `late`: a rank did not join the all-gather in time.
 enum class CallStatus : std::uint8_t { good, failed, missing, exists, late };
 
 struct Frame {
@@ -51,7 +52,7 @@ class PayloadWriter {
   std::string out_;
 };
 
-// SystemError where a payload ends too early.
+// Decodes a payload. Methods throw SystemError if it ends too early.
 class PayloadReader {
  public:
   explicit PayloadReader(std::string_view payload) : rest_(payload) {}

@@ -1,4 +1,4 @@
-// Who comes to the hub, and whether it belongs there.
+// The first message of a process to the coordination server, and the check whether it may join.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,22 @@ struct Handshake {
 
 Handshake hello_of(const PodPlace& place, const PodFields& fields);
 std::string encode(const Handshake& hello);
-// A frame of another protocol is read no further than its number. SystemError: no hello.
+// Decodes a handshake. If the protocol number differs, only that number is read. Throws SystemError
+// if the payload is not a handshake.
 Handshake parse_hello(const std::string& payload);
 
-// "host 2 (t1v-w-2, pid 812)".
+// Returns the name of a process in messages: "host 2 (t1v-w-2, pid 812)".
 std::string name_of(const Handshake& hello);
 
-// HMAC-SHA256 of nonce and rank, so that the secret itself is never sent. Empty without a secret.
+// Returns the HMAC-SHA256 of nonce and rank under the secret, so that the secret is never sent.
+// Returns "" if the secret is empty.
 std::string proof_of(const std::string& secret, const std::string& nonce, int rank);
 std::string new_nonce();
 
-// Why a process that says so may not join the run of `own`, the hub's process.
+// The reason why a process may not join the run of `own`, rank 0's handshake.
 struct Refusal {
-  std::string text;      // one message, with its hint
-  bool of_ours = false;  // it is of this run, which cannot begin so
+  std::string text;      // error message with its hint
+  bool of_ours = false;  // the process belongs to this run, so the run cannot begin
 };
 std::optional<Refusal> refusal_of(const Handshake& own, const std::string& own_proof,
                                   const Handshake& hello);

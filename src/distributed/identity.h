@@ -1,5 +1,5 @@
-// Which process of a pod this one is, by flags, or by what the machine's surroundings say: a TPU's
-// variables and metadata, SLURM, or what launchers of PyTorch set.
+// Finds the rank of this process and the size of its pod from flags, TPU variables and metadata,
+// SLURM, or the variables of PyTorch launchers.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 namespace smelt {
 
 struct PodIdentity {
-  PodPlace place = {};  // of one process alone size 1 and no address
+  PodPlace place = {};  // a single process has size 1 and no address
   int slice = 0, slices = 1;
-  std::string source = {};  // which of the sources says so; empty: none
+  std::string source = {};  // name of the source used; empty if none
 
   bool several() const { return place.size > 1; }
 };
 
-// The flags of a command.
+// The values of --processes, --process and --hub.
 struct PodWords {
   std::optional<std::int64_t> processes, process;
   std::string hub;
@@ -29,38 +29,38 @@ struct PodWords {
   bool any() const { return processes || process || !hub.empty(); }
 };
 
-// What this machine is asked.
+// Access to this machine's environment, replaceable in tests.
 struct Surroundings {
-  std::function<std::string(const std::string& variable)> environment;  // empty where it is not set
-  // The value at instance/attributes/<name> of Google's metadata server; nullopt: it has none, or
-  // there is no such server.
+  std::function<std::string(const std::string& variable)> environment;  // returns "" if unset
+  // Returns the value of instance/attributes/<name> from Google's metadata server, or nullopt if
+  // there is the attribute or the server does not exist.
   std::function<std::optional<std::string>(const std::string& name)> metadata;
-  bool has_tpu = false;      // else nothing that is said of TPUs counts
-  bool has_devices = false;  // a TPU or GPU: the CPU's processes are known by flags alone
+  bool has_tpu = false;      // if false, TPU sources are ignored
+  bool has_devices = false;  // has a TPU or GPU; without one only flags count
 };
 
-// One of the places that may say it.
+// One source of the identity, such as SLURM, and the values found in it.
 struct IdentitySource {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> found;  // by name
-  std::vector<std::string> missing;  // beside what was found; nothing was found: all that it needs
-  std::string fault;                 // what is found makes no identity: a whole message
-  std::optional<PodIdentity> identity;  // where it is whole
+  std::vector<std::pair<std::string, std::string>> found;  // {name, value}
+  std::vector<std::string> missing;                        // names that are required but not found
+  std::string fault;                    // error message if the values found are invalid
+  std::optional<PodIdentity> identity;  // set if complete and valid
 
   bool is_half() const { return !identity && !found.empty(); }
 };
 
-// In their order.
+// Returns all sources, in order of precedence.
 std::vector<IdentitySource> identity_sources(const PodWords& words, const Surroundings& around);
 
-// By the first source that names several processes. UsageError: one before it is half given, or
-// another says otherwise.
+// Returns the identity from the first source that names several processes. Throws UsageError if an
+// earlier source is incomplete or two sources disagree.
 PodIdentity identity_of(const std::vector<IdentitySource>& sources);
 
-// "process 1 of 4, its hub at t1v-w-0:8487, by SLURM's variables".
+// Returns a description such as "process 1 of 4, its hub at t1v-w-0:8487, by SLURM's variables".
 std::string identity_text(const PodIdentity& identity);
 
-// The first of SLURM's list of nodes: "n17" of "n[17-19,30],login".
+// Returns the first node of a SLURM node list: "n17" for "n[17-19,30],login".
 std::string first_node(const std::string& list);
 
 }  // namespace smelt

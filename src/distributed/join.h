@@ -1,4 +1,4 @@
-// A process's way to the hub: connected, its hello said, waiting until all have come.
+// Connects a process to the coordination server and waits until all ranks have joined.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,16 @@
 
 namespace smelt {
 
-// Who all are, by rank, and the connection over which frames go from now on.
+// The handshakes of all ranks, by rank, and the connection to the server.
 struct Joined {
   std::unique_ptr<Connection> connection;
   std::vector<Handshake> members;
 };
 
-// Over an open socket, to a hub that is there.
+// Joins over a socket that is already connected.
 Joined join_over(int socket, const Handshake& own, const PodOptions& options);
-// Over TCP; tries until the hub is there. Errors as CoordinationService::connect has them.
+// Joins over TCP and retries until the server is reachable or the timeout passes. Throws the same
+// errors as CoordinationService::connect().
 Joined join_at(const std::string& address, const Handshake& own, const PodOptions& options);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Sockets of the hub: plain TCP, which asks no proxy.
+// TCP sockets of the coordination server; proxies are not used.
 #pragma once
 
 #include <string>
@@ -11,20 +11,23 @@ struct HostPort {
 };
 inline constexpr int kPodPort = 8487;
 
-// "HOST", "HOST:PORT", "[IPV6]:PORT"; without a port kPodPort. UsageError, beginning with `where`.
+// Parses "HOST", "HOST:PORT" or "[IPV6]:PORT"; the default port is kPodPort. Throws UsageError
+// whose message begins with `where`.
 HostPort parse_host_port(const std::string& where, const std::string& text);
 std::string text_of(const HostPort& address);
 
-// A socket that listens on the address itself; on all addresses where its name means the loopback
-// here, as /etc/hosts has it on many machines, and it is not called so. UsageError: the address is
-// not this machine's, or the port is taken; SystemError.
+// Returns a socket that listens on the address. Listens on all interfaces if a host name other than
+// "localhost" resolves to the loopback address, as /etc/hosts does on many machines. Throws
+// UsageError if the address does not belong to this machine or the port is in use, SystemError for
+// other failures.
 int listen_at(const HostPort& address);
 int port_of(int listener);
 
-// One attempt of at most 5 s; -1 and why not.
+// Tries once, for at most 5 s, to connect. Returns the socket, or -1 and the reason in `why`.
 int try_connect(const HostPort& address, std::string& why);
 
-// Close at exec, no delay, keepalive, and dead after `silence_ms` without an answer of the machine.
+// Sets close-on-exec, TCP_NODELAY and keepalive; the connection is lost if the other machine does
+// not acknowledge data for `silence_ms`.
 void set_up_socket(int socket, int silence_ms);
 
 }  // namespace smelt
