@@ -20,7 +20,7 @@ std::optional<Clock::time_point> earliest(const Range& range, Deadline deadline)
   return out;
 }
 
-// A deadline that is so far away that adding it would overflow is none of this run's.
+// Caps timeouts, because adding a very long one to `now` would overflow.
 Clock::time_point deadline_of(std::chrono::milliseconds timeout, Clock::time_point now) {
   return now + std::clamp(timeout, std::chrono::milliseconds(0),
                           std::chrono::milliseconds(std::chrono::hours(24 * 365)));

@@ -68,7 +68,7 @@ bool Connection::take_frames(std::vector<Frame>& frames, std::size_t most_payloa
     PayloadReader header(std::string_view(in_).substr(at, kFrameHeader));
     const std::size_t length = header.number(4);
     if (length < kFrameHeader - 4 || length - (kFrameHeader - 4) > most_payload)
-      return gone(str("it sent what is no frame of ours, of ", length, " bytes"));
+      return gone(str("it sent an invalid frame of ", length, " bytes"));
     if (in_.size() - at < 4 + length) break;
     const auto kind = static_cast<FrameKind>(header.number(1));
     const std::uint64_t call = header.number(8);

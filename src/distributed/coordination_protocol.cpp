@@ -1,4 +1,4 @@
-// What the hub does at each frame and as time passes.
+// HubServer's reactions to frames and to the passing of time.
 
 #include <algorithm>
 #include <map>
@@ -94,7 +94,7 @@ void HubServer::handle_hello(Peer& peer, const Frame& frame) {
   peer.hello = hello;
   peer.stage = Stage::member;
   member(hello.rank) = &peer;
-  peer.connection->queue({FrameKind::beat});  // it belongs here
+  peer.connection->queue({FrameKind::beat});  // confirms that the server accepted the process
   peer.connection->flush();
   if (!not_here().empty()) return;
   if (misfit_) return end(misfit_->text, kUsage);
@@ -115,7 +115,7 @@ void HubServer::welcome_all() {
   }
 }
 
-// Rank 0's is answered when all others have gone: its process ends the hub.
+// Rank 0 gets its reply once all others have left, because the server ends with rank 0's process.
 void HubServer::handle_bye(Peer& peer, const Frame& frame) {
   peer.stage = Stage::left;
   const PodCall call{peer.hello.rank, frame.call};
@@ -169,7 +169,7 @@ void HubServer::find_dead(Clock::time_point now) {
   for (const auto& peer : peers_) {
     if (peer->stage == Stage::came && now - peer->came > times_.hello) drop(*peer);
     if (peer->stage == Stage::member && now - peer->heard > times_.silence)
-      return end_at(*peer, str("it has said nothing for ", whole_seconds(now - peer->heard)));
+      return end_at(*peer, str("no heartbeat for ", whole_seconds(now - peer->heard)));
   }
   if (begun_) return;
   if (misfit_ && now - misfit_->since > times_.hello) return end(misfit_->text, kUsage);
@@ -177,14 +177,15 @@ void HubServer::find_dead(Clock::time_point now) {
   const auto missing = not_here();
   end(str("pod: ", missing.size() == 1 ? "host " : "hosts ", join(missing, ", "), " of ", own_.size,
           missing.size() == 1 ? " has" : " have", " not come within ",
-          whole_seconds(times_.connect), refused_.empty() ? "" : str("; refused was: ", refused_)),
+          whole_seconds(times_.connect),
+          refused_.empty() ? "" : str("; last rejected process: ", refused_)),
       1);
 }
 
 void HubServer::say_waiting(Clock::time_point now) {
   next_say_ = now + times_.say;
   if (!begun_) {
-    log_info("pod: waits since {} for hosts {} of {}", whole_seconds(now - began_),
+    log_info("pod: waiting for {} for hosts {} of {}", whole_seconds(now - began_),
              join(not_here(), ", "), own_.size);
     return;
   }
@@ -192,8 +193,8 @@ void HubServer::say_waiting(Clock::time_point now) {
   for (const std::string& text : standstill(now)) log_warning("pod: {}", text);
 }
 
-// Nobody has begun anything new for a while, and not all do the same: those who do what the fewest
-// do keep the others waiting.
+// Returns a message if no rank has changed its activity for `times_.say` and the activities differ.
+// The ranks whose activity is the rarest probably block the others, so they are named one by one.
 std::vector<std::string> HubServer::standstill(Clock::time_point now) const {
   if (gathers_.all_wait_for_first()) return {};
   std::map<std::string, std::vector<int>> by_doing;
@@ -214,7 +215,7 @@ std::vector<std::string> HubServer::standstill(Clock::time_point now) const {
     }
     for (const int rank : ranks) out.push_back(described(rank));
   }
-  return {str("no host goes on: ", join(out, "; "))};
+  return {str("no host makes progress: ", join(out, "; "))};
 }
 
 }  // namespace smelt

@@ -26,7 +26,7 @@ HubServer::HubServer(int listener, Handshake own, const PodOptions& options)
       gathers_(own_.size, [this](int rank) { return described(rank); }) {
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
-    throw SystemError(str("pod: a pair of sockets: ", std::strerror(errno)));
+    throw SystemError(str("pod: cannot create a pair of sockets: ", std::strerror(errno)));
   own_end_ = pair[0];
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   began_ = woke_ = Clock::now();
@@ -67,12 +67,13 @@ void HubServer::poll_peers() {
     const short happened = waits[i + 2].revents;
     if (peers_[i]->stage == Stage::gone) continue;
     if (happened & (POLLIN | POLLHUP | POLLERR)) read(*peers_[i]);
-    if (happened & POLLOUT) peers_[i]->connection->flush();  // an error is read, too
+    if (happened & POLLOUT) peers_[i]->connection->flush();  // an error also shows up when reading
   }
   if (waits[0].revents & POLLIN && !ended_) accept_all();
 }
 
-// A process that was stopped itself, hub and all, has heard nobody meanwhile.
+// Extends all deadlines if this process was suspended, because it could not receive heartbeats
+// then.
 void HubServer::grant_own_sleep(Clock::time_point now) {
   const auto slept = now - woke_;
   woke_ = now;
@@ -125,7 +126,8 @@ void HubServer::read(Peer& peer) {
   if (!is_open && !ended_) end_at(peer, peer.connection->why());
 }
 
-// Its connection does not go on.
+// Drops a peer whose connection failed. If it was a member of the pod, ends the run on all other
+// ranks.
 void HubServer::end_at(Peer& peer, const std::string& why) {
   if (peer.stage == Stage::member && !stop_) {
     const std::string at = peer.doing.empty() ? "" : str(" at ", peer.doing);
@@ -182,7 +184,7 @@ void HubServer::end(const std::string& text, int exit_code, int except) {
     }
     flush_for(times_.told);
   };
-  tell(false);  // before rank 0, whose process leaves at this word
+  tell(false);  // before rank 0, whose process exits when it is notified
   tell(true);
 }
 

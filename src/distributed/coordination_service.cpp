@@ -44,7 +44,7 @@ void leave_at_once(const PodEnd& end) {
   ::_exit(end.exit_code);
 }
 
-// One thread reads and writes; callers queue what they send and wait for its answer.
+// One thread reads and writes the connection; callers queue requests and wait for the replies.
 struct CoordinationService::State {
   State(Handshake hello, PodOptions chosen) : own(std::move(hello)), options(std::move(chosen)) {}
   ~State();
@@ -63,8 +63,8 @@ struct CoordinationService::State {
   const Handshake own;
   const PodOptions options;
   std::vector<Handshake> members;
-  std::unique_ptr<HubServer> server;  // of rank 0; outlives the connection
-  std::mutex mutex;                   // of all below
+  std::unique_ptr<HubServer> server;  // only on rank 0; outlives the connection
+  std::mutex mutex;                   // guards the members below
   std::condition_variable ended;
   std::unique_ptr<Connection> connection;
   std::map<std::uint64_t, std::promise<PodReply>> pending;
@@ -72,7 +72,7 @@ struct CoordinationService::State {
   std::string doing;
   Clock::time_point since, next_beat, heard;
   std::optional<PodEnd> end;
-  bool leaving = false;  // by itself: an end is no news
+  bool leaving = false;  // bye() was called, so the end of the run is expected
   bool closed = false;
   int wake_event = -1;
   std::thread thread;
@@ -99,7 +99,8 @@ CoordinationService::State::~State() {
 
 void CoordinationService::State::wake() const {
   const std::uint64_t one = 1;
-  if (::write(wake_event, &one, sizeof one) < 0) return;  // it is awake
+  if (::write(wake_event, &one, sizeof one) < 0)
+    return;  // the counter is full, so the thread wakes up anyway
 }
 
 std::string CoordinationService::State::hub_is_gone(const std::string& why) const {
@@ -118,7 +119,7 @@ void CoordinationService::State::work() {
     }
     ::poll(waits.data(), waits.size(), static_cast<int>(options.times.beat.count()));
     const auto now = Clock::now();
-    // A process that was stopped itself has heard nobody meanwhile.
+    // A suspended process could not receive heartbeats.
     if (const auto slept = now - woke; slept > options.times.silence / 4) heard += slept;
     woke = now;
     std::uint64_t count = 0;
@@ -129,7 +130,7 @@ void CoordinationService::State::work() {
     for (const Frame& frame : frames) handle(frame);
     if (!is_open) finish({hub_is_gone(connection->why())});
     if (now - heard > options.times.silence)
-      finish({hub_is_gone(str("it has said nothing for ",
+      finish({hub_is_gone(str("no heartbeat for ",
                               std::chrono::duration_cast<std::chrono::seconds>(now - heard).count(),
                               " s"))});
   }
@@ -186,7 +187,7 @@ void CoordinationService::State::finish(PodEnd why) {
 std::future<PodReply> CoordinationService::State::send_call(FrameKind kind, std::string payload) {
   if (payload.size() > kMostPayload)
     throw SystemError(
-        str("pod: ", payload.size(), " bytes are more than a frame holds, ", kMostPayload));
+        str("pod: ", payload.size(), " bytes exceed the limit of a message, ", kMostPayload));
   const std::lock_guard lock(mutex);
   if (end) throw SystemError(end->text);
   const std::uint64_t call = ++last_call;

@@ -67,7 +67,7 @@ std::string encode(const Handshake& hello) {
 
 Handshake parse_hello(const std::string& payload) {
   PayloadReader in(payload);
-  if (in.text() != kMagic) throw SystemError("pod: a hello of another program");
+  if (in.text() != kMagic) throw SystemError("pod: received a handshake that is not smelt's");
   Handshake out;
   out.protocol = static_cast<std::uint32_t>(in.number(4));
   if (out.protocol != kPodProtocol) return out;
@@ -101,7 +101,7 @@ std::string proof_of(const std::string& secret, const std::string& nonce, int ra
 std::string new_nonce() {
   std::array<unsigned char, 16> bytes{};
   if (::RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
-    throw SystemError("pod: this machine gives no random bytes");
+    throw SystemError("pod: cannot get random bytes from OpenSSL");
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -112,7 +112,7 @@ std::optional<Refusal> refusal_of(const Handshake& own, const std::string& own_p
   };
   if (hello.protocol != own.protocol)
     return refuse(false,
-                  str("pod: a process speaks version ", hello.protocol,
+                  str("pod: a process uses version ", hello.protocol,
                       " of the pod's protocol, host 0 version ", own.protocol),
                   "run the same smelt on all hosts");
   if (hello.proof.size() != own_proof.size() ||
@@ -124,7 +124,7 @@ std::optional<Refusal> refusal_of(const Handshake& own, const std::string& own_p
   if (hello.incarnation != own.incarnation && !hello.incarnation.empty() &&
       !own.incarnation.empty())
     return refuse(false, differs(own, hello, "the start", own.incarnation, hello.incarnation),
-                  "end what is left of the other start");
+                  "end the processes of the earlier start");
   if (hello.size != own.size)
     return refuse(true,
                   differs(own, hello, "a pod of", str(own.size), str(hello.size, " processes")),

@@ -20,7 +20,7 @@ constexpr const char* kTpuMetadata = "the TPU's metadata";
 constexpr const char* kSlurm = "SLURM's variables";
 constexpr const char* kLauncher = "a launcher's variables";
 constexpr const char* kSayAll =
-    "say it with --processes, --process and --hub; --processes 1: alone";
+    "set --processes, --process and --hub, or --processes 1 for a single process";
 
 constexpr std::int64_t kMostProcesses = 1'000'000;
 
@@ -29,24 +29,25 @@ std::int64_t number_of(const std::string& name, const std::string& text,
   std::int64_t out = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (fault != std::errc() || end != text.data() + text.size() || out < 0)
-    throw UsageError(str("pod: ", name, " is '", text, "', no whole number"), kSayAll);
+    throw UsageError(str("pod: ", name, " is '", text, "', expected a whole number"), kSayAll);
   if (out > most) throw UsageError(str("pod: ", name, " is ", text, ", above ", most), kSayAll);
   return out;
 }
 
-// What a source has been asked for, and has said.
+// Reads the values of one source and records which were found and which are missing.
 class Asked {
  public:
   using Ask = std::function<std::string(const std::string& name)>;
   Asked(IdentitySource& source, Ask ask) : source_(source), ask_(std::move(ask)) {}
 
-  // Empty where it is not there.
+  // Returns "" if the value is not set.
   std::string maybe(const std::string& name) {
     std::string value(trim(ask_(name)));
     if (!value.empty()) source_.found.emplace_back(name, value);
     return value;
   }
-  // The first of these names that is there; else the first is missed.
+  // Returns the value of the first of these names that is set. If none is, records the first as
+  // missing.
   std::string text(const std::vector<std::string>& names) {
     for (const std::string& name : names)
       if (std::string value = maybe(name); !value.empty()) return value;
@@ -81,7 +82,7 @@ PodIdentity identity_at(const char* source, int rank, int size, const std::strin
   return out;
 }
 
-// Runs `read` over a source of this name.
+// Runs `read` on a source with this name and returns what it found.
 template <class Read>
 IdentitySource source_of(const char* name, Asked::Ask ask, const Read& read) {
   IdentitySource out;
@@ -105,7 +106,7 @@ std::optional<PodIdentity> by_flags(Asked& asked) {
   return identity_at(kFlags, *rank, *size, hub);
 }
 
-// Hosts of "a,b", "a:8471,b:8471" or "name:id:10.0.0.2,…".
+// Returns the hosts in "a,b", "a:8471,b:8471" or "name:id:10.0.0.2,…".
 std::vector<std::string> hosts_in(const std::string& list) {
   std::vector<std::string> out;
   for (const std::string_view one : split(list, ',')) {
@@ -115,7 +116,7 @@ std::vector<std::string> hosts_in(const std::string& list) {
   return out;
 }
 
-// Several slices are one pod, slice by slice.
+// Numbers the processes of several slices consecutively, slice by slice.
 std::optional<PodIdentity> with_slices(const char* source, Asked& asked, int rank,
                                        const std::vector<std::string>& hosts) {
   const auto size = static_cast<int>(hosts.size());
@@ -155,7 +156,7 @@ std::optional<PodIdentity> by_metadata(Asked& asked) {
   return with_slices(kTpuMetadata, asked, rank.value_or(0), hosts);
 }
 
-// Only what srun has started is in a step.
+// SLURM_STEP_ID is set only for processes that srun started.
 std::optional<PodIdentity> by_slurm(Asked& asked) {
   constexpr int kFirstPort = 61440, kPorts = 4096;
   const std::string nodes = asked.text({"SLURM_STEP_NODELIST"});
@@ -174,7 +175,7 @@ std::optional<PodIdentity> by_slurm(Asked& asked) {
       str(job, ".", asked.maybe("SLURM_STEP_ID"), ".", asked.maybe("SLURM_RESTART_COUNT")));
 }
 
-// MASTER_PORT is the launcher's own.
+// The launcher itself uses MASTER_PORT.
 std::optional<PodIdentity> by_launcher(Asked& asked) {
   const auto size = asked.number({"WORLD_SIZE"});
   if (size == 1) return identity_at(kLauncher, 0, 1, "");
@@ -185,7 +186,7 @@ std::optional<PodIdentity> by_launcher(Asked& asked) {
   return identity_at(kLauncher, *rank, *size, hub, asked.maybe("TORCHELASTIC_RESTART_COUNT"));
 }
 
-// "NAME: 'value'" by lines.
+// Parses lines of the form "NAME: 'value'".
 std::map<std::string, std::string> tpu_env(const std::string& text) {
   std::map<std::string, std::string> out;
   for (const std::string_view line : split(text, '\n'))
@@ -198,7 +199,8 @@ std::map<std::string, std::string> tpu_env(const std::string& text) {
   return out;
 }
 
-// The attributes, and below "tpu-env" what else is told of the slice.
+// Returns a lookup by name. MEGASCALE_ names come from the environment or else from the "tpu-env"
+// attribute, all others from the metadata attribute of that name.
 Asked::Ask ask_metadata_of(const Surroundings& around) {
   auto more = std::make_shared<std::optional<std::map<std::string, std::string>>>();
   return [around, more](const std::string& name) -> std::string {

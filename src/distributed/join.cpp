@@ -14,13 +14,13 @@
 namespace smelt {
 namespace {
 
-// How saying hello went.
+// Result of a handshake.
 struct HandshakeState {
   enum class Kind { welcome, taken, end, closed } kind = Kind::closed;
   std::string text = {};
   int exit_code = 0;
   std::vector<Handshake> members = {};
-  bool accepted = false;  // the hub has counted this process in
+  bool accepted = false;  // the server has accepted this process
 };
 
 HandshakeState read_welcome(const std::string& payload, int size) {
@@ -59,8 +59,8 @@ std::optional<HandshakeState> handle(const Frame& frame, Connection& connection,
   }
 }
 
-// Returns once the hub has welcomed or refused this process, or has sent nothing for `silence`. A
-// process that waits for others sends beats, so that the hub does not take it for dead.
+// Returns once the server has welcomed or rejected this process, or has sent nothing for `silence`.
+// While it waits for other ranks it sends heartbeats, so that the server does not consider it dead.
 HandshakeState shake_hands(Connection& connection, Handshake own, const PodOptions& options) {
   auto heard = Clock::now();
   auto next_beat = heard;
@@ -87,7 +87,7 @@ HandshakeState shake_hands(Connection& connection, Handshake own, const PodOptio
     }
     if (!is_open || !connection.flush()) return closed(connection.why());
   }
-  return closed("it says nothing");
+  return closed("it does not respond");
 }
 
 [[noreturn]] void end_before(const HandshakeState& end, const PodOptions& options) {
@@ -97,13 +97,13 @@ HandshakeState shake_hands(Connection& connection, Handshake own, const PodOptio
   throw SystemError(end.text);
 }
 
-// What is tried again and again.
+// Retries joining until the server accepts or the timeout passes.
 class Attempts {
  public:
   Attempts(const HostPort& hub, const Handshake& own, const PodOptions& options)
       : hub_(hub), own_(own), options_(options), next_say_(began_ + options.times.say) {}
 
-  // nullopt: again, in a while.
+  // Returns nullopt if the attempt failed and another one may succeed.
   std::optional<Joined> attempt() {
     const int socket = try_connect(hub_, why_);
     if (socket < 0) return {};
@@ -113,7 +113,7 @@ class Attempts {
     if (hands.kind == HandshakeState::Kind::welcome)
       return Joined{std::move(connection), std::move(hands.members)};
     const bool of_its_run =
-        hands.accepted || hands.exit_code != kPodExit;  // else of the run before
+        hands.accepted || hands.exit_code != kPodExit;  // otherwise it belongs to an earlier run
     if (hands.kind == HandshakeState::Kind::end && of_its_run) end_before(hands, options_);
     if (hands.kind == HandshakeState::Kind::closed && hands.accepted)
       end_before({.text = str("pod: host 0 at ", text_of(hub_), " is gone: ", hands.text),
@@ -151,7 +151,7 @@ class Attempts {
       log_warning("{}", text);
     }
     if (now - *taken_ > options_.times.taken)
-      throw UsageError(text, "give each process a rank of its own, or end the other one");
+      throw UsageError(text, "give each process a different rank, or end the other process");
   }
 
   const HostPort hub_;
@@ -159,7 +159,7 @@ class Attempts {
   const PodOptions& options_;
   const Clock::time_point began_ = Clock::now();
   Clock::time_point next_say_;
-  std::optional<Clock::time_point> taken_;  // since when the place is another's
+  std::optional<Clock::time_point> taken_;  // since when another process has this rank
   std::string why_, last_end_;
 };
 

@@ -68,7 +68,7 @@ int listen_on(const HostPort& address, const addrinfo& info) {
   cannot_listen(address, error);
 }
 
-// 0, or the error. The socket does not block.
+// Connects a non-blocking socket. Returns 0, or the errno.
 int connected(int socket, const addrinfo& info) {
   if (::connect(socket, info.ai_addr, info.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;

@@ -205,7 +205,7 @@ TEST(CoordinationService, OneThatSaysNothingIsDead) {
   }
   const auto hub = CoordinationService::connect(pod.place(0), {}, pod.options(0));
   EXPECT_THAT(error_of<SystemError>([&] { hub->barrier("never", seconds(60)); }),
-              AllOf(HasSubstr(str("pid ", child)), HasSubstr("it has said nothing for ")));
+              AllOf(HasSubstr(str("pid ", child)), HasSubstr("no heartbeat for ")));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
 }
@@ -220,11 +220,12 @@ TEST(CoordinationService, WhoKeepsTheOthersWaitingIsSaid) {
   hubs[1]->beat("input of step 7");
   hubs[2]->beat("step 7");
   const auto until = Clock::now() + seconds(20);
-  while (log.text().find("no host goes on") == std::string::npos && Clock::now() < until)
+  while (log.text().find("no host makes progress") == std::string::npos && Clock::now() < until)
     std::this_thread::sleep_for(milliseconds(20));
-  EXPECT_THAT(log.text(),
-              AllOf(HasSubstr(str("pod: no host goes on: ", hubs[0]->name_of(1), ", since ")),
-                    HasSubstr(" s at input of step 7; 2 hosts at step 7")));
+  EXPECT_THAT(
+      log.text(),
+      AllOf(HasSubstr(str("pod: no host makes progress: ", hubs[0]->name_of(1), ", since ")),
+            HasSubstr(" s at input of step 7; 2 hosts at step 7")));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ std::string refusal(const Variables& variables, const Variables& metadata = {},
 }
 
 constexpr const char* kHint =
-    "\n  hint: say it with --processes, --process and --hub; --processes 1: alone";
+    "\n  hint: set --processes, --process and --hub, or --processes 1 for a single process";
 
 TEST(PodIdentity, WhereNothingIsSaidItIsAlone) {
   EXPECT_EQ(told({}), "one process alone");
@@ -131,7 +131,8 @@ TEST(PodIdentity, HalfOfItIsRefused) {
             str("pod: TPU_WORKER_ID is 1, but TPU_WORKER_HOSTNAMES is not there", kHint));
   EXPECT_EQ(refusal({{"RANK", "1"}, {"WORLD_SIZE", "2"}}),
             str("pod: WORLD_SIZE is 2, RANK is 1, but MASTER_ADDR is not there", kHint));
-  EXPECT_EQ(refusal({{"RANK", "first"}}), str("pod: RANK is 'first', no whole number", kHint));
+  EXPECT_EQ(refusal({{"RANK", "first"}}),
+            str("pod: RANK is 'first', expected a whole number", kHint));
 }
 
 TEST(PodIdentity, WhatCannotBeIsRefused) {

@@ -120,7 +120,7 @@ TEST(Join, APlaceThatBecomesFreeIsTakenInTheNextRun) {
     return CoordinationService::connect(pod.place(1), {}, pod.options(1));
   });
   EXPECT_THAT(error_of<SystemError>([&] { hub->barrier("never", seconds(60)); }),
-              HasSubstr("it has said nothing for "));
+              HasSubstr("no heartbeat for "));
   EXPECT_THAT(log.text(), HasSubstr("comes to the place of host 1 ("));
   hub.reset();
   hub = CoordinationService::connect(pod.place(0), {}, pod.options(0));

@@ -48,7 +48,7 @@ TEST_F(PodEnd, ASilentProcessIsNamed) {
   pod.send(1, SIGSTOP);
   EXPECT_EQ(pod.wait(0), kPodLost);
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("error: pod: host 1 ("), HasSubstr("is gone at "),
-                                 HasSubstr("it has said nothing for ")));
+                                 HasSubstr("no heartbeat for ")));
 }
 
 // In the words of the one that found it, with a status at which all are started again.
