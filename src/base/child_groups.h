@@ -1,12 +1,12 @@
-// Helper programs that must not outlive this process.
+// Process groups of helper programs that must end with this process.
 #pragma once
 
 #include <sys/types.h>
 
 namespace smelt {
 
-// Registers a process group that this process started. end_child_groups() ends it while this object
-// lives; the destructor leaves the group alone, as its owner ends it.
+// Registers a process group that this process started. end_child_groups() kills it as long as this
+// object exists. The destructor only unregisters the group; its owner ends it.
 class ChildGroup {
  public:
   explicit ChildGroup(::pid_t group);

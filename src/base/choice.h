@@ -1,4 +1,4 @@
-// Values that users choose by a word.
+// Conversion between enumeration values and their names on the command line and in files.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace smelt {
 
-// Returns the value of the word in a list of {word, value}. Throws UsageError "<what> '<word>' is
-// unknown" if the list does not contain the word.
+// Returns the value for `word` in a list of {word, value} pairs. Throws UsageError "<what> '<word>'
+// is unknown", with a suggestion, if it is not in the list.
 template <class List>
 auto choose_of(std::string_view what, std::string_view word, const List& choices) {
   std::vector<std::string> known;
@@ -31,7 +31,7 @@ Value choose(std::string_view what, std::string_view word,
   return choose_of(what, word, choices);
 }
 
-// The words for the values of an enumeration.
+// The names of an enumeration's values.
 template <class Value, std::size_t N>
 using NamedValues = std::array<std::pair<std::string_view, Value>, N>;
 
@@ -39,7 +39,7 @@ template <class Value, std::size_t N>
 std::string_view word_of(Value value, const NamedValues<Value, N>& words) {
   for (const auto& [word, its_value] : words)
     if (its_value == value) return word;
-  CHECK(false, "a value without a word");
+  CHECK(false, "this enumeration value has no name");
   return {};
 }
 

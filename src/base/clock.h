@@ -1,4 +1,4 @@
-// Elapsed time by a monotonic clock.
+// Elapsed time, measured by a monotonic clock.
 #pragma once
 
 #include <chrono>

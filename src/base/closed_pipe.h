@@ -1,11 +1,11 @@
-// A process whose standard output or error is a pipe that nobody reads any more, such as that of
-// `| tee log` after Ctrl-C or of a lost ssh connection.
+// Handling of a closed output pipe: the reader of standard output or error has ended, such as `|
+// tee log` after Ctrl-C or a lost ssh connection.
 #pragma once
 
 namespace smelt {
 
-// Keeps SIGPIPE from ending this process, from now on. For commands whose results are files: a line
-// that cannot be written is dropped. Programs that it starts still end at SIGPIPE.
+// Makes this process survive SIGPIPE from now on, for commands whose results are files; output that
+// cannot be written is dropped. Programs that it starts still end at SIGPIPE.
 void outlive_output_reader();
 
 // Returns whether outlive_output_reader() was called and standard output has lost its reader.

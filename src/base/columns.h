@@ -1,4 +1,4 @@
-// Widths of texts in a terminal.
+// Width of text in a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace smelt {
 
-// Returns how many columns of a terminal the UTF-8 text takes: two for a wide character (Han, kana,
-// Hangul and others), none for a mark, one for any other.
+// Returns the number of terminal columns that UTF-8 text takes: two for a wide character (Han,
+// kana, Hangul and others), zero for a combining mark, one for any other character.
 std::size_t columns(std::string_view text);
 
-// Returns the text, or its beginning and "…" if it takes more than `most` columns.
+// Returns the text, truncated to `most` columns and ended by "…" if it is longer.
 std::string shortened_to_columns(std::string_view text, std::size_t most);
 
 }  // namespace smelt

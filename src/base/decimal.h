@@ -1,4 +1,4 @@
-// Parsing of whole numbers that people write.
+// Parsing of whole numbers that users write.
 #pragma once
 
 #include <charconv>
@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-// Returns the text without the zeros before its first other digit, for readers that would take the
-// number for an octal one: "010" -> "10", "-007" -> "-7". "0", "0x1f" and "0.5" are unchanged.
+// Returns the number without leading zeros, for parsers that would read it as octal: "010" -> "10",
+// "-007" -> "-7". Leaves "0", "0x1f" and "0.5" unchanged.
 inline std::string without_leading_zeros(std::string_view text) {
   const auto is_digit = [&](std::size_t at) {
     return at < text.size() && text[at] >= '0' && text[at] <= '9';

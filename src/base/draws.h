@@ -1,5 +1,5 @@
-// Base class of random number generators. A generator defines below(limit), uniform in [0, limit);
-// this class adds draws that are made of it.
+// Base class (CRTP) of random generators: derives other draws from the generator's below(limit),
+// which is uniform in [0, limit).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace smelt {
 template <class Random>
 class Draws {
  public:
-  // Uniform in [first, last], both included, less than 2^32 of them.
+  // Returns a uniform integer in [first, last], both included. The range must hold fewer than 2^32
+  // values.
   std::int64_t randint(std::int64_t first, std::int64_t last) {
     return first + below(static_cast<std::uint32_t>(last - first + 1));
   }

@@ -1,5 +1,6 @@
-// The exceptions that end a command. An expected absence is a std::optional, not an error. A
-// message has the form "<where>: <what is wrong, found and expected>", then "  hint: <one action>".
+// Exception types and their exit codes. A thrown error ends the command; an expected absence is a
+// std::optional. Messages have the form "<where>: <what is wrong, found and expected>", then "
+// hint: <one action>".
 #pragma once
 
 #include <stdexcept>
@@ -18,41 +19,40 @@ class Error : public std::runtime_error {
       : std::runtime_error(hint.empty() ? what : str(what, kHintMark, hint)) {}
 };
 
-// The two parts of an Error's text.
+// The message and hint of an Error.
 struct ErrorParts {
-  std::string what, hint;  // empty without a hint
+  std::string what, hint;  // hint is "" if absent
 };
 ErrorParts error_parts(std::string_view text);
 
-// Wrong input that the user can correct: a flag, a field, a shape, a file's content. Exit code 2.
+// An error that the user can correct: flag, config, shape or file content. Exit code 2.
 class UsageError : public Error {
   using Error::Error;
 };
 
-// A failure of the environment: disk, network, PJRT, TPU API. Exit code 1.
+// A failure of the environment: disk, network, PJRT or the TPU API. Exit code 1.
 class SystemError : public Error {
   using Error::Error;
 };
 
-// A signal stopped the command. Its work so far is kept, and the same command resumes. Exit
-// code 75.
+// Thrown after a stop signal. Completed work is saved, and the same command resumes. Exit code 75.
 class Stopped : public Error {
   using Error::Error;
 };
 
-// A metric is below a threshold that the user gave. Exit code 3.
+// A metric is below the threshold given by the user. Exit code 3.
 class BelowThreshold : public Error {
   using Error::Error;
 };
 
-// A failed CHECK: a bug in smelt. Exit code 70.
+// A failed CHECK, which is a bug in smelt. Exit code 70.
 class BugError : public Error {
   using Error::Error;
 };
 
-// Throws an error with the text of errno, such as "open: <path>: No such file or directory".
-// ENOENT, EACCES and EISDIR become UsageErrors, all others SystemErrors. A full disk has its own
-// hint.
+// Throws SystemError with the description of an errno, e.g. throw_errno("open", path, errno):
+// "open: <path>: No such file…". Errors that the user can correct, such as ENOENT, EACCES and
+// EISDIR, become UsageErrors. A full disk gets its own hint.
 [[noreturn]] void throw_errno(std::string_view action, std::string_view path, int error_number);
 
 namespace internal {

@@ -1,5 +1,5 @@
 // Events of a long command, such as a finished stage or a saved checkpoint, for a program that
-// follows it: `smelt run --json` prints each as a line of JSON. docs/reference/json.md.
+// monitors it: `smelt run --json` prints each as a line of JSON. See docs/reference/json.md.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Every exit code of smelt, in one table. docs/reference/exit_codes.md has the same rows.
+// All exit codes of smelt. docs/reference/exit_codes.md lists the same codes.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ inline constexpr int kUnreachedExit = 255;
 
 struct ExitCode {
   int code;
-  std::string_view name;     // as the JSON of an error has it, "exit": 2, "kind": "usage"
+  std::string_view name;     // "kind" in the JSON form of an error
   std::string_view meaning;  // one sentence
 };
 

@@ -1,4 +1,4 @@
-// Ends a command with the exit status of another program, which has printed its own message.
+// Thrown to exit with the status of another program that has already printed its error.
 #pragma once
 
 #include <exception>

@@ -11,21 +11,21 @@
 
 namespace smelt {
 
-using Sizes = std::vector<std::int64_t>;  // the dimensions of a shape
-// A number or a tuple.
+using Sizes = std::vector<std::int64_t>;  // dimensions of a shape
+// The value of an expression: a number or a tuple.
 using RuleValue = std::variant<double, std::vector<double>>;
 std::string value_text(const RuleValue& value);
 
-// A compiled expression with Python's syntax and precedence. It may have numbers, SHAPE, indices
-// and slices of tuples, + - * / // % **, unary minus, parentheses, tuples (+ joins two), and the
-// functions sqrt exp log log2 log10 pow floor ceil abs fabs of numbers, prod sum min max mean of a
-// tuple. All numbers are f64.
+// A parsed expression with Python's syntax and precedence: numbers, SHAPE, indices and slices of
+// tuples, + - * / // % **, unary minus, parentheses, tuples (+ concatenates them), the functions
+// sqrt exp log log2 log10 pow floor ceil abs fabs of numbers, and prod sum min max mean of a tuple.
+// All numbers are f64.
 class Expression {
  public:
-  // Throws UsageError beginning with `where` for a syntax error or an unknown name.
+  // Throws UsageError, whose message begins with `where`, for a syntax error or an unknown name.
   Expression(std::string_view where, std::string_view text);
   // Evaluates the expression. Throws UsageError for an index out of range, an operand of the wrong
-  // kind, or a result that is not finite.
+  // type or a result that is not finite.
   RuleValue operator()(const Sizes& shape) const { return term_(shape); }
 
  private:

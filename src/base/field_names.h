@@ -1,4 +1,4 @@
-// Names of settings in messages: recipe fields or flags, depending on the command.
+// Names of settings in messages, either as recipe fields or as flags.
 #pragma once
 
 #include <functional>
@@ -6,9 +6,8 @@
 
 namespace smelt {
 
-// Converts the name of a setting to the one that the user knows: "parallelism.rules" to
-// "train.parallelism.rules" in a recipe, or to "--mesh-rules". A name without one of a recipe's
-// other sections in front is a field of `train`.
+// Maps the name of a setting to how the user writes it: "mesh_rules" to "train.mesh_rules" or
+// "--mesh-rules". A name without a section belongs to the recipe's section `train`.
 using Fields = std::function<std::string(const std::string& name)>;
 std::string recipe_field(const std::string& name);
 // Returns the flag of the setting.

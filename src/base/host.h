@@ -1,24 +1,25 @@
-// Host names in URLs, and which hosts may receive secrets.
+// Host names in URLs, and which hosts may receive credentials.
 #pragma once
 
 #include <string>
 
 namespace smelt {
 
-// Returns whether the text is "HOST" or "HOST:PORT" and nothing else: no user, no path.
+// Returns whether the text is "HOST" or "HOST:PORT" and nothing else, such as a user name or a
+// path.
 bool is_host(const std::string& text);
 
 std::string without_port(const std::string& host);
 
-// Returns whether the host is this machine without a DNS lookup: localhost, 127.*.*.* or [::1],
-// with or without a port.
+// Returns whether the host is this machine: localhost, 127.*.*.* or [::1], with or without a port.
+// Only such forms count, because they need no DNS lookup.
 bool is_loopback(const std::string& host);
 
-// Returns whether the host is below googleapis.com, with or without a port.
+// Returns whether the host is a subdomain of googleapis.com, with or without a port.
 bool is_google_api(const std::string& host);
 
-// Returns whether this environment variable lists the host, as HOST or HOST:PORT, separated by
-// commas.
+// Returns whether the environment variable kTrustedEndpoints, a comma-separated list, contains this
+// HOST or HOST:PORT.
 inline constexpr const char* kTrustedEndpoints = "SMELT_TRUSTED_ENDPOINTS";
 bool is_trusted_endpoint(const std::string& host);
 

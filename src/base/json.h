@@ -269,7 +269,7 @@ class BasicJson {
   iterator find(std::string_view key);
   const_iterator find(std::string_view key) const;
 
-  // Throw JsonError if the element does not exist.
+  // Throw JsonError if the element is missing.
   BasicJson& at(std::string_view key);
   const BasicJson& at(std::string_view key) const;
   BasicJson& at(std::size_t index);
@@ -284,7 +284,7 @@ class BasicJson {
   const BasicJson& at(const C* key) const {
     return at(std::string_view(key));
   }
-  // Adds a null if the element does not exist; null becomes an object or an array first. On a
+  // Adds a null if the element is missing; null becomes an object or an array first. On a
   // constant value the same as at().
   BasicJson& operator[](std::string_view key);
   BasicJson& operator[](const std::string& key) { return (*this)[std::string_view(key)]; }
@@ -340,7 +340,7 @@ class BasicJson {
   void erase(std::size_t index);
   void clear();
 
-  // Throw JsonError if the array is empty.
+  // Throw JsonError if the value is empty.
   BasicJson& front();
   const BasicJson& front() const;
   BasicJson& back();

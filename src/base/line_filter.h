@@ -1,4 +1,4 @@
-// A long-lived program that reads lines and writes as many lines.
+// A long-lived child process that reads lines and writes one line for each.
 #pragma once
 
 #include <sys/types.h>
@@ -16,28 +16,28 @@
 
 namespace smelt {
 
-// Runs a command line of the shell and passes lines through it. The command must write each line
-// when it has read it, without waiting for the end of its input. Not thread-safe.
+// Runs a shell command and passes lines through it. The command must write each output line as soon
+// as it has read the input line, without waiting for the end of its input. Not thread-safe.
 class LineFilter {
  public:
   using Seconds = std::chrono::duration<double>;
   static constexpr Seconds kSilence{120};
 
-  // Starts the command. `silence`: how long it may write nothing while lines are due. Throws
-  // SystemError if no shell can be started.
+  // Starts the command. `silence` is the longest time that it may take without writing a line that
+  // is due. Throws SystemError if the shell cannot be started.
   explicit LineFilter(std::string command, Seconds silence = kSilence);
   // Kills the command and the programs that it started.
   ~LineFilter();
   LineFilter(const LineFilter&) = delete;
   LineFilter& operator=(const LineFilter&) = delete;
 
-  // Returns what the command writes for these lines, which hold no line feed: one line for each.
-  // Writes and reads concurrently, so that full pipes do not block. Throws UsageError if the
-  // command ends, is silent for too long or writes more lines, and SystemError if it was killed or
-  // falls silent after it has written lines; the filter cannot be used then.
+  // Returns the command's output for these lines, one line each; the lines must not contain line
+  // feeds. Writes and reads concurrently, so that full pipes do not block. Throws UsageError if the
+  // command ends, times out or writes too many lines, and SystemError if it was killed or times out
+  // after it has written lines. After an exception the filter cannot be used.
   std::vector<std::string> filter(std::span<const std::string> lines);
-  // Does the same for the last lines: ends the command's input, so that a command which leaves out
-  // lines ends at once.
+  // Filters the last lines: also closes the command's input, so that a command which drops lines
+  // ends at once.
   std::vector<std::string> filter_last(std::span<const std::string> lines);
 
  private:
@@ -45,12 +45,12 @@ class LineFilter {
 
   void exchange(const std::string& input, std::size_t count);
   void write_some(const std::string& input, std::size_t& sent);
-  // Returns false if the pipe has ended.
+  // Returns false at the end of the pipe.
   bool read_some(End end, std::string& to);
   void close_end(End end);
-  // Reads what the command still writes to its standard error. Returns its end for a message.
+  // Reads the rest of the command's standard error. Returns its last part for an error message.
   std::string last_errors();
-  // Waits for the command's own end. Returns whether it has ended.
+  // Waits for the command to end, for at most `limit`. Returns whether it has ended.
   bool ends_within(Seconds limit) const;
   // Ends the command and the programs that it started. Returns how the command ended.
   int stop();

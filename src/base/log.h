@@ -18,7 +18,7 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
 
 namespace internal {
 
-// An argument of a log message; text is referred to, not copied.
+// An argument of a log message. Text is referenced, not copied.
 using LogArgument =
     std::variant<bool, std::int64_t, std::uint64_t, float, double, std::string_view>;
 
@@ -52,7 +52,7 @@ void log(LogLevel level, std::string_view format, std::initializer_list<LogArgum
 }  // namespace internal
 
 // Log a message. `format` uses fmt's syntax, e.g. log_info("{} of {:.1f} s", name, seconds), and
-// the arguments are numbers or text. Without arguments the text is logged unchanged,
+// the arguments are numbers or text. Without arguments, the text is logged unchanged,
 // braces included.
 template <class... Args>
 void log_debug(internal::LogFormat<sizeof...(Args)> format, const Args&... args) {
@@ -85,15 +85,15 @@ void set_up_log(const LogOptions& options = {});
 // Appends a message to the log file, if there is one: "2026-11-27T17:40:03+0100 info: text".
 void log_to_file(LogLevel level, std::string_view text);
 
-LogLevel log_level();                // of what standard error gets
+LogLevel log_level();                // lowest level that standard error shows
 void set_log_level(LogLevel least);  // messages below it are dropped
 void flush_log();
 
-// Whether an OnlyErrors lives: another process reports what this one does.
+// Returns whether an OnlyErrors object exists, that is, another process logs on behalf of this one.
 bool is_one_of_many();
 
-// Only errors are logged while an object of this class lives, each preceded by `who`, and what is
-// written to std::cout is dropped. Used by all but one of several processes that do the same work.
+// While an object of this class exists, only errors are logged, each prefixed with `who`, and
+// output to std::cout is dropped. Used by all but one of several processes that do the same work.
 class OnlyErrors {
  public:
   explicit OnlyErrors(const std::string& who);
@@ -102,7 +102,7 @@ class OnlyErrors {
   OnlyErrors& operator=(const OnlyErrors&) = delete;
 
  private:
-  LogLevel level_;  // of the logger, before
+  LogLevel level_;  // previous level of the logger
   std::streambuf* out_;
 };
 

@@ -1,4 +1,4 @@
-// "did you mean": the known name closest to a misspelt one.
+// Suggestions for misspelt names.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace smelt {
 
-// The fewest edits win (a swap of neighbouring letters is one), ties to the first; nullopt when all
-// are more than max(2, a third of the name's length) edits away, 1 of a name of up to three
-// letters.
+// Returns the known name with the fewest edits from `name`, or the first of several. A swap of
+// neighbouring letters counts as one edit. Returns nullopt if all need more than max(2, a third of
+// the name's length) edits, or more than 1 for a name of up to three letters.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known);
 
-// "did you mean 'X'?" or, with no near name, "known: a, b, c".
+// Returns "did you mean 'X'?", or "known: a, b, c" if no known name is similar.
 std::string did_you_mean(std::string_view name, std::span<const std::string> known);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// A stream buffer that takes everything and keeps nothing.
+// A stream buffer that discards its output.
 #pragma once
 
 #include <streambuf>

@@ -1,4 +1,4 @@
-// Figures as commands print them.
+// Formatting of numbers and tables for output.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace smelt {
 
 template <class Part, class Whole>
-double share(Part part, Whole whole) {  // 0 of nothing
+double share(Part part, Whole whole) {  // 0 if whole is 0
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -20,9 +20,10 @@ std::string significant(double value, int digits);             // "%.*g"
 std::string hex(std::uint64_t value, int digits = 1);          // lower case, with leading zeros
 std::string padded(std::string_view text, std::size_t width);  // with trailing spaces
 std::string percent(double share);                             // "12.3 %"
-// Lines of columns that are as wide as their widest cell; every row has as many cells.
+// Returns a text table whose columns are as wide as their widest cell. All rows must have the same
+// number of cells.
 std::string table_text(const std::vector<std::vector<std::string>>& rows);
-// With as many digits as an f32 has: shorter lines.
+// Rounds the value to the decimal digits of a float, so that it prints shorter.
 double to_f32_digits(double value);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Threads: run a function on several, and pass work between them.
+// Helpers for threads: parallel loops, a bounded queue and ordered hand-over.
 #pragma once
 
 #include <condition_variable>
@@ -17,16 +17,16 @@ namespace smelt {
 // Returns the number of cores that this process may use, at least 1.
 int available_threads();
 
-// Calls body(0), …, body(threads - 1), each on its own thread, and waits for all. If a body
-// throws, or a thread cannot be started (SystemError), `on_failure` is called at once, so that
-// bodies that wait for others can stop; the first exception is rethrown at the end.
+// Calls body(0), …, body(threads - 1), each on its own thread, waits for all, and rethrows the
+// first exception. Throws SystemError if a thread cannot be started. `on_failure` is called as soon
+// as the first failure occurs; it must wake up bodies that wait for other threads.
 void run_parallel(int threads, const std::function<void(int)>& body,
                   const std::function<void()>& on_failure = {});
 
-// Throws a SystemError that says why a thread cannot be started.
+// Throws SystemError with the reason why a thread cannot be started.
 [[noreturn]] void throw_no_thread(const std::system_error& error);
 
-// Runs `work` on a new thread. Throws SystemError if none can be started.
+// Runs `work` on a new thread. Throws SystemError if no thread can be started.
 template <class Work>
 std::future<std::invoke_result_t<Work>> run_async(Work work) try {
   return std::async(std::launch::async, std::move(work));
@@ -34,17 +34,17 @@ std::future<std::invoke_result_t<Work>> run_async(Work work) try {
   throw_no_thread(error);
 }
 
-// Calls body(0), …, body(count - 1) on up to `threads` threads, each once. If several throw,
-// the exception of the lowest number is rethrown, so that the message is the same every time.
+// Calls body(0), …, body(count - 1) once each on up to `threads` threads. If several throw,
+// rethrows the exception with the lowest index, so that errors are reproducible.
 void run_each(std::size_t count, int threads, const std::function<void(std::size_t)>& body);
 
-// A first-in, first-out queue of at most `capacity` items.
+// A thread-safe FIFO queue. push() blocks while it holds `capacity` items.
 template <class T>
 class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  // Waits for room. Returns false, and drops the item, if the queue is closed.
+  // Returns false and drops the item if the queue is closed.
   bool push(T item) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
@@ -77,7 +77,8 @@ class BoundedQueue {
   bool closed_ = false;
 };
 
-// Lets numbered threads pass in order: wait(n) returns after leave(0), …, leave(n - 1) were called.
+// Passes numbered pieces of work in order: wait(n) returns once leave(0), …, leave(n - 1) were
+// called.
 class Turnstile {
  public:
   // Returns false if the turnstile was stopped.

@@ -8,11 +8,12 @@
 
 namespace smelt {
 
-// 128 random bits for (key, counter).
+// Returns 128 random bits for (key, counter).
 std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low,
                                     std::uint64_t counter_high);
 
-// A 64-bit key for a named place: FNV-1a of the name, mixed with the seed.
+// Returns a 64-bit key for a named use of random numbers: the FNV-1a hash of the name, mixed with
+// the seed.
 std::uint64_t random_key(std::uint64_t seed, std::string_view place);
 
 }  // namespace smelt

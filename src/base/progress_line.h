@@ -1,4 +1,4 @@
-// The line of a terminal that a progress bar is drawn on.
+// The terminal line that shows a progress bar, and other output that is written meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -7,27 +7,27 @@
 
 namespace smelt {
 
-// A part of a bar's line. If the terminal is too narrow, parts with the highest `rank` are left out
-// first, the last one among equals; rank 0 is always shown.
+// A part of a progress bar. If the line is too narrow, parts with the highest `rank` are dropped
+// first, the last of equal rank first. Parts of rank 0 are never dropped.
 struct LinePart {
   std::string text;
   int rank = 0;
-  bool after_comma = false;  // else after a space
+  bool after_comma = false;  // preceded by a comma instead of a space
 };
 
-// Returns the parts that fit into `columns` columns as one line.
+// Returns the parts joined into a line of at most `columns` terminal columns.
 std::string fitted_line(std::vector<LinePart> parts, std::size_t columns);
 
-// Returns the current width of the terminal on standard error; 80 if unknown.
+// Returns the current width of standard error's terminal, or 80 if unknown.
 std::size_t terminal_columns();
 
-// Draws the text over the line that was drawn before. `owner` identifies the bar.
+// Replaces the drawn line by `text`. `owner` identifies the progress bar.
 void draw_line(const void* owner, const std::string& text);
-// Leaves the owner's line on the screen, if it is shown; later output begins below it.
+// Leaves the owner's line on the screen, if it is the one shown, and continues below it.
 void end_line(const void* owner);
 
-// Allows to write whole lines to standard error while it lives: the bar is cleared first and drawn
-// again afterwards. Only one thread has it at a time.
+// While an object of this class exists, whole lines may be written to standard error: the progress
+// bar is cleared first and redrawn afterwards. Other threads wait.
 class LineAside {
  public:
   LineAside();

@@ -1,6 +1,5 @@
-// CPython's random.Random: MT19937 (Matsumoto and Nishimura 1998) with CPython 3's seeding and
-// derived draws, so that a seed gives the numbers that it gives in Python 3.2 and later
-// (shuffle: 3.11).
+// Python's random.Random: MT19937 (Matsumoto and Nishimura 1998) with CPython 3's seeding and
+// derived draws. A seed yields the same numbers as Python 3.2 and later (shuffle: 3.11).
 #pragma once
 
 #include <array>
@@ -12,14 +11,14 @@ namespace smelt {
 
 class PythonRandom : public Draws<PythonRandom> {
  public:
-  // Random(seed); as there, the sign of the seed is ignored.
+  // Equals Python's Random(seed), which ignores the sign of the seed.
   explicit PythonRandom(std::int64_t seed);
 
-  // [0, 1) with 53 random bits.
+  // Returns a uniform number in [0, 1) with 53 random bits.
   double random();
-  // 1 <= bits <= 32
+  // Returns `bits` random bits, 1 to 32.
   std::uint32_t random_bits(int bits) { return next() >> (32 - bits); }
-  // Uniform in [0, limit), limit >= 1, by rejection.
+  // Returns a uniform integer in [0, limit) by rejection sampling; limit >= 1.
   std::uint32_t below(std::uint32_t limit);
 
  private:

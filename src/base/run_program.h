@@ -8,29 +8,30 @@
 
 namespace smelt {
 
-// Quotes the text as one word of the shell: 'a'\''b'.
+// Quotes text as one word for the shell: 'a'\''b'.
 std::string shell_word(const std::string& text);
 
-// Runs a program, which is searched for in PATH, and waits for its end. No shell is involved. Its
-// output goes to standard error. Returns its exit status, 128 plus the number of the signal that
-// ended it, or 127 if it was not found. Throws SystemError if no process can be started.
+// Runs a program, found in PATH, without a shell, and waits for its end. Its standard output goes
+// to standard error, because standard output is for smelt's own results. Returns its exit status,
+// 128 + signal number if a signal ended it, or 127 if the program does not exist. Throws
+// SystemError if no process can be started.
 int run_program(const std::vector<std::string>& words);
 
 struct ShellOutput {
-  int status = 0;  // as run_program() returns it
+  int status = 0;  // same as run_program()
   std::string text;
 };
-// Runs a command line in the shell with `input` as its standard input and returns its output. The
-// command need not read all of its input.
+// Runs a shell command with `input` as its standard input, which it need not read completely, and
+// returns its output.
 ShellOutput run_shell(const std::string& command, const std::string& input);
 
 struct ShellEnd {
-  int status = 0;      // as run_program() returns it
-  std::string errors;  // the end of its standard error, at most 2 KiB
+  int status = 0;      // as run_program's
+  std::string errors;  // the last part of its standard error, at most 2 KiB
 };
-// Runs a command line in the shell with empty standard input. Passes its output to `take` in
-// pieces, and its standard error to smelt's. If `take` returns false or throws, the command gets
-// SIGTERM.
+// Runs a shell command with empty standard input. Passes its output to `take` in chunks as it
+// arrives; its standard error is also copied to smelt's. If `take` returns false or throws, the
+// command is ended with SIGTERM.
 ShellEnd stream_shell(const std::string& command,
                       const std::function<bool(std::string_view)>& take);
 

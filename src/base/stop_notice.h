@@ -1,4 +1,4 @@
-// Handling of SIGTERM, SIGINT and SIGHUP in commands that do not save at a signal.
+// Handling of SIGTERM, SIGINT and SIGHUP in commands that have nothing to save.
 #pragma once
 
 #include <array>
@@ -7,17 +7,18 @@
 
 namespace smelt {
 
-// From now on SIGTERM, SIGINT and SIGHUP end this process with exit code 75, after its temporary
-// folders (base/temporary_path.h) are removed. For commands that install no other handler.
+// Makes SIGTERM, SIGINT and SIGHUP end this process with exit code 75 after removing its temporary
+// folders (base/temporary_path.h). For commands without their own signal handler.
 void end_at_signals();
 
-// While it lives, these signals print that the same command resumes, and end the process at once
-// with exit code 75. Unfinished files still have temporary names; the same command removes them.
-// After its construction a closed output pipe does not end the process (base/closed_pipe.h).
+// While an object of this class exists, these signals print that the same command resumes, and end
+// the process at once with exit code 75. Unfinished output has a temporary name, which the next run
+// removes. Also makes the process survive a closed output pipe, from the first object on
+// (base/closed_pipe.h).
 class StopNotice {
  public:
   StopNotice();
-  // Ignores these signals from now on, so that cleaning up is not interrupted.
+  // Disables the signals for the final cleanup, so that they do not interrupt it.
   static void let_finish();
   ~StopNotice();  // restores the previous handlers
   StopNotice(const StopNotice&) = delete;

@@ -1,5 +1,6 @@
-// SIGTERM, SIGINT and SIGHUP as a flag that running work checks in order to stop. A second SIGTERM
-// or SIGINT, at least one second after the first, ends the process at once; SIGHUP never does.
+// SIGTERM, SIGINT and SIGHUP as a flag that long work polls in order to stop cleanly. A second
+// SIGTERM or SIGINT, at least one second after the first, ends the process at once; SIGHUP never
+// does.
 #pragma once
 
 #include <array>
@@ -18,7 +19,8 @@ class StopSignal {
   // Returns the number of the first signal, such as SIGINT; 0 before one.
   static int number();
 
-  // Replaces the notice, by another string literal, while it lives. A StopSignal must exist.
+  // Replaces the notice while an object of this class exists, within the lifetime of a StopSignal.
+  // `notice` must be a string literal.
   class Notice {
    public:
     explicit Notice(const char* notice);

@@ -30,7 +30,7 @@ std::string streamed(const T& value) {
 
 }  // namespace internal
 
-// One argument of str(), as text. It may refer to a temporary, so it must not outlive the call.
+// One argument of str(), as text. Valid only during the call, because it may refer to a temporary.
 class StrPart {
  public:
   StrPart(std::string_view text) : text_(text) {}
@@ -86,15 +86,16 @@ std::string str(const StrPart& a, const StrPart& b, const StrPart& c, const StrP
   return str(str(a, b, c, d, e, f, g), more...);
 }
 
-// "a,b,,c" by ',' -> {"a", "b", "", "c"}; the empty text gives one empty piece.
+// Splits text at a separator: "a,b,,c" by ',' -> {"a", "b", "", "c"}. Empty text gives one empty
+// piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 // Returns the text without ASCII white space at both ends.
 std::string_view trim(std::string_view text);
 
-std::string first_line(std::string_view text);  // without its end
+std::string first_line(std::string_view text);  // without the line feed
 
-// Returns the text with ASCII letters in lower case.
+// Converts ASCII letters to lower case.
 std::string lower_case(std::string_view text);
 
 template <class Range>

@@ -6,8 +6,8 @@
 
 namespace smelt {
 
-// Registers a folder of temporary files. remove_temporary_paths() removes it while this object
-// lives; the destructor leaves the folder alone, as its owner removes it.
+// Registers a folder of temporary files. remove_temporary_paths() removes it as long as this object
+// exists. The destructor only unregisters the folder; its owner removes it.
 class TemporaryPath {
  public:
   explicit TemporaryPath(const std::string& path);
@@ -19,7 +19,7 @@ class TemporaryPath {
   std::size_t slot_;
 };
 
-// Removes all registered folders with what they hold. Signal handlers may call it. Returns whether
+// Removes all registered folders and their contents. Signal handlers may call it. Returns whether
 // there were any.
 bool remove_temporary_paths();
 

@@ -1,4 +1,4 @@
-// Ends the process with a message if a device or its plugin hangs or crashes.
+// Detects devices, plugins and stores that hang, and explains crashes.
 #pragma once
 
 #include <chrono>
@@ -12,21 +12,21 @@
 
 namespace smelt {
 
-// What does the work that is watched.
+// What kind of work is watched, which decides what happens when it exceeds the limit.
 enum class WorkOf {
-  device,    // a hang ends the process
-  store,     // input or storage; a hang ends the process
-  compiler,  // has no limit: a message is logged each time that `limit` has passed
+  device,    // ends the process
+  store,     // reading or writing of data; ends the process
+  compiler,  // may take long; logs a warning each time `limit` passes
 };
 
-// While it lives, a step or other work that has not ended after `limit` ends the process with exit
-// code 1, and a crash prints the number of the step. Both messages say that the checkpoints
-// are valid. Time in which the process was stopped (Ctrl-Z, a suspended machine) does not count.
-// Only one may exist at a time.
+// Ends the process with status 1 if a step, or other work of a device or store, does not end within
+// `limit`. If the process crashes, prints the current step. Both messages say that checkpoints are
+// intact. Time in which the process was suspended (Ctrl-Z, a sleeping machine) does not count. At
+// most one object may exist.
 class Watchdog {
  public:
-  // Watches other work than steps, of any thread, while it lives; `what` begins the message. Does
-  // nothing without a Watchdog.
+  // Watches work other than steps, on any thread, while this object exists. `what` begins the
+  // message. Does nothing if `watchdog` is null.
   class Watch {
    public:
     Watch(Watchdog* watchdog, const std::string& what, WorkOf of = WorkOf::device);
@@ -39,20 +39,20 @@ class Watchdog {
     std::int64_t number_ = 0;
   };
 
-  // Ends the process in another way, for example together with the other processes of a pod.
-  // `message` says what hangs. If it returns, the process ends with exit code 1.
+  // Called instead of ending the process, for example to end all processes of a pod. `message`
+  // describes the hang. If it returns, the process ends with status 1.
   using Leave = std::function<void(const std::string& message)>;
 
-  // `field` is the setting that has the limit. With a limit of 0 only crashes are reported.
+  // With a limit of 0 only crashes are reported. `field` is the setting of the limit, for messages.
   explicit Watchdog(std::chrono::duration<double> limit, std::string field = "the limit",
                     Leave leave = {});
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // The step is under way; the one before has ended.
+  // Starts the timer for `step` and ends that of the previous step.
   void at(std::int64_t step);
-  // Nothing is that a device has to end.
+  // Stops the timer of the current step.
   void rest();
 
  private:
@@ -60,21 +60,21 @@ class Watchdog {
     std::string what;
     WorkOf of;
     std::chrono::steady_clock::time_point due;
-    int limits = 1;  // that have passed when it is due
+    int limits = 1;  // limits that will have passed at `due`
   };
   void begin(std::int64_t number, const std::string& what, WorkOf of);
   void overdue(Work& work) const;
   void watch();
   void postpone(std::chrono::steady_clock::duration time);
 
-  std::chrono::duration<double> limit_;  // 0: none
+  std::chrono::duration<double> limit_;  // 0 disables it
   const std::chrono::steady_clock::time_point created_ = std::chrono::steady_clock::now();
   std::string field_;
   Leave leave_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::int64_t, Work> under_way_;  // kStep: the step
-  std::int64_t newest_ = 0;                 // number of other work
+  std::map<std::int64_t, Work> under_way_;  // by number; kStep is the current step
+  std::int64_t newest_ = 0;                 // last number given to other work
   bool over_ = false;
   std::thread thread_;
 };
