@@ -7,8 +7,8 @@
 namespace smelt {
 namespace {
 
-// A signal handler reads these, so they are a plain array. A group beyond the last slot is not
-// ended; it ends when its standard input closes.
+// A signal handler reads these, so they are a plain array. If the array is full, further groups are
+// not killed; they end when their standard input closes.
 std::array<std::atomic<::pid_t>, 256> groups{};
 
 }  // namespace

@@ -20,7 +20,7 @@ std::size_t columns_of(UChar32 c) {
   return width == U_EA_WIDE || width == U_EA_FULLWIDTH ? 2 : 1;
 }
 
-// Returns the columns of the character at `at`, and moves `at` behind it.
+// Returns the columns of the character at `at`, and advances `at` past it.
 std::size_t next_columns(std::string_view text, std::size_t& at) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
   auto i = static_cast<std::int64_t>(at);
@@ -40,7 +40,7 @@ std::size_t columns(std::string_view text) {
 
 std::string shortened_to_columns(std::string_view text, std::size_t most) {
   if (columns(text) <= most) return std::string(text);
-  std::size_t end = 0, taken = 1;  // of "…"
+  std::size_t end = 0, taken = 1;  // counts the "…"
   for (std::size_t next = 0; (taken += next_columns(text, next)) <= most;) end = next;
   return str(trim(text.substr(0, end)), "…");
 }

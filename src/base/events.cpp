@@ -11,7 +11,8 @@ namespace {
 
 std::mutex guard;
 std::function<void(const OrderedJson&)>& receiver() {
-  static auto* kept = new std::function<void(const OrderedJson&)>;  // outlives other threads
+  static auto* kept = new std::function<void(
+      const OrderedJson&)>;  // never destroyed, because other threads may still use it
   return *kept;
 }
 

@@ -17,9 +17,10 @@ using Tuple = std::vector<double>;
 using Term = std::function<RuleValue(const Sizes& shape)>;
 
 struct Function {
-  std::size_t least, most;  // arguments
+  std::size_t least, most;  // number of arguments
   bool of_tuple;
-  std::function<double(const Tuple&)> apply;  // of the arguments, or of the one tuple
+  std::function<double(const Tuple&)>
+      apply;  // gets the arguments, or the elements of a single tuple
 };
 
 double added(const Tuple& x) {
@@ -74,7 +75,7 @@ double binary(std::string_view op, double a, double b) {
   return std::pow(a, b);
 }
 
-// What is demanded of values; each refusal begins with the expression.
+// Checks values and throws UsageError; each message begins with the expression.
 struct Demands {
   std::string where;
 
@@ -92,7 +93,7 @@ struct Demands {
     const double found = number(value, "an index");
     if (found == std::floor(found) && std::fabs(found) < 1e9)
       return static_cast<std::int64_t>(found);
-    throw UsageError(str(where, ": the index ", found, " is not an integer"), "correct it");
+    throw UsageError(str(where, ": the index ", found, " must be a whole number"), "correct it");
   }
   double finite(double value, std::string_view of) const {
     if (std::isfinite(value)) return value;
@@ -101,7 +102,7 @@ struct Demands {
   }
 };
 
-// Reads a text from left to right into nested functions of the shape.
+// Recursive-descent parser that turns an expression into nested functions of the shape.
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view where, std::string_view text)
@@ -137,7 +138,7 @@ class ExpressionParser {
     if (!take(token)) fail_at(str("where '", token, "' is expected"));
   }
 
-  // One term, or a tuple of those that commas separate, up to `close`.
+  // Parses one term, or a comma-separated tuple, up to `close`.
   Term list(std::string_view close) {
     std::vector<Term> items;
     bool commas = false;
@@ -226,12 +227,12 @@ class ExpressionParser {
       if (at < -size || at >= size)
         throw UsageError(str(demands.where, ": index ", at, " of ", value_text(tuple),
                              ", which has ", size, " elements"),
-                         "add a rule for this parameter before this one");
+                         "add a separate rule for this parameter before this one");
       return RuleValue(tuple[static_cast<std::size_t>(at < 0 ? at + size : at)]);
     };
   }
 
-  // Works as Python's slices, whose bounds may be out of range.
+  // Clamps slice bounds to the tuple, as Python does.
   Term sliced(Term of, const std::optional<Term>& first, const std::optional<Term>& last) const {
     return [demands = demands_, of = std::move(of), first, last](const Sizes& shape) {
       const Tuple tuple = demands.tuple(of(shape), "a slice");

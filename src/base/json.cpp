@@ -33,7 +33,7 @@ const char* name_of(JsonType type) {
   }
 }
 
-// Orders types that are not compared by value.
+// Returns the sort order of a type among values of different types.
 int rank(JsonType type) {
   switch (type) {
     case JsonType::null:
@@ -94,7 +94,7 @@ struct BasicJson<kSorted>::Object {
       return members.emplace_back(std::string(key), BasicJson()).second;
   }
 
-  // Both kinds of position are one pointer.
+  // Iterators of both member types are stored as one pointer.
   static void* packed(Position at) {
     static_assert(sizeof(Position) == sizeof(void*));
     return std::bit_cast<void*>(at);
@@ -108,7 +108,7 @@ class BasicJson<kSorted>::Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   Builder(BasicJson& root, const OnRepeatedKey& repeated) : root_(root), repeated_(repeated) {}
 
-  // Whether parsing failed because a number does not fit in a double.
+  // Returns whether parsing failed because a number does not fit in a double.
   bool out_of_range() const { return out_of_range_; }
   bool too_deep() const { return too_deep_; }
   std::size_t byte() const { return byte_; }

@@ -34,8 +34,8 @@ PipeEnds make_pipe() {
 
 void make_nonblocking(int file) { ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) | O_NONBLOCK); }
 
-// Returns the environment of this process with settings that make a Python program
-// write its lines at once and in UTF-8.
+// Returns the environment of this process, with variables that make a Python program write in UTF-8
+// and without buffering.
 std::vector<char*> environment_with(std::array<std::string, 2>& settings) {
   std::vector<char*> out;
   for (char** variable = environ; *variable != nullptr; ++variable)
@@ -48,8 +48,8 @@ std::vector<char*> environment_with(std::array<std::string, 2>& settings) {
   return out;
 }
 
-// Starts the command in a new process group, so that Ctrl-C does not end it before smelt has
-// finished with it. Returns an errno.
+// Starts the command in a separate process group, so that Ctrl-C does not end it before smelt has
+// finished with it. Returns 0 or an errno.
 int spawn_shell(const std::string& command, const std::array<int, 3>& files, ::pid_t& child) {
   ::posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
@@ -77,7 +77,7 @@ int spawn_shell(const std::string& command, const std::array<int, 3>& files, ::p
   return error;
 }
 
-// Blocks SIGPIPE for this thread: a program that has ended is an error of write(), no signal.
+// Blocks SIGPIPE for this thread, so that write() returns EPIPE if the program has ended.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -150,7 +150,7 @@ std::vector<std::string> LineFilter::filter(std::span<const std::string> lines) 
 void LineFilter::exchange(const std::string& input, std::size_t count) {
   const NoPipeSignal no_signal;
   std::size_t sent = 0;
-  auto heard = Clock::now();  // the last bytes of output; its error messages are not output
+  auto heard = Clock::now();  // time of the last output; standard error does not count
   while (line_ends_ < count || sent < input.size()) {
     std::array<::pollfd, 3> polled{{{sent < input.size() ? ends_[kIn] : -1, POLLOUT, 0},
                                     {ends_[kOut], POLLIN, 0},
@@ -176,8 +176,8 @@ void LineFilter::exchange(const std::string& input, std::size_t count) {
 void LineFilter::write_some(const std::string& input, std::size_t& sent) {
   const ::ssize_t size = ::write(ends_[kIn], input.data() + sent, input.size() - sent);
   if (size >= 0) sent += static_cast<std::size_t>(size);
-  // EPIPE: the command has closed its input. Reading its output then fails with a better message,
-  // which has its exit status and errors.
+  // EPIPE: the command has closed its input. Reading its output then throws a better error, with
+  // its exit status and standard error.
   else if (errno == EPIPE)
     sent = input.size();
   else if (errno != EAGAIN && errno != EINTR)
@@ -212,7 +212,7 @@ bool LineFilter::ends_within(Seconds limit) const {
   const auto begin = Clock::now();
   for (;;) {
     ::siginfo_t info{};
-    // The process stays a zombie, so that its group keeps its number.
+    // The process stays a zombie, so that its process group id is not reused.
     const int result =
         ::waitid(P_PID, static_cast<::id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
     if ((result < 0 && errno != EINTR) || info.si_pid != 0) return true;
@@ -253,7 +253,7 @@ void LineFilter::throw_silent(std::size_t due, std::size_t count) {
 }
 
 void LineFilter::throw_ended() {
-  // The command has closed its output, so it is of no more use even if it still runs.
+  // The command has closed its output, so it is useless even if it still runs.
   const std::string said = last_errors();
   const bool ended = ends_within(Seconds(0.2));
   const int status = stop();
@@ -263,7 +263,7 @@ void LineFilter::throw_ended() {
                                          : str("ended (signal ", WTERMSIG(status), ")");
   const std::string what =
       str("'", command_, "' ", ending, " after ", counted(passed_ + line_ends_, "line"), said);
-  constexpr int kShellKilled = 128 + SIGKILL;  // of a shell whose program was killed
+  constexpr int kShellKilled = 128 + SIGKILL;  // exit status of a shell whose program was killed
   if (ended && (code == kShellKilled || (code < 0 && WTERMSIG(status) == SIGKILL)))
     throw SystemError(what,
                       "something killed it, perhaps for want of memory; the same command "

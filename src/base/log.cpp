@@ -20,9 +20,9 @@
 namespace smelt {
 namespace {
 
-// The name that OnlyErrors puts before messages. Changed only while one thread runs.
+// The prefix that OnlyErrors sets. Only set while no other thread logs.
 std::string& speaker() {
-  static auto* name = new std::string;  // messages may outlive static objects
+  static auto* name = new std::string;  // never destroyed, because static destructors may log
   return *name;
 }
 
@@ -69,7 +69,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return kLevels[static_cast<std::size_t>(level)].second;
 }
 
-// Where messages go. The objects outlive static ones, as messages may.
+// The destinations of messages. Never destroyed, because static destructors may log.
 struct Sinks {
   std::shared_ptr<LogSink> terminal;
   std::shared_ptr<spdlog::sinks::sink> file;  // null without a log file
@@ -110,7 +110,7 @@ void internal::log(LogLevel level, std::string_view format,
     std::visit([&](const auto& value) { store.push_back(value); }, argument);
   try {
     logger.log(spdlog_level(level), fmt::vformat(format, store));
-  } catch (const fmt::format_error& error) {  // a placeholder for another type than its argument's
+  } catch (const fmt::format_error& error) {  // a placeholder does not fit the type of its argument
     logger.log(spdlog_level(level), str(format, " (", error.what(), ")"));
   }
 }

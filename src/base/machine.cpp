@@ -13,7 +13,7 @@
 namespace smelt {
 namespace {
 
-// AVX-512 with and without products of bytes, AMX, AVX2, and Arm's.
+// AVX-512 with and without int8 dot products, AMX, AVX2, and Arm's extensions.
 constexpr std::array kExtensions{"avx2",     "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16",
                                  "amx_int8", "amx_bf16", "asimddp", "i8mm",        "bf16"};
 

@@ -10,7 +10,8 @@
 namespace smelt {
 namespace {
 
-// Counts insertions, deletions, substitutions and swaps of two neighbouring letters.
+// Returns the edit distance: insertions, deletions, substitutions and swaps of neighbouring
+// letters.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
   std::iota(above.begin(), above.end(), std::size_t{0});

@@ -60,7 +60,7 @@ void run_parallel(int threads, const std::function<void(int)>& body,
     try {
       for (int worker = 0; worker < threads; ++worker) start(running, guarded, worker);
     } catch (...) {
-      fail();  // else those that run would wait for the ones that never began
+      fail();  // otherwise the running bodies would wait for those that never started
     }
   }
   if (first) std::rethrow_exception(first);

@@ -17,7 +17,8 @@ std::string shortened(std::string_view text, std::size_t most) {
   if (characters(text) <= most) return std::string(text);
   std::size_t kept = 0, end = 0;
   while (kept < most) kept += begins_character(text[end++]) ? 1 : 0;
-  return str(trim(text.substr(0, end - 1)), "…");  // `end` is behind the first byte of the last
+  return str(trim(text.substr(0, end - 1)),
+             "…");  // `end` is one past the first byte of the last character
 }
 
 }  // namespace smelt

@@ -20,7 +20,7 @@ namespace {
 constexpr auto kTerminalEvery = std::chrono::milliseconds(200);
 constexpr auto kPlainEvery = std::chrono::seconds(30);
 
-// If several processes do the same work, only one shows progress (base/log.h).
+// Only one of several processes that do the same work shows progress (base/log.h).
 bool is_told() { return log_level() <= LogLevel::info; }
 
 std::string bar(double share, std::size_t columns) {
@@ -79,7 +79,8 @@ void Progress::update(std::int64_t done, std::string_view detail) {
   draw(done, detail);
 }
 
-// Numbers that the work tells are the first to go, but for the first, which is a run's loss.
+// On a narrow terminal the metrics in `detail` are dropped first, except the first one, which is
+// the loss of a training run.
 void Progress::draw(std::int64_t done, std::string_view detail) const {
   const double elapsed = seconds();
   const double rate = elapsed > 0 ? static_cast<double>(done - first_) / elapsed : 0;

@@ -16,12 +16,12 @@ namespace {
 constexpr const char* kClear = "\r\033[K";
 
 struct ShownLine {
-  std::recursive_mutex mutex;  // what is logged while a line is written may be of this thread
-  std::vector<std::pair<const void*, std::string>> drawn;  // the newest last
+  std::recursive_mutex mutex;  // recursive, because writing a line may log on the same thread
+  std::vector<std::pair<const void*, std::string>> drawn;  // newest last
 };
 
 ShownLine& shown_line() {
-  static auto* line = new ShownLine;  // bars and messages may outlive static objects
+  static auto* line = new ShownLine;  // never destroyed, because static destructors may log
   return *line;
 }
 
@@ -42,7 +42,7 @@ std::string joined(const std::vector<LinePart>& parts) {
 std::string fitted_line(std::vector<LinePart> parts, std::size_t columns) {
   std::string line = joined(parts);
   while (smelt::columns(line) > columns) {
-    // Takes the last one of equal ranks.
+    // Drops the last of several parts of equal rank.
     const auto least = std::ranges::max_element(parts.rbegin(), parts.rend(), {}, &LinePart::rank);
     if (least == parts.rend() || least->rank == 0) return shortened_to_columns(line, columns);
     parts.erase(std::next(least).base());

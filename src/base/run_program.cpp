@@ -33,7 +33,7 @@ struct Redirected {
   int from, to;
 };
 
-// Returns nullopt if the program was not found.
+// Returns nullopt if the program does not exist.
 std::optional<::pid_t> start(const std::vector<std::string>& words,
                              std::initializer_list<Redirected> files) {
   CHECK(!words.empty());
@@ -64,7 +64,7 @@ int run(const std::vector<std::string>& words, std::initializer_list<Redirected>
   return child ? wait_for(*child, words[0]) : 127;
 }
 
-// The two ends of a pipe, which no other program inherits.
+// The two ends of a pipe, which child processes do not inherit.
 class Pipe {
  public:
   Pipe() {
@@ -91,7 +91,7 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// Reads both pipes until both have ended, or `take` wants no more.
+// Reads both pipes until both have ended or `take` returns false.
 class ShellReader {
  public:
   ShellReader(const Pipe& out, const Pipe& errors)
@@ -111,7 +111,7 @@ class ShellReader {
   const std::string& errors() const { return errors_; }
 
  private:
-  // Empty at its end, which is not polled again.
+  // Empty at the end of the pipe, which is then no longer polled.
   std::string_view piece_of(::pollfd& polled) {
     ::ssize_t size = -1;
     while ((size = ::read(polled.fd, buffer_.data(), buffer_.size())) < 0 && errno == EINTR) {
@@ -166,12 +166,12 @@ ShellEnd stream_shell(const std::string& command,
   const auto child = start({"sh", "-c", command}, {{::fileno(nothing.get()), STDIN_FILENO},
                                                    {out.writing(), STDOUT_FILENO},
                                                    {errors.writing(), STDERR_FILENO}});
-  if (!child) return {.status = 127, .errors = "no shell was found"};
+  if (!child) return {.status = 127, .errors = "cannot run /bin/sh"};
   out.close_writing();
   errors.close_writing();
   const auto end_it = [&] {
     ::kill(*child, SIGTERM);
-    out.close_reading();  // which ends those that it started
+    out.close_reading();  // makes the programs that it started end with SIGPIPE
     errors.close_reading();
     return wait_for(*child, command);
   };

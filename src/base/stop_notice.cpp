@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::array kEnding{SIGTERM, SIGINT, SIGHUP};
 constexpr std::string_view kResumes =
-    "\nstopped: the same command goes on, what is finished is kept\n";
+    "\nstopped: run the same command again to resume; finished work is kept\n";
 constexpr std::string_view kBeginsAnew = "\nstopped\n";
 
-// Both do only what a signal handler may do.
+// Both functions are async-signal-safe.
 [[noreturn]] void say_and_end(std::string_view resumes) {
   end_child_groups();
   const std::string_view notice = remove_temporary_paths() ? kBeginsAnew : resumes;
@@ -29,7 +29,7 @@ void end_command(int) { say_and_end(kBeginsAnew); }
 
 void set_unless_ignored(int signal, void (*handler)(int), void (*&old)(int)) {
   old = std::signal(signal, handler);
-  if (old == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup wants it
+  if (old == SIG_IGN) std::signal(signal, SIG_IGN);  // keep ignoring a signal that nohup ignores
 }
 
 }  // namespace

@@ -15,12 +15,13 @@ namespace smelt {
 namespace {
 
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
-// Nanoseconds in which two signals count as one: `timeout` and a shutdown send them in pairs.
+// Two signals within this many nanoseconds count as one: `timeout` and a shutdown send them in
+// pairs.
 constexpr std::int64_t kPairTime = 1'000'000'000;
 std::atomic<const char*> told = "";
-// Two signals may come at once, on two threads.
+// Atomic, because two threads may receive signals at once.
 std::atomic<int> raised_number = 0;
-std::atomic<std::int64_t> asked_at = 0;  // of the first SIGTERM or SIGINT; 0: none came yet
+std::atomic<std::int64_t> asked_at = 0;  // time of the first SIGTERM or SIGINT; 0 if none arrived
 
 // Returns nanoseconds of a steady clock. A signal handler may call it.
 std::int64_t now() {
@@ -29,8 +30,8 @@ std::int64_t now() {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Returns whether the signal asks a second time to end the process. SIGHUP never does: it comes
-// once more when the shell of a closed terminal ends, and right after SIGTERM at a shutdown.
+// Returns whether this is a second request to end the process. SIGHUP never counts: it arrives
+// again when the shell of a closed terminal ends, and right after SIGTERM at a shutdown.
 bool asks_again(int signal) {
   if (signal == SIGHUP) return false;
   const std::int64_t at = now();
@@ -38,7 +39,7 @@ bool asks_again(int signal) {
   return !asked_at.compare_exchange_strong(first, at) && at - first >= kPairTime;
 }
 
-// At a second request the signal's default action ends the process, without a save.
+// At a second request the signal's default action ends the process without saving.
 void note_or_end(int signal) {
   if (asks_again(signal)) {
     end_child_groups();
@@ -65,7 +66,9 @@ StopSignal::StopSignal(const char* notice) {
   told = notice;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     old_[i] = std::signal(kSignals[i], note_or_end);
-    if (old_[i] == SIG_IGN) std::signal(kSignals[i], SIG_IGN);  // as a shell's & wants it
+    if (old_[i] == SIG_IGN)
+      std::signal(kSignals[i],
+                  SIG_IGN);  // keep ignoring a signal that a shell ignores for a background job
   }
 }
 

@@ -11,8 +11,8 @@
 namespace smelt {
 namespace {
 
-// A signal handler reads these, so they are a plain array. A path beyond the last slot is not
-// removed.
+// A signal handler reads these, so they are a plain array. If the array is full, further paths are
+// not removed.
 constexpr std::size_t kSlots = 64;
 std::array<std::atomic<char*>, kSlots> paths{};
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr std::int64_t kStep = 0;
 constexpr std::chrono::seconds kTurn{1};
-constexpr std::chrono::years kLongest{1};  // what a clock has room for behind now
+constexpr std::chrono::years kLongest{1};  // longer limits would overflow the clock
 std::atomic<std::int64_t> step_under_way = -1;
 
 std::chrono::steady_clock::duration ticks(std::chrono::duration<double> of) {
@@ -31,7 +31,7 @@ void write_out(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// Only what a signal's handler may do.
+// Prints the crash message. Async-signal-safe.
 void tell_crash(int signal) {
   std::array<char, 24> digits;
   const std::int64_t step = step_under_way;
@@ -40,7 +40,7 @@ void tell_crash(int signal) {
   write_out(step < 0 ? "between two steps" : "during step ");
   if (step >= 0) write_out({digits.data(), end});
   write_out(
-      "\n  hint: the checkpoints are valid: resume from them, and report it if it happens again\n");
+      "\n  hint: checkpoints are intact: resume from them, and report this if it happens again\n");
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -106,7 +106,7 @@ void Watchdog::overdue(Work& work) const {
   const double minutes = limit_.count() / 60 * work.limits;
   if (work.of == WorkOf::compiler) {
     std::cerr << str("warning: train: ", work.what, " has not ended after ", minutes,
-                     " minutes; it may go on\n")
+                     " minutes; it may still finish\n")
               << std::flush;
     ++work.limits;
     work.due += ticks(limit_);
@@ -116,7 +116,7 @@ void Watchdog::overdue(Work& work) const {
                                               : "the device or its plugin hangs";
   const std::string message =
       str("train: ", work.what, " has not ended after ", minutes, " minutes: ", hung,
-          "\n  hint: the checkpoints are valid: resume from "
+          "\n  hint: checkpoints are intact: resume from "
           "them; ",
           field_, " allows more");
   std::cerr << "error: " << message << "\n" << std::flush;
@@ -128,7 +128,7 @@ void Watchdog::postpone(std::chrono::steady_clock::duration time) {
   for (auto& [number, work] : under_way_) work.due += time;
 }
 
-// Waits in short turns: a turn that ends late shows that the process did not run meanwhile.
+// Waits in short turns. A turn that ends late shows that the process was suspended.
 void Watchdog::watch() {
   const auto due = [](const auto& numbered) { return numbered.second.due; };
   const auto turn = std::min<std::chrono::steady_clock::duration>(ticks(limit_ / 8), kTurn);

@@ -47,7 +47,7 @@ TEST(TemporaryPathDeathTest, MeansThatNothingOfAJobIsKept) {
   };
   EXPECT_EXIT(interrupted(true), testing::ExitedWithCode(kStoppedExit), "^\nstopped\n$");
   EXPECT_EXIT(interrupted(false), testing::ExitedWithCode(kStoppedExit),
-              "^\nstopped: the same command goes on");
+              "^\nstopped: run the same command again to resume");
 }
 
 }  // namespace

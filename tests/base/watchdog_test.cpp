@@ -93,8 +93,8 @@ TEST(WatchdogDeathTest, ACompilerThatTakesLongIsToldAgainAndAgainAndGoesOn) {
     std::_Exit(7);
   };
   EXPECT_EXIT(compile(), testing::ExitedWithCode(7),
-              "warning: train: compiling has not ended after 0.002 minutes; it may go on\n"
-              "warning: train: compiling has not ended after 0.004 minutes; it may go on\n");
+              "warning: train: compiling has not ended after 0.002 minutes; it may still finish\n"
+              "warning: train: compiling has not ended after 0.004 minutes; it may still finish\n");
 }
 
 TEST(Watchdog, ALimitBeyondAllClocksIsNoneThatIsOver) {

@@ -63,7 +63,7 @@ TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
               AllOf(HasSubstr("state     has not begun to train yet (stage text), by "
                               "process "),
                     HasSubstr(" run "), HasSubstr("\xE2\x80\xA6\n"),  // a part of its command
-                    HasSubstr("\nstopped: the same command goes on")));
+                    HasSubstr("\nstopped: run the same command again to resume")));
   EXPECT_FALSE(exists(dir_.file("m/text/train.txt")));
   EXPECT_THAT(
       program("status --json " + dir_.file("m")).text,

@@ -143,8 +143,9 @@ TEST_F(ElectraData, WhoEndsItReadsThatItGoesOn) {
                       dir_.file("out/pretrain_data.tfrecord-0-of-1000.work/job.json"),
                       " ] && kill -0 $pid; do sleep 0.01; done; kill -TERM $pid; wait $pid"));
   EXPECT_EQ(ended.status, 75);
-  EXPECT_THAT(ended.text,
-              HasSubstr("\nstopped: the same command goes on, what is finished is kept\n"));
+  EXPECT_THAT(
+      ended.text,
+      HasSubstr("\nstopped: run the same command again to resume; finished work is kept\n"));
 }
 
 TEST_F(ElectraData, WrongFlagsAreNamedAsTheyAreWritten) {

@@ -43,9 +43,9 @@ TEST(Expression, ThrowsOnInvalidExpressions) {
   EXPECT_EQ(refusal("SHAP[0]"), "x: 'SHAP[0]': unknown name 'SHAP'\n  hint: did you mean 'SHAPE'?");
   EXPECT_EQ(refusal("SHAPE[2]"),
             "x: 'SHAPE[2]': index 2 of (6, 10), which has 2 elements\n"
-            "  hint: add a rule for this parameter before this one");
+            "  hint: add a separate rule for this parameter before this one");
   EXPECT_THAT(refusal("SHAPE[-1]", {}), HasSubstr("index -1 of (), which has 0 elements"));
-  EXPECT_THAT(refusal("SHAPE[0.5]"), HasSubstr("the index 0.5 is not an integer"));
+  EXPECT_THAT(refusal("SHAPE[0.5]"), HasSubstr("the index 0.5 must be a whole number"));
   EXPECT_THAT(refusal("(1 + 2"), HasSubstr("the end where ')' is expected"));
   EXPECT_THAT(refusal("1 2"), HasSubstr("'2' is not understood"));
   EXPECT_THAT(refusal("2 *"), HasSubstr("the end, but a value is expected"));
