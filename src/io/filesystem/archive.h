@@ -1,4 +1,4 @@
-// Tar archives, packed by xz, gzip, bzip2, zstd or not at all.
+// Tar archives, uncompressed or compressed with xz, gzip, bzip2 or zstd.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace smelt {
 
-// The most bytes that a whole archive may unpack to in memory.
+// Default limit for the unpacked size of an archive in bytes.
 constexpr std::uint64_t kMostArchiveBytes = std::uint64_t{1} << 30;
 
-// Returns the contents of the regular files in an archive by their names, including links to them.
-// If a name occurs twice, the later file counts. A symbolic link to anything else is left out with
-// a warning. Throws UsageError if the file is not an archive, is damaged, cannot be read, or
-// unpacks to more than `most` bytes.
+// Returns the regular files of an archive, and links to them, as {name, content}. If a name occurs
+// twice, the later file wins. Omits symbolic links to anything else, with a warning. Throws
+// UsageError that names the archive if it cannot be read, is not an archive, is damaged or unpacks
+// to more than `most` bytes.
 std::map<std::string, std::string> read_archive(const std::string& path,
                                                 std::uint64_t most = kMostArchiveBytes);
 
-// Returns whether an archive has a file of this name; reads the archive up to it. Throws as
-// read_archive() does.
+// Returns whether an archive contains a file of this name, and reads the archive only up to that
+// file. Throws the same errors as read_archive().
 bool holds_file(const std::string& path, const std::string& name);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// A file for readers of Arrow's own, such as Parquet's.
+// An input file for Arrow's readers, such as Parquet's.
 #pragma once
 
 #include <arrow/io/interfaces.h>
@@ -8,14 +8,15 @@
 
 namespace smelt {
 
-// Such readers tell a file that is damaged from a storage that fails by their words alone: the file
-// remembers what the storage said.
+// Wraps a file and remembers I/O errors, because Arrow's readers report a damaged file and a
+// storage failure in the same way.
 class ArrowFile {
  public:
-  // A local file or an object. UsageError or SystemError when it cannot be opened.
+  // Opens a local file or an object. Throws UsageError or SystemError if it cannot be opened.
   explicit ArrowFile(const std::string& path);
   const std::shared_ptr<arrow::io::RandomAccessFile>& get() const { return file_; }
-  // SystemError, or UsageError for want of permission, when reading failed.
+  // Throws the I/O error if reading has failed: UsageError for a missing permission, otherwise
+  // SystemError.
   void check() const;
 
  private:

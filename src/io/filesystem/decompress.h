@@ -1,7 +1,7 @@
-// Reads a file that may be compressed. gzip, bzip2 (both with one or several members) and zstd are
-// recognized by their first bytes and unpacked while they are read. Other files are read unchanged,
-// unless their name or first bytes show another kind of compression. Zeros after the last member of
-// a gzip file are padding. A zstd file may need a window of up to 128 MiB.
+// Reads files that may be compressed. gzip, bzip2 (both also with several members) and zstd are
+// detected by their first bytes and decompressed while reading; other files are read unchanged,
+// unless their name or first bytes indicate an unsupported compression. Zeros after the last gzip
+// member are padding. zstd files may need a window of up to 128 MiB.
 #pragma once
 
 #include <memory>
@@ -18,25 +18,25 @@ class Decompressor;
 
 namespace smelt {
 
-// UsageError for a file whose name says that it is packed in a way that is not known here.
+// Throws UsageError if the file name has the suffix of an unsupported compression.
 void check_packing(const std::string& path);
-// Does the same for the first unpacked bytes of a file.
+// Throws UsageError if the (decompressed) first bytes are those of an unsupported compression.
 void check_packing(const std::string& path, std::string_view head);
 
 class DecompressedFile {
  public:
-  // Throws UsageError if the file cannot be opened, its name ends in .gz and the like but it is not
-  // compressed so, or the compression is unknown. A file whose first bytes `is_plain` accepts is
-  // read unchanged.
+  // Throws UsageError if the file cannot be opened, does not match its suffix or has an unsupported
+  // compression.
   explicit DecompressedFile(const std::string& path,
                             bool (*is_plain)(std::string_view head) = nullptr);
   ~DecompressedFile();
 
-  // Fills `out`; fewer bytes only at the end. UsageError naming the file, and how much was
-  // unpacked, when its compressed bytes are damaged or end too early.
+  // Fills `out` and returns the number of bytes, fewer only at the end of the file. Throws
+  // UsageError that names the file and the position in the decompressed data if the compressed data
+  // is damaged or truncated.
   std::size_t read(std::span<char> out);
   const std::string& path() const { return file_.path(); }
-  std::uint64_t bytes_read() const { return bytes_read_; }  // compressed bytes
+  std::uint64_t bytes_read() const { return bytes_read_; }  // compressed bytes read
 
  private:
   bool refill();
@@ -47,10 +47,10 @@ class DecompressedFile {
 
   InputFile file_;
   std::vector<char> buffer_;
-  std::span<char> rest_;  // of buffer_, not yet taken
+  std::span<char> rest_;  // part of buffer_ that is not consumed yet
   std::uint64_t bytes_read_ = 0, unpacked_ = 0;
   bool more_ = false;             // the decompressor has output that did not fit
-  const char* format_ = nullptr;  // "gzip", …; null: not compressed
+  const char* format_ = nullptr;  // "gzip", …; null if not compressed
   std::shared_ptr<arrow::util::Decompressor> decompressor_;
 };
 

@@ -1,4 +1,4 @@
-// The server of an object store, and whether it may receive credentials.
+// The server of a path on an object store, and whether it may receive credentials.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@ namespace smelt {
 
 struct Endpoint {
   std::string scheme;           // "" = https
-  std::string host;             // with its port; "" = Google's or Amazon's own
-  std::string region;           // of S3; "" = to be looked up
-  std::string no_secrets = {};  // in words, why no credentials are sent there; "" = they may be
+  std::string host;             // with port; "" is Google's or Amazon's default server
+  std::string region;           // S3 region; "" if it has to be looked up
+  std::string no_secrets = {};  // reason why no credentials are sent; "" if they may be
   std::string remedy = {};      // the hint for that
 
-  std::string options() const;  // "" or "?name=value&…", as Arrow takes them
+  std::string options() const;  // returns "" or "?name=value&…" in Arrow's syntax
 };
 
-// Returns the server for a path: CLOUD_STORAGE_EMULATOR_ENDPOINT, as Google's clients understand
-// it, else the options of the path. A path may come from anyone, so only Google's and Amazon's
-// servers, this machine and the hosts in SMELT_TRUSTED_ENDPOINTS (HOST or HOST:PORT, separated by
-// commas) get credentials. Throws UsageError for unknown options and invalid values.
+// Returns the server given by the path's options or by CLOUD_STORAGE_EMULATOR_ENDPOINT, which
+// Google's clients also read. Because paths may come from untrusted files, credentials are only
+// sent to Google's and Amazon's servers, to this machine and to hosts in SMELT_TRUSTED_ENDPOINTS, a
+// comma-separated list of HOST or HOST:PORT. Throws UsageError for unknown options and invalid
+// values.
 Endpoint endpoint_of(const RemotePath& path);
 
 }  // namespace smelt

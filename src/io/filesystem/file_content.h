@@ -1,4 +1,4 @@
-// The whole content of a file, memory-mapped if it is local.
+// The content of a file, memory-mapped if it is local.
 #pragma once
 
 #include <memory>
@@ -7,14 +7,14 @@
 
 namespace smelt {
 
-// The content of a file. A file on a local disk is memory-mapped after it was read once, so that
-// read errors are reported; the system may drop its pages at any time. It must not be truncated
-// meanwhile. A file on an object store or network disk is read into memory. Copies share the bytes.
+// A file on a local disk is memory-mapped after reading it once, so that read errors are detected.
+// It must not be truncated while it is mapped. Files on object stores and network disks are read
+// into memory. Copies share the bytes.
 class FileContent {
  public:
-  explicit FileContent(const std::string& path);  // UsageError when missing or unreadable
+  explicit FileContent(const std::string& path);  // throws UsageError if missing or unreadable
   std::string_view bytes() const { return bytes_; }
-  // For views that outlive this object.
+  // Keeps the bytes alive for views that outlive this object.
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:

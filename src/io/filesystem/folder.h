@@ -1,5 +1,5 @@
-// Listing and removing folders, local or on an object store. There, a folder is the set of objects
-// whose names begin with its name and '/', and exists while there are any.
+// Listing and removal of folders, local or on an object store. A folder on an object store exists
+// if there are objects whose name begins with its name and '/'.
 #pragma once
 
 #include <cstdint>
@@ -12,54 +12,54 @@ namespace smelt {
 
 struct FileStatus {
   bool is_folder = false;
-  std::uint64_t size = 0;     // bytes of a file
-  std::int64_t modified = 0;  // nanoseconds of the storage's own clock: fit to see that it changed
+  std::uint64_t size = 0;  // size of a file in bytes
+  std::int64_t modified =
+      0;  // modification time in nanoseconds of the storage's clock, only for detecting changes
 };
 
-// Returns nullopt if the path does not exist. Throws UsageError without the permission.
+// Returns nullopt if the file or folder does not exist. Throws UsageError if access is denied.
 std::optional<FileStatus> file_status(const std::string& path);
 bool exists(const std::string& path);
-bool is_folder(const std::string& path);           // and is there
+bool is_folder(const std::string& path);           // returns false if it does not exist
 std::uint64_t file_size(const std::string& path);  // throws UsageError if it does not exist
-std::uint64_t total_size(const std::vector<std::string>& paths);  // objects in parallel
+std::uint64_t total_size(const std::vector<std::string>& paths);  // queries objects in parallel
 
-// The name that all aliases of a path share, whether or not it exists: "./a", "b/../a", links, the
-// options of an object's path.
+// Returns one name for all aliases of a path, whether or not it exists. Resolves "./a", "b/../a",
+// links and the options of an object's path.
 std::string canonical_path(const std::string& path);
-// Whether a path is the folder's or leads into it, by any of their names.
+// Returns whether a path equals the folder or is inside it, after resolving aliases.
 bool lies_in(const std::string& path, const std::string& folder);
 
-// UsageError when one of `outputs` is one of `inputs`, also by another name
-// (canonical_path).
+// Throws UsageError if one of `outputs` is also one of `inputs`, after resolving aliases with
+// canonical_path().
 void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-// UsageError that says which is missing: bucket, object or file.
+// Throws UsageError that says whether the bucket, the object or the file is missing.
 [[noreturn]] void throw_missing(std::string_view action, const std::string& path);
 
-// UsageError when a file at this path could never be written, for want of its bucket.
+// Throws UsageError if a file at this path can never be written because its bucket does not exist.
 void check_bucket(const std::string& path);
 
-// UsageError or SystemError unless files can be made in the folder, which need not be there yet: a
-// local one by the rights of what there is of its path, on an object store by writing an object and
-// removing it.
+// Throws UsageError or SystemError unless files can be created in the folder, which need not exist
+// yet. Checks the permissions of a local path; on an object store, writes and removes an object.
 void check_writable(const std::string& folder);
 
-// The disk of a path, which need not exist yet: its number, and the bytes that this user may write
-// there. disk_space() returns nullopt for object stores, or if unknown.
+// The disk of a path: its identifier, and the bytes that this user may still write. Unknown for an
+// object store.
 struct DiskSpace {
   std::uint64_t device = 0, free = 0;
 };
 std::optional<DiskSpace> disk_space(const std::string& path);
 
-// Names of the files and folders in a folder, sorted; none when it does not exist. UsageError when
-// unreadable.
+// Returns the sorted names of the files and folders in a folder; empty if it does not exist. Throws
+// UsageError if it is unreadable.
 std::vector<std::string> list_folder(const std::string& path);
 
-// Makes the folder and its parents; on an object store there is nothing to make.
+// Creates the folder and its parents. Does nothing on an object store.
 void make_folders(const std::string& path);
 
-// What is not there is not an error.
+// Removes a file; does nothing if it does not exist.
 void remove_file(const std::string& path);
-void remove_tree(const std::string& path);  // a file, or a folder with all it holds
+void remove_tree(const std::string& path);  // removes a file, or a folder and its contents
 
 }  // namespace smelt

@@ -1,5 +1,4 @@
-// Locks between processes (flock), each on a file. The system ends a lock with the process that
-// holds it, however that ends.
+// Locks between processes (flock). The system releases a lock when its process ends.
 #pragma once
 
 #include <atomic>
@@ -14,36 +13,38 @@
 
 namespace smelt {
 
-// The result of locking an open file: the lock is held until the descriptor is closed; another
-// process has it; or `path` is another file now, because another process removed this one.
+// The result of locking an open file: locked until the descriptor is closed; locked by another
+// process; or another process has removed or replaced the file at `path`.
 enum class Locked { held, by_another, gone };
-// Locks a file. `path` is its name. Throws SystemError if the file system has no locks.
+// Locks a file. Throws SystemError if the file system does not support locks. `path` is the file's
+// name.
 Locked lock_file(const Descriptor& file, const std::string& path);
-// Does the same, but if the file system has no locks, logs a warning that a second process may use
-// this `what` at the same time, sets `has_locks` to false and returns `held`.
+// Locks a file. If the file system does not support locks, logs a warning that nothing protects
+// this `what` from a second process, returns `held` and sets `has_locks` to false.
 Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what,
                     bool* has_locks = nullptr);
 
-// How often a lock file is opened again if it was removed when it was locked; then SystemError.
+// Maximum number of attempts to open and lock a file that another process keeps removing, before
+// SystemError is thrown.
 constexpr int kMostLockTries = 100;
 [[noreturn]] void throw_vanishing(const std::string& path);
 
-// Who holds the lock of a folder: "process 123 on host a"; nothing where nobody does. On an object
-// store as remote_worker() says.
+// Returns the holder of a folder's lock, such as "process 123 on host a", or nullopt if it is free.
+// On an object store, see remote_worker().
 std::optional<std::string> folder_worker(const std::string& folder);
 
-// A folder that one process at a time works in. On a disk the lock is a file in it that says who
-// holds it and goes away with it; on an object store see io/filesystem/remote_lock.h.
+// Exclusive use of a folder by one process. On a disk the lock is a file in the folder that names
+// its holder and is removed at the end; on an object store see io/filesystem/remote_lock.h.
 class FolderLock {
  public:
-  // Makes the folder when it is not there. UsageError beginning with `where` when another process
-  // holds it, naming that, and when the folder may not be written to; SystemError for a lock that
-  // is a link. Where the file system has no locks, a warning. Removes partial files in the folder
-  // that killed processes left.
+  // Creates the folder if necessary and locks it. Throws UsageError, whose message begins with
+  // `where`, if another process holds the lock or the folder is not writable, and SystemError if
+  // the lock file is a link. Logs a warning if the file system does not support locks. Removes
+  // temporary files of killed processes.
   FolderLock(std::string folder, const std::string& where, LockTimes times = {});
-  // A folder that was made for the lock and is empty goes, too.
+  // Releases the lock, and removes the folder if the constructor created it and it is empty.
   ~FolderLock();
-  // Removes all that the folder holds but the lock. SystemError as require_held_now().
+  // Removes the contents of the folder except the lock. Throws like require_held_now().
   void clear_folder() const;
   // Throws SystemError if this process is known to have lost the lock, since another process took
   // it or its file was removed or replaced. Reads nothing.
@@ -59,15 +60,15 @@ class FolderLock {
 
   std::string folder_, path_, where_;
   bool made_folder_ = false;
-  bool has_locks_ = false;  // the file system of a local folder
+  bool has_locks_ = false;  // whether the local file system supports locks
   mutable std::atomic<bool> lost_ = false;
   Descriptor file_;
-  std::unique_ptr<RemoteLock> remote_;  // instead of file_
+  std::unique_ptr<RemoteLock> remote_;  // used instead of file_ on an object store
 };
 
-// A lock that is held while a file is read and rewritten. Other processes wait for it for a limited
-// time, because a stopped process keeps its lock; both are logged. The lock file `path` is removed
-// at the end. Has no effect on an object store.
+// A lock for reading and rewriting one file. Other processes wait for a limited time, because a
+// suspended process keeps its lock; waiting and giving up are logged. The lock file `path` is
+// removed at the end. Does nothing on an object store.
 class FileLock {
  public:
   struct Patience {

@@ -1,5 +1,5 @@
-// A log that others read while it grows. On a disk each addition is appended at once; on an object
-// store a separate thread writes it (io/filesystem/growing_object.h).
+// A log file that others may read while it grows. On a disk new bytes are appended at once; an
+// object is rewritten by a separate thread (io/filesystem/growing_object.h).
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@ class GrowingFile {
  public:
   // Creates a new file and its folder. Throws UsageError if the file exists.
   explicit GrowingFile(std::string path);
-  // One that begins with these bytes; an earlier file makes way for it as a whole.
+  // Creates a file with this content, which atomically replaces an existing one.
   GrowingFile(std::string path, std::string_view begin);
   GrowingFile(const GrowingFile&) = delete;
 
-  // Sets GrowingObject::write_every().
+  // See GrowingObject::write_every().
   void write_objects_every(double seconds) {
     if (object_) object_->write_every(seconds);
   }
-  // SystemError on a full disk; the file may then end with a part of it. Nobody waits for an object
-  // store, or hears of its failures but in the log.
+  // Appends bytes. Throws SystemError if the disk is full; the file may then end with a part of the
+  // bytes. For an object, returns at once, and failures are only logged.
   void add(std::string_view bytes);
-  // Writes everything that the object lacks now. Throws if that fails.
+  // Writes all pending bytes of the current and the previous object now, and throws if that fails.
   void flush() {
     if (completing_) completing_->flush();
     if (object_) object_->flush();
   }
-  // Returns the size of the object, which is kept in memory and rewritten each time; 0 for a local
-  // file.
+  // Returns the size of the object in bytes, or 0 for a local file. The whole object is held in
+  // memory and rewritten each time.
   std::uint64_t object_bytes() const { return object_ ? object_->bytes() : 0; }
   // Starts a new object at `path` for everything that is added from now on. Another thread finishes
-  // writing the previous object, again and again where the store refuses; the next call and the
-  // destructor wait for one last attempt.
+  // the previous object and retries if that fails; the next call and the destructor wait for one
+  // last attempt.
   void continue_in(std::string path);
   const std::string& path() const { return path_; }
 
@@ -46,8 +46,8 @@ class GrowingFile {
 
   std::string path_;
   Descriptor file_;
-  std::unique_ptr<GrowingObject> object_;      // instead of file_
-  std::unique_ptr<GrowingObject> completing_;  // the object before it
+  std::unique_ptr<GrowingObject> object_;      // used instead of file_ for an object
+  std::unique_ptr<GrowingObject> completing_;  // the previous object
 };
 
 }  // namespace smelt

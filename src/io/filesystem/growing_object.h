@@ -1,5 +1,5 @@
-// A log on an object store, which cannot append: a separate thread rewrites the whole object, so
-// that adding never waits for the store.
+// A log on an object store. Objects cannot be appended to, so a separate thread rewrites the whole
+// object, and add() never waits for the store.
 #pragma once
 
 #include <condition_variable>
@@ -17,27 +17,27 @@ namespace smelt {
 // Thread-safe.
 class GrowingObject {
  public:
-  // Continues an object that holds `begin`. If `begin` is empty, the object is created when bytes
-  // are added.
+  // Creates an object with the content `begin`. An empty object is not created until bytes are
+  // added.
   GrowingObject(std::string path, std::string_view begin);
-  // Writes what the object lacks; a failure is logged.
+  // Writes the pending bytes. A failure is logged.
   ~GrowingObject();
   GrowingObject(const GrowingObject&) = delete;
   GrowingObject& operator=(const GrowingObject&) = delete;
 
-  // Writes the object at most once in this many seconds, and in ten times as long as the last
-  // writing took, so that a growing log does not use the whole network.
+  // Sets the minimum interval between writes in seconds. The interval is also at least ten times as
+  // long as the last write took, to limit network use.
   void write_every(double seconds);
   double every() const;
-  // The bytes added so far.
+  // Returns the number of bytes added so far.
   std::size_t bytes() const;
-  // Appends bytes. A failure to write them is logged once and retried.
+  // Adds bytes. Failed writes are logged once and retried.
   void add(std::string_view bytes);
-  // Nothing more is added: what the object lacks is written at once, and after a failure again,
-  // until it is written or the destructor's last attempt. Returns at once; the bytes held in memory
-  // go when all is written.
+  // Completes the object: writes pending bytes at once and retries until that succeeds or the
+  // destructor makes its last attempt. Returns immediately. The memory is freed once everything is
+  // written.
   void complete();
-  // Returns when all that was added is in the object; throws why that could not be written.
+  // Waits until all added bytes are in the object. Throws if they cannot be written.
   void flush();
 
  private:
@@ -50,13 +50,15 @@ class GrowingObject {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::string whole_;
-  std::size_t written_;  // bytes of it that the object holds
+  std::size_t written_;  // bytes that the stored object has
   double every_ = 0, took_ = 0;
-  Clock::time_point last_;               // when the last writing ended; at first long ago
-  std::exception_ptr failure_;           // of the last writing
-  std::uint64_t begun_ = 0, asked_ = 0;  // writings: the newest; the newest that flush() waits for
+  Clock::time_point last_;      // when the last write ended
+  std::exception_ptr failure_;  // error of the last write
+  std::uint64_t begun_ = 0,
+                asked_ =
+                    0;  // numbers of the newest write and of the newest one that flush() waits for
   bool told_ = false, complete_ = false, ended_ = false;
-  std::jthread writing_;  // last: it uses the others
+  std::jthread writing_;  // declared last, because it uses the other members
 };
 
 }  // namespace smelt

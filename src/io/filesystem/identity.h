@@ -1,4 +1,4 @@
-// Who smelt is to an object store.
+// The identity that smelt uses for an object store.
 #pragma once
 
 #include <string>
@@ -9,12 +9,11 @@
 namespace smelt {
 
 struct Identity {
-  std::string words;  // "service account x@y.iam.gserviceaccount.com (…)"
-  std::string
-      member;  // as IAM writes it, "serviceAccount:x@y.iam.gserviceaccount.com"; "" when not known
-  bool anonymous = false;            // no credentials: only public objects can be read
-  std::string remedy = {};           // the hint after a denied request; empty: the usual one
-  std::vector<Secret> secrets = {};  // what a message about this identity must not contain
+  std::string words;   // "service account x@y.iam.gserviceaccount.com (…)"
+  std::string member;  // IAM member, "serviceAccount:x@y.iam.gserviceaccount.com"; "" if unknown
+  bool anonymous = false;            // no credentials, so only public data is readable
+  std::string remedy = {};           // hint for a denied access, if not the usual one
+  std::vector<Secret> secrets = {};  // secrets that messages must not contain
 };
 
 // Returns the account of Google's application default credentials: the file that
@@ -23,10 +22,10 @@ struct Identity {
 // SystemError if the metadata server does not respond.
 Identity google_identity();
 
-// Where the AWS library takes its credentials from.
+// Returns where the AWS library finds its credentials.
 Identity aws_identity();
 
-// Anonymous because somebody asked for it.
+// Returns an anonymous identity that was requested by the user.
 Identity chosen_anonymous(const std::string& why, const std::string& remedy = {});
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The metadata server of Google's machines, as far as this room needs it.
+// Client of the metadata server of Google machines, for object stores.
 #pragma once
 
 #include <chrono>
@@ -7,13 +7,14 @@
 
 namespace smelt {
 
-// Returns the value at computeMetadata/v1/<path>, trimmed. Returns nullopt if no metadata server
-// can be reached within a second (this is not a Google machine), or it has no such value. A server
-// that can be reached is retried; throws SystemError if it does not respond within `patience`.
+// Returns the value at computeMetadata/v1/<path> without surrounding white space, or nullopt if it
+// does not exist or no metadata server is reachable within a second (not a Google machine). Retries
+// a reachable server; throws SystemError if it does not reply within `patience`.
 std::optional<std::string> metadata_server_value(const std::string& path,
                                                  std::chrono::milliseconds patience);
 
 // Returns the e-mail address of the machine's default service account, or nullopt if it has none.
+// Errors are those of metadata_server_value().
 std::optional<std::string> metadata_server_account(
     std::chrono::milliseconds patience = std::chrono::seconds(15));
 

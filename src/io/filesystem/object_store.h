@@ -1,5 +1,5 @@
-// Arrow's filesystems for gs:// and s3://, and their failures in words. Only this room's sources
-// include it.
+// Access to gs:// and s3:// through Arrow's filesystems, and error messages for their failures.
+// Private to io/filesystem.
 #pragma once
 
 #include <arrow/filesystem/filesystem.h>
@@ -15,26 +15,26 @@
 
 namespace smelt {
 
-// Where a path on an object store leads. Filesystems are made once for each user and set of options
-// (on S3 also each bucket, for its region) and live as long as the process; any thread may use
-// them.
+// A path on an object store and the filesystem that serves it. Filesystems are created once for
+// each user and set of options (on S3 also each bucket, for its region), live as long as the
+// process and are thread-safe.
 struct Place {
   std::shared_ptr<arrow::fs::FileSystem> system;
   RemotePath path;
-  std::string name;  // as the filesystem knows it: "bucket/key"
+  std::string name;  // name within the filesystem: "bucket/key"
 };
 
-// UsageError when the path or the credentials are wrong; SystemError when the store cannot be
-// reached.
+// Returns the filesystem of a path. Throws UsageError if the path or the credentials are invalid,
+// SystemError if the store is unreachable.
 Place resolve(const std::string& path);
 
 Identity identity_of(const RemotePath& path);
 
-// The kind of a request, for messages about a missing permission.
+// The attempted operation; determines which missing permission an error message names.
 enum class Access { read, list, write, remove };
 
-// Throws what the status says: UsageError when bucket or object do not exist or access to them is
-// denied, naming both, the identity used and the permission; SystemError for everything else.
+// Throws the error for a failed status: UsageError if the bucket or object does not exist or access
+// is denied, naming both, the identity and the permission; otherwise SystemError.
 [[noreturn]] void throw_status(std::string_view action, const Place& place, Access access,
                                const arrow::Status& status);
 
@@ -50,21 +50,22 @@ Value value_of(arrow::Result<Value> result, std::string_view action, const Place
   return std::move(result).ValueUnsafe();
 }
 
-// Whether the status says that an object, a folder or a bucket is not there; that access to it is
-// denied.
+// Return whether the status means that an object, folder or bucket does not exist, or that access
+// is denied.
 bool is_not_found(const arrow::Status& status);
 bool is_denied(const arrow::Status& status);
-// Whether the store has said something, if only that the question was wrong.
+// Returns whether the store responded at all, even with an error.
 bool is_answer(const arrow::Status& status);
 
-// UsageErrors: when the bucket does not exist; that the object does not.
+// require_bucket() throws UsageError if the bucket does not exist; throw_missing_object() always
+// throws, because the object does not exist.
 void require_bucket(std::string_view action, const Place& place);
 [[noreturn]] void throw_missing_object(std::string_view action, const Place& place);
 
-// Which objects to list: those in a folder, or also those in its subfolders.
+// Which files to list: those directly in a folder (a key; "" is the whole bucket), or all below it.
 enum class Depth { this_folder, all_below };
-// Returns the names of files and folders in a folder. S3 needs one request per thousand names; on
-// Google's, Arrow must list all objects below the folder.
+// Returns the names of files and folders in a folder. S3 needs one request for each thousand; on
+// Google Cloud Storage, Arrow lists all objects below the folder.
 std::vector<std::string> list_names(const Place& folder, std::string_view action);
 // Returns the objects below a folder ("" for the whole bucket) in the order of their names. Throws
 // UsageError if the bucket does not exist.

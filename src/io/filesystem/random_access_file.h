@@ -1,4 +1,4 @@
-// Reads anywhere in a file or object that does not change meanwhile.
+// Random access to a file or object that does not change meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace smelt {
 
 class RemoteFile;
 
-// Holds a descriptor while it lives; reads may come from several threads at once.
+// An open file or object. Thread-safe.
 class RandomAccessFile {
  public:
-  explicit RandomAccessFile(std::string path);  // UsageError when it cannot be opened
+  explicit RandomAccessFile(std::string path);  // throws UsageError if it cannot be opened
 
-  // One read, on an object store one request. Fills `out` from `offset` on; fewer bytes only at the
-  // end of the file.
+  // Reads from `offset` into `out`, with one request on an object store. Returns the number of
+  // bytes, fewer than requested only at the end of the file.
   std::size_t read_at(std::uint64_t offset, std::span<char> out) const;
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
@@ -26,7 +26,7 @@ class RandomAccessFile {
  private:
   std::string path_;
   Descriptor descriptor_;
-  std::shared_ptr<const RemoteFile> remote_;  // instead of descriptor_
+  std::shared_ptr<const RemoteFile> remote_;  // used instead of descriptor_ for an object
   std::uint64_t size_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Objects on gs:// and s3://: ranged reads and atomic writes. file.h and random_access_file.h use
-// these classes.
+// Readers and writers of objects on gs:// and s3://, used by the classes of file.h and
+// random_access_file.h.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace smelt {
 
-// An object as it was when it was opened. Reads may come from several threads at once.
+// An object, in the version that existed when it was opened. Thread-safe.
 class RemoteFile {
  public:
   explicit RemoteFile(const std::string& path);
-  // Fills `out` from `offset` on; fewer bytes only at the end.
+  // Reads from `offset` into `out`. Returns the number of bytes, fewer than requested only at the
+  // end.
   std::size_t read_at(std::uint64_t offset, std::span<char> out) const;
   std::uint64_t size() const { return size_; }
 
@@ -25,14 +26,13 @@ class RemoteFile {
   void require_count(std::int64_t count, std::uint64_t want, std::uint64_t offset) const;
 
   Place place_;
-  std::shared_ptr<arrow::io::RandomAccessFile> file_;  // of a large object
+  std::shared_ptr<arrow::io::RandomAccessFile> file_;  // set for a large object
   std::uint64_t size_ = 0;
-  std::string whole_;  // the bytes of a small object
+  std::string whole_;  // content of a small object
 };
 
-// Reads from the start to the end in blocks; the next blocks are fetched by ranged reads on other
-// threads: one at first, then two, then four, so that reading only the beginning of a file is
-// cheap.
+// Reads an object sequentially in blocks, and prefetches the next blocks on other threads. The
+// number of prefetched blocks grows from one to four, so that reading only the beginning is cheap.
 class RemoteReader {
  public:
   explicit RemoteReader(const std::string& path) : file_(path) {}
@@ -44,21 +44,21 @@ class RemoteReader {
   void fetch_ahead();
 
   RemoteFile file_;
-  std::string block_;  // being handed out, from used_ on
+  std::string block_;  // current block; bytes before used_ are consumed
   std::size_t used_ = 0;
-  std::uint64_t next_ = 0;  // where the next fetch begins
+  std::uint64_t next_ = 0;  // offset of the next fetch
   std::size_t depth_ = 1;
-  std::deque<std::future<std::string>> ahead_;  // last: its threads use file_
+  std::deque<std::future<std::string>> ahead_;  // declared last, because its threads use file_
 };
 
-// Returns the largest object that RemoteWriter can write: on S3 10,000 parts of 10 MiB (fixed by
-// Arrow), on Google's 5 TiB; for a local file 2^64 - 1.
+// Returns the maximum size of an object written by RemoteWriter: 10,000 parts of 10 MiB (fixed by
+// Arrow) on S3, 5 TiB on Google Cloud Storage, 2^64 - 1 for a local file.
 std::uint64_t most_object_bytes(const std::string& path);
 
-// An object that appears whole at commit(); without it the upload is never finished, and nothing is
-// seen. Parts are sent on another thread while the next one is filled. S3 takes several parts at
-// once; Google's resumable upload takes them one after the other, so there several files written at
-// once go faster than one.
+// An object that becomes visible atomically at commit(); without commit() nothing is stored. Parts
+// are uploaded on another thread while the next one is filled. S3 accepts several parts in
+// parallel; Google's resumable upload is sequential, so writing several files at once is faster
+// there.
 class RemoteWriter {
  public:
   explicit RemoteWriter(const std::string& path) : RemoteWriter(path, most_object_bytes(path)) {}
@@ -66,19 +66,19 @@ class RemoteWriter {
   ~RemoteWriter();
   RemoteWriter(const RemoteWriter&) = delete;
   RemoteWriter& operator=(const RemoteWriter&) = delete;
-  // UsageError for more bytes than the object may have.
+  // Throws UsageError if the object exceeds its maximum size.
   void write(std::string_view bytes);
   void commit();
 
  private:
-  void send();  // begins to send part_
-  void wait();  // until the part on its way has been sent
+  void send();  // starts uploading part_
+  void wait();  // waits until the current upload has finished
 
   Place place_;
-  std::shared_ptr<arrow::io::OutputStream> stream_;  // empty once committed
-  std::uint64_t left_;                               // bytes that it may still get
+  std::shared_ptr<arrow::io::OutputStream> stream_;  // null after commit()
+  std::uint64_t left_;                               // bytes until the maximum size
   std::string part_, on_way_;
-  std::future<arrow::Status> sending_;  // last: its thread uses on_way_
+  std::future<arrow::Status> sending_;  // declared last, because its thread uses on_way_
 };
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
-// A lock on a folder of an object store. Arrow offers no "create if absent", but stores are
-// strongly consistent: each process writes its own object into <folder>/smelt.lock/, and holds the
-// lock if it sees no other object there.
+// A lock on a folder of an object store. Through Arrow, stores offer no conditional write, but
+// writes are immediately visible: each process writes its own object to <folder>/smelt.lock/ and
+// holds the lock if it sees no other object there.
 #pragma once
 
 #include <atomic>
@@ -19,28 +19,29 @@ namespace smelt {
 
 inline constexpr const char* kLockName = "smelt.lock";
 
-// How long a holder goes without renewing its object; without which it counts as gone, by the
-// store's clock, which dates them all; and how often others look at it.
+// Timing of a lock: the renewal interval, the age after which a lock that was not renewed is stale
+// (by the store's clock), and the polling interval of other processes.
 struct LockTimes {
   double renew_seconds = 30, stale_seconds = 120, look_seconds = 0.5;
 };
 
-// Who holds the lock of a folder, by the words that it is written with; nothing where nobody does
-// or the holder was not heard of for `times.stale_seconds` by this machine's clock.
+// Returns a description of the holder of a folder's lock, or nullopt if it is free or was not
+// renewed for `times.stale_seconds` by this machine's clock.
 std::optional<std::string> remote_worker(const std::string& folder, const LockTimes& times = {});
 
 class RemoteLock {
  public:
-  // UsageError beginning with `where` when another process holds it, and when the folder may not be
-  // written to. What is stale is removed with a warning; a holder of another machine is waited for
-  // until it renews its object or is stale, so that a job is not refused for its own killed one.
+  // Acquires the lock. Throws UsageError, whose message begins with `where`, if another process
+  // holds it or the folder is not writable. Removes a stale lock with a warning. Waits until a
+  // holder on another machine either renews its lock or becomes stale, so that a restarted job is
+  // not refused because of its killed predecessor.
   RemoteLock(const std::string& folder, const std::string& where, LockTimes times);
   ~RemoteLock();
   RemoteLock(const RemoteLock&) = delete;
   RemoteLock& operator=(const RemoteLock&) = delete;
 
-  // Checks the lock in the store. Throws SystemError if another process has taken it over, which is
-  // allowed if this process did not renew it.
+  // Throws SystemError if another process has taken the lock, which can happen if this one did not
+  // renew it in time.
   void require_held() const;
   void require_held_now();
 
@@ -50,8 +51,8 @@ class RemoteLock {
   void write(Claim claim) const;
   struct OtherClaim {
     std::string name, path;
-    std::int64_t renewed = 0;  // nanoseconds by the store's clock
-    double age = 0;            // seconds since then
+    std::int64_t renewed = 0;  // in nanoseconds of the store's clock
+    double age = 0;            // seconds since the renewal
   };
   std::vector<OtherClaim> other_claims() const;
   void wait_for_others();
@@ -66,7 +67,8 @@ class RemoteLock {
   std::string folder_, where_, name_, path_;
   LockTimes times_;
   LockOwner owner_ = LockOwner::this_process();
-  std::map<std::string, std::int64_t> first_renewed_;  // of other holders, when first seen
+  std::map<std::string, std::int64_t>
+      first_renewed_;  // renewal times of other holders when first seen
   std::atomic<bool> lost_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,4 +1,4 @@
-// How long a request to S3 is tried again.
+// Retry strategy for S3 requests.
 #pragma once
 
 #include <arrow/filesystem/s3fs.h>
@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-// Retries after 0.2 seconds, then after twice as long each time, at most 10 seconds, until the
-// waits add up to a limit. Arrow's own strategy gives up after six seconds.
+// Retries with exponential backoff, from 0.2 to at most 10 seconds, until the waits add up to a
+// given number of seconds. Arrow's default gives up after six seconds.
 class S3Patience final : public arrow::fs::S3RetryStrategy {
  public:
   explicit S3Patience(double seconds) : seconds_(seconds) {}

@@ -1,4 +1,4 @@
-// Bytes on their way into a local file.
+// Write buffer of a local file.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@ namespace smelt {
 
 class WriteBuffer {
  public:
-  // Writes go around the system's cache while the file takes that (open(2): O_DIRECT); whoever
-  // opened the descriptor has asked for it.
+  // With `bypasses_cache`, writes bypass the page cache (O_DIRECT, see open(2)) as long as the file
+  // supports it; the descriptor must have been opened with that flag.
   void begin(bool bypasses_cache) { direct_ = bypasses_cache; }
 
-  // Takes the bytes; what is too much for the buffer goes to the descriptor. False with errno.
+  // Buffers the bytes and writes full buffers to the descriptor. Returns false and sets errno on
+  // failure.
   bool write(int fd, std::string_view bytes);
-  // Hands on what is left and frees the memory.
+  // Writes the remaining bytes and frees the memory.
   bool flush(int fd);
 
  private:
@@ -29,7 +30,7 @@ class WriteBuffer {
   bool hand_over(int fd, std::string_view bytes);
   bool stop_bypassing(int fd);
 
-  std::unique_ptr<char, Free> memory_;  // aligned as O_DIRECT wants it
+  std::unique_ptr<char, Free> memory_;  // aligned as O_DIRECT requires
   std::size_t held_ = 0;
   bool direct_ = false;
 };

@@ -1,5 +1,5 @@
-// HTTP requests by libcurl: verified TLS, timeouts, redirects within a server, retries. Messages
-// name the server and path of a request, never its query, headers or body.
+// HTTP client based on libcurl: verified TLS, timeouts, redirects within a server, retries.
+// Messages show the server and path of a request, never its query, headers or body.
 #pragma once
 
 #include <chrono>
@@ -23,9 +23,9 @@ struct HttpRequest {
   std::string method = "GET";
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers = {};
-  Secret bearer = {};  // goes as "Authorization: Bearer …"
+  Secret bearer = {};  // sent as "Authorization: Bearer …"
   std::string body = {};
-  // Not given: every method but POST and PATCH may be repeated (RFC 9110, 9.2.2).
+  // By default all methods except POST and PATCH may be repeated (RFC 9110, 9.2.2).
   std::optional<Repeat> repeat = {};
 };
 
@@ -34,25 +34,25 @@ struct HttpAnswer {
   std::map<std::string, std::string, std::less<>> headers = {};  // names in lower case
   std::string body = {};
 
-  // Returns the value of a header, or "". `name` must be in lower case.
+  // Returns the value of a header, or "" if it is missing. `name` must be in lower case.
   const std::string& header(std::string_view name) const;
-  // By the server's clock; nothing where it says none.
+  // Returns the time of the Date header, or nullopt if it is missing.
   std::optional<std::chrono::system_clock::time_point> date() const;
 };
 
 struct HttpOptions {
   std::chrono::milliseconds to_connect{10'000};
-  std::chrono::milliseconds to_answer{60'000};  // of one try, with its connection
+  std::chrono::milliseconds to_answer{60'000};  // timeout of one attempt, including the connection
   std::size_t most_bytes = std::size_t{64} << 20;
   int redirects = 5;
   RetryRules retry = {};
-  std::chrono::milliseconds tell_after{5000};  // of waiting between tries: a warning is logged
-  std::stop_token stop = {};                   // a signal (base/stop_signal.h) stops as well
-  // Instead of sleeping, for tests.
+  std::chrono::milliseconds tell_after{5000};  // a longer wait between attempts logs a warning
+  std::stop_token stop = {};                   // a StopSignal also stops the request
+  // Replaces sleeping, for tests.
   std::function<void(std::chrono::milliseconds)> wait = {};
 };
 
-// Keeps connections open between requests. For one thread at a time.
+// An HTTP client that keeps connections open between requests. Not thread-safe.
 class HttpClient {
  public:
   explicit HttpClient(HttpOptions options = {});
@@ -60,11 +60,11 @@ class HttpClient {
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
 
-  // Sends the request and returns the last response, whatever its status. Temporary errors
-  // (is_passing) and broken connections are retried if the request may be repeated or did not leave
-  // this machine. Retry-After is respected; one that is longer than the time left ends the retries.
-  // Throws SystemError without a response, for one that is too large, and for a redirect to another
-  // server; throws Stopped after a stop request.
+  // Sends a request and returns the last response, whatever its status. Retries transient statuses
+  // (is_passing) and broken connections if the request may be repeated or was not sent. Honours
+  // Retry-After, and stops if it exceeds the remaining time. Throws SystemError if there is no
+  // response, if it is too large, or for a redirect to another server; throws Stopped after a stop
+  // signal.
   HttpAnswer send(const HttpRequest& request);
 
  private:

@@ -1,5 +1,5 @@
-// A text that nobody shall read: a token, a key, a password. It cannot be printed, is not kept
-// longer than its object, and whoever needs it asks for it by name.
+// A secret text such as a token, key or password. It cannot be printed, is wiped when destroyed,
+// and is only readable through an explicit call.
 #pragma once
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// One HTTP request by libcurl, without retries (see io/http/http.cpp).
+// A single HTTP request with libcurl. Retries and redirects are in io/http/http.cpp.
 #pragma once
 
 #include <curl/curl.h>
@@ -19,19 +19,19 @@ MultiHandle new_multi();
 
 struct Transfer {
   CURLcode code = CURLE_OK;
-  std::string fault = {};  // description, if the code is not CURLE_OK
-  bool reached = false;    // a connection was made, so the request may have arrived
+  std::string fault = {};  // error message if the code is not CURLE_OK
+  bool reached = false;    // the connection succeeded, so the request may have arrived
   std::chrono::seconds retry_after{0};
   HttpAnswer answer = {};
 };
 
-// Sends a request once, without following redirects. A request that must not be repeated uses a new
-// connection, because libcurl sends a request again if an old connection is closed. Ends with
-// CURLE_ABORTED_BY_CALLBACK within a tenth of a second after `stopped` returns true.
+// Sends a request once and does not follow redirects. A request that may not be repeated uses a new
+// connection, because libcurl resends a request if a reused connection is closed. Ends with
+// CURLE_ABORTED_BY_CALLBACK within 0.1 s after `stopped` returns true.
 Transfer transfer(CURLM* multi, const HttpRequest& request, const Url& url,
                   const HttpOptions& options, Repeat repeat, const std::function<bool()>& stopped);
 
-// Whether trying again may help.
+// Returns whether a retry may succeed.
 bool is_passing_fault(CURLcode code);
 std::string_view hint_of_fault(CURLcode code);
 

@@ -1,4 +1,4 @@
-// URLs (RFC 3986) as requests need them.
+// URLs (RFC 3986) of requests.
 #pragma once
 
 #include <string>
@@ -10,27 +10,27 @@ namespace smelt {
 
 struct Url {
   std::string scheme;  // http or https
-  std::string host;    // with its port, if there is one; without a user
+  std::string host;    // with the port, if given; never a user
   std::string path;    // begins with '/'
   std::string query;   // without '?'
 
   std::string text() const;
-  // Returns the URL without its query, which may contain secrets, for messages.
+  // Returns the URL for messages, without the query, which may contain secrets.
   std::string shown() const;
   bool same_server(const Url& other) const { return scheme == other.scheme && host == other.host; }
 };
 
-// Parses an absolute http:// or https:// URL. Throws UsageError "<what>: …" for other text and for
-// a URL with a user or password; the message does not contain the URL.
+// Parses a URL. Throws UsageError "<what>: …" if it is not an absolute http:// or https:// URL or
+// contains a user or password. The message does not show the URL, which may contain secrets.
 Url parse_url(const std::string& text, std::string_view what);
 
-// Returns the URL of a redirect's Location header. Throws SystemError if it is invalid.
+// Resolves a Location header relative to `base`. Throws SystemError if it is invalid.
 Url resolve_url(const Url& base, const std::string& location);
 
-// All but letters, digits and "-._~" as %XX.
+// Percent-encodes all characters except letters, digits and "-._~".
 std::string percent_encoded(std::string_view text);
 
-// application/x-www-form-urlencoded: a query, or the body of a token request.
+// Encodes fields as application/x-www-form-urlencoded, for a query or the body of a token request.
 std::string form_of(const std::vector<std::pair<std::string, std::string>>& fields);
 
 }  // namespace smelt
