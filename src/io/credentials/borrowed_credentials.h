@@ -1,4 +1,4 @@
-// Credentials that are exchanged for others': acting as a service account, and identities of other
+// Credentials that are exchanged for others: service account impersonation and identities of other
 // clouds (workload identity federation; RFC 8693).
 #pragma once
 
@@ -8,12 +8,13 @@
 
 namespace smelt {
 
-// type "impersonated_service_account", of 'gcloud auth application-default login
-// --impersonate-service-account'.
+// Reads credentials of type "impersonated_service_account", which 'gcloud auth application-default
+// login --impersonate-service-account' writes.
 std::unique_ptr<Credentials> impersonated_credentials(const CredentialFields& file);
 
-// Credentials of type "external_account". Their token is in a file or comes from a known server:
-// GitHub's, Azure's, this machine, or a trusted one (base/host.h). Programs are not run.
+// Reads credentials of type "external_account" whose token comes from a file or from a known
+// server: GitHub's, Azure's, this machine or a trusted host (base/host.h). Credential programs are
+// not run.
 std::unique_ptr<Credentials> external_credentials(const CredentialFields& file);
 
 }  // namespace smelt

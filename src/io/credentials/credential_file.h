@@ -1,4 +1,5 @@
-// Finds and reads a file of Google credentials. Messages never contain secret fields.
+// A Google credentials file: its location and fields. Messages never show the value of a field that
+// may be secret.
 #pragma once
 
 #include <optional>
@@ -13,23 +14,24 @@
 
 namespace smelt {
 
-// By Google, or an ssh key that is locked: a person signs in again, or unlocks it.
+// Thrown if Google rejects the credentials or an ssh key is locked; the user has to sign in again
+// or unlock the key.
 class CredentialsRefused : public UsageError {
   using UsageError::UsageError;
 };
 
-// Returns an environment variable, or "".
+// Returns an environment variable, or "" if it is unset.
 std::string environment(const char* name);
 
-// Returns the content of a local file of at most 1 MiB. Throws UsageError "credentials: <where>: …"
-// if it cannot be read or is larger.
+// Returns the content of a local file. Throws UsageError "credentials: <where>: …" if it is
+// unreadable or larger than 1 MiB.
 std::string read_credential_file(const std::string& path, const std::string& where);
 
-// Where gcloud keeps its files: CLOUDSDK_CONFIG, else ~/.config/gcloud.
+// Returns gcloud's configuration folder: CLOUDSDK_CONFIG, or else ~/.config/gcloud.
 std::string gcloud_folder();
 
-// The path of gcloud's application default credentials, present or not: what
-// GOOGLE_GCLOUD_ADC_PATH_OVERRIDE says, as for Google's client, else the file in that folder.
+// Returns the path of gcloud's application default credentials, whether or not the file exists:
+// GOOGLE_GCLOUD_ADC_PATH_OVERRIDE if it is set, or else the file in gcloud_folder().
 std::string gcloud_credentials_path();
 
 // Makes Google's client for gs://, which searches for credentials and ignores CLOUDSDK_CONFIG, use
@@ -46,7 +48,7 @@ inline constexpr const char* kMakeNewCredentials =
 inline constexpr const char* kSignInAgain =
     "gcloud auth application-default login; or, for a service account, make a new key file";
 
-// An object of such a file; `where` names both in messages.
+// A JSON object in a credentials file. `where` names the file and object in messages.
 class CredentialFields {
  public:
   CredentialFields(const Json& object, std::string where)
@@ -54,21 +56,22 @@ class CredentialFields {
 
   const std::string& where() const { return where_; }
   bool has(std::string_view name) const { return object_.contains(name); }
-  // Returns a field, or "". Throws UsageError if it is not a string.
+  // Returns a text field, or "" if it is missing. Throws UsageError for another type.
   std::string text(std::string_view name) const;
-  // UsageError also when it is missing or empty.
+  // Returns a text field. Throws UsageError if it is missing, empty or of another type.
   std::string required(std::string_view name) const;
   Secret secret(std::string_view name) const { return Secret(required(name)); }
-  // One of Google's, or trusted (base/host.h): UsageError for any other, which a file of unknown
-  // origin could send secrets to. `fallback` stands for a missing one.
+  // Returns a URL of a Google or trusted host (base/host.h). Throws UsageError for any other host,
+  // because a file of unknown origin could send secrets to it. `fallback` is the default for a
+  // missing field.
   Url google_url(std::string_view name, const char* fallback = nullptr) const;
-  // The object in a field; `name` is added to the place in messages.
+  // Returns the object in a field. `name` is appended to `where` in messages.
   CredentialFields object(std::string_view name) const;
   const Json& json() const { return object_; }
-  // The keys, refresh tokens and client secrets in it and in the objects within it.
+  // Returns the keys, refresh tokens and client secrets in this object and in nested objects.
   std::vector<Secret> secrets() const;
 
-  // UsageError "credentials: <where>: <what>".
+  // Throws UsageError "credentials: <where>: <what>".
   [[noreturn]] void refuse(std::string_view what) const;
 
  private:
@@ -80,8 +83,8 @@ class CredentialFields {
 // programs, or nullopt if there is neither.
 std::optional<std::string> credential_file_path();
 
-// Returns the fields of that file. Throws UsageError if a named file is missing, if everyone can
-// read a file that contains a secret, or if it is not a JSON object with a type.
+// Returns the fields of that file. Throws UsageError if a named file is missing, if a file with a
+// secret is readable by everyone, or if it is not a JSON object with a type.
 std::optional<CredentialFields> find_credential_file();
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Fields of servers' answers, which may be anything.
+// Access to JSON fields of server responses, which may have any form.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-// Returns a string field, or "" if it is missing or not a string.
+// Returns a text field, or "" if it is missing or not a text.
 inline std::string text_in(const Json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto found = object.find(name);
@@ -26,13 +26,13 @@ inline Json array_in(const Json& object, const char* name) {
   return found != object.end() && found->is_array() ? *found : Json::array();
 }
 
-// Returns whether the field exists and is true.
+// Returns whether a field exists and is true.
 inline bool is_true(const Json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   return object.is_object() && found != object.end() && *found == true;
 }
 
-// Names of Google's resources: "projects/p/locations/z/nodes/n" -> "n", and "z".
+// Parts of Google resource names: "projects/p/locations/z/nodes/n" -> "n", and "z".
 inline std::string last_part(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 inline std::string zone_in(const std::string& name) {
   constexpr std::string_view kBefore = "/locations/";

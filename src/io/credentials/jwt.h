@@ -9,12 +9,12 @@
 
 namespace smelt {
 
-// RFC 4648: section 4 with padding, and section 5 without.
+// Encodes bytes as base64: RFC 4648, section 4 with padding, and section 5 without.
 std::string base64(std::string_view bytes);
 std::string base64url(std::string_view bytes);
 
-// Returns a signed token "HEADER.CLAIMS.SIGNATURE". `key` is an RSA key in PEM; `key_id` may be
-// empty. Throws UsageError "<what>: …", without the key, if the key is invalid.
+// Returns a signed token "HEADER.CLAIMS.SIGNATURE". `key` is an RSA key in PEM format; `key_id` may
+// be empty. Throws UsageError "<what>: …", which does not show the key, if it is invalid.
 Secret signed_claims(const Json& claims, const Secret& key, const std::string& key_id,
                      std::string_view what);
 

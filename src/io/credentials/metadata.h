@@ -1,4 +1,4 @@
-// The metadata server of a Google machine.
+// Client of the metadata server of Google machines.
 #pragma once
 
 #include <optional>
@@ -6,9 +6,9 @@
 
 namespace smelt {
 
-// Returns the value at computeMetadata/v1/<path>, or nullopt if it does not exist or no such server
-// responds, as on all other machines. GCE_METADATA_HOST or GCE_METADATA_ROOT replace the server's
-// address by HOST:PORT. Throws SystemError if the server only returns temporary errors.
+// Returns the value at computeMetadata/v1/<path>, or nullopt if it does not exist or there is no
+// such server. GCE_METADATA_HOST or GCE_METADATA_ROOT overrides its HOST:PORT. Throws SystemError
+// if retries are exhausted.
 std::optional<std::string> ask_metadata(const std::string& path);
 
 }  // namespace smelt

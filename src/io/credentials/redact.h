@@ -1,4 +1,4 @@
-// Texts of servers without secrets, for messages.
+// Redaction of server responses for messages.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-// Returns the text on one line of at most 300 characters. Each of the secrets, also
-// percent-encoded, and everything that looks like a Google token is replaced by "[secret]".
+// Returns the text on one line of at most 300 characters. Replaces the secrets, also
+// percent-encoded ones, and everything that looks like a Google token by "[secret]".
 std::string fit_for_message(const std::string& text, const std::vector<Secret>& secrets);
 
 }  // namespace smelt

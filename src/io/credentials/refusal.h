@@ -1,4 +1,4 @@
-// Hints for errors of Google's APIs other than missing permissions.
+// Hints for rejected Google API calls other than missing permissions.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-// Returns the hint for a refusal by Google's words for it, or nullopt if they name nothing but a
-// missing permission. `api` is the service that refused, such as "storage".
+// Returns the hint for Google's error message, or nullopt if it only names a missing permission.
+// `api` is the service that rejected the call, such as "storage".
 std::optional<std::string> refusal_hint(std::string_view message, std::string_view api);
 
 }  // namespace smelt

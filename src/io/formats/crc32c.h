@@ -8,10 +8,10 @@
 
 namespace smelt {
 
-// The checksum of `bytes`, or of what came before (whose checksum is `seed`) followed by `bytes`.
+// Returns the checksum of `bytes`. With `seed`, continues the checksum of preceding bytes.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0);
 
-// Eight lower-case hexadecimal digits.
+// Returns eight lower-case hexadecimal digits.
 std::string hex_text(std::uint32_t crc);
 
 // Rotated right by 15 bits plus a constant: a checksum stored among the bytes that are checksummed

@@ -1,4 +1,4 @@
-// Where two JSON values differ, of what both sides know.
+// Differences of two JSON values, in fields that both have.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@ struct JsonDifference {
   Json was, is;
 };
 
-// The differences in order; of a list the first. A field of an object that only one side has, as of
-// another version, is not compared. `name` begins the differences' names.
+// Returns the differences in order, only the first one within a list. Fields that only one object
+// has are ignored, because versions may differ. `name` is the prefix of the names.
 std::vector<JsonDifference> differences(const Json& was, const Json& is,
                                         const std::string& name = "");
-// Returns the first difference, or nullopt.
+// Returns the first difference, or nullopt if the values are equal.
 std::optional<JsonDifference> first_difference(const Json& was, const Json& is,
                                                const std::string& name = "");
 

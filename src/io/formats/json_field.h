@@ -1,4 +1,4 @@
-// Fields of a JSON file that messages can name.
+// Typed access to fields of a JSON file, with errors that name the field.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace smelt {
 // longer than the file and what `path` and `hint` refer to.
 class JsonField {
  public:
-  // `hint` is what to do about a field that is not as it should be.
+  // `hint` is the hint of error messages about the field.
   JsonField(const Json& file, std::string_view path, std::string_view hint)
       : JsonField(file, "", path, hint) {}
 
@@ -24,7 +24,7 @@ class JsonField {
   bool is_null() const { return value_.is_null(); }
   const Json& value() const { return value_; }
 
-  // UsageError for another type.
+  // Throws UsageError for another type.
   template <class T>
   T as() const try {
     return value_.get<T>();
@@ -36,7 +36,7 @@ class JsonField {
     return is_null() ? std::move(where_null) : as<T>();
   }
   std::optional<bool> as_switch() const;
-  // UsageError for anything but a whole number in T's range; T no larger than 64 bits.
+  // Throws UsageError unless the field is an integer in T's range. T has at most 64 bits.
   template <class T>
   std::optional<T> as_number() const {
     if (is_null()) return std::nullopt;
@@ -47,9 +47,9 @@ class JsonField {
     if (!fits) refuse("no whole number in range");
     return value_.get<T>();
   }
-  // The texts of a list; none when it is missing.
+  // Returns a list of texts; empty if the field is missing.
   std::vector<std::string> as_texts() const;
-  // UsageError for anything but this text.
+  // Throws UsageError unless the field is this text.
   void expect(std::string_view wanted) const;
   // "<path>: <field> is <value><wanted>"
   [[noreturn]] void throw_unexpected(std::string_view wanted) const;

@@ -15,13 +15,13 @@ struct TableEntry {
   std::string_view value;  // points into the table's bytes
 };
 
-// Returns all entries in the order of their keys. Throws UsageError, in which `origin` names the
-// file, if it is not a table, a checksum is wrong, a block is compressed with Snappy, or keys are
-// not ascending.
+// Returns all entries, ordered by key. Throws UsageError, in which `origin` names the file, if it
+// is not a table, a checksum is wrong, a block is compressed with Snappy, or the keys are not
+// ascending.
 std::vector<TableEntry> read_sstable(std::string_view bytes, std::string_view origin);
 
-// Writes a table as TensorFlow does, byte for byte: no compression, a restart every 16 entries of a
-// block. Keys must be ascending.
+// Writes a table exactly as TensorFlow does: uncompressed, with a restart every 16 entries. Keys
+// must be ascending.
 inline constexpr std::size_t kTableBlockBytes = 262144;
 std::string sstable_bytes(const std::vector<std::pair<std::string, std::string>>& entries,
                           std::size_t block_bytes = kTableBlockBytes);

@@ -11,9 +11,10 @@ namespace smelt {
 
 inline constexpr std::int64_t kTensorflowString = 7;
 
-// "float32", or "type 99" for one without a name here.
+// Returns "float32", or "type 99" for a type that is unknown here.
 std::string tensorflow_type_name(std::int64_t type);
-// None for what is not among ours: strings, 8- and 16-bit integers with a sign, complex numbers …
+// Returns nullopt for types that smelt does not support: strings, signed 8- and 16-bit integers,
+// complex numbers.
 std::optional<DType> dtype_of_tensorflow(std::int64_t type);
 std::int64_t tensorflow_type(DType dtype);
 

@@ -14,7 +14,7 @@ namespace smelt {
 constexpr std::size_t kRecordHeaderBytes = 12;
 constexpr std::size_t kRecordFooterBytes = 4;
 
-// Where a record is, for messages.
+// The position of a record, for messages.
 struct RecordPlace {
   std::string_view file;
   std::uint64_t offset = 0;  // of the record's first header byte
@@ -22,19 +22,19 @@ struct RecordPlace {
 
 void append_record(std::string& out, std::string_view data);
 
-// Whether it begins with a record's header whose checksum is right.
+// Returns whether `head` begins with a record header whose checksum is correct.
 bool begins_record(std::string_view head);
 
-// The length of the data, from the first kRecordHeaderBytes of `header`. `available` is how many
-// bytes the file holds from the record's offset on: a header or record cut short is refused.
+// Returns the data length in a record header. `available` is the number of bytes from the record's
+// offset to the end of the file. Throws UsageError for a truncated header or record.
 std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,
                                   const RecordPlace& place);
 
-// Takes the data and its footer; returns the data once its checksum is right.
+// Checks the checksum of a record's data and footer, and returns the data.
 std::string_view check_record_data(std::string_view data_and_footer, const RecordPlace& place);
 
-// The data of a record that must have `size` bytes, framing included; `bytes` begin with it and go
-// as far as the file.
+// Returns the data of a record that must have `size` bytes including its framing. `bytes` is the
+// file's content from the record on.
 std::string_view parse_record(std::string_view bytes, std::uint64_t size, const RecordPlace& place);
 
 // The records of a file held in memory. The bytes must outlive the reader and its records.

@@ -32,7 +32,7 @@ class WireWriter {
   void bytes(std::uint32_t field, std::string_view value);  // string, bytes, message, packed list
   void message(std::uint32_t field, const WireWriter& value) { bytes(field, value.text()); }
 
-  // Without field numbers: the elements of packed lists.
+  // Elements of packed lists, without field numbers.
   void raw_varint(std::uint64_t value);
   void raw_varints(std::span<const std::int32_t> values);
   void raw_fixed32(std::uint32_t value);
@@ -47,7 +47,7 @@ class WireWriter {
   std::string text_;
 };
 
-// How many bytes raw_varint writes, 1 to 10.
+// Returns the encoded size of a varint, 1 to 10 bytes.
 std::size_t varint_size(std::uint64_t value);
 
 struct WireField {
@@ -87,10 +87,9 @@ class WireReader {
   std::size_t at_ = 0;
 };
 
-// The values of a repeated integer field, whether packed or one by one: append this field's to
-// `out`.
+// Appends the values of a repeated integer field to `out`, packed or not.
 void append_integers(const WireField& field, std::string_view what, std::vector<std::int64_t>& out);
-// Appends the values of a repeated float field.
+// Appends the values of a repeated float field to `out`, packed or not.
 void append_floats(const WireField& field, std::string_view what, std::vector<float>& out);
 
 }  // namespace smelt
