@@ -64,7 +64,7 @@ void require_bucket(std::string_view action, const Place& place);
 
 // Which files to list: those directly in a folder (a key; "" is the whole bucket), or all below it.
 enum class Depth { this_folder, all_below };
-// Returns the names of files and folders in a folder. S3 needs one request for each thousand; on
+// Returns the names of files and folders in a folder. S3 needs one request per thousand names; on
 // Google Cloud Storage, Arrow lists all objects below the folder.
 std::vector<std::string> list_names(const Place& folder, std::string_view action);
 // Returns the objects below a folder ("" for the whole bucket) in the order of their names. Throws

@@ -17,16 +17,17 @@ struct BitmaskRows {
   std::vector<std::int64_t> offsets;  // [R]: how many values the rows before have
 };
 
-// Converts values [R,C].
+// Encodes values [R,C].
 BitmaskRows bitmask_rows(std::span<const float> values, std::size_t rows);
 
-// Bytes of bits that a row has.
+// Returns the number of mask bytes in a row.
 std::int64_t bitmask_bytes(std::int64_t columns);
 
-// How many places of [R,C] have a bit; bits behind the last column are passed over.
+// Returns the number of set bits in a mask of [R,C]; ignores bits after the last column.
 std::size_t count_bits(std::span<const std::uint8_t> bits, std::size_t rows, std::size_t columns);
 
-// All values into `out`, as [R,C] or transposed, [C,R]; there are as many values as bits.
+// Decodes all values into `out`, as [R,C] or transposed, [C,R]. There must be one value for each
+// set bit.
 void put_bitmask_values(std::span<const float> values, std::span<const std::uint8_t> bits,
                         std::size_t rows, std::span<float> out, Laid laid = Laid::as_is);
 

@@ -1,5 +1,5 @@
-// TensorFlow's file "checkpoint", a text proto (CheckpointState) beside the checkpoints of a run,
-// which names the newest and all that were kept.
+// TensorFlow's file "checkpoint", a text proto (CheckpointState) that lists a run's checkpoints and
+// names the latest.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct CheckpointState {
   std::vector<std::string> all;  // from the oldest to the newest
 };
 
-// Parses the file; other fields are ignored. Throws UsageError, in which `origin` names the file,
-// if it is not a text proto.
+// Parses the file. Throws UsageError, in which `origin` names the file, if it is not a text proto.
+// Ignores other fields.
 CheckpointState parse_checkpoint_state(std::string_view text, std::string_view origin);
 std::string checkpoint_state_text(const CheckpointState& state);
 

@@ -34,24 +34,24 @@ struct NamedText {
   std::string tag, text;  // Markdown
 };
 
-// The record that every event file begins with.
+// Appends the record that begins every event file.
 void append_event_version(std::string& out, double wall_time);
 
-// Marks the start of a run or of its continuation: readers drop values of earlier files from `step`
-// on.
+// Appends the start of a run, new or resumed. Readers discard earlier events of `step` and later
+// steps.
 void append_run_start(std::string& out, double wall_time, std::int64_t step);
 
-// All scalars of one step, as one record.
+// Appends all scalars of one step as one record.
 void append_scalars(std::string& out, double wall_time, std::int64_t step,
                     std::span<const Scalar> scalars);
 
-// Append histograms and texts.
+// Append all histograms, or all texts, of one step as one record.
 void append_histograms(std::string& out, double wall_time, std::int64_t step,
                        std::span<const NamedHistogram> histograms);
 void append_texts(std::string& out, double wall_time, std::int64_t step,
                   std::span<const NamedText> texts);
 
-// Appends the settings of the run for the table of hyperparameters: numbers, booleans and strings.
+// Appends the run's hyperparameters: numbers, booleans and texts by name.
 void append_hyperparameters(std::string& out, double wall_time, const Json& settings);
 
 }  // namespace smelt

@@ -23,7 +23,7 @@ class ExampleWriter {
   void reals(std::string_view name, std::span<const float> values);
   void bytes(std::string_view name, std::span<const std::string> values);
 
-  // The message, and a fresh start.
+  // Returns the message and resets the writer.
   std::string take();
 
  private:
@@ -48,7 +48,8 @@ class Example {
   // name winning as protobuf defines. UsageError beginning with `where` for anything malformed.
   Example(std::string_view message, std::string where);
 
-  // UsageError naming the feature when it is absent or of another kind.
+  // Returns a feature's values. Throws UsageError that names the feature if it is missing or of
+  // another kind.
   const std::vector<std::int64_t>& integers(std::string_view name) const;
   const std::vector<float>& reals(std::string_view name) const;
   const std::vector<std::string>& bytes(std::string_view name) const;

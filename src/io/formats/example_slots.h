@@ -1,4 +1,4 @@
-// Fast parsing of a tf.train.Example with known features: numbers are written directly into their
+// A fast parser for tf.train.Examples with known features, which writes numbers directly to their
 // destination.
 #pragma once
 
@@ -8,8 +8,7 @@
 
 namespace smelt {
 
-// A list of numbers that every example holds, and the place for it: `integers` or `reals`, `count`
-// values.
+// A feature that every example has, and its destination: `integers` or `reals`, `count` values.
 struct FeatureSlot {
   std::string_view name;
   std::size_t count = 0;
@@ -20,10 +19,10 @@ struct FeatureSlot {
 
 constexpr std::size_t kMostSlots = 32;
 
-// Fills all slots from a message in the usual form: exactly these features, each once, its key
-// before its value, with a packed list of the right length and range. Returns false for every other
-// message, valid or not; the slots are undefined then, and `Example` can parse it. At most
-// kMostSlots.
+// Fills all slots from a message in the usual form: exactly these features, each once, key before
+// value, lists packed, of the right length and range. Returns false for any other message, valid or
+// not, and leaves the slots undefined; parse it with `Example` then. Accepts at most kMostSlots
+// slots.
 bool fill_slots(std::string_view message, std::span<const FeatureSlot> slots);
 
 }  // namespace smelt

@@ -21,17 +21,18 @@ struct Int4Groups {
   std::vector<float> scales;         // [R, C/G]; never below 2^-23
 };
 
-// Returns the scale of a group with this largest absolute value.
+// Returns the scale of a group whose largest absolute value is `most`.
 float int4_scale(float most);
-// -8 … 7
+// Returns the quantized value, -8 … 7.
 std::int8_t int4_code(float x, float scale);
-// Codes [R,C] as words; 8 divides C.
+// Packs quantized values [R,C] into words; C must be a multiple of 8.
 std::vector<std::uint32_t> packed_int4(std::span<const std::int8_t> codes);
 
-// Values [R,C] to the nearest codes; they must be finite, and G, a multiple of 8, divide C.
+// Quantizes values [R,C] to the nearest. They must be finite; G must be a multiple of 8 and divide
+// C.
 Int4Groups int4_groups(std::span<const float> values, std::size_t rows, std::size_t group);
 
-// code * scale into `out`, as [R,C] or transposed, [C,R].
+// Writes the dequantized values, code * scale, to `out` as [R,C] or transposed, [C,R].
 void put_int4_values(std::span<const std::uint32_t> words, std::span<const float> scales,
                      std::size_t rows, std::span<float> out, Laid laid = Laid::as_is);
 

@@ -16,19 +16,19 @@ struct Int8Rows {
   std::vector<float> scales;       // [R]; never below 2^-23
 };
 
-// `values` [R,C] must be finite.
+// Quantizes `values` [R,C], which must be finite.
 Int8Rows int8_rows(std::span<const float> values, std::size_t rows);
 
-// code * scale into `out`, as [R,C] or transposed, [C,R]. `scales` has one for each row, or one for
-// all.
+// Writes the dequantized values, code * scale, to `out` as [R,C] or transposed, [C,R]. `scales` has
+// one value per row, or one for all.
 enum class Laid { as_is, transposed };
 void put_int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
                      std::size_t rows, std::span<float> out, Laid laid = Laid::as_is);
 std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
                                std::size_t rows);
 
-// Returns the signal-to-noise ratio of quantized values: 10 log10 of the sum of squares divided by
-// the sum of squared errors; infinite without errors.
+// Returns the signal-to-noise ratio of dequantized values in dB: 10 log10 of the sum of squares
+// over the sum of squared errors; infinite if they are exact.
 double signal_to_noise_db(std::span<const float> values, std::span<const float> said);
 
 // Does the same with the squared median of each row's absolute values as the signal, so that one

@@ -1,5 +1,5 @@
-// Tensors that are read or made when they are wanted, one at a time: what is larger than memory
-// passes through.
+// Tensors that are read or computed on demand, one at a time, so that a model need not fit in
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace smelt {
 
-// Writes all bytes of a tensor into the span. May be called several times, by several threads.
+// Writes all bytes of a tensor to the span. May be called repeatedly and from several threads.
 using PutBytes = std::function<void(std::span<std::byte>)>;
 
 struct LazyCodes;

@@ -17,7 +17,7 @@
 
 namespace smelt {
 
-// A tensor somebody else owns: row-major, little-endian, shape.size_bytes() bytes.
+// A non-owning view of a tensor: row-major, little-endian, shape.size_bytes() bytes.
 struct TensorView {
   Shape shape;
   std::span<const std::byte> data;
@@ -26,7 +26,7 @@ struct TensorView {
 using TensorMap = std::map<std::string, TensorView, std::less<>>;
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
-// The elements as T. T must have the size of the tensor's dtype.
+// Returns the elements as T, which must have the size of the tensor's dtype.
 template <class T>
 std::vector<T> tensor_values(const TensorView& tensor) {
   CHECK(sizeof(T) == dtype_size_bytes(tensor.shape.dtype), tensor.shape);
@@ -35,15 +35,14 @@ std::vector<T> tensor_values(const TensorView& tensor) {
   return values;
 }
 
-// F32, F64, BF16, F16, I8, I32, I64, U8, U16, U32, U64 or BOOL.
+// Returns the dtype's name: F32, F64, BF16, F16, I8, I32, I64, U8, U16, U32, U64 or BOOL.
 std::string_view safetensors_dtype(DType dtype);
 
-// Passes the file to `write` in pieces, each tensor's data without a copy. Equal tensors give equal
-// bytes, those of the official writer: wider dtypes first, so that every tensor is aligned, then by
-// name.
+// Passes the file to `write` in pieces, without copying tensor data. The same tensors give the same
+// bytes as the official writer: wider dtypes first (so that every tensor is aligned), then by name.
 void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write);
-// Each tensor is read when its bytes are due.
+// Writes tensors that are each read just before they are written.
 void write_safetensors(const LazyTensors& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write);
 
@@ -51,7 +50,7 @@ void write_safetensors(const LazyTensors& tensors, const Metadata& metadata,
 std::uint64_t safetensors_size_bytes(const TensorMap& tensors, const Metadata& metadata);
 std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata = {});
 
-// The header of a file, without the data.
+// The parsed header of a file, without the data.
 struct SafetensorsHeader {
   struct Place {
     Shape shape;
@@ -61,26 +60,25 @@ struct SafetensorsHeader {
   Metadata metadata;
 };
 inline constexpr std::uint64_t kSafetensorsLengthBytes = 8;
-// How long the header is, of the file's first 8 bytes; UsageError for more than the official
-// reader takes.
+// Returns the header size from the file's first 8 bytes. Throws UsageError if it exceeds the
+// official reader's limit.
 std::uint64_t safetensors_header_size(std::string_view head, std::string_view origin);
 // `head` is the file's beginning with the whole header, `file_bytes` the size of all of it.
 SafetensorsHeader parse_safetensors_header(std::string_view head, std::uint64_t file_bytes,
                                            std::string_view origin);
 
-// A file's content taken apart. Copies share the bytes, and the views stay valid as long as one of
-// them.
+// The tensors of a file. Copies share the bytes, and views stay valid as long as one copy exists.
 class SafetensorsFile {
  public:
-  // `origin` names the file in messages. UsageError when the bytes are truncated or not of this
-  // format.
+  // `origin` names the file in messages. Throws UsageError if the bytes are truncated or not in
+  // this format.
   SafetensorsFile(std::string bytes, std::string origin);
   // Parses bytes that live as long as `owner`.
   SafetensorsFile(std::shared_ptr<const void> owner, std::string_view bytes, std::string origin);
 
   const TensorMap& tensors() const { return tensors_; }
   const Metadata& metadata() const { return metadata_; }
-  // Returns a tensor. Throws UsageError with the nearest name if it does not exist.
+  // Returns a tensor. Throws UsageError with the nearest name if it is missing.
   const TensorView& at(std::string_view name) const;
 
  private:

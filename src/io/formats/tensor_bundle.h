@@ -41,15 +41,15 @@ struct BundleIndex {
   BundleEntries parts = {};    // by bundle_part_key()
 };
 
-// UsageError, in which `origin` names the file, for what is malformed, of another byte order or
-// version, or contradicts itself: a shard that the header does not count, a size that is not the
-// shape's, parts that do not make up their tensor.
+// Parses an index. Throws UsageError, in which `origin` names the file, if it is malformed, has
+// another byte order or version, or is inconsistent: an unknown shard, a size that does not match
+// the shape, or parts that do not cover their tensor.
 BundleIndex parse_bundle_index(std::string_view bytes, std::string_view origin);
-// Writes the index as TensorFlow does, byte for byte.
+// Returns the index exactly as TensorFlow writes it.
 std::string bundle_index_bytes(const BundleIndex& index);
 
 std::string bundle_part_key(std::string_view tensor, const BundleSlice& slice);
-// The slice's own dimensions. It must fit `whole`.
+// Returns the dimensions of a slice, which must fit `whole`.
 Dims bundle_part_dims(const BundleSlice& slice, const Dims& whole);
 
 // What is added to a checkpoint's name: ".index", ".data-00000-of-00002".

@@ -50,8 +50,8 @@ TokenBlocks blocks_of_ends(const TokenStoreLayout& layout, std::uint64_t first,
 TokenStoreLayout parse_token_store(std::string_view head, std::string_view foot, std::uint64_t size,
                                    std::string_view where);
 
-// The numbers that `blocks` hold of the run, the bytes being those at blocks.offset. UsageError
-// naming the offset of the first block whose checksum is wrong, or a number that cannot be.
+// Decodes the numbers of a run from the bytes at blocks.offset. Throws UsageError with the offset
+// of the first block that has a wrong checksum or an invalid number.
 void decode_tokens(const TokenStoreLayout& layout, const TokenBlocks& blocks,
                    std::string_view bytes, std::string_view where, std::span<std::int32_t> out);
 void decode_ends(const TokenBlocks& blocks, std::string_view bytes, std::string_view where,
@@ -68,7 +68,8 @@ class TokenStoreWriter {
   void add(std::span<const std::int32_t> ids);
   // Ends a document. Has no effect if no tokens were added since the last end.
   void end_document();
-  // Nothing may be added then. Tokens behind the last end are of no document.
+  // Ends the store; nothing may be added afterwards. Tokens after the last document end belong to
+  // no document.
   void finish();
   std::uint64_t tokens() const { return layout_.tokens; }
   std::uint64_t documents() const { return ends_.size(); }
