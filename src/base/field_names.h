@@ -6,8 +6,9 @@
 
 namespace smelt {
 
-// Maps the name of a setting to how the user writes it: "mesh_rules" to "train.mesh_rules" or
-// "--mesh-rules". A name without a section belongs to the recipe's section `train`.
+// Maps the name of a setting to how the user writes it: "parallelism.rules" to
+// "train.parallelism.rules" in a recipe, or to "--mesh-rules". A name without one of a recipe's
+// other sections in front belongs to the section `train`.
 using Fields = std::function<std::string(const std::string& name)>;
 std::string recipe_field(const std::string& name);
 // Returns the flag of the setting.

@@ -17,13 +17,12 @@
 #include "io/formats/crc32c.h"
 #include "model/models/classifier.h"
 #include "model/train_step/program.h"
+#include "pipeline/inference_example.cpp"
 #include "support/captured_log.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
-
-#include "pipeline/inference_example.cpp"
 
 namespace smelt {
 namespace {
@@ -325,7 +324,8 @@ TEST_F(PretrainedModelTest, RunsTheExampleOfItsHeader) {
   for (const std::string_view line : split(example.substr(0, example.size() - 1), '\n'))
     commented += line.empty() ? "//\n" : str("//   ", line, "\n");
   EXPECT_THAT(read_file(source_path("src/pipeline/pretrained_model.h")), HasSubstr(commented));
-  EXPECT_THAT(read_file(source_path("docs/reference/api.md")), HasSubstr("```cpp\n" + example + "```\n"));
+  EXPECT_THAT(read_file(source_path("docs/reference/api.md")),
+              HasSubstr("```cpp\n" + example + "```\n"));
   testing::internal::CaptureStdout();
   describe(dir_.file("bert/model"));
   EXPECT_THAT(testing::internal::GetCapturedStdout(),

@@ -145,7 +145,8 @@ TEST_F(TrainerDeathTest, ASignalBeforeTheFirstStepEndsTheCommandAtOnce) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   TrainJob run = job("model", 3);
   run.accepted = [] { std::raise(SIGTERM); };  // once it is compiled
-  EXPECT_EXIT(train(run), testing::ExitedWithCode(75), "stopped: run the same command again to resume");
+  EXPECT_EXIT(train(run), testing::ExitedWithCode(75),
+              "stopped: run the same command again to resume");
 }
 
 TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
