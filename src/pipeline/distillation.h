@@ -17,7 +17,7 @@ enum class DistilledFor { training, asking };
 Task distilled_task(const Recipe& recipe, Task task, DistilledFor use);
 
 // The task as the recipe's model learns to become smaller: computed as train.fake_quant says
-// (model/tasks/fake_quant.h), and held to that and to train.sparsity.
+// (model/tasks/fake_quant.h), and held to that and to train.pruning.sparsity.
 Task shrinking_task(const Recipe& recipe, Task task);
 
 // UsageError where the recipe's folder holds a model that was trained with another teacher,

@@ -129,9 +129,10 @@ Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Eva
 
 // What to do about a model that is not better than its baseline.
 std::string advice_text(bool is_worse, bool overfits) {
-  if (overfits) return "give more text or examples, or a lower train.learning_rate";
+  if (overfits) return "give more text or examples, or a lower train.optimizer.learning_rate";
   if (is_worse)
-    return "check train.learning_rate (--set train.learning_rate=…), the vocabulary and the labels";
+    return "check train.optimizer.learning_rate (--set train.optimizer.learning_rate=…), the "
+           "vocabulary and the labels";
   return "train longer (train.steps), or give more text or examples";
 }
 
@@ -298,7 +299,8 @@ std::string overfitting_remark(const std::string& model_dir) {
   if (!(last.value > kRise * best.value)) return "";
   return str("the held-out ", name, " was lowest at step ", best.step, " (", rounded(best.value, 3),
              ") and is ", rounded(last.value, 3), " at step ", last.step,
-             ": the model memorizes its training text; train.keep_best keeps the best checkpoint");
+             ": the model memorizes its training text; train.checkpoint.best_metric keeps the best "
+             "checkpoint");
 }
 
 bool has_diverged(const LossCourse& course) {

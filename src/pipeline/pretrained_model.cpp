@@ -197,9 +197,10 @@ bool is_stored_model(const std::string& path) {
 PretrainedModel PretrainedModel::load(const std::string& path, const LoadOptions& o) {
   const auto run = run_named_by(path);
   if (!run || *run != path || !o.vocab.empty()) return of_folder(path, o);
-  return of_recipe(load_recipe(path, {"train.device=" + o.device, "train.devices=1",
-                                      "train.mesh=auto", "train.precision=" + o.precision}),
-                   o);
+  return of_recipe(
+      load_recipe(path, {"train.device=" + o.device, "train.devices=1",
+                         "train.parallelism.mesh=auto", "train.precision.compute=" + o.precision}),
+      o);
 }
 
 PretrainedModel PretrainedModel::of_folder(const std::string& path, const LoadOptions& options) {

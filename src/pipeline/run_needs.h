@@ -39,8 +39,8 @@ DiskNeed disk_need(const Recipe& recipe);
 // UsageError where not even one checkpoint fits; a warning where not all do.
 void check_disk(const Recipe& recipe, const DiskNeed& need);
 
-// The parameters that a new run takes from train.init_from, "23 of 25"; empty without train.init.
-// UsageError for weights of other shapes; warnings for another vocabulary.
+// The parameters that a new run takes from train.init_from, "23 of 25"; empty without
+// train.init_from. UsageError for weights of other shapes; warnings for another vocabulary.
 std::string initial_weights_text(const Recipe& recipe);
 
 // How long all steps take on devices that are here, estimated: "about 3.2 days: …" with what that

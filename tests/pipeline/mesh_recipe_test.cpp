@@ -49,8 +49,9 @@ TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
       ": train.memory.remat_policy 'layer' with train.memory.layers 'unrolled': requires layers "
       "'scan'\n"
       "  hint: set train.memory.layers to scan";
-  EXPECT_THAT(from_recipe("save: layer, layers: unrolled"), EndsWith("r.yaml" + refusal));
-  EXPECT_EQ(from_recipe("save: layer"), "no error");  // which makes it a scan
+  EXPECT_THAT(from_recipe("memory.remat_policy: layer, memory.layers: unrolled"),
+              EndsWith("r.yaml" + refusal));
+  EXPECT_EQ(from_recipe("memory.remat_policy: layer"), "no error");  // which makes it a scan
   EXPECT_EQ(from_set({"train.memory.remat_policy=layer", "train.memory.layers=unrolled",
                       "train.device=tpu"}),
             "--set" + refusal);
@@ -62,7 +63,8 @@ TEST_F(MeshRecipe, TheAxesMustMultiplyToTheDevices) {
   const std::string refusal =
       ": train.parallelism.mesh 'data=2,fsdp=2' has 4 devices, but train.devices is 8\n"
       "  hint: choose axis sizes whose product is the number of devices";
-  EXPECT_THAT(from_recipe("devices: 8, mesh: 'data=2,fsdp=2'"), EndsWith("r.yaml" + refusal));
+  EXPECT_THAT(from_recipe("devices: 8, parallelism.mesh: 'data=2,fsdp=2'"),
+              EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_set({"train.devices=8", "train.parallelism.mesh=data=2,fsdp=2"}),
             "--set" + refusal);
   EXPECT_EQ(from_set({"train.devices=8", "train.parallelism.mesh= tensor=2, data = 4 "}),
@@ -87,7 +89,7 @@ TEST_F(MeshRecipe, NamesTheAxesAndSizesThatItDoesNotKnow) {
     EXPECT_EQ(from_set({str("train.parallelism.mesh=data=", size)}),
               str("--set: train.parallelism.mesh: '", size,
                   "' must be a number of devices, at least 1\n  hint: use a positive integer"));
-  EXPECT_THAT(from_recipe("mesh_rules: heds=none"),
+  EXPECT_THAT(from_recipe("parallelism.rules: heds=none"),
               EndsWith("r.yaml: train.parallelism.rules: 'heds' is unknown\n"
                        "  hint: did you mean 'heads'?"));
   EXPECT_EQ(
@@ -123,8 +125,9 @@ TEST_F(MeshRecipe, PerReplicaGoesWithWholeParameters) {
   const std::string refusal =
       ": reduction per_replica cannot be combined with a mesh that splits parameters\n"
       "  hint: use the mesh auto, or the reduction global";
-  EXPECT_THAT(from_recipe("devices: 2, mesh: fsdp=2, reduction: per_replica"),
-              EndsWith("r.yaml" + refusal));
+  EXPECT_THAT(
+      from_recipe("devices: 2, parallelism.mesh: fsdp=2, parallelism.reduction: per_replica"),
+      EndsWith("r.yaml" + refusal));
   EXPECT_EQ(from_set({"train.devices=2", "train.parallelism.mesh=tensor=2",
                       "train.parallelism.reduction=per_replica"}),
             "--set" + refusal);

@@ -107,10 +107,12 @@ TEST_F(OptimizerRecipe, RulesAreReadAndTriedBeforeAnyWork) {
       with_amos("train.optimizer.amos_preset=none"),
       AllOf(StartsWith("--set: train.optimizer.slot_rules: no rule matches the parameter bert/"),
             HasSubstr("hint: add a rule for it")));
-  EXPECT_THAT(error_of<UsageError>(
-                  [&] { loaded("train:\n  optimizer: amos\n  eta_rules: |\n    .*/gamma = 0\n"); }),
-              AllOf(StartsWith(dir_.file("r.yaml") + ": train.optimizer.eta_rules: eta of bert/"),
-                    HasSubstr("LayerNorm/gamma is 0, must be above 0")));
+  EXPECT_THAT(
+      error_of<UsageError>([&] {
+        loaded("train:\n  optimizer.type: amos\n  optimizer.eta_rules: |\n    .*/gamma = 0\n");
+      }),
+      AllOf(StartsWith(dir_.file("r.yaml") + ": train.optimizer.eta_rules: eta of bert/"),
+            HasSubstr("LayerNorm/gamma is 0, must be above 0")));
   EXPECT_EQ(with_amos("train.optimizer.eta_rules=.*/gamma = 0.5; .*/beta = 0.25"), "no error");
   EXPECT_EQ(with_amos("model.type=electra"), "no error");
 }

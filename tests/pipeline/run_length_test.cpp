@@ -224,7 +224,7 @@ TEST(Starter, ChoosesTheVocabularySizeByTheText) {
 
 TEST(Starter, NamesTheGivenModel) {
   EXPECT_THAT(starter_text({.kind = "classify", .init = "m/huggingface", .seq_length = 64}),
-              AllOf(HasSubstr("  init: \"m/huggingface\" "), HasSubstr("  seq_length: 64 "),
+              AllOf(HasSubstr("  init_from: \"m/huggingface\" "), HasSubstr("  seq_length: 64 "),
                     testing::Not(HasSubstr("hf download"))));
 }
 

@@ -267,7 +267,7 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
       sentence(0.05, 0.2),
       AllOf(HasSubstr(
                 "verdict: not yet trained: masked_lm_accuracy 5.0 %, worse than the baseline's"),
-            HasSubstr("): check train.learning_rate ")));
+            HasSubstr("): check train.optimizer.learning_rate ")));
   EXPECT_THAT(
       verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.2, 99},
                                               {"majority_token_accuracy", 0.2, 99}}}),
@@ -277,7 +277,7 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
                       {.measures = {{"masked_lm_accuracy", 0.2, 1000},
                                     {"majority_token_accuracy", 0.2, 1000}}},
                       true),
-              HasSubstr("): give more text or examples, or a lower train.learning_rate"));
+              HasSubstr("): give more text or examples, or a lower train.optimizer.learning_rate"));
   EXPECT_EQ(verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
 }
 

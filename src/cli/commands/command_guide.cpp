@@ -18,7 +18,7 @@ const std::vector<CommandGuide> kGuides{
      "tutorials/first-model"},
     {"finetune",
      {"finetune my.yaml --seeds 3 --against-fresh",
-      "finetune my.yaml --grid train.learning_rate=1e-5,3e-5"},
+      "finetune my.yaml --grid train.optimizer.learning_rate=1e-5,3e-5"},
      "guides/trials"},
     {"plan",
      {"plan my.yaml --on v3-8,v5litepod-8,h100", "plan my.yaml --budget 50"},

@@ -197,7 +197,7 @@ TEST_F(Tutorials, FineTuneCompressAndExport) {
       "smelt run recipes/bert-from-scratch-small.yaml --set text.input='given/*.txt' --set out=m "
       "&& "
       "cp -r m/huggingface bert-base-uncased");
-  const std::string init = "--set train.init=bert-base-uncased";
+  const std::string init = "--set train.init_from=bert-base-uncased";
   EXPECT_THAT(
       follow("fine-tune.md", {{"run classify.yaml " + init,
                                str("run classify.yaml ", init, " --set data.seq_length=32")}}),
