@@ -1,5 +1,8 @@
 #include "pipeline/text_size.h"
 
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -48,31 +51,83 @@ bool is_unmarked(std::string_view line) {
   return false;
 }
 
-// Returns whether the text seems to have one sentence a line and empty lines between documents:
-// most lines are one sentence, and they are not lines of wrapped paragraphs, of which most are
-// about as long as the longest.
-bool has_sentence_lines(std::string_view text) {
-  constexpr double kMostAreSentences = 0.9, kMostAreFull = 0.75, kFull = 0.75;
-  constexpr std::size_t kLeastLines = 5, kLongestUnmarked = 900;
-  const auto all = split(text.substr(0, text.rfind('\n')), '\n');
+UChar32 first_character(std::string_view line) {
+  std::int32_t at = 0;
+  UChar32 c = 0;
+  U8_NEXT(line.data(), at, static_cast<std::int32_t>(line.size()), c);
+  return c;
+}
+
+UChar32 last_character(std::string_view line) {
+  auto at = static_cast<std::int32_t>(line.size());
+  UChar32 c = 0;
+  U8_PREV(line.data(), 0, at, c);
+  return c;
+}
+
+// Counts of the lines of a text, to judge what a line is.
+struct LineCounts {
+  std::size_t lines = 0;     // that are not empty
+  std::size_t capitals = 0;  // of these, lines that begin with a capital
+  std::size_t single = 0;    // of these, lines of one sentence
+  std::size_t followed = 0;  // of these, lines with another one right below
+  // Of followed lines without a sign at their end that ends a sentence:
+  std::size_t full = 0;    // lines that are about as long as the longest line
+  std::size_t broken = 0;  // lines before one that begins with a small letter
+};
+
+LineCounts count_lines(const std::vector<std::string_view>& all) {
+  constexpr double kFull = 0.75;
+  constexpr std::size_t kLongestUnmarked = 900;
   SentenceSplitter splitter;
   std::vector<std::string> sentences;
-  std::size_t lines = 0, single = 0, inner = 0, full = 0, longest = 0;
+  LineCounts out;
+  std::size_t longest = 0;
   for (const std::string_view line : all) longest = std::max(longest, trim(line).size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::string_view line = trim(all[i]);
     if (line.empty()) continue;
-    ++lines;
+    ++out.lines;
+    if (u_isupper(first_character(line)) != 0) ++out.capitals;
     sentences.clear();
     splitter.split(line, sentences);
-    if (is_unmarked(line) ? line.size() <= kLongestUnmarked : sentences.size() == 1) ++single;
-    if (i + 1 == all.size() || trim(all[i + 1]).empty()) continue;
-    ++inner;
-    if (static_cast<double>(line.size()) >= kFull * static_cast<double>(longest)) ++full;
+    if (is_unmarked(line) ? line.size() <= kLongestUnmarked : sentences.size() == 1) ++out.single;
+    const std::string_view next = i + 1 == all.size() ? std::string_view{} : trim(all[i + 1]);
+    if (next.empty()) continue;
+    ++out.followed;
+    if (u_hasBinaryProperty(last_character(line), UCHAR_S_TERM) != 0) continue;
+    if (static_cast<double>(line.size()) >= kFull * static_cast<double>(longest)) ++out.full;
+    if (u_islower(first_character(next)) != 0) ++out.broken;
   }
-  const bool has_documents = lines < all.size();
-  return has_documents && lines >= kLeastLines && inner > 0 &&
-         share(single, lines) >= kMostAreSentences && share(full, inner) < kMostAreFull;
+  return out;
+}
+
+// Returns whether the text seems to have one sentence a line and empty lines between documents:
+// most lines are one sentence, and they are not lines of wrapped paragraphs. Most of those are
+// about as long as the longest, or break a sentence whose next line begins with a small letter.
+bool has_sentence_lines(std::string_view text) {
+  constexpr double kMostAreSentences = 0.9, kMostAreFull = 0.75, kManyAreBroken = 0.3;
+  constexpr std::size_t kLeastLines = 5;
+  const auto all = split(text.substr(0, text.rfind('\n')), '\n');
+  const LineCounts n = count_lines(all);
+  const bool has_documents = n.lines < all.size();
+  const bool is_wrapped = share(n.full, n.followed) >= kMostAreFull ||
+                          (n.capitals > 0 && share(n.broken, n.followed) >= kManyAreBroken);
+  return has_documents && n.lines >= kLeastLines && n.followed > 0 &&
+         share(n.single, n.lines) >= kMostAreSentences && !is_wrapped;
+}
+
+// Returns the beginnings of the files that are not compressed, kSampleBytes in all.
+std::string sample_of(const std::vector<std::string>& files) {
+  std::string out;
+  for (const std::string& file : files) {
+    if (out.size() >= kSampleBytes) break;
+    if (is_packed(file)) continue;
+    std::string part(kSampleBytes - out.size(), ' ');
+    part.resize(InputFile(file).read(part));
+    out += part;
+  }
+  return out;
 }
 
 // The examples that the recipe's records are described to have.
@@ -102,8 +157,7 @@ std::optional<TextSize> text_size(const std::vector<std::string>& files) {
   const auto plain = std::ranges::find_if_not(files, is_packed);
   double tokens = 1 / kCharactersOfToken;  // of a byte
   if (plain != files.end()) {
-    std::string sample(kSampleBytes, ' ');
-    sample.resize(InputFile(*plain).read(sample));
+    const std::string sample = sample_of(files);
     tokens = token_share(sample);
     if (format_of(*plain, FileFormat::by_name) == FileFormat::text)
       out.has_sentence_lines = has_sentence_lines(sample);

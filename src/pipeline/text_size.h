@@ -14,8 +14,8 @@ struct TextSize {
   double bytes = 0, tokens = 0;
   bool has_sentence_lines = false;  // one sentence a line and empty lines between documents
 };
-// Of files on this machine. Reads the beginning of the first file that is not compressed. nullopt
-// if there is none.
+// Returns the size of files on this machine, or nullopt if there is none. Reads the first 256 KiB
+// of those that are not compressed.
 std::optional<TextSize> text_size(const std::vector<std::string>& files);
 // The text that a recipe trains on, without what is held out. nullopt if the recipe reads no text
 // or the text is not on this machine.

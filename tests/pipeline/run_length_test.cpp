@@ -252,7 +252,26 @@ TEST(Starter, TakesLinesForSentencesIfTheTextHasOneALine) {
   EXPECT_EQ(sentences_of(repeated("A paragraph that is wrapped\nat a width of thirty or so,\n"
                                   "so that most of its lines are\nof about the same length.\n")),
             "prose");
+  EXPECT_EQ(sentences_of(repeated("Абзац, рядки якого розбито\nпід час верстки тексту\n"
+                                  "у коротких рядках.\n\nкоротко\nОдин рядок є значно довшим за "
+                                  "решту рядків, бо в ньому є адреса.\n")),
+            "prose");
+  EXPECT_EQ(
+      sentences_of(repeated("Lines of one length.\nEach is a sentence.\nThis one is third.\n")),
+      "lines");
+  EXPECT_EQ(sentences_of(repeated("a text without capitals\nor marks\nin each of its lines\n")),
+            "lines");
   EXPECT_EQ(sentences_of("One.\nTwo.\nThree.\nFour.\nFive.\nSix.\n"), "prose");  // one document
+}
+
+TEST(Starter, LooksAtMoreThanTheFirstFileForSentenceLines) {
+  const TempDir dir;
+  write_file(dir.file("a"), "A title\n");
+  std::string lines;
+  for (int i = 0; i < 8; ++i) lines += "One sentence.\nAnother, longer one.\nYes.\n\n";
+  write_file(dir.file("b"), lines);
+  EXPECT_FALSE(text_size({dir.file("a")})->has_sentence_lines);
+  EXPECT_TRUE(text_size({dir.file("a"), dir.file("b")})->has_sentence_lines);
 }
 
 TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
