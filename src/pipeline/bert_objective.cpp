@@ -88,12 +88,7 @@ void check(const Recipe& r) {
     return str(r.origin({"model." + field, heads ? "model.num_attention_heads" : "model." + field}),
                ": model");
   });
-  checks.require(
-      data.seq_length <= model.max_position_embeddings,
-      {"data.seq_length", "model.max_position_embeddings"},
-      str("data.seq_length ", data.seq_length, " is longer than model.max_position_embeddings ",
-          model.max_position_embeddings),
-      "shorten the sequences or raise model.max_position_embeddings");
+  checks.fits_positions(data.seq_length, model.max_position_embeddings);
   checks.require(!data.next_sentence || model.type_vocab_size >= 2,
                  {"data.next_sentence", "model.type_vocab_size"},
                  str("model.type_vocab_size ", model.type_vocab_size,

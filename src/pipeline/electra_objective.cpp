@@ -66,11 +66,7 @@ void check_electra(const Recipe& r) {
           "': transformers' ElectraForMaskedLM has gelu in its head, and nothing of this "
           "model could be exported"),
       "set it to gelu");
-  const std::int64_t most = c.model.max_position_embeddings;
-  checks.require(
-      c.seq_length <= most, {"data.seq_length", "model.max_position_embeddings"},
-      str("data.seq_length ", c.seq_length, " is longer than model.max_position_embeddings ", most),
-      "shorten the sequences or raise model.max_position_embeddings");
+  checks.fits_positions(c.seq_length, c.model.max_position_embeddings);
   c.ids = {.cls = 2, .sep = 3, .mask = 4};  // of a vocabulary to come
   Task task;
   checks.accepts({"model.mask_prob", "data.seq_length", "model.temperature"},

@@ -88,6 +88,16 @@ void RecipeChecks::accepts(std::initializer_list<std::string> fields,
   }
 }
 
+void RecipeChecks::fits_positions(std::int64_t seq_length, std::int64_t positions) const {
+  const std::string shorter = str("--set data.seq_length=", positions);
+  require(seq_length <= positions, {"data.seq_length", "model.max_position_embeddings"},
+          str("data.seq_length ", seq_length, " is longer than model.max_position_embeddings ",
+              positions),
+          recipe_.train.init.empty()
+              ? str("add ", shorter, ", or raise model.max_position_embeddings")
+              : str("add ", shorter, ": the model of train.init has no more positions"));
+}
+
 void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {
   const TrainConfig& t = recipe_.train;
   const std::int64_t rows = value(field);

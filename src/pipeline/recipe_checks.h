@@ -29,6 +29,8 @@ class RecipeChecks {
   void is_not_replaced(const std::string& steps, const std::string& counted) const;
   // What training itself would refuse, later.
   void accepts(std::initializer_list<std::string> fields, const std::function<void()>& check) const;
+  // data.seq_length is at most the model's number of positions.
+  void fits_positions(std::int64_t seq_length, std::int64_t positions) const;
   // The number of the field's rows can be shared by train.devices, each taking its own in `parts`.
   void divides_over_devices(const std::string& field, std::int64_t parts = 1) const;
 

@@ -1,6 +1,7 @@
 #include "pipeline/small_run.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "base/str.h"
@@ -10,6 +11,7 @@ namespace smelt {
 namespace {
 
 constexpr std::int64_t kSmallSteps = 300, kSmallBatch = 32;
+constexpr std::array kOtherLengths{"train.epochs=0", "train.tokens=0", "train.budget.usd=0"};
 
 // By the fields that a type of model has.
 const std::map<std::string, std::string>& small_sizes() {
@@ -47,8 +49,7 @@ std::vector<std::string> without_users(const Recipe& r, std::vector<std::string>
 
 // At most kSmallSteps, by whatever field the recipe sets them.
 void add_small_steps(const Recipe& r, std::vector<std::string>& out) {
-  for (const char* field : {"train.epochs=0", "train.tokens=0", "train.budget.usd=0"})
-    out.emplace_back(field);
+  out.insert(out.end(), kOtherLengths.begin(), kOtherLengths.end());
   out.push_back(str("train.steps=", std::min(kSmallSteps, r.train.steps)));
 }
 
@@ -100,6 +101,13 @@ std::vector<std::string> small_settings(const Recipe& r) {
   add_small_steps(r, out);
   out.push_back(small_out(r.out));
   return out;
+}
+
+void add_step_settings(std::vector<std::string>& settings) {
+  const auto is_steps = [](const std::string& s) { return s.starts_with("train.steps="); };
+  // In front, so that a length of the user's own still contradicts train.steps.
+  if (std::ranges::any_of(settings, is_steps))
+    settings.insert(settings.begin(), kOtherLengths.begin(), kOtherLengths.end());
 }
 
 }  // namespace smelt

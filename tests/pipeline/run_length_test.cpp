@@ -9,6 +9,7 @@
 #include "pipeline/advise.h"
 #include "pipeline/budget.h"
 #include "pipeline/dry_run.h"
+#include "pipeline/recipe_checks.h"
 #include "pipeline/small_recipe.h"
 #include "pipeline/small_run.h"
 #include "pipeline/starter.h"
@@ -178,6 +179,27 @@ TEST_F(RunLength, ARehearsalKeepsTheUsersSettings) {
   EXPECT_EQ(small.train.schedule.warmup_steps, 7);
   EXPECT_EQ(small.model["hidden_size"], 16);
   EXPECT_EQ(small.out, dir_.file("n-small"));
+}
+
+TEST_F(RunLength, ARehearsalTakesTheUsersStepsInPlaceOfTheRecipesEpochs) {
+  std::vector<std::string> settings{"train.steps=4"};
+  add_step_settings(settings);
+  const std::vector<std::string> expected{"train.epochs=0", "train.tokens=0", "train.budget.usd=0",
+                                          "train.steps=4"};
+  EXPECT_EQ(settings, expected);
+  std::vector<std::string> others{"train.epochs=2"};
+  add_step_settings(others);
+  EXPECT_EQ(others, std::vector<std::string>{"train.epochs=2"});
+}
+
+TEST_F(RunLength, HintsAtRaisingPositionsOnlyWithoutGivenWeights) {
+  Recipe r = recipe({});
+  const auto hint = [&] {
+    return error_of<UsageError>([&] { RecipeChecks(r).fits_positions(128, 64); });
+  };
+  EXPECT_THAT(hint(), HasSubstr("data.seq_length=64, or raise model.max_position_embeddings"));
+  r.train.init = "bert-base";
+  EXPECT_THAT(hint(), HasSubstr("data.seq_length=64: the model of train.init has no more"));
 }
 
 TEST_F(RunLength, IsToldWithoutReadingRecordsThatAreNotThere) {

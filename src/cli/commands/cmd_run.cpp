@@ -54,6 +54,7 @@ struct RunCommandFlags {
 };
 
 RecipeOption made_small(RecipeOption recipe) {
+  add_step_settings(recipe.settings);
   for (std::string& setting : small_settings(recipe.load()))
     recipe.settings.push_back(std::move(setting));
   return recipe;
