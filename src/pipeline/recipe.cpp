@@ -121,7 +121,8 @@ std::string without_yaml(const std::string& name) {
           ? str("did you mean '",
                 known[static_cast<std::size_t>(std::ranges::find(names, *nearest) - names.begin())],
                 "'?")
-          : "check the path; recipes/ has examples, and `smelt new` writes a recipe");
+          : "check the path. `smelt new` writes a recipe; models are not downloaded (use `hf "
+            "download`)");
 }
 
 // Throws UsageError that names the first line that is not UTF-8.
@@ -197,6 +198,9 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
     throw UsageError(str(path, ": is a folder in which no run has kept its recipe.yaml"),
                      "give a run's folder, or a recipe's file; recipes/ holds examples");
   const std::string text = read_file(path, kSmallFileBytes);
+  if (trim(text).empty() && over.empty())
+    throw UsageError(str(path, ": the file is empty"),
+                     str("write a recipe: smelt new bert --input 'text/*.txt' > ", path));
   if (is_named_as_yaml(path)) check_encoding(path, text);
   try {
     const YAML::Node root = YAML::Load(text);

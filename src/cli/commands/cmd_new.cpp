@@ -44,10 +44,12 @@ bool is_of_rows(const std::string& kind) {
 }
 
 // Returns the size of the recipe's text, or nullopt if the text is not on this machine.
+// Throws UsageError if the input is a folder.
 std::optional<TextSize> size_of_text(const StarterRecipe& starter) try {
   if (is_of_rows(starter.kind)) return std::nullopt;
   return text_size(expand_files(starter.input, "--input"));
 } catch (const UsageError&) {
+  if (is_folder(starter.input)) throw;
   return std::nullopt;
 }
 

@@ -113,14 +113,17 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
   expect_refused("train: {parallelism.reduction: both}", "",
                  HasSubstr("train.parallelism.reduction is 'both'"));
   expect_refused("vocab: {strip_accents: maybe}", "", HasSubstr("vocab.strip_accents is 'maybe'"));
-  expect_refused(
-      "data: {seq_length: 1000}", "",
-      HasSubstr("data.seq_length 1000 is longer than model.max_position_embeddings 512"));
+  expect_refused("data: {seq_length: 1000}", "",
+                 HasSubstr("data.seq_length 1000 is longer than model.max_position_embeddings 512\n"
+                           "  hint: add --set data.seq_length=512, or raise"));
   expect_refused("model: {hidden_size: 100}", "", HasSubstr("hidden_size 100 is not a multiple"));
   expect_refused("out: x\na: b: c", "", HasSubstr("r.yaml:2: not YAML"));
   expect_refused("out: x\ntrain:\n\tsteps: 3\n", "",
                  HasSubstr("r.yaml:3: a tab at the beginning of the line: YAML is indented by "
                            "spaces only\n  hint: replace the tab by two spaces"));
+  expect_refused("", "", HasSubstr("r.yaml: the file is empty\n  hint: write a recipe: smelt new"));
+  expect_refusal("new bert --input " + dir_.path(),
+                 HasSubstr(" is a folder\n  hint: name the files"));
   write_file(dir_.file("uk.txt"), "Some text: of a corpus: and more.\nAnother line.\n");
   expect_refusal(str("run ", dir_.file("uk.txt")),
                  HasSubstr("uk.txt is neither a recipe nor a model\n  hint: give a recipe (YAML)"));
