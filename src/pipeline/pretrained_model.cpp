@@ -92,20 +92,19 @@ struct TaskWords {
 };
 constexpr std::array<TaskWords, 7> kTasks{{
     {InferenceTask::fill_mask, makes<&InferenceJobs::fill_mask>, "fill", "fill masks",
-     "fills no masks", "take a BERT or an ELECTRA; `smelt generate` asks a T5"},
+     "has no masked-LM head", "use a BERT or an ELECTRA; a T5 takes `smelt generate`"},
     {InferenceTask::detect, makes<&InferenceJobs::detect>, "detect", "detect replaced tokens",
-     "has no discriminator", "take an ELECTRA"},
+     "has no discriminator", "use an ELECTRA"},
     {InferenceTask::classify, makes<&InferenceJobs::classify>, "predict", "classify",
-     "tells no texts apart", "take a model that was fine-tuned by a recipe of model.type classify"},
-    {InferenceTask::generate, generates, "generate", "generate text", "answers no texts",
-     "take a T5"},
+     "has no classification head", "fine-tune it first: `smelt new classify` writes the recipe"},
+    {InferenceTask::generate, generates, "generate", "generate text", "has no decoder", "use a T5"},
     {InferenceTask::evaluate_text, makes<&InferenceJobs::evaluate_text>, "eval",
-     "be evaluated on text", "is scored on no text",
-     "take a BERT or an ELECTRA, or evaluate its run"},
+     "be evaluated on text", "has no masked-LM head for --text",
+     "use a BERT or an ELECTRA, or evaluate its run"},
     {InferenceTask::embed, embeds, "embed", "embed texts", "has no encoder for texts",
-     "take a BERT, an ELECTRA or a RoBERTa"},
-    {InferenceTask::score, scores, "score", "score texts", "scores no texts",
-     "take a pretrained BERT, RoBERTa or ELECTRA generator"},
+     "use a BERT, an ELECTRA or a RoBERTa"},
+    {InferenceTask::score, scores, "score", "score texts", "has no masked-LM head",
+     "use a pretrained BERT, RoBERTa or ELECTRA generator"},
 }};
 
 const TaskWords& words_of(InferenceTask task) {

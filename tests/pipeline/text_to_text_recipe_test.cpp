@@ -353,7 +353,7 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"train.init_from=" + dir_.file("bert")}), HasSubstr("is no T5"));
   EXPECT_THAT(
       error_of<UsageError>([&] { PretrainedModel::of_folder(dir_.file("bert")).generator({}); }),
-      HasSubstr("answers no texts\n  hint: take a T5"));
+      HasSubstr("has no decoder\n  hint: use a T5"));
   EXPECT_THAT(error_of<UsageError>([&] { run("base"); }),
               HasSubstr("base holds a run of model.type t5, this recipe's is text_to_text\n  hint: "
                         "choose another folder"));

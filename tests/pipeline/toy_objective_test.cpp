@@ -146,7 +146,7 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
                 PretrainedModel::of_recipe(whole, {.task = InferenceTask::fill_mask})
                     .fill_mask({"[MASK]"}, 1);
               }),
-              HasSubstr("fill: a model of type line fills no masks"));
+              HasSubstr("fill: a model of type line has no masked-LM head"));
   EXPECT_THAT(error_of([&] { export_model(whole, dir_.file("x")); }),
               HasSubstr("export: a model of type line has no folder to export"));
 

@@ -135,8 +135,9 @@ void add_eval_command(CLI::App& app) {
     const std::string& path = model->recipe.path;
     if (!run_named_by(path) && model->is_stored())
       throw UsageError(
-          str("eval: ", path, " is no run's folder: no recipe.yaml says what to measure on"),
-          "say it with --text FILES, or name the folder that `smelt run` has made");
+          str("eval: ", path, " has no recipe.yaml, which names the data to evaluate on"),
+          "evaluate a masked LM on text with --text FILES, or name the folder that `smelt run` "
+          "made");
     if (const char* flag = model->model_flag())
       throw UsageError(str("eval: ", flag, " is for --text: ", path, "'s recipe says it"),
                        "leave it out, or change the recipe with --set");

@@ -124,7 +124,7 @@ TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
       in(".", "eval mine --text r.yaml").text,
       AllOf(HasSubstr("of 32 tokens, masks drawn by seed 12345\n"), HasSubstr("verdict: ")));
   EXPECT_THAT(in(".", "eval mine/huggingface").text,
-              HasSubstr("mine/huggingface is no run's folder: no recipe.yaml says what to"));
+              HasSubstr("mine/huggingface has no recipe.yaml, which names the data"));
   EXPECT_THAT(in(".", "eval mine --device cpu").text, HasSubstr("--device is for --text"));
   EXPECT_THAT(in(".", "eval mine --follow --text text.txt").text,
               HasSubstr("--follow with --text"));

@@ -263,8 +263,8 @@ TEST(Status, OfNoRunIsSaid) {
   const TempDir dir;
   EXPECT_THAT(program("status " + dir.path()).text, HasSubstr("no metrics.jsonl"));
   EXPECT_THAT(program("eval " + dir.path()).text,
-              HasSubstr(" is no run's folder: no recipe.yaml says what to measure on\n  hint: say "
-                        "it with --text"));
+              HasSubstr(" has no recipe.yaml, which names the data to evaluate on\n  hint: "
+                        "evaluate a masked LM on text with --text"));
 }
 
 TEST(Help, ListsCommandsFirstInGroups) {
