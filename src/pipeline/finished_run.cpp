@@ -34,6 +34,10 @@ constexpr std::array<std::string_view, 12> kUsedByEvaluation{"device",
 constexpr std::array<std::string_view, 5> kOfTraining{
     "eval.every", "eval.every_epochs", "track.fill", "track.histograms_every", "track.gradients"};
 
+// Fields that a resumed run must keep.
+constexpr std::array<std::string_view, 4> kKeptByResume{"train.batch_size", "train.optimizer.type",
+                                                        "train.seed", "train.precision"};
+
 bool is_trained_to_the_end(const Recipe& r, const SavedState& saved) {
   if (saved.step == 0 || saved.state.contains(kUnchecked)) return false;
   const bool is_out_of_patience =
@@ -71,6 +75,20 @@ std::vector<std::string> changes_of_training(const Recipe& r) {
   return out;
 }
 
+std::string hint_of_changes(const Recipe& r, const std::vector<std::string>& changes,
+                            bool by_patience) {
+  for (const std::string_view field : kKeptByResume)
+    for (const std::string& change : changes)
+      if (change.starts_with(str(field, " ")))
+        return str(field, " cannot change after the first checkpoint; for a new model, add --set ",
+                   "out=FOLDER");
+  return str("to train on with them, add --set ",
+             by_patience          ? str("train.early_stopping.patience=", 2 * r.train.early_stopping.patience)
+             : r.train.epochs > 0 ? str("train.epochs=", 2 * r.train.epochs)
+                                  : str("train.steps=", 2 * r.train.steps),
+             "; for a new model, add --set out=FOLDER");
+}
+
 }  // namespace
 
 void check_finished_run_keeps_settings(const Recipe& given) {
@@ -82,14 +100,9 @@ void check_finished_run_keeps_settings(const Recipe& given) {
   const auto changes = changes_of_training(r);
   if (changes.empty()) return;
   const bool by_patience = saved->step < r.train.steps;
-  throw UsageError(
-      str("run: ", r.out, " is finished at step ", saved->step, " of ", r.train.steps,
-          ", and these settings would change nothing: ", join(changes, "; ")),
-      str("to train on with them, add --set ",
-          by_patience ? str("train.early_stopping.patience=", 2 * r.train.early_stopping.patience)
-          : r.train.epochs > 0 ? str("train.epochs=", 2 * r.train.epochs)
-                               : str("train.steps=", 2 * r.train.steps),
-          "; for a new model, add --set out=FOLDER"));
+  throw UsageError(str("run: ", r.out, " is finished at step ", saved->step, " of ", r.train.steps,
+                       ", and these settings would change nothing: ", join(changes, "; ")),
+                   hint_of_changes(r, changes, by_patience));
 }
 
 }  // namespace smelt

@@ -78,13 +78,14 @@ TEST_F(Stages, AFinishedRunWithOtherSettingsIsRefusedAndItsRecipeStays) {
               }),
               AllOf(HasSubstr("m is finished at step 2 of 2, and these settings would change "
                               "nothing: train.checkpoint.max_to_keep was 5, is 2; "
-                              "train.optimizer.type was bert_adamw, is "
-                              "adamw; eval.every was 0, is 1\n  hint: to train on with them, add "
-                              "--set train.steps=4; for a new model, add --set out=FOLDER")));
+                              "train.optimizer.type was bert_adamw, is adamw; eval.every was 0, "
+                              "is 1\n  hint: train.optimizer.type cannot change after the first "
+                              "checkpoint; for a new model, add --set out=FOLDER")));
   EXPECT_EQ(files("m/.stages"), stages);
   EXPECT_THAT(
       error_of<UsageError>([&] { dry_run_text(recipe({"train.checkpoint.max_to_keep=2"})); }),
-      HasSubstr("would change nothing: train.checkpoint.max_to_keep was 5, is 2"));
+      HasSubstr("train.checkpoint.max_to_keep was 5, is 2\n  hint: to train on with them, add "
+                "--set train.steps=4; for a new model, add --set out=FOLDER"));
   run_recipe(recipe(
       {"train.memory.layers=scan", "train.logging_steps=1"}));  // evaluation may use the form
   EXPECT_EQ(said("eval: started again: train.memory.layers was \"auto\", is \"scan\""), 1);
