@@ -80,7 +80,7 @@ std::uint64_t size_of_files(const std::string& folder, const std::vector<std::st
 
 SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
   const std::string path = exported_of(given);
-  if (path != given) log_info("compress: of {} what it has exported is taken: {}", given, path);
+  if (path != given) log_info("compress: {}: using its exported model, {}", given, path);
   const StoredModel model = open_stored_model(path, "compress");
   SourceFolder out{.where = given,
                    .folder = path,

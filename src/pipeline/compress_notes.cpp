@@ -73,8 +73,8 @@ std::vector<std::string> notes_of(const OrderedJson& report, const OrderedJson& 
   const OrderedJson* int8 = step_with(model, "weights int8");
   if ((int8 != nullptr && int8->value("activations", "floats") == "floats") ||
       step_with(model, "weights int4") != nullptr)
-    add("no faster products and no less memory while it runs: its codes become floats when it is "
-        "loaded");
+    add("no faster products and no less memory while it runs: its integers become floats when the "
+        "model is loaded");
   if (step_with(model, "sparse") != nullptr) {
     add("no faster products and no less memory while it runs: its zeros are multiplied as other "
         "numbers are");

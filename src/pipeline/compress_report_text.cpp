@@ -39,7 +39,7 @@ std::string score_text(const OrderedJson& report, const OrderedJson& model) {
                         rounded(number_of_json(own["high"]), 4), "]");
   if (!model.contains("against_base")) return out;
   const OrderedJson& d = model["against_base"][metric];
-  return str(out, ", less the base's ", rounded(number_of_json(d["difference"]), 4), " [",
+  return str(out, ", difference from the base ", rounded(number_of_json(d["difference"]), 4), " [",
              rounded(number_of_json(d["low"]), 4), ", ", rounded(number_of_json(d["high"]), 4),
              "]");
 }
@@ -54,7 +54,7 @@ std::string compress_report_text(const OrderedJson& report) {
     for (const OrderedJson& note : model["not_given"])
       out += str("  - ", note.get<std::string>(), "\n");
   }
-  return out + str("load of the machine before: ",
+  return out + str("load average of the machine before: ",
                    rounded(number_of_json(report["machine"]["load_before"]), 2), "\n");
 }
 

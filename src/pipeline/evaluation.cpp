@@ -356,10 +356,10 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e, bool 
   if (*is_clearly_better(baseline, e))
     return str("verdict: good: ", own, "clearly better than ", of_base);
   if (model->weight < kFewItems)
-    return str("verdict: not certain: ", own, "against ", of_base, ", of ",
-               std::llround(model->weight),
-               " held-out items only: hold out more (text.heldout, data.validation_share), or give "
-               "more text or examples");
+    return str(
+        "verdict: not certain: ", own, "against ", of_base, ", of ", std::llround(model->weight),
+        " held-out items only: hold out more (text.heldout of a text, data.validation_share of "
+        "rows), or give more text or examples");
   if (p > b && p - b <= 3 * error)
     return str("verdict: not certain: ", own, "better than ", of_base,
                ", but within 3 standard errors: evaluate more examples, or train longer");

@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 5> kOfTraining{
 
 // Fields that a resumed run must keep.
 constexpr std::array<std::string_view, 4> kKeptByResume{"train.batch_size", "train.optimizer.type",
-                                                        "train.seed", "train.precision"};
+                                                        "train.seed", "train.precision.compute"};
 
 bool is_trained_to_the_end(const Recipe& r, const SavedState& saved) {
   if (saved.step == 0 || saved.state.contains(kUnchecked)) return false;

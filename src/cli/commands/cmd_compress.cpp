@@ -143,8 +143,8 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     return;
   }
   std::cout << f.job.to << ": " << counted(done.tensors.size(), "matrix", "matrices")
-            << (f.job.weights == WeightCodes::int4 ? " in four bits, " : " in eight bits, ")
-            << done.kept.size() << " as they were; " << sizes_text(done.bytes_before, done.bytes)
+            << (f.job.weights == WeightCodes::int4 ? " in 4 bits, " : " in 8 bits, ")
+            << done.kept.size() << " kept as floats; " << sizes_text(done.bytes_before, done.bytes)
             << "\n";
   for (const std::string& name : done.too_coarse)
     std::cout << "  stays in floats, below " << kLeastSqnr << " dB: " << name << "\n";
@@ -154,8 +154,8 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
   std::ranges::stable_sort(worst, {}, &Quantized::Tensor::sqnr_db);
   worst.resize(std::min(worst.size(), kTold));
   for (const Quantized::Tensor& tensor : worst)
-    std::cout << "  lost most: " << tensor.name << ", " << rounded(tensor.sqnr_db, 1)
-              << " dB of signal to noise\n";
+    std::cout << "  largest error: " << tensor.name << ", " << rounded(tensor.sqnr_db, 1)
+              << " dB signal-to-noise ratio\n";
 }
 
 void add_model_and_out(CLI::App& command, std::string& from, std::string& out) {
