@@ -41,6 +41,14 @@ std::string warmup_field(const char* ratio, const char* comment) {
   return yaml_line("  schedule", str("{warmup_ratio: ", ratio, "}"), comment);
 }
 
+// A run with a known number of steps has at least ten evaluations.
+std::string eval_every_field(const StarterRecipe& s) {
+  constexpr std::int64_t kLeastEvaluations = 10;
+  const std::int64_t most =
+      s.steps ? std::max<std::int64_t>(1, *s.steps / kLeastEvaluations) : kStarterEvalEvery;
+  return yaml_line("  every", str(std::min(kStarterEvalEvery, most)), "steps between evaluations");
+}
+
 std::string device_fields(const StarterRecipe& s) {
   return yaml_line("  device", s.device, "cpu, gpu, tpu, or auto") +
          (s.devices > 1 ? yaml_line("  devices", str(s.devices), "that share a batch") : "") +
@@ -104,7 +112,7 @@ std::string bert_text(const StarterRecipe& s) {
          learning_rate_field(s.size.hidden >= 768 ? "1e-4" : "5e-4",
                              "the BERT paper's is 1e-4 for base") +
          warmup_field("0.01", "1 % of the steps, as the paper's") + device_fields(s) + "eval:\n" +
-         yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
+         eval_every_field(s);
 }
 
 std::string electra_text(const StarterRecipe& s) {
@@ -119,8 +127,7 @@ std::string electra_text(const StarterRecipe& s) {
                              "the ELECTRA paper's: 5e-4 small, 2e-4 base and large") +
          yaml_line("  schedule", "{type: electra, warmup_ratio: 0.01}",
                    "the original's decay; warm-up over 1 % of the steps") +
-         device_fields(s) + "eval:\n" +
-         yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
+         device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 
 std::string t5_text(const StarterRecipe& s) {
@@ -134,8 +141,7 @@ std::string t5_text(const StarterRecipe& s) {
                    "the T5 paper's, with its schedule") +
          yaml_line("  schedule", "{type: inverse_sqrt, warmup_steps: 10000}",
                    "the rate is 1 / sqrt(max(step, warmup_steps))") +
-         device_fields(s) + "eval:\n" +
-         yaml_line("  every", str(kStarterEvalEvery), "steps between evaluations");
+         device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 
 // The weights to begin with; if they are an example's, how to get them.

@@ -20,7 +20,7 @@ const std::vector<ModelSize>& model_sizes();
 // Throws a UsageError beginning with `where` for an unknown one.
 const ModelSize& model_size(const std::string& name, const std::string& where);
 
-constexpr std::int64_t kStarterEvalEvery = 1000;  // steps between a starter's evaluations
+constexpr std::int64_t kStarterEvalEvery = 1000;  // steps between a starter's evaluations, at most
 
 struct StarterRecipe {
   std::string kind = "bert";          // of starter_kinds()

@@ -286,6 +286,15 @@ TEST(Starter, TakesLinesForSentencesIfTheTextHasOneALine) {
   EXPECT_EQ(sentences_of("One.\nTwo.\nThree.\nFour.\nFive.\nSix.\n"), "prose");  // one document
 }
 
+TEST(Starter, EvaluatesAShortRunTenTimes) {
+  const auto recipe = [](std::int64_t steps) {
+    return starter_text({.size = model_size("tiny", "test"), .steps = steps});
+  };
+  EXPECT_THAT(recipe(513), HasSubstr("\n  every: 51 "));
+  EXPECT_THAT(recipe(5), HasSubstr("\n  every: 1 "));
+  EXPECT_THAT(recipe(100000), HasSubstr("\n  every: 1000 "));
+}
+
 TEST(Starter, LooksAtMoreThanTheFirstFileForSentenceLines) {
   const TempDir dir;
   write_file(dir.file("a"), "A title\n");
