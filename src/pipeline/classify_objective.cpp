@@ -218,6 +218,7 @@ void check_classify(const Recipe& r) {
   Task task;
   ClassifyTask classifier;
   checks.accepts({"train.class_weights"}, [&] { classifier = classifier_task(r, labels); });
+  checks.fits_positions(data.seq_length, encoder_sizes(classifier.encoder).max_position_embeddings);
   checks.accepts({"data.seq_length"}, [&] { task = classify_task(classifier); });
   check_program(r, task);
 }

@@ -35,7 +35,7 @@ bool has_ended(const std::string& model_dir, std::int64_t newest, std::int64_t s
   return run.end && run.end->value("why", "") == "done" && run.step == newest && run.of == steps;
 }
 
-constexpr const char* kAgain = "made again where it is wanted";
+constexpr const char* kAgain = "made again when a run needs it";
 
 class Finder {
  public:

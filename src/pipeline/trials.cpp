@@ -322,8 +322,8 @@ std::string number(double value) {
 }
 
 void put_trial(const Trial& trial, const std::string& mark, std::ostringstream& out) {
-  out << "  " << std::left << std::setw(34) << (trial.name.empty() ? "all" : trial.name) << "  "
-      << number(trial.mean.value) << " ± " << number(trial.spread) << "   ["
+  out << "  " << std::left << std::setw(34) << (trial.name.empty() ? "this recipe" : trial.name)
+      << "  " << number(trial.mean.value) << " ± " << number(trial.spread) << "   ["
       << number(trial.mean.low) << ", " << number(trial.mean.high) << "]" << mark << "\n";
 }
 
@@ -382,12 +382,13 @@ std::string trials_text(const TrialsSummary& s) {
     put_trial(s.trials[i], s.trials.size() > 1 && i == s.best ? "  best" : "", out);
     if (s.against.empty()) continue;
     Trial other = s.against[i];
-    other.name = "against it";
+    other.name = "variant of --against";
     put_trial(other, "", out);
     const PairedTest& margin = s.margins[i];
-    out << "    margin " << number(margin.difference.value) << " [" << number(margin.difference.low)
-        << ", " << number(margin.difference.high) << "], p " << margin.p_value
-        << (s.lower_is_better ? "; below 0 is better" : "; above 0 is better") << "\n";
+    out << "    difference " << number(margin.difference.value) << " ["
+        << number(margin.difference.low) << ", " << number(margin.difference.high) << "], p "
+        << margin.p_value << (s.lower_is_better ? "; below 0 is better" : "; above 0 is better")
+        << "\n";
   }
   if (const auto folder = best_folder(s))
     out << "the best run: " << *folder << "\n";

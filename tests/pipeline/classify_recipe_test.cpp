@@ -428,7 +428,7 @@ TEST_F(ClassifyRun, SeedsAndValuesStandInOneTable) {
   EXPECT_EQ(s.trials[1].scores.size(), 1u);
   EXPECT_EQ(s.margins.size(), 2u);
   EXPECT_THAT(trials_text(s), HasSubstr("accuracy of 6 held-out examples"));
-  EXPECT_THAT(trials_text(s), HasSubstr("margin "));
+  EXPECT_THAT(trials_text(s), HasSubstr("difference "));
   EXPECT_NEAR(s.margins[0].difference.value, s.trials[0].mean.value - s.against[0].mean.value,
               1e-9);
 }
@@ -547,7 +547,9 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"train.init_from=" + dir_.file("t5")}),
               HasSubstr("t5: not an encoder model (BERT, ELECTRA or RoBERTa)"));
   EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));
-  EXPECT_THAT(refusal({"data.seq_length=13"}), HasSubstr("13"));
+  EXPECT_THAT(refusal({"data.seq_length=13"}),
+              HasSubstr("data.seq_length 13 is longer than model.max_position_embeddings 12\n  "
+                        "hint: add --set data.seq_length=12: the model of train.init has"));
   EXPECT_THAT(refusal({"data.validation=" + rows_file("v.tsv", "text\tlabel\ncat\tbirds\n")}),
               HasSubstr("v.tsv:2: label 'birds' is not one of the 2 classes of the training data"));
   EXPECT_THAT(refusal({"data.train=" + rows_file("f.tsv", "text\tlabel\na\t0.5\nb\t1\nc\t0.5\n")}),

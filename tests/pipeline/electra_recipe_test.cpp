@@ -316,7 +316,7 @@ TEST_F(ElectraRecipe, ItsDiscriminatorIsFineTunedAgainstFreshWeights) {
               HasSubstr("ElectraForSequenceClassification"));
   // Both begin with a fresh head, one of them with the discriminator's layers.
   EXPECT_NE(s.against[0].settings[0].find("train.init_from="), std::string::npos);
-  EXPECT_THAT(trials_text(s), HasSubstr("margin "));
+  EXPECT_THAT(trials_text(s), HasSubstr("difference "));
 }
 
 }  // namespace

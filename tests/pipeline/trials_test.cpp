@@ -217,7 +217,12 @@ TEST(TrialsText, TellsAnUndefinedMetricFromANumber) {
   s.trials.emplace_back();
   s.trials.back().scores = {std::nan("")};
   s.trials.back().mean = {.value = std::nan(""), .low = std::nan(""), .high = std::nan("")};
+  s.against = s.trials;
+  s.margins.emplace_back();
   const std::string text = trials_text(s);
+  EXPECT_THAT(text,
+              testing::AllOf(HasSubstr("  this recipe  "), HasSubstr("\n  variant of --against  "),
+                             HasSubstr("\n    difference ")));
   EXPECT_THAT(text, HasSubstr("undefined ± 0.0000   [undefined, undefined]"));
   EXPECT_THAT(text, HasSubstr("no best run: auc-macro is undefined for these examples"));
 }
