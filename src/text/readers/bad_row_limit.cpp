@@ -94,11 +94,20 @@ void TextFaults::throw_bad_rows(const TextFault& fault, const std::string& place
   throw UsageError(str(place, ": ", fault.what, how_many), fault.hint);
 }
 
+void TextFaults::throw_no_rows() const {
+  std::string none = str("; none of ", counted(bad_rows_, "row"), " can be read");
+  if (dropped_bytes_ == 0) throw_bad_rows(first_bad_row_, first_bad_, none);
+  TextFault fault = first_bad_row_;
+  fault.hint =
+      "find the file's encoding with `file -i`, then convert it: `iconv -f ENCODING -t utf-8`";
+  throw_bad_rows(fault, first_bad_,
+                 str(none, "; ", counted(dropped_bytes_, "byte was", "bytes were"),
+                     " left out because they are not UTF-8, the first in ", first_dropped_));
+}
+
 void TextFaults::finish() {
   if (std::exchange(finished_, true)) return;
-  if (bad_rows_ > 0 && good_rows_ == 0)
-    throw_bad_rows(first_bad_row_, first_bad_,
-                   str("; none of ", counted(bad_rows_, "row"), " can be read"));
+  if (bad_rows_ > 0 && good_rows_ == 0) throw_no_rows();
   const std::uint64_t rows = bad_rows_ + good_rows_;
   if (!limits_.held_to.empty() &&
       static_cast<double>(bad_rows_) > limits_.max_bad * static_cast<double>(rows))

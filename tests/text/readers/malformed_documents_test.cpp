@@ -94,6 +94,17 @@ TEST_F(MalformedDocuments, ThrowIfTooManyRowsAreBad) {
   EXPECT_THAT(refusal(options), HasSubstr("max_bad 1.5: must be between 0 and 1"));
 }
 
+TEST_F(MalformedDocuments, NameBytesThatAreNotUtf8IfNoRowCanBeRead) {
+  TextFaults faults;
+  std::string cell = "\xef\xf0";  // of a small file in Windows-1251
+  faults.clean(cell, "a.csv", 2);
+  faults.add({.line = 2, .what = "the text is empty", .hint = "remove the row"}, "a.csv");
+  EXPECT_EQ(error_of<UsageError>([&] { faults.finish(); }),
+            "a.csv:2: the text is empty; none of 1 row can be read; 2 bytes were left out because "
+            "they are not UTF-8, the first in a.csv:2\n  hint: find the file's encoding with `file "
+            "-i`, then convert it: `iconv -f ENCODING -t utf-8`");
+}
+
 TEST_F(MalformedDocuments, RefuseFilesInAnotherEncoding) {
   std::string latin1, good;
   for (int i = 0; i < 100; ++i)
