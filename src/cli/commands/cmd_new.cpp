@@ -79,6 +79,10 @@ void run_new(StarterRecipe& starter, const std::string& write) {
   if (is_given && !starter.text && !is_of_rows(starter.kind) && starter.kind != "continue")
     log_warning("new: {} not found: using a default vocab.size instead of one that fits the text",
                 starter.input);
+  // Not of patterns, commands and lists of files.
+  if (is_given && is_of_rows(starter.kind) && !is_remote(starter.input) &&
+      starter.input.find_first_of("*?[,!") == std::string::npos && !exists(starter.input))
+    log_warning("new: {} not found", starter.input);
   if (write.empty())
     std::cout << text;
   else

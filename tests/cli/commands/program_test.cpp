@@ -44,6 +44,13 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
   expect_refusal("rnu x.yaml", HasSubstr("error: smelt: no command 'rnu'\n"));
 }
 
+TEST(Program, NewWarnsOfRowsThatAreNotThere) {
+  const CommandOutput missing = run_smelt("new classify --input none.tsv");
+  EXPECT_EQ(missing.status, 0);
+  EXPECT_THAT(missing.text, HasSubstr("warning: new: none.tsv not found\n"));
+  EXPECT_THAT(run_smelt("new classify --input 'none*.tsv'").text, Not(HasSubstr("not found")));
+}
+
 TEST(Program, WhatCannotBePrintedIsNotLostInSilence) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   for (const char* words : {"help recipe", "--version"}) {
