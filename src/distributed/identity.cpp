@@ -156,7 +156,7 @@ std::optional<PodIdentity> by_metadata(Asked& asked) {
   return with_slices(kTpuMetadata, asked, rank.value_or(0), hosts);
 }
 
-// SLURM_STEP_ID is set only for processes that srun started.
+// SLURM sets SLURM_STEP_NODELIST only for processes that srun started.
 std::optional<PodIdentity> by_slurm(Asked& asked) {
   constexpr int kFirstPort = 61440, kPorts = 4096;
   const std::string nodes = asked.text({"SLURM_STEP_NODELIST"});
