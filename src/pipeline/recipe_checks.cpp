@@ -95,7 +95,7 @@ void RecipeChecks::fits_positions(std::int64_t seq_length, std::int64_t position
               positions),
           recipe_.train.init.empty()
               ? str("add ", shorter, ", or raise model.max_position_embeddings")
-              : str("add ", shorter, ": the model of train.init has no more positions"));
+              : str("add ", shorter, ": the model of train.init_from has no more positions"));
 }
 
 void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {

@@ -549,7 +549,7 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));
   EXPECT_THAT(refusal({"data.seq_length=13"}),
               HasSubstr("data.seq_length 13 is longer than model.max_position_embeddings 12\n  "
-                        "hint: add --set data.seq_length=12: the model of train.init has"));
+                        "hint: add --set data.seq_length=12: the model of train.init_from has"));
   EXPECT_THAT(refusal({"data.validation=" + rows_file("v.tsv", "text\tlabel\ncat\tbirds\n")}),
               HasSubstr("v.tsv:2: label 'birds' is not one of the 2 classes of the training data"));
   EXPECT_THAT(refusal({"data.train=" + rows_file("f.tsv", "text\tlabel\na\t0.5\nb\t1\nc\t0.5\n")}),

@@ -198,8 +198,8 @@ TEST_F(RunLength, HintsAtRaisingPositionsOnlyWithoutGivenWeights) {
     return error_of<UsageError>([&] { RecipeChecks(r).fits_positions(128, 64); });
   };
   EXPECT_THAT(hint(), HasSubstr("data.seq_length=64, or raise model.max_position_embeddings"));
-  r.train.init = "bert-base";
-  EXPECT_THAT(hint(), HasSubstr("data.seq_length=64: the model of train.init has no more"));
+  r.train.init_from = "bert-base";
+  EXPECT_THAT(hint(), HasSubstr("data.seq_length=64: the model of train.init_from has no more"));
 }
 
 TEST_F(RunLength, IsToldWithoutReadingRecordsThatAreNotThere) {
