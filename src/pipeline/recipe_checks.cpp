@@ -93,7 +93,7 @@ void RecipeChecks::fits_positions(std::int64_t seq_length, std::int64_t position
   require(seq_length <= positions, {"data.seq_length", "model.max_position_embeddings"},
           str("data.seq_length ", seq_length, " is longer than model.max_position_embeddings ",
               positions),
-          recipe_.train.init.empty()
+          recipe_.train.init_from.empty()
               ? str("add ", shorter, ", or raise model.max_position_embeddings")
               : str("add ", shorter, ": the model of train.init_from has no more positions"));
 }
