@@ -83,7 +83,8 @@ std::string hint_of_changes(const Recipe& r, const std::vector<std::string>& cha
         return str(field, " cannot change after the first checkpoint; for a new model, add --set ",
                    "out=FOLDER");
   return str("to train on with them, add --set ",
-             by_patience          ? str("train.early_stopping.patience=", 2 * r.train.early_stopping.patience)
+             by_patience
+                 ? str("train.early_stopping.patience=", 2 * r.train.early_stopping.patience)
              : r.train.epochs > 0 ? str("train.epochs=", 2 * r.train.epochs)
                                   : str("train.steps=", 2 * r.train.steps),
              "; for a new model, add --set out=FOLDER");
