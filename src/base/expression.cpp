@@ -110,16 +110,16 @@ class ExpressionParser {
 
   Term whole() {
     Term out = list("");
-    if (at_ < text_.size()) fail_at("is not understood");
+    if (at_ < text_.size()) fail_at("an operator");
     return out;
   }
 
  private:
-  [[noreturn]] void fail_at(const std::string& what) const {
+  [[noreturn]] void fail_at(const std::string& expected) const {
     const std::string_view rest = text_.substr(std::min(at_, text_.size()));
-    throw UsageError(
-        str(demands_.where, ": ", rest.empty() ? "the end" : str("'", rest, "'"), " ", what),
-        "an expression is like sqrt(2 / SHAPE[-1]) or (1, SHAPE[-1])");
+    throw UsageError(str(demands_.where, ": found ", rest.empty() ? "the end" : str("'", rest, "'"),
+                         ", expected ", expected),
+                     "an expression is like sqrt(2 / SHAPE[-1]) or (1, SHAPE[-1])");
   }
 
   void skip_space() {
@@ -135,7 +135,7 @@ class ExpressionParser {
     return true;
   }
   void need(std::string_view token) {
-    if (!take(token)) fail_at(str("where '", token, "' is expected"));
+    if (!take(token)) fail_at(str("'", token, "'"));
   }
 
   // Parses one term, or a comma-separated tuple, up to `close`.
@@ -152,7 +152,7 @@ class ExpressionParser {
       commas = true;
     }
     if (items.size() == 1 && !commas) return items[0];
-    if (items.empty() && close.empty()) fail_at(", but a value is expected");
+    if (items.empty() && close.empty()) fail_at("a value");
     return [demands = demands_, items](const Sizes& shape) {
       Tuple out;
       for (const Term& item : items) out.push_back(demands.number(item(shape), "a tuple"));
@@ -257,7 +257,7 @@ class ExpressionParser {
     const char c = at_ < text_.size() ? text_[at_] : '\0';
     if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') return number();
     if (std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_') return named();
-    fail_at(", but a value is expected");
+    fail_at("a value");
   }
 
   Term number() {

@@ -493,6 +493,25 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   return with_epochs(std::move(recipe));
 }
 
+// Returns the fields below the path's section whose own names are nearest to the path's:
+// "train.optimizer.eta_rules" for "train.eta_rule". Empty if none is near.
+std::vector<std::string> nearest_in_section(const std::string& path,
+                                            const std::vector<std::string>& known) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == path.npos) return {};
+  std::vector<std::string> names, out;
+  const auto own_name = [](const std::string& field) { return field.substr(field.rfind('.') + 1); };
+  const auto is_below = [&](const std::string& field) {
+    return field.starts_with(path.substr(0, dot + 1));
+  };
+  for (const std::string& field : known)
+    if (is_below(field)) names.push_back(own_name(field));
+  const auto nearest = nearest_name(path.substr(dot + 1), names);
+  for (const std::string& field : known)
+    if (nearest && is_below(field) && own_name(field) == *nearest) out.push_back(field);
+  return out;
+}
+
 }  // namespace
 
 std::string unknown_field_hint(const std::string& path, const std::vector<std::string>& known) {
@@ -513,6 +532,7 @@ std::string unknown_field_hint(const std::string& path, const std::vector<std::s
   } else if (const auto nearest = nearest_name(path, known); meant.empty() && nearest) {
     meant.push_back(*nearest);
   }
+  if (meant.empty()) meant = nearest_in_section(path, known);
   return meant.empty() ? kListsFields : str("did you mean '", join(meant, "' or '"), "'?");
 }
 

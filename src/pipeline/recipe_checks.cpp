@@ -109,7 +109,7 @@ void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t p
   require(rows / devices % parts == 0, {field, "train.gradient_accumulation_steps"},
           str(field, " ", rows, ", ", rows / devices,
               " a device, does not divide into train.gradient_accumulation_steps ", parts),
-          str("choose micro-batches that divide ", rows / devices));
+          str("choose a number of micro-batches that divides ", rows / devices));
 }
 
 static void check_spread(const RecipeChecks& checks, const TrainConfig& t) {

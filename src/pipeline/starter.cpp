@@ -126,7 +126,7 @@ std::string electra_text(const StarterRecipe& s) {
          learning_rate_field(s.size.hidden >= 768 ? "2e-4" : "5e-4",
                              "the ELECTRA paper's: 5e-4 small, 2e-4 base and large") +
          yaml_line("  schedule", "{type: electra, warmup_ratio: 0.01}",
-                   "the original's decay; warm-up over 1 % of the steps") +
+                   "the original's decay; 1 % of the steps are warm-up") +
          device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 
@@ -140,7 +140,7 @@ std::string t5_text(const StarterRecipe& s) {
          yaml_line("  optimizer", "{type: adafactor, learning_rate: 0.01}",
                    "the T5 paper's, with its schedule") +
          yaml_line("  schedule", "{type: inverse_sqrt, warmup_steps: 10000}",
-                   "the rate is 1 / sqrt(max(step, warmup_steps))") +
+                   "rate: 1 / sqrt(max(step, warmup_steps))") +
          device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 

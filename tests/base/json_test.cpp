@@ -185,8 +185,8 @@ TEST(Json, ReadsValuesByType) {
               HasSubstr("expected a string, found number"));
   EXPECT_THAT(error_of<JsonError>([&] { json["list"].get<int>(); }),
               HasSubstr("expected a number, found array"));
-  EXPECT_THAT(error_of<JsonError>([&] { json.at("missing"); }), HasSubstr("no key 'missing'"));
-  EXPECT_THAT(error_of<JsonError>([&] { json["missing"]; }), HasSubstr("no key 'missing'"));
+  EXPECT_THAT(error_of<JsonError>([&] { json.at("missing"); }), HasSubstr("missing key 'missing'"));
+  EXPECT_THAT(error_of<JsonError>([&] { json["missing"]; }), HasSubstr("missing key 'missing'"));
   EXPECT_THAT(error_of<JsonError>([&] { json["list"].at(2); }),
               HasSubstr("index 2 is out of range of 2 elements"));
   EXPECT_THROW(json["b"].value("x", 1), JsonError);

@@ -98,7 +98,7 @@ TEST_F(FakeQuantCommand, TrainsWithWhatItQuantizesThen) {
         "base keeps no recipe, which says data and task");
   EXPECT_FALSE(exists(dir_.file("taught")));
   EXPECT_THAT(smelt(quantize + dir_.file("int8") + train + " --set train.steps=3"),
-              AllOf(HasSubstr("kd_loss"), HasSubstr("12 matrices in eight bits")));
+              AllOf(HasSubstr("kd_loss"), HasSubstr("12 matrices in 8 bits")));
   const Json config = Json::parse(read_file(dir_.file("int8/config.json")));
   EXPECT_EQ(config["quantization_config"]["config_groups"]["group_0"]["input_activations"],
             activations_by_row());

@@ -81,7 +81,8 @@ TEST(Join, APlaceIsTakenOnce) {
   const auto hubs = pod.connect();
   EXPECT_THAT(
       error_of<UsageError>([&] { CoordinationService::connect(pod.place(1), {}, pod.options(1)); }),
-      AllOf(HasSubstr("comes to the place of host 1 ("), HasSubstr("give each process a rank")));
+      AllOf(HasSubstr("comes to the place of host 1 ("),
+            HasSubstr("give each process a different rank")));
 }
 
 // A process that has joined and does nothing more.

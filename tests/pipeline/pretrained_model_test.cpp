@@ -252,7 +252,7 @@ TEST_F(PretrainedModelTest, NamesWhatIsMissing) {
 
 TEST_F(PretrainedModelTest, NamesWhatItCanDoInTheHint) {
   EXPECT_THAT(refusal([&] { found("bert/model"); }),
-              testing::EndsWith("hint: take an ELECTRA; this model can fill masks, be evaluated on "
+              testing::EndsWith("hint: use an ELECTRA; this model can fill masks, be evaluated on "
                                 "text, embed texts, score texts"));
   const PretrainedModel model = PretrainedModel::load(dir_.file("electra/model"));
   EXPECT_TRUE(model.can(InferenceTask::detect));

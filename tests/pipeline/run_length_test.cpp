@@ -408,7 +408,8 @@ TEST(RecipeFile, IsRefusedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
   };
   EXPECT_THAT(refusal("latin1.yaml", "text: {input: a}\nout: caf\xE9\n", {}),
               HasSubstr("latin1.yaml:2: not UTF-8 (1 byte)\n  hint: save the file as UTF-8"));
-  EXPECT_THAT(refusal("empty.txt", "", {}), HasSubstr("empty.txt is neither a recipe nor a model"));
+  EXPECT_THAT(refusal("empty.txt", "", {}),
+              HasSubstr("empty.txt: the file is empty\n  hint: write a recipe"));
   EXPECT_THAT(refusal("r.yaml", "model: {hidden_size: 12}\n",
                       {"text.input=a", "out=" + dir.file("r.yaml")}),
               HasSubstr("r.yaml', which is a file, not a folder\n  hint: name a folder"));
@@ -450,7 +451,6 @@ TEST(FieldHints, KnowOtherProgramsNames) {
        {std::pair{"lr", "train.optimizer.learning_rate"},
         {"num_train_epochs", "train.epochs"},
         {"per_device_train_batch_size", "train.batch_size (over all train.devices)"},
-        {"gradient_accumulation_steps", "train.gradient_accumulation_steps"},
         {"train.bf16", "train.precision.compute"},
         {"fp16", "train.precision.compute"},
         {"lr_scheduler_type", "train.schedule.type"},
@@ -458,9 +458,11 @@ TEST(FieldHints, KnowOtherProgramsNames) {
         {"save_steps", "train.checkpoint.save_interval_steps"},
         {"eval_steps", "eval.every"}})
     EXPECT_THAT(hint(str(name, "=1")), HasSubstr(str("hint: this is ", field))) << name;
-  for (const auto& [name, field] : {std::pair{"learning_rate", "train.optimizer.learning_rate"},
-                                    {"warmup_steps", "train.schedule.warmup_steps"},
-                                    {"weight_decay", "train.optimizer.weight_decay"}})
+  for (const auto& [name, field] :
+       {std::pair{"learning_rate", "train.optimizer.learning_rate"},
+        {"warmup_steps", "train.schedule.warmup_steps"},
+        {"weight_decay", "train.optimizer.weight_decay"},
+        {"gradient_accumulation_steps", "train.gradient_accumulation_steps"}})
     EXPECT_THAT(hint(str(name, "=1")), HasSubstr(str("did you mean '", field, "'?"))) << name;
   EXPECT_EQ(
       recipe_of({{"train.steps", "1e3"}}, "test", {"train.checkpoint.save_interval_steps=1_0"})

@@ -71,7 +71,8 @@ TEST_F(T5Recipe, NamesWhatDoesNotFit) {
       "them\n  hint: set it to 0, or to 32100 or more");
   EXPECT_THAT(refusal({"data.targets_length=100"}),
               HasSubstr("targets become 114 tokens long, data.targets_length is 100"));
-  EXPECT_THAT(refusal({"data.objective=span"}), HasSubstr("data: objective 'span' is unknown"));
+  EXPECT_THAT(refusal({"data.objective=span"}),
+              HasSubstr("data.objective is 'span'\n  hint: known: span_corruption"));
   EXPECT_THAT(refusal({"data.documents=pack"}), HasSubstr("did you mean 'packed'?"));
   EXPECT_THAT(refusal({"model.feed_forward_proj=gelu"}),
               HasSubstr("--set: model: feed_forward_proj is 'gelu'\n  hint: "));

@@ -225,7 +225,7 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
                         "  hint: set the rule mlp=none so that it splits only one"));
   EXPECT_THAT(refusal([](auto& j) { j.config.micro_batches = 4; }),
               HasSubstr("a batch of 8 examples over 4 devices, 2 each, does not divide into 4 "
-                        "micro-batches\n  hint: choose micro-batches that divide 2"));
+                        "micro-batches\n  hint: choose a number of micro-batches that divides 2"));
   EXPECT_THAT(refusal([](auto& j) { j.config.batch_size = 6; }),
               HasSubstr("a batch of 6 examples does not divide over 4 devices"));
   EXPECT_THAT(

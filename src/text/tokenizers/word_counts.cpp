@@ -103,13 +103,13 @@ WordCounts keep_most_frequent(const ForEachWord& for_each, std::uint64_t memory)
       ++left_out;
   });
   if (kept.empty() && left_out > 0)
-    throw UsageError(str("vocab: ", memory >> 20, " MB of memory hold none of ",
+    throw UsageError(str("vocab: ", memory >> 20, " MB of memory does not hold any of ",
                          counted(left_out, "different word"), ", as too many are equally frequent"),
                      "raise --memory, or take fewer lines with --sample");
   if (left_out > 0)
     log_warning(
         "vocab: {} that occur fewer than {} times are skipped to fit in {} MB of memory; "
-        "--memory, or --sample, says otherwise",
+        "raise --memory to keep more words",
         counted(left_out, "different word"), least, memory >> 20);
   return kept;
 }

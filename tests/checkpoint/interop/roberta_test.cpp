@@ -353,7 +353,7 @@ TEST(RobertaConfig, PositionsMustReachBeyondThePadding) {
   const Json config{{"vocab_size", 29}, {"max_position_embeddings", 2}};
   EXPECT_THAT(error_of<UsageError>([&] { parse_encoder("roberta", config, "c"); }),
               HasSubstr("c: max_position_embeddings is 2, must be above pad_token_id + 1 = 2\n"
-                        "  hint: roberta-base has 514"));
+                        "  hint: roberta-base has max_position_embeddings 514 and pad_token_id 1"));
   const Json norm{{"vocab_size", 29}, {"layer_norm_eps", 0.0}};
   EXPECT_THAT(error_of<UsageError>([&] { parse_encoder("roberta", norm, "c"); }),
               HasSubstr("c: layer_norm_eps is 0, must be above 0\n  hint: 1e-5 is usual"));

@@ -62,9 +62,10 @@ TEST_F(PodDescribe, WhatIsHalfGivenIsShownAndRefused) {
   const CommandOutput out = run_smelt("pod describe --device tpu");
   EXPECT_EQ(out.status, 2);
   EXPECT_THAT(out.text, testing::Not(HasSubstr("so this is")));
-  EXPECT_THAT(out.text, AllOf(HasSubstr("TPU_WORKER_ID 3; missing: TPU_WORKER_HOSTNAMES\n"),
-                              HasSubstr("error: pod: TPU_WORKER_ID is 3, but "
-                                        "TPU_WORKER_HOSTNAMES is not there\n  hint: say it")));
+  EXPECT_THAT(out.text,
+              AllOf(HasSubstr("TPU_WORKER_ID 3; missing: TPU_WORKER_HOSTNAMES\n"),
+                    HasSubstr("error: pod: TPU_WORKER_ID is 3, but "
+                              "TPU_WORKER_HOSTNAMES is not there\n  hint: set --processes")));
   EXPECT_THAT(Json::parse(run_smelt("pod describe --device tpu --json").text)["error"],
               HasSubstr("TPU_WORKER_HOSTNAMES is not there"));
 }

@@ -299,7 +299,7 @@ TEST(Completion, BashOffersCommandsFlagsAndChoices) {
   EXPECT_EQ(completed("smelt bench --device g"), "gpu\n");
   EXPECT_EQ(completed("smelt completion z"), "zsh\n");
   EXPECT_EQ(completed("smelt report a --out p"), "\n");  // files, by readline
-  EXPECT_THAT(completed("smelt run r.yaml --set train.learn"),
+  EXPECT_THAT(completed("smelt run r.yaml --set train.optimizer.learn"),
               HasSubstr("train.optimizer.learning_rate="));
   EXPECT_EQ(completed("smelt run r.yaml --set train.device = g"), "gpu\n");
   EXPECT_THAT(completed("smelt \"\""), AllOf(HasSubstr("run"), HasSubstr("completion")));

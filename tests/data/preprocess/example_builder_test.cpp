@@ -240,7 +240,8 @@ TEST_F(ExampleBuilderTest, ResumesDrawingWithTheNextGroup) {
   }
   fs::rename(dir_.file("in.txt"), dir_.file("moved.txt"));
   write_file(dir_.file("in.txt"), "");
-  EXPECT_THAT(error_of([&] { build_with(killed, GroupsBuilder()); }), HasSubstr("holds examples "));
+  EXPECT_THAT(error_of([&] { build_with(killed, GroupsBuilder()); }),
+              HasSubstr("contains an interrupted run whose examples were drawn with "));
   fs::rename(dir_.file("moved.txt"), dir_.file("in.txt"));
   const GroupsBuilder rest;
   build_with(killed, rest);
@@ -322,7 +323,7 @@ TEST_F(ExampleBuilderTest, RewritesOutputsThatTheInterruptedRunDidNotWrite) {
   write_file(shards[2], "foreign");
   stopped.overwrite = true;
   build(stopped);
-  EXPECT_THAT(log_.text(), HasSubstr("0 of 3 files are whole"));
+  EXPECT_THAT(log_.text(), HasSubstr("0 of 3 files are complete"));
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
@@ -332,7 +333,7 @@ TEST_F(ExampleBuilderTest, KeepsCompleteFilesOfAnInterruptedRun) {
   const auto written = fs::last_write_time(output_names(stopped.output, 3)[0]);
   build(stopped);
   EXPECT_EQ(fs::last_write_time(output_names(stopped.output, 3)[0]), written);
-  EXPECT_THAT(log_.text(), HasSubstr("1 of 3 files are whole"));
+  EXPECT_THAT(log_.text(), HasSubstr("1 of 3 files are complete"));
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
@@ -343,7 +344,7 @@ TEST_F(ExampleBuilderTest, AFileOfAnInterruptedRunIsCompleteOnlyWithItsIndex) {
   const std::string written = read_file(index);
   fs::remove(index);
   build(stopped);
-  EXPECT_THAT(log_.text(), HasSubstr("0 of 3 files are whole"));
+  EXPECT_THAT(log_.text(), HasSubstr("0 of 3 files are complete"));
   EXPECT_TRUE(read_file(index) == written);
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }

@@ -162,7 +162,7 @@ TEST_F(WorkFolderDeathTest, IsRemovedWhenASignalEndsTheProcess) {
     const StopNotice notice;
     std::raise(SIGTERM);
   };
-  EXPECT_EXIT(interrupted(kept, false), testing::ExitedWithCode(kStoppedExit), "goes on");
+  EXPECT_EXIT(interrupted(kept, false), testing::ExitedWithCode(kStoppedExit), "to resume");
   EXPECT_EXIT(interrupted(removed, true), testing::ExitedWithCode(kStoppedExit), "stopped");
   EXPECT_TRUE(fs::exists(kept));
   EXPECT_FALSE(fs::exists(removed));

@@ -40,7 +40,8 @@ TEST_F(MalformedDocuments, RefuseRowsThatAreNotWhatTheyShouldBe) {
   };
   EXPECT_THAT(
       refusal(from(write("a.jsonl", "{\"text\": \"a\"}\n\n{\"text\": \n"))),
-      HasSubstr("a.jsonl:3: not a JSON object: {\"text\":\n  hint: a line of JSONL is one whole"));
+      HasSubstr("a.jsonl:3: not a JSON object: {\"text\":\n  hint: each line of a JSONL file is "
+                "one object"));
   EXPECT_THAT(refusal(from(write("b.jsonl", "[1]\n"))),
               HasSubstr("b.jsonl:1: not a JSON object: [1]"));
   EXPECT_THAT(refusal(from(write("c.jsonl", "{\"test\": \"a\"}\n"))),
@@ -70,7 +71,7 @@ TEST_F(MalformedDocuments, ThrowIfTooManyRowsAreBad) {
   EXPECT_THAT(log_.text(), HasSubstr("1 of 1001 rows cannot be read and is left out: "));
   EXPECT_THAT(log_.text(), HasSubstr("a.jsonl:1 (not a JSON object: [)"));
   options.limits.max_bad = 0;
-  EXPECT_THAT(refusal(options), HasSubstr("a.jsonl:1: not a JSON object: [\n  hint: a line of"));
+  EXPECT_THAT(refusal(options), HasSubstr("a.jsonl:1: not a JSON object: [\n  hint: each line of"));
   for (int i = 0; i < 99; ++i) rows += "{\"tex\": 1}\n";
   options = from(write("b.jsonl", rows));
   EXPECT_EQ(read(options, &counts).size(), 1000u);

@@ -75,8 +75,8 @@ TEST(Vocabulary, TheLaterOfEqualLinesCountsWithAWarning) {
   EXPECT_EQ(tokenizer.encode("a aa b"), (std::vector<std::int32_t>{3, 3, 5, 2}));
   EXPECT_EQ(v.text(), "[UNK]\na\nb\na\n##a\n##a\n");
   EXPECT_THAT(log, HasSubstr("v.txt:4: token 'a' is on line 2 too (and 1 more such lines): the "
-                             "later line counts"));
-  EXPECT_EQ(log.find("the later line counts"), log.rfind("the later line counts")) << log;
+                             "later line is used"));
+  EXPECT_EQ(log.find("the later line is used"), log.rfind("the later line is used")) << log;
 }
 
 TEST(Vocabulary, RefusesToDoWithoutTheSpecialTokensOfATextButNotPadding) {

@@ -38,11 +38,11 @@ TEST(WordCounts, AreTheSameInBoundedMemory) {
   EXPECT_EQ(log.text(), "");
   const WordCounts some = count(1, 4 << 20);
   EXPECT_EQ(some.size(), 10000u);
-  EXPECT_THAT(log.text(), HasSubstr("vocab: 10000 different words that stand fewer than 2 times "
-                                    "are left out, as 4 MB of memory hold no more"));
+  EXPECT_THAT(log.text(), HasSubstr("vocab: 10000 different words that occur fewer than 2 times "
+                                    "are skipped to fit in 4 MB of memory; raise --memory"));
   EXPECT_EQ(count(4, 4 << 20), some);
   EXPECT_THAT(error_of<UsageError>([&] { count(1, 1 << 20); }),
-              HasSubstr("vocab: 1 MB of memory hold none of 20000 different words"));
+              HasSubstr("vocab: 1 MB of memory does not hold any of 20000 different words"));
   EXPECT_THAT(error_of<UsageError>([&] { count(1, 1000); }),
               HasSubstr("vocab: --memory 1000 is less than 1048576 bytes"));
 }
