@@ -264,7 +264,7 @@ class ExpressionParser {
     double value = 0;
     const char* begin = text_.data() + at_;
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-    if (error != std::errc()) fail_at("is no number");
+    if (error != std::errc()) fail_at("a number");
     at_ += static_cast<std::size_t>(end - begin);
     return [value](const Sizes&) { return RuleValue(value); };
   }

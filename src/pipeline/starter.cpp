@@ -140,7 +140,7 @@ std::string t5_text(const StarterRecipe& s) {
          yaml_line("  optimizer", "{type: adafactor, learning_rate: 0.01}",
                    "the T5 paper's, with its schedule") +
          yaml_line("  schedule", "{type: inverse_sqrt, warmup_steps: 10000}",
-                   "rate: 1 / sqrt(max(step, warmup_steps))") +
+                   "rate 1 / sqrt(max(step, warmup_steps))") +
          device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 

@@ -50,7 +50,7 @@ TEST(Expression, ThrowsOnInvalidExpressions) {
   EXPECT_THAT(refusal("1 2"), HasSubstr("found '2', expected an operator"));
   EXPECT_THAT(refusal("2 *"), HasSubstr("found the end, expected a value"));
   EXPECT_THAT(refusal(""), HasSubstr("found the end, expected a value"));
-  EXPECT_THAT(refusal("."), HasSubstr("'.' is no number"));
+  EXPECT_THAT(refusal("."), HasSubstr("found '.', expected a number"));
   EXPECT_THAT(refusal("SHAPE[::2]"), HasSubstr("found ':2]', expected a value"));
   EXPECT_THAT(refusal("2 * SHAPE"), HasSubstr("'*' wants a number, not the tuple (6, 10)"));
   EXPECT_THAT(refusal("prod(3)"), HasSubstr("prod wants a tuple, not 3"));
