@@ -53,7 +53,7 @@ struct CoordinationService::State {
   std::future<PodReply> send_call(FrameKind kind, std::string payload);
   void send(FrameKind kind, std::string payload);
   void wake() const;
-  void work();
+  void work(const std::vector<Frame>& first);
   bool exchange(std::vector<Frame>& frames);
   void handle(const Frame& frame);
   void beat_if_due(Clock::time_point now);
@@ -83,7 +83,7 @@ void CoordinationService::State::begin(Joined joined) {
   connection = std::move(joined.connection);
   wake_event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   since = next_beat = heard = Clock::now();
-  thread = std::thread([this] { work(); });
+  thread = std::thread([this, first = std::move(joined.frames)] { work(first); });
 }
 
 CoordinationService::State::~State() {
@@ -107,7 +107,8 @@ std::string CoordinationService::State::hub_is_gone(const std::string& why) cons
   return str("pod: ", smelt::name_of(members[0]), " is gone: ", why);
 }
 
-void CoordinationService::State::work() {
+void CoordinationService::State::work(const std::vector<Frame>& first) {
+  for (const Frame& frame : first) handle(frame);
   auto woke = Clock::now();
   while (true) {
     std::array<pollfd, 2> waits{pollfd{connection->socket(), POLLIN, 0},

@@ -20,7 +20,8 @@ struct HandshakeState {
   std::string text = {};
   int exit_code = 0;
   std::vector<Handshake> members = {};
-  bool accepted = false;  // the server has accepted this process
+  bool accepted = false;          // the server has accepted this process
+  std::vector<Frame> later = {};  // frames that arrived together with the welcome, after it
 };
 
 HandshakeState read_welcome(const std::string& payload, int size) {
@@ -74,10 +75,11 @@ HandshakeState shake_hands(Connection& connection, Handshake own, const PodOptio
     std::vector<Frame> frames;
     const bool is_open = connection.read(frames);
     if (!frames.empty()) heard = Clock::now();
-    for (const Frame& frame : frames) {
-      accepted = accepted || frame.kind == FrameKind::beat;
-      if (auto done = handle(frame, connection, own, options)) {
+    for (auto frame = frames.begin(); frame != frames.end(); ++frame) {
+      accepted = accepted || frame->kind == FrameKind::beat;
+      if (auto done = handle(*frame, connection, own, options)) {
         done->accepted = accepted;
+        done->later.assign(frame + 1, frames.end());
         return std::move(*done);
       }
     }
@@ -111,7 +113,7 @@ class Attempts {
     auto connection = std::make_unique<Connection>(socket);
     HandshakeState hands = shake_hands(*connection, own_, options_);
     if (hands.kind == HandshakeState::Kind::welcome)
-      return Joined{std::move(connection), std::move(hands.members)};
+      return Joined{std::move(connection), std::move(hands.members), std::move(hands.later)};
     const bool of_its_run =
         hands.accepted || hands.exit_code != kPodExit;  // otherwise it belongs to an earlier run
     if (hands.kind == HandshakeState::Kind::end && of_its_run) end_before(hands, options_);
@@ -171,7 +173,7 @@ Joined join_over(int socket, const Handshake& own, const PodOptions& options) {
   if (hands.kind == HandshakeState::Kind::end) end_before(hands, options);
   if (hands.kind != HandshakeState::Kind::welcome)
     throw SystemError(str("pod: host 0: ", hands.text));
-  return {std::move(connection), std::move(hands.members)};
+  return {std::move(connection), std::move(hands.members), std::move(hands.later)};
 }
 
 Joined join_at(const std::string& address, const Handshake& own, const PodOptions& options) {

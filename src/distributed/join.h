@@ -10,10 +10,13 @@
 
 namespace smelt {
 
-// The handshakes of all ranks, by rank, and the connection to the server.
+// The connection to the server and the handshakes of all ranks, by rank.
 struct Joined {
   std::unique_ptr<Connection> connection;
   std::vector<Handshake> members;
+  // Frames that arrived together with the welcome, such as the end of the run if another rank
+  // failed at once. The caller handles them before it reads the connection.
+  std::vector<Frame> frames = {};
 };
 
 // Joins over a socket that is already connected.

@@ -126,7 +126,7 @@ std::string electra_text(const StarterRecipe& s) {
          learning_rate_field(s.size.hidden >= 768 ? "2e-4" : "5e-4",
                              "the ELECTRA paper's: 5e-4 small, 2e-4 base and large") +
          yaml_line("  schedule", "{type: electra, warmup_ratio: 0.01}",
-                   "the original's decay; 1 % of the steps are warm-up") +
+                   "the original's decay; 1 % warm-up") +
          device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 

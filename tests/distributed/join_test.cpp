@@ -1,3 +1,5 @@
+#include "distributed/join.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -5,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <optional>
 
@@ -150,6 +153,24 @@ TEST(Join, TheEndOfTheRunBeforeIsToldIfNoRunFollows) {
   EXPECT_THAT(error_of<SystemError>(
                   [&] { CoordinationService::connect(pod.place(1), {}, pod.options(1)); }),
               AllOf(HasSubstr("Connection refused"), HasSubstr("ended with: the disk is full")));
+}
+
+TEST(Join, TheEndOfTheRunIsNotLostIfItArrivesWithTheWelcome) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  Connection server(ends[0]);
+  PayloadWriter members;
+  for (int rank = 0; rank < 2; ++rank) members.text("host").number(1, 4);
+  for (const FrameKind kind : {FrameKind::hail, FrameKind::beat, FrameKind::welcome})
+    server.queue(
+        {kind, 0,
+         kind == FrameKind::welcome ? members.take() : PayloadWriter().text("once").take()});
+  server.queue({FrameKind::end, 0, PayloadWriter().text("a full disk").number(2, 1).take()});
+  server.flush();
+  const Joined joined = join_over(ends[1], hello_of({.address = "", .rank = 1, .size = 2}, {}), {});
+  ASSERT_EQ(joined.frames.size(), 1u);
+  EXPECT_EQ(joined.frames[0].kind, FrameKind::end);
+  EXPECT_THAT(joined.frames[0].payload, HasSubstr("a full disk"));
 }
 
 TEST(Join, AHostMayComeLongerAfterTheOthersThanADeadOneIsSilent) {
