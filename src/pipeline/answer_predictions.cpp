@@ -9,8 +9,8 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/classify_model.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"
+#include "pipeline/recipe_paths.h"
 #include "text/readers/lines.h"
 #include "train/process_group.h"
 

@@ -10,6 +10,7 @@
 #include "data/preprocess/questions.h"
 #include "execution/inference/answer_spans.h"
 #include "pipeline/classify_model.h"
+#include "pipeline/compress_checks.h"
 
 namespace smelt {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "data/preprocess/labelled_rows.h"
+#include "pipeline/compress_checks.h"
 #include "pipeline/pretrained_model.h"
 
 namespace smelt {

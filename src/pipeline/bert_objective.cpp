@@ -15,8 +15,9 @@
 #include "pipeline/bert_report.h"
 #include "pipeline/encoder_source.h"
 #include "pipeline/objectives.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/recipe_checks.h"
+#include "pipeline/recipe_paths.h"
+#include "pipeline/train_job.h"
 #include "pipeline/vocabulary_facts.h"
 #include "text/tokenizers/unigram_json.h"
 

@@ -10,6 +10,7 @@
 #include "base/number_format.h"
 #include "io/filesystem/file.h"
 #include "pipeline/kept_recipe.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/plan_text.h"
 #include "pipeline/text_size.h"

@@ -22,7 +22,7 @@
 #include "io/filesystem/path.h"
 #include "pipeline/classify_fields.h"
 #include "pipeline/given_vocabulary.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/row_commands.h"
 #include "pipeline/row_source.h"
 

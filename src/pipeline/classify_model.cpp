@@ -18,8 +18,8 @@
 #include "io/formats/config.h"
 #include "pipeline/encoder_source.h"
 #include "pipeline/kept_rows.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"
+#include "pipeline/recipe_paths.h"
 #include "train/process_group.h"
 
 namespace smelt {

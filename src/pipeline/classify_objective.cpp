@@ -24,9 +24,10 @@
 #include "pipeline/given_vocabulary.h"
 #include "pipeline/glue_preset.h"
 #include "pipeline/objectives.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/recipe_checks.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/row_commands.h"
+#include "pipeline/train_job.h"
 #include "text/tokenizers/unigram_json.h"
 
 namespace smelt {

@@ -11,8 +11,10 @@
 #include "io/filesystem/folder_lock.h"
 #include "io/filesystem/path.h"
 #include "pipeline/kept_recipe.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "train/rewind.h"
 
 namespace smelt {

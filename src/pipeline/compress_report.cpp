@@ -12,6 +12,7 @@
 #include "compress/model_stats.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
+#include "pipeline/compress_checks.h"
 #include "pipeline/compress_notes.h"
 #include "pipeline/compress_scores.h"
 

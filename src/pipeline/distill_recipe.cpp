@@ -1,6 +1,7 @@
 #include "pipeline/distill_recipe.h"
 
 #include "base/error.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 
 namespace smelt {

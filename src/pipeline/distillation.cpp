@@ -15,7 +15,7 @@
 #include "model/tasks/fake_quant.h"
 #include "pipeline/given_vocabulary.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 
 namespace smelt {
 namespace {

@@ -11,8 +11,9 @@
 #include "pipeline/electra_model.h"
 #include "pipeline/encoder_source.h"
 #include "pipeline/objectives.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/recipe_checks.h"
+#include "pipeline/recipe_paths.h"
+#include "pipeline/train_job.h"
 
 namespace smelt {
 namespace {

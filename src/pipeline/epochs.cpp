@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/str.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/text_size.h"
 
 namespace smelt {

@@ -22,6 +22,7 @@
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/recipe_checks.h"
+#include "pipeline/recipe_paths.h"
 #include "train/process_group.h"
 
 namespace smelt {

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "pipeline/objective_registry.h"
 #include "pipeline/objective_type.h"
 
 namespace smelt {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/recipe.h"
+#include "pipeline/load_recipe.h"
 
 namespace smelt {
 

@@ -11,7 +11,7 @@
 #include "io/filesystem/file.h"
 #include "pipeline/epochs.h"
 #include "pipeline/kept_recipe.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "train/initial_state.h"
 
 namespace smelt {

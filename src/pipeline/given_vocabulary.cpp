@@ -14,10 +14,11 @@
 #include "io/filesystem/path.h"
 #include "pipeline/kept_recipe.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "text/tokenizers/subword_file.h"
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/unigram_json.h"
+#include "train/trainer.h"
 
 namespace smelt {
 namespace {

@@ -11,7 +11,6 @@
 #include "data/preprocess/glue.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"
 
 namespace smelt {

@@ -7,8 +7,9 @@
 #include "data/preprocess/token_stores.h"
 #include "model/tasks/jestimator_bert_task.h"
 #include "pipeline/objectives.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/recipe_checks.h"
+#include "pipeline/recipe_paths.h"
+#include "pipeline/train_job.h"
 #include "pipeline/vocabulary_facts.h"
 #include "text/tokenizers/tokenizer.h"
 

@@ -154,10 +154,4 @@ struct ObjectiveType {
   std::function<void(const Recipe&, const std::string& folder)> export_folder;
 };
 
-// A name already known is a bug.
-void add_objective_type(ObjectiveType type);
-std::vector<const ObjectiveType*> objective_types();
-// UsageError beginning with `where` for an unknown one.
-const ObjectiveType& objective_type(const std::string& name, const std::string& where);
-
 }  // namespace smelt

@@ -5,9 +5,10 @@
 #include "io/filesystem/folder.h"
 #include "pipeline/epochs.h"
 #include "pipeline/given_vocabulary.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/plan_recipe.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/run_needs.h"
 #include "pipeline/text_size.h"
 

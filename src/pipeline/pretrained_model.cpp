@@ -23,9 +23,10 @@
 #include "model/train_step/program.h"
 #include "pipeline/classify_model.h"
 #include "pipeline/encoder_source.h"
-#include "pipeline/evaluation.h"
 #include "pipeline/kept_recipe.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/load_recipe.h"
+#include "pipeline/objective_registry.h"
+#include "pipeline/recipe_paths.h"
 #include "pjrt/hardware.h"
 #include "text/tokenizers/casing.h"
 #include "text/tokenizers/segmenter.h"
@@ -522,8 +523,7 @@ EvaluatedText PretrainedModel::evaluate_text(const TextToEvaluate& t) const {
   EvaluatedText out{.text = made.text,
                     .evaluation = evaluator({checkpoint, model_.where}),
                     .seq_length = S,
-                    .verdict = {}};
-  out.verdict = verdict(type_->baseline, out.evaluation);
+                    .baseline = type_->baseline};
   return out;
 }
 

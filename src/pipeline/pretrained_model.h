@@ -90,7 +90,7 @@ struct EvaluatedText {
   CorpusCounts text;
   Evaluation evaluation;
   std::int64_t seq_length = 0;  // tokens of an example
-  std::string verdict;          // as pipeline/evaluation.h has it
+  BaselineMeasures baseline;    // of its type, for verdict() (pipeline/evaluation.h)
 };
 
 // The newest checkpoint of a run and the settings that it is used with.

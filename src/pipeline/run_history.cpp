@@ -11,7 +11,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/stage.h"
 
 namespace smelt {

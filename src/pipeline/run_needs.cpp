@@ -13,6 +13,8 @@
 #include "pipeline/given_vocabulary.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
+#include "pipeline/text_size.h"
 #include "train/initial_state.h"
 
 namespace smelt {
@@ -68,17 +70,6 @@ double state_bytes(const ProgramFacts& facts) {
 }
 
 }  // namespace
-
-// Packed text is a quarter of its size, about.
-double unpacked_bytes(const std::vector<std::string>& files) {
-  std::vector<std::string> packed, plain;
-  for (const std::string& file : files) {
-    const bool is_packed = file.ends_with(".gz") || file.ends_with(".bz2") ||
-                           file.ends_with(".zst") || file.ends_with(".parquet");
-    (is_packed ? packed : plain).push_back(file);
-  }
-  return static_cast<double>(total_size(plain)) + 4 * static_cast<double>(total_size(packed));
-}
 
 DeviceMemory device_memory(const Recipe& r) {
   const ProgramFacts& facts = *r.program;

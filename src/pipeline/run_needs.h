@@ -22,9 +22,6 @@ DeviceMemory device_memory(const Recipe& recipe);
 // Cheap enough for every run.
 void check_machine_memory(const Recipe& recipe);
 
-// Of text files; packed ones are taken for a quarter of what they hold.
-double unpacked_bytes(const std::vector<std::string>& files);
-
 // Bytes on the disk of recipe.out.
 struct DiskNeed {
   double text = 0, records = 0;     // about; of what is not there yet

@@ -6,7 +6,7 @@
 #include "pipeline/compress_stage.h"
 #include "pipeline/evaluation.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 
 namespace smelt {
 namespace {

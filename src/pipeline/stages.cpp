@@ -16,6 +16,7 @@
 #include "pipeline/kept_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/replaced_folder.h"
 #include "pipeline/row_commands.h"
 #include "pipeline/stage_actions.h"
@@ -253,7 +254,7 @@ Stage compress_stage(const Recipe& r, const Json& training) {
           .inputs = all_of(
               {always({p.hugging_face}), always(row_inputs(r, {"train", "validation", "test"}))}),
           .outputs = always({compress_folder(r)}),
-          .make = [r] { compress_model(r); },
+          .make = [r] { compress_model(r, [](const Recipe& recipe) { run_recipe(recipe); }); },
           .defaults = r.defaults};
 }
 
@@ -334,12 +335,6 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
     else if (const auto change = changed_since(r.out, stage))
       throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
                        hint_of_other_data(r));
-}
-
-std::vector<std::string> text_inputs(const Recipe& r) {
-  if (r.text.input.empty())
-    throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  return expand_files(r.text.input, "text.input");
 }
 
 bool goes_on_without_text(const Recipe& r) { return outlives_its_inputs(r.out, text_stage(r)); }

@@ -16,10 +16,10 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/kept_rows.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"
 #include "pipeline/recipe.h"
 #include "pipeline/recipe_checks.h"
+#include "pipeline/recipe_paths.h"
 #include "text/tokenizers/text_pair.h"
 #include "train/process_group.h"
 

@@ -15,8 +15,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/pipeline.h"
-#include "pipeline/run_needs.h"
+#include "pipeline/recipe_paths.h"
 #include "text/readers/rows.h"
 #include "text/readers/sentences.h"
 
@@ -150,6 +149,17 @@ std::optional<double> made_examples(const Recipe& r) {
 }
 
 }  // namespace
+
+// Packed text is a quarter of its size, about.
+double unpacked_bytes(const std::vector<std::string>& files) {
+  std::vector<std::string> packed, plain;
+  for (const std::string& file : files) {
+    const bool is_packed = file.ends_with(".gz") || file.ends_with(".bz2") ||
+                           file.ends_with(".zst") || file.ends_with(".parquet");
+    (is_packed ? packed : plain).push_back(file);
+  }
+  return static_cast<double>(total_size(plain)) + 4 * static_cast<double>(total_size(packed));
+}
 
 std::optional<TextSize> text_size(const std::vector<std::string>& files) {
   if (files.empty() || std::ranges::any_of(files, is_remote)) return std::nullopt;

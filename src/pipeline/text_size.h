@@ -14,6 +14,8 @@ struct TextSize {
   double bytes = 0, tokens = 0;
   bool has_sentence_lines = false;  // one sentence a line and empty lines between documents
 };
+// Returns the bytes of text files, unpacked: a compressed file counts four times its size.
+double unpacked_bytes(const std::vector<std::string>& files);
 // Returns the size of files on this machine, or nullopt if there is none. Reads the first 256 KiB
 // of those that are not compressed.
 std::optional<TextSize> text_size(const std::vector<std::string>& files);

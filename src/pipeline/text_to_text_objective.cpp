@@ -13,13 +13,14 @@
 #include "model/tasks/t5_task.h"
 #include "pipeline/given_vocabulary.h"
 #include "pipeline/objectives.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/recipe_checks.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/row_commands.h"
 #include "pipeline/row_source.h"
 #include "pipeline/t5_questions.h"
 #include "pipeline/t5_source.h"
 #include "pipeline/text_predictions.h"
+#include "pipeline/train_job.h"
 
 namespace smelt {
 namespace {

@@ -16,9 +16,11 @@
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
 #include "pipeline/given_vocabulary.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/predictions.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/row_commands.h"
 #include "pipeline/run_history.h"
 

@@ -10,6 +10,7 @@
 #include "io/filesystem/file.h"
 #include "pipeline/classify_data.h"
 #include "pipeline/evaluation.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"
 #include "runs/golden_classify.h"

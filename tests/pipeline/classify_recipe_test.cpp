@@ -16,6 +16,7 @@
 #include "pipeline/dry_run.h"
 #include "pipeline/evaluation.h"
 #include "pipeline/given_vocabulary.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/predictions.h"

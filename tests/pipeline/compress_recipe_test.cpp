@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/pipeline.h"
 #include "runs/golden_classify.h"
 #include "runs/golden_t5.h"

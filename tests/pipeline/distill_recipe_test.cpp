@@ -12,6 +12,7 @@
 #include "io/filesystem/folder.h"
 #include "model/tasks/electra_task.h"
 #include "pipeline/evaluation.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/small_recipe.h"
 #include "runs/golden_classify.h"

@@ -11,6 +11,7 @@
 #include "data/input_pipeline/description.h"
 #include "io/filesystem/file.h"
 #include "pipeline/evaluation.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"
 #include "pipeline/trials.h"

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe.h"
 #include "support/error_of.h"
 

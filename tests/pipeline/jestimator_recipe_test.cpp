@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "io/filesystem/file.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
-#include "pipeline/pipeline.h"
 #include "pipeline/recipe.h"
 #include "support/error_of.h"
 #include "support/paths.h"

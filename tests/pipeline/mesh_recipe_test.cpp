@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/filesystem/file.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe.h"
 #include "support/error_of.h"
 #include "support/paths.h"

@@ -4,6 +4,7 @@
 
 #include "io/filesystem/file.h"
 #include "model/optim/adafactor.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe.h"
 #include "support/error_of.h"
 #include "support/paths.h"

@@ -5,6 +5,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/dry_run.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe.h"
 #include "runs/golden_classify.h"
 #include "support/error_of.h"

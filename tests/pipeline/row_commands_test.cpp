@@ -10,6 +10,7 @@
 #include "checkpoint/storage/checkpoint.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/trials.h"
 #include "runs/golden_classify.h"

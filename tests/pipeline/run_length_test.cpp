@@ -9,6 +9,7 @@
 #include "pipeline/advise.h"
 #include "pipeline/budget.h"
 #include "pipeline/dry_run.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe_checks.h"
 #include "pipeline/small_recipe.h"
 #include "pipeline/small_run.h"

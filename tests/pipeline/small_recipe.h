@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/pipeline.h"
 #include "support/captured_log.h"
 #include "support/paths.h"
 

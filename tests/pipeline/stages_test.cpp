@@ -10,6 +10,7 @@
 #include "io/filesystem/folder.h"
 #include "pipeline/dry_run.h"
 #include "pipeline/evaluation.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/small_recipe.h"
 #include "pipeline/stage.h"
 #include "support/error_of.h"

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/t5_questions.h"
 #include "runs/golden_t5.h"
 #include "support/error_of.h"

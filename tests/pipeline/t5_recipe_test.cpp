@@ -10,6 +10,7 @@
 #include "io/filesystem/file.h"
 #include "io/formats/token_store.h"
 #include "pipeline/evaluation.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"

@@ -14,6 +14,7 @@
 #include "io/filesystem/folder.h"
 #include "io/formats/config.h"
 #include "pipeline/evaluation.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"

@@ -6,6 +6,7 @@
 
 #include "io/filesystem/file.h"
 #include "pipeline/kept_recipe.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe.h"
 #include "support/error_of.h"
 #include "support/paths.h"

@@ -13,6 +13,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 #include "pipeline/evaluation.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pretrained_model.h"
 #include "runs/golden_classify.h"

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "pipeline/budget.h"
+#include "pipeline/load_recipe.h"
 #include "train/process_group.h"
 
 namespace smelt {

@@ -11,7 +11,8 @@
 #include "io/filesystem/folder.h"
 #include "pipeline/distill_recipe.h"
 #include "pipeline/kept_recipe.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/load_recipe.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/run_history.h"
 #include "pipeline/run_result.h"
 

@@ -14,6 +14,7 @@
 #include "data/input_pipeline/data_paths.h"
 #include "data/input_pipeline/inspect.h"
 #include "data/input_pipeline/record_features.h"
+#include "pipeline/objective_registry.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/show_example.h"
 #include "text/tokenizers/tokenizer.h"

@@ -14,6 +14,7 @@
 #include "pipeline/evaluation.h"
 #include "pipeline/kept_recipe.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/run_result.h"
 
 namespace smelt {
@@ -69,10 +70,10 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
     return;
   }
   print_text_counts(scored.text);
+  const std::string said = verdict(scored.baseline, scored.evaluation);
   std::cout << "measured: " << counted(scored.evaluation.examples, "example") << " of "
             << scored.seq_length << " tokens, masks drawn by seed " << flags.text.seed << "\n"
-            << evaluation_text(scored.evaluation) << scored.verdict
-            << (scored.verdict.empty() ? "" : "\n");
+            << evaluation_text(scored.evaluation) << said << (said.empty() ? "" : "\n");
 }
 
 }  // namespace

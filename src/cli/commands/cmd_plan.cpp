@@ -18,6 +18,7 @@
 #include "cli/options/number_check.h"
 #include "io/filesystem/file.h"
 #include "pipeline/budget.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/plan_text.h"
 #include "pipeline/text_size.h"
 

@@ -19,7 +19,6 @@
 #include "pipeline/asked_rows.h"
 #include "pipeline/classify_model.h"
 #include "pipeline/glue_submission.h"
-#include "pipeline/pipeline.h"
 
 namespace smelt {
 namespace {

@@ -16,6 +16,7 @@
 #include "pipeline/evaluation.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "pipeline/run_result.h"
 #include "pipeline/small_run.h"
 

@@ -18,6 +18,7 @@
 #include "io/filesystem/folder_lock.h"
 #include "io/filesystem/path.h"
 #include "pipeline/kept_recipe.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/plan_text.h"
 #include "pipeline/stage.h"
 #include "pipeline/trials.h"

@@ -8,6 +8,7 @@
 #include "base/nearest_name.h"
 #include "base/number_format.h"
 #include "pipeline/field_choices.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/recipe.h"
 

@@ -17,6 +17,7 @@
 #include "io/filesystem/path.h"
 #include "pipeline/dry_run.h"
 #include "pipeline/given_vocabulary.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/objective_type.h"
 #include "pipeline/row_commands.h"
 #include "text/tokenizers/tokenizer_config.h"

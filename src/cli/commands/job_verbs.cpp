@@ -32,6 +32,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/budget.h"
+#include "pipeline/load_recipe.h"
 #include "text/tokenizers/tokenizer_config.h"
 
 namespace smelt {

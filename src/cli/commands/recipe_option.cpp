@@ -7,7 +7,7 @@
 #include "base/run_program.h"
 #include "checkpoint/storage/checkpoint.h"
 #include "pipeline/kept_recipe.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/recipe_paths.h"
 #include "pjrt/hardware.h"
 #include "text/tokenizers/segmenter.h"
 #include "text/tokenizers/tokenizer_config.h"

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe.h"
 
 namespace smelt {

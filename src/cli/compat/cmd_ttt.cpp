@@ -14,8 +14,10 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
 #include "pipeline/evaluation.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/predictions.h"
+#include "pipeline/recipe_paths.h"
 
 namespace smelt {
 namespace {

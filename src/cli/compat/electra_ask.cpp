@@ -11,6 +11,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/electra_model.h"
+#include "pipeline/objective_registry.h"
 #include "pipeline/pretrained_model.h"
 #include "pjrt/hardware.h"
 

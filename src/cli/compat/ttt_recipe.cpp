@@ -9,6 +9,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe.h"
 
 namespace smelt {

@@ -17,6 +17,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/budget.h"
+#include "pipeline/load_recipe.h"
 #include "support/command.h"
 #include "support/environment.h"
 #include "support/error_of.h"

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/philox.h"
 #include "io/filesystem/file.h"
+#include "pipeline/load_recipe.h"
 #include "pipeline/recipe.h"
 #include "support/environment.h"
 #include "support/oracle.h"

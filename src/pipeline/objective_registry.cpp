@@ -1,4 +1,4 @@
-#include "pipeline/objective_type.h"
+#include "pipeline/objective_registry.h"
 
 #include "base/error.h"
 #include "base/nearest_name.h"
