@@ -1,6 +1,7 @@
-// Checkpoints of a training run: <model_dir>/checkpoint-<step>/, directories of safetensors files,
-// a manifest and, last, a COMMIT marker; docs/reference/formats/checkpoint.md. Without the marker
-// it does not exist. One process at a time may save into a model_dir; any number may read.
+// Checkpoints of a training run. A checkpoint is a directory <model_dir>/checkpoint-<step>/ of
+// safetensors files, a manifest and a COMMIT marker, which is written last: a directory without the
+// marker does not count as a checkpoint. Only one process at a time may save into a model_dir; any
+// number may read. Format: docs/reference/formats/checkpoint.md.
 #pragma once
 
 #include <cstdint>
@@ -18,49 +19,54 @@
 
 namespace smelt {
 
-// checkpoint-<step>, or checkpoint_<step> as JEstimator calls them; read are both.
+// How a checkpoint directory is named: checkpoint-<step>, or checkpoint_<step> as in JEstimator.
+// Both are read.
 enum class CheckpointNames { smelt, jestimator };
 
 struct SaveOptions {
-  int max_to_keep = 5;                                   // the newest; 0 keeps all
-  std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // a new file begins after this much data
+  int max_to_keep = 5;  // the newest ones; 0 keeps all
+  // a file is closed before it would exceed this size
+  std::uint64_t shard_bytes = std::uint64_t{256} << 20;
   CheckpointNames names = CheckpointNames::smelt;
-  std::optional<std::int64_t> spare = {};  // a step that stays however old it is
-  // Called each time before something is removed and right before the marker is written. Throws,
-  // which ends the save, if the folder is no longer this process's.
+  std::optional<std::int64_t> spare = {};  // a step that is never deleted, whatever its age
+  // Called before each removal and before the COMMIT marker is written. Throws to abort the save if
+  // another process has taken over the folder.
   std::function<void()> require_held = [] {};
 };
 
-// Writes the checkpoint beside its place, flushes it to the disk and renames it there; then removes
-// the oldest ones beyond max_to_keep. `state` is whatever else a resumed run needs. An earlier
-// checkpoint of the same step is replaced, and is whole somewhere at every instant; steps above
-// `step` are left alone. Remains of killed saves are removed. SystemError on a full disk: nothing
-// of it remains and the older checkpoints are untouched.
+// Saves a checkpoint atomically: writes it to a temporary directory, flushes it to disk and renames
+// it, then deletes the oldest checkpoints beyond max_to_keep. `state` is everything besides tensors
+// that a resumed run needs. Replaces an earlier checkpoint of the same step; one complete copy of
+// that step exists at every instant. Keeps checkpoints of later steps. Removes leftovers of
+// interrupted saves. Throws SystemError if the disk is full; older checkpoints are then unchanged
+// and the partial one is removed.
 void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
                      const Json& state, const SaveOptions& options = {});
-// The same of a state that lies split over devices: slices are written as they are given, and
-// nothing is put together. Without a tensor in several slices the bytes are save_checkpoint()'s.
+// Saves a state that is sharded over devices. Writes each slice as given, without assembling
+// tensors. If every tensor is whole, the files are identical to those of save_checkpoint().
 void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
                             const SlicedTensors& tensors, const Json& state,
                             const SaveOptions& options = {});
 
-// The committed checkpoint of a step once more in another folder, as save_checkpoint() would write
-// it there: its files are shared with it, not written again (io/filesystem/file.h).
+// Copies a committed checkpoint to another folder, with the same atomicity as save_checkpoint().
+// Shares the files between the two where the filesystem can (share_file() in io/filesystem/file.h).
 void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
                      const SaveOptions& options = {});
 
-// By its own path. The marker goes first: a removal that is interrupted leaves no checkpoint with
-// files missing.
+// Deletes the checkpoint directory `path`. Deletes the COMMIT marker first, so that an interrupted
+// removal cannot leave an incomplete checkpoint that counts as committed.
 void remove_checkpoint(const std::string& path);
 
-// Steps of the committed checkpoints, ascending; none when model_dir does not exist.
+// Returns the steps of the committed checkpoints, ascending; empty if model_dir does not exist.
 std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir);
+// Returns the largest committed step, or nullopt if there is no checkpoint.
 std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir);
 
-// In `state`: the checksum of the vocabulary's file.
+// Key in `state` of the vocabulary file's checksum.
 inline constexpr const char* kVocabularyCrc32c = "vocabulary_crc32c";
 
-// The bytes are not those that were saved: an older checkpoint may still be whole.
+// The error for a checkpoint whose files differ from what was saved. An older checkpoint may still
+// be intact.
 class DamagedCheckpoint : public UsageError {
   using UsageError::UsageError;
 };
@@ -70,10 +76,10 @@ struct Checkpoint {
   std::string path;
   TensorMap tensors;
   Json state;
-  std::vector<std::shared_ptr<const void>> owners;  // of what the tensors view
+  std::vector<std::shared_ptr<const void>> owners;  // keep the memory behind `tensors` alive
 };
 
-// As it was saved.
+// A checkpoint whose tensors are still in the slices in which they were saved.
 struct SlicedCheckpoint {
   std::int64_t step = 0;
   std::string path;
@@ -82,43 +88,48 @@ struct SlicedCheckpoint {
   std::vector<std::shared_ptr<const void>> owners;
 };
 
-// The `state` of a committed checkpoint, by its own path, without the tensors. DamagedCheckpoint.
+// Returns the `state` of the committed checkpoint at `path` without reading tensors. Throws
+// DamagedCheckpoint.
 Json checkpoint_state(const std::string& path);
 
-// Where a committed step lies, whichever way it is named.
+// Returns the path of a committed step under either naming scheme.
 std::string committed_path(const std::string& model_dir, std::int64_t step);
 
-// Every byte is checked against its checksum, and that slices cover their tensors. What lies in
-// slices is put together in memory; what is whole, and all of a SlicedCheckpoint, stays where it
-// is, for a local file is mapped. UsageError when there is no such checkpoint (naming those that
-// exist), DamagedCheckpoint.
+// Loads a committed checkpoint. Checks the checksum of every file and that the slices cover their
+// tensors. load_checkpoint() assembles sliced tensors in memory; all other tensors stay
+// memory-mapped if the file is local. Throws UsageError with the existing steps if there is no such
+// checkpoint, or DamagedCheckpoint.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
 SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64_t step);
-// The same without reading a tensor: a slice is read, and checked against its own checksum, when a
-// part of it is put somewhere; DamagedCheckpoint then. For one of several processes, whose devices
-// want some of it. Of a checkpoint of an earlier version, which has no such checksums, all is read.
+// Opens a checkpoint without reading its tensors, for a process whose devices hold only some of the
+// slices. A slice is read and checked against its own checksum when it is copied; DamagedCheckpoint
+// is thrown then. Checkpoints of earlier versions have no checksums per slice, so all of their
+// files are read at once.
 SlicedCheckpoint open_sliced_checkpoint(const std::string& model_dir, std::int64_t step);
-// The parameters alone, without slots and averages: what lies in slices is put together in memory.
+// Returns the parameters without optimizer slots and moving averages. Assembles sliced tensors in
+// memory.
 Checkpoint parameters_of(SlicedCheckpoint checkpoint);
-// By its own path, "<model_dir>/checkpoint_<step>". UsageError, too, for a path of another name.
+// Loads the checkpoint at a path such as "<model_dir>/checkpoint_<step>". Also throws UsageError if
+// the path is not named like a checkpoint.
 Checkpoint load_checkpoint(const std::string& path);
 SlicedCheckpoint load_sliced_checkpoint(const std::string& path);
-// Whether the path has the name of a checkpoint.
+// Whether the last component of `path` is a checkpoint name.
 bool is_checkpoint_path(const std::string& path);
 
-// The newest checkpoint that is whole; a damaged one is passed over with a logged warning (the run
-// then repeats the steps in between, with the same result). nullopt when there is none; UsageError
-// when there are some and all are damaged.
+// Loads the newest intact checkpoint. Skips damaged ones with a logged warning; the run then
+// repeats the steps since the older one, with the same result. Returns nullopt if there is no
+// checkpoint. Throws DamagedCheckpoint if all of them are damaged.
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir);
 std::optional<SlicedCheckpoint> load_latest_sliced_checkpoint(const std::string& model_dir);
 
+// The state of a checkpoint without its tensors.
 struct SavedState {
   std::int64_t step = 0;
   std::string path;
   Json state;
 };
-// The same by the manifests and the sizes of the files, of the steps below one: no tensor is read,
-// so that one may still be damaged.
+// Returns the state of the newest checkpoint before step `below`, or nullopt. Checks only the
+// manifest and the file sizes, not the tensors, whose bytes may still be damaged.
 std::optional<SavedState> load_latest_state(
     const std::string& model_dir, std::int64_t below = std::numeric_limits<std::int64_t>::max());
 

@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-using Loads = std::map<int, std::uint64_t>;  // bytes, by process
+using Loads = std::map<int, std::uint64_t>;  // bytes assigned to each process
 
 int least_loaded(const std::vector<int>& holders, Loads& loads) {
   return *std::ranges::min_element(holders, {}, [&](int process) { return loads[process]; });
@@ -26,7 +26,7 @@ std::uint64_t HeldSlice::size_bytes() const {
 }
 
 std::vector<PlannedFile> plan_files(std::span<const HeldSlice> slices, std::uint64_t file_bytes) {
-  // By those who hold them and then by name.
+  // Sorts by holders, then by name.
   std::map<std::pair<std::vector<int>, std::string>, std::size_t> order;
   for (std::size_t i = 0; i < slices.size(); ++i) {
     CHECK(!slices[i].holders.empty(), slices[i].tensor);

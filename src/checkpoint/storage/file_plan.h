@@ -1,4 +1,4 @@
-// Which of several processes writes which part of a state that their devices hold together.
+// Assigns the files of a checkpoint to the processes that write them.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,28 @@
 
 namespace smelt {
 
-// A slice of a tensor, and the processes whose devices hold it, ascending.
+// A slice of a tensor with the ranks of the processes whose devices hold it, ascending.
 struct HeldSlice {
   std::string tensor;
-  Shape whole;
-  Dims begin;
+  Shape whole;  // shape of the whole tensor
+  Dims begin;   // index of the slice's first element
   Dims dims;
   std::vector<int> holders;
 
-  std::string name() const;  // as a checkpoint's file calls it
+  std::string name() const;  // the name of the slice in its file
   std::uint64_t size_bytes() const;
 };
 
 struct PlannedFile {
-  int writer = 0;                   // a holder of all that is in it
-  std::vector<std::size_t> slices;  // by their place among those that were given
+  int writer = 0;                   // rank of a process that holds every slice of the file
+  std::vector<std::size_t> slices;  // indices into the `slices` of plan_files()
 };
 
-// The same on every process that gives the same slices. Slices that the same processes hold stand
-// in files of their own, in order of name, a new one after so much data; each file goes to the one
-// that has least to write by then, to the first of several. A state that each process holds whole,
-// and so one process alone, makes the same files whatever the processes are.
+// Returns the files of a checkpoint. Deterministic: every process that passes the same slices gets
+// the same plan. Slices with the same holders share files, ordered by name; a file is closed before
+// it would exceed `file_bytes`. The writer of a file is the holder with the fewest bytes assigned
+// so far, or the lowest rank of several. If every process holds the whole state, the files do not
+// depend on the number of processes.
 std::vector<PlannedFile> plan_files(std::span<const HeldSlice> slices, std::uint64_t file_bytes);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Names and texts of a checkpoint directory, shared by its writer and its reader.
+// File names and formats of a checkpoint directory, shared by its writer and its reader.
 #pragma once
 
 #include <cstddef>
@@ -15,42 +15,43 @@ namespace smelt {
 constexpr std::string_view kManifestFile = "manifest.json";
 constexpr std::string_view kCommitFile = "COMMIT";
 constexpr std::string_view kManifestFormat = "smelt checkpoint 1";
-// Of one with a tensor in several slices.
+// The format of a checkpoint with at least one tensor in several slices.
 constexpr std::string_view kSlicedFormat = "smelt checkpoint 2";
-// Written or read: an object store serves each at its own pace.
+// Number of files to read or write in parallel; an object store limits the throughput of each.
 constexpr int kFilesAtOnce = 4;
 
-// "<model_dir>/checkpoint-<step>", or JEstimator's "<model_dir>/checkpoint_<step>".
+// Returns "<model_dir>/checkpoint-<step>", or JEstimator's "<model_dir>/checkpoint_<step>".
 std::string checkpoint_path(const std::string& model_dir, std::int64_t step,
                             CheckpointNames names = CheckpointNames::smelt);
 
-// The step of a directory named exactly so, either way.
+// Returns the step if `directory_name` is exactly a checkpoint name of either scheme.
 std::optional<std::int64_t> step_of(std::string_view directory_name);
 
-// Gives a whole checkpoint its name back that a kill has left without, while it took the place of
-// one of its step: as "<name>.new", or the earlier one as "<name>.replaced". For who alone writes
-// in the folder; on an object store there are none.
+// Recovers complete checkpoints from an interrupted replacement: renames "<name>.new", or else
+// "<name>.replaced", back to "<name>" if that does not exist. The caller must be the only writer of
+// the folder. Does nothing on an object store, which has no such directories.
 void take_back_checkpoints(const std::string& model_dir);
 
-// Removes what killed saves and removals have left in the folder: unfinished checkpoints and their
-// parts. For the process that holds the folder's lock.
+// Removes the leftovers of interrupted saves and removals from the folder. The caller must hold the
+// folder's lock.
 void remove_remains(const std::string& model_dir);
 
-// "tensors-00000-of-00002.safetensors"
+// Returns a file name such as "tensors-00000-of-00002.safetensors".
 std::string shard_name(std::size_t index, std::size_t count);
 
-// The content of COMMIT: the checksum of the manifest, which holds those of all the other files.
+// Returns the content of COMMIT: the checksum of the manifest, which has the checksums of all other
+// files.
 std::string commit_text(std::string_view manifest);
 
-// As a manifest has it.
+// Returns the CRC32C of `bytes` as the manifest writes it.
 std::string checksum_text(std::span<const std::byte> bytes);
-// In a file's line: those of its tensors, by name.
+// The manifest's field, for each file, with the checksums of its tensors by name.
 constexpr const char* kPieceChecksums = "pieces_crc32c";
 
-// Of the checkpoint at this path.
+// Throws DamagedCheckpoint for the checkpoint at `path`.
 [[noreturn]] void throw_damaged(
     const std::string& path, const std::string& what,
     const std::string& hint =
-        "restore this directory from a copy, or remove it to go on from an older one");
+        "restore this directory from a copy, or remove it to resume from an older one");
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Tensors of safetensors files, read one at a time.
+// Tensors of safetensors files, read on demand.
 #pragma once
 
 #include <cstring>
@@ -11,8 +11,9 @@
 
 namespace smelt {
 
-// The header is read and checked now, each tensor when it is asked for; the file stays open as long
-// as one of them. UsageError as SafetensorsFile has it, and for a file that became shorter.
+// Opens a safetensors file. Reads and checks the header now, and each tensor when it is read. The
+// file stays open while any of the tensors exists. Throws UsageError if the header is invalid or
+// the file is too short.
 LazyTensors open_safetensors(const std::string& path);
 
 // Throws UsageError if the file is a Git LFS pointer: a clone without its large files has a few
@@ -20,33 +21,37 @@ LazyTensors open_safetensors(const std::string& path);
 void refuse_lfs_pointer(const RandomAccessFile& file);
 void refuse_lfs_pointer(const std::string& path);
 
-// Exactly the bytes from `offset` on. UsageError when the file has fewer.
+// Returns `size` bytes from `offset`. Throws UsageError if the file is shorter.
 std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t offset,
                                     std::size_t size);
 
-// Views of memory that outlives them; what lies in slices is put together when it is read.
+// Returns lazy tensors over memory that the caller must keep alive. Reading a sliced tensor
+// assembles it.
 LazyTensors lazy_tensors(const TensorMap& tensors);
 LazyTensors lazy_tensors(const SlicedTensors& tensors);
 
-// All of them in memory, behind the views; several are read at a time.
+// Tensors in memory: views and the memory behind them.
 struct HeldTensors {
   TensorMap tensors;
   std::vector<std::vector<std::byte>> memory;
 };
+// Reads all tensors into memory, several in parallel.
 HeldTensors hold_tensors(const LazyTensors& tensors);
 
-// The same for one who puts them elsewhere: what is stored in fewer bytes than it has stays so.
+// Tensors to be placed on devices. A tensor that is stored compressed (quantized or sparse) stays
+// so in memory and is decoded by its slice's `put`.
 struct StoredTensors {
   SlicedTensors tensors;
   std::vector<std::vector<std::byte>> memory;
 };
+// Reads all tensors into memory without decoding those that are stored compressed.
 StoredTensors hold_as_stored(const LazyTensors& tensors);
 
-// As another floating-point type, rounded to nearest even; the tensor itself where it is of that
-// type or of none.
+// Returns the tensor converted to another floating-point type, rounded to nearest even. Returns it
+// unchanged if it has that type or is not floating-point.
 LazyTensor as_dtype(LazyTensor tensor, DType dtype);
 
-// All values of a tensor that holds T's.
+// Reads all values of a tensor whose element type is T.
 template <class T>
 std::vector<T> read_values(const LazyTensor& tensor) {
   const std::vector<std::byte> bytes = tensor.read();

@@ -32,8 +32,8 @@ Json read_manifest(const std::string& path) {
   const std::string commit = read_file(member(path, kCommitFile));
   const std::string text = read_file(member(path, kManifestFile));
   if (commit != commit_text(text))
-    throw_damaged(path, str(kManifestFile, " is damaged: COMMIT says '", trim(commit),
-                            "', the file has ", hex_text(crc32c(text))));
+    throw_damaged(path, str(kManifestFile, " is damaged: expected '", trim(commit),
+                            "' as in COMMIT, but its crc32c is ", hex_text(crc32c(text))));
   const Json manifest = Json::parse(text);
   const std::string format = manifest.value("format", "");
   if (format != kManifestFormat && format != kSlicedFormat)
@@ -47,7 +47,7 @@ void check_size(const std::string& path, const Json& line, std::uint64_t found) 
   const auto size = line.at("size_bytes").get<std::uint64_t>();
   if (found != size)
     throw_damaged(path, str(line.at("name").get<std::string>(), " has ", found,
-                            " bytes, the manifest says ", size));
+                            " bytes, but the manifest lists ", size));
 }
 
 SafetensorsFile read_shard(const std::string& path, const Json& line) {
@@ -58,13 +58,13 @@ SafetensorsFile read_shard(const std::string& path, const Json& line) {
   const std::string crc = hex_text(crc32c(bytes)), said = line.at("crc32c").get<std::string>();
   if (crc != said)
     throw_damaged(path,
-                  str(name, " is damaged: its crc32c is ", crc, ", the manifest says ", said));
+                  str(name, " is damaged: its crc32c is ", crc, ", but the manifest lists ", said));
   return {content.owner(), bytes, join_path(path, name)};
 }
 
-// A manifest whose checksum is right and whose fields are not.
+// Throws DamagedCheckpoint for a manifest with a correct checksum but invalid fields.
 [[noreturn]] void throw_strange(const std::string& path, const JsonError& error) {
-  throw_damaged(path, str(kManifestFile, " is not what smelt writes: ", error.what()));
+  throw_damaged(path, str(kManifestFile, " has an invalid field: ", error.what()));
 }
 
 void add_file(const std::string& path, const Json& line, Pieces pieces, FilePieces& files) {
@@ -91,7 +91,7 @@ LazyTensors open_shard(const std::string& path, const std::string& file) try {
   throw_damaged(path, error.what());
 }
 
-// Reads it and checks it each time.
+// Returns a function that reads the tensor and checks its checksum on every call.
 PutBytes put_checked(const std::string& path, const std::string& what, const LazyTensor& tensor,
                      const std::string& said) {
   return [path, what, read = tensor.read, said](std::span<std::byte> to) {
@@ -102,13 +102,13 @@ PutBytes put_checked(const std::string& path, const std::string& what, const Laz
       throw_damaged(path, error.what());
     }
     if (const std::string crc = checksum_text(bytes); crc != said)
-      throw_damaged(path,
-                    str(what, " is damaged: its crc32c is ", crc, ", the manifest says ", said));
+      throw_damaged(
+          path, str(what, " is damaged: its crc32c is ", crc, ", but the manifest lists ", said));
     std::ranges::copy(bytes, to.begin());
   };
 }
 
-// Of a file; nothing but its header is read.
+// Opens the tensors of a file. Reads only the file's header.
 Pieces open_pieces(const std::string& path, const Json& line) {
   const auto name = line.at("name").get<std::string>();
   const std::string file = member(path, name);
@@ -132,7 +132,8 @@ FilePieces open_files(const std::string& path, const Json& lines) {
   return files;
 }
 
-// A checkpoint of an earlier version has checksums of whole files alone, which are read for them.
+// Whether the manifest has a checksum for each tensor. Earlier versions wrote only checksums of
+// whole files, so their files must be read completely.
 bool lists_pieces(const Json& lines) {
   return std::ranges::all_of(lines,
                              [](const Json& line) { return line.contains(kPieceChecksums); });
@@ -141,23 +142,24 @@ bool lists_pieces(const Json& lines) {
 void check_names(const std::string& path, const SlicedTensors& found, const Json& named) {
   for (const auto& [name, tensor] : found)
     if (!named.contains(name))
-      throw_damaged(path, str(kManifestFile, " knows no tensor '", name, "', which is there"));
+      throw_damaged(
+          path, str(kManifestFile, " does not list tensor '", name, "', which a file contains"));
   for (const auto& [name, line] : named.items())
     if (!found.contains(name)) throw_damaged(path, str("tensor '", name, "' is missing"));
 }
 
-enum class Bytes { read_now, when_wanted };
+enum class Bytes { read_now, on_demand };
 
 SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step,
                                  Bytes bytes = Bytes::read_now) try {
   const Json manifest = read_manifest(path);
   if (manifest.at("step") != step)
-    throw_damaged(path, str("its manifest is of step ", manifest.at("step").dump()),
-                  str("call it again what it was called, or remove it"));
+    throw_damaged(path, str("its manifest is for step ", manifest.at("step").dump()),
+                  str("rename the directory to its original name, or remove it"));
   SlicedCheckpoint checkpoint{step, path, {}, manifest.at("state"), {}};
   const Json named = manifest.value("tensors", Json());
   const Json& lines = manifest.at("files");
-  FilePieces files = bytes == Bytes::when_wanted && lists_pieces(lines)
+  FilePieces files = bytes == Bytes::on_demand && lists_pieces(lines)
                          ? open_files(path, lines)
                          : read_files(path, lines, checkpoint);
   if (manifest.at("format") == kSlicedFormat) {
@@ -171,7 +173,7 @@ SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step,
   throw_strange(path, error);
 }
 
-// The views of what is whole stay.
+// Assembles sliced tensors. Whole tensors remain views of the same memory.
 Checkpoint put_together(SlicedCheckpoint sliced) {
   Checkpoint out{
       sliced.step, std::move(sliced.path), {}, std::move(sliced.state), std::move(sliced.owners)};
@@ -213,15 +215,16 @@ std::optional<std::int64_t> latest_checkpoint(const std::string& model_dir) {
   return steps.back();
 }
 
-// `path` is what it is called in messages.
+// `path` is the name of the checkpoint for error messages.
 static SlicedCheckpoint load_step(const std::string& model_dir, std::int64_t step,
                                   const std::string& path, Bytes bytes = Bytes::read_now) {
   const auto steps = checkpoint_steps(model_dir);
   if (!std::binary_search(steps.begin(), steps.end(), step))
-    throw UsageError(str("checkpoint: ", path, " does not exist",
-                         exists(path) ? " (it has no COMMIT marker: its save was cut off)" : ""),
-                     steps.empty() ? str("there is no checkpoint in ", model_dir)
-                                   : str("choose one of the steps ", join(steps, ", ")));
+    throw UsageError(
+        str("checkpoint: ", path, " does not exist",
+            exists(path) ? " (it has no COMMIT marker: its save was interrupted)" : ""),
+        steps.empty() ? str("there is no checkpoint in ", model_dir)
+                      : str("choose one of the steps ", join(steps, ", ")));
   return read_checkpoint(committed_path(model_dir, step), step, bytes);
 }
 
@@ -230,7 +233,7 @@ SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64
 }
 
 SlicedCheckpoint open_sliced_checkpoint(const std::string& model_dir, std::int64_t step) {
-  return load_step(model_dir, step, checkpoint_path(model_dir, step), Bytes::when_wanted);
+  return load_step(model_dir, step, checkpoint_path(model_dir, step), Bytes::on_demand);
 }
 
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step) {
@@ -249,7 +252,7 @@ SlicedCheckpoint load_sliced_checkpoint(const std::string& path) {
   const auto step = step_of(path_name(path));
   if (!step)
     throw UsageError(str("checkpoint: ", path, " is not named checkpoint_<step>"),
-                     "name the folder of one checkpoint");
+                     "give the directory of one checkpoint, such as <model_dir>/checkpoint-1000");
   const std::string folder = parent_path(path);
   return load_step(folder.empty() ? "." : folder, *step, path);
 }
@@ -258,7 +261,7 @@ Checkpoint load_checkpoint(const std::string& path) {
   return put_together(load_sliced_checkpoint(path));
 }
 
-// What `read` makes of the newest step that it finds whole.
+// Returns read(step) for the newest step before `below` that is not damaged.
 template <class Read>
 static auto newest_whole(const std::string& model_dir, const Read& read,
                          std::int64_t below = std::numeric_limits<std::int64_t>::max())

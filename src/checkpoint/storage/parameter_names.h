@@ -1,4 +1,4 @@
-// Parameters under their two names: the original checkpoint's and Hugging Face's.
+// Names of parameters in the original checkpoint and in Hugging Face's.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,22 @@
 
 namespace smelt {
 
+// A parameter's names and its shape.
 struct ParameterName {
   std::string original;
   std::string hugging_face;
-  Shape shape;              // of the original: kernels are [in, out]
-  bool transposed = false;  // Hugging Face stores [out, in]
+  Shape shape;              // in the original checkpoint; kernels are [in, out]
+  bool transposed = false;  // whether Hugging Face stores it as [out, in]
 };
 
-// Without those of each part, which begins originals' names, of which none is there.
+// Removes the parts of a model that are missing. A part is a prefix of original names; it is
+// removed if `is_there` is false for all of its parameters.
 std::vector<ParameterName> without_missing_parts(
     std::span<const ParameterName> names, std::span<const std::string_view> parts,
     const std::function<bool(const ParameterName&)>& is_there);
 
-// What a run keeps beside its weights: "bert/pooler/dense/bias/adam_m", for a slot stands below its
-// parameter, and what begins as model/nn/state_names.h says.
+// Whether `name` is training state other than a weight: an optimizer slot, which is named below its
+// parameter ("bert/pooler/dense/bias/adam_m"), or a name with a prefix of model/nn/state_names.h.
 template <class Tensors>
 bool is_slot(const std::string& name, const Tensors& tensors) {
   if (is_beside_weights(name)) return true;
@@ -38,7 +40,8 @@ bool is_slot(const std::string& name, const Tensors& tensors) {
 // "…/output/layer_normalization_7/gamma" becomes "…/output/LayerNorm/gamma".
 LazyTensors with_layer_norm_names(LazyTensors tensors);
 
-// Collects them in the order of the calls. A part has an original name and Hugging Face's.
+// A builder for a list of parameter names, in the order of the calls. A Part is a prefix in both
+// naming schemes.
 class ParameterNames {
  public:
   struct Part {
@@ -48,15 +51,17 @@ class ParameterNames {
   void plain(const Part& part, Dims dims);
   void dense(const Part& part, std::int64_t in, std::int64_t out);
   void layer_norm(const Part& part, std::int64_t size);
-  // "<part>/word_embeddings" and the other tables [rows, width], and their norm.
+  // Row counts of the embedding tables: vocabulary, token types and positions.
   struct TableRows {
     std::int64_t words, kinds, positions;
   };
+  // Adds "<part>/word_embeddings" and the other two tables, each [rows, width], and their
+  // LayerNorm.
   void embeddings(const Part& part, const TableRows& rows, std::int64_t width);
-  // "<part>/encoder/layer_0" and so on.
   struct EncoderSizes {
     std::int64_t layers, hidden, attention, intermediate;
   };
+  // Adds the layers "<part>/encoder/layer_0", "<part>/encoder/layer_1", ...
   void encoder(const Part& part, const EncoderSizes& sizes);
   std::vector<ParameterName> take() { return std::move(names_); }
 

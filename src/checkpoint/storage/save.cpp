@@ -55,11 +55,12 @@ void write_manifest(const OutputDirectory& directory, std::int64_t step,
 
 namespace {
 
-// A directory on its way: written beside an earlier one, set aside.
+// Suffixes of a directory that is about to replace an earlier checkpoint, and of that earlier one.
 constexpr std::string_view kNew = ".new";
 constexpr std::string_view kReplaced = ".replaced";
 
-// The tensors in order of name, cut where a file is full.
+// Distributes the tensors over files in order of name. Closes a file before it would exceed
+// `shard_bytes`.
 std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_bytes) {
   std::vector<TensorMap> parts(1);
   std::uint64_t held = 0;
@@ -74,7 +75,7 @@ std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_byte
   return parts;
 }
 
-// What the files hold, by name: whole tensors and slices.
+// Returns all whole tensors and slices by their names in the files.
 TensorMap all_pieces(const SlicedTensors& tensors) {
   TensorMap pieces;
   for (const auto& [name, tensor] : tensors)
@@ -83,7 +84,7 @@ TensorMap all_pieces(const SlicedTensors& tensors) {
   return pieces;
 }
 
-// Writes the files and gives their lines of the manifest.
+// Writes the files in parallel. Returns their entries for the manifest.
 Json write_files(const OutputDirectory& directory, const std::vector<TensorMap>& parts) {
   Json lines = Json::array();
   lines.elements().resize(parts.size());
@@ -129,7 +130,8 @@ CheckpointNames other(CheckpointNames names) {
   return names == CheckpointNames::smelt ? CheckpointNames::jestimator : CheckpointNames::smelt;
 }
 
-// So that another program's folder of the same name is never taken for a broken checkpoint of ours.
+// Prevents a folder of another program with the same name from being deleted as a broken
+// checkpoint.
 bool holds_only_checkpoint_files(const std::string& directory) {
   return std::ranges::all_of(list_folder(directory), [](const std::string& name) {
     return name == kManifestFile || name == kCommitFile ||
@@ -137,7 +139,7 @@ bool holds_only_checkpoint_files(const std::string& directory) {
   });
 }
 
-// Partial folders were named by the number of their process before.
+// Earlier versions named partial folders by process id.
 bool is_older_partial(std::string_view suffix) {
   if (suffix.starts_with(kNew)) suffix.remove_prefix(kNew.size());
   constexpr std::string_view kBegin = ".partial-";
@@ -145,7 +147,7 @@ bool is_older_partial(std::string_view suffix) {
          suffix.find_first_not_of("0123456789", kBegin.size()) == suffix.npos;
 }
 
-// What killed saves and removals left behind.
+// Whether `name` is a leftover of an interrupted save or removal.
 bool is_remains(const std::string& model_dir, const std::string& name) {
   const std::string path = join_path(model_dir, name);
   const auto dot = name.find('.');
@@ -207,7 +209,7 @@ void write_directory(const std::string& path, const WriteMembers& write) {
   directory.commit();
 }
 
-// The members of a committed checkpoint once more, the marker last.
+// Returns a function that copies the files of a committed checkpoint, COMMIT last.
 WriteMembers members_of(const std::string& from, const SaveOptions& options) {
   return [&options, from](const OutputDirectory& directory) {
     for (const std::string& name : list_folder(from))
@@ -217,11 +219,11 @@ WriteMembers members_of(const std::string& from, const SaveOptions& options) {
   };
 }
 
-// Nothing can be renamed there: the new one is whole under the step's other name, which is read as
-// well, before the earlier one goes.
+// Replaces a checkpoint on an object store, which cannot rename. The new checkpoint is first
+// written under the step's other name, which is read too, before the earlier one is removed.
 void replace_on_store(const std::string& path, const std::string& other_path,
                       const SaveOptions& options, const WriteMembers& write) {
-  remove_committed(other_path);  // beside it, of a save that was killed here
+  remove_committed(other_path);  // from a save that was interrupted here
   write_directory(other_path, write);
   options.require_held();
   remove_checkpoint(path);

@@ -1,4 +1,4 @@
-// What the ways of saving a checkpoint have in common; for this room alone.
+// Steps shared by the functions that save checkpoints. Internal to this submodule.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace smelt {
 
-// Writes one file of tensors and gives its line of the manifest.
+// Writes one safetensors file. Returns its entry for the manifest.
 Json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors);
 
-// The manifest and, last, the marker. `lines` are of the files, in their order; `tensors` may be
-// without their values.
+// Writes the manifest and then the COMMIT marker. `lines` are the entries of the files in order.
+// Only the shapes of `tensors` are used, so their values may be empty.
 void write_manifest(const OutputDirectory& directory, std::int64_t step,
                     const SlicedTensors& tensors, Json lines, const PieceFiles& files,
                     const Json& state, const SaveOptions& options);
 
-// Clears up, gives `write` a directory, puts that in its place and removes the oldest, as
-// save_checkpoint says.
+// Publishes a checkpoint as save_checkpoint() describes: removes leftovers, calls `write` with a
+// temporary directory, renames that to its final name and deletes the oldest checkpoints.
 void publish_checkpoint(const std::string& model_dir, std::int64_t step, const SaveOptions& options,
                         const std::function<void(const OutputDirectory&)>& write);
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr const char* kError = "error";
 
-// A gather itself has failed: nothing more can be agreed on.
-struct NobodyThere {
+// Thrown if a gather itself fails: the processes can no longer agree on an outcome.
+struct GatherFailed {
   std::exception_ptr why;
 };
 
@@ -55,7 +55,7 @@ class SharedSave {
   std::vector<PlannedFile> plan_;
 };
 
-// All processes' answers, by rank.
+// Returns the payloads of all processes by rank.
 Json SharedSave::gather(const char* what, const Json& mine) const {
   Json out = Json::array();
   try {
@@ -63,7 +63,7 @@ Json SharedSave::gather(const char* what, const Json& mine) const {
              str(share_.key, "/", what), mine.dump(-1, ' ', false, JsonInvalidUtf8::replace)))
       out.push_back(Json::parse(payload));
   } catch (...) {
-    throw NobodyThere{std::current_exception()};
+    throw GatherFailed{std::current_exception()};
   }
   return out;
 }
@@ -82,7 +82,7 @@ TensorMap SharedSave::content(const PlannedFile& file) const {
   return out;
 }
 
-// Lines of the manifest, or what went wrong.
+// Returns the manifest entries of the files that this process wrote, or an error.
 Json SharedSave::write_own(const std::string& folder) const try {
   std::vector<std::size_t> mine;
   for (std::size_t i = 0; i < plan_.size(); ++i)
@@ -99,7 +99,8 @@ Json SharedSave::write_own(const std::string& folder) const try {
   return {{kError, error.what()}};
 }
 
-// What a host has written is not yet a checkpoint's: the one that leads must see it, too.
+// Waits until a file of another host is visible to rank 0. Throws SystemError if it does not appear
+// in time.
 void SharedSave::require_written(const std::string& folder, std::size_t rank,
                                  const Json& line) const {
   const std::string path = join_path(folder, line.at("name").get<std::string>());
@@ -109,9 +110,9 @@ void SharedSave::require_written(const std::string& folder, std::size_t rank,
   while (!(status = file_status(path)) || status->size != size) {
     if (seconds_since(begin) > share_.seen_seconds)
       throw SystemError(
-          str("host ", rank, " has written ", path, ", ", size, " bytes; host 0 sees ",
+          str("host ", rank, " wrote ", path, ", ", size, " bytes; host 0 sees ",
               status ? str(status->size, " bytes") : "no such file", " there"),
-          "give a folder that all hosts share: gs://…, s3://…, or a network's disk");
+          "use a folder that all hosts share: gs://…, s3://…, or a network filesystem");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
@@ -128,13 +129,13 @@ Json SharedSave::lines_of_all(const std::string& folder) const {
     }
   }
   std::ranges::sort(lines, {}, [](const Json& line) { return line.at("name").get<std::string>(); });
-  CHECK(lines.size() == plan_.size(), lines.size(), " files of ", plan_.size());
+  CHECK(lines.size() == plan_.size(), lines.size(), " files, expected ", plan_.size());
   return lines;
 }
 
 void SharedSave::write_rest(const OutputDirectory& directory, Json lines) const {
   PieceFiles files;
-  SlicedTensors tensors;  // their places alone
+  SlicedTensors tensors;  // shapes and positions only
   for (std::size_t i = 0; i < plan_.size(); ++i) {
     CHECK(lines[i].at("name") == shard_name(i, plan_.size()));
     for (const std::size_t slice : plan_[i].slices)
@@ -168,7 +169,7 @@ void SharedSave::lead(const std::string& model_dir) {
   if (outcome.contains(kError)) throw SystemError(outcome[kError].get<std::string>());
 }
 
-// The first of several answers that has a field.
+// Returns the first value of `field` in the payloads.
 std::optional<Json> field_of(const Json& answers, const char* field) {
   for (const Json& answer : answers)
     if (answer.contains(field)) return answer[field];
@@ -180,7 +181,7 @@ void SharedSave::follow() {
       (void)lines_of_all(folder->get<std::string>());
     } catch (const BugError&) {
       throw;
-    } catch (const Error&) {  // the one that leads has seen it, too
+    } catch (const Error&) {  // rank 0 has seen the same error and reports it
     }
   if (const auto error = field_of(gather("done", Json::object()), kError))
     throw SystemError(error->get<std::string>());
@@ -198,8 +199,8 @@ void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
     save.lead(model_dir);
   else
     save.follow();
-} catch (const NobodyThere& nobody) {
-  std::rethrow_exception(nobody.why);
+} catch (const GatherFailed& failed) {
+  std::rethrow_exception(failed.why);
 }
 
 void lead_alone(const SaveShare& share, const std::function<void()>& work) {

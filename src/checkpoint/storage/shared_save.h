@@ -1,4 +1,5 @@
-// A checkpoint that several processes write together, each what its devices hold.
+// Saves one checkpoint from several processes, each of which writes slices that its own devices
+// hold.
 #pragma once
 
 #include <functional>
@@ -10,28 +11,31 @@
 
 namespace smelt {
 
-// What each process gives under a key, which is used once, by rank; throws where one does not come.
-// No device is waited for.
+// Gathers one payload per process, indexed by rank. A key may be used once. Throws if a process
+// does not take part. Host-side only: it does not wait for devices.
 using Gather =
     std::function<std::vector<std::string>(const std::string& key, const std::string& payload)>;
 
+// The part of one process in a shared save.
 struct SaveShare {
-  int process = 0;       // as the holders of slices are numbered
-  bool leads = true;     // of one process alone, that of rank 0: it clears up, renames and removes
-  std::string key = {};  // begins the keys: of this save alone
+  int process = 0;       // rank of this process, as in HeldSlice::holders
+  bool leads = true;     // true on rank 0 alone, which cleans up, renames and deletes
+  std::string key = {};  // prefix of the keys, unique to this save
   Gather gather = {};
-  double seen_seconds = 30;  // until what another has written must be seen: as late as networks are
+  // seconds until files of other hosts must be visible (network filesystems lag)
+  double seen_seconds = 30;
 };
 
-// save_sliced_checkpoint() of all processes' slices together. `own` are those that this process
-// holds, `held` those of all, the same everywhere. It has succeeded or failed on all alike: an
-// Error of one, whose rank it names, is thrown by all, and nothing of the save remains.
+// Saves the slices of all processes as one checkpoint, like save_sliced_checkpoint(). `own` are the
+// slices of this process and `held` those of all, equal on every process. Succeeds or fails on all
+// processes alike: an error on one, with its rank in the message, is thrown on all, and the partial
+// checkpoint is removed.
 void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
                             const SlicedTensors& own, const std::vector<HeldSlice>& held,
                             const Json& state, const SaveShare& share,
                             const SaveOptions& options = {});
 
-// What the one that leads does alone, with its outcome for all.
+// Runs `work` on rank 0 alone. If it throws, every process throws the same error.
 void lead_alone(const SaveShare& share, const std::function<void()>& work);
 
 }  // namespace smelt

@@ -33,7 +33,7 @@ std::string text_of(const Json& line, const char* field) {
   return found != line.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// One tensor's line of the manifest, which may say anything.
+// Reads one tensor's entry of the manifest without trusting its content.
 class LineReader {
  public:
   LineReader(const std::string& path, const std::string& name, FilePieces& files)
@@ -49,7 +49,7 @@ class LineReader {
       const Dims begin(dims_.size());
       out.slices.push_back(take(begin, dims_, text_of(line, "file"), name_));
     } else {
-      if (!slices->is_array()) refuse("has slices that are no list");
+      if (!slices->is_array()) refuse("has a field \"slices\" that is not a list");
       for (const Json& slice : *slices) out.slices.push_back(read_slice(slice));
       out.slices = in_order(std::move(out.slices));
       check_cover(out.slices);
@@ -76,17 +76,18 @@ class LineReader {
     const auto dims = object ? dims_of(line, "shape") : std::nullopt;
     if (!begin || !dims || begin->size() != dims_.size() || dims->size() != dims_.size())
       refuse(str(dims_text(dims_), ": the begin or shape of a slice is not ", dims_.size(),
-                 " whole numbers"));
+                 " non-negative integers"));
     for (std::size_t i = 0; i < dims_.size(); ++i) {
       if ((*begin)[i] > dims_[i] || (*dims)[i] > dims_[i] - (*begin)[i])
-        refuse(str(dims_text(dims_), ": its slice ", slice_text(*begin, *dims), " lies outside"));
+        refuse(
+            str(dims_text(dims_), ": its slice ", slice_text(*begin, *dims), " is out of bounds"));
       if ((*dims)[i] == 0)
         refuse(str(dims_text(dims_), ": its slice ", slice_text(*begin, *dims), " is empty"));
     }
     return take(*begin, *dims, text_of(line, "file"), text_of(line, "name"));
   }
 
-  // Out of the files, so that nothing is taken twice.
+  // Removes the piece from `files_`, so that it cannot be used twice.
   TensorSlice take(const Dims& begin, const Dims& dims, const std::string& file,
                    const std::string& piece) {
     const std::string which = dims == dims_ ? "it" : str("its slice ", slice_text(begin, dims));
@@ -99,15 +100,15 @@ class LineReader {
     const Shape& shape = taken.view.shape;
     const std::string_view dtype = safetensors_dtype(shape.dtype);
     if (shape.dims != dims || dtype != dtype_)
-      refuse(str(what, dtype, " ", dims_text(shape.dims), " in ", file, ", the manifest says ",
+      refuse(str(what, dtype, " ", dims_text(shape.dims), " in ", file, ", but the manifest lists ",
                  dtype_, " ", dims_text(dims)));
     in->second.erase(found);
     return {.begin = begin, .part = taken.view, .put = std::move(taken.put)};
   }
 
-  // Slices are rows of slices, as axes of a mesh cut a tensor: those that begin together along a
-  // dimension end together. Sorted by their places, each then begins where the one before it
-  // leaves off.
+  // Checks that the slices form a grid, as sharding over mesh axes produces: slices with the same
+  // begin along a dimension have the same end. In sorted order each slice must begin where the
+  // previous one ends.
   void check_cover(const std::vector<TensorSlice>& slices) const {
     if (slices.empty()) refuse_hole(Dims(dims_.size()));
     check_begin(slices.front(), 0);
@@ -116,7 +117,7 @@ class LineReader {
       std::size_t along = 0;  // the first dimension in which they differ
       for (; along < dims_.size() && a.begin[along] == b.begin[along]; ++along)
         if (a.part.shape.dims[along] != b.part.shape.dims[along])
-          refuse(a, b, "begin together and end apart");
+          refuse(a, b, "have the same begin but different ends");
       if (along == dims_.size()) refuse(a, b, "overlap");
       check_end(a, along + 1);
       const std::int64_t end = a.begin[along] + a.part.shape.dims[along];
@@ -127,14 +128,15 @@ class LineReader {
     check_end(slices.back(), 0);
   }
 
-  // The place of a slice along the first dimensions, `at` along the next, 0 along others.
+  // Returns the slice's begin along the first `along` dimensions, `at` along the next one and 0
+  // along the others.
   Dims place(const TensorSlice& slice, std::size_t along, std::int64_t at) const {
     Dims out(dims_.size());
     std::copy_n(slice.begin.begin(), along, out.begin());
     out[along] = at;
     return out;
   }
-  // From this dimension on it begins where the tensor does.
+  // Checks that the slice begins at 0 along this dimension and all later ones.
   void check_begin(const TensorSlice& slice, std::size_t from) const {
     for (std::size_t i = from; i < dims_.size(); ++i)
       if (slice.begin[i] > 0) refuse_hole(place(slice, i, 0));
@@ -170,7 +172,7 @@ std::string piece_name(const std::string& tensor, const SlicedTensor& whole,
   return whole.is_whole() ? tensor : tensor + slice_text(slice.begin, slice.part.shape.dims);
 }
 
-// A slice that was lost is noticed before an older checkpoint goes.
+// Fails if slices are missing, before an older checkpoint is deleted.
 static void check_all_is_there(const std::string& name, const SlicedTensor& tensor) {
   std::size_t size = 0;
   for (const TensorSlice& slice : tensor.slices) size += slice.part.shape.size_bytes();

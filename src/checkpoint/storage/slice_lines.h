@@ -1,4 +1,4 @@
-// The tensors of a checkpoint in its manifest, whole or in slices;
+// The "tensors" field of a checkpoint's manifest: which file holds each tensor or slice. Format:
 // docs/reference/formats/checkpoint.md.
 #pragma once
 
@@ -10,16 +10,17 @@
 
 namespace smelt {
 
-// What a slice is called in its file: a whole tensor by its own name, else "bert/w[0:4,8:16]".
+// Returns the name of a slice in its file: the tensor's own name if it is whole, else for example
+// "bert/w[0:4,8:16]".
 std::string piece_name(const std::string& tensor, const SlicedTensor& whole,
                        const TensorSlice& slice);
 
-// Which file holds a piece, by names.
+// File names by the name of the tensor or slice.
 using PieceFiles = std::map<std::string, std::string>;
-// Slices are listed in the order of their places.
+// Returns the manifest entry of a tensor, with its slices sorted by position.
 Json tensor_line(const std::string& name, const SlicedTensor& tensor, const PieceFiles& files);
 
-// A tensor of a file; without its values where `put` puts them.
+// A tensor or slice in a file. If its values are not in memory, `put` copies them.
 struct Piece {
   TensorView view;
   PutBytes put = {};
@@ -27,12 +28,13 @@ struct Piece {
 using Pieces = std::map<std::string, Piece, std::less<>>;
 Pieces pieces_of(const TensorMap& tensors);
 
-// What the files hold, by the files' names.
+// The pieces of each file, by file name.
 using FilePieces = std::map<std::string, Pieces>;
-// Every tensor of the files by its own name.
+// Returns every tensor of the files as a whole tensor.
 SlicedTensors whole_tensors(const FilePieces& files);
-// As the manifest's field "tensors" says. DamagedCheckpoint: slices that overlap, lie outside of
-// their tensor, leave some of it out, are missing or of another shape than is said.
+// Returns the tensors that the manifest's "tensors" field describes. Throws DamagedCheckpoint if
+// slices overlap, exceed their tensor, do not cover it, are missing or have another shape than the
+// manifest says.
 SlicedTensors sliced_tensors(const std::string& path, const Json& lines, FilePieces files);
 
 }  // namespace smelt

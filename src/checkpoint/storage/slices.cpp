@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// The next place, the last dimension running fastest; false after the last one.
+// Advances to the next index in row-major order. Returns false after the last one.
 bool advance(Dims& index, const Dims& dims) {
   for (std::size_t i = index.size(); i-- > 0; index[i] = 0)
     if (++index[i] < dims[i]) return true;
@@ -23,7 +23,7 @@ std::span<const std::byte> bytes_of(const TensorSlice& slice, Scratch& scratch) 
   return bytes;
 }
 
-// Copies what a slice holds of the part.
+// Copies the overlap of the slice and the box.
 void copy_shared(const TensorSlice& from, const Dims& begin, const Shape& part,
                  std::span<std::byte> to) {
   const Dims& held = from.part.shape.dims;
@@ -37,7 +37,7 @@ void copy_shared(const TensorSlice& from, const Dims& begin, const Shape& part,
     first_from[i] = first - from.begin[i];
     first_to[i] = first - begin[i];
   }
-  std::size_t rows = rank;  // how many dimensions stand before those that lie in one run in both
+  std::size_t rows = rank;  // number of leading dimensions outside the contiguous run
   std::size_t run = element;
   while (rows > 0) {
     --rows;

@@ -1,5 +1,4 @@
-// Tensors in slices, as the devices of a mesh hold them: boxes that cover a tensor and do not
-// overlap.
+// Tensors in slices, as the devices of a mesh hold them: boxes that cover a tensor without overlap.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +13,33 @@
 
 namespace smelt {
 
+// One box of a tensor.
 struct TensorSlice {
-  Dims begin;  // where its first element stands in the whole
+  Dims begin;  // index of its first element in the whole tensor
   TensorView part;
-  PutBytes put = {};  // where the part is not in memory: what puts it there
+  PutBytes put = {};  // copies the values, if they are not in memory
 };
 
 struct SlicedTensor {
-  Shape shape;                      // of the whole
-  std::vector<TensorSlice> slices;  // of a tensor that is whole one
+  Shape shape;                      // shape of the whole tensor
+  std::vector<TensorSlice> slices;  // exactly one if the tensor is whole
 
   bool is_whole() const { return slices.size() == 1; }
 };
 
 using SlicedTensors = std::map<std::string, SlicedTensor, std::less<>>;
 
-// Each in one slice.
+// Returns each tensor as a single slice.
 SlicedTensors slices_of(const TensorMap& tensors);
 
-// "[0:4,8:16]": from each dimension's begin to behind its end.
+// Returns text such as "[0:4,8:16]": begin (inclusive) and end (exclusive) of each dimension.
 std::string slice_text(const Dims& begin, const Dims& dims);
 
-// Copies a part of the whole, which begins there, out of the slices, to its place in `to`.
+// Copies the box of shape `part` that starts at `begin` from the slices to `to`.
 void copy_part(std::span<const TensorSlice> slices, const Dims& begin, const Shape& part,
                std::span<std::byte> to);
 
-// Memory that serves one tensor after another.
+// A buffer that is reused for one tensor after another.
 class Scratch {
  public:
   std::span<std::byte> of(std::size_t size) {
@@ -52,10 +52,11 @@ class Scratch {
   std::size_t size_ = 0;
 };
 
-// The same without a copy where one slice in memory is that part; else in the scratch memory.
+// Returns the same box. Does not copy if a slice in memory is exactly that box; otherwise the
+// result is in `scratch`.
 std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const Dims& begin,
                                    const Shape& part, Scratch& scratch);
-// All of the tensor, in the scratch memory where it lies in several slices, or not in memory.
+// Returns the whole tensor. It is in `scratch` if it has several slices or is not in memory.
 TensorView whole(const SlicedTensor& tensor, Scratch& scratch);
 
 }  // namespace smelt

@@ -47,13 +47,13 @@ TEST_F(ManifestTest, FieldsThatAreMissingOrOfAnotherTypeAreDamage) {
     SCOPED_TRACE(patch);
     change([&](Json& m) { m.merge_patch(Json::parse(patch)); });
     EXPECT_THAT(error_of<DamagedCheckpoint>([&] { load_checkpoint(dir_.path(), 2); }),
-                HasSubstr("checkpoint-2: manifest.json is not what smelt writes: "));
+                HasSubstr("checkpoint-2: manifest.json has an invalid field: "));
     EXPECT_EQ(load_latest_checkpoint(dir_.path())->step, 1);
     write_file(file(kManifestFile), before);
   }
   change([](Json& m) { m = Json::array(); });
   EXPECT_THAT(error_of<DamagedCheckpoint>([&] { checkpoint_state(dir_.file("checkpoint-2")); }),
-              HasSubstr("manifest.json is not what smelt writes: "));
+              HasSubstr("manifest.json has an invalid field: "));
 }
 
 TEST_F(ManifestTest, TensorsAreThoseThatItNames) {
@@ -65,7 +65,7 @@ TEST_F(ManifestTest, TensorsAreThoseThatItNames) {
     return said;
   };
   EXPECT_THAT(refusal([](Json& m) { m["tensors"].erase("w"); }),
-              HasSubstr("manifest.json knows no tensor 'w', which is there"));
+              HasSubstr("manifest.json does not list tensor 'w', which a file contains"));
   EXPECT_THAT(refusal([](Json& m) { m["tensors"]["b"] = m["tensors"]["w"]; }),
               HasSubstr("tensor 'b' is missing"));
   EXPECT_THAT(refusal([](Json& m) { m["files"].push_back(m["files"][0]); }),

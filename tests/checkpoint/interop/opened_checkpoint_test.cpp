@@ -79,7 +79,7 @@ TEST_F(OpenedCheckpoint, EachChangedByteIsFound) {
   }
   write_file(file(shard_), bytes.substr(1));
   EXPECT_THAT(error_of<DamagedCheckpoint>([&] { opened(); }),
-              HasSubstr(str(shard_, " has ", bytes.size() - 1, " bytes, the manifest says ")));
+              HasSubstr(str(shard_, " has ", bytes.size() - 1, " bytes, but the manifest lists ")));
 }
 
 TEST_F(OpenedCheckpoint, OfAnEarlierVersionIsReadNow) {

@@ -152,7 +152,7 @@ TEST(Checkpoint, JestimatorsNamesAreWrittenWhereAskedAndReadAsSmelts) {
   EXPECT_THAT(names_in(dir.path()), UnorderedElementsAre("checkpoint-2", "checkpoint_3"));
   EXPECT_THAT(checkpoint_steps(dir.path()), ElementsAre(2, 3));
   EXPECT_THAT(error_of([&] { load_checkpoint(dir.file("model")); }),
-              HasSubstr("is not named checkpoint_<step>\n  hint: name the folder"));
+              HasSubstr("is not named checkpoint_<step>\n  hint: give the directory"));
 }
 
 TEST(Checkpoint, KeepingZeroKeepsAll) {
@@ -212,7 +212,8 @@ TEST(Checkpoint, WithoutItsMarkerItDoesNotExist) {
   const std::string message = message_of([&] { load_checkpoint(dir.path(), 20); });
   EXPECT_THAT(
       message,
-      HasSubstr("checkpoint-20 does not exist (it has no COMMIT marker: its save was cut off)"));
+      HasSubstr(
+          "checkpoint-20 does not exist (it has no COMMIT marker: its save was interrupted)"));
   EXPECT_THAT(message, HasSubstr("hint: choose one of the steps 10"));
   State(20).save(dir.path());
   expect_state(load_checkpoint(dir.path(), 20), 20);
@@ -271,8 +272,9 @@ TEST(Checkpoint, DamageIsDescribed) {
               HasSubstr("tensors-00000-of-00001.safetensors is damaged: its crc32c is"));
   EXPECT_THAT(message_of(load), HasSubstr("hint: restore this directory from a copy"));
   fs::resize_file(shard, 100);
-  EXPECT_THAT(message_of(load),
-              HasSubstr("tensors-00000-of-00001.safetensors has 100 bytes, the manifest says"));
+  EXPECT_THAT(
+      message_of(load),
+      HasSubstr("tensors-00000-of-00001.safetensors has 100 bytes, but the manifest lists"));
   fs::remove(shard);
   EXPECT_THAT(message_of(load), HasSubstr("tensors-00000-of-00001.safetensors is missing"));
   fs::remove(dir.file("checkpoint-10/manifest.json"));
@@ -284,7 +286,7 @@ TEST(Checkpoint, ACheckpointUnderAnotherStepsNameIsRefused) {
   State(10).save(dir.path());
   fs::rename(dir.file("checkpoint-10"), dir.file("checkpoint-99"));
   EXPECT_THAT(message_of([&] { load_checkpoint(dir.path(), 99); }),
-              HasSubstr("checkpoint-99: its manifest is of step 10"));
+              HasSubstr("checkpoint-99: its manifest is for step 10"));
 }
 
 TEST(Checkpoint, ADamagedNewestIsPassedOverWithAWarning) {

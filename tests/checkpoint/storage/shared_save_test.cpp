@@ -204,8 +204,8 @@ TEST_F(SharedSaving, WhatTheOneThatLeadsDoesNotSeeIsNotPublished) {
     };
   };
   EXPECT_THAT(save(4, astray),
-              Each(AllOf(testing::StartsWith("host 1 has written "),
-                         HasSubstr("bytes; host 0 sees no such file there\n  hint: give a folder "
+              Each(AllOf(testing::StartsWith("host 1 wrote "),
+                         HasSubstr("bytes; host 0 sees no such file there\n  hint: use a folder "
                                    "that all hosts share"))));
   EXPECT_THAT(there(), IsEmpty());
 }
