@@ -195,7 +195,7 @@ TEST(Int4, RefusesCodesThatDoNotFitTogether) {
   EXPECT_THAT(refusal([&](TensorMap& t) { t[name + "_scale"] = t["bert.pooler.dense.weight"]; }),
               HasSubstr("_packed' is i32[16,3] with scales f32[16,16] for a matrix of [16,24]"));
   EXPECT_THAT(refusal([&](TensorMap& t) { t[name + "_g_idx"] = t[name + "_shape"]; }),
-              HasSubstr("in another order"));
+              HasSubstr("has zero points or an activation order"));
 }
 
 }  // namespace

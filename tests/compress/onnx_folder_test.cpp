@@ -140,9 +140,9 @@ TEST_F(OnnxFolder, IsRefusedForATaskThatTheModelDoesNotDo) {
   std::filesystem::remove_all(dir_.file("hf"));
   GoldenT5("small").write_folder(dir_.file("hf"));
   EXPECT_THAT(refusal("onnx", OnnxTask::fill_mask),
-              HasSubstr("--task is for encoders, and this model is a T5\n  hint: leave it out"));
+              HasSubstr("--task is for encoders, but this model is a T5\n  hint: remove --task"));
   EXPECT_THAT(error_of<UsageError>([&] { write_onnx_model(dir_.file("hf"), dir_.file("a.onnx")); }),
-              HasSubstr("a T5 takes three ONNX files, not one\n  hint: name a new folder: smelt "));
+              HasSubstr("a T5 takes three ONNX files, not one\n  hint: give a new folder: smelt "));
 }
 
 // A run's checkpoint becomes a Hugging Face folder first.

@@ -117,7 +117,7 @@ TEST(OnnxModel, SaysThatFourBitsBecomeFloats) {
       {.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightCodes::int4, .group = 8});
   const CapturedLog log;
   write_onnx_model(dir.file("int4"), dir.file("a.onnx"));
-  EXPECT_THAT(log.text(), HasSubstr("weights in four bits are written to the ONNX file as floats"));
+  EXPECT_THAT(log.text(), HasSubstr("int4 weights are written to the ONNX file as floats"));
 }
 
 TEST(OnnxModel, IsNotWrittenOverAnotherFile) {
@@ -133,7 +133,7 @@ TEST(OnnxModel, IsNotWrittenOverAnotherFile) {
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("o"), " --to onnx --config c.json"),
                  HasSubstr("--config: cannot be used with a Hugging Face folder as its source"));
   write_file(dir.file("there.onnx"), "");
-  EXPECT_THAT(refusal("there.onnx"), HasSubstr("there.onnx is there already\n  hint: remove it"));
+  EXPECT_THAT(refusal("there.onnx"), HasSubstr("there.onnx already exists\n  hint: remove it"));
   EXPECT_FALSE(exists(dir.file("a.onnx")));
   write_onnx_model(dir.file("hf"), dir.file("b.onnx"));
   write_onnx_model(dir.file("hf"), dir.file("c.onnx"));

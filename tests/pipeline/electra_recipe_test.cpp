@@ -278,7 +278,7 @@ TEST_F(ElectraRecipe, FoldersThatAreNoModelAreRefusedBeforeAnythingIsMade) {
       error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=" + dir_.file("none")})); }),
       testing::AllOf(HasSubstr("init: there is no "), HasSubstr("none\n")));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=some-model"})); }),
-              HasSubstr("; smelt downloads none: hf download google-bert/bert-base-uncased "
+              HasSubstr("; to download this model: hf download google-bert/bert-base-uncased "
                         "--local-dir some-model"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/text")));
 }

@@ -228,7 +228,8 @@ TEST_F(PretrainedModelTest, ReadsTheSizesFromTheFileBesideACheckpoint) {
   const std::string config = read_file(dir_.file("tf/bert_config.json"));
   remove_file(dir_.file("tf/bert_config.json"));
   convert("tf", "m", ModelForm::smelt);
-  EXPECT_THAT(refusal([&] { open("m"); }), HasSubstr("m/checkpoint-5: the model's sizes are not"));
+  EXPECT_THAT(refusal([&] { open("m"); }),
+              HasSubstr("m/checkpoint-5: the model's sizes are unknown"));
   write_file(dir_.file("m/bert_config.json"), config);
   EXPECT_EQ(guesses("m"), guesses("bert/model"));
 }
@@ -239,7 +240,8 @@ TEST_F(PretrainedModelTest, NamesWhatIsMissing) {
   remove_file(dir_.file("tf/bert_config.json"));
   EXPECT_THAT(
       refusal([&] { open("tf"); }),
-      HasSubstr("tf/model.ckpt-5: the model's sizes are not known: there is no bert_config.json "));
+      HasSubstr(
+          "tf/model.ckpt-5: the model's sizes are unknown: its folder has no bert_config.json"));
   remove_file(dir_.file("tf/vocab.txt"));
   EXPECT_THAT(refusal([&] { open("tf"); }),
               HasSubstr("its vocabulary is not beside it\n  hint: name it with --vocab"));

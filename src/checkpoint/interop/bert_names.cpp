@@ -11,7 +11,7 @@ std::int64_t config_size(const Json& config, const char* name) {
   const Json& value = config.at(name);
   if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
     throw UsageError(str("BERT config: ", name, " is ", value.dump(), ", must be at least 1"),
-                     str("set ", name, " to a whole number"));
+                     str("set ", name, " to a positive integer"));
   return value.get<std::int64_t>();
 }
 

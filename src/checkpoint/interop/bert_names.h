@@ -1,4 +1,4 @@
-// BERT's parameters under their two names.
+// Names of BERT's parameters in the original checkpoint and in Hugging Face's.
 #pragma once
 
 #include <array>
@@ -11,19 +11,20 @@
 
 namespace smelt {
 
-// In a config: the outputs of a head that scores whole texts or words.
+// Config field with the number of outputs of a classification head.
 inline constexpr const char* kNumLabels = "num_labels";
 
-// All parameters of a model with both pre-training heads, the one of answers and, where the config
-// has kNumLabels, a head with so many outputs, in the original's order. The output embedding is not
-// among them: it is the input's. UsageError naming a size that the config lacks.
+// Returns all parameters of a BERT in the original's order: the encoder, both pre-training heads,
+// the question-answering head and, if the config has kNumLabels, a classification head. The output
+// embedding is not listed because it is tied to the input embedding. Throws UsageError if a size is
+// missing from the config.
 std::vector<ParameterName> bert_names(const Json& bert_config);
 
-// What a BERT may lack: its pooler and its heads.
+// The parts that a BERT may lack: the pooler and the heads.
 inline constexpr std::array<std::string_view, 5> kBertParts{
     "bert/pooler/", "cls/predictions/", "cls/seq_relationship/", "cls/squad/", "output_"};
 
-// A positive whole number of a bert_config.json.
+// Returns the size `name` of a bert_config.json. Throws UsageError unless it is a positive integer.
 std::int64_t config_size(const Json& bert_config, const char* name);
 
 }  // namespace smelt

@@ -34,21 +34,22 @@ ModelForm form_of(const ConvertJob& job) {
   if (job.form) return *job.form;
   if (is_checkpoint_path(job.to)) return ModelForm::smelt;
   if (path_name(job.to).find(".ckpt") != std::string::npos) return ModelForm::tensorflow;
-  throw UsageError(str("convert: ", job.to, ": its name does not say which form it is to have"),
+  throw UsageError(str("convert: ", job.to, ": cannot infer the format from the name"),
                    "give --to smelt, tf, hf or onnx");
 }
 
-[[noreturn]] void throw_there(const std::string& path) {
-  throw UsageError(str("convert: ", path, " is there already"), "remove it, or give another name");
+[[noreturn]] void throw_exists(const std::string& path) {
+  throw UsageError(str("convert: ", path, " already exists"), "remove it, or give another name");
 }
 
-// What the user named, over what lies beside the checkpoint.
+// Takes the config and vocabulary that the user gave, in preference to files in the checkpoint's
+// folder.
 void take_files(const ConvertJob& job, StoredModel& model) {
   if (!job.config.empty()) {
     model.config = Json::parse_or_discard(read_file(job.config, kSmallFileBytes));
     if (!model.config.is_object())
       throw UsageError(str("convert: ", job.config, " is not a JSON object"),
-                       "name a bert_config.json, an electra_config.json or a t5_config.json");
+                       "give a bert_config.json, an electra_config.json or a t5_config.json");
     model.config = with_sizes_of_tensors(std::move(model.config), model, job.config);
   } else if (!job.model.is_null()) {
     model.config = job.model;
@@ -69,7 +70,7 @@ void take_files(const ConvertJob& job, StoredModel& model) {
       throw UsageError(
           str("convert: ", job.vocab, " is not the vocabulary of ", model.where, ": its crc32c is ",
               vocabulary_crc32c(model.vocab), ", not ", said->dump()),
-          "name the vocabulary that the model was trained with");
+          "give the vocabulary that the model was trained with");
   }
   if (model.tokenizer)
     check_flags({.lower_case = job.lower_case}, *model.tokenizer, model.where);
@@ -77,7 +78,7 @@ void take_files(const ConvertJob& job, StoredModel& model) {
     model.tokenizer = options_of({.lower_case = job.lower_case});
 }
 
-// Where nothing says it, as the vocabulary's pieces are.
+// Returns the tokenizer options; if none are stored, infers them from the vocabulary's pieces.
 TokenizerOptions tokenizer_of(const StoredModel& model, ControlCharacters control) {
   if (model.tokenizer) return *model.tokenizer;
   const TokenizerOptions options = options_of(case_of(
@@ -89,13 +90,14 @@ TokenizerOptions tokenizer_of(const StoredModel& model, ControlCharacters contro
   return options;
 }
 
-// Returns the family whose files are beside the model, for a classifier that of its encoder; null
-// for a model of no family.
+// Returns the family that determines the model's config and vocabulary files (for a classifier, the
+// family of its encoder); null if there is no such family.
 const StoredFamily* files_family(const StoredModel& model) {
   return family_of_tensors(model.tensors);
 }
 
-// In the full form that a run records, so that it can be held to it.
+// Returns the settings for the new checkpoint, in the complete form that a run records, so that a
+// resumed run can compare them.
 Json settings_of(const StoredModel& model, const std::string& type) {
   if (model.settings.is_object()) return model.settings;
   Json out{{"converted_from", model.where}};
@@ -126,20 +128,21 @@ std::string name_beside(const StoredModel& model) {
   return str(family ? family->name() : "", "_config.json");
 }
 
-// What lies there is taken for the model's by whoever reads it.
+// Throws UsageError if the folder has another config or vocabulary, which readers would take for
+// the model's.
 void check_beside(const std::string& folder, const StoredModel& model) {
   const std::string config = join_path(folder, name_beside(model));
   const std::string vocab = join_path(folder, vocabulary_name(model));
   constexpr const char* kHint = "choose another folder, or move that file away";
   if (!model.vocab_txt.empty() && exists(vocab) && read_file(vocab) != model.vocab_txt)
-    throw UsageError(
-        str("convert: ", vocab, " is there, and is not the vocabulary of ", model.where), kHint);
+    throw UsageError(str("convert: ", vocab, " exists and is not the vocabulary of ", model.where),
+                     kHint);
   if (model.config.is_null() || !exists(config)) return;
   Json there = Json::parse_or_discard(read_file(config, kSmallFileBytes));
   (void)take_t5_words(there);
   if (const auto other = first_difference(there, model.config))
-    throw UsageError(str("convert: ", config, " is there, and has ", other->name, " ",
-                         other->was.dump(), " where ", model.where, " has ", other->is.dump()),
+    throw UsageError(str("convert: ", config, " exists with another ", other->name, ": ",
+                         other->was.dump(), ", but ", model.where, " has ", other->is.dump()),
                      kHint);
 }
 
@@ -167,15 +170,16 @@ void put_beside(const ConvertJob& job, const std::string& folder, const StoredMo
 
 std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std::string& type) {
   if (job.dtype != DType::f32)
-    throw UsageError("convert: a checkpoint of smelt's has f32 parameters",
-                     "leave --dtype out, or give another --to");
+    throw UsageError("convert: smelt checkpoints store only f32 parameters",
+                     "remove --dtype, or choose another --to");
   const bool named = is_checkpoint_path(job.to);
   std::string folder = named ? parent_path(job.to) : job.to;
-  if (folder.empty()) folder = ".";  // of a bare name
+  if (folder.empty()) folder = ".";  // `to` has no parent path
   const std::int64_t step = named ? *step_of(path_name(job.to)) : model.step;
   const std::string path = checkpoint_path(folder, step);
-  const FolderLock lock(folder, "convert");  // a run that trains there would take it for its own
-  if (exists(path)) throw_there(path);
+  // prevents a run in this folder from resuming from a half-written checkpoint
+  const FolderLock lock(folder, "convert");
+  if (exists(path)) throw_exists(path);
   check_beside(folder, model);
   const HeldTensors held = hold_tensors(model.tensors);
   save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});
@@ -185,10 +189,10 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
 
 std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
                           const std::string& type) {
-  if (exists(append_to_path(job.to, kBundleIndexSuffix))) throw_there(job.to);
+  if (exists(append_to_path(job.to, kBundleIndexSuffix))) throw_exists(job.to);
   if (is_folder(job.to))
-    throw UsageError(str("convert: ", job.to, " is a folder"),
-                     str("give a prefix in it, as ", join_path(job.to, "model.ckpt")));
+    throw UsageError(str("convert: ", job.to, " is a folder, expected a prefix"),
+                     str("give a prefix in it, such as ", join_path(job.to, "model.ckpt")));
   check_beside(parent_path(job.to), model);
   LazyTensors tensors = to_original_t5(model.tensors);
   if (job.slots && !job.averages && (model.step > 0 || count_slots(tensors) > 0)) {
@@ -223,10 +227,10 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
     throw UsageError(str("convert: ", model.where, ": transformers has no class for ",
                          type.empty() ? "this model" : "JEstimator's BERT"),
                      "give --to tf or smelt");
-  if (exists(job.to) && !list_folder(job.to).empty()) throw_there(job.to);
+  if (exists(job.to) && !list_folder(job.to).empty()) throw_exists(job.to);
   if (model.vocab_txt.empty())
     throw UsageError(
-        str("convert: ", model.where, ": no ", vocabulary_name(model), " is beside it"),
+        str("convert: ", model.where, ": found no ", vocabulary_name(model), " in its folder"),
         "give --vocab");
   require_sizes(model, "convert", "give --config");
   const FolderForm form{.dtype = job.dtype, .shard_bytes = job.shard_bytes};
@@ -241,8 +245,7 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
 
 void take_averages_of(StoredModel& model) {
   if (!put_averages_in_place(model.tensors))
-    throw UsageError(str("convert: ", model.where, " holds no moving averages"),
-                     "leave --averages out");
+    throw UsageError(str("convert: ", model.where, " has no moving averages"), "remove --averages");
 }
 
 }  // namespace
@@ -262,7 +265,8 @@ Converted convert_checkpoint(const ConvertJob& job) {
                 .left_out = model.skipped};
   const std::size_t slots = count_slots(model.tensors);
   const bool keep = job.slots && !job.averages && form != ModelForm::hugging_face;
-  if (!keep && slots > 0) out.left_out.push_back(str(slots, " slots and averages of the run"));
+  if (!keep && slots > 0)
+    out.left_out.push_back(str(slots, " optimizer slots and moving averages"));
   const LazyTensors all = model.tensors;
   if (!keep)
     std::erase_if(model.tensors, [&](const auto& item) { return is_slot(item.first, all); });
@@ -271,8 +275,8 @@ Converted convert_checkpoint(const ConvertJob& job) {
   out.slots = keep ? slots : 0;
   out.parameters = model.tensors.size() - out.slots;
   if (out.parameters == 0)
-    throw UsageError(str("convert: ", model.where, " holds no floating-point tensors"),
-                     "name a checkpoint of a model");
+    throw UsageError(str("convert: ", model.where, " has no floating-point tensors"),
+                     "give a checkpoint of a model");
   const auto write = form == ModelForm::smelt        ? to_smelt
                      : form == ModelForm::tensorflow ? to_tensorflow
                                                      : to_hugging_face;

@@ -1,4 +1,4 @@
-// One form of a checkpoint to another: smelt's, TensorFlow's, Hugging Face's.
+// Converts checkpoints between smelt's, TensorFlow's and Hugging Face's formats.
 #pragma once
 
 #include <optional>
@@ -11,31 +11,34 @@ namespace smelt {
 
 struct ConvertJob {
   std::string from = {}, to = {};
-  std::optional<ModelForm> form = {};  // empty: as the name of `to` says
-  DType dtype = DType::f32;            // of what is written: f32, bf16 or f16
-  bool slots = true;                   // and the step; false: the parameters alone
-  bool averages = false;               // the weights' moving averages in their place, without slots
-  std::string config = {}, vocab = {};  // files; empty: what lies beside the checkpoint
-  Json model = {};                      // what `config` would hold, where no file does; null
-  bool beside = true;                   // the model's config and vocabulary are put beside it
-  std::optional<bool> lower_case = {};  // of the vocabulary, where no tokenizer_config.json says it
-  std::uint64_t shard_bytes = FolderForm().shard_bytes;  // of a Hugging Face folder's files
+  std::optional<ModelForm> form = {};   // target format; nullopt: inferred from the name of `to`
+  DType dtype = DType::f32;             // of the written weights: f32, bf16 or f16
+  bool slots = true;                    // keep optimizer slots and the step; false: parameters only
+  bool averages = false;                // replace the weights by their moving averages; drops slots
+  std::string config = {}, vocab = {};  // paths; empty: the files in the checkpoint's folder
+  Json model = {};                      // the model config if no file has it; null if not given
+  bool beside = true;                   // also write the model's config and vocabulary next to `to`
+  std::optional<bool> lower_case = {};  // for a vocabulary without a tokenizer_config.json
+  // maximum bytes of a file in a Hugging Face folder
+  std::uint64_t shard_bytes = FolderForm().shard_bytes;
 };
 
+// The outcome of a conversion.
 struct Converted {
   ModelForm from = ModelForm::smelt, to = ModelForm::smelt;
   std::string where_from, where_to;
   std::int64_t step = 0;
-  std::size_t parameters = 0, slots = 0;  // tensors
-  std::vector<std::string> left_out;      // each with a word
+  std::size_t parameters = 0, slots = 0;  // numbers of tensors
+  std::vector<std::string> left_out;      // descriptions of tensors that were not converted
 };
 
-// smelt: `to` becomes a model folder, or is its checkpoint-<step>. TensorFlow: `to` is a prefix,
-// and the file "checkpoint" beside it names it; bert_config.json and vocab.txt are put there where
-// they are known and missing. Hugging Face: `to` is a new folder, of an ELECTRA one with a folder
-// for each part. Tensors pass one at a time, but to a checkpoint of smelt's, which are all held.
-// UsageError when the form is not clear, the model cannot have it, something is missing for it, or
-// `to` is there already, or another process works in its folder; nothing is written then.
+// Converts a checkpoint. For smelt's format, `to` is a model folder or its checkpoint-<step>. For
+// TensorFlow, `to` is a prefix; updates the file "checkpoint" in its folder and adds
+// bert_config.json and vocab.txt if they are known and missing. For Hugging Face, `to` is a new
+// folder; an ELECTRA gets one subfolder for each part. Reads one tensor at a time, except that a
+// smelt checkpoint is held in memory as a whole. Throws UsageError, before anything is written, if
+// the format cannot be inferred or does not support the model, if required files are missing, if
+// `to` exists, or if another process works in its folder.
 Converted convert_checkpoint(const ConvertJob& job);
 
 }  // namespace smelt

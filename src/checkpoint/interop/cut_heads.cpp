@@ -16,8 +16,8 @@ std::int64_t size_in(const Json& config, const char* field) {
   return said.is_number_integer() ? said.get<std::int64_t>() : 0;
 }
 
-// Those that a layer lacks, ascending; nullopt where that is no list of its heads.
-std::optional<std::vector<std::int64_t>> cut_in(const Json& config, std::int64_t layer) {
+// Returns the pruned heads of a layer, ascending; nullopt if the list is invalid.
+std::optional<std::vector<std::int64_t>> pruned_in(const Json& config, std::int64_t layer) {
   const Json said = config.at(kPrunedHeads).value(std::to_string(layer), Json::array());
   std::vector<std::int64_t> out;
   if (!said.is_array()) return std::nullopt;
@@ -43,21 +43,22 @@ Json with_heads_left(Json config, const std::string& where) {
   const std::int64_t heads = size_in(config, kHeads), hidden = size_in(config, kHidden);
   const auto refuse = [&](const std::string& what) {
     throw UsageError(str(where, ": ", kPrunedHeads, " ", what),
-                     "take a model whose layers have as many heads each");
+                     "use a model with the same number of heads in every layer");
   };
   if (heads < 1 || hidden < 1 || hidden % heads != 0)
-    refuse(str("beside ", kHeads, " ", heads, " and ", kHidden, " ", hidden));
+    refuse(str("does not fit ", kHeads, " ", heads, " and ", kHidden, " ", hidden));
   std::optional<std::size_t> all;
   for (std::int64_t layer = 0; layer < size_in(config, kLayers); ++layer) {
-    const auto cut = cut_in(config, layer);
-    if (!cut) refuse(str("lists no heads of layer ", layer, ", which are 0 to ", heads - 1));
+    const auto cut = pruned_in(config, layer);
+    if (!cut)
+      refuse(str("has an invalid list for layer ", layer, ", expected heads 0 to ", heads - 1));
     if (all && *all != cut->size())
-      refuse(str("leaves layer 0 with ", heads - static_cast<std::int64_t>(*all), " heads, layer ",
-                 layer, " with ", heads - std::ssize(*cut)));
+      refuse(str("leaves layer 0 with ", heads - static_cast<std::int64_t>(*all),
+                 " heads, but layer ", layer, " with ", heads - std::ssize(*cut)));
     all = cut->size();
   }
   const auto left = heads - static_cast<std::int64_t>(all.value_or(0));
-  if (left < 1) refuse("leaves no head");
+  if (left < 1) refuse("leaves no heads");
   config.erase(kPrunedHeads);
   if (left == heads) return config;
   config[kHeadWidth] = hidden / heads;
@@ -70,9 +71,9 @@ Json with_heads_listed(Json config) {
   if (width == 0) return config;
   const std::int64_t left = size_in(config, kHeads), hidden = size_in(config, kHidden);
   if (hidden % width != 0 || left * width > hidden)
-    throw UsageError(str("export: ", left, " heads of ", width, " beside a hidden size of ", hidden,
-                         " are none that transformers could have cut"),
-                     "its checkpoint holds the model");
+    throw UsageError(str("export: transformers cannot represent ", left, " heads of width ", width,
+                         " with a hidden size of ", hidden),
+                     "use the model's checkpoint instead");
   config.erase(kHeadWidth);
   config[kHeads] = hidden / width;
   Json gone = Json::array();
@@ -84,7 +85,7 @@ Json with_heads_listed(Json config) {
 }
 
 std::vector<std::int64_t> heads_left(const Json& config, std::int64_t layer) {
-  const auto cut = lists_heads(config) ? cut_in(config, layer) : std::vector<std::int64_t>();
+  const auto cut = lists_heads(config) ? pruned_in(config, layer) : std::vector<std::int64_t>();
   CHECK(cut.has_value(), layer);
   std::vector<std::int64_t> out;
   for (std::int64_t head = 0; head < size_in(config, kHeads); ++head)

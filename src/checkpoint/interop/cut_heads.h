@@ -1,6 +1,6 @@
-// Heads that were cut out of a BERT's or an ELECTRA's layers. transformers keeps the number of
-// heads as it was and lists those that are gone ("pruned_heads": {"0": [1, 3], …}); smelt has how
-// many are left in each layer and their width (BertConfig::attention_head_size).
+// Pruned attention heads of BERT and ELECTRA. transformers keeps the original number of heads in
+// the config and lists the pruned ones ("pruned_heads": {"0": [1, 3], ...}); smelt stores the
+// number of remaining heads per layer and their width (BertConfig::attention_head_size).
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@ namespace smelt {
 
 inline constexpr const char *kPrunedHeads = "pruned_heads", *kHeadWidth = "attention_head_size";
 
-// A config.json's fields in smelt's words, and the other way: the first ones are said to be left.
-// UsageError beginning with `where` for lists that are none, and where layers have not as many
-// heads each; of sizes that transformers has no words for.
+// Converts config.json fields from transformers' representation to smelt's. Throws UsageError that
+// begins with `where` if a list is invalid or layers have different numbers of heads.
 Json with_heads_left(Json config, const std::string& where);
+// Converts back to transformers' representation; the lowest-numbered heads count as remaining.
+// Throws UsageError if transformers cannot represent the sizes.
 Json with_heads_listed(Json config);
 
-// Of a config.json that with_heads_left() takes: the numbers of a layer's heads.
+// Returns the numbers of the heads that remain in a layer, from transformers' representation.
 std::vector<std::int64_t> heads_left(const Json& config, std::int64_t layer);
-// Of those only the ones at these places stay.
+// Keeps only some heads of a layer: `kept` are indices into heads_left().
 void keep_heads(Json& config, std::int64_t layer, const std::vector<std::int64_t>& kept);
-// The layers of these numbers, renumbered from 0, keep what is said of theirs.
+// Removes all layers but `kept_layers` and renumbers those from 0.
 void renumber_heads(Json& config, const std::vector<std::int64_t>& kept_layers);
 
 }  // namespace smelt

@@ -27,8 +27,8 @@ std::vector<float> finite_values(const LazyTensor& tensor, const std::string& wh
   auto out = read_values<float>(as_dtype(tensor, DType::f32));
   for (const float x : out)
     if (!std::isfinite(x))
-      throw UsageError(str(what, " holds ", x, ", which is no finite number"),
-                       "take a model whose weights are finite");
+      throw UsageError(str(what, " holds ", x, ", expected finite numbers"),
+                       "use a model whose weights are finite");
   return out;
 }
 

@@ -1,5 +1,5 @@
-// Tensors that are made of what a folder stores in their place: codes, packed words, bits; and
-// values that such are made of.
+// Tensors that are decoded on read from what a folder stores: quantized values, packed words or
+// bitmasks. Also helpers for values to encode.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,19 @@
 
 namespace smelt {
 
-// f32 of these dimensions, put by what `stored` reads for a layout; of a matrix transposed, too.
+// Returns an f32 tensor of shape `dims` that is decoded on read. `stored(layout)` reads the stored
+// form and returns a function that decodes it, transposed if the layout says so (matrices only).
 LazyTensor decoded(Dims dims, const std::function<PutBytes(Laid laid)>& stored);
 
+// Returns the bytes of `values`.
 template <class T>
 std::vector<std::byte> bytes_of_values(const std::vector<T>& values) {
   const auto bytes = std::as_bytes(std::span(values));
   return {bytes.begin(), bytes.end()};
 }
 
-// f32 values of a tensor of any type of floats. UsageError, which `what` begins, where one is not
-// finite.
+// Returns a floating-point tensor as f32. Throws UsageError that begins with `what` if a value is
+// not finite.
 std::vector<float> finite_values(const LazyTensor& tensor, const std::string& what);
 
 }  // namespace smelt

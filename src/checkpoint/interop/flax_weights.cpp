@@ -13,9 +13,9 @@ namespace smelt {
 namespace {
 
 constexpr int kMostDepth = 64;
-constexpr std::uint64_t kMostName = 1024;  // of an array, with those that it lies in
-constexpr double kMostValues = 1e12;       // of an array, those of no value left out
-constexpr std::uint8_t kArrayType = 1;     // of flax.serialization's extensions
+constexpr std::uint64_t kMostName = 1024;  // bytes of an array's name with its parents' names
+constexpr double kMostValues = 1e12;       // of an array, counting dimensions of 0 as 1
+constexpr std::uint8_t kArrayType = 1;     // flax.serialization's extension type of arrays
 
 struct StoredArray {
   Shape shape;
@@ -27,9 +27,9 @@ class FlaxTree {
   explicit FlaxTree(const RandomAccessFile& file) : file_(file) {}
 
   std::map<std::string, StoredArray> read() {
-    if (!is_map(peek())) fail("is no map of names");
+    if (!is_map(peek())) fail("is not a map of names");
     node("", 0);
-    if (at_ != file_.size()) fail("goes on behind its end");
+    if (at_ != file_.size()) fail("has data after its end");
     return std::move(found_);
   }
 
@@ -71,7 +71,8 @@ class FlaxTree {
   static bool is_map(std::uint8_t type) {
     return (type & 0xF0) == 0x80 || type == 0xDE || type == 0xDF;
   }
-  // Of a type whose size is in its low bits, or in one, two or four bytes behind `first`.
+  // Reads a size that is in the low bits of the type byte, or in the 1, 2 or 4 bytes after it.
+  // Returns nullopt for another type. `first` is the type with the shortest separate size.
   std::optional<std::uint64_t> size_of(std::uint8_t type, std::uint8_t fixed, std::uint8_t mask,
                                        std::uint8_t first, int bytes, int kinds) {
     if ((type & ~mask) == fixed) return type & mask;
@@ -81,27 +82,28 @@ class FlaxTree {
   }
   std::string name() {
     const auto size = size_of(byte(), 0xA0, 0x1F, 0xD9, 1, 3);
-    if (!size) fail("has a name that is no text");
+    if (!size) fail("has a name that is not a string");
     return text(*size);
   }
   std::int64_t whole() {
     const std::uint8_t type = byte();
     if (type < 0x80) return type;
-    if (type < 0xCC || type > 0xCF) fail("has an array's dimension that is no number");
+    if (type < 0xCC || type > 0xCF) fail("has an array dimension that is not an integer");
     const std::uint64_t out = number(1 << (type - 0xCC));
-    if (out > std::uint64_t{1} << 40) fail("has an array of too large a dimension");
+    if (out > std::uint64_t{1} << 40) fail("has an array dimension that is too large");
     return static_cast<std::int64_t>(out);
   }
 
   void node(const std::string& path, int depth) {
-    if (depth > kMostDepth) fail("has names within names without end");
+    if (depth > kMostDepth) fail("has more than 64 levels of names");
     if (path.size() > kMostName) fail("has a name of more than 1024 bytes");
     const std::uint8_t type = byte();
     if (is_map(type)) {
       const std::uint64_t count = *size_of(type, 0x80, 0x0F, 0xDE, 2, 2);
       for (std::uint64_t i = 0; i < count; ++i) {
         const std::string key = name();
-        if (key == "__msgpack_chunked_array__") fail(str("has '", path, "' in several pieces"));
+        if (key == "__msgpack_chunked_array__")
+          fail(str("has '", path, "' in several chunks, which is not supported"));
         node(path.empty() ? key : str(path, "/", key), depth + 1);
       }
       return;
@@ -112,17 +114,17 @@ class FlaxTree {
     else if (type >= 0xC7 && type <= 0xC9)
       size = number(1 << (type - 0xC7));
     else
-      fail(str("has '", path, "', which is no array"));
-    if (byte() != kArrayType) fail(str("has '", path, "', which is no array"));
+      fail(str("has '", path, "', which is not an array"));
+    if (byte() != kArrayType) fail(str("has '", path, "', which is not an array"));
     const std::uint64_t end = at_ + size;
     found_[path] = array(path);
-    if (at_ != end) fail(str("has '", path, "', which ends elsewhere"));
+    if (at_ != end) fail(str("has '", path, "', whose size differs from its content"));
   }
 
   StoredArray array(const std::string& path) {
-    if (byte() != 0x93) fail(str("has '", path, "', which is no array"));
+    if (byte() != 0x93) fail(str("has '", path, "', which is not an array"));
     const auto rank = size_of(byte(), 0x90, 0x0F, 0xDC, 2, 1);
-    if (!rank || *rank > 8) fail(str("has '", path, "' without dimensions"));
+    if (!rank || *rank > 8) fail(str("has '", path, "' without valid dimensions"));
     StoredArray out;
     for (std::uint64_t i = 0; i < *rank; ++i) out.shape.dims.push_back(whole());
     const std::string dtype = name();
@@ -131,7 +133,7 @@ class FlaxTree {
                                                    {"bfloat16", DType::bf16},
                                                    {"float64", DType::f64}};
     const auto* found = std::ranges::find(known, dtype, &std::pair<const char*, DType>::first);
-    if (found == std::end(known)) fail(str("has '", path, "' of type ", dtype));
+    if (found == std::end(known)) fail(str("has '", path, "' of unsupported type ", dtype));
     out.shape.dtype = found->second;
     const std::uint8_t type = byte();
     if (type < 0xC4 || type > 0xC6) fail(str("has '", path, "' without values"));
@@ -142,9 +144,9 @@ class FlaxTree {
       wanted *= static_cast<double>(dim);
       extent *= static_cast<double>(std::max<std::int64_t>(dim, 1));
     }
-    if (extent > kMostValues) fail(str("has '", path, "' of too large dimensions"));
+    if (extent > kMostValues) fail(str("has '", path, "' with dimensions that are too large"));
     if (wanted != static_cast<double>(size))
-      fail(str("has '", path, "' of ", size, " bytes, not of its dimensions"));
+      fail(str("has '", path, "' with ", size, " bytes, which does not match its dimensions"));
     skip(size);
     return out;
   }

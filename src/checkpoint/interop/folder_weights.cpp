@@ -21,7 +21,8 @@ constexpr const char *kWeightsFile = "model.safetensors",
                      *kWeightsIndex = "model.safetensors.index.json",
                      *kFlaxFile = "flax_model.msgpack", *kChecksums = "crc32c";
 
-// Weights of forms that are not read, and what from_pretrained() of transformers wants for them.
+// Weights in formats that smelt does not read, and the argument of transformers' from_pretrained()
+// that reads them.
 struct OtherWeights {
   const char *file, *form, *argument;
 };
@@ -49,7 +50,7 @@ void refuse_other_weights(const std::string& folder) {
   }
 }
 
-// The files that an index names, each once.
+// Returns the files that an index lists, without duplicates.
 std::vector<std::string> indexed_files(const std::string& folder, const std::string& path) {
   const Json index = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   const Json map = index.is_object() ? index.value("weight_map", Json()) : Json();
@@ -60,29 +61,31 @@ std::vector<std::string> indexed_files(const std::string& folder, const std::str
   std::ranges::sort(files);
   files.erase(std::ranges::unique(files).begin(), files.end());
   if (files.empty())
-    throw UsageError(str(path, ": names no files under weight_map"), "download the folder again");
+    throw UsageError(str(path, ": lists no files under weight_map"), "download the folder again");
   for (std::string& file : files) {
     if (file.find('/') != std::string::npos)
-      throw UsageError(str(path, ": names ", file, ", which is not in its folder"),
+      throw UsageError(str(path, ": lists ", file, ", which is outside its folder"),
                        "download the folder again");
     file = join_path(folder, file);
     if (!exists(file))
-      throw UsageError(str(file, ": missing, though ", kWeightsIndex, " names it"),
+      throw UsageError(str(file, ": missing, but ", kWeightsIndex, " lists it"),
                        "download or copy all files of the folder");
   }
   return files;
 }
 
-// What compress.json says of the tensors' bytes; null where it is not there.
+// Returns the checksums of the tensors in compress.json; null if there is no such file.
 Json checksums_of(const std::string& folder) {
   const std::string path = join_path(folder, kCompressedFile);
   if (!exists(path)) return {};
   const Json said = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   if (!said.is_object() || !said.contains(kChecksums) || !said[kChecksums].is_object())
-    throw UsageError(str(path, ": no ", kChecksums, " of tensors in it"), "copy the folder again");
+    throw UsageError(str(path, ": has no field ", kChecksums, " with the tensors' checksums"),
+                     "copy the folder again");
   return said[kChecksums];
 }
 
+// Returns the tensor with a check of its CRC32C on every read.
 LazyTensor held_to(LazyTensor tensor, const Json& crc, std::string what) {
   return {tensor.shape, [read = std::move(tensor.read), crc, what = std::move(what)] {
             std::vector<std::byte> bytes = read();
@@ -90,8 +93,8 @@ LazyTensor held_to(LazyTensor tensor, const Json& crc, std::string what) {
                 crc32c({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
             if (crc != is)
               throw UsageError(str(what, " is damaged: its crc32c is ", is, ", ", kCompressedFile,
-                                   " says ", crc.dump()),
-                               "copy the folder again, or make it anew");
+                                   " has ", crc.dump()),
+                               "copy the folder again, or compress the model again");
             return bytes;
           }};
 }
@@ -120,7 +123,7 @@ std::vector<std::string> weights_files(const std::string& folder) {
 LazyTensors stored_weights(const std::string& folder) {
   const Json checksums = checksums_of(folder);
   if (exists(join_path(folder, kWeightsFile)) && exists(join_path(folder, kWeightsIndex)))
-    log_warning("{}: has both {} and {}: the first is read, as transformers does", folder,
+    log_warning("{}: has both {} and {}; reading the first, as transformers does", folder,
                 kWeightsFile, kWeightsIndex);
   LazyTensors out;
   for (const std::string& file : weights_files(folder))

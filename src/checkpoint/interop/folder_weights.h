@@ -1,7 +1,6 @@
-// The weights of a Hugging Face folder: model.safetensors, else the files that
-// model.safetensors.index.json names, else flax_model.msgpack. Where
-// compress.json lies beside them and holds their checksums (docs/reference/formats/compressed.md),
-// a tensor that is read is held to its own.
+// The weights of a Hugging Face folder: model.safetensors, else the files listed in
+// model.safetensors.index.json, else flax_model.msgpack. If the folder has a compress.json with
+// checksums (docs/reference/formats/compressed.md), each tensor is checked when it is read.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +12,28 @@
 
 namespace smelt {
 
-// Beside the weights of a folder that `smelt compress` has made.
+// The file that `smelt compress` adds to a folder of compressed weights.
 inline constexpr const char* kCompressedFile = "compress.json";
 
 // Returns the path of the one file, of the index, or of Flax's. Throws UsageError if the folder has
 // only weights in a form that is not read, such as pytorch_model.bin.
 std::string weights_path(const std::string& folder);
-// The files of weights.
+// Returns the paths of the files that contain the weights.
 std::vector<std::string> weights_files(const std::string& folder);
 
-// By the files' own names and as their types are. UsageError for what cannot be read; on reading,
-// for a tensor that is not the one that compress.json speaks of.
+// Opens the tensors under their stored names and types. Throws UsageError if they cannot be read;
+// reading a tensor throws it if the checksum in compress.json differs.
 LazyTensors stored_weights(const std::string& folder);
 
-// The same with what is held in eight bits (io/formats/int8_rows.h) as f32, without the scales, and
-// with zeros where they are not stored (sparse_weights.h). Of compressed-tensors' formats
-// "int-quantized" is read, of weights alone, with a scale for each row or one for the whole.
-// UsageError for a folder that is quantized in another way, and for codes
-// without fitting scales. `config` is the folder's config.json.
+// Opens the tensors like stored_weights(), but decoded: int8 and int4 weights as f32 without their
+// scales, and sparse weights with their zeros (sparse_weights.h). Supports compressed-tensors'
+// formats "int-quantized" (one scale per row or per tensor), "pack-quantized" and "sparse-bitmask".
+// Throws UsageError for another quantization or for missing or wrong scales. `config` is the
+// folder's config.json.
 LazyTensors plain_weights(const std::string& folder, const Json& config);
 
-// In files of at most so many bytes each, but for a tensor that has more. A tensor is read when it
-// is due.
+// Writes the tensors in files of at most `shard_bytes` bytes each; only a larger tensor exceeds
+// that. Reads each tensor when it is written.
 void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
                    std::uint64_t shard_bytes);
 

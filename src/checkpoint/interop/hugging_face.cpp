@@ -20,7 +20,7 @@
 namespace smelt {
 namespace {
 
-// The fields of a bert_config.json that both programs call by the same name.
+// Returns the fields of a bert_config.json that have the same name in transformers.
 std::vector<std::string> shared_fields() {
   std::vector<std::string> names;
   for (const ConfigField& field : config_fields<BertConfig>())
@@ -40,15 +40,15 @@ void warn_of_gelu(const std::string& name, const std::string& where) {
         where, name);
 }
 
-// transformers' class of a BERT with these heads.
+// Returns transformers' class for a BERT with these heads.
 const char* class_with(const LazyTensors& parameters) {
   const bool words = parameters.contains("cls/predictions/output_bias");
   if (words && parameters.contains("cls/seq_relationship/output_bias")) return "BertForPreTraining";
   return words ? "BertForMaskedLM" : "BertModel";
 }
 
-// Returns BERT's own name for an activation of transformers'. Its "gelu" is the tanh approximation;
-// gelu by erf is taken as that, with a warning.
+// Returns BERT's own name for an activation of transformers. BERT's "gelu" is the tanh
+// approximation; it replaces gelu by erf, with a warning.
 std::string original_activation(const std::string& name, const std::string& where) {
   const bool by_erf = name == "gelu" || name == "gelu_python";
   if (by_erf) warn_of_gelu(name, where);

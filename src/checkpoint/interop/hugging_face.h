@@ -1,6 +1,6 @@
-// A pre-trained BERT as the folder that transformers' BertForPreTraining, BertForMaskedLM,
-// BertModel … and BertTokenizer load, and back. Format: docs/reference/formats/checkpoint.md,
-// "Hugging Face folder".
+// Reads and writes a pretrained BERT as a Hugging Face folder, which transformers'
+// BertForPreTraining, BertForMaskedLM, BertModel and BertTokenizer load. Format:
+// docs/reference/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
 #include <memory>
@@ -11,35 +11,36 @@
 
 namespace smelt {
 
-// The config.json of a class of transformers' for the fields of a bert_config.json.
+// Returns transformers' config.json for class `class_name` from the fields of a bert_config.json.
 Json hugging_face_config(const Json& bert, std::string_view class_name);
 
+// A BERT with its vocabulary.
 struct HuggingFaceBert {
   Json config;            // the fields of a bert_config.json
   TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]
   std::string vocab_txt;  // the content of vocab.txt
   TokenizerOptions tokenizer;
-  std::shared_ptr<const void> owner;  // keeps imported parameters alive; export needs none
+  std::shared_ptr<const void> owner;  // keeps imported parameters alive; not needed for export
 };
 
 // Writes config.json, model.safetensors, vocab.txt, tokenizer.json, tokenizer_config.json and
-// special_tokens_map.json. Parameters that a BERT does not have (optimizer slots, the step) are
-// left out; a BERT may lack its pooler, either head or all of them, and is the class that has the
-// rest. UsageError when a parameter is missing or has another shape than the config's, when the
-// vocabulary does not fit the config or lacks a special token, or when the folder already holds
-// something else; then nothing is written.
+// special_tokens_map.json. Ignores parameters that are not part of a BERT, such as optimizer slots.
+// The pooler and the heads may be missing; transformers' class is chosen to match. Throws
+// UsageError, before anything is written, if a parameter is missing or has another shape than the
+// config's, if the vocabulary does not fit the config or lacks a special token, or if the folder
+// contains other files.
 void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
                          OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused);
-// The same with other parameters than bert.parameters, each read when it is written.
+// Writes `parameters` instead of bert.parameters, reading each one when it is written.
 void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
                          const LazyTensors& parameters, const FolderForm& form);
 
-// Reads config.json, the weights and, where they are, vocab.txt and tokenizer_config.json.
-// UsageError when one is missing, when the model is not a BERT, or when a tensor is missing or has
-// another shape; pooler and heads may be missing as a whole. "gelu" (by erf) is taken as the
-// original's "gelu" (by tanh), with a logged warning.
+// Reads config.json, the weights and, if present, vocab.txt and tokenizer_config.json. Throws
+// UsageError if a file or tensor is missing, if a tensor has another shape or if the model is not a
+// BERT. The pooler and each head may be missing as a whole. Replaces "gelu" (erf) by the original's
+// "gelu" (tanh approximation), with a logged warning.
 HuggingFaceBert import_hugging_face(const std::string& folder);
-// The parameters are read when they are wanted; model.config is a bert_config.json's.
+// Opens the folder without reading parameters. model.config has the fields of a bert_config.json.
 OpenedFolder open_hugging_face_bert(const std::string& folder);
 
 }  // namespace smelt

@@ -15,7 +15,7 @@ constexpr NamedValues<Problem, 3> kProblemTypes{
      {"multi_label_classification", Problem::multi_label},
      {"regression", Problem::regression}}};
 
-// A regression's only output has transformers' own name for it.
+// transformers names the single output of a regression LABEL_0.
 std::vector<std::string> output_names(const Labels& labels) {
   return labels.problem == Problem::regression ? std::vector<std::string>{"LABEL_0"} : labels.names;
 }
@@ -23,7 +23,7 @@ std::vector<std::string> output_names(const Labels& labels) {
 constexpr std::int64_t kMostLabels = 1'000'000;
 constexpr const char *kNoAnswer = "no_answer", *kSeqLength = "seq_length", *kAnswers = "answers";
 
-// What transformers does not know, and smelt asks the model by.
+// Adds settings that transformers does not have and smelt needs for inference.
 void put_limits(Problem problem, std::int64_t seq_length, const AnswerLimits& answers, Json& out) {
   if (seq_length > 0) out[kSeqLength] = seq_length;
   if (problem == Problem::answer_spans) out[kAnswers] = config_json(answers);
@@ -32,7 +32,7 @@ void put_limits(Problem problem, std::int64_t seq_length, const AnswerLimits& an
 std::int64_t positive(const Json& value, const std::string& where, const std::string& name) {
   if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
     throw UsageError(str(where, ": ", name, " is ", value.dump(), ", must be a positive integer"),
-                     "correct it, or leave it out");
+                     "correct it, or remove it");
   return value.get<std::int64_t>();
 }
 
@@ -52,13 +52,13 @@ void put_head(const HuggingFaceClassifier& model, Json& config) {
   }
   if (model.labels.problem != Problem::token_labels)
     config["problem_type"] = word_of(model.labels.problem, kProblemTypes);
-  // Left out where it is the encoder's: TensorFlow's class of an ELECTRA cannot read another
+  // Omitted if equal to the encoder's: TensorFlow's class of an ELECTRA cannot read another value
   // (transformers 4.57).
   if (model.dropout != encoder_sizes(model.encoder).hidden_dropout_prob)
     config["classifier_dropout"] = model.dropout;
 }
 
-// transformers' names of the classes of classifiers, behind the family's prefix.
+// Names of transformers' classes without the family's prefix.
 constexpr const char *kOfTexts = "ForSequenceClassification", *kOfTokens = "ForTokenClassification",
                      *kOfAnswers = "ForQuestionAnswering";
 
@@ -66,13 +66,13 @@ std::string label_name(const Json& names, std::size_t i, const std::string& wher
   const auto found = names.find(std::to_string(i));
   if (found == names.end() || !found->is_string())
     throw UsageError(str(where, ": id2label has no name for ", i),
-                     "give it a name for each number from 0 on");
+                     "give a name for each number, starting at 0");
   return found->get<std::string>();
 }
 
-// Returns "id2label". If the config has none, names as transformers makes them: "LABEL_0" to
-// num_labels, which is 2 by default. UsageError beginning with `where` for a num_labels that is not
-// from 1 to kMostLabels.
+// Returns "id2label". If the config has none, returns "LABEL_0", "LABEL_1", ... for num_labels
+// classes (default 2), as transformers does. Throws UsageError that begins with `where` unless
+// num_labels is between 1 and kMostLabels.
 Json label_names_in(const Json& config, const std::string& where) {
   if (const Json names = config.value("id2label", Json()); !names.is_null()) return names;
   const Json count = config.value("num_labels", Json(2));
@@ -105,7 +105,7 @@ std::string classifier_class(const Encoder& encoder, Problem problem) {
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
                          const LazyTensors& parameters, const FolderForm& form) {
   const bool is_answerer = model.labels.problem == Problem::answer_spans;
-  // Of tokens there is no pooler.
+  // A token classifier has no pooler.
   std::vector<std::string_view> others{"cls/predictions/", "cls/seq_relationship/",
                                        "discriminator_predictions/", "bert/pooler/"};
   if (!is_answerer) others.insert(others.end(), {"cls/squad/", "qa_outputs/"});
@@ -166,7 +166,7 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   if (!of_tokens && !is(kOfTexts)) return std::nullopt;
   const Json names = label_names_in(config, where);
   if (!names.is_object() || names.empty())
-    throw UsageError(str(where, ": id2label names no class"), "give it a name for each number");
+    throw UsageError(str(where, ": id2label has no class names"), "give it a name for each number");
   ClassifierHead out;
   for (std::size_t i = 0; i < names.size(); ++i)
     out.labels.names.push_back(label_name(names, i, where));

@@ -1,6 +1,6 @@
-// An encoder fine-tuned to tell texts or their words apart, or to find answers, as the folder that
-// transformers' Bert- and ElectraForSequenceClassification, …ForTokenClassification,
-// …ForQuestionAnswering load, and back.
+// Reads and writes an encoder fine-tuned for sequence classification, token classification or
+// question answering as a Hugging Face folder, which transformers' Bert- and
+// ElectraForSequenceClassification, ...ForTokenClassification and ...ForQuestionAnswering load.
 // Format: docs/reference/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
@@ -13,38 +13,41 @@
 
 namespace smelt {
 
-// "BertForSequenceClassification", …
+// Returns the name of transformers' class, such as "BertForSequenceClassification".
 std::string classifier_class(const Encoder& encoder, Problem problem);
 
+// A fine-tuned encoder with its labels and vocabulary.
 struct HuggingFaceClassifier {
   Encoder encoder;
   Labels labels;
-  double dropout = 0.1;         // of what the head is given
-  std::int64_t seq_length = 0;  // tokens of a text or window in training; 0: not stored
-  AnswerLimits answers = {};    // of answer_spans
-  ModelFolder folder;           // its config, parameters and max_tokens are not looked at
+  double dropout = 0.1;         // dropout rate of the head's input
+  std::int64_t seq_length = 0;  // tokens per text or window in training; 0: not stored
+  AnswerLimits answers = {};    // used only for answer_spans
+  ModelFolder folder;           // its config, parameters and max_tokens are ignored
 };
 
-// UsageError as write_model_folder() has it.
+// Writes the folder. Throws UsageError in the same cases as write_model_folder().
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
                          const LazyTensors& parameters, const FolderForm& form);
 
-// Composes names of classes (Unicode NFC), as those of rows are. Every reader of labels uses it.
+// Normalizes class names to Unicode NFC, as the labels of examples are. All readers of labels use
+// it.
 std::vector<std::string> composed_labels(std::vector<std::string> names);
 
-// What a config.json says of a head that scores whole texts or tokens; nothing where it is another
-// class'. UsageError, which `where` begins, for labels or a problem that cannot be read.
+// The classification or question-answering head that a config.json describes.
 struct ClassifierHead {
   Labels labels;
   double dropout = 0.1;
-  std::int64_t seq_length = 0;  // tokens of a text or window in training; 0: not known
-  AnswerLimits answers = {};    // of answer_spans
+  std::int64_t seq_length = 0;  // tokens per text or window in training; 0: unknown
+  AnswerLimits answers = {};    // used only for answer_spans
 };
+// Returns the head in a config.json, or nullopt if its class has none. Throws UsageError that
+// begins with `where` if the labels or the problem type are invalid.
 std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where);
-// The same as a classifier's own checkpoints have it in their settings.
+// Returns the head as the settings of a classifier's own checkpoints.
 Json head_settings(const ClassifierHead& head);
-// Takes "seq_length" and "answers" of such settings, or of a config.json; both may be missing.
-// UsageError, which `where` begins, for values that are not positive integers.
+// Sets seq_length and answers of `head` from such settings or a config.json; both may be missing.
+// Throws UsageError that begins with `where` if a value is not a positive integer.
 void take_limits(const Json& settings, const std::string& where, ClassifierHead& head);
 
 }  // namespace smelt

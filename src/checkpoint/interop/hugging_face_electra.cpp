@@ -21,7 +21,7 @@ constexpr const char* kEncoderClass = "ElectraModel";
 constexpr std::array<std::string_view, 3> kElectraHeads{"discriminator_predictions/", "classifier/",
                                                         "qa_outputs/"};
 constexpr const char* kGeneratorClass = "ElectraForMaskedLM";
-constexpr std::int64_t kElectraHeadWidth = 64;  // of all released models
+constexpr std::int64_t kElectraHeadWidth = 64;  // that of all released models
 
 const char* class_of(const ElectraPart& part, bool with_head) {
   if (part.head == Head::generator) return kGeneratorClass;
@@ -38,7 +38,7 @@ ElectraPart part_of(const Json& config, const std::string& where) {
     part.of_tokens = head->labels.problem == Problem::token_labels;
   } else if (classes != Json::array({kDiscriminatorClass}) &&
              classes != Json::array({kEncoderClass}))
-    throw UsageError(str(where, ": not the config of an ELECTRA with a pre-training head"),
+    throw UsageError(str(where, ": not the config of an ELECTRA model that smelt can read"),
                      str("architectures must be ", kDiscriminatorClass, ", ", kGeneratorClass,
                          " or ", kElectraClassifier));
   check_encoder_form(config, where);
@@ -53,8 +53,8 @@ ElectraPart part_of(const Json& config, const std::string& where) {
                             ? config["embedding_size"].get<std::int64_t>()
                             : 0;
   if (part.embedding_size < 1)
-    throw UsageError(str(where, ": embedding_size is missing or not a whole number above 0"),
-                     "128 is that of ELECTRA-small, else that of hidden_size");
+    throw UsageError(str(where, ": embedding_size is missing or not a positive integer"),
+                     "set it to 128 for ELECTRA-small, else to hidden_size");
   return part;
 }
 
@@ -112,7 +112,7 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
 
 namespace {
 
-// The sizes of "<scope>/encoder".
+// The sizes of "<scope>/encoder", read from its parameters.
 struct EncoderShape {
   std::int64_t layers = 0, hidden = 0, intermediate = 0;
 };
@@ -207,8 +207,8 @@ void export_hugging_face(const std::string& folder, const ElectraPart& part, Mod
   const std::string& act = part.encoder.hidden_act;
   if (part.head == Head::generator && act != "gelu")
     throw UsageError(
-        str("export: hidden_act is '", act, "', and ", kGeneratorClass, " has gelu in its head"),
-        "its checkpoint holds the model");
+        str("export: hidden_act is '", act, "', but ", kGeneratorClass, " supports only gelu"),
+        "use the model's checkpoint instead");
   const auto names = without_missing_parts(
       electra_names(part), kElectraHeads,
       [&](const ParameterName& name) { return parameters.contains(name.original); });

@@ -1,6 +1,6 @@
-// A pre-trained ELECTRA as two Hugging Face folders: the discriminator, which transformers'
-// ElectraForPreTraining and ElectraModel load, and the generator, for ElectraForMaskedLM.
-// Format: docs/reference/formats/checkpoint.md, "Hugging Face folder".
+// Reads and writes a pretrained ELECTRA as two Hugging Face folders: the discriminator, which
+// transformers' ElectraForPreTraining and ElectraModel load, and the generator for
+// ElectraForMaskedLM. Format: docs/reference/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
 #include "checkpoint/interop/model_folder.h"
@@ -10,56 +10,62 @@ namespace smelt {
 
 inline constexpr const char* kElectraClassifier = "ElectraForSequenceClassification";
 
-// One of the encoders with its head, and where its parameters lie in a checkpoint.
+// The discriminator or the generator: its sizes, its head and the scopes of its parameters.
 struct ElectraPart {
   enum class Head { discriminator, generator };
 
   Head head = Head::discriminator;
   BertConfig encoder = {};
   std::int64_t embedding_size = 0;
-  std::string scope = "electra";       // "generator" where that is another encoder
-  std::string embeddings = "electra";  // whose embeddings it has
-  std::int64_t labels = 0;  // outputs of a head that scores whole texts or tokens; 0: no such
-  bool of_tokens = false;   // that head
+  std::string scope = "electra";       // scope of the encoder; "generator" if untied
+  std::string embeddings = "electra";  // scope of the embeddings
+  std::int64_t labels = 0;             // outputs of a classification head; 0: no such head
+  bool of_tokens = false;              // whether that head classifies tokens, not texts
 };
 
+// Returns the discriminator of an ELECTRA.
 ElectraPart electra_discriminator(const ElectraConfig& config);
-// A masked LM, which has no other encoder, is the generator of a config with untied_generator
-// false.
+// Returns the generator of an ELECTRA. With untied_generator false it is a masked LM, whose only
+// encoder has the discriminator's names.
 ElectraPart electra_generator_part(const ElectraConfig& config);
 
+// Returns the names of all parameters of one part.
 std::vector<ParameterName> electra_names(const ElectraPart& part);
 // Returns `config`, the fields of an electra_config.json or null, with missing sizes inferred from
 // the shapes of the parameters. The shapes do not determine the width of a head: it is 64 by
 // default. Throws UsageError beginning with `where` if a field differs from the parameters.
 Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::string& where);
-// The config.json of a class of transformers'.
+// Returns transformers' config.json for class `class_name`.
 Json electra_part_config(const ElectraPart& part, std::string_view class_name);
 
-// Its sizes, without what matters in training alone: what must be the same where it is used.
+// Returns the sizes that must match where the part is used, without settings for training only.
 Json electra_sizes(const ElectraPart& part);
 
-// `model.config` and `max_tokens` are made from the part. UsageError as write_model_folder() has
-// it, and for an activation that transformers' class does not have in its head.
+// Writes one part as a folder; sets `model.config` and `max_tokens` from it. Throws UsageError in
+// the same cases as write_model_folder(), and for a generator whose activation is not gelu, which
+// transformers' head requires.
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
                          OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused);
 
-// The same with other parameters than model.parameters, each read when it is written.
+// Writes `parameters` instead of model.parameters, reading each one when it is written.
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
                          const LazyTensors& parameters, const FolderForm& form);
 
+// One part with its parameters in memory.
 struct HuggingFaceElectra {
   ElectraPart part;
   ModelFolder model;
 };
-// A generator comes with embeddings of its own: parameters "generator/…". UsageError when a file or
-// a tensor is missing, for another shape, and for what is neither of the two classes.
+// Reads the folder of one part. A generator's parameters, embeddings included, are under
+// "generator/". Throws UsageError if a file or tensor is missing, if a tensor has another shape or
+// if the class is neither part.
 HuggingFaceElectra import_hugging_face_electra(const std::string& folder);
-// The parameters are read when they are wanted. A head may be missing.
+// One part whose parameters are read on demand.
 struct OpenedElectra {
   ElectraPart part;
   OpenedFolder folder;
 };
+// Opens the folder of one part. Its head may be missing.
 OpenedElectra open_hugging_face_electra(const std::string& folder);
 
 }  // namespace smelt

@@ -18,9 +18,10 @@ namespace {
 
 constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>",
                      *kTokenizerFile = "tokenizer.json";
-constexpr std::int64_t kModelLength = 512;  // of the original's windows; T5 itself has no limit
+// the original's window in tokens; T5 itself has no limit
+constexpr std::int64_t kModelLength = 512;
 
-// Who generates begins with the padding and stops at the end.
+// Returns generation_config.json: generation starts with <pad> and stops at </s>.
 Json generation_config(std::int32_t end) {
   return {{"decoder_start_token_id", 0}, {"eos_token_id", end}, {"pad_token_id", 0}};
 }
@@ -65,7 +66,7 @@ void export_hugging_face_t5(const std::string& folder, const T5Config& config,
   const auto tokenizer = load_tokenizer(vocab, {});
   if (tokenizer->token(0) != kPad)
     throw UsageError(str(vocab, ": piece 0 is '", tokenizer->token(0), "', not ", kPad),
-                     "T5 fills sequences up with id 0; give the model's own spiece.model");
+                     "T5 pads with id 0; use the model's own spiece.model");
   const AddedPieces added = added_pieces(vocab);
   check_added_pieces(added, config.vocab_size, vocab);
   const Sentinels sentinels = sentinels_of(
@@ -84,8 +85,8 @@ void export_hugging_face_t5(const std::string& folder, const T5Config& config,
   write_folder(folder, said, parameters, t5_names(config), files, form);
 }
 
-// Throws UsageError if tokenizer_config.json names a tokenizer that is not T5's, as T5s with a
-// vocab.txt, bytes or Pegasus' pieces have.
+// Throws UsageError if tokenizer_config.json names a tokenizer that is not T5's; some T5 models
+// have a WordPiece, byte or Pegasus vocabulary.
 static void check_tokenizer_class(const Json& config, const std::string& where) {
   static const std::set<std::string> kRead{"",
                                            "T5Tokenizer",
@@ -97,8 +98,8 @@ static void check_tokenizer_class(const Json& config, const std::string& where) 
   const std::string name = text_field(config, "tokenizer_class", "", where);
   if (!kRead.contains(name))
     throw UsageError(str(where, ": tokenizer_class is \"", name, "\", not \"T5Tokenizer\""),
-                     "use a T5 with the SentencePiece model of T5 or mT5: with other rules the "
-                     "weights get other ids");
+                     "use a T5 with the SentencePiece model of T5 or mT5; another tokenizer would "
+                     "produce ids that do not match the weights");
 }
 
 void check_t5_tokenizer(const std::string& folder) {
@@ -108,7 +109,7 @@ void check_t5_tokenizer(const std::string& folder) {
   if (config.is_object()) check_tokenizer_class(config, path);
 }
 
-// Where there is no spiece.model, what the other form of the tokenizer says.
+// Takes the vocabulary from tokenizer.json if there is no spiece.model.
 static void take_vocabulary(const std::string& folder, OpenedT5& out) {
   out.vocabulary = join_path(folder, kT5VocabularyFile);
   if (!out.folder.model.vocab_txt.empty()) return;
@@ -132,9 +133,9 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
                    {"relu", "gated-gelu"}, where);
   const Json start = config.value("decoder_start_token_id", Json());
   if (!start.is_null() && start != 0)
-    throw UsageError(str(where, ": decoder_start_token_id is ", start.dump(),
-                         ", must be 0: answers begin with <pad>, as T5's do"),
-                     "take a model whose decoder begins with 0");
+    throw UsageError(
+        str(where, ": decoder_start_token_id is ", start.dump(), ", must be 0 (<pad>), as in T5"),
+        "use a model whose decoder starts with id 0");
   OpenedT5 out{.config = parse_config<T5Config>(fields, where),
                .prefix = {},
                .extra_ids = {},

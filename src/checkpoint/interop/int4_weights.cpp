@@ -27,8 +27,9 @@ const LazyTensor& part_of_packed(const LazyTensors& tensors, const std::string& 
                                  const char* suffix, const std::string& where) {
   const auto found = tensors.find(name + suffix);
   if (found == tensors.end())
-    throw UsageError(str(where, ": '", name, kPackedSuffix, "' without '", name, suffix, "'"),
-                     "copy the folder again, or make it anew");
+    throw UsageError(
+        str(where, ": '", name, kPackedSuffix, "' exists without '", name, suffix, "'"),
+        "copy the folder again, or compress the model again");
   return found->second;
 }
 
@@ -52,10 +53,11 @@ PackedMatrix packed_matrix(const LazyTensors& tensors, const std::string& name,
   if (!fits)
     throw UsageError(str(where, ": '", name, kPackedSuffix, "' is ", words.shape, " with scales ",
                          scales.shape, " for a matrix of ", dims_text(dims)),
-                     "take a model in groups of four bits");
+                     "use a model with int4 weights in groups of columns");
   if (tensors.contains(name + "_zero_point") || tensors.contains(name + "_g_idx"))
-    throw UsageError(str(where, ": '", name, "': codes that are not about 0, or in another order"),
-                     "take a model that is quantized symmetrically, without activation order");
+    throw UsageError(
+        str(where, ": '", name, "' has zero points or an activation order, which is not supported"),
+        "use a model that is quantized symmetrically, without activation order");
   return {words, as_dtype(scales, DType::f32), {DType::f32, dims}};
 }
 

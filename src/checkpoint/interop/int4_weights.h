@@ -1,7 +1,6 @@
-// Weights in four bits as compressed-tensors' folders of format "pack-quantized" hold them:
-// "<module>.weight_packed" i32 [rows, columns/8] (io/formats/int4_groups.h),
-// "<module>.weight_scale" [rows, columns/group] and "<module>.weight_shape" [2].
-// docs/reference/formats/compressed.md.
+// int4 weights in compressed-tensors' format "pack-quantized": "<module>.weight_packed" i32 [rows,
+// columns/8] (io/formats/int4_groups.h), "<module>.weight_scale" [rows, columns/group] and
+// "<module>.weight_shape" [2]. See docs/reference/formats/compressed.md.
 #pragma once
 
 #include <string>
@@ -18,11 +17,12 @@ inline constexpr const char *kPackQuantized = "pack-quantized", *kPackedSuffix =
 // Returns whether a folder's config.json has the format "pack-quantized".
 bool is_packed(const Json& config);
 
-// "<module>.weight" as f32 in the place of each of those three. UsageError beginning with `where`
-// where one is missing, they do not fit together, or codes are not about 0.
+// Replaces each such triple by "<module>.weight" as f32, decoded on read. Throws UsageError that
+// begins with `where` if a tensor of the triple is missing, shapes do not match, or the
+// quantization is not symmetric.
 LazyTensors without_packed(LazyTensors tensors, const std::string& where);
 
-// The three of a matrix [rows,columns], by what follows its own name.
+// Returns the three tensors of a matrix with `rows` rows, named by their suffixes.
 LazyTensors packed_tensors(const Int4Groups& codes, std::int64_t rows);
 
 }  // namespace smelt

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
 
-// "bert.pooler.dense" of "bert.pooler.dense.weight".
+// Returns "bert.pooler.dense" for "bert.pooler.dense.weight".
 std::string module_of(const std::string& name) {
   return name.substr(0, name.size() - std::string_view(kWeight).size());
 }
@@ -25,31 +25,31 @@ std::string module_of(const std::string& name) {
 [[noreturn]] void refuse_way(const std::string& where, const char* field, const Json& said,
                              const char* wanted) {
   throw UsageError(str(where, ": ", kQuantizationConfig, "'s ", field, " is ", said.dump(),
-                       ", read is \"", wanted, "\""),
-                   "take the model as it was before it was quantized");
+                       ", expected \"", wanted, "\""),
+                   "use the model before quantization");
 }
 
 void refuse_zero_point(const std::string& name, const LazyTensors& tensors,
                        const std::string& where) {
   if (tensors.contains(name))
-    throw UsageError(str(where, ": '", name, "': codes that are not about 0"),
-                     "take a model that is quantized symmetrically");
+    throw UsageError(str(where, ": '", name, "' is a zero point, which is not supported"),
+                     "use a model that is quantized symmetrically");
 }
 
 const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
                            const LazyTensors& tensors, const std::string& where) {
   const auto found = tensors.find(name + kScaleSuffix);
   if (found == tensors.end())
-    throw UsageError(
-        str(where, ": '", name, "' is ", codes.shape, " without '", name, kScaleSuffix, "'"),
-        "copy the folder again, or make it anew");
+    throw UsageError(str(where, ": '", name, "' is ", codes.shape, ", but there is no '", name,
+                         kScaleSuffix, "'"),
+                     "copy the folder again, or compress the model again");
   const Shape& shape = found->second.shape;
   const bool whole = shape.elements() == 1;
   const bool rows = codes.shape.rank() == 2 && shape.dims == Dims{codes.shape.dims[0], 1};
   if (!is_float(shape.dtype) || !(whole || rows))
     throw UsageError(str(where, ": '", found->first, "' is ", shape, " for ", codes.shape,
-                         ": neither one for each row nor one for all"),
-                     "take a model that is quantized by channel");
+                         ": expected one scale per row or one for the whole matrix"),
+                     "use a model that is quantized by channel");
   refuse_zero_point(name + kZeroPoint, tensors, where);
   return found->second;
 }
@@ -62,8 +62,8 @@ std::vector<Json> groups_of(const Json& config) {
   return out;
 }
 
-// What is said of the rows that come to a module: by a group that names it, or else by the one of
-// all modules of its class.
+// Returns the input_activations of a module: those of a group that lists it, else of the group for
+// its class "Linear".
 Json activations_of(const Json& config, const std::string& module) {
   Json found;
   for (const Json& group : groups_of(config))
@@ -85,25 +85,25 @@ bool are_by_input_scale(const Json& activations) {
   return are_so(activations, activations_by_input_scale());
 }
 
-// The scale [1] of what comes to the module.
+// Returns the static scale [1] of the module's input.
 LazyTensor input_scale_of(const std::string& module, const LazyTensors& tensors,
                           const std::string& where) {
   const std::string name = module + kInputScale;
   const auto found = tensors.find(name);
   if (found == tensors.end())
-    throw UsageError(str(where, ": '", module, kWeight, "' is to be multiplied with rows of one ",
-                         "scale, and there is no '", name, "'"),
-                     "copy the folder again, or make it anew");
+    throw UsageError(str(where, ": '", module, kWeight, "' requires a static input scale, but ",
+                         "there is no '", name, "'"),
+                     "copy the folder again, or compress the model again");
   const Shape& shape = found->second.shape;
   if (!is_float(shape.dtype) || shape.elements() != 1)
-    throw UsageError(str(where, ": '", name, "' is ", shape, ", not one scale for all rows"),
-                     "take a model whose activations are quantized by tensor");
+    throw UsageError(str(where, ": '", name, "' is ", shape, ", expected a single value"),
+                     "use a model whose activations are quantized by tensor");
   refuse_zero_point(str(module, ".input", kZeroPoint), tensors, where);
   const LazyTensor plain = as_dtype(found->second, DType::f32);
   return {{DType::f32, {1}}, plain.read};
 }
 
-// One scale for each row of codes.
+// Returns one scale per row.
 LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
   const auto rows = static_cast<std::size_t>(codes.shape.dims[0]);
   return {{DType::f32, {codes.shape.dims[0]}}, [scale, rows] {
@@ -113,7 +113,7 @@ LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
           }};
 }
 
-// What puts their values.
+// Returns a function that decodes the values.
 PutBytes read_codes(const LazyTensor& codes, const LazyTensor& scale, Laid laid) {
   const auto given = std::make_shared<const std::vector<std::byte>>(codes.read());
   return [given, scales = read_values<float>(scale),
@@ -142,7 +142,7 @@ bool is_quantized(const Json& config, const std::string& where) {
   for (const Json& group : groups_of(config)) {
     const Json activations = group.value("input_activations", Json());
     if (!activations.is_null() && !are_by_row(activations) && !are_by_input_scale(activations))
-      log_warning("{}: activations are computed in floats here, not in eight bits by {}", where,
+      log_warning("{}: activations are computed in floating point, not in int8 by {}", where,
                   activations.value("strategy", Json("another rule")).dump());
   }
   return true;

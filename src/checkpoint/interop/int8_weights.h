@@ -1,8 +1,7 @@
-// Weights in eight bits as compressed-tensors' folders of format "int-quantized" hold them: beside
-// "<module>.weight" i8 [rows,columns] lies "<module>.weight_scale" [rows,1] or [1], and config.json
-// has a quantization_config, which may want rows that come to be multiplied in codes, too, by
-// scales of their own or by "<module>.input_scale" [1].
-// docs/reference/formats/compressed.md.
+// int8 weights in compressed-tensors' format "int-quantized": "<module>.weight" i8 [rows,columns]
+// with "<module>.weight_scale" [rows,1] or [1]. The quantization_config in config.json may also
+// request int8 activations, with a dynamic scale per row or the static scale "<module>.input_scale"
+// [1]. See docs/reference/formats/compressed.md.
 #pragma once
 
 #include <string>
@@ -16,31 +15,32 @@ inline constexpr const char *kQuantizationConfig = "quantization_config",
                             *kQuantMethod = "compressed-tensors", *kIntQuantized = "int-quantized",
                             *kScaleSuffix = "_scale", *kInputScale = ".input_scale";
 
-// Whether a config.json says so, or that weights are in four bits or sparse (sparse_weights.h).
-// UsageError, which `where` begins, for another way than these; a word is logged where it wants
-// activations rounded in another way than the two below, which they are not.
+// Whether a config.json declares int8, int4 or sparse weights (sparse_weights.h). Throws UsageError
+// that begins with `where` for any other quantization. Logs a warning if it requests activations
+// quantized in another way than the two below; they are then computed in floating point.
 bool is_quantized(const Json& config, const std::string& where);
 
-// What a group's input_activations say of rows in eight bits, each by a scale of its own that is
-// taken as it comes; and of those that share a module's input_scale.
+// Returns the input_activations of a quantization group: int8 with a dynamic scale per row.
 Json activations_by_row();
+// Returns the input_activations with the module's static input_scale.
 Json activations_by_input_scale();
 
-// Codes times scales as f32, in the codes' place, with the codes (LazyTensor::codes), which are
-// also of rows where the config.json wants those rounded in one of these ways. UsageError beginning
-// with `where` for codes without a scale or with one of another shape, and for zero points.
+// Replaces int8 weights by f32 tensors, decoded on read, that also keep the quantized values
+// (LazyTensor::codes). LazyCodes::of_rows is set if the config requests int8 activations. Throws
+// UsageError that begins with `where` if a scale is missing or has another shape, or for zero
+// points.
 LazyTensors without_codes(LazyTensors tensors, const Json& config, const std::string& where);
 
-// What has LazyTensor::codes of rows, too, as these, and beside them scales_name() and, where there
-// is one, input_scale_name() (model/nn/scope.h).
+// Returns the int8 values of the weights whose activations are int8 too, with scales_name() and,
+// for static scales, input_scale_name() added (model/nn/scope.h). Other tensors are unchanged.
 LazyTensors as_codes(const LazyTensors& tensors);
 
-// The i8 codes and f32 scales [rows,1] of a matrix of floats [rows,columns].
+// The int8 values and f32 scales [rows,1] of a floating-point matrix [rows,columns].
 struct CodedTensor {
   LazyTensor codes, scales;
 };
-// Each reads the matrix when it is read. UsageError then, beginning with `what`, for a value that
-// is not finite.
+// Quantizes a matrix. Each result reads the matrix when it is read, and throws UsageError that
+// begins with `what` if a value is not finite.
 CodedTensor coded(const LazyTensor& matrix, const std::string& what);
 
 }  // namespace smelt

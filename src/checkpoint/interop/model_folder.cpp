@@ -27,7 +27,7 @@ namespace {
 constexpr const char *kPositions = "position_embedding_type", *kAbsolute = "absolute",
                      *kEpsilon = "layer_norm_eps";
 
-// Of the vocabulary file and the added tokens.
+// Returns the vocabulary with the added tokens.
 Vocabulary vocabulary_of(const ModelFolder& model) {
   return vocabulary_from_bytes(model.vocab_txt,
                                is_subword_json(model.vocab_txt) ? "tokenizer.json" : "vocab.txt",
@@ -38,13 +38,13 @@ const char* torch_dtype(DType dtype) {
   return dtype == DType::bf16 ? "bfloat16" : dtype == DType::f16 ? "float16" : "float32";
 }
 
-// With what all configs have.
+// Returns the config with the fields that all encoders have.
 Json whole_config(const ModelFolder& model) {
   const Vocabulary vocabulary = vocabulary_of(model);
   const std::int64_t vocab_size = model.config.at("vocab_size");
   if (vocabulary.rows() > vocab_size)
     throw UsageError(str(vocabulary.origin(), ": ", vocabulary.rows(),
-                         " tokens are more than the config's vocab_size ", vocab_size),
+                         " tokens exceed the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
   for (const std::string_view token : kSpecialTokens)
     if (token != "[PAD]" && !vocabulary.find(token))
@@ -62,7 +62,7 @@ Shape reversed(const Shape& shape) {
   return {shape.dtype, {shape.dims.rbegin(), shape.dims.rend()}};
 }
 
-// A line of cache is written at a time.
+// Transposes in blocks, so that one cache line is written at a time.
 template <class T>
 void put_transposed(const std::byte* values, std::size_t rows, std::size_t columns,
                     std::byte* out) {
@@ -94,24 +94,24 @@ const LazyTensor& find(const LazyTensors& tensors, const std::string& name, cons
   if (found == tensors.end()) {
     if (std::ranges::any_of(tensors, [](const auto& t) { return t.first.ends_with(":0"); }))
       throw UsageError(
-          str(where, ": no tensor '", name, "', but such as '", tensors.begin()->first,
-              "': these are TensorFlow's names"),
-          "save it by PyTorch's class of transformers, from_pretrained(…, from_tf=True)");
+          str(where, ": no tensor '", name, "', found names such as '", tensors.begin()->first,
+              "', which are TensorFlow's"),
+          "save it with transformers' PyTorch class: from_pretrained(…, from_tf=True)");
     std::vector<std::string> known;
     for (const auto& item : tensors) known.push_back(item.first);
     throw UsageError(str(where, ": no tensor '", name, "'"),
                      nearest_name(name, known)
                          ? did_you_mean(name, known)
-                         : "do the config and the parameters belong together?");
+                         : "check that the config and the weights are of the same model");
   }
   if (found->second.shape != shape)
     throw UsageError(
-        str(where, ": '", name, "' is ", found->second.shape, ", the config asks for ", shape),
-        "do the config and the parameters belong together?");
+        str(where, ": '", name, "' is ", found->second.shape, ", the config expects ", shape),
+        "check that the config and the weights are of the same model");
   return found->second;
 }
 
-// The same values in the other layout.
+// Returns the same values in the other layout.
 LazyTensor relaid(const LazyTensor& tensor, bool transpose) {
   if (!transpose) return tensor;
   if (tensor.read_transposed)
@@ -124,15 +124,16 @@ LazyTensor relaid(const LazyTensor& tensor, bool transpose) {
   return {reversed(tensor.shape), [tensor] { return transposed(tensor.read(), tensor.shape); }};
 }
 
-// transformers' own older files, those of the model hub among them, call a LayerNorm's parameters
-// so.
+// Returns the current name of a LayerNorm parameter. Older files of transformers, also on the
+// Hugging Face hub, call them gamma and beta.
 std::string modern_name(std::string name) {
   for (const auto& [old, modern] : {std::pair{".gamma", ".weight"}, {".beta", ".bias"}})
     if (name.ends_with(old)) return name.substr(0, name.size() - std::string(old).size()) + modern;
   return name;
 }
 
-// All weights by today's names; whatever their type, as f32.
+// Returns all weights as f32 under current names. Adds the prefix `base` if the folder has the bare
+// encoder.
 LazyTensors folder_weights(const std::string& folder, std::string_view base) {
   LazyTensors out;
   for (auto& [name, tensor] : plain_weights(folder, read_model_config(folder)))
@@ -227,7 +228,7 @@ std::string text_field(const Json& config, const char* name, const char* fallbac
   const Json value = config.value(name, Json());
   if (value.is_null()) return fallback;
   if (!value.is_string())
-    throw UsageError(str(where, ": ", name, " is ", value.dump(), ", not a text"),
+    throw UsageError(str(where, ": ", name, " is ", value.dump(), ", must be a string"),
                      "correct the value");
   return value.get<std::string>();
 }
@@ -270,35 +271,34 @@ void check_activation(const std::string& name, const char* field,
                       const std::vector<std::string>& known, const std::string& where) {
   if (std::ranges::find(known, name) == known.end())
     throw UsageError(
-        str(where, ": ", field, " is '", name, "', smelt computes ", join(known, ", ")),
-        "take a model with one of these activations");
+        str(where, ": ", field, " is '", name, "', must be one of ", join(known, ", ")),
+        "use a model with one of these activations");
 }
 
 void check_encoder_form(const Json& config, const std::string& where) {
   const std::string positions = text_field(config, kPositions, kAbsolute, where);
   if (positions != kAbsolute)
     throw UsageError(str(where, ": ", kPositions, " is '", positions, "', not '", kAbsolute, "'"),
-                     "take a model whose positions are absolute");
+                     "use a model with absolute positions");
   if (const Json decoder = config.value("is_decoder", Json()); decoder == true)
-    throw UsageError(str(where, ": is_decoder is true: a causal language model, whose tokens see ",
-                         "only those before them"),
-                     "take an encoder, such as a folder of BertForMaskedLM");
+    throw UsageError(str(where, ": is_decoder is true: causal language models are not supported"),
+                     "use an encoder, such as a folder of BertForMaskedLM");
   const Json epsilon = config.value(kEpsilon, Json(kLayerNormEpsilon));
   if (epsilon != kLayerNormEpsilon)
-    log_warning("{}: {} {} is taken as {}, the only one here", where, kEpsilon, epsilon.dump(),
+    log_warning("{}: {} {} is not supported; using {}", where, kEpsilon, epsilon.dump(),
                 kLayerNormEpsilon);
 }
 
-// The matrix by which a folder's model scores words, where that is not their embeddings.
+// Throws UsageError if the model's output projection is not tied to its embeddings.
 void refuse_untied_scores(const Json& config, const LazyTensors& weights,
                           const std::string& folder) {
   const Json tied = config.value("tie_word_embeddings", Json(true));
   if (!tied.is_boolean() || tied.get<bool>()) return;
   for (const char* name : {"cls.predictions.decoder.weight", "generator_lm_head.weight"})
     if (weights.contains(name))
-      throw UsageError(str(folder, ": tie_word_embeddings is false, and ", name,
-                           " would be lost: words are scored by their embeddings here"),
-                       "take a model whose output is tied to its embeddings");
+      throw UsageError(str(folder, ": tie_word_embeddings is false and ", name,
+                           " exists; only tied output embeddings are supported"),
+                       "use a model whose output is tied to its embeddings");
 }
 
 OpenedFolder open_model_folder(const std::string& folder, Json config,

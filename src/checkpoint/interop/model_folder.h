@@ -1,4 +1,4 @@
-// What the Hugging Face folders of all encoders have in common:
+// Reading and writing of Hugging Face folders, shared by all encoders. Format:
 // docs/reference/formats/checkpoint.md, "Hugging Face folder".
 #pragma once
 
@@ -15,31 +15,33 @@
 
 namespace smelt {
 
+// The content of a Hugging Face folder.
 struct ModelFolder {
-  Json config;           // of config.json; written are also those fields that all have
+  Json config;           // fields of config.json; writing adds the fields common to all encoders
   TensorMap parameters;  // f32, by the original checkpoint's names, kernels [in, out]
-  // The content of vocab.txt, of the tokenizer.json of a Unigram or BPE vocabulary, or of a T5's
+  // Content of vocab.txt, of the tokenizer.json of a Unigram or BPE vocabulary, or of a T5's
   // spiece.model.
   std::string vocab_txt;
   TokenizerOptions tokenizer;
   std::int64_t max_tokens = 512;
-  std::shared_ptr<const void> owner;  // keeps read parameters alive; writing needs none
+  std::shared_ptr<const void> owner;  // keeps read parameters alive; not needed for writing
 };
 
 // How a folder is written.
 struct FolderForm {
   OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused;
   DType dtype = DType::f32;  // of the weights: f32, bf16 or f16
-  // More than this goes to model-00001-of-0000N.safetensors and so on, with an index of names.
+  // Larger weights are split into model-00001-of-0000N.safetensors etc. with an index.
   std::uint64_t shard_bytes = 5'000'000'000;
 };
 
+// A further file of a folder.
 struct FolderFile {
   std::string name, content;
 };
-// Weights, config.json, which gets their type, and the files. Parameters that are none of `names`
-// are left out. UsageError when one is missing or has another shape, or when the folder already
-// holds something else; then nothing is written.
+// Writes the weights, config.json (adding torch_dtype) and `files`. Ignores parameters that are not
+// in `names`. Throws UsageError, before anything is written, if a parameter is missing or has
+// another shape, or if the folder contains other files.
 void write_folder(const std::string& folder, Json config, const LazyTensors& parameters,
                   std::span<const ParameterName> names, std::span<const FolderFile> files,
                   const FolderForm& form);
@@ -50,46 +52,47 @@ inline constexpr const char* kSegmentCommandNote = "SEGMENT_COMMAND.md";
 // Adds that file, unless the command is empty.
 void add_segment_command_note(const std::string& command, std::vector<FolderFile>& files);
 
-// A folder of an encoder, with the files of its WordPiece vocabulary.
-// Parameters that are none of `names` are left out. UsageError when one is missing or has another
-// shape, when the vocabulary has more tokens than `vocab_size` of the config or lacks a special
-// one, or when the folder already holds something else; then nothing is written. What
-// model.parameters hold is not looked at: `parameters` are read one at a time.
+// Writes the folder of an encoder with the files of its vocabulary. Ignores parameters that are not
+// in `names`, and model.parameters: `parameters` are read one at a time. Throws UsageError, before
+// anything is written, if a parameter is missing or has another shape, if the vocabulary has more
+// tokens than the config's vocab_size or lacks a special token, or if the folder contains other
+// files.
 void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form);
 
-// config.json; null when it is not JSON. SystemError when it is not there.
+// Returns config.json, or null if it is not a JSON object. Throws SystemError if the file is
+// missing.
 Json read_model_config(const std::string& folder);
 // Returns the class of transformers that a config.json names, "BertForMaskedLM"; "" if it names
 // none.
 std::string architecture_of(const Json& config);
-// Throws UsageError if an activation of a folder's config is none of `known`.
+// Throws UsageError if an activation in a folder's config is not one of `known`.
 void check_activation(const std::string& name, const char* field,
                       const std::vector<std::string>& known, const std::string& where);
-// Throws UsageError for a transformers encoder that smelt cannot compute: positions that are not
-// absolute, or a causal language model (is_decoder). Warns of another epsilon of the layer norms.
+// Throws UsageError for a transformers encoder that smelt does not support: relative positions, or
+// a causal language model (is_decoder). Logs a warning if the epsilon of the layer norms differs.
 void check_encoder_form(const Json& config, const std::string& where);
+// A folder whose weights are read on demand.
 struct OpenedFolder {
-  ModelFolder model;       // without parameters; vocab_txt is empty where the folder has none
-  std::string vocabulary;  // the file that it is from
+  ModelFolder model;       // parameters are empty; vocab_txt is empty if the folder has none
+  std::string vocabulary;  // path of the vocabulary file
   LazyTensors parameters;  // f32
-  std::vector<std::string> unused;  // tensors that are none of the names, but for tied ones
+  std::vector<std::string> unused;  // tensors that are not in `names`, except tied ones
 };
-// The rest of it, of one file of weights or of several with an index. Of `parts`, which begin
-// originals' names ("cls/predictions/"), those that are wholly missing are left out; a folder of
-// the encoder alone may leave out `base` ("bert.") of Hugging Face's names. `vocabulary` is the
-// name of its file; empty: vocab.txt, else tokenizer.json. UsageError when a tensor is missing or
-// has another shape.
+// Opens the weights and the vocabulary of a folder. `parts` are prefixes of original names
+// ("cls/predictions/") that may be missing as a whole. `base` ("bert.") is added to Hugging Face's
+// names if the folder has the bare encoder. `vocabulary` is the name of the vocabulary file; empty:
+// vocab.txt, else tokenizer.json. Throws UsageError if a tensor is missing or has another shape.
 OpenedFolder open_model_folder(const std::string& folder, Json config,
                                std::span<const ParameterName> names,
                                std::span<const std::string_view> parts, std::string_view base,
                                const std::string& vocabulary = "");
-// With all parameters in memory.
+// Reads all parameters into memory.
 ModelFolder held_folder(OpenedFolder opened);
 
-// A text of the config that `where` names in messages; `fallback` if it is missing or null.
-// UsageError for a value of another kind.
+// Returns a string field of a config; `fallback` if it is missing or null. Throws UsageError that
+// begins with `where` if it is not a string.
 std::string text_field(const Json& config, const char* name, const char* fallback,
                        const std::string& where);
 

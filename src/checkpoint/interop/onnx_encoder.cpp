@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// s8 [R,C] as [C,R].
+// Transposes s8 [R,C] to [C,R].
 LazyTensor turned(const LazyTensor& codes) {
   const auto R = static_cast<std::size_t>(codes.shape.dims[0]),
              C = static_cast<std::size_t>(codes.shape.dims[1]);
@@ -28,9 +28,9 @@ LazyTensor turned(const LazyTensor& codes) {
 
 constexpr std::byte kZeroCode{128};
 
-// Codes s8 as u8 whose zero is 128. Both sides of an integer product are u8, since onnxruntime's
-// products of u8 or s8 by s8 saturate in sums of two terms on x86 processors without VNNI; those of
-// u8 by u8 are exact on all.
+// Returns s8 values as u8 with a zero point of 128. Both sides of an integer matmul are u8:
+// onnxruntime's matmuls of u8 or s8 by s8 saturate in sums of two terms on x86 processors without
+// VNNI; those of u8 by u8 are exact everywhere.
 LazyTensor unsigned_codes(const LazyTensor& codes) {
   return {{DType::u8, codes.shape.dims}, [codes] {
             std::vector<std::byte> out = codes.read();
@@ -39,7 +39,7 @@ LazyTensor unsigned_codes(const LazyTensor& codes) {
           }};
 }
 
-// u8 [count], or a scalar: the code that stands for zero.
+// Returns zero points, u8 [count] or a scalar.
 LazyTensor zero_codes(const std::vector<std::int64_t>& dims) {
   const auto count = static_cast<std::size_t>(dims.empty() ? 1 : dims[0]);
   return {{DType::u8, dims}, [count] { return std::vector<std::byte>(count, kZeroCode); }};
@@ -52,8 +52,8 @@ LazyTensor scalar_of(const LazyTensor& one) { return {{DType::f32, {}}, one.read
 const LazyTensor& OnnxEncoder::tensor(const std::string& name) const {
   const auto found = tensors_.find(name);
   if (found == tensors_.end())
-    throw UsageError(str(where_, ": '", name, "' is not among its tensors"),
-                     "take the folder of a BERT, an ELECTRA or a T5");
+    throw UsageError(str(where_, ": tensor '", name, "' is missing"),
+                     "use the folder of a BERT, an ELECTRA or a T5");
   return found->second;
 }
 
@@ -66,7 +66,7 @@ std::string OnnxEncoder::norm(const std::string& scope, const std::string& x, do
                      {{"axis", -1}, {"epsilon", static_cast<float>(epsilon)}}, scope);
 }
 
-// Of a table in codes: as of its codes so of their scales.
+// Selects rows of an int8 table together with their scales.
 std::string OnnxEncoder::rows(const std::string& table, const std::string& op,
                               const std::vector<std::string>& which) {
   const auto taken = [&](const std::string& from) {
@@ -103,7 +103,8 @@ std::string OnnxEncoder::embeddings(const std::string& scope, const BertConfig& 
   return norm(s + "/LayerNorm", sum, c.layer_norm_eps);
 }
 
-// Sums of integers are exact, and what they are scaled by is f32: as model/nn/layers.cpp has it.
+// Adds an integer matmul with dynamically quantized rows. Sums are exact integers, scaled in f32,
+// as in model/nn/layers.cpp.
 std::string OnnxEncoder::integer_product(const std::string& kernel, const LazyCodes& codes,
                                          const std::string& x) {
   const std::string most =

@@ -1,6 +1,6 @@
-// Layers of models as operators of an ONNX graph, from weights as folders hold them: floats, or
-// codes of eight bits (checkpoint/interop/int8_weights.h).
-//   B batch   S sequence   E embedding   H hidden   N heads   D width of a head
+// Adds the layers of models to an ONNX graph, with weights in floating point or int8
+// (checkpoint/interop/int8_weights.h). Each function returns the name of its output.
+//   B batch   S sequence   E embedding   H hidden   N heads   D head width
 #pragma once
 
 #include <string>
@@ -19,26 +19,28 @@ class OnnxEncoder {
   struct Inputs {
     std::string ids, mask, types;  // s64 [B,S]; no types for a model that does not read them
   };
-  // As model/models/encoder.h's embed_tokens() and encode() below "bert" or "electra", and what
-  // projects the embeddings, where that is there: [B,S,H].
+  // Adds an encoder with the parameters below `scope` ("bert" or "electra"): embeddings, their
+  // projection if the model has one, and the layers. Computes the same as embed_tokens() and
+  // encode() in model/models/encoder.h. Returns [B,S,H].
   std::string encoded(const std::string& scope, const BertConfig& config, const Inputs& inputs);
 
-  // A tensor as f32.
+  // Adds a tensor as an f32 constant.
   std::string floats(const std::string& name);
-  // Rows of a table by an operator that takes them, "Gather" or "Slice".
+  // Selects rows of a table with the ONNX operator `op`, "Gather" or "Slice". Decodes an int8
+  // table.
   std::string rows(const std::string& table, const std::string& op,
                    const std::vector<std::string>& which);
-  // x [...,in] times a kernel [in,out].
+  // Adds x [...,in] times a kernel [in,out].
   std::string product(const std::string& kernel, const std::string& x);
   std::string norm(const std::string& scope, const std::string& x, double epsilon);
 
-  // x [...,in] times `scope`'s kernel, and its bias.
+  // Adds x [...,in] times the kernel of `scope`, plus its bias.
   std::string dense(const std::string& scope, const std::string& x);
-  // x [...,in] times a matrix [C,in], turned, and a bias [C].
+  // Adds x [...,in] times the transpose of a matrix [C,in], plus a bias [C].
   std::string turned_dense(const std::string& matrix, const std::string& bias,
                            const std::string& x);
   std::string activated(const std::string& name, const std::string& x, Gelu gelu);
-  // The first token's of [B,S,H]: [B,H].
+  // Selects the first token of [B,S,H]. Returns [B,H].
   std::string first(const std::string& x);
 
  private:

@@ -28,7 +28,7 @@ namespace {
 const std::vector<std::string> kTokens{"batch", "sequence"};
 constexpr const char *kFillMask = "fill-mask", *kFeatures = "feature-extraction",
                      *kText2Text = "text2text-generation";
-// Files of a Hugging Face folder that programs want beside its ONNX files.
+// Files of a Hugging Face folder that programs expect next to its ONNX files.
 constexpr std::array kBeside{"config.json",
                              "generation_config.json",
                              "tokenizer.json",
@@ -43,31 +43,31 @@ StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
   StoredModel model = open_stored_model(exported_of(from), "convert");
   const std::string type = model_type_of(model.tensors);
   if (!model.slices.empty())
-    throw UsageError(
-        str("convert: ", model.where, ": no ONNX file is made of a sharded checkpoint"),
-        "convert it to a Hugging Face folder first");
+    throw UsageError(str("convert: ", model.where, ": cannot export a sharded checkpoint to ONNX"),
+                     "convert it to a Hugging Face folder first");
   const StoredFamily* family = family_of_tensors(model.tensors);
   if (family == nullptr || !family->has_onnx())
-    throw UsageError(str("convert: ", model.named(), ": no ONNX file is made of a model of type ",
-                         type.empty() ? "unknown" : type),
-                     "take a BERT, an ELECTRA or a T5");
+    throw UsageError(str("convert: ", model.named(), ": cannot export a model of type ",
+                         type.empty() ? "unknown" : type, " to ONNX"),
+                     "use a BERT, an ELECTRA or a T5");
   require_sizes(model, "convert");
   if (put_averages_in_place(model.tensors))
     log_info("{}: exporting the moving averages of the weights", model.where);
   if (task == OnnxTask::fill_mask) take_generator(model);
   if (model.form == ModelForm::hugging_face && is_packed(read_model_config(model.where)))
-    log_warning("{}: weights in four bits are written to the ONNX file as floats", model.where);
+    log_warning("{}: int4 weights are written to the ONNX file as floats", model.where);
   return model;
 }
 
-// A graph with what is written beside it.
+// An ONNX graph, its file name and its metadata.
 struct OnnxFile {
   std::string name;
   OnnxGraph graph{"smelt"};
   OnnxGraph::Properties properties = {};
 };
 
-// Adds the head and its outputs: logits, or for answers start_logits and end_logits.
+// Adds the classification head and its outputs: logits, or start_logits and end_logits for question
+// answering.
 void add_head(OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family, Problem problem,
               const std::string& x) {
   const std::string logits = family.add_onnx_head(graph, encoder, problem, x);
@@ -92,7 +92,7 @@ BertConfig sizes_of(const Encoder& config, const StoredModel& model) {
   return out;
 }
 
-// [B,S,V] of hidden states [B,S,H].
+// Adds the masked-language-model head. Returns logits [B,S,V] for hidden states [B,S,H].
 std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family,
                         const std::string& head, const BertConfig& sizes, const std::string& x) {
   const std::string scope = family.word_transform(head),
@@ -107,8 +107,8 @@ std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const StoredFami
                     {}, "logits");
 }
 
-// Returns the scope of the masked-language-model head of the model's encoder; "" if there is none.
-// The automatic task takes an ELECTRA with a discriminator as an encoder.
+// Returns the scope of the masked-language-model head of the encoder; "" if there is none. With the
+// automatic task, an ELECTRA with a discriminator counts as an encoder without this head.
 std::string word_head_of(const StoredModel& model, const StoredFamily& family, OnnxTask task) {
   const bool is_discriminator = has_generator(model.tensors) ||
                                 (task == OnnxTask::automatic &&
@@ -129,8 +129,9 @@ std::string add_encoder_outputs(OnnxFile& file, OnnxEncoder& encoder, const Stor
     return std::string(word_of(head.labels.problem, kProblems));
   }
   if (task == OnnxTask::fill_mask && words.empty())
-    throw UsageError(str("convert: ", model.named(), " has no masked-language-model head"),
-                     "of an ELECTRA name the generator's folder; leave --task out for its encoder");
+    throw UsageError(
+        str("convert: ", model.named(), " has no masked-language-model head"),
+        "give the generator's folder of an ELECTRA, or remove --task to export its encoder");
   if (task != OnnxTask::feature_extraction && !words.empty()) {
     file.graph.output(word_logits(file.graph, encoder, family, words, sizes, x), DType::f32,
                       {"batch", "sequence", str(sizes.vocab_size)});
@@ -174,9 +175,9 @@ std::uint64_t write_onnx(const OnnxFile& file, const StoredModel& model, const s
   const std::uint64_t bytes = file.graph.bytes(file.properties);
   if (bytes > std::numeric_limits<std::int32_t>::max())
     throw UsageError(
-        str("convert: ", model.where, " would have ", bytes_text(static_cast<double>(bytes)),
-            " as ONNX, and one file holds 2 GB at most"),
-        "put its weights in eight bits first: smelt compress quantize");
+        str("convert: ", model.where, " would take ", bytes_text(static_cast<double>(bytes)),
+            " as ONNX, but one file can hold at most 2 GB"),
+        "quantize its weights to int8 first: smelt compress quantize");
   OutputFile out(to, OutputFile::Cache::bypassed);
   file.graph.write(file.properties, [&](std::string_view piece) { out.write(piece); });
   out.commit();
@@ -187,11 +188,11 @@ std::uint64_t write_onnx(const OnnxFile& file, const StoredModel& model, const s
 
 OnnxModel write_onnx_model(const std::string& from, const std::string& to, OnnxTask task) {
   if (exists(to))
-    throw UsageError(str("convert: ", to, " is there already"), "remove it, or give another name");
+    throw UsageError(str("convert: ", to, " already exists"), "remove it, or give another name");
   const StoredModel model = open_for_onnx(from, task);
   if (is_encoder_decoder(model.tensors))
     throw UsageError(str("convert: ", model.where, ": a T5 takes three ONNX files, not one"),
-                     "name a new folder: smelt convert MODEL FOLDER --to onnx");
+                     "give a new folder: smelt convert MODEL FOLDER --to onnx");
   const OnnxFile file = encoder_file(model, path_name(to), task);
   return {.from = model.where,
           .task = file.properties.at("problem"),
@@ -203,7 +204,7 @@ OnnxModel write_onnx_folder(const std::string& from, const std::string& to, Onnx
   const StoredModel model = open_for_onnx(from, task);
   const bool is_t5 = is_encoder_decoder(model.tensors);
   if (is_t5 && task != OnnxTask::automatic)
-    throw UsageError("convert: --task is for encoders, and this model is a T5", "leave it out");
+    throw UsageError("convert: --task is for encoders, but this model is a T5", "remove --task");
   std::vector<OnnxFile> files;
   if (is_t5)
     files = t5_files(model);

@@ -12,11 +12,12 @@ namespace smelt {
 // hidden states.
 enum class OnnxTask { automatic, fill_mask, feature_extraction };
 
+// The result of an export to ONNX.
 struct OnnxModel {
-  std::string from;  // the checkpoint or folder itself
+  std::string from;  // the checkpoint or folder that was exported
   std::string task;  // "single_label", "fill-mask", "feature-extraction", "text2text-generation"…
-  std::vector<std::string> files;  // ONNX files, by their names
-  std::uint64_t bytes = 0;         // of all of them
+  std::vector<std::string> files;  // names of the ONNX files
+  std::uint64_t bytes = 0;         // their total size
 };
 
 // Writes one file. Converts what a run has exported, or any model that open_stored_model() opens.
@@ -27,9 +28,9 @@ struct OnnxModel {
 OnnxModel write_onnx_model(const std::string& from, const std::string& to,
                            OnnxTask task = OnnxTask::automatic);
 
-// Writes a new folder: model.onnx, or of a T5 encoder_model.onnx, decoder_model.onnx and
-// decoder_with_past_model.onnx; and beside them config.json and the tokenizer's files. `from` is a
-// Hugging Face folder. Throws UsageError as write_onnx_model() does.
+// Writes a new folder from a Hugging Face folder: model.onnx, or for a T5 encoder_model.onnx,
+// decoder_model.onnx and decoder_with_past_model.onnx, with config.json and the tokenizer's files.
+// Throws UsageError in the same cases as write_onnx_model().
 OnnxModel write_onnx_folder(const std::string& from, const std::string& to,
                             OnnxTask task = OnnxTask::automatic);
 

@@ -20,7 +20,8 @@ constexpr const char *kT5Words = "shared/embedding", *kBatchSize = "batch_size",
                      *kPastTokens = "past_decoder_sequence_length",
                      *kAllTokens = "past_decoder_sequence_length + decoder_sequence_length";
 
-// The buckets of all distances from -most to most, s64 [2 most + 1]. Those beyond are as at most.
+// Returns the buckets of distances from -most to most, s64 [2 most + 1]. Larger distances have the
+// same bucket as most.
 LazyTensor distance_buckets(const T5Config& c, bool both_sides) {
   const std::int64_t most = c.relative_attention_max_distance;
   return {{DType::s64, {2 * most + 1}}, [c, most, both_sides] {
@@ -46,17 +47,17 @@ class T5Layers {
   struct Keys {
     std::string k, v;  // [B,N,S,D]
   };
-  // What all layers of a decoder have in common.
+  // Inputs shared by all layers of a decoder.
   struct View {
     std::string bias, encoded_bias;  // [1,N,T,P+T], [B,1,1,S]
-    std::string encoded;             // [B,S,E]; empty: past keys of what is encoded are inputs
+    std::string encoded;             // [B,S,E]; empty: the encoder's keys and values are inputs
   };
 
   std::string node(const std::string& op, const Sizes& inputs,
                    const std::vector<OnnxAttribute>& attributes = {}, std::string name = {}) {
     return graph_.node(op, inputs, attributes, std::move(name));
   }
-  // A size of x, as a number without dimensions.
+  // Returns a dimension of x as a scalar.
   std::string size(const std::string& x, std::int64_t axis) {
     return node("Squeeze", {node("Shape", {x}, {{"start", axis}, {"end", axis + 1}})});
   }
@@ -85,7 +86,7 @@ class T5Layers {
   OnnxEncoder layers_;
 };
 
-// By the root of the mean square, without a bias.
+// Adds an RMS norm without bias.
 std::string T5Layers::norm(const std::string& scope, const std::string& x) {
   const std::string mean =
       node("ReduceMean", {node("Mul", {x, x})}, {{"axes", Ints{-1}}, {"keepdims", 1}});
@@ -93,7 +94,8 @@ std::string T5Layers::norm(const std::string& scope, const std::string& x) {
   return node("Mul", {node("Div", {x, root}), layers_.floats(scope + "/scale")});
 }
 
-// [T,P+T] of key - query: queries have the positions from `first` to `last`, keys from 0 on.
+// Returns key position - query position, [T,P+T]. Queries have positions `first` to `last`, keys
+// start at 0.
 std::string T5Layers::distances(const std::string& first, const std::string& last) {
   const std::string queries = node("Range", {first, last, number(1)}),
                     keys = node("Range", {number(0), last, number(1)});
@@ -115,14 +117,14 @@ std::string T5Layers::bias_of_distances(const std::string& stack, const std::str
               {node("Transpose", {rows}, {{"perm", Ints{2, 0, 1}}}), graph_.constant(Ints{0})});
 }
 
-// [B,1,1,S] of s64 [B,S].
+// Returns the attention bias [B,1,1,S] of a mask s64 [B,S].
 std::string T5Layers::bias_of_mask(const std::string& mask) {
   const std::string wide = node("Unsqueeze", {mask, graph_.constant(Ints{1, 2})});
   const std::string hidden = node("Sub", {real(1), node("Cast", {wide}, {{"to", 1}})});
   return node("Mul", {hidden, real(kMaskedScore)});
 }
 
-// [B,N,S,D] of [B,S,E].
+// Projects [B,S,E] to heads [B,N,S,D].
 std::string T5Layers::heads(const std::string& kernel, const std::string& x) {
   const std::string split = node(
       "Reshape", {layers_.product(kernel, x), graph_.constant(Ints{0, 0, c_.num_heads, c_.d_kv})});
@@ -212,7 +214,7 @@ std::string T5Layers::decoder_layer(std::int64_t layer, const std::string& in, c
   return node("Add", {x, feed_forward(s + "/layer_002", norm(s + "/layer_002/layer_norm", x))});
 }
 
-// Scores of all words.
+// Adds the logits over the vocabulary.
 std::string T5Layers::words(const std::string& x) {
   if (!c_.tie_word_embeddings)
     return node("Identity", {layers_.product("decoder/logits/kernel", x)}, {}, "logits");
@@ -241,7 +243,8 @@ void T5Layers::decoder(bool has_past) {
   view.bias = node("Add", {bias_of_distances("decoder", apart, false),
                            node("Mul", {later, real(kMaskedScore)})});
   std::string x = layers_.rows(kT5Words, "Gather", {ids});
-  // `logits` is the first output, as Optimum has it; outputs of layers follow in their order.
+  // `logits` is the first output, as in Optimum's export; the outputs of the layers follow in
+  // order.
   const std::string dims = str(c_.vocab_size);
   graph_.output("logits", DType::f32, {kBatchSize, kDecoderTokens, dims});
   for (std::int64_t i = 0; i < c_.decoder_layers(); ++i) x = decoder_layer(i, x, view);

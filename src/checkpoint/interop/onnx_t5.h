@@ -1,7 +1,7 @@
-// A T5 as three ONNX graphs: its encoder, its decoder for the first tokens of an answer, and its
-// decoder for the tokens that follow, with the keys and values of those before. Inputs and outputs
-// have the names that Optimum's exporter gives them: docs/reference/formats/onnx.md.
-//   B batch   S tokens of the encoder   T new tokens of the decoder   P tokens before them
+// A T5 as three ONNX graphs: the encoder, the decoder for the first tokens of the output, and the
+// decoder for later tokens, which takes the KV cache. Inputs and outputs have the same names as in
+// Optimum's export: docs/reference/formats/onnx.md.
+//   B batch   S encoder tokens   T new decoder tokens   P previous decoder tokens
 //   E d_model   N heads   D d_kv
 #pragma once
 
@@ -14,8 +14,8 @@ namespace smelt {
 
 enum class T5Graph { encoder, decoder, decoder_with_past };
 
-// Adds the graph's inputs, operators and outputs to `graph`. `tensors` are the model's, by smelt's
-// names; `where` begins messages.
+// Adds the inputs, operators and outputs of one graph. `tensors` have smelt's names; error messages
+// begin with `where`.
 void add_t5_graph(OnnxGraph& graph, const LazyTensors& tensors, const T5Config& config,
                   const std::string& where, T5Graph kind);
 

@@ -20,7 +20,8 @@
 namespace smelt {
 namespace {
 
-// "bert-base-uncased" or "google-bert/bert-base-uncased", and no path.
+// Whether the name looks like a model name on the Hugging Face hub ("bert-base-uncased",
+// "google-bert/bert-base-uncased") and is not an existing path.
 bool reads_as_hub_name(const std::string& name) {
   return !exists(name) && !is_remote(name) && !name.starts_with('.') && !name.starts_with('/') &&
          std::ranges::count(name, '/') <= 1 && name.find(".ckpt") == name.npos;
@@ -29,12 +30,12 @@ bool reads_as_hub_name(const std::string& name) {
 [[noreturn]] void throw_no_weights(const std::string& folder) {
   refuse_renamed_checkpoint(folder, "init");
   throw UsageError(exists(folder)
-                       ? str("init: ", folder, " holds neither a checkpoint nor config.json")
+                       ? str("init: ", folder, " has neither a checkpoint nor config.json")
                        : str("init: there is no ", folder),
-                   str("name a model folder of smelt's, a TensorFlow checkpoint "
+                   str("give a smelt model folder, a TensorFlow checkpoint "
                        "(…/bert_model.ckpt), or a Hugging "
                        "Face folder of a BERT, an ELECTRA or a T5",
-                       reads_as_hub_name(folder) ? str("; smelt downloads none: hf download "
+                       reads_as_hub_name(folder) ? str("; to download this model: hf download "
                                                        "google-bert/bert-base-uncased --local-dir ",
                                                        folder)
                                                  : ""));
@@ -64,7 +65,7 @@ PretrainedWeights of_checkpoint(SlicedCheckpoint sliced) {
   return out;
 }
 
-// Only parameters are read, and the step.
+// Reads the parameters and the step, without optimizer slots.
 PretrainedWeights of_tensorflow(const std::string& prefix) {
   const TensorflowCheckpoint checkpoint(prefix);
   check_variable_names(checkpoint, "init");
@@ -97,7 +98,7 @@ std::optional<std::string> model_in_run(const std::string& folder, std::string_v
   if (is_folder(inner) && latest_checkpoint(inner)) return inner;
   if (is_folder(folder) && exists(join_path(folder, ".stages")))
     throw UsageError(str(where, ": ", folder, ": no checkpoint yet"),
-                     str("`smelt run ", folder, "` trains, from where it was"));
+                     str("continue training with `smelt run ", folder, "`"));
   return std::nullopt;
 }
 
@@ -114,7 +115,7 @@ void refuse_renamed_checkpoint(const std::string& folder, std::string_view where
   const auto manifest = Json::parse_or_discard(read_file(path));
   if (!manifest.is_object() || !manifest.contains("step")) return;
   const std::string name = str("checkpoint-", manifest["step"].dump());
-  throw UsageError(str(where, ": ", folder, " is ", name, " of a run, but is not called so"),
+  throw UsageError(str(where, ": ", folder, " is ", name, " of a run under another name"),
                    str("rename the folder to ", name));
 }
 

@@ -1,4 +1,4 @@
-// The weights of a trained model, for another run to begin with.
+// Weights of a trained model from which another run starts (init_from).
 #pragma once
 
 #include <functional>
@@ -14,49 +14,50 @@
 
 namespace smelt {
 
+// The weights of a model and what is known about it.
 struct PretrainedWeights {
-  std::string where;      // to begin messages with
-  std::int64_t step = 0;  // of a checkpoint
-  TensorMap parameters;   // f32, by the original checkpoint's names; nothing of the optimizer's
-  Json model;  // the settings of the model; null where they are not known in smelt's words
-  // {"problem": …, "labels": …} of a head that scores whole texts; null: it has none, or does not
-  // say it.
+  std::string where;      // path, for error messages
+  std::int64_t step = 0;  // step of the checkpoint; 0 if unknown
+  TensorMap parameters;   // f32, by the original checkpoint's names; without optimizer state
+  Json model;             // the model's settings in smelt's terms; null if unknown
+  // {"problem": …, "labels": …} of a classification head; null if there is none or the labels are
+  // not known.
   Json head = nullptr;
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
-  // "generator/", "electra/": a run that has nothing under the first name takes what is there under
-  // the second, where that is not given itself.
+  // Fallback scopes such as {"generator/", "electra/"}: parameters that a run lacks under the first
+  // are taken from the second, unless they are themselves given.
   std::vector<std::pair<std::string, std::string>> else_under = {};
-  std::string vocab_txt = {};                           // the vocabulary, where its folder has it
-  std::optional<std::uint32_t> vocabulary_crc32c = {};  // of its file, where a checkpoint says it
-  // How the model of a run with these settings is another one in what shapes do not tell; of
-  // weights whose `model` is null. Empty: not known.
+  std::string vocab_txt = {};  // content of the vocabulary file, if the folder has it
+  // of the vocabulary file, if a checkpoint records it
+  std::optional<std::uint32_t> vocabulary_crc32c = {};
+  // Returns the differences between this model and the model of a run with these settings that the
+  // tensor shapes do not show. Set if `model` is null; may be empty.
   std::function<std::vector<JsonDifference>(const Json& settings)> other_model = {};
 };
 
-// From one checkpoint of smelt's, from a model folder, its newest checkpoint, from a TensorFlow
-// checkpoint or a folder of one, or from a Hugging Face folder of a BERT or of an ELECTRA: one with
-// config.json, or one with discriminator/ and generator/, or either. An ELECTRA's generator comes
-// with embeddings of its own, and may be the only encoder. UsageError when the folder is none of
-// these or cannot be read.
+// Reads the weights of a smelt checkpoint, of the newest checkpoint in a model folder, of a
+// TensorFlow checkpoint or of a Hugging Face folder. An ELECTRA may be a folder with discriminator/
+// and generator/, or only one of the two; its generator has separate embeddings. Throws UsageError
+// if the folder is none of these or cannot be read.
 PretrainedWeights load_weights(const std::string& folder);
 
-// UsageError when the folder is none of these, without reading the weights.
+// Throws UsageError if load_weights() would not recognize the folder. Does not read the weights.
 void check_weights_folder(const std::string& folder);
 
-// The Hugging Face folders in a folder: itself, or those of an ELECTRA's two parts.
+// Returns the Hugging Face folders in a folder: itself, or its discriminator/ and generator/; empty
+// if there is none.
 std::vector<std::string> hugging_face_folders(const std::string& folder);
 
-// "<folder>/model" where that holds checkpoints, as a recipe's folder has it. UsageError beginning
-// with `where` for a recipe's folder without one yet.
+// Returns "<folder>/model", the model folder of a recipe's run folder, if it contains a checkpoint.
+// Throws UsageError that begins with `where` if the run has no checkpoint yet.
 std::optional<std::string> model_in_run(const std::string& folder, std::string_view where);
 
-// What a recipe's folder has exported, which is its best weights or their averages where it says
-// so:
-// "<folder>/huggingface" where that is one model. Any other path as it is.
+// Returns "<folder>/huggingface" for a recipe's run folder that has exported one model (its best
+// weights, or their averages if the recipe says so), and any other path unchanged.
 std::string exported_of(const std::string& path);
 
-// UsageError beginning with `where` for a whole checkpoint of smelt's whose folder was renamed: a
-// folder's name is what says that it is one.
+// Throws UsageError that begins with `where` if the folder is a smelt checkpoint that was renamed:
+// checkpoints are recognized by the folder name.
 void refuse_renamed_checkpoint(const std::string& folder, std::string_view where);
 
 }  // namespace smelt

@@ -26,8 +26,8 @@ const LazyTensor& part_of_sparse(const LazyTensors& tensors, const std::string& 
   const auto found = tensors.find(str(module, ".", part));
   if (found == tensors.end())
     throw UsageError(
-        str(where, ": '", module, kBitsOfModule, "' without '", module, ".", part, "'"),
-        "copy the folder again, or make it anew");
+        str(where, ": '", module, kBitsOfModule, "' exists without '", module, ".", part, "'"),
+        "copy the folder again, or compress the model again");
   return found->second;
 }
 
@@ -45,7 +45,7 @@ SparseMatrix sparse_matrix(const LazyTensors& tensors, const std::string& module
   if (!fits)
     throw UsageError(str(where, ": '", module, kBitsOfModule, "' is ", bits.shape, " with values ",
                          values.shape, " for a matrix of ", dims_text(dims)),
-                     "take a model whose zeros are stored as \"sparse-bitmask\"");
+                     "use a model with sparsity format \"sparse-bitmask\"");
   return {.values = as_dtype(values, DType::f32),
           .bits = bits,
           .shape = {DType::f32, dims},
@@ -59,9 +59,9 @@ PutBytes read_sparse(const SparseMatrix& m, Laid laid) {
   const auto rows = static_cast<std::size_t>(m.shape.dims[0]);
   const std::size_t places = count_bits(*bits, rows, static_cast<std::size_t>(m.shape.dims[1]));
   if (places != values->size())
-    throw UsageError(str(m.what, kBitsOfModule, "' has places for ", places, " values, and '",
-                         kCompressedValues, "' holds ", values->size()),
-                     "copy the folder again, or make it anew");
+    throw UsageError(str(m.what, kBitsOfModule, "' marks ", places, " values, but '",
+                         kCompressedValues, "' has ", values->size()),
+                     "copy the folder again, or compress the model again");
   return [bits, values, rows, laid](std::span<std::byte> to) {
     put_bitmask_values(*values, *bits, rows,
                        {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);
@@ -77,12 +77,12 @@ bool is_sparse(const Json& config, const std::string& where) {
   if (format.is_null() || format == "dense") return false;
   if (format != kSparseBitmask)
     throw UsageError(str(where, ": ", kSparsityConfig, "'s format is ", format.dump(),
-                         ", read is \"", kSparseBitmask, "\""),
-                     "take the model as it was before it was compressed");
+                         ", expected \"", kSparseBitmask, "\""),
+                     "use the model before compression");
   if (!said.value("config_groups", Json::object()).empty())
-    throw UsageError(
-        str(where, ": ", kSparsityConfig, " and config_groups: zeros and codes at once"),
-        "take the model as it was before it was compressed");
+    throw UsageError(str(where, ": weights that are both sparse (", kSparsityConfig,
+                         ") and quantized (config_groups) are not supported"),
+                     "use the model before compression");
   return true;
 }
 

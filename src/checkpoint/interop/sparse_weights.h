@@ -1,8 +1,7 @@
-// Sparse weights in the layout of compressed-tensors' format "sparse-bitmask", which that package
-// read below version 0.15: "<module>.weight" [R,C] is stored as "<module>.compressed" [K], the
-// values that are not 0, "<module>.bitmask" u8 [R, C/8 rounded up] (io/formats/bitmask_rows.h),
-// "<module>.row_offsets" s64 [R] and "<module>.shape" s64 [2].
-// docs/reference/formats/compressed.md.
+// Sparse weights in compressed-tensors' format "sparse-bitmask", which that package reads up to
+// version 0.14. "<module>.weight" [R,C] is stored as "<module>.compressed" [K], the nonzero values;
+// "<module>.bitmask" u8 [R, C/8 rounded up] (io/formats/bitmask_rows.h); "<module>.row_offsets" s64
+// [R]; and "<module>.shape" s64 [2]. See docs/reference/formats/compressed.md.
 #pragma once
 
 #include <string>
@@ -15,16 +14,17 @@ namespace smelt {
 inline constexpr const char *kSparsityConfig = "sparsity_config",
                             *kSparseBitmask = "sparse-bitmask";
 
-// Whether a config.json's quantization_config says so. UsageError, which `where` begins, for zeros
-// that are stored in another way, and for codes besides.
+// Whether a config.json's quantization_config declares this format. Throws UsageError that begins
+// with `where` for another sparse format, or if the weights are quantized as well.
 bool is_sparse(const Json& config, const std::string& where);
 
-// "<module>.weight" as f32 in the place of those four. UsageError beginning with `where` where one
-// is missing or they do not fit together; on reading, where bits and values are not as many.
+// Replaces the four tensors of each module by "<module>.weight" as f32, decoded on read. Throws
+// UsageError that begins with `where` if one is missing or shapes do not match; reading throws it
+// if the bitmask and the values differ in number.
 LazyTensors without_bitmasks(LazyTensors tensors, const std::string& where);
 
-// The four of a matrix of floats [R,C] of which so many are not 0, by what follows the module's
-// name and a dot. Each reads the matrix when it is read.
+// Returns the four tensors of a matrix [R,C] with `not_zero` nonzero values, named by what follows
+// "<module>.". Each reads the matrix when it is read.
 LazyTensors bitmask_tensors(const LazyTensor& matrix, std::int64_t not_zero);
 
 }  // namespace smelt

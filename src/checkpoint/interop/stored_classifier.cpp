@@ -12,7 +12,7 @@ bool is_answer_head(const LazyTensors& tensors) {
 std::string encoder_name_of(const LazyTensors& tensors) {
   for (const StoredFamily* family : stored_families())
     if (family->has_encoder(tensors)) return std::string(family->name());
-  return "bert";  // whose heads have the names that a classifier without an encoder shows
+  return "bert";  // the default: BERT's head names are those of a classifier without an encoder
 }
 
 std::string stored_encoder_name(const StoredModel& m) { return encoder_name_of(m.tensors); }
@@ -39,8 +39,8 @@ ClassifierHead stored_head(const StoredModel& m) {
   const auto found = m.tensors.find(bias);
   if (of_tokens) out.labels.problem = Problem::token_labels;
   if (found == m.tensors.end() || found->second.shape.dims.size() != 1)
-    throw UsageError(str(m.where, ": its classes are not known"),
-                     "take the folder that a run was exported to, or the run's own");
+    throw UsageError(str(m.where, ": cannot determine the classes: no head bias ", bias),
+                     "use the exported folder of a run, or its run folder");
   for (std::int64_t i = 0; i < found->second.shape.dims[0]; ++i)
     out.labels.names.push_back(str("LABEL_", i));
   return out;

@@ -1,4 +1,4 @@
-// A classifier of any of the forms that checkpoint/interop/stored_model.h opens.
+// The head of a classifier in any of the formats of checkpoint/interop/stored_model.h.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace smelt {
 
-// Whether a head that finds answers is among them.
+// Whether the tensors include a question-answering head.
 bool is_answer_head(const LazyTensors& tensors);
 
 // Returns the name of the family of a classifier's encoder: "bert", "electra".
 std::string encoder_name_of(const LazyTensors& tensors);
 std::string stored_encoder_name(const StoredModel& classifier);
 
-// What a checkpoint's settings or a folder's config say of its head; where nothing does, as of a
-// TensorFlow checkpoint, its classes are LABEL_0, LABEL_1, …. UsageError for a problem that is
-// unknown.
+// Returns the head that a checkpoint's settings or a folder's config describe. If neither does, as
+// in a TensorFlow checkpoint, the classes are named LABEL_0, LABEL_1, ... Throws UsageError if the
+// problem type is unknown.
 ClassifierHead stored_head(const StoredModel& classifier);
 
-// As a run's checkpoints have it in their settings, beside "model".
+// Returns the classifier's settings as a run stores them in its checkpoints next to "model".
 Json classifier_settings(const std::string& encoder, const ClassifierHead& head);
 
 }  // namespace smelt

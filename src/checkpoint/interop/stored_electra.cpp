@@ -1,4 +1,4 @@
-// ELECTRA as a stored model: two folders, the discriminator's and the generator's, or either.
+// ELECTRA as a stored model: the folders of the discriminator and the generator, or one of them.
 #include <iterator>
 #include <optional>
 
@@ -12,8 +12,9 @@
 namespace smelt {
 namespace {
 
-// A generator that is read from its own folder has embeddings of its own. Where they are the
-// discriminator's, bit for bit, the model has them once.
+// Removes the generator's embeddings if they equal the discriminator's bit for bit, so that the
+// model stores them once. A generator from its own folder always has separate embeddings. Returns
+// whether they were tied.
 bool tie_embeddings(LazyTensors& tensors) {
   const std::string own = "generator/embeddings/", shared = "electra/embeddings/";
   std::vector<std::string> names;
@@ -48,14 +49,14 @@ ElectraConfig encoder_config(const ElectraPart& part) {
   return c;
 }
 
-// All that shapes alone do not tell, the number of heads above all.
+// Throws UsageError if sizes that the shapes do not show, such as the number of heads, differ.
 void check_generator(const ElectraConfig& c, const ElectraPart& generator,
                      const std::string& where) {
   if (const auto other =
           first_difference(electra_sizes(generator), electra_sizes(electra_generator_part(c))))
     throw UsageError(str(where, ": the generator's ", other->name, " is ", other->was.dump(),
-                         ", beside this discriminator it must be ", other->is.dump()),
-                     "take each of the two folders by itself");
+                         ", must be ", other->is.dump(), " to fit this discriminator"),
+                     "use each of the two folders separately");
 }
 
 Json electra_config_of(const ElectraPart& discriminator, const ElectraPart* generator, bool tied,
@@ -73,7 +74,8 @@ Json electra_config_of(const ElectraPart& discriminator, const ElectraPart* gene
   return config_json(c);
 }
 
-// The only encoder of a masked LM has the discriminator's names.
+// Renames a generator's parameters to the discriminator's names, which the only encoder of a masked
+// LM has.
 Json take_as_masked_lm(const ElectraPart& generator, LazyTensors& tensors) {
   const std::string own = "generator/";
   LazyTensors renamed;
@@ -94,13 +96,14 @@ ElectraConfig config_of_run(const Json& settings) {
   return config;
 }
 
-// `alone`: the other of the two parts is not given.
+// Returns the sizes in which the part differs from the run's model. `alone`: the other part is not
+// given.
 std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone, const Json& settings) {
   const ElectraConfig run = config_of_run(settings);
   const bool generator = part.head == ElectraPart::Head::generator;
-  if (generator && !alone && !run.untied_generator) return {};  // its encoder is not taken
+  if (generator && !alone && !run.untied_generator) return {};  // the run does not use its encoder
   Json given = electra_sizes(part);
-  given.erase("vocab_size");  // the weights' table says it
+  given.erase("vocab_size");  // determined by the shape of the embeddings
   auto found = differences(
       given, electra_sizes(generator ? electra_generator_part(run) : electra_discriminator(run)));
   for (JsonDifference& d : found)
@@ -115,7 +118,7 @@ void write_parts(const std::string& to, const StoredModel& model, const FolderFo
   const auto config = parse_config<ElectraConfig>(model.config, model.where);
   const auto has = [&](const char* name) { return model.tensors.contains(name); };
   const bool generator = has("generator_predictions/output_bias");
-  // The masked LM is the only encoder of a model without a generator of its own.
+  // A model without a separate generator encoder is a masked LM; that is its only encoder.
   ElectraConfig of_generator = config;
   const bool one_encoder = !has("generator/encoder/layer_0/output/dense/kernel");
   if (one_encoder) of_generator.untied_generator = false;
@@ -173,7 +176,7 @@ class ElectraFamily final : public StoredFamily {
   std::string add_onnx_head(OnnxGraph& graph, OnnxEncoder& encoder, Problem problem,
                             const std::string& x) const override;
   std::string word_head(const LazyTensors& tensors) const override {
-    // A generator beside a discriminator has an encoder of its own.
+    // A generator next to a discriminator has its own encoder.
     const std::string head = "generator_predictions";
     const bool is_own = any_begins(tensors, "generator/");
     return !is_own && tensors.contains(head + "/output_bias") ? head : "";

@@ -1,6 +1,6 @@
-// How a family of models is stored: the files that smelt, TensorFlow and transformers have of it.
-// One object for each family of model/models/families.h. What a family computes is
-// model/models/encoder_family.h; the two are apart because the graphs of model/ know no files.
+// How a family of models is stored: its files in smelt, TensorFlow and transformers. There is one
+// object for each family of model/models/families.h. The computation of a family is separate
+// (model/models/encoder_family.h), because the graphs of model/ do not access files.
 #pragma once
 
 #include <optional>
@@ -42,7 +42,7 @@ class StoredFamily {
   // Throws UsageError if the tokenizer's files in a Hugging Face folder have other rules than the
   // family's. Reading the vocabulary itself checks those of encoders.
   virtual void check_tokenizer(const std::string&) const {}
-  // Which characters the tokenizer removes if nothing stored says it.
+  // Returns the control characters that the tokenizer removes by default.
   virtual ControlCharacters control() const { return ControlCharacters::bert; }
   // Whether the model has a decoder that generates text.
   virtual bool is_encoder_decoder() const { return false; }
@@ -57,7 +57,7 @@ class StoredFamily {
                              const std::string& where) const;
   // Returns the config with all its fields, as a run records it.
   virtual Json full_config(const Json& config, const std::string& where) const;
-  // Adds what the family stores in its config file beside the fields of the config.
+  // Adds the further fields that the family stores in its config file.
   virtual void put_beside_config(const StoredModel& model, Json& file) const;
 
   // Adds the model in Hugging Face folders, usually one, to `out`.
@@ -90,7 +90,7 @@ class StoredFamily {
   // answers.
   virtual std::string add_onnx_head(OnnxGraph& graph, OnnxEncoder& encoder, Problem problem,
                                     const std::string& x) const;
-  // Returns the scope of the masked-language-model head in `tensors`; "" if there is none.
+  // Returns the scope of the masked-language-model head in `tensors`, or "".
   virtual std::string word_head(const LazyTensors& tensors) const;
   // Returns the scope of that head's dense layer and layer norm.
   virtual std::string word_transform(const std::string& head) const { return head; }

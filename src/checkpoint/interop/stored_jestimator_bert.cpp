@@ -1,4 +1,4 @@
-// JEstimator's BERTs as stored models: checkpoints of smelt's and TensorFlow's alone.
+// JEstimator's BERT as a stored model, in smelt and TensorFlow checkpoints only.
 #include "checkpoint/interop/stored_family.h"
 
 namespace smelt {

@@ -42,7 +42,7 @@ const StoredFamily& family_or_bert(const LazyTensors& tensors) {
   return family != nullptr ? *family : family_of_encoder("bert");
 }
 
-// A vocabulary that lies in one of the folders, where it is the one of the checksum.
+// Finds the first vocabulary in the folders, with the given checksum if there is one.
 void find_vocabulary(const std::vector<std::string>& folders, std::optional<std::uint32_t> crc,
                      StoredModel& out) {
   std::vector<std::string> paths;
@@ -59,7 +59,7 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
   }
 }
 
-// What the checkpoint itself does not say.
+// Reads what the checkpoint itself does not store from the config file in its folder.
 void take_files_of(const std::string& folder, StoredModel& out) {
   const std::string path = join_path(folder, config_file_name(out));
   Json config = json_file(path);
@@ -103,8 +103,8 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
   const std::string folder = parent_path(out.where);
   take_files_of(folder, out);
   std::vector<std::string> folders{folder};
-  if (crc) folders.push_back(parent_path(folder));               // where a recipe has it
-  if (crc) folders.push_back(parent_path(parent_path(folder)));  // where ELECTRA's data have it
+  if (crc) folders.push_back(parent_path(folder));               // where a recipe stores it
+  if (crc) folders.push_back(parent_path(parent_path(folder)));  // where ELECTRA's data folder is
   find_vocabulary(folders, crc, out);
   return out;
 }
@@ -155,27 +155,29 @@ void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string
   out.skipped.insert(out.skipped.end(), folder.unused.begin(), folder.unused.end());
 }
 
-// The newest that is whole: who asks for a model must not take an older one without knowing.
+// Loads the newest intact checkpoint. Logs an error if it is not the newest, so that an older model
+// is not used unnoticed.
 static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
                                                  const std::string& where) {
   auto checkpoint = load_latest_sliced_checkpoint(folder);
   if (!checkpoint) return checkpoint;
   if (const auto newest = latest_checkpoint(folder); newest != checkpoint->step)
-    log_error("{}: {}, the newest, is damaged: this is the model of step {}, {}", where,
+    log_error("{}: {}, the newest checkpoint, is damaged; using step {}, {}", where,
               committed_path(folder, *newest), checkpoint->step, checkpoint->path);
   return checkpoint;
 }
 
-// An index beside them has the name of a TensorFlow checkpoint's.
+// Throws UsageError for files of examples: their .index file could be mistaken for that of a
+// TensorFlow checkpoint.
 static void refuse_examples(const std::string& path, const std::string& where) {
   if (is_remote(path) ? !exists(path) : !std::filesystem::is_regular_file(path)) return;
   std::array<char, std::max(kRecordHeaderBytes, kTokenStoreMagic.size())> begin{};
   const std::string_view head(begin.data(), RandomAccessFile(path).read_at(0, begin));
   const bool records = begins_record(head);
   if (records || head.starts_with(kTokenStoreMagic))
-    throw UsageError(str(where, ": ", path, " holds ", records ? "records (TFRecord)" : "tokens",
-                         ", no checkpoint"),
-                     str("smelt data inspect ", path, " says what is in it"));
+    throw UsageError(str(where, ": ", path, " has ", records ? "records (TFRecord)" : "tokens",
+                         ", expected a checkpoint"),
+                     str("show its content: smelt data inspect ", path));
 }
 
 StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names) {
@@ -192,11 +194,10 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
     return open_stored_model(*inner, where, any_names);
   refuse_renamed_checkpoint(path, where);
   throw UsageError(
-      str(where, ": ", path,
-          " holds neither a checkpoint of smelt's or TensorFlow's nor config.json"),
+      str(where, ": ", path, " has no smelt checkpoint, TensorFlow checkpoint or config.json"),
       !folder && exists(path)
-          ? "a TensorFlow checkpoint has an .index file; one without is older than TensorFlow 0.12"
-          : "name a model folder, a checkpoint (…/checkpoint-1000), a TensorFlow prefix "
+          ? "use a TensorFlow checkpoint with an .index file (TensorFlow 0.12 or later)"
+          : "give a model folder, a checkpoint (…/checkpoint-1000), a TensorFlow prefix "
             "(…/bert_model.ckpt) or a Hugging Face folder");
 }
 
@@ -242,9 +243,9 @@ std::string config_file_name(const StoredModel& model) {
 void require_sizes(const StoredModel& model, const std::string& where, const std::string& hint) {
   if (!model.config.is_null()) return;
   const std::string file = config_file_name(model);
-  throw UsageError(str(where, ": ", model.where, ": the model's sizes are not known: there is no ",
-                       file, " beside it"),
-                   hint.empty() ? str("put its ", file, " beside it") : hint);
+  throw UsageError(
+      str(where, ": ", model.where, ": the model's sizes are unknown: its folder has no ", file),
+      hint.empty() ? str("put ", file, " into that folder") : hint);
 }
 
 Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::string& where) {

@@ -1,4 +1,5 @@
-// A checkpoint of any of the three forms that smelt reads: its own, TensorFlow's, Hugging Face's.
+// Opens a checkpoint in any of the three formats that smelt reads: its own, TensorFlow's, Hugging
+// Face's.
 #pragma once
 
 #include <map>
@@ -17,62 +18,66 @@ namespace smelt {
 
 enum class ModelForm { smelt, tensorflow, hugging_face };
 
-// What a T5 knows of words beside its config.
+// The text format of a T5, which its config does not include.
 struct T5Words {
-  std::optional<std::int64_t> extra_ids = {};  // sentinels on top of its vocabulary, if known
-  std::string prefix = {};                     // before each text, of one that is fine-tuned
+  std::optional<std::int64_t> extra_ids = {};  // sentinels after the vocabulary's pieces, if known
+  std::string prefix = {};                     // put before each text by a fine-tuned model
 };
 
+// A model whose tensors are read on demand.
 struct StoredModel {
   ModelForm form = ModelForm::smelt;
-  std::string where;              // the checkpoint itself, of a folder's the newest
+  std::string where;              // path of the checkpoint; the newest one of a folder
   std::string architecture = {};  // transformers' class, "BertForMaskedLM"; "" if not known
-  std::int64_t step = 0;          // 0 where none is known
+  std::int64_t step = 0;          // 0 if unknown
   LazyTensors tensors;            // by the original checkpoint's names; without global_step
-  std::map<std::string, std::vector<std::string>> slices;  // "[0:4,0:8]", of what lies in several
-  Json settings;                                           // a smelt checkpoint's state; null
-  Json config;  // the model's, in smelt's words; null where it is not known
-  // What it was trained to do, an ELECTRA's or a classifier's; null where it is not known.
+  // slice texts such as "[0:4,0:8]" of each tensor that is stored in several
+  std::map<std::string, std::vector<std::string>> slices;
+  Json settings;  // the state of a smelt checkpoint, else null
+  Json config;    // the model's config in smelt's terms; null if unknown
+  // The training objective of an ELECTRA or a classifier; null if unknown.
   Json objective;
-  std::string vocab_txt;  // what its file holds; empty where it is not known
-  std::string vocab;      // its file
+  std::string vocab_txt;  // content of the vocabulary file; empty if unknown
+  std::string vocab;      // path of that file
   std::optional<TokenizerOptions> tokenizer;
-  std::optional<std::string> segment_command = {};  // what the user gives, as in TokenizerFlags
+  std::optional<std::string> segment_command = {};  // given by the user, as in TokenizerFlags
   T5Words t5;
-  std::vector<std::string> skipped;  // tensors that smelt does not take, each with a word
+  std::vector<std::string> skipped;  // descriptions of tensors that smelt does not read
   std::vector<std::shared_ptr<const void>> owners;
 
-  // "where (BertForMaskedLM)", to begin a message with.
+  // Returns "where (BertForMaskedLM)", for the beginning of a message.
   std::string named() const { return where + in_brackets(architecture); }
 };
 
-// Takes "objective" out of what a bert_config.json or electra_config.json holds; null where it says
-// none.
+// Removes "objective" from the content of a bert_config.json or electra_config.json and returns it;
+// null if it is missing.
 Json take_objective(Json& config);
-// The same of a t5_config.json's "extra_ids" and "prefix"; and there again.
+// Removes "extra_ids" and "prefix" from the content of a t5_config.json and returns them.
 T5Words take_t5_words(Json& config);
+// Adds both fields again.
 void put_t5_words(const T5Words& words, Json& config);
 
-// A checkpoint of smelt's or a folder of some (the newest that is whole; an error is logged where
-// that is an older one), a TensorFlow prefix, index file or folder, or a
-// Hugging Face folder of a BERT, an ELECTRA or a T5; a recipe's folder stands for its model/. One
-// of smelt's is in memory and its checksums have been held; of the others each tensor is read, and
-// of TensorFlow's checked, when it is wanted. UsageError beginning with `where` when it is none of
-// these, for what cannot be read, for a generator whose sizes are none that smelt gives one beside
-// its discriminator and, unless `any_names`, for names of TensorFlow's objects. A generator's
-// folder alone is a masked LM.
+// Opens the model at `path`: a smelt checkpoint or a folder of them, a TensorFlow prefix, index
+// file or folder, a Hugging Face folder of a BERT, ELECTRA, RoBERTa or T5, or a recipe's run folder
+// (its model/). Takes the newest intact checkpoint of a folder and logs an error if a newer one is
+// damaged. A smelt checkpoint is read and its checksums are checked now; tensors of the other
+// formats are read, and TensorFlow's checked, on demand. The folder of an ELECTRA generator alone
+// opens as a masked LM. Throws UsageError that begins with `where` if the path is none of these or
+// cannot be read, if a generator does not fit its discriminator, or, unless `any_names`, if a
+// TensorFlow checkpoint has names of Python objects.
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 
 // Removes the discriminator of an ELECTRA and renames the generator's parameters to those of a
-// masked LM, as in an exported generator folder. Does nothing if the model is no ELECTRA or has no
+// masked LM, as in an exported generator folder. Does nothing for other models and without a
 // generator.
 void take_generator(StoredModel& model);
 
-// UsageError beginning with `where` if the model's vocabulary has ids beyond its embeddings.
+// Throws UsageError that begins with `where` if the vocabulary has ids without a row in the
+// embeddings.
 void check_vocabulary_rows(const StoredModel& model, std::string_view where);
 
-// The type of every fine-tuned classifier, whatever its family.
+// The model type of every fine-tuned classifier of any family.
 inline constexpr const char* kClassifierType = "classify";
 // Returns the name of the family of a pretrained model ("bert", "t5") or kClassifierType, by the
 // names of the tensors; "" for a model of no family.
@@ -85,11 +90,12 @@ std::string config_file_name(const StoredModel& model);
 // them. The default hint is to put the file there.
 void require_sizes(const StoredModel& model, const std::string& where,
                    const std::string& hint = "");
-// Adds the sizes that the tensors of an ELECTRA show (with_electra_sizes()); returns all sizes of a
-// T5 if `config` is null, and any other config as it is. `where` is the config's file.
+// Adds sizes that the tensors show: missing sizes of an ELECTRA (with_electra_sizes()), or all
+// sizes of a T5 if `config` is null. Returns any other config unchanged. `where` is the config's
+// path.
 Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::string& where);
 
-// Returns whether an ELECTRA's generator has an encoder of its own.
+// Returns whether an ELECTRA's generator has a separate encoder.
 bool has_generator(const LazyTensors& tensors);
 // Adds the tensors and the vocabulary of an opened Hugging Face folder to `out`. `vocabulary`
 // replaces the path of the vocabulary if it is not empty.
@@ -98,9 +104,10 @@ void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string
 
 // Whether there are moving averages of weights (train.ema_decay).
 bool has_averages(const LazyTensors& tensors);
-// How many of the tensors are slots and averages.
+// Returns the number of optimizer slots and moving averages among the tensors.
 std::size_t count_slots(const LazyTensors& tensors);
 
+// Returns the name of a format for messages: "TensorFlow", "Hugging Face" or "smelt".
 std::string_view name(ModelForm form);
 
 }  // namespace smelt

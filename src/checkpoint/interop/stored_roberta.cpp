@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kRobertaHeads{"lm_head/", "classifier/", "qa_outputs/"};
 
-// All parameters of a model with the masked-language-model head and one of a classifier; with
-// `outputs` 0 the one that finds answers.
+// Returns all parameters of a model with the masked-language-model head and a classification head;
+// with `outputs` 0, the question-answering head instead.
 std::vector<ParameterName> roberta_names(const Encoder& encoder, Problem problem,
                                          std::int64_t outputs) {
   const BertConfig c = encoder_sizes(encoder);
@@ -49,10 +49,10 @@ Json fields_of(const Json& config, const std::string& where) {
   if (text_field(config, "position_embedding_type", "absolute", where) != "absolute")
     throw UsageError(str(where, ": position_embedding_type is ",
                          config["position_embedding_type"].dump(), ", not \"absolute\""),
-                     "take a model whose positions are absolute");
+                     "use a model with absolute positions");
   if (config.value("is_decoder", Json()) == true)
-    throw UsageError(str(where, ": is_decoder is true: a causal language model"),
-                     "take an encoder, such as a folder of RobertaForMaskedLM");
+    throw UsageError(str(where, ": is_decoder is true: causal language models are not supported"),
+                     "use an encoder, such as a folder of RobertaForMaskedLM");
   check_activation(text_field(config, "hidden_act", "gelu", where), "hidden_act",
                    activation_names(), where);
   const Json left = with_heads_left(config, where);
@@ -60,8 +60,8 @@ Json fields_of(const Json& config, const std::string& where) {
   for (const ConfigField& field : config_fields<RobertaConfig>())
     if (left.contains(field.name) && !left[field.name].is_null())
       out[field.name] = left[field.name];
-  if (left.contains(kHeadWidth)) out[kHeadWidth] = left[kHeadWidth];  // of pruned heads
-  // transformers' default, which a config.json may leave out; released models say 1e-5.
+  if (left.contains(kHeadWidth)) out[kHeadWidth] = left[kHeadWidth];  // for pruned heads
+  // transformers' default if config.json omits it; released models have 1e-5.
   if (!out.contains("layer_norm_eps")) out["layer_norm_eps"] = 1e-12;
   return config_json(parse_config<RobertaConfig>(out, where));
 }
@@ -76,7 +76,7 @@ OpenedFolder open_roberta(const std::string& folder) {
   const auto names = roberta_names(encoder, head ? head->labels.problem : Problem::single_label,
                                    has_classes ? head->labels.outputs() : 0);
   OpenedFolder out = open_model_folder(folder, std::move(fields), names, kRobertaHeads, "roberta.");
-  // The pooler of RobertaModel is read by no head.
+  // No head uses the pooler of RobertaModel.
   std::erase_if(out.unused, [](const std::string& name) {
     return name.starts_with("roberta.pooler.") || name == "lm_head.decoder.weight" ||
            name == "lm_head.decoder.bias";

@@ -79,7 +79,7 @@ void replace(std::string& name, std::string_view from, std::string_view to) {
   if (const auto at = name.find(from); at != name.npos) name.replace(at, from.size(), to);
 }
 
-// Of the number behind "/block_", with as many digits as `width` says.
+// Returns the name with the number after "/block_" padded to `width` digits.
 std::string with_block_number(const std::string& name, int width) {
   const auto at = name.find(kBlock);
   if (at == name.npos || name.find(kDistances) != name.npos) return name;
@@ -122,7 +122,7 @@ LazyTensors from_original_t5(LazyTensors tensors, std::vector<std::string>& skip
       out.emplace(our_name(name), std::move(tensor));
     else
       ++slots;
-  if (slots > 0) skipped.push_back(str(counted(slots, "slot"), " of the original's Adafactor"));
+  if (slots > 0) skipped.push_back(str(counted(slots, "slot"), " of Adafactor"));
   return out;
 }
 

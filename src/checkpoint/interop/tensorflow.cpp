@@ -43,8 +43,8 @@ std::optional<std::string> named_by_state(const std::string& folder) {
                                             : std::array{join_path(folder, state.newest), beside})
     if (has_index(prefix)) return prefix;
   throw UsageError(
-      str(path, ": names ", state.newest, ", of which there is no ", kBundleIndexSuffix, " file"),
-      "name the checkpoint itself, or correct the file");
+      str(path, ": names ", state.newest, ", but there is no such ", kBundleIndexSuffix, " file"),
+      "give the checkpoint itself, or correct the file");
 }
 
 std::optional<std::string> only_one_in(const std::string& folder) {
@@ -53,7 +53,7 @@ std::optional<std::string> only_one_in(const std::string& folder) {
   for (const std::string& name : names)
     if (name.ends_with(kBundleIndexSuffix))
       found.push_back(name.substr(0, name.size() - kBundleIndexSuffix.size()));
-  // Any program may have a file of that ending.
+  // Other programs also write files with this suffix.
   std::erase_if(found, [&](const std::string& name) {
     return std::ranges::none_of(
         names, [&](const std::string& other) { return other.starts_with(name + ".data-"); });
@@ -61,12 +61,12 @@ std::optional<std::string> only_one_in(const std::string& folder) {
   if (found.empty()) return std::nullopt;
   if (found.size() > 1)
     throw UsageError(str(folder, ": holds ", found.size(),
-                         " TensorFlow checkpoints and no file `checkpoint` that names one"),
-                     str("name one: ", join_path(folder, found.back())));
+                         " TensorFlow checkpoints, but no file `checkpoint` that names one"),
+                     str("give one of them: ", join_path(folder, found.back())));
   return join_path(folder, found.front());
 }
 
-// Copies a part, row by row of its last dimension, to its place in the whole.
+// Copies one partition of a tensor to its position in the whole tensor.
 void put_part(std::span<const std::byte> part, const BundleSlice& slice, const Dims& whole,
               std::size_t item, std::span<std::byte> out) {
   const Dims dims = bundle_part_dims(slice, whole);
@@ -87,7 +87,7 @@ std::vector<std::byte> read_entry(const RandomAccessFile& shard, const BundleEnt
   std::vector<std::byte> bytes = read_exactly(shard, entry.offset, entry.size);
   if (const std::uint32_t found = crc32c(bytes_text(bytes)); found != entry.crc32c)
     throw UsageError(str(shard.path(), ": '", name, "' is damaged: its crc32c is ", found, ", not ",
-                         entry.crc32c, " as the index says"),
+                         entry.crc32c, " as in the index"),
                      "copy or fetch the checkpoint again");
   return bytes;
 }
@@ -123,9 +123,9 @@ TensorflowCheckpoint::TensorflowCheckpoint(std::string prefix) : prefix_(std::mo
   for (std::int64_t i = 0; i < index_.shards; ++i) {
     const std::string path = append_to_path(prefix_, bundle_shard_suffix(i, index_.shards));
     if (!exists(path))
-      throw UsageError(str(path, ": is missing, file ", i + 1, " of ", index_.shards,
-                           " of the checkpoint's data"),
-                       "copy all files of the checkpoint");
+      throw UsageError(
+          str(path, ": missing file ", i + 1, " of ", index_.shards, " of the checkpoint's data"),
+          "copy all files of the checkpoint");
     shards_.push_back(std::make_shared<const RandomAccessFile>(path));
     refuse_lfs_pointer(*shards_.back());
   }
@@ -186,8 +186,8 @@ std::optional<std::int64_t> TensorflowCheckpoint::global_step() const {
 void check_variable_names(const TensorflowCheckpoint& checkpoint, std::string_view where) {
   if (checkpoint.is_object_graph())
     throw UsageError(str(where, ": ", checkpoint.prefix(),
-                         " was saved by tf.train.Checkpoint or Keras: its names are those of "
-                         "Python objects, not of variables"),
+                         " was saved by tf.train.Checkpoint or Keras: it has names of Python "
+                         "objects, expected variable names"),
                      "save it with tf.compat.v1.train.Saver, or as a Hugging Face folder");
 }
 
@@ -207,7 +207,7 @@ void write_tensorflow_checkpoint(const std::string& prefix, const LazyTensors& t
     offset += bytes.size();
   }
   const std::string index_path = append_to_path(prefix, kBundleIndexSuffix);
-  remove_file(index_path);  // an earlier one is not of these data
+  remove_file(index_path);  // an earlier index does not match the new data
   data.commit();
   write_file(index_path, bundle_index_bytes(index));
 }

@@ -1,5 +1,5 @@
-// TensorFlow's checkpoints: <prefix>.index and <prefix>.data-00000-of-0000N, with a file
-// "checkpoint" that names the newest; docs/reference/formats/tensor_bundle.md.
+// TensorFlow checkpoints: <prefix>.index and <prefix>.data-00000-of-0000N, with a file "checkpoint"
+// that names the newest one. Format: docs/reference/formats/tensor_bundle.md.
 #pragma once
 
 #include <memory>
@@ -13,27 +13,30 @@
 
 namespace smelt {
 
-// The prefix that a path means: it is one, it is one's index file, or it is a folder of which the
-// file "checkpoint" names the newest or which holds one checkpoint alone. Nothing when it is none
-// of these. UsageError for a folder of several without a file "checkpoint".
+// Returns the checkpoint prefix for a path that is a prefix, an index file, or a folder with one
+// checkpoint or with a file "checkpoint" that names the newest; nullopt otherwise. Throws
+// UsageError if a folder has several checkpoints but no file "checkpoint".
 std::optional<std::string> tensorflow_prefix(const std::string& path);
 
+// An opened TensorFlow checkpoint.
 class TensorflowCheckpoint {
  public:
-  // Reads the index. UsageError when it is not there or damaged, and when a file of data is missing
-  // or too short, naming it.
+  // Reads the index. Throws UsageError if it is missing or damaged, or if a data file is missing or
+  // too short.
   explicit TensorflowCheckpoint(std::string prefix);
 
   const std::string& prefix() const { return prefix_; }
   const BundleEntries& entries() const { return index_.tensors; }
-  // Tensors of types that smelt has, those in parts put together; the files stay open as long as
-  // one of them. Each is held to its checksum when it is read: UsageError names file and tensor.
+  // Returns the tensors whose types smelt supports; partitioned ones are joined when read. The
+  // files stay open while any of the tensors exists. Reading throws UsageError with the file and
+  // the tensor if a checksum differs.
   LazyTensors tensors() const;
-  // "text (string)": those of other types, and names of an object graph (TensorFlow 2).
+  // Returns descriptions such as "text (string)" of tensors of other types and of the object graph
+  // (TensorFlow 2).
   std::vector<std::string> skipped() const;
-  // Whether it was saved by tf.train.Checkpoint, by the names of Python objects.
+  // Whether tf.train.Checkpoint saved it, under names of Python objects.
   bool is_object_graph() const;
-  // Of the tensor "global_step", if there is one.
+  // Returns the value of the tensor "global_step", or nullopt.
   std::optional<std::int64_t> global_step() const;
 
  private:
@@ -42,17 +45,19 @@ class TensorflowCheckpoint {
   std::vector<std::shared_ptr<const RandomAccessFile>> shards_;
 };
 
-// UsageError beginning with `where` for names of an object graph, which are none of smelt's.
+// Throws UsageError that begins with `where` if the checkpoint has object-graph names instead of
+// variable names.
 void check_variable_names(const TensorflowCheckpoint& checkpoint, std::string_view where);
 
-// One file of data, the tensors in the order of their names, and then the index: the bytes that
-// TensorFlow itself would write. What is there under these names is replaced.
+// Writes one data file with the tensors in order of name, then the index, byte for byte as
+// TensorFlow does. Replaces existing files.
 void write_tensorflow_checkpoint(const std::string& prefix, const LazyTensors& tensors);
 
-// Names the prefix as the newest in its folder's file "checkpoint", behind those that are there.
+// Makes the prefix the newest checkpoint in its folder's file "checkpoint", after the existing
+// entries.
 void note_tensorflow_checkpoint(const std::string& prefix);
 
-// "model.ckpt-1000" -> 1000
+// Returns the step in a prefix: "model.ckpt-1000" -> 1000; nullopt if it has none.
 std::optional<std::int64_t> step_of_prefix(std::string_view prefix);
 
 }  // namespace smelt

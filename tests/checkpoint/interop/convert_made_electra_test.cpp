@@ -62,8 +62,8 @@ TEST_F(MadeElectra, WithAGeneratorOfOtherHeadsIsRefused) {
   REQUIRE_ORACLE();
   make("--own-embeddings --generator-heads 2");
   EXPECT_THAT(error_of<UsageError>([&] { convert("made", "m", ModelForm::smelt); }),
-              HasSubstr("made: the generator's num_attention_heads is 2, beside this discriminator "
-                        "it must be 1\n  hint: take each of the two folders by itself"));
+              HasSubstr("made: the generator's num_attention_heads is 2, must be 1 to fit this "
+                        "discriminator\n  hint: use each of the two folders separately"));
   convert("made/generator", "g", ModelForm::smelt);
   EXPECT_EQ(open_stored_model(dir_.file("g"), "t").config["num_attention_heads"], 2);
 }

@@ -110,7 +110,7 @@ TEST_F(Convert, SmeltToTensorflowAndBackIsTheSameBits) {
 
 TEST_F(Convert, ParametersAloneAreWhatReleasedModelsAre) {
   const Converted out = convert("run/model", "tf/bert_model.ckpt", {.slots = false});
-  EXPECT_THAT(out.left_out, ElementsAre("92 slots and averages of the run"));
+  EXPECT_THAT(out.left_out, ElementsAre("92 optimizer slots and moving averages"));
   const TensorflowCheckpoint bundle(dir_.file("tf/bert_model.ckpt"));
   EXPECT_EQ(bundle.entries().size(), 46u);
   EXPECT_EQ(bytes_of(bundle.tensors()), bytes_of(parameters()));
@@ -127,7 +127,7 @@ TEST_F(Convert, AveragesAndFiguresOfARunGoWithItsSlots) {
   EXPECT_EQ(out.parameters, 46u);
   EXPECT_THAT(out.left_out, testing::IsEmpty());
   EXPECT_THAT(convert("run/model", "hf", to(ModelForm::hugging_face)).left_out,
-              ElementsAre("94 slots and averages of the run"));
+              ElementsAre("94 optimizer slots and moving averages"));
   EXPECT_EQ(convert("tf", "copy", to(ModelForm::smelt)).parameters, 46u);
   EXPECT_EQ(bytes_of(lazy_tensors(load_checkpoint(dir_.file("copy"), 10).tensors)),
             bytes_of(lazy_tensors(all)));
@@ -135,7 +135,7 @@ TEST_F(Convert, AveragesAndFiguresOfARunGoWithItsSlots) {
 
 TEST_F(Convert, ThroughHuggingFaceAndBackIsTheSameBits) {
   const Converted out = convert("run/model", "hf", to(ModelForm::hugging_face));
-  EXPECT_THAT(out.left_out, ElementsAre("92 slots and averages of the run"));
+  EXPECT_THAT(out.left_out, ElementsAre("92 optimizer slots and moving averages"));
   EXPECT_EQ(bytes_of(open("hf").tensors), bytes_of(parameters()));
   convert("hf", "tf/bert_model.ckpt");
   EXPECT_EQ(bytes_of(open("tf").tensors), bytes_of(parameters()));
@@ -227,11 +227,11 @@ TEST_F(Convert, LargeFoldersAreCutIntoFilesThatAnIndexNames) {
   EXPECT_EQ(bytes_of(open("hf").tensors), bytes_of(parameters()));
   fs::remove(dir_.file("hf/" + first));
   EXPECT_THAT(refusal_of("hf", "x.ckpt"),
-              HasSubstr(first + ": missing, though model.safetensors.index.json names it"));
+              HasSubstr(first + ": missing, but model.safetensors.index.json lists it"));
   write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"a": "../b"}})");
-  EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr("names ../b, which is not in its folder"));
+  EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr("lists ../b, which is outside its folder"));
   write_file(dir_.file("hf/model.safetensors.index.json"), "{}");
-  EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr("names no files under weight_map"));
+  EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr("lists no files under weight_map"));
 }
 
 TEST_F(Convert, NarrowTypesAreRoundedOnce) {
@@ -269,7 +269,7 @@ TEST_F(Convert, AModelMayLackItsHeads) {
 
 TEST_F(Convert, AveragesMayTakeTheWeightsPlace) {
   EXPECT_THAT(refusal_of("run/model", "a.ckpt", {.averages = true}),
-              HasSubstr("checkpoint-10 holds no moving averages"));
+              HasSubstr("checkpoint-10 has no moving averages"));
   const TensorView bias = tensors_.at("bert/pooler/dense/bias");
   const std::vector<float> mean(32, 0.5F);
   tensors_.emplace("ema/bert/pooler/dense/bias",
@@ -326,33 +326,33 @@ TEST_F(Convert, AnOlderCheckpointForADamagedOneIsSaidLoudly) {
   const CapturedLog log;
   EXPECT_EQ(convert("run/model", "tf/m.ckpt").step, 10);
   EXPECT_THAT(log.text(), HasSubstr(str("convert: ", dir_.file("run/model/checkpoint-20"),
-                                        ", the newest, is damaged: this is the model of step 10, ",
+                                        ", the newest checkpoint, is damaged; using step 10, ",
                                         dir_.file("run/model/checkpoint-10"))));
 }
 
 TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
   EXPECT_THAT(refusal_of("run/model", "out"),
-              HasSubstr("out: its name does not say which form it is to have\n  hint: give --to"));
+              HasSubstr("out: cannot infer the format from the name\n  hint: give --to"));
   EXPECT_THAT(refusal_of("none", "x.ckpt"), HasSubstr("none: No such file or directory"));
   write_file(dir_.file("old.ckpt"), "x");
-  EXPECT_THAT(refusal_of("old.ckpt", "x.ckpt"), HasSubstr("older than TensorFlow 0.12"));
+  EXPECT_THAT(refusal_of("old.ckpt", "x.ckpt"), HasSubstr("TensorFlow 0.12 or later"));
   EXPECT_THAT(refusal_of("run/model", "out", {.form = ModelForm::smelt, .dtype = DType::bf16}),
-              HasSubstr("a checkpoint of smelt's has f32 parameters"));
+              HasSubstr("smelt checkpoints store only f32 parameters"));
   fs::remove(vocab());
   EXPECT_THAT(refusal_of("run/model", "out", to(ModelForm::hugging_face)),
-              HasSubstr("no vocab.txt is beside it\n  hint: give --vocab"));
+              HasSubstr("found no vocab.txt in its folder\n  hint: give --vocab"));
   write_file(vocab(), "other\n");  // not the one that the checkpoint names
   EXPECT_THAT(refusal_of("run/model", "out", to(ModelForm::hugging_face)),
-              HasSubstr("no vocab.txt is beside it"));
+              HasSubstr("found no vocab.txt in its folder"));
   ConvertJob other = to(ModelForm::hugging_face);
   other.vocab = vocab();
   EXPECT_THAT(refusal_of("run/model", "out", other),
               HasSubstr("is not the vocabulary of " + dir_.file("run/model/checkpoint-10")));
   EXPECT_FALSE(fs::exists(dir_.file("out")));
   convert("run/model", "tf/m.ckpt");
-  EXPECT_THAT(refusal_of("run/model", "tf/m.ckpt"), HasSubstr("tf/m.ckpt is there already"));
+  EXPECT_THAT(refusal_of("run/model", "tf/m.ckpt"), HasSubstr("tf/m.ckpt already exists"));
   convert("tf/m.ckpt", "copy/checkpoint-3");
-  EXPECT_THAT(refusal_of("tf/m.ckpt", "copy/checkpoint-3"), HasSubstr("is there already"));
+  EXPECT_THAT(refusal_of("tf/m.ckpt", "copy/checkpoint-3"), HasSubstr("already exists"));
   {
     const FolderLock training(dir_.file("copy"), "train");
     EXPECT_THAT(refusal_of("tf/m.ckpt", "copy/checkpoint-4"),
@@ -364,7 +364,7 @@ TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
   write_file(dir_.file("v.txt"), vocabulary_of(99));
   given.vocab = dir_.file("v.txt");
   EXPECT_THAT(refusal_of("tf/m.ckpt", "hf", given),
-              HasSubstr("the model's sizes are not known: there is no bert_config.json"));
+              HasSubstr("the model's sizes are unknown: its folder has no bert_config.json"));
   given.config = dir_.file("v.txt");
   EXPECT_THAT(refusal_of("tf/m.ckpt", "hf", given), HasSubstr("v.txt is not a JSON object"));
 }
@@ -372,13 +372,14 @@ TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
 TEST_F(Convert, AnotherModelsFilesBesideAreRefused) {
   write_file(dir_.file("v/vocab.txt"), "other\n");
   EXPECT_THAT(refusal_of("run/model", "v/m.ckpt"),
-              HasSubstr("v/vocab.txt is there, and is not the vocabulary of "));
+              HasSubstr("v/vocab.txt exists and is not the vocabulary of "));
   write_file(dir_.file("c/bert_config.json"), R"({"hidden_size": 77})");
   EXPECT_THAT(refusal_of("run/model", "c/m.ckpt"),
-              HasSubstr("c/bert_config.json is there, and has hidden_size 77 where "));
-  EXPECT_THAT(refusal_of("run/model", "c", to(ModelForm::tensorflow)),
-              AllOf(HasSubstr("c is a folder\n  hint: give a prefix in it, as "),
-                    HasSubstr("c/model.ckpt")));
+              HasSubstr("c/bert_config.json exists with another hidden_size: 77, but "));
+  EXPECT_THAT(
+      refusal_of("run/model", "c", to(ModelForm::tensorflow)),
+      AllOf(HasSubstr("c is a folder, expected a prefix\n  hint: give a prefix in it, such as "),
+            HasSubstr("c/model.ckpt")));
   EXPECT_EQ(list_folder(dir_.file("c")), std::vector<std::string>{"bert_config.json"});
   EXPECT_EQ(list_folder(dir_.file("v")), std::vector<std::string>{"vocab.txt"});
 }
@@ -391,9 +392,7 @@ TEST_F(Convert, ARecipesFolderStandsForItsModel) {
   fs::rename(dir_.file("run/model/" + name), dir_.file("mine"));
   EXPECT_THAT(refusal_of("mine", "m.ckpt"),
               HasSubstr(str("mine is ", name,
-                            " of a run, but is not called so\n  hint: rename the "
-                            "folder to ",
-                            name)));
+                            " of a run under another name\n  hint: rename the folder to ", name)));
 }
 
 TEST_F(Convert, AnotherArchitectureIsRefusedWithBothShapes) {
@@ -405,7 +404,7 @@ TEST_F(Convert, AnotherArchitectureIsRefusedWithBothShapes) {
   job.config = dir_.file("c.json");
   EXPECT_THAT(
       refusal_of("tf/m.ckpt", "hf", job),
-      HasSubstr("intermediate/dense/kernel' is f32[32,64], the config asks for f32[32,128]"));
+      HasSubstr("intermediate/dense/kernel' is f32[32,64], the config expects f32[32,128]"));
   EXPECT_FALSE(fs::exists(dir_.file("hf")));
 }
 

@@ -53,13 +53,14 @@ TEST(CutHeads, ThatNoEncoderHasAreRefused) {
     return error_of<UsageError>([&] { (void)with_heads_left(config, "config.json"); });
   };
   EXPECT_THAT(refusal(lacking({{"0", {1, 3}}, {"1", {0}}})),
-              HasSubstr("config.json: pruned_heads leaves layer 0 with 2 heads, layer 1 with 3\n"
-                        "  hint: take a model whose layers have as many heads each"));
+              HasSubstr("config.json: pruned_heads leaves layer 0 with 2 heads, but layer 1 with "
+                        "3\n  hint: use a model with the same number of heads in every layer"));
   EXPECT_THAT(refusal(lacking({{"1", {0}}})), HasSubstr("leaves layer 0 with 4 heads"));
   EXPECT_THAT(refusal(lacking({{"0", {4}}, {"1", {0}}})),
-              HasSubstr("pruned_heads lists no heads of layer 0, which are 0 to 3"));
-  EXPECT_THAT(refusal(lacking({{"0", "1"}, {"1", {0}}})), HasSubstr("lists no heads of layer 0"));
-  EXPECT_THAT(refusal(lacking({{"0", {1, 1}}, {"1", {0}}})), HasSubstr("lists no heads"));
+              HasSubstr("pruned_heads has an invalid list for layer 0, expected heads 0 to 3"));
+  EXPECT_THAT(refusal(lacking({{"0", "1"}, {"1", {0}}})),
+              HasSubstr("has an invalid list for layer 0"));
+  EXPECT_THAT(refusal(lacking({{"0", {1, 1}}, {"1", {0}}})), HasSubstr("has an invalid list"));
   EXPECT_THAT(refusal(lacking({{"0", {0, 1, 2, 3}}, {"1", {0, 1, 2, 3}}})),
               HasSubstr("pruned_heads leaves no head"));
   Json odd = lacking({{"0", {0}}, {"1", {0}}});
@@ -67,8 +68,10 @@ TEST(CutHeads, ThatNoEncoderHasAreRefused) {
   EXPECT_THAT(refusal(odd), HasSubstr("beside num_attention_heads 4 and hidden_size 25"));
   Json wide = encoder();
   wide["attention_head_size"] = 7;
-  EXPECT_THAT(error_of<UsageError>([&] { (void)with_heads_listed(wide); }),
-              HasSubstr("export: 4 heads of 7 beside a hidden size of 24"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { (void)with_heads_listed(wide); }),
+      HasSubstr(
+          "export: transformers cannot represent 4 heads of width 7 with a hidden size of 24"));
 }
 
 }  // namespace

@@ -205,14 +205,14 @@ TEST_F(ElectraFolder, AVocabularyAloneHasTheCaseOfAnElectra) {
 TEST_F(ElectraFolder, WhatDoesNotFitIsRefused) {
   ElectraPart part = electra_discriminator(config_);
   part.encoder.intermediate_size = 128;
-  EXPECT_THAT(refusal(part), HasSubstr("is f32[32,64], the config asks for f32[32,128]"));
+  EXPECT_THAT(refusal(part), HasSubstr("is f32[32,64], the config expects f32[32,128]"));
   part = electra_generator_part(config_);
   part.encoder.hidden_act = "relu";
-  EXPECT_THAT(refusal(part), HasSubstr("export: hidden_act is 'relu', and ElectraForMaskedLM has "
-                                       "gelu in its head"));
+  EXPECT_THAT(refusal(part),
+              HasSubstr("export: hidden_act is 'relu', and ElectraForMaskedLM supports only gelu"));
   model_.vocab_txt += "more\n";
   EXPECT_THAT(refusal(electra_discriminator(config_)),
-              HasSubstr("vocab.txt: 100 tokens are more than the config's vocab_size 99"));
+              HasSubstr("vocab.txt: 100 tokens exceed the config's vocab_size 99"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("refused")));
 }
 
@@ -228,13 +228,13 @@ TEST_F(ElectraFolder, AnotherFolderIsRefused) {
               HasSubstr("position_embedding_type is 'relative_key_query', not 'absolute'"));
   config.erase("position_embedding_type");
   config.erase("embedding_size");
-  EXPECT_THAT(refusal_of(), HasSubstr("embedding_size is missing or not a whole number above 0"));
+  EXPECT_THAT(refusal_of(), HasSubstr("embedding_size is missing or not a positive integer"));
   config["architectures"] = {"BertForPreTraining"};
   EXPECT_THAT(refusal_of(),
-              HasSubstr("config.json: not the config of an ELECTRA with a pre-training head"));
+              HasSubstr("config.json: not the config of an ELECTRA model that smelt can read"));
   write_file(dir_.file("d/config.json"), "{");
   EXPECT_THAT(error_of([&] { import_hugging_face_electra(dir_.file("d")); }),
-              HasSubstr("config.json: not the config of an ELECTRA with a pre-training head"));
+              HasSubstr("config.json: not the config of an ELECTRA model that smelt can read"));
 }
 
 }  // namespace

@@ -202,16 +202,16 @@ TEST_P(T5Folder, FlaxNamesAndKernelsAreTheSameModel) {
   };
   EXPECT_THAT(refusal(file.substr(0, file.size() - 9)),
               HasSubstr("msgpack: ends too early (byte "));
-  EXPECT_THAT(refusal("{}"), HasSubstr("flax_model.msgpack: is no map of names (byte 0)"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("flax_model.msgpack: is not a map of names (byte 0)"));
   const auto with = [&](const json& one) {
     const auto bytes = json::to_msgpack(json{{"shared", one}});
     return refusal({bytes.begin(), bytes.end()});
   };
-  EXPECT_THAT(with(7), HasSubstr("has 'shared', which is no array"));
+  EXPECT_THAT(with(7), HasSubstr("has 'shared', which is not an array"));
   EXPECT_THAT(with({{"__msgpack_chunked_array__", true}}),
-              HasSubstr("has 'shared' in several pieces"));
+              HasSubstr("has 'shared' in several chunks"));
   EXPECT_THAT(with(json::binary(json::to_msgpack(json{{3}, "float32", json::binary({1, 2})}), 1)),
-              HasSubstr("has 'shared' of 2 bytes, not of its dimensions"));
+              HasSubstr("has 'shared' with 2 bytes, which does not match its dimensions"));
 }
 
 TEST_P(T5Folder, GivesItsWeightsToARun) {
@@ -235,7 +235,7 @@ TEST_P(T5Folder, NamesWhatDoesNotFit) {
                         "vocab_size 53\n  hint: use the vocabulary"));
   T5Config wide = config_;
   wide.d_ff = 25;
-  EXPECT_THAT(refusal(wide, kGoldenT5Sentinels), HasSubstr("the config asks for f32[16,25]"));
+  EXPECT_THAT(refusal(wide, kGoldenT5Sentinels), HasSubstr("the config expects f32[16,25]"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("none")));
 
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
@@ -244,12 +244,12 @@ TEST_P(T5Folder, NamesWhatDoesNotFit) {
   other["feed_forward_proj"] = "gated-silu";
   write_file(dir_.file("hf/config.json"), other.dump());
   EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
-              HasSubstr("config.json: feed_forward_proj is 'gated-silu', smelt computes relu, "
-                        "gated-gelu\n  hint: take a model with"));
+              HasSubstr("config.json: feed_forward_proj is 'gated-silu', must be one of relu, "
+                        "gated-gelu\n  hint: use a model with"));
   other["feed_forward_proj"] = 3;
   write_file(dir_.file("hf/config.json"), other.dump());
   EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
-              HasSubstr("hf/config.json: feed_forward_proj is 3, not a text"));
+              HasSubstr("hf/config.json: feed_forward_proj is 3, must be a string"));
   other["feed_forward_proj"] = nullptr;
   write_file(dir_.file("hf/config.json"), other.dump());
   if (GetParam() == "small") load_weights(dir_.file("hf"));
@@ -303,8 +303,8 @@ TEST_P(T5Folder, ACheckpointOfUnknownSizesIsOpened) {
                           .vocab = dir_.file("run/vocab.model")});
     });
   };
-  EXPECT_THAT(refusal(""), HasSubstr("the model's sizes are not known: there is no t5_config.json "
-                                     "beside it\n  hint: give --config"));
+  EXPECT_THAT(refusal(""), HasSubstr("the model's sizes are unknown: its folder has no "
+                                     "t5_config.json\n  hint: give --config"));
   EXPECT_THAT(refusal(dir_.file("sizes.json")),
               HasSubstr("no tensor 'encoder/block_000/layer_000/SelfAttention/relative_att"));
 }
@@ -353,7 +353,7 @@ TEST(T5Names, AreThoseOfTheOriginalsLaterModelsToo) {
   EXPECT_THAT(names,
               ElementsAre("decoder/final_layer_norm/scale",
                           "encoder/block_11/layer_001/layer_norm/scale", "shared/embedding"));
-  EXPECT_THAT(skipped, ElementsAre("1 slot of the original's Adafactor"));
+  EXPECT_THAT(skipped, ElementsAre("1 slot of Adafactor"));
   LazyTensors bert{{"bert/rms_norm/scale", one}};
   EXPECT_TRUE(from_original_t5(bert, skipped).contains("bert/rms_norm/scale"));
 }

@@ -184,13 +184,13 @@ TEST_F(HuggingFace, AnotherActivationAndACausalModelAreRefused) {
     write_file(dir_.file("hf/config.json"), config.dump());
     EXPECT_THAT(import_refusal(dir_.file("hf")),
                 HasSubstr(str("config.json: hidden_act is '", name,
-                              "', smelt computes linear, relu, gelu, tanh\n  hint: take a model")));
+                              "', must be one of linear, relu, gelu, tanh\n  hint: use a model")));
   }
   config["hidden_act"] = "gelu_new";
   config["is_decoder"] = true;
   write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("config.json: is_decoder is true: a causal"));
+              HasSubstr("config.json: is_decoder is true: causal"));
 }
 
 TEST_F(HuggingFace, WeightsOfOtherFormsAreNamedWithHowToConvertThem) {
@@ -244,12 +244,13 @@ TEST_F(HuggingFace, PositionsOfAnotherKindAreRefusedAndAnotherEpsilonIsTold) {
   write_file(dir_.file("hf/config.json"), config.dump());
   const CapturedLog log;
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_size"], 32);
-  EXPECT_THAT(log.text(), HasSubstr("hf/config.json: layer_norm_eps 1e-05 is taken as 1e-12"));
+  EXPECT_THAT(log.text(),
+              HasSubstr("hf/config.json: layer_norm_eps 1e-05 is not supported; using 1e-12"));
   config["position_embedding_type"] = "relative_key";
   write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("position_embedding_type is 'relative_key', not 'absolute'\n  hint: take a "
-                        "model whose positions are absolute"));
+              HasSubstr("position_embedding_type is 'relative_key', not 'absolute'\n  hint: use a "
+                        "model with absolute positions"));
 }
 
 TEST_F(HuggingFace, AnOutputThatIsNotItsEmbeddingsIsRefused) {
@@ -262,9 +263,9 @@ TEST_F(HuggingFace, AnOutputThatIsNotItsEmbeddingsIsRefused) {
   TensorMap tensors = file.tensors();
   tensors["cls.predictions.decoder.weight"] = tensors.at("bert.embeddings.word_embeddings.weight");
   write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors));
-  EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("hf: tie_word_embeddings is false, and cls.predictions.decoder.weight "
-                        "would be lost"));
+  EXPECT_THAT(
+      import_refusal(dir_.file("hf")),
+      HasSubstr("hf: tie_word_embeddings is false and cls.predictions.decoder.weight exists"));
 }
 
 TEST_F(HuggingFace, AWholeCheckpointMayBeGiven) {
@@ -283,23 +284,23 @@ TEST_F(HuggingFace, AMissingParameterIsNamed) {
 
 TEST_F(HuggingFace, AnotherShapeIsRefusedWithBoth) {
   bert_.config["intermediate_size"] = 128;
-  EXPECT_THAT(
-      refusal(dir_.file("hf")),
-      HasSubstr("'bert/encoder/layer_0/intermediate/dense/kernel' is f32[32,64], the config asks "
-                "for f32[32,128]"));
+  EXPECT_THAT(refusal(dir_.file("hf")),
+              HasSubstr("'bert/encoder/layer_0/intermediate/dense/kernel' is f32[32,64], the "
+                        "config expects f32[32,128]"));
 }
 
 TEST_F(HuggingFace, AVocabularyThatDoesNotFitIsRefused) {
   bert_.vocab_txt = vocab_of(100);
   EXPECT_THAT(refusal(dir_.file("hf")),
-              HasSubstr("vocab.txt: 100 tokens are more than the config's vocab_size 99"));
+              HasSubstr("vocab.txt: 100 tokens exceed the config's vocab_size 99"));
   bert_.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nhello\n";
   EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("vocab.txt: no [MASK]"));
 }
 
 TEST_F(HuggingFace, AWrongConfigIsRefused) {
   bert_.config["hidden_act"] = 3;
-  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("BERT config: hidden_act is 3, not a text"));
+  EXPECT_THAT(refusal(dir_.file("hf")),
+              HasSubstr("BERT config: hidden_act is 3, must be a string"));
   bert_.config["hidden_size"] = "32";
   EXPECT_THAT(refusal(dir_.file("hf")),
               HasSubstr("BERT config: hidden_size is \"32\", must be at least 1"));
@@ -357,7 +358,7 @@ TEST_F(HuggingFace, AModelWithoutPretrainingHeadsIsRefused) {
   TensorMap renamed;
   for (auto& [name, tensor] : tensors) renamed[name + ":0"] = tensor;
   write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(renamed));
-  EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr(":0': these are TensorFlow's names"));
+  EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr(":0', which are TensorFlow's"));
 }
 
 }  // namespace

@@ -109,11 +109,12 @@ TEST_F(Int8Folder, NamesWhatDoesNotFit) {
   tensors["a.weight_scale"] = view_of(DType::f32, {1, 2}, kScales);
   EXPECT_THAT(
       refusal(tensors),
-      HasSubstr("'a.weight_scale' is f32[1,2] for i8[2,3]: neither one for each row nor one "
-                "for all\n  hint: take a model that is quantized by channel"));
+      HasSubstr("'a.weight_scale' is f32[1,2] for i8[2,3]: expected one scale per row or one for "
+                "the whole matrix\n  hint: use a model that is quantized by channel"));
   tensors = small();
   tensors["a.weight_zero_point"] = view_of(DType::s8, {2, 1}, kZeros);
-  EXPECT_THAT(refusal(tensors), HasSubstr("'a.weight_zero_point': codes that are not about 0"));
+  EXPECT_THAT(refusal(tensors),
+              HasSubstr("'a.weight_zero_point' is a zero point, which is not supported"));
 }
 
 TEST_F(Int8Folder, HasTheScaleOfItsInputsBesideItsCodes) {
@@ -127,13 +128,14 @@ TEST_F(Int8Folder, HasTheScaleOfItsInputsBesideItsCodes) {
   };
   TensorMap tensors = small();
   EXPECT_THAT(refusal_of(tensors),
-              HasSubstr("'a.weight' is to be multiplied with rows of one scale, and there is no "
+              HasSubstr("'a.weight' requires a static input scale, but there is no "
                         "'a.input_scale'\n  hint: copy the folder again"));
   tensors["a.input_scale"] = view_of(DType::f32, {2}, two);
-  EXPECT_THAT(refusal_of(tensors), HasSubstr("'a.input_scale' is f32[2], not one scale for all"));
+  EXPECT_THAT(refusal_of(tensors), HasSubstr("'a.input_scale' is f32[2], expected a single value"));
   tensors["a.input_scale"] = view_of(DType::f32, {1}, scale);
   tensors["a.input_zero_point"] = view_of(DType::s8, {2}, kZeros);
-  EXPECT_THAT(refusal_of(tensors), HasSubstr("'a.input_zero_point': codes that are not about 0"));
+  EXPECT_THAT(refusal_of(tensors),
+              HasSubstr("'a.input_zero_point' is a zero point, which is not supported"));
   tensors.erase("a.input_zero_point");
   write(tensors);
   const CapturedLog log;
@@ -155,15 +157,15 @@ TEST(QuantizationConfig, OfAnotherWayIsRefused) {
     return error_of<UsageError>([&] { is_quantized(config, "config.json"); });
   };
   EXPECT_THAT(refused(quantized("gptq")),
-              HasSubstr("config.json: quantization_config's quant_method is \"gptq\", read is "
-                        "\"compressed-tensors\"\n  hint: take the model as it was before"));
+              HasSubstr("config.json: quantization_config's quant_method is \"gptq\", expected "
+                        "\"compressed-tensors\"\n  hint: use the model before quantization"));
   EXPECT_THAT(refused(quantized(kQuantMethod, "float-quantized")),
-              HasSubstr("format is \"float-quantized\", read is \"int-quantized\""));
+              HasSubstr("format is \"float-quantized\", expected \"int-quantized\""));
   Json activations = quantized();
   activations[kQuantizationConfig]["config_groups"]["group_0"]["input_activations"]["num_bits"] = 8;
   const CapturedLog log;
   EXPECT_TRUE(is_quantized(activations, "config.json"));
-  EXPECT_THAT(log.text(), HasSubstr("config.json: activations are computed in floats here"));
+  EXPECT_THAT(log.text(), HasSubstr("config.json: activations are computed in floating point"));
 }
 
 TEST_F(Int8Folder, EveryChangedByteIsFoundWhereChecksumsLieBeside) {
@@ -188,7 +190,8 @@ TEST_F(Int8Folder, EveryChangedByteIsFoundWhereChecksumsLieBeside) {
   EXPECT_EQ(in_data, 4 * 4 + 6);
   write_file(dir_.file(kCompressedFile), "{}");
   EXPECT_THAT(error_of<UsageError>(read_all),
-              HasSubstr("compress.json: no crc32c of tensors in it\n  hint: copy the folder"));
+              HasSubstr("compress.json: has no field crc32c with the tensors' checksums\n  hint: "
+                        "copy the folder"));
 }
 
 TEST(Coded, AnInfiniteWeightHasNoCode) {
@@ -198,7 +201,7 @@ TEST(Coded, AnInfiniteWeightHasNoCode) {
   EXPECT_EQ(in_codes.codes.shape, (Shape{DType::s8, {2, 2}}));
   EXPECT_EQ(in_codes.scales.shape, (Shape{DType::f32, {2, 1}}));
   EXPECT_THAT(error_of<UsageError>([&] { in_codes.codes.read(); }),
-              HasSubstr("compress: 'w' holds inf, which is no finite number"));
+              HasSubstr("compress: 'w' holds inf, expected finite numbers"));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST_F(TensorflowFiles, MissingAndShortFilesAreNamed) {
                     HasSubstr("hint: copy or fetch the checkpoint again")));
   fs::remove(at("parts.ckpt.data-00001-of-00002"));
   EXPECT_THAT(refusal_of("parts.ckpt"),
-              HasSubstr("parts.ckpt.data-00001-of-00002: is missing, file 2 of 2"));
+              HasSubstr("parts.ckpt.data-00001-of-00002: missing file 2 of 2"));
   EXPECT_THAT(refusal_of("none.ckpt"), HasSubstr("none.ckpt.index: No such file"));
 }
 
@@ -111,10 +111,10 @@ TEST_F(TensorflowFiles, APrefixIsFoundInWhateverNamesIt) {
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
   write_file(at("checkpoint"), "model_checkpoint_path: \"gone.ckpt\"\n");
   EXPECT_THAT(error_of([&] { tensorflow_prefix(dir_.file("tf")); }),
-              HasSubstr("checkpoint: names gone.ckpt, of which there is no .index file"));
+              HasSubstr("checkpoint: names gone.ckpt, but there is no such .index file"));
   fs::remove(at("checkpoint"));
   EXPECT_THAT(error_of([&] { tensorflow_prefix(dir_.file("tf")); }),
-              HasSubstr("holds 2 TensorFlow checkpoints and no file `checkpoint`"));
+              HasSubstr("holds 2 TensorFlow checkpoints, but no file `checkpoint`"));
   fs::remove(at("types.ckpt.index"));
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
 }

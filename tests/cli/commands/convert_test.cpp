@@ -98,13 +98,13 @@ TEST_F(ConvertCommand, RecordsAreNoCheckpoint) {
   write_file(at("x.tokens"), "SMELTTOK and more");
   EXPECT_THAT(smelt_says("inspect " + at("x.tfrecord")).text,
               HasSubstr(at("x.tfrecord") +
-                        " holds records (TFRecord), no checkpoint\n  hint: "
+                        " has records (TFRecord), expected a checkpoint\n  hint: show its content: "
                         "smelt data inspect " +
-                        at("x.tfrecord") + " says "));
+                        at("x.tfrecord")));
   EXPECT_THAT(smelt_says("convert " + at("x.tokens") + " " + at("m.ckpt")).text,
-              HasSubstr("convert: " + at("x.tokens") + " holds tokens, no checkpoint"));
+              HasSubstr("convert: " + at("x.tokens") + " has tokens, expected a checkpoint"));
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);  // which nobody writes to
-  EXPECT_THAT(smelt_says("inspect " + at("pipe")).text, HasSubstr("holds neither a checkpoint"));
+  EXPECT_THAT(smelt_says("inspect " + at("pipe")).text, HasSubstr("has no smelt checkpoint"));
 }
 
 TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {

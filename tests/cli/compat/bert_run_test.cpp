@@ -260,7 +260,7 @@ TEST_F(BertRun, DataAndModelsOfAnotherKindAreRefused) {
                     HasSubstr("is damaged: its crc32c is")));
   fs::remove(data);
   EXPECT_THAT(run(out() + train + init).text,
-              HasSubstr("bert_model.ckpt.data-00000-of-00001: is missing, file 1 of 1"));
+              HasSubstr("bert_model.ckpt.data-00000-of-00001: missing file 1 of 1"));
   write_file(data, good);
   // Another architecture.
   Json other = config();

@@ -270,19 +270,19 @@ TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
                     HasSubstr("hint: give the model the sizes of the given one")));
   EXPECT_THAT(refusal("given", [](auto& t) { t.model.max_position_embeddings = 64; }),
               HasSubstr("position_embeddings is f32[32,16], this run's is f32[64,16]"));
-  EXPECT_THAT(refusal("gone", [](auto&) {}),
-              AllOf(HasSubstr("init: there is no "), HasSubstr("gone\n  hint: name a model")));
+  EXPECT_THAT(refusal("gone", [](auto&) {}), AllOf(HasSubstr("init: there is no "),
+                                                   HasSubstr("gone\n  hint: give a smelt model")));
   std::filesystem::create_directory(dir_.file("nothing"));
   EXPECT_THAT(refusal("nothing", [](auto&) {}),
-              EndsWith("nothing holds neither a checkpoint nor config.json\n  hint: name a model "
-                       "folder of smelt's, a TensorFlow checkpoint (…/bert_model.ckpt), or a "
-                       "Hugging Face folder of a BERT, an ELECTRA or a T5"));
+              EndsWith("nothing has neither a checkpoint nor config.json\n  hint: give a smelt "
+                       "model folder, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "
+                       "Face folder of a BERT, an ELECTRA or a T5"));
   std::filesystem::create_directory(dir_.file("out"));
   std::filesystem::rename(dir_.file("given"), dir_.file("out/model"));
   EXPECT_EQ(load_weights(dir_.file("out")).where, load_weights(dir_.file("out/model")).where);
   std::filesystem::rename(dir_.file("out/model/checkpoint-5"), dir_.file("mine"));
   EXPECT_THAT(refusal("mine", [](auto&) {}),
-              EndsWith("mine is checkpoint-5 of a run, but is not called so\n  hint: rename the "
+              EndsWith("mine is checkpoint-5 of a run under another name\n  hint: rename the "
                        "folder to checkpoint-5"));
   std::filesystem::rename(dir_.file("mine"), dir_.file("out/model/checkpoint-5"));
   std::filesystem::rename(dir_.file("out/model"), dir_.file("given"));
