@@ -65,7 +65,7 @@ TEST(CutHeads, ThatNoEncoderHasAreRefused) {
               HasSubstr("pruned_heads leaves no head"));
   Json odd = lacking({{"0", {0}}, {"1", {0}}});
   odd["hidden_size"] = 25;
-  EXPECT_THAT(refusal(odd), HasSubstr("beside num_attention_heads 4 and hidden_size 25"));
+  EXPECT_THAT(refusal(odd), HasSubstr("does not fit num_attention_heads 4 and hidden_size 25"));
   Json wide = encoder();
   wide["attention_head_size"] = 7;
   EXPECT_THAT(

@@ -209,7 +209,7 @@ TEST_F(ElectraFolder, WhatDoesNotFitIsRefused) {
   part = electra_generator_part(config_);
   part.encoder.hidden_act = "relu";
   EXPECT_THAT(refusal(part),
-              HasSubstr("export: hidden_act is 'relu', and ElectraForMaskedLM supports only gelu"));
+              HasSubstr("export: hidden_act is 'relu', but ElectraForMaskedLM supports only gelu"));
   model_.vocab_txt += "more\n";
   EXPECT_THAT(refusal(electra_discriminator(config_)),
               HasSubstr("vocab.txt: 100 tokens exceed the config's vocab_size 99"));

@@ -63,7 +63,7 @@ TEST(BertConfig, RejectsInvalidFiles) {
   EXPECT_THAT(refusal(R"({"vocab_size": "many"})"),
               HasSubstr("vocab_size is \"many\", not a whole number"));
   EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_act": 3})"),
-              HasSubstr("hidden_act is 3, must be a string"));
+              HasSubstr("hidden_act is 3, not a text"));
   EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_size": 100})"),
               HasSubstr("hidden_size 100 is not a multiple of num_attention_heads 12"));
   EXPECT_THAT(refusal(R"({"vocab_size": 0})"), HasSubstr("vocab_size is 0, must be at least 1"));
