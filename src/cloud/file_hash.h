@@ -1,17 +1,18 @@
-// Files by their content: how what was brought somewhere is known to be there.
+// SHA-256 checksums of files, which verify that a copied file is complete.
 #pragma once
 
 #include <string>
 
 namespace smelt {
 
-// SHA-256 of a file's bytes, 64 hexadecimal digits; as read_file() where it cannot be read.
+// Returns the SHA-256 of a file's content as 64 hexadecimal digits. Throws like read_file().
 std::string file_sha256(const std::string& path);
 std::string text_sha256(const std::string& text);
 
+// Copies a file; either path may be remote.
 void copy_file(const std::string& from, const std::string& to);
 
-// What a package of scripts/package is, in words. UsageError for another file.
+// Returns a description of a package made by scripts/package. Throws UsageError for another file.
 std::string package_text(const std::string& path);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Programs that run side by side, one for each worker of a machine, and what they print.
+// Runs one program for each worker of a machine in parallel and collects their output.
 #pragma once
 
 #include <chrono>
@@ -8,37 +8,42 @@
 
 namespace smelt {
 
+// A program to run for one worker.
 struct FleetProgram {
   int worker = 0;
-  std::vector<std::string> words;  // found as the shell finds it; no shell reads them
-  bool reads_input = true;         // else it is told to end by TERM, as scp, which reads no input
-  std::function<void(const std::string& text)> out = {}, err = {};  // instead of the rules'
+  std::vector<std::string> words;  // the command and its arguments; started without a shell
+  // ends when its stdin is closed; false: send TERM (scp does not read stdin)
+  bool reads_input = true;
+  // replace FleetRules' out and err
+  std::function<void(const std::string& text)> out = {}, err = {};
 };
 
+// How the programs of a fleet run.
 struct FleetRules {
-  std::chrono::milliseconds timeout{0};     // of all together; 0 = none
-  std::chrono::milliseconds grace{10'000};  // from being told to end until being killed
-  int tries = 3;                            // where the worker is not reached
-  std::chrono::milliseconds between{5000};  // the tries
-  int at_once = 100;
-  bool prefixed = true;  // "[worker 3] " before each line; else bytes go on as they come
+  std::chrono::milliseconds timeout{0};     // for the whole fleet; 0: none
+  std::chrono::milliseconds grace{10'000};  // from the request to end until SIGKILL
+  int tries = 3;                            // attempts if ssh cannot reach the worker
+  std::chrono::milliseconds between{5000};  // pause between attempts
+  int at_once = 100;                        // maximum number of programs that run at once
+  bool prefixed = true;  // put "[worker 3] " before each line; false: pass bytes through unchanged
   std::function<void(const std::string& text)> out, err;
 };
 
+// How a program ended.
 struct FleetEnd {
   int worker = 0;
-  int status = 0;       // 128 + the number of the signal that ended it, 124 after the time-out
-  std::string why_not;  // what kept ssh from reaching the worker; "" when it did
+  int status = 0;       // exit status; 128 + signal number, or 124 after the timeout
+  std::string why_not;  // ssh's error if it could not reach the worker, else ""
 };
 
-// Runs all of them and waits for each. Their standard input is a pipe that stays open; its end
-// tells a guarded command (guarded_command) to end. One that ends with 255, says what ssh says
-// where it reaches nobody, and has printed nothing else is started again. After a signal
-// (base/stop_signal.h) and after the time-out all are told so, and killed when they do not end in
-// `grace`; after a signal Stopped is thrown then. SystemError when one cannot be started.
+// Runs all programs and waits for them. Each has a pipe as stdin that stays open; closing it ends a
+// guarded_command(). A program is started again if it exits with 255, ssh reported that it reached
+// no server, and nothing else was printed. After the timeout or a signal (base/stop_signal.h) all
+// programs are asked to end, and killed after `grace`; a signal then throws Stopped. Throws
+// SystemError if a program cannot be started.
 std::vector<FleetEnd> run_fleet(const std::vector<FleetProgram>& programs, const FleetRules& rules);
 
-// The worst: the highest of all statuses.
+// Returns the highest exit status.
 int worst_status(const std::vector<FleetEnd>& ends);
 
 }  // namespace smelt

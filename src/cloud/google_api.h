@@ -1,4 +1,5 @@
-// Calls of Google's REST APIs: JSON in, JSON out, with a token for Google's own servers.
+// Calls of Google's REST APIs with JSON bodies and an access token, which is only sent to Google's
+// servers.
 #pragma once
 
 #include <functional>
@@ -12,52 +13,54 @@
 
 namespace smelt {
 
+// A request.
 struct ApiCall {
   std::string method = "GET";
-  std::string service;  // "tpu", of tpu.googleapis.com
+  std::string service;  // "tpu" for tpu.googleapis.com
   std::string path;     // "/v2/projects/…", percent-encoded
   std::vector<std::pair<std::string, std::string>> query = {};
   Json body = {};
   std::optional<Repeat> repeat = {};
 };
 
-// google.rpc.Status of a refusal.
+// An error response (google.rpc.Status).
 struct ApiFault {
-  int status = 0;       // of HTTP
-  std::string code;     // "RESOURCE_EXHAUSTED"; "" when it is not told
-  std::string reason;   // of its google.rpc.ErrorInfo: "SERVICE_DISABLED"
-  std::string message;  // fit for a message
-  // Whether the call may have been counted on gcloud's own project, as the credentials of a user
-  // name no quota project.
+  int status = 0;       // HTTP status
+  std::string code;     // "RESOURCE_EXHAUSTED"; "" if missing
+  std::string reason;   // from google.rpc.ErrorInfo: "SERVICE_DISABLED"
+  std::string message;  // sanitized for error messages
+  // Whether the call may have been counted against gcloud's own project, because the user's
+  // credentials have no quota project.
   bool lacks_quota_project = false;
 };
 
+// A response.
 struct ApiAnswer {
-  Json body;  // an object; unknown fields are kept
+  Json body;  // a JSON object, with unknown fields
   std::optional<ApiFault> fault = {};
 };
 
-// "https://tpu.googleapis.com", or what CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU says, as gcloud takes
-// it; of "storage" also kStorageEmulator, as Google's libraries take it. UsageError for a server
-// that no token may be sent to: one that is neither Google's, nor this machine, nor trusted
-// (base/host.h), and http to all but this machine.
+// Returns the server of a service: "https://tpu.googleapis.com", or the value of
+// CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU, as for gcloud. For "storage" also kStorageEmulator, as for
+// Google's libraries. Throws UsageError for a server that must not receive a token: one that is not
+// Google's, this machine or trusted (base/host.h), and http except to this machine.
 Url api_server(const std::string& service);
 
 inline constexpr const char* kStorageEmulator = "CLOUD_STORAGE_EMULATOR_ENDPOINT";
 
-// For one thread at a time.
+// A client of Google's REST APIs. Not thread-safe.
 class GoogleApi {
  public:
   explicit GoogleApi(TokenSource tokens, HttpOptions options = {})
       : tokens_(std::move(tokens)), options_(std::move(options)), http_(options_) {}
-  // Another, for another thread, with the same token.
+  // Returns another client with the same token source, for another thread.
   GoogleApi beside() const { return GoogleApi(tokens_, options_); }
 
   const Who& who() const { return tokens_.who(); }
   Token token() { return tokens_.token(http_); }
-  // A refusal is a value, but for credentials that are not accepted, which are a UsageError (a
-  // token that is not accepted is taken anew once). SystemError for no answer and for one that is
-  // no JSON.
+  // Sends the request. Returns an error response as a value. Throws CredentialsRefused (a
+  // UsageError) if the credentials are rejected, after one attempt with a new token, and
+  // SystemError if the server does not respond or the response is not JSON.
   ApiAnswer call(const ApiCall& call);
 
  private:
@@ -68,11 +71,11 @@ class GoogleApi {
   HttpClient http_;
 };
 
-inline constexpr int kNotFound = 404, kOtherGeneration = 412;  // statuses
+inline constexpr int kNotFound = 404, kOtherGeneration = 412;  // HTTP statuses
 
-// Calls body(api, 0), …, body(api, count - 1) on up to `at_once` threads, each with a GoogleApi
-// of its own. Of several exceptions the one of the lowest number is thrown.
-inline constexpr int kCallsAtOnce = 32;  // connections to one server that do no harm
+// Calls body(api, 0) to body(api, count - 1) on up to `at_once` threads, each with its own
+// GoogleApi. If several throw, rethrows the exception with the lowest index.
+inline constexpr int kCallsAtOnce = 32;  // a moderate number of connections to one server
 void call_side_by_side(const GoogleApi& api, std::size_t count,
                        const std::function<void(GoogleApi&, std::size_t)>& body,
                        int at_once = kCallsAtOnce);

@@ -1,106 +1,110 @@
-// A job at Google: a machine is made, a command trains on it with its checkpoints in a bucket, the
-// machine is replaced when it is taken away, and all that was made is deleted. One step after
-// another (JobStep), each of which looks at what there is before it does something, so that a
-// process that is killed at any instant, and another that goes on, neither leave a machine behind
-// nor make a second one.
+// A training job on Google Cloud. It creates a machine, runs a command on it that stores
+// checkpoints in a bucket, replaces the machine if it is preempted, and deletes everything at the
+// end. Each step (JobStep) first checks the actual state, so a process may be killed at any time
+// and another can continue, without leaving a machine behind or creating a second one.
 #pragma once
 
 #include "cloud/job_machines.h"
 
 namespace smelt {
 
-// What is done on the machine, on all of its workers. Each throws a SystemError while it is not
-// reached or what is done there ends badly, and a UsageError for what another try does not mend.
+// Operations on all workers of the machine. They throw SystemError if a worker cannot be reached or
+// a command fails, and UsageError if a retry cannot help.
 class JobWorkers {
  public:
+  // The state of the command on the workers.
   struct Look {
-    // Of several workers the first that is so of one.
+    // Over several workers: the first of these states that any worker has.
     enum class State { none, running, ended } state = State::none;
-    int status = 0;   // 0 until one has ended otherwise; of several such 2, else the lowest
-    std::string log;  // what they printed behind the bytes that were asked for
-    std::vector<std::uint64_t> log_end = {};  // the bytes behind that, of each worker
+    // 0 unless a worker failed; 2 if any worker has 2, else the lowest nonzero status
+    int status = 0;
+    std::string log;                          // output after the requested offsets
+    std::vector<std::uint64_t> log_end = {};  // new offset of each worker, in bytes
   };
-  // Of an installation, which is asked for before each: what it may take, of the seconds that it
-  // wants, and after how many the machine deletes itself, unless it is told anew.
+  // Limits for the next part of an installation, requested before each part: the seconds that it
+  // may take, and the seconds after which the machine deletes itself unless the timer is reset.
   struct Part {
     double at_most = 0, seconds_left = 0;
   };
   using NextPart = std::function<Part(double wanted)>;
   virtual ~JobWorkers() = default;
-  // The package, where it is not there yet, and what deletes the machine by itself. SystemError
-  // where a part is not done in its time.
+  // Installs the package, if it is missing, and the guard that deletes the machine. Throws
+  // SystemError if a part exceeds its time.
   virtual void install(const TpuNode& node, const NextPart& next) = 0;
-  // Whether its own account may delete the machine; nothing where that is not known.
+  // Returns whether the machine's service account may delete it; nullopt if unknown.
   virtual std::optional<bool> may_delete_itself(const TpuNode& node) = 0;
+  // Starts the command on all workers.
   virtual void start(const TpuNode& node, const std::string& command) = 0;
-  // It is told so anew.
+  // Returns the state and new output. Resets the machine's self-deletion timer to `seconds_left`.
   virtual Look look(const TpuNode& node, double seconds_left,
                     const std::vector<std::uint64_t>& log_from) = 0;
-  // They are told to end (TERM), and save a checkpoint; look() says when it has.
+  // Asks the command to save a checkpoint and end (TERM). look() shows when it has ended.
   virtual void stop(const TpuNode& node) = 0;
-  // What they printed goes to the job's folder in the bucket, for whoever comes when the machine is
-  // gone.
+  // Copies the output to the job's folder in the bucket, so that it remains available without the
+  // machine.
   virtual void keep_log(const TpuNode& node) = 0;
 };
 
-// Seconds.
+// Time limits of a job in seconds.
 struct JobTimes {
   double poll = 30;
-  double closing = 420;       // kept for a last checkpoint and the deletion
-  double stop_at_most = 150;  // of them, until the command has ended
-  double useful = 600;        // a machine that could not run for longer is not made
-  double useless = 600;       // of a machine that is there and not reached, or whose installation
-                              // fails; then it is replaced
-  double apart = 300;         // failures that lie further apart have nothing to do with each other
-  double closing_poll = 15;   // at most, while it is being ended
+  double closing = 420;       // reserved for a last checkpoint and the deletion
+  double stop_at_most = 150;  // of `closing`: wait this long for the command to end
+  double useful = 600;        // do not create a machine that could run for less than this
+  // replace a machine that cannot be reached, or whose installation fails, after this time
+  double useless = 600;
+  double apart = 300;        // failures further apart than this count separately
+  double closing_poll = 15;  // maximum of `poll` while the job ends
 };
 
-// What a job needs of the world besides Google's TPU API.
+// The environment of a job.
 struct JobWorld {
   TpuApi& tpu;
   JobWorkers& workers;
   JobStore& store;
-  std::string owner;                 // this process, different from any other
+  std::string owner;                 // unique id of this process
   std::function<double()> now = {};  // seconds since 1970
   std::function<void(double seconds)> wait = {};
-  std::function<void(const std::string& line)> tell = {};
-  std::function<void(const std::string& text)> log = {};  // what the command prints
+  std::function<void(const std::string& line)> tell = {};  // prints a status line
+  std::function<void(const std::string& text)> log = {};   // prints output of the command
   StartupScript startup = {};
-  // Data to the bucket, which asks whether it still leads before what another's data would be lost
-  // by; results from it.
+  // Copies data to the bucket. Calls its argument before it would overwrite another job's data.
   std::function<void(const std::function<void()>& require_lead)> stage = {};
+  // Copies the results from the bucket.
   std::function<void()> fetch = {};
   std::function<std::optional<std::int64_t>()> newest_checkpoint = {};
   JobTimes times = {};
 };
 
-// How long until a job has to be ended, as what is left then goes by with saving and deleting; 0 or
-// less: now. And which of its ends that is, "budget" or "until".
+// When a job has to end: seconds from now until only the time for saving and deleting is left (0 or
+// less: now), and the limit that applies, "budget" or "until".
 struct JobClosing {
   double seconds = 0;
   const char* reason = "";
 };
 JobClosing time_to_close(const JobJournal& journal, const JobTimes& times, double now);
 
-// Another process leads the job now.
+// Thrown if another process has taken over the job.
 class TakenOver : public Stopped {
   using Stopped::Stopped;
 };
 
-// Makes `owner` the one who leads the job, as the journal says from now on: what `from` makes of
-// the one that the store has, or of none; asked again where another process writes it meanwhile.
+// Makes `owner` the leader of the job and returns the journal that was written. `from` returns the
+// new journal for the stored one (nullopt without one); it is called again if another process
+// writes meanwhile. Throws TakenOver if that happens repeatedly.
 JobJournal take_lead(JobStore& store, const std::string& owner, const std::function<double()>& now,
                      const std::function<JobJournal(const std::optional<std::string>& kept)>& from);
 
+// Runs a job as its leader.
 class Job {
  public:
-  // Of take_lead().
+  // `journal` is the result of take_lead().
   Job(JobJournal journal, JobWorld world);
 
-  // Leads the job until it has ended. TakenOver by another process, and what
-  // wait() throws: the job is not ended by that. Errors of staging and fetching.
+  // Leads the job until it has ended. Throws TakenOver, exceptions of wait() (the job then
+  // continues without a leader), and errors of staging and fetching.
   const JobJournal& run();
-  // It is to end, with a checkpoint; before run().
+  // Requests that the job save a checkpoint and end. Call it before run().
   void end(const std::string& outcome, const std::string& why);
   const JobJournal& journal() const { return journal_; }
 
@@ -139,18 +143,19 @@ class Job {
   JobJournal journal_;
   JobWorld world_;
   JobMachines machines_;
-  std::string written_;  // the journal as it was last written
-  std::string told_;     // the last error, which is not told twice
-  double began_ = 0;     // what is done now
+  std::string written_;  // the journal as last written
+  std::string told_;     // the last error message, which is not repeated
+  double began_ = 0;     // start time of the current step
   double useless_since_ = 0, failed_at_ = 0;
-  double sought_ = 0, sought_at_ = 0;  // seconds without a machine; when it was last counted
-  bool was_reached_ = false;           // this machine, by this process
+  // seconds spent looking for a machine; time of the last count
+  double sought_ = 0, sought_at_ = 0;
+  bool was_reached_ = false;  // whether this process has reached this machine
   double told_at_ = 0;
-  double strays_at_ = 0;  // when other zones were last looked at while it trains
+  double strays_at_ = 0;  // time of the last look for machines in other zones
   bool was_told_to_stop_ = false;
 };
 
-// The command's exit statuses, as smelt's own are.
+// smelt's exit status for an error that the user has to correct.
 inline constexpr int kUsersToMend = 2;
 
 }  // namespace smelt

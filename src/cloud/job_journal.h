@@ -1,5 +1,5 @@
-// What is known of a job at Google, kept in the bucket and beside the run: enough for another
-// process, on another machine, to go on with it.
+// The journal of a job on Google Cloud, stored in the bucket and with the run. It is sufficient for
+// another process on another machine to continue the job.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace smelt {
 
-// Of the machine: how it is asked for; of the job: what it does and when it ends.
+// The specification of a job: its machine, its command and its limits.
 struct JobSpec {
-  std::string run;  // its id: the machine's name is machine_name(), its label smelt-run
+  std::string run;  // run id, used in machine_name() and the label smelt-run
   std::string project;
   struct Zone {
     std::string name;
@@ -23,49 +23,53 @@ struct JobSpec {
   std::vector<Zone> zones;  // tried in this order
   NodeSpec node;
   bool queued = false;
-  std::string folder;                   // of the bucket: journal and run
-  std::string user;                     // who signs in to the machine
-  std::string command;                  // what its workers run
-  std::string package, package_sha256;  // a file where the job was begun, and in the bucket
-  std::string setup;            // a device whose plugin `smelt setup` brings there; "" = none
-  double budget = 0;            // US dollars, of all its machines
-  double until = 0;             // seconds since 1970; 0 = no end
-  int attempts = 5;             // starts in a row without a new checkpoint, then it is given up
+  std::string folder;   // folder in the bucket with journal and run
+  std::string user;     // login name on the machine
+  std::string command;  // command that every worker runs
+  // path on the computer that started the job; a copy is in the bucket
+  std::string package, package_sha256;
+  std::string setup;            // device whose plugin `smelt setup` installs; "" = none
+  double budget = 0;            // US dollars for all its machines
+  double until = 0;             // seconds since 1970; 0: no limit
+  int attempts = 5;             // starts in a row without a new checkpoint before the job fails
   double silence = 3600;        // seconds without a supervisor until the machine deletes itself
-  double patience = 24 * 3600;  // seconds without a machine until it is given up
-  double turn = 2 * 3600;       // seconds in a zone's queue until the next zone is asked
+  double patience = 24 * 3600;  // seconds without a machine until the job fails
+  double turn = 2 * 3600;       // seconds in a zone's queue before the next zone is tried
 };
 
+// The steps of a job, in order.
 enum class JobStep { stage, machine, install, train, stop, clean, collect, ended };
 
-// One machine that was asked for, and what is paid for it.
+// A machine that was requested, and its cost.
 struct JobMachine {
-  std::string zone, operation;  // "": none is known
+  std::string zone, operation;  // operation: "" if unknown
   double dollars_an_hour = 0;
-  double asked = 0;      // seconds since 1970; or when it last stood in the queue
-  double paid_from = 0;  // 0: it stands in the queue, for nothing
-  double gone = 0;       // 0: it may be there
+  double asked = 0;      // time of the request, or last seen in the queue; seconds since 1970
+  double paid_from = 0;  // start of billing; 0 while it is queued
+  double gone = 0;       // time of deletion; 0: it may exist
   double deadline = 0;   // when it deletes itself
-  double seen = 0;       // when it was last there
-  bool shown = false;    // it was seen, as a node or in the queue
-  bool stays = false;    // its account may not delete it
+  double seen = 0;       // when it was last seen
+  bool shown = false;    // whether it was ever seen as a node or in the queue
+  bool stays = false;    // whether its service account may not delete it
 };
 
+// The state of a job.
 struct JobJournal {
   JobSpec spec;
   JobStep step = JobStep::stage;
-  std::string owner;                     // the process that leads the job
-  std::vector<JobMachine> machines;      // at most the last is there
-  std::size_t zone = 0;                  // the next to be asked
-  double not_before = 0;                 // when, after all of them had none
-  std::optional<std::int64_t> progress;  // the newest checkpoint that was seen
-  int starts = 0, fruitless = 0;         // of the command; since that checkpoint
+  std::string owner;                     // id of the process that leads the job
+  std::vector<JobMachine> machines;      // only the last may exist
+  std::size_t zone = 0;                  // index of the next zone to try
+  double not_before = 0;                 // no request before this time, after all zones refused
+  std::optional<std::int64_t> progress;  // step of the newest checkpoint seen
+  int starts = 0, fruitless = 0;         // starts of the command; of these, since that checkpoint
   int refusals = 0;                      // rounds through all zones without a machine
-  double stop_since = 0;                 // when the command was told to end
-  std::vector<std::uint64_t> log_end;    // bytes of each worker's output that were shown
-  std::string outcome;  // "done", "budget", "until", "failed", "asked"; "" = none yet
+  double stop_since = 0;                 // when the command was asked to end
+  std::vector<std::uint64_t> log_end;    // bytes of each worker's output already shown
+  std::string outcome;  // "done", "budget", "until", "failed", "asked"; "" while it runs
   std::string why;
 
+  // Returns the current machine, or null.
   JobMachine* there() { return has_machine() ? &machines.back() : nullptr; }
   const JobMachine* there() const { return has_machine() ? &machines.back() : nullptr; }
 
@@ -73,32 +77,33 @@ struct JobJournal {
   bool has_machine() const { return !machines.empty() && machines.back().gone == 0; }
 };
 
+// Returns the name of the job's nodes and queued resources.
 std::string machine_name(const JobSpec& spec);
 const char* word_of(JobStep step);
 
-// Until when a machine is paid for, at most: until it is gone, which it is by itself, if it may be,
-// ten minutes after its deadline, or was seen to be there later.
+// Returns the end of billing of a machine, at most `now`: its deletion or, if unknown, ten minutes
+// after its deadline (if it may delete itself) or the last time it was seen, whichever is later.
 double paid_until(const JobMachine& machine, double now);
 
-// What was paid for all machines until now, by the prices that are known.
+// Returns the US dollars spent on all machines so far, by the known prices.
 double dollars_so_far(const JobJournal& journal, double now);
 
-// Until the machine that is there deletes itself, unless it hears of a supervisor: its silence, or
-// what is left of money and time but for what saving and deleting take. A silence of at least so
-// many seconds.
+// Returns the seconds until the current machine deletes itself without a supervisor: `silence` (or
+// `at_least`, if larger), limited by the remaining budget and time minus what saving and deleting
+// take.
 double seconds_left(const JobJournal& journal, double now, double at_least = 0);
 
 OrderedJson json_of(const JobJournal& journal);
-// UsageError beginning with `where` for what is no journal.
+// Throws UsageError that begins with `where` if the text is not a valid journal.
 JobJournal parse_journal(const std::string& text, const std::string& where);
 
-// Where it is kept.
+// Where the journal is stored.
 class JobStore {
  public:
   virtual ~JobStore() = default;
   virtual std::optional<std::string> read() = 0;
-  // Whole or not at all. False, and nothing is written, where another owner than that of `text` has
-  // written since it was last read or written here.
+  // Writes atomically. Returns false without writing if an owner other than that of `text` has
+  // written since the last read or write of this store.
   virtual bool write(const std::string& text) = 0;
 };
 

@@ -1,6 +1,6 @@
-// The one machine of a job: looked for under its name in all of the job's zones, asked for where
-// there is none, and removed. Each call looks at what there is and does one thing about it, so that
-// it does not matter what an earlier process did last.
+// The single machine of a job: finds it by name in all zones of the job, requests it if missing,
+// and deletes it. Each call checks the actual state and takes one step, so it does not depend on
+// what an earlier process did.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,17 @@
 
 namespace smelt {
 
+// The environment of JobMachines.
 struct JobTools {
   TpuApi& tpu;
-  std::function<double()> now;                   // seconds since 1970
-  std::function<void()> save;                    // the journal; before what it foretells
-  std::function<void()> require_lead;            // throws where another leads the job by now
-  std::function<void(const std::string&)> tell;  // a line for a person
+  std::function<double()> now;         // seconds since 1970
+  std::function<void()> save;          // saves the journal; called before an action that it records
+  std::function<void()> require_lead;  // throws if another process leads the job
+  std::function<void(const std::string&)> tell;  // prints a status line
 };
 
-// What a machine of the zone deletes itself with so many seconds after its start, unless it is told
-// anew: a script that it runs then (cloud/job_guard.h).
+// Returns the startup script with which a machine in the zone deletes itself after `seconds` unless
+// the timer is reset (cloud/job_guard.h).
 using StartupScript = std::function<std::string(const std::string& zone, double seconds)>;
 
 class JobMachines {
@@ -29,23 +30,24 @@ class JobMachines {
   JobMachines(JobJournal& journal, JobTools tools, StartupScript startup)
       : journal_(journal), tools_(std::move(tools)), startup_(std::move(startup)) {}
 
-  // A step towards one that is READY; that one once it is. A zone that was asked is asked again, by
-  // the same name, until it has said yes or no; only then another is. UsageError for a refusal that
-  // no other zone mends.
+  // Takes a step towards a READY machine. Returns it once it is READY. A request to a zone is
+  // repeated under the same name until it is accepted or refused; only then is the next zone tried.
+  // Throws UsageError for a refusal that also applies to other zones.
   std::optional<TpuNode> seek();
-  // The one that is there, as the API has it now; nothing when it is lost or gone, which the
-  // journal says then. SystemError where it is not to be seen for once: a look is none.
+  // Returns the current machine as the API reports it, or nullopt if it is lost or deleted, which
+  // is then recorded in the journal. Throws SystemError if it is missing for the first time, since
+  // a single look may be wrong.
   std::optional<TpuNode> current();
-  // The one that is there is of no use.
+  // Deletes the current machine because it cannot be used.
   void remove();
   // Deletes this job's nodes and queued resources in its zones other than that of its current
   // machine. A supervisor that was suspended while another one took over may have requested them.
   void drop_strays();
-  // A step towards none; true once it is certain that none is there or will come. SystemError for
-  // what is left elsewhere in the project.
+  // Takes a step towards no machine. Returns true once none exists or can still appear. Throws
+  // SystemError if resources of the job remain elsewhere in the project.
   bool clear();
-  // All that has the run's label anywhere in the project, "name in zone", and those of the job's
-  // zones that do not answer.
+  // Returns all resources in the project with the run's name or label as "name in zone", and the
+  // job's zones that do not respond.
   std::vector<std::string> left();
 
  private:
@@ -55,7 +57,7 @@ class JobMachines {
     std::optional<TpuQueued> queued;
     bool is_there() const { return node || queued; }
     bool is_good() const;
-    bool is_going() const;  // being deleted already
+    bool is_going() const;  // being deleted
   };
   std::vector<std::string> zones() const;
   std::vector<Seen> look();
@@ -77,7 +79,7 @@ class JobMachines {
   JobJournal& journal_;
   JobTools tools_;
   StartupScript startup_;
-  int unseen_ = 0;  // looks in a row at a machine that was made and is not there
+  int unseen_ = 0;  // consecutive looks that did not find the machine
 };
 
 }  // namespace smelt

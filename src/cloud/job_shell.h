@@ -1,4 +1,4 @@
-// A job's workers, reached by OpenSSH, all of them side by side.
+// Operations on the workers of a job's machine by OpenSSH, in parallel.
 #pragma once
 
 #include <memory>
@@ -11,23 +11,24 @@
 
 namespace smelt {
 
+// The environment of JobShell.
 struct ShellTools {
   TpuApi& tpu;
-  SshSettings ssh;  // of all workers
-  std::function<void(const std::string&)> tell;
+  SshSettings ssh;                               // for all workers
+  std::function<void(const std::string&)> tell;  // prints a status line
   GuardPlace guard;
-  // What still runs so long after another worker's command has failed is ended: processes of a pod
-  // end each other before.
+  // Seconds after the failure of one worker's command until the others are stopped. Processes of a
+  // pod normally end each other earlier.
   double stragglers = 120;  // seconds
-  // Time from the request to end until a program is killed, and between two tries to reach a
-  // worker.
+  // `grace`: from the request to end until a program is killed. `between`: between two attempts to
+  // reach a worker.
   std::chrono::milliseconds grace{10'000}, between{5'000};
 };
 
-// Where a job's package lies in its folder of the bucket.
+// Returns the path of the job's package in the bucket.
 std::string staged_package(const JobSpec& spec);
 
-// A new folder for temporary files that no other user may read or write. Its end removes it.
+// A temporary folder that only this user can access, deleted by the destructor.
 class PrivateFolder {
  public:
   PrivateFolder();
@@ -40,6 +41,7 @@ class PrivateFolder {
   std::string path_;
 };
 
+// JobWorkers by ssh and scp.
 class JobShell : public JobWorkers {
  public:
   JobShell(JobSpec spec, ShellTools tools);
@@ -54,7 +56,7 @@ class JobShell : public JobWorkers {
 
  private:
   using Workers = std::vector<SshWorker>;
-  // Of each worker, in their order.
+  // The result of a command on one worker.
   struct Ran {
     int worker = 0, status = 0;
     std::string out, err;
@@ -82,10 +84,11 @@ class JobShell : public JobWorkers {
   JobSpec spec_;
   ShellTools tools_;
   std::optional<SshAccess> access_;
-  std::string node_;                               // that it is of
-  std::string package_;                            // a file here
-  std::unique_ptr<PrivateFolder> fetched_;         // that it lies in if it came from the bucket
-  std::optional<Clock::time_point> failed_since_;  // of one, while others run
+  std::string node_;     // the machine that `access_` belongs to
+  std::string package_;  // local path
+  // folder of the package if it was downloaded from the bucket
+  std::unique_ptr<PrivateFolder> fetched_;
+  std::optional<Clock::time_point> failed_since_;  // when one worker failed while others still run
   NextPart next_;
 };
 

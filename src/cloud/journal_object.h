@@ -1,5 +1,5 @@
-// A job's journal as an object of its bucket, by Cloud Storage's own API, whose preconditions the
-// client of store/ has not: it is written over what was read and over nothing else.
+// A job's journal as an object in its bucket. Uses Cloud Storage's own API for its preconditions: a
+// write only replaces the version that was read.
 #pragma once
 
 #include "cloud/google_api.h"
@@ -7,12 +7,13 @@
 
 namespace smelt {
 
+// A JobStore in Cloud Storage.
 class JournalObject : public JobStore {
  public:
-  // `folder`: gs://bucket/folder, of the job.
+  // `folder` is the job's folder, gs://bucket/folder.
   JournalObject(GoogleApi& api, const std::string& folder);
 
-  // UsageError for what may not be read, SystemError for a server that fails.
+  // Throws UsageError if access is denied and SystemError if the server fails.
   std::optional<std::string> read() override;
   bool write(const std::string& text) override;
 
@@ -22,7 +23,8 @@ class JournalObject : public JobStore {
 
   GoogleApi& api_;
   std::string shown_, bucket_, key_;
-  std::string generation_ = "0";  // that was last read or written; "0": there was none
+  std::string generation_ =
+      "0";  // generation last read or written; "0" if the object did not exist
 };
 
 }  // namespace smelt

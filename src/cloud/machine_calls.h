@@ -1,5 +1,5 @@
-// What a worker's shell does at Google with the account of its machine, by curl alone: nothing of
-// smelt's need be there yet. All that is returned are commands of that shell.
+// Shell commands that a worker runs with curl and the machine's service account. They need no smelt
+// on the machine.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace smelt {
 
-// Defines "told PATH", what the machine's metadata say, and "call", curl with a token. The token is
-// on no command line, where every user could read it.
+// Defines the shell functions "told PATH", which prints machine metadata, and "call", which is curl
+// with a token. The token is not on a command line, where other users could read it.
 std::string machine_calls();
 
-// Defines "keep_log": what the job in $j has printed goes to the job's folder, as
-// log/START-worker-$n.txt. `storage`: "https://storage.googleapis.com".
+// Defines the shell function "keep_log", which uploads the output of the job in $j to the job's
+// folder as log/START-worker-$n.txt. `storage` is "https://storage.googleapis.com".
 std::string keep_log_function(const JobSpec& spec, const std::string& storage);
 
-// That of one worker, once; its exit status is curl's.
+// Returns a command that uploads the output of one worker once. Its exit status is curl's.
 std::string keep_log_command(const JobSpec& spec, const std::string& storage, int worker);
 
-// Prints Google's answer, in JSON, to the question whether the machine's account may delete nodes
-// of the project: "permissions" has that right, or nothing. `projects`:
+// Returns a command that prints Google's JSON response to whether the machine's service account may
+// delete nodes of the project: "permissions" lists the right, or is missing. `projects` is
 // "https://cloudresourcemanager.googleapis.com".
 std::string ask_rights_command(const std::string& project, const std::string& projects);
 
-// Brings an object, "gs://bucket/name", into a file of the folder where the shell is; fails for
-// another SHA-256 than this one.
+// Returns a command that downloads an object, "gs://bucket/name", to a file in the current folder.
+// It fails if the SHA-256 differs.
 std::string fetch_command(const std::string& object, const std::string& storage,
                           const std::string& file, const std::string& sha256);
 

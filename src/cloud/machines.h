@@ -1,4 +1,5 @@
-// TPU machines are made and deleted, and waited for: no zone is left with one that nobody knows of.
+// Creates and deletes TPU machines and waits for them. No error leaves a machine behind without
+// naming it.
 #pragma once
 
 #include <map>
@@ -11,6 +12,7 @@
 
 namespace smelt {
 
+// A machine to create.
 struct MachineRequest {
   std::string name;
   std::vector<std::string> zones;  // tried in this order
@@ -26,7 +28,7 @@ struct MachineRequest {
 TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& request,
                  const Patience& patience);
 
-// Puts the request in the queue of its only zone. Errors as bring_up().
+// Puts the request in the queue of its only zone. Throws the same errors as bring_up().
 void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& request,
              const QueueSpec& queue, const Patience& patience);
 
@@ -37,19 +39,20 @@ void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& requ
 TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string& name,
                          const Patience& patience);
 
-// Where a machine is, or waits for its turn.
+// The node or queued resource of a machine.
 struct Found {
   std::optional<TpuNode> node;
   std::optional<TpuQueued> queued;
   std::string zone() const { return node ? node->zone : queued->zone; }
 };
-// All of this name in the project, by zone.
+// All resources of one name in the project, by zone.
 struct Everywhere {
   std::map<std::string, Found> by_zone;
-  std::vector<std::string> unreachable;  // zones that did not answer
+  std::vector<std::string> unreachable;  // zones that did not respond
 };
 Everywhere find_everywhere(TpuApi& tpu, const std::string& name);
-// `zone` may be kAllZones. UsageError when there is none of this name, and when there are several.
+// Finds a machine; `zone` may be kAllZones. Throws UsageError unless exactly one machine has this
+// name.
 Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name);
 
 // Starts or stops a node (`verb` is "start" or "stop") and waits until the operation has ended.
@@ -58,7 +61,8 @@ void finish_switch(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const std::string& verb, const Patience& patience);
 
 // Deletes the node or queued resource of this name and waits until it is gone. Keeps waiting while
-// the server does not respond. Returns false if there was none. Errors name the command to repeat.
+// the server does not respond. Returns false if it did not exist. Errors name the command to
+// repeat.
 bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
                const std::string& name, const Patience& patience);
 

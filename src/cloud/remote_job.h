@@ -1,34 +1,36 @@
-// A command that goes on by itself on a worker, whoever is connected or not: commands of the shell
-// there that start it, show what it printed, and end it. One at a time, in ~/.smelt-job.
+// Shell commands that start, show and end a background command on a worker, which does not depend
+// on a connection. One command at a time, in ~/.smelt-job.
 #pragma once
 
 #include <string>
 
 namespace smelt {
 
-// Defines "runs", whether the job of the folder $j does: its group lives as long as one of its
-// processes.
+// Defines the shell function "runs": whether the job in folder $j runs, that is, any process of its
+// group exists.
 inline constexpr const char* kJobRuns =
     "runs() { [ -f \"$j/pid\" ] && kill -s 0 -- \"-$(cat \"$j/pid\")\" 2>/dev/null; }\n";
 
-// Defines "end_job": sends TERM to all that the job started, once. A second TERM would end smelt at
-// once, without a checkpoint. Needs "runs".
+// Defines the shell function "end_job", which sends TERM to all processes of the job, once: a
+// second TERM would end smelt immediately, without a checkpoint. Requires "runs".
 inline constexpr const char* kEndJob =
     "end_job() { if runs && { mkdir \"$j/told\" 2>/dev/null || [ ! -e \"$j/told\" ]; }; then "
     "kill -s TERM -- \"-$(cat \"$j/pid\")\"; fi; }\n";
 
-// Exit status 0 once it runs; 75 when one runs there already.
+// Returns a command that starts a job. Its exit status is 0 if it was started and 75 if one is
+// running.
 std::string start_job(const std::string& command);
 
-// The last `lines` of what it printed, and what comes until it ends where `follow`. The exit status
-// is the job's where it has ended, 0 while it runs, 1 where there is none.
+// Returns a command that prints the last `lines` of the output and, if `follow`, what is printed
+// until the job ends. Its exit status is the job's if it has ended, 0 while it runs, and 1 without
+// a job.
 std::string show_job(int lines, bool follow);
 
-// Seconds to wait until the current step has ended and a large state is saved to a bucket.
+// Default seconds to wait until the current step ends and a large state is saved to a bucket.
 inline constexpr int kSaveSeconds = 600;
 
-// Sends TERM to all that it started unless that was done before, waits for its end and prints that
-// it waits, and sends KILL after `seconds`.
+// Returns a command that sends TERM to the job unless that was done before, prints that it waits,
+// and sends KILL after `seconds`.
 std::string stop_job(int seconds = kSaveSeconds);
 
 }  // namespace smelt

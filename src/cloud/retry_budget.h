@@ -1,4 +1,4 @@
-// How what takes minutes is waited for, and told.
+// Waiting for operations that take minutes, with progress messages.
 #pragma once
 
 #include <algorithm>
@@ -10,19 +10,19 @@
 
 namespace smelt {
 
+// How to wait for an operation.
 struct Patience {
   std::function<void(std::chrono::milliseconds)> wait;
-  std::function<void(const std::string& line)> tell;
-  std::chrono::milliseconds at_most{std::chrono::minutes(30)};  // for each operation
-  std::function<Clock::time_point()> now = &Clock::now;         // measures how long requests take
+  std::function<void(const std::string& line)> tell;            // prints a status line
+  std::chrono::milliseconds at_most{std::chrono::minutes(30)};  // maximum time for each operation
+  std::function<Clock::time_point()> now = &Clock::now;         // clock that measures requests
 };
 
-// Sleeps; Stopped after a signal (base/stop_signal.h).
+// Sleeps. Throws Stopped after a signal (base/stop_signal.h).
 void wait_or_stop(std::chrono::milliseconds time);
 
-// Asks again and again, after a second first and after `slowest` at last, until `ended` does not
-// say false; false when it did not end in patience.at_most, which counts the waits and the time
-// that `ended` takes.
+// Calls `ended` until it returns true. Pauses one second first, then longer, at most `slowest`.
+// Returns false if patience.at_most has passed, which counts pauses and the time of the calls.
 inline bool poll_until(const Patience& patience, const std::function<bool()>& ended,
                        std::chrono::milliseconds slowest = std::chrono::seconds(10)) {
   Clock::duration waited{0};

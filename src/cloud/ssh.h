@@ -1,5 +1,5 @@
-// Access to the workers of a TPU machine by OpenSSH: keys that gcloud has, too, pushed by the
-// node's metadata, and servers' keys that Google tells or the first use pins.
+// Access to the workers of a TPU machine by OpenSSH. User keys are shared with gcloud and stored in
+// the node's metadata; host keys come from Google or are pinned at first use.
 #pragma once
 
 #include <map>
@@ -12,38 +12,43 @@
 
 namespace smelt {
 
-// "all", or numbers from 0 and ranges of them: "0,2-4". UsageError for what is none, and for
-// workers that the machine, of `count`, has not.
+// Parses "all", or numbers from 0 and ranges such as "0,2-4". Throws UsageError if the text is
+// invalid or a worker does not exist on the machine of `count` workers.
 std::vector<int> parse_workers(const std::string& text, int count);
 
+// How to connect.
 struct SshSettings {
-  std::string user;                  // never root (require_user)
-  std::string workers = "0";         // as parse_workers() has it
-  std::string folder;                // of keys: "" = ~/.ssh
-  std::string config;                // a file of ssh's options instead of the user's own
-  std::vector<std::string> options;  // as ssh's -o has them
+  std::string user;                  // login name, never root (require_user())
+  std::string workers = "0";         // in the form of parse_workers()
+  std::string folder;                // folder of the keys; "" = ~/.ssh
+  std::string config;                // ssh configuration file; "" = the user's own
+  std::vector<std::string> options;  // in the form of ssh's -o
   bool internal_ip = false;
-  bool dry_run = false;                 // nothing is made, pushed or written
-  std::vector<std::string> flags = {};  // of ssh itself, "-L", "6006:localhost:6006"
+  bool dry_run = false;  // do not create, upload or write anything
+  // further arguments of ssh, such as "-L", "6006:localhost:6006"
+  std::vector<std::string> flags = {};
 };
 
-// UsageError for root, which is not to sign in, and for what is no user's name.
+// Throws UsageError for root, and for names that are not valid user names.
 void require_user(const std::string& user);
-// Who one is here; "" when that is not known.
+// Returns the local user name; "" if unknown.
 std::string local_user();
 
+// A worker to connect to.
 struct SshWorker {
   int index = 0;
   std::string address;
-  std::string alias;      // its own name in the file of servers' keys
-  bool is_known = false;  // its key was told by Google: no other is taken
+  std::string alias;      // its name in the known_hosts file
+  bool is_known = false;  // its host key came from Google; reject others
 };
 
+// An open connection setup for some workers.
 struct SshAccess {
   std::string user, key_file, known_hosts, config;
   std::vector<std::string> options;
   std::vector<SshWorker> workers;
-  bool key_is_new = false;  // it was pushed right now, and may take a while to arrive
+  // the key was uploaded just now and may take a while to reach the workers
+  bool key_is_new = false;
   std::vector<std::string> flags = {};
 };
 
@@ -64,30 +69,30 @@ std::string ssh_key_file(const std::string& folder = {});
 // or else of SSH_AUTH_SOCK.
 void require_usable_key(const std::string& file, const SshAgentSource& agent = {});
 
-// Adds the user's public key to the node's metadata unless it is there, and waits until that is
-// done. While another change of the node is in progress it is tried again for two minutes. Returns
-// whether the node did not have the key. Throws as throw_fault() for a refusal.
+// Adds the user's public key to the node's metadata, if missing, and waits for the change. Retries
+// for two minutes while another change of the node is in progress. Returns whether the key was
+// missing. Throws like throw_fault() if the request is refused.
 bool push_key(TpuApi& tpu, const std::string& project, const TpuNode& node, const std::string& user,
               const std::string& key, const Patience& patience);
 
-// Makes the key if there is none, pushes it to the node, and looks for the servers' keys. Throws
-// UsageError for a node that cannot be reached in its state, and for a key as require_usable_key().
+// Creates the key if it is missing, uploads it to the node and gets the host keys. Throws
+// UsageError if the node cannot be reached in its state, and errors of require_usable_key().
 SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
                    const SshSettings& settings, const Patience& patience);
 
-// What ssh is started with for a worker, without password and question. No command: a shell of the
-// terminal's.
+// Returns the ssh command for a worker, which never prompts. An empty command opens a shell on the
+// terminal.
 std::vector<std::string> ssh_words(const SshAccess& access, const SshWorker& worker,
                                    const std::string& command);
-// scp from or to "WORKER:path", which becomes the worker's own.
+// Returns the scp command for a worker. Paths on the worker are those of remote_path().
 std::vector<std::string> scp_words(const SshAccess& access, const SshWorker& worker,
                                    const std::vector<std::string>& from, const std::string& to);
-// `path` of the worker.
+// Returns `path` on the worker in scp's form.
 std::string remote_path(const SshAccess& access, const SshWorker& worker, const std::string& path);
 
-// A command that ends with its connection, and when its standard input does: by TERM to all that it
-// started, and KILL five seconds later. Its exit status is the command's, but 254 for 255, which is
-// ssh's own.
+// Returns a command that ends when its connection or its stdin closes: it sends TERM to everything
+// it started and KILL five seconds later. Its exit status is the command's, except 254 in place of
+// 255, which ssh uses itself.
 std::string guarded_command(const std::string& command);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Google Cloud Storage by its JSON API: buckets, and what is in them with its checksums. The bytes
-// go another way (io/filesystem/file.h).
+// Google Cloud Storage by its JSON API: buckets and the list of their objects with checksums.
+// io/filesystem/file.h reads and writes their content.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,38 @@
 
 namespace smelt {
 
+// An object in a bucket.
 struct StoredObject {
   std::string name;
   std::uint64_t size = 0;   // bytes
-  std::string crc32c = {};  // as crc32c_text() has it; "" when it is not told
+  std::string crc32c = {};  // in the form of crc32c_text(); "" if unknown
   std::string updated = {};
-  std::string generation = {};  // of look(): which of its contents it is
+  std::string generation = {};  // from look(): the version of its content
 };
 
-// As Google writes a CRC-32C: base64 of its four bytes, the highest first.
+// Returns a CRC-32C as Google writes it: base64 of its four bytes in big-endian order.
 std::string crc32c_text(std::uint32_t crc);
 
-// Of Google's API.
+// Paths of Google's API.
 std::string bucket_path(const std::string& bucket);
 std::string object_path(const std::string& bucket, const std::string& object);
 
+// A bucket to create.
 struct BucketSpec {
   std::string name;
   std::string location = {};       // "us-central1"; "" = Google's default, US
   std::string storage_class = {};  // "" = STANDARD
-  bool uniform_access = true;      // one set of permissions for all of it
+  bool uniform_access = true;      // one set of permissions for the whole bucket
 };
 
-// UsageError "storage: …" for a name that Google refuses (its guidelines for bucket names).
+// Throws UsageError "storage: …" for a name that Google's guidelines for bucket names forbid.
 void require_bucket_name(const std::string& name);
 
-// Google's credentials, or anonymous: where the path is gs://anonymous@…, where an emulator is
-// named and where there are no credentials, as store/ has it.
+// Returns a client with the user's Google credentials, or an anonymous one: for gs://anonymous@…,
+// with an emulator, and without credentials.
 GoogleApi storage_connection(const std::string& path = "");
 
-// One of each kind for all paths.
+// A cache with one connection of each kind.
 class StorageConnections {
  public:
   GoogleApi& of(const std::string& path);
@@ -51,36 +53,36 @@ class StorageConnections {
   std::optional<GoogleApi> own_, nobodys_;
 };
 
-// UsageError when a bucket is not there or access to it is denied, SystemError for what else goes
-// wrong.
+// Operations on buckets and objects. They throw UsageError if a bucket does not exist or access is
+// denied, and SystemError for other failures.
 class StorageApi {
  public:
   explicit StorageApi(GoogleApi& api) : api_(api) {}
 
-  // Of a project, sorted.
+  // Returns the buckets of a project, sorted.
   std::vector<std::string> buckets(const std::string& project);
-  // UsageError also for a name that is taken, and a zone for a location.
+  // Also throws UsageError if the name is taken or the location is a zone.
   void make_bucket(const std::string& project, const BucketSpec& spec);
-  // UsageError when there is something in it.
+  // Throws UsageError if the bucket is not empty.
   void remove_bucket(const std::string& bucket);
 
-  // The objects whose names begin with `prefix`, in order of name. Those with a further '/' behind
-  // it are only in `folders` where all are not asked for: up to that '/'.
+  // Lists the objects whose names begin with `prefix`, in order of name. With Names::up_to_slash,
+  // names with another '/' after the prefix are only reported as `folders`, up to that '/'.
   struct Listing {
     std::vector<StoredObject> objects;
     std::vector<std::string> folders;
   };
   enum class Names { all, up_to_slash };
   Listing list(const std::string& bucket, const std::string& prefix, Names names);
-  // Nothing where there is no such object.
+  // Returns nullopt if the object does not exist.
   std::optional<StoredObject> look(const std::string& bucket, const std::string& object);
-  // One that is not there is no error.
+  // Deletes objects. Ignores missing ones.
   void remove(const std::string& bucket, const std::vector<std::string>& objects);
-  // Of look(); what was written over it since stays.
+  // Deletes an object returned by look(), unless it was overwritten since.
   void remove_seen(const std::string& bucket, const StoredObject& object);
 
-  // Calls body(api, 0), …, body(api, count - 1) on up to so many threads, each with a connection of
-  // its own; exceptions as of call_side_by_side().
+  // Calls body(api, 0) to body(api, count - 1) on up to `at_once` threads, each with its own
+  // connection; exceptions as in call_side_by_side().
   void side_by_side(std::size_t count, int at_once,
                     const std::function<void(StorageApi&, std::size_t)>& body);
 

@@ -1,4 +1,4 @@
-// Files from here to gs://, back, and within it, several at once, each held to its checksum.
+// Copies files to, from and within gs:// in parallel, with checks of their checksums.
 #pragma once
 
 #include <functional>
@@ -9,36 +9,38 @@
 
 namespace smelt {
 
+// A file to copy.
 struct CopyJob {
   StoredFile from;
   std::string to;
 };
 
-// Where each file of the sources goes, as cp has it: into `target` where that is a folder, ends
-// with
-// '/' or there are several; else it becomes `target`. UsageError where nothing is on gs://, where
-// two would be one, and for an object whose name is none that a folder here can hold. `api` is the
-// target's, here and below.
+// Returns the destination of each file of the sources, by the rules of cp: inside `target` if it is
+// a folder, ends with '/' or there are several sources; else `target` itself. Throws UsageError if
+// neither side is on gs://, if two files have the same destination, or if an object's name is not a
+// valid local path. Here and below, `api` is for the target.
 std::vector<CopyJob> plan_copies(StorageApi& api, const std::vector<FileSource>& sources,
                                  const std::string& target);
 
-// What makes one folder like another. Files are alike when their sizes and checksums are.
+// Steps that make one folder equal to another. Files are equal if their sizes and checksums are.
 struct SyncPlan {
   std::vector<CopyJob> copies;
-  std::vector<StoredFile> surplus;  // of the target alone
+  std::vector<StoredFile> surplus;  // files that exist only in the target
   std::size_t unchanged = 0;
-  std::vector<std::string> left_out;  // of the source: names of what is neither file nor folder
+  std::vector<std::string> left_out;  // names in the source that are neither files nor folders
 };
 enum class Below { this_folder, all };
+// Compares two folders.
 SyncPlan plan_sync(StorageApi& source, const std::string& from, StorageApi& target,
                    const std::string& to, Below below);
-// The same of files that are known by their names below both.
+// Compares two lists of files by their names below the folders.
 SyncPlan plan_sync(std::vector<StoredFile> sources, std::vector<StoredFile> targets,
                    const std::string& to);
 
-// `told` hears the bytes that are copied, from any thread. What arrives at this machine appears
-// when its CRC-32C is right, or not at all; what was sent is asked for right behind it, and removed
-// where it is another's: SystemError. Stopped after a signal that a StopSignal has heard.
+// Copies the files. Calls `told` with the number of bytes copied, from any thread. A download
+// appears only if its CRC-32C matches. An upload is checked right after it; if the checksum
+// differs, it is removed and SystemError is thrown. Throws Stopped after a signal if there is a
+// StopSignal.
 void copy_files(StorageApi& api, const std::vector<CopyJob>& jobs,
                 const std::function<void(std::uint64_t)>& told);
 

@@ -1,5 +1,4 @@
-// What a path of `smelt storage` names: files of this machine or objects of gs://, by itself or by
-// a pattern.
+// The files that a path or pattern of `smelt storage` names: local files or objects on gs://.
 #pragma once
 
 #include <cstdint>
@@ -13,70 +12,72 @@
 
 namespace smelt {
 
-// "gs://bucket/key", with the key as it is: an object's name may end with '/'.
+// A path on gs:// with its key unchanged: an object's name may end with '/'.
 struct GsPath {
   std::string user;  // "" or "anonymous"
   std::string bucket, key;
-  bool is_literal = false;  // wildcards in the key are characters (kLiteralName)
+  bool is_literal = false;  // treat wildcards in the key as plain characters (kLiteralName)
 
-  // "gs://bucket/other", to be shown.
+  // Returns "gs://bucket/other", for display.
   std::string shown(std::string_view other) const;
-  // The path of another object, which parse_gs() and parse_remote() take apart into exactly this
-  // key (RemotePath::with_key).
+  // Returns the path of another object, such that parse_gs() and parse_remote() get exactly this
+  // key (RemotePath::with_key()).
   std::string with_key(std::string_view other) const;
-  std::string folder_key() const;  // with one '/' behind it; "" for the bucket itself
+  std::string folder_key() const;  // ends with one '/'; "" for the bucket itself
 };
 
-// UsageError for what is not on gs://, for a path with options such as a server's name (one server
-// is asked for all), and for "gs://bucket/?=", which names nothing. Text that looks like options
-// but has no known name is part of the object's name.
+// Parses a path. Throws UsageError if it is not on gs://, if it has options such as a server name
+// (all paths use one server), and for "gs://bucket/?=", which has no object name. Text that looks
+// like an option but has no known name belongs to the object's name.
 GsPath parse_gs(const std::string& path);
 
 // Returns a local path unchanged. Returns a path on gs:// without a trailing '/', and escaped (see
 // kLiteralName) if it needs to be, so that names can be appended to it.
 std::string storage_place(const std::string& path);
 
+// A file or an object.
 struct StoredFile {
-  std::string name;          // below its source's root; "" when it is the root
-  std::string path;          // of an object: GsPath::with_key()
+  std::string name;          // relative to its source's root; "" for the root itself
+  std::string path;          // of an object: the form of GsPath::with_key()
   std::uint64_t size = 0;    // bytes
-  std::string crc32c = {};   // crc32c_text(); "" = not known yet
-  std::string updated = {};  // of an object
+  std::string crc32c = {};   // in the form of crc32c_text(); "" if not known yet
+  std::string updated = {};  // time of an object's last change
 
-  // An object that consoles make to show an empty folder.
+  // Whether it is an object that cloud consoles create to show an empty folder.
   bool is_placeholder() const { return path.ends_with(str("/", kLiteralName)); }
 };
 
-// A file or a folder that was named.
+// A file or folder that the user named.
 struct FileSource {
-  std::string root;  // its own name; "" where what is in it goes without, as of "."
+  std::string root;  // its name; "" if its content is copied without it, as for "."
   bool is_folder = false;
   std::vector<StoredFile> files;      // in order of name
-  std::vector<std::string> left_out;  // what is neither file nor folder
+  std::vector<std::string> left_out;  // paths that are neither files nor folders
 };
 
-// Those that a path or a pattern names, if any; '*' and '?' match no '/', '**' does. A path that
-// ends with '/' names only what is below it, not the object of that name; a literal one
-// (kLiteralName) only the object of exactly that name.
+// Returns what a path or pattern names; may be empty. '*' and '?' do not match '/', '**' does. A
+// path with a final '/' names only what is below it; a literal path (kLiteralName) names only the
+// object of exactly that name.
 std::vector<FileSource> find_sources(StorageApi& api, const std::string& path);
 
-// UsageError: that there are none.
+// Throws UsageError that the path names nothing.
 [[noreturn]] void throw_no_sources(const std::string& path);
 
-// What `ls` shows of a path: what is in a folder, and files; folders have '/' behind their path,
-// and no size. UsageError when there is none of either.
+// An entry that `ls` prints: a file, or a folder with a '/' after its path and no size.
 struct StorageEntry {
   std::string path;  // GsPath::shown()
   std::uint64_t size = 0;
   std::string updated = {};
 };
+// Returns the entries of a folder or pattern. Throws UsageError if nothing matches.
 std::vector<StorageEntry> list_entries(StorageApi& api, const std::string& path, bool recursive);
 
-// Whether there is a folder of this name, or a bucket.
+// Whether there is a folder or bucket of this name.
 bool is_storage_folder(StorageApi& api, const std::string& path);
 
-// The files below a folder, none where it is not there. UsageError for a file and a bucket that is
-// not there. `left_out`: the names of what is neither file nor folder, as links to folders.
+// Returns the files below a folder; empty if it does not exist. Throws UsageError if it is a file
+// or its bucket does not exist. `left_out` gets the names of what is neither file nor folder, such
+// as links to folders.
 std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
                                     std::vector<std::string>* left_out = nullptr);
 

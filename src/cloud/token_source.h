@@ -1,4 +1,4 @@
-// A token that is always fresh.
+// Access tokens that are renewed before they expire.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace smelt {
 
-// Before a token's end: Google's libraries, too, take a new one 3 minutes and 45 seconds earlier,
-// as the metadata server has a new one only then.
+// Renew a token this long before it expires, like Google's libraries: the metadata server has a new
+// one only 3 minutes and 45 seconds before.
 inline constexpr std::chrono::seconds kRefreshBefore(225);
 
-// Copies share one token. For any number of threads. `again`: where the credentials are not
-// accepted, those that may be there by now, as of who has signed in again.
+// A source of access tokens. Thread-safe; copies share one token. If the credentials are refused,
+// `again` reloads them, in case the user has signed in again.
 class TokenSource {
  public:
   using Now = std::function<std::chrono::system_clock::time_point()>;
@@ -26,16 +26,17 @@ class TokenSource {
       : shared_(
             std::make_shared<Shared>(std::move(credentials), std::move(now), std::move(again))) {}
 
-  // Of the first, which are the same person's or account's.
+  // Returns the identity of the first credentials; later ones belong to the same user or account.
   const Who& who() const { return shared_->credentials->who(); }
-  // One that lasts for kRefreshBefore more, or is new. As Credentials::fetch().
+  // Returns a token that lasts for at least kRefreshBefore, or a new one. Throws like
+  // Credentials::fetch().
   Token token(HttpClient& http) {
     const std::lock_guard lock(shared_->mutex);
     auto& token = shared_->token;
     if (!token || token->expires - shared_->now() < kRefreshBefore) token = fetched(http);
     return *token;
   }
-  // It was not accepted: the next is a new one, unless another thread has that already.
+  // Discards a token that was refused, unless another thread has renewed it already.
   void drop(const Secret& refused) {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->token && shared_->token->text.reveal() == refused.reveal()) shared_->token.reset();

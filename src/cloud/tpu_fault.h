@@ -1,4 +1,4 @@
-// What the TPU API refuses, told apart by what is to be done about it.
+// Classifies errors of the TPU API by the action that they require.
 #pragma once
 
 #include <string>
@@ -9,27 +9,28 @@
 namespace smelt {
 
 enum class TpuFault {
-  capacity,   // the zone has no such TPU now: another zone, or the queue
-  quota,      // the project may not have as many
-  rate,       // too many requests: later
+  capacity,   // the zone has no such TPU now: try another zone, or the queue
+  quota,      // the project's quota is exhausted
+  rate,       // too many requests: retry later
   disabled,   // the project has not enabled the API
   denied,     // a permission is missing
-  not_found,  // the resource, the zone or the type
-  exists,     // another of this name
-  passing,    // a fault on Google's side, or a node preempted while it is created: retry later
+  not_found,  // the resource, the zone or the type does not exist
+  exists,     // the name is in use
+  passing,    // an error on Google's side, or a node preempted during creation: retry later
   other
 };
 
-// Capacity and quota have one code, RESOURCE_EXHAUSTED, and are told apart by Google's words.
+// Capacity and quota errors have the same code, RESOURCE_EXHAUSTED, and are distinguished by the
+// text of the message.
 TpuFault kind_of(const ApiFault& fault);
 
-// A refusal of the kind `other`: the same request may be accepted later.
+// An error of the kind `other`: the same request may succeed later.
 class OtherRefusal : public UsageError {
   using UsageError::UsageError;
 };
 
-// Throws UsageError "cloud: <what>: …" with the hint of its kind (OtherRefusal for `other`);
-// SystemError for capacity, rate, passing and any answer of a server that fails.
+// Throws UsageError "cloud: <what>: …" with a hint for the kind of the error (OtherRefusal for
+// `other`). Throws SystemError for capacity, rate, passing and all server errors.
 [[noreturn]] void throw_fault(const ApiFault& fault, const std::string& what,
                               const std::string& project);
 

@@ -1,4 +1,4 @@
-// Which identity smelt has at Google, from where, and with which project.
+// The Google identity and project that smelt uses, and where they come from.
 #pragma once
 
 #include <chrono>
@@ -8,29 +8,32 @@
 
 namespace smelt {
 
+// A Google Cloud project.
 struct Project {
-  std::string name;    // "" when none is known
-  std::string source;  // "GOOGLE_CLOUD_PROJECT"
+  std::string name;    // "" if none is known
+  std::string source;  // such as "GOOGLE_CLOUD_PROJECT"
 };
 
-// As Google's libraries find it: GOOGLE_CLOUD_PROJECT, CLOUDSDK_CORE_PROJECT, the credentials' own,
-// gcloud's active configuration, what the credentials' use is billed to.
+// Finds the project in the order of Google's libraries: GOOGLE_CLOUD_PROJECT,
+// CLOUDSDK_CORE_PROJECT, the credentials' project, gcloud's active configuration, the quota
+// project.
 Project google_project(const Who& who);
 
-// `given`, or google_project(). UsageError when there is none.
+// Returns `given`, or else google_project(). Throws UsageError without a project.
 std::string project_of(const std::string& given, const GoogleApi& api);
 
-// The zone that gcloud takes where none is named: CLOUDSDK_COMPUTE_ZONE, or compute/zone of its
-// active configuration; "" when there is none.
+// Returns gcloud's default zone: CLOUDSDK_COMPUTE_ZONE, or compute/zone of its active
+// configuration; "" if neither is set.
 std::string gcloud_zone();
 
+// The result of whoami().
 struct Whoami {
-  Who who;  // a user's account as Google tells it; "" when it does not
+  Who who;  // with a user's account if Google reports it
   Project project;
   std::chrono::seconds token_lasts;
 };
 
-// Takes a token, so that credentials that are no longer accepted are said. Errors as
+// Returns the identity. Requests a token, so that refused credentials are noticed. Throws like
 // Credentials::fetch().
 Whoami whoami(GoogleApi& api);
 
