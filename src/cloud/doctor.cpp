@@ -17,7 +17,7 @@
 namespace smelt {
 namespace {
 
-// Takes a token, so that a sign-in that is no longer accepted is said.
+// Returns the identity. Requests a token, so that an expired sign-in is noticed.
 std::string who_text(GoogleApi& api) {
   (void)api.token();
   const Who& who = api.who();
@@ -31,13 +31,13 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
   const auto types = tpu.accelerator_types(zone);
   if (std::ranges::find(types, type) == types.end())
     throw UsageError(str(zone, " has no ", type),
-                     types.empty() ? "smelt cloud locations names other zones"
+                     types.empty() ? "list other zones: smelt cloud locations"
                                    : str("--type with one of ", join(types, ", ")));
-  return str("has ", type, "; whether one is free, and in the quota, is said when it is asked for");
+  return str("has ", type, "; capacity and quota are checked when it is requested");
 }
 
-// What Cloud Storage says of the bucket; nothing where one may not see it, who may write to it
-// still.
+// Returns Cloud Storage's description of the bucket, or an empty object if the user may not see it
+// (who may still be allowed to write to it).
 Json about_bucket(GoogleApi& api, const std::string& project, const std::string& bucket,
                   const std::string& zone) {
   const ApiAnswer answer = api.call({.service = "storage", .path = bucket_path(bucket)});
@@ -54,27 +54,28 @@ bool lists(const Json& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), Json(text)) != texts.end();
 }
 
-// Of whoever asks.
+// Throws UsageError if the user lacks rights for objects of the bucket.
 void require_rights(GoogleApi& api, const std::string& bucket) {
   ApiCall call{.service = "storage", .path = bucket_path(bucket) + "/iam/testPermissions"};
   for (const char* action : {"create", "delete", "get", "list"})
     call.query.emplace_back("permissions", str("storage.objects.", action));
   const ApiAnswer answer = api.call(call);
-  if (answer.fault) return;  // whether it can be written to is tried next
+  if (answer.fault) return;  // a write to the bucket is tested next
   const auto given = array_in(answer.body, "permissions");
   std::vector<std::string> missing;
   for (const auto& [name, permission] : call.query)
     if (!lists(given, permission)) missing.push_back(permission);
   if (!missing.empty())
-    throw UsageError(
-        str("bucket ", bucket, ": you lack ", join(missing, ", ")),
-        str("gcloud storage buckets add-iam-policy-binding gs://", bucket,
-            " --member=WHO --role=roles/storage.objectUser; smelt cloud whoami says who"));
+    throw UsageError(str("bucket ", bucket, ": you lack ", join(missing, ", ")),
+                     str("gcloud storage buckets add-iam-policy-binding gs://", bucket,
+                         " --member=WHO --role=roles/storage.objectUser, with WHO as shown by "
+                         "smelt cloud whoami"));
 }
 
 std::string bucket_name(const std::string& bucket) {
   if (!is_remote(bucket) || parse_remote(bucket).scheme != "gs")
-    throw UsageError(str("'", bucket, "' is no bucket of Google's"), "--bucket gs://NAME");
+    throw UsageError(str("'", bucket, "' is not a Google Cloud Storage bucket"),
+                     "--bucket gs://NAME");
   return parse_remote(bucket).bucket;
 }
 
@@ -86,7 +87,8 @@ std::vector<std::string> far_zones(const std::string& location,
   return far;
 }
 
-// As its own buckets tell it; "" where it has none, or they may not be seen.
+// Returns the project's number as listed with its buckets; "" if it has no buckets or they may not
+// be listed.
 std::string project_number(GoogleApi& api, const std::string& project) {
   const ApiAnswer answer = api.call({.service = "storage",
                                      .path = "/storage/v1/b",
@@ -103,26 +105,25 @@ std::string bucket_text(GoogleApi& api, const std::string& project, const Doctor
   const auto far = far_zones(location, ask.zones);
   if (!far.empty() && far.size() == ask.zones.size() && !ask.far_bucket)
     throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ",
-                         join(far, ", "), ": each byte between them is slow and is paid for"),
+                         join(far, ", "), ": traffic between them is slow and costs money"),
                      str("smelt storage mb -p ", project, " -l ", region_of(zone),
-                         " gs://NAME, and --bucket gs://NAME; or --far-bucket, which takes it"));
+                         " gs://NAME, and --bucket gs://NAME; or --far-bucket to use it anyway"));
   require_rights(api, name);
   check_writable(ask.bucket);
-  return str(name, location.empty() ? "" : " in " + lower_case(location), ", can be written to",
-             location.empty() ? "; where it lies may not be seen: roles/storage.bucketViewer" : "",
-             far.empty()
-                 ? ""
-                 : str("; far from ", join(far, ", "), ": slow, and its traffic is paid for",
-                       far.size() < ask.zones.size() ? "; --zone without them" : ""));
+  return str(name, location.empty() ? "" : " in " + lower_case(location), ", is writable",
+             location.empty() ? "; its location is not visible: roles/storage.bucketViewer" : "",
+             far.empty() ? ""
+                         : str("; far from ", join(far, ", "), ": traffic is slow and costs money",
+                               far.size() < ask.zones.size() ? "; remove them from --zone" : ""));
 }
 
-// What the machine's account may do in the bucket is told by the bucket's own policy; what its
-// project, a folder or a group gives it is not seen from here, and so it is never called wrong.
+// Returns what the bucket's own policy says about the machine's service account. Roles granted by
+// its project, a folder or a group are not visible here, so a missing role is not an error.
 std::string account_text(GoogleApi& api, const std::string& bucket, const std::string& account) {
   const std::string member = "serviceAccount:" + account;
-  const std::string unknown = "; whether its project or a group lets it write there is not known";
+  const std::string unknown = "; its project or a group may still let it write there";
   const ApiAnswer policy = api.call({.service = "storage", .path = bucket_path(bucket) + "/iam"});
-  if (policy.fault) return str(account, ": you may not see who may use ", bucket, unknown);
+  if (policy.fault) return str(account, ": you cannot see the access policy of ", bucket, unknown);
   for (const Json& binding : array_in(policy.body, "bindings")) {
     const std::string role = text_in(binding, "role");
     const bool writes = role == "roles/storage.objectUser" || role == "roles/storage.objectAdmin" ||
@@ -130,16 +131,16 @@ std::string account_text(GoogleApi& api, const std::string& bucket, const std::s
     if (writes && lists(array_in(binding, "members"), member))
       return str(account, " has ", role, " on ", bucket);
   }
-  return str(account, " has no role of its own on ", bucket, unknown,
+  return str(account, " has no direct role on ", bucket, unknown,
              ": gcloud storage buckets add-iam-policy-binding gs://", bucket, " --member=", member,
              " --role=roles/storage.objectUser");
 }
 
-// Whether the machine may delete itself, as far as the project's own policy tells.
+// Returns whether the machine may delete itself, as far as the project's policy shows.
 std::string rights_text(GoogleApi& api, const std::string& project, const std::string& account) {
   const auto unseen = [&] {
-    return str(account, ": you may not see what it may do in ", project,
-               "; whether its machine may delete itself is asked once it is there");
+    return str(account, ": you cannot see its roles in ", project,
+               "; whether its machine may delete itself is checked on the machine");
   };
   ApiAnswer policy;
   try {
@@ -164,14 +165,14 @@ std::string rights_text(GoogleApi& api, const std::string& project, const std::s
     if (deletes && lists(array_in(binding, "members"), "serviceAccount:" + account))
       return str(account, " has ", role, ", and its machine may delete itself");
   }
-  return str(account, " has no role of its own in ", project,
-             " by which its machine may delete itself where nobody leads it; whether a group or a "
-             "folder gives it one is asked once the machine is there: "
+  return str(account, " has no direct role in ", project,
+             " that lets its machine delete itself if no supervisor is left; roles from a group or "
+             "a folder are checked on the machine: "
              "gcloud projects add-iam-policy-binding ",
              project, " --member=serviceAccount:", account, " --role=roles/tpu.admin");
 }
 
-// What is wrong with the words alone, of what cannot be looked up.
+// Adds checks of the form of names, for zones and buckets that cannot be looked up.
 void add_forms(const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
   std::vector<DoctorCheck> all;
   for (const std::string& zone : ask.zones)
@@ -190,11 +191,11 @@ std::string ssh_text() {
       run_shell("for p in ssh scp ssh-keygen; do command -v $p >/dev/null || echo $p; done", "");
   const std::string missing = join(split(trim(found.text), '\n'), ", ");
   if (!missing.empty())
-    throw UsageError(str("no ", missing, " here"), "apt-get install openssh-client");
+    throw UsageError(str("not installed: ", missing), "apt-get install openssh-client");
   const std::string key = ssh_key_file();
-  if (!exists(key)) return "ssh, scp and ssh-keygen are here";
+  if (!exists(key)) return "ssh, scp and ssh-keygen are installed";
   require_usable_key(key);
-  return str("ssh, scp and ssh-keygen are here, and the key ", key, " can be used");
+  return str("ssh, scp and ssh-keygen are installed, and the key ", key, " is usable");
 }
 
 }  // namespace
@@ -216,20 +217,21 @@ bool is_near(const std::string& location, const std::string& zone) {
   if (place == "us") return continent == "us";
   if (place == "eu") return continent == "europe";
   if (place == "asia") return continent == "asia";
-  if (place.find('-') == std::string::npos) return true;  // a pair of regions with a name
+  // a dual-region, whose regions are not known here
+  if (place.find('-') == std::string::npos) return true;
   return place == region;
 }
 
 namespace {
 
-// Of one whose credentials are good.
+// Runs the checks that need valid credentials.
 void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
   std::string project;
   out.push_back(looked_at("project", [&] { return project = project_of(ask.project, api); }));
   if (!project.empty() && api.who().lacks_quota_project())
     out.push_back({"quota project", true,
-                   "the credentials name none: calls are counted on gcloud's own project, where "
-                   "some APIs are disabled",
+                   "the credentials have none: calls are counted against gcloud's own project, "
+                   "where some APIs are disabled",
                    quota_project_command(project)});
   if (project.empty()) return add_forms(ask, out);
   TpuApi tpu(api, project);

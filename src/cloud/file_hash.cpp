@@ -63,12 +63,12 @@ std::string text_sha256(const std::string& text) {
 }
 
 std::string package_text(const std::string& path) {
-  constexpr const char* kHint = "scripts/package makes one; --package FILE names it";
+  constexpr const char* kHint = "create one with scripts/package, and give it with --package FILE";
   if (!lower_case_name(path).ends_with(".tar.zst"))
-    throw UsageError(str(path, " is no package: its name does not end in .tar.zst"), kHint);
-  if (!exists(path)) throw UsageError(str("there is no package ", path), kHint);
+    throw UsageError(str(path, " is not a package: its name must end in .tar.zst"), kHint);
+  if (!exists(path)) throw UsageError(str("package ", path, " does not exist"), kHint);
   if (!holds_file(path, "smelt/bin/smelt"))
-    throw UsageError(str(path, " is no package: it holds no smelt/bin/smelt"), kHint);
+    throw UsageError(str(path, " is not a package: it has no smelt/bin/smelt"), kHint);
   return str(path, ", ", bytes_text(static_cast<double>(file_size(path))));
 }
 

@@ -23,7 +23,7 @@ namespace smelt {
 namespace {
 
 constexpr int kLookEvery = 50;        // milliseconds
-constexpr int kMostPieces = 1 << 12;  // of what an ended program has left in its pipes
+constexpr int kMostPieces = 1 << 12;  // of the output that an ended program left in its pipes
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;
 constexpr int kTimedOut = kTimeLimitExit, kUnreached = kUnreachedExit;
 
@@ -37,7 +37,7 @@ Pipe make_pipe() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// What ssh says before any command of ours has begun: trying again does nothing twice.
+// Whether a line is an error of ssh from before any command started, so that a retry is safe.
 bool is_unreached(const std::string& line) {
   static constexpr std::array kWords{"ssh: connect to host", "Permission denied (",
                                      "kex_exchange_identification", "Connection timed out during",
@@ -46,7 +46,7 @@ bool is_unreached(const std::string& line) {
       kWords, [&](const char* words) { return line.find(words) != std::string::npos; });
 }
 
-// One of a program's outputs, cut into lines.
+// One output of a program, passed on in whole lines with a prefix (or unchanged).
 class Lines {
  public:
   Lines(std::string prefix, bool cut, const std::function<void(const std::string&)>& put)
@@ -95,12 +95,12 @@ class Member {
   void kill() const {
     if (is_running()) ::kill(-pid_, SIGKILL);
   }
-  // What there is to read of both outputs.
+  // Adds the outputs that are open for reading.
   void add_to(std::vector<::pollfd>& all) const {
     for (const Descriptor* each : {&out_, &err_})
       if (each->is_open()) all.push_back({each->get(), POLLIN, 0});
   }
-  // Some pieces of it at a time: one that prints without end must not keep us from the others.
+  // Reads a limited amount, so that a program with endless output does not block the others.
   void read(int pieces = 4) {
     drain(out_, pieces, [this](std::string_view bytes) {
       has_printed_ = true;
@@ -108,7 +108,7 @@ class Member {
     });
     drain(err_, pieces, [this](std::string_view bytes) { err_lines_->add(bytes); });
   }
-  // Whether it has ended; `timed_out` is said of it then.
+  // Checks whether the program has ended; after a timeout its status becomes kTimedOut.
   void look(bool timed_out, bool may_repeat);
 
  private:
@@ -125,7 +125,7 @@ class Member {
   Descriptor in_, out_, err_;
   std::optional<Lines> out_lines_, err_lines_;
   std::function<void(const std::string&)> hold_;
-  std::string held_;  // what ssh said that is told only when there is no other try
+  std::string held_;  // errors of ssh, printed only if it is not tried again
   ::pid_t pid_ = 0;
   int tries_ = 0;
   bool has_printed_ = false, done_ = false;
@@ -143,7 +143,7 @@ void Member::start() {
   ::posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
-  // A terminal's Ctrl-C is for us, who tell all of them.
+  // Its own process group: Ctrl-C reaches smelt, which then ends all programs.
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   ::posix_spawnattr_setpgroup(&attributes, 0);
   const int error = ::posix_spawnp(&pid_, words[0], &actions, &attributes, words.data(), environ);
@@ -212,7 +212,7 @@ class Fleet {
     members_.reserve(programs.size());
     for (const FleetProgram& program : programs) members_.emplace_back(program, rules);
   }
-  ~Fleet() {  // where one could not be started the others are not left behind
+  ~Fleet() {  // kills the others if one program could not be started
     for (Member& member : members_) {
       member.kill();
       while (member.is_running()) {
@@ -224,7 +224,8 @@ class Fleet {
 
   std::vector<FleetEnd> run() {
     while (!std::ranges::all_of(members_, &Member::is_done)) step();
-    if (StopSignal::raised()) throw Stopped("cloud: all workers were told to end");
+    if (StopSignal::raised())
+      throw Stopped("cloud: stopped by a signal; all workers were asked to end");
     std::vector<FleetEnd> out;
     for (const Member& member : members_) out.push_back(member.end());
     return out;
@@ -261,7 +262,7 @@ class Fleet {
   const FleetRules& rules_;
   std::vector<Member> members_;
   Clock::time_point begin_ = Clock::now();
-  std::optional<Clock::time_point> ends_;  // when those that are left are killed
+  std::optional<Clock::time_point> ends_;  // when the remaining programs are killed
   bool timed_out_ = false;
 };
 

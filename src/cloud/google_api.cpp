@@ -30,12 +30,12 @@ ApiFault fault_in(const HttpAnswer& answer, const Json& body, const Token& token
   return fault;
 }
 
-// As JSON. Throws UsageError for a text that is not valid UTF-8.
+// Returns the body as text. Throws UsageError if a string is not valid UTF-8.
 std::string text_of(const Json& body, const Url& url) try {
   return body.dump();
 } catch (const JsonError&) {
-  throw UsageError(str(url.shown(), ": a text of the request is not valid UTF-8"),
-                   "look at the names and values that you gave, and write them in UTF-8");
+  throw UsageError(str(url.shown(), ": the request has text that is not valid UTF-8"),
+                   "check the names and values that you gave, and write them in UTF-8");
 }
 
 }  // namespace
@@ -54,12 +54,12 @@ Url api_server(const std::string& service) {
   while (url.path.ends_with('/')) url.path.pop_back();
   if (is_loopback(url.host)) return url;
   if (url.scheme != "https")
-    throw UsageError(str(variable, ": nothing secret is sent over http, to ", url.host),
+    throw UsageError(str(variable, ": http to ", url.host, " is not allowed, as it sends secrets"),
                      str("unset ", variable));
   if (!is_google_api(url.host) && !is_trusted_endpoint(url.host))
     throw UsageError(
-        str(variable, ": ", url.host, " is no server of Google's, and not trusted with tokens"),
-        str("if they may be sent there, set ", kTrustedEndpoints, "=", url.host));
+        str(variable, ": ", url.host, " is neither a Google server nor trusted with tokens"),
+        str("to trust it, set ", kTrustedEndpoints, "=", url.host));
   return url;
 }
 
@@ -87,7 +87,7 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
   const Json body = answer.body.empty() ? Json::object() : Json::parse_or_discard(answer.body);
   const bool good = answer.status >= 200 && answer.status < 300;
   if (good && body.is_object()) return {body};
-  if (good) throw SystemError(str(url.shown(), ": the answer is no JSON object"));
+  if (good) throw SystemError(str(url.shown(), ": the response is not a JSON object"));
   ApiFault fault = fault_in(answer, body, token());
   fault.lacks_quota_project = who().lacks_quota_project();
   if (answer.status == 401)
@@ -99,7 +99,7 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
 
 namespace {
 
-// Those that no thread uses now.
+// A pool of clients that no thread uses at the moment.
 class Spare {
  public:
   explicit Spare(const GoogleApi& like) : like_(like) {}

@@ -15,7 +15,7 @@ constexpr double kTellEvery = 600;  // seconds
 
 std::string dollars_text(double value) { return "$" + rounded(value, 2); }
 
-// What programs on the machine print need not be UTF-8.
+// Returns the journal as text. Output of programs on the machine may be invalid UTF-8.
 std::string text_of(const JobJournal& journal) {
   return json_of(journal).dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n";
 }
@@ -32,8 +32,8 @@ JobJournal take_lead(
     if (journal.step == JobStep::stop) journal.stop_since = now();
     if (store.write(text_of(journal))) return journal;
   }
-  throw TakenOver("cloud: other processes take over the job all the time",
-                  "let one of them lead it");
+  throw TakenOver("cloud: other processes keep taking over the job",
+                  "let only one of them lead it");
 }
 
 JobClosing time_to_close(const JobJournal& journal, const JobTimes& times, double now) {
@@ -57,7 +57,7 @@ Job::Job(JobJournal journal, JobWorld world)
                  [this](const std::string& line) { tell(line); }},
                 world_.startup),
       written_(text_of(journal_)) {
-  // The machine is not to delete itself between two looks.
+  // Looks often enough that the machine does not delete itself in between.
   world_.times.poll = std::min(world_.times.poll, journal_.spec.silence / 4);
 }
 
@@ -70,7 +70,7 @@ void Job::tell(const std::string& line) {
 }
 
 void Job::tell_error(const std::string& text) {
-  if (text != told_ || world_.now() - told_at_ >= kTellEvery) tell(str(text, "; tried again"));
+  if (text != told_ || world_.now() - told_at_ >= kTellEvery) tell(str(text, "; retrying"));
   told_ = text;
 }
 
@@ -81,7 +81,8 @@ void Job::save() {
   written_ = text;
 }
 
-// Whatever was planned, no machine is left because the bucket does not answer.
+// Continues with stopping and cleaning even if the bucket does not respond, so that no machine is
+// left.
 void Job::go(JobStep step) {
   journal_.step = step;
   try {
@@ -95,8 +96,8 @@ void Job::go(JobStep step) {
 void Job::throw_taken_over(const std::string& owner) const {
   throw TakenOver(str("cloud: the job was taken over by ", owner),
                   journal_.step == JobStep::stage
-                      ? "the same command takes it back"
-                      : str("smelt cloud watch ", journal_.spec.folder, " takes it back"));
+                      ? "give the same command again to take it back"
+                      : str("take it back: smelt cloud watch ", journal_.spec.folder));
 }
 
 void Job::require_lead() {
@@ -121,9 +122,10 @@ void Job::close_in_time() {
   const JobClosing closing = time_to_close(journal_, world_.times, world_.now());
   if (closing.seconds > 0) return;
   const bool is_money = std::string_view(closing.reason) == "budget";
-  end(closing.reason, is_money ? str("of ", dollars_text(journal_.spec.budget),
-                                     " no more is left than it takes to save and to delete")
-                               : "the time has come");
+  end(closing.reason, is_money
+                          ? str("the rest of the budget of ", dollars_text(journal_.spec.budget),
+                                " is needed to save and to delete the machine")
+                          : "the time limit (--until) is reached");
 }
 
 void Job::stage() {
@@ -131,13 +133,14 @@ void Job::stage() {
   go(JobStep::machine);
 }
 
-// Patience is a leader's: what it has slept through is not counted.
+// Counts only the time that this process spends looking for a machine, not time while it is
+// suspended.
 void Job::machine() {
   const double now = world_.now();
   if (sought_at_ > 0) sought_ += std::min(now - sought_at_, world_.times.apart + world_.times.poll);
   sought_at_ = now;
   if (sought_ > journal_.spec.patience)
-    return fail("there was no machine in all the time that it was waited for");
+    return fail("no machine became available in the time limit");
   try {
     if (const auto node = machines_.seek()) {
       sought_ = sought_at_ = 0;
@@ -145,7 +148,7 @@ void Job::machine() {
       go(JobStep::install);
     }
   } catch (const CredentialsRefused&) {
-    throw;  // a person signs in again
+    throw;  // the user has to sign in again
   } catch (const UsageError& error) {
     if (journal_.there() != nullptr) throw;
     fail(error.what());
@@ -153,14 +156,14 @@ void Job::machine() {
 }
 
 void Job::lost(const std::string& what) {
-  tell(str(what, ": another is made"));
+  tell(str(what, "; creating another"));
   useless_since_ = 0;
   was_reached_ = false;
   go(JobStep::machine);
 }
 
-// Of a machine that trains. From where it was never reached it is not judged: whoever led the job
-// before did reach it, and alone it deletes itself.
+// Handles an unreachable machine in the training step. If this process has never reached it, it is
+// not replaced: the previous leader did reach it, and without a supervisor it deletes itself.
 void Job::unheard(const std::string& why) {
   const auto before = journal_.progress;
   take_progress();
@@ -176,7 +179,7 @@ void Job::take_log(const JobWorkers::Look& look) {
 void Job::take_progress() {
   const auto newest = world_.newest_checkpoint();
   if (!newest || newest == journal_.progress) return;
-  const bool is_less = journal_.progress && *newest < *journal_.progress;  // it began anew
+  const bool is_less = journal_.progress && *newest < *journal_.progress;  // training restarted
   journal_.progress = newest;
   if (is_less) return;
   journal_.fruitless = 0;
@@ -185,7 +188,7 @@ void Job::take_progress() {
 
 void Job::start_command(const TpuNode& node) {
   if (journal_.fruitless >= journal_.spec.attempts)
-    return fail(str(journal_.fruitless, " starts in a row came to no new checkpoint"));
+    return fail(str(journal_.fruitless, " starts in a row without a new checkpoint"));
   journal_.log_end.clear();
   save();
   try {
@@ -196,11 +199,11 @@ void Job::start_command(const TpuNode& node) {
   useless_since_ = 0;
   ++journal_.starts;
   ++journal_.fruitless;
-  tell(str("started", journal_.starts > 1 ? str(", for the ", journal_.starts, ". time") : ""));
+  tell(str("started", journal_.starts > 1 ? str(" (start ", journal_.starts, ")") : ""));
 }
 
-// A look tells a piece of it alone, and what it said last says why it ended. All of it is in the
-// bucket.
+// Shows the rest of the output, which says why the command ended; a look returns only a part of it.
+// All of it is in the bucket.
 void Job::rest_of_log(const TpuNode& node) {
   constexpr double kAtMost = 60;  // seconds
   for (const double began = world_.now(); world_.now() - began < kAtMost;) {
@@ -211,7 +214,8 @@ void Job::rest_of_log(const TpuNode& node) {
   }
 }
 
-// A machine is not kept for it: where it cannot go there, that is told.
+// Copies the log to the bucket. If that fails, prints the error and goes on, so that the machine is
+// not kept.
 void Job::keep_log(const TpuNode& node) {
   try {
     world_.workers.keep_log(node);
@@ -233,8 +237,9 @@ void Job::take_end(const TpuNode& node, int status) {
     tell("the command has ended: done");
     return go(JobStep::clean);
   }
-  if (status == kUsersToMend) return fail("the command ended with 2: what it said last says why");
-  tell(str("the command ended with ", status));
+  if (status == kUsersToMend)
+    return fail("the command ended with status 2; its last output says why");
+  tell(str("the command ended with status ", status));
   start_command(node);
 }
 
@@ -259,7 +264,7 @@ void Job::train() {
   if (look.state == JobWorkers::Look::State::none) start_command(*node);
   if (has_ended && !look.log.empty()) rest_of_log(*node);
   if (has_ended) take_end(*node, look.status);
-  if (world_.now() - told_at_ >= kTellEvery) tell("training goes on");
+  if (world_.now() - told_at_ >= kTellEvery) tell("training continues");
   save();
   drop_strays();
 }
@@ -275,7 +280,7 @@ void Job::stop() {
   const auto node = machines_.current();
   if (!node) return go(JobStep::clean);
   if (world_.now() - journal_.stop_since > world_.times.stop_at_most) {
-    tell("it did not end in time");
+    tell("the command did not end in time");
     keep_log(*node);
     return go(JobStep::clean);
   }
@@ -292,7 +297,7 @@ void Job::stop() {
 
 void Job::clean() {
   if (!machines_.clear()) return;
-  tell("all that the job made is deleted: the project has nothing of it any more");
+  tell("everything that the job created is deleted");
   go(JobStep::collect);
 }
 
@@ -349,7 +354,7 @@ const JobJournal& Job::run() {
     } catch (const BugError&) {
       throw;
     } catch (const Error& error) {
-      // Nothing that costs money is there then: the user hears of it at once.
+      // In these steps no machine costs money, so the user gets the error at once.
       if (before == JobStep::stage || before == JobStep::collect) throw;
       const bool says_how = dynamic_cast<const CredentialsRefused*>(&error) != nullptr;
       tell_error(says_how ? error.what() : first_line(error.what()));

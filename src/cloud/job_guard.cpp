@@ -11,9 +11,9 @@
 namespace smelt {
 namespace {
 
-constexpr int kMostLog = 1 << 20;  // bytes of output at a look
+constexpr int kMostLog = 1 << 20;  // maximum bytes of output per look
 
-// A worker's number is said by the metadata (by TPU_WORKER_ID where that is set).
+// Gets the worker's number from TPU_WORKER_ID if it is set, else from the metadata.
 constexpr const char* kDeletes =
     "number() { n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}\n"
     "  case $n in ''|*[!0-9]*) n=0;; esac; }\n"
@@ -23,7 +23,7 @@ constexpr const char* kDeletes =
     "  i=0; while due && [ $i -lt \"$1\" ]; do sleep \"$poll\"; i=$((i+1)); done\n"
     "}\n";
 
-// What is deleted: the node, or what stands in the queue with it.
+// Returns the API path of what is deleted: the node, or the queued resource with its node.
 std::string resource_of(const JobSpec& spec, const std::string& zone) {
   return str("/v2/projects/", spec.project, "/locations/", zone,
              spec.queued ? "/queuedResources/" : "/nodes/", machine_name(spec));
@@ -53,7 +53,7 @@ std::string guard_script(const JobSpec& spec, const std::string& zone, double se
              "    wait_due $((3 * n))\n"
              "    if due && ! is_going; then call -o /dev/null -X DELETE \"$machine",
              spec.queued ? "?force=true" : "",
-             // Where it may not, Google is not asked so often that others get no answer.
+             // Limits the rate of requests if the deletion is not permitted.
              "\"; wait_due 12; fi\n"
              "  else kept=\n"
              "  fi\n"
@@ -64,8 +64,8 @@ std::string guard_script(const JobSpec& spec, const std::string& zone, double se
 std::string startup_guard(const JobSpec& spec, const std::string& zone, double seconds,
                           const GuardPlace& place) {
   return str(
-      "#!/bin/sh\n# smelt's dead man's switch: deletes this machine when nobody leads its "
-      "job any more.\nsetsid sh -c ",
+      "#!/bin/sh\n# smelt's dead man's switch: deletes this machine if no supervisor leads "
+      "its job.\nsetsid sh -c ",
       shell_word(guard_script(spec, zone, seconds, place)), " </dev/null >/dev/null 2>&1 &\n");
 }
 
@@ -84,7 +84,8 @@ std::string look_command(double seconds, std::uint64_t log_from) {
              " )) > \"$d/deadline.new\" && mv \"$d/deadline.new\" \"$d/deadline\" || exit 1\n"
              "if [ ! -f \"$j/pid\" ]; then echo 'none 0'; exit 0; fi\n"
              "if runs; then s=running; elif [ -f \"$j/exit\" ]; then s=\"ended $(cat "
-             "\"$j/exit\")\"; else s='ended 137'; fi\n"  // killed with the shell that notes it
+             // killed together with the shell that stores its status
+             "\"$j/exit\")\"; else s='ended 137'; fi\n"
              "touch \"$j/log\"; echo \"$s $(wc -c < \"$j/log\")\"\n"
              "tail -c +",
              log_from + 1, " \"$j/log\" | head -c ", kMostLog, "\n");

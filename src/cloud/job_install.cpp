@@ -1,4 +1,4 @@
-// What a job does until its machine can train, and with one that is of no use.
+// The steps of a job until its machine can train, and the replacement of machines that fail.
 #include <algorithm>
 
 #include "base/error.h"
@@ -10,28 +10,29 @@ namespace smelt {
 
 bool Job::is_given_up(const std::string& why) {
   if (++journal_.fruitless < journal_.spec.attempts) return false;
-  fail(str(journal_.fruitless, " machines and starts in a row came to no new checkpoint; ", why));
+  fail(str(journal_.fruitless, " machines and starts in a row without a new checkpoint; ", why));
   return true;
 }
 
-// From where one try failed to where the next begins: each may take its time to fail.
+// Handles a failed attempt. Failures count as one series unless the time between them is long,
+// since each attempt may take a while to fail.
 void Job::useless(const std::string& why) {
   const double now = world_.now();
   if (useless_since_ == 0 || began_ - failed_at_ > world_.times.apart + world_.times.poll)
     useless_since_ = now;
   failed_at_ = now;
   if (now - useless_since_ < world_.times.useless) return tell_error(first_line(why));
-  machines_.remove();  // where that fails, it is the same machine that is tried again
+  machines_.remove();  // if this fails, the next attempt uses the same machine
   if (is_given_up(first_line(why))) return;
-  lost(str("the machine is of no use (", first_line(why), ")"));
+  lost(str("the machine cannot be used (", first_line(why), ")"));
 }
 
-// Its machine does not delete itself under the leader that waits for it, however short its silence
-// is to be.
+// Returns the limits of the next part and moves the deadline, so that the machine does not delete
+// itself while the leader waits for it, even with a short --silence.
 JobWorkers::Part Job::next_part(double wanted) {
   const double now = world_.now();
   const double at_most = std::min(wanted, time_to_close(journal_, world_.times, now).seconds);
-  if (at_most <= 0) throw SystemError("no time is left for the installation");
+  if (at_most <= 0) throw SystemError("not enough time or budget left for the installation");
   const double left = seconds_left(journal_, now, at_most + world_.times.apart);
   journal_.machines.back().deadline = now + left;
   try {
@@ -42,20 +43,20 @@ JobWorkers::Part Job::next_part(double wanted) {
     throw;
   } catch (const CredentialsRefused&) {
     throw;
-  } catch (const Error& error) {  // of the bucket, and no fault of the machine
+  } catch (const Error& error) {  // an error of the bucket, not of the machine
     tell_error(first_line(error.what()));
   }
   return {at_most, left};
 }
 
-// What the switch promises is not told of a machine that it cannot delete.
+// Records whether the machine can delete itself, and warns if it cannot.
 void Job::judge_switch(const TpuNode& node) {
   const auto may = world_.workers.may_delete_itself(node);
   journal_.machines.back().stays = may == false;
   if (may == false)
     tell(
-        "the machine's account may not delete it (roles/tpu.admin): with nobody to lead its job "
-        "it ends that alone, and is paid for until somebody comes");
+        "the machine's account may not delete it (roles/tpu.admin): without a supervisor the job "
+        "ends, but the machine keeps costing money until somebody deletes it");
   if (!may)
     tell(str(
         "cannot check whether the machine's service account may delete it (to enable the check: "
@@ -78,7 +79,7 @@ void Job::install() {
   } catch (const SystemError& error) {
     return useless(error.what());
   } catch (const CredentialsRefused&) {
-    // A person is waited for; a machine that goes meanwhile counts as a try.
+    // Waits for the user to sign in; if the machine disappears meanwhile, that counts as a failure.
     if (useless_since_ == 0) useless_since_ = world_.now();
     throw;
   } catch (const OtherRefusal& error) {

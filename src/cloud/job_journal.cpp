@@ -20,7 +20,7 @@ constexpr NamedValues<JobStep, 8> kSteps{{{"stage", JobStep::stage},
                                           {"collect", JobStep::collect},
                                           {"ended", JobStep::ended}}};
 
-// One list of fields for both ways.
+// The fields of a JobSpec, for reading and writing.
 template <class Spec, class Visit>
 void visit_spec(Spec& s, const Visit& visit) {
   visit("run", s.run);
@@ -83,7 +83,7 @@ struct Put {
   }
 };
 
-// What the first journals did not have yet is as it is by itself.
+// Whether earlier versions did not write the field, so that it keeps its default.
 bool is_later(std::string_view name) { return name == "turn" || name == "stays"; }
 
 struct Take {
@@ -98,7 +98,7 @@ JobJournal read_journal(const Json& all) {
   JobJournal j;
   visit_spec(j.spec, Take{all.at("spec")});
   if (j.spec.package_sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw JsonError(str("package_sha256 is '", j.spec.package_sha256, "', no checksum"));
+    throw JsonError(str("package_sha256 is '", j.spec.package_sha256, "', expected a SHA-256"));
   // Earlier versions of smelt could write a zone twice.
   for (const Json& zone : all.at("spec").at("zones"))
     if (const auto name = zone.at("name").get<std::string>();
@@ -135,7 +135,7 @@ double dollars_so_far(const JobJournal& journal, double now) {
 }
 
 double seconds_left(const JobJournal& journal, double now, double at_least) {
-  constexpr double kLast = 240;  // a minute to save, three to be deleted
+  constexpr double kLast = 240;  // a minute to save, three to delete
   const JobSpec& spec = journal.spec;
   const JobMachine* there = journal.there();
   const double rate = there == nullptr ? 0 : there->dollars_an_hour;
@@ -166,14 +166,14 @@ OrderedJson json_of(const JobJournal& j) {
 }
 
 JobJournal parse_journal(const std::string& text, const std::string& where) {
-  constexpr const char* kHint = "it is written by smelt cloud run alone; name another folder";
+  constexpr const char* kHint = "only smelt cloud run writes this file; give another folder";
   const Json all = Json::parse_or_discard(text);
   if (!all.is_object() || all.value("format", Json()) != kFormat)
-    throw UsageError(str(where, ": this is no '", kFormat, "'"), kHint);
+    throw UsageError(str(where, ": not a '", kFormat, "' file"), kHint);
   try {
     return read_journal(all);
   } catch (const JsonError& error) {
-    throw UsageError(str(where, ": it is damaged: ", error.what()), kHint);
+    throw UsageError(str(where, ": damaged: ", error.what()), kHint);
   }
 }
 

@@ -8,8 +8,8 @@
 namespace smelt {
 namespace {
 
-constexpr double kSettles = 120;        // seconds in which what was asked for shows, if it arrived
-constexpr double kComesUpIn = 30 * 60;  // seconds; else it is removed
+constexpr double kSettles = 120;        // seconds until an accepted request is visible
+constexpr double kComesUpIn = 30 * 60;  // seconds to become READY; after that it is deleted
 constexpr double kLongestRest = 600;    // seconds between rounds through all zones
 constexpr int kLooksAtNothing = 2;
 
@@ -37,7 +37,7 @@ JobMachines::Seen JobMachines::look_in(const std::string& zone) {
   return seen;
 }
 
-// What is paid for it.
+// Updates the billing times of the machine.
 void JobMachines::note(JobMachine& machine, const Seen& seen) const {
   if (seen.node && !seen.node->is_lost()) machine.seen = tools_.now();
   if (machine.paid_from > 0) return;
@@ -47,7 +47,7 @@ void JobMachines::note(JobMachine& machine, const Seen& seen) const {
     machine.asked = tools_.now();
 }
 
-// That of the machine first.
+// Returns the job's zones, with that of the current machine first.
 std::vector<std::string> JobMachines::zones() const {
   std::vector<std::string> out;
   for (const JobSpec::Zone& zone : journal_.spec.zones) out.push_back(zone.name);
@@ -57,7 +57,8 @@ std::vector<std::string> JobMachines::zones() const {
   return out;
 }
 
-// A machine that is good does not wait, and is paid for, because another zone does not answer.
+// Finds machines in all zones. If the current machine is good, ignores zones that do not respond,
+// so that it does not wait (and cost money) for them.
 std::vector<JobMachines::Seen> JobMachines::look() {
   std::vector<Seen> out;
   const auto has_good = [&] {
@@ -74,7 +75,8 @@ std::vector<JobMachines::Seen> JobMachines::look() {
   return out;
 }
 
-// Nor is one kept for that.
+// Deletes all machines, zone by zone, so that a zone that does not respond does not keep one in
+// another.
 bool JobMachines::drop_all() {
   bool some = false;
   for (const std::string& zone : zones())
@@ -88,8 +90,8 @@ double JobMachines::rate_in(const std::string& zone) const {
   return 0;
 }
 
-// The machine of whoever took over has the same name. None is kept because the bucket does not say
-// who that is.
+// Checks the lead before a deletion, since the new leader's machine has the same name. If the
+// bucket does not respond, the deletion goes on.
 void JobMachines::require_lead_if_known() const {
   try {
     tools_.require_lead();
@@ -99,7 +101,7 @@ void JobMachines::require_lead_if_known() const {
   }
 }
 
-// Removes all but one; whether something was there to be removed.
+// Deletes all machines except `kept`. Returns whether there were any.
 bool JobMachines::drop(const std::vector<Seen>& all, const Seen* kept) {
   const std::string name = machine_name(journal_.spec);
   bool some = false;
@@ -109,14 +111,14 @@ bool JobMachines::drop(const std::vector<Seen>& all, const Seen* kept) {
     if (seen.is_going()) continue;
     const std::string state = seen.node ? seen.node->state : seen.queued->state;
     require_lead_if_known();
-    tools_.tell(str(seen.zone, ": ", name, " is ", state, ", and is deleted"));
-    // What makes a node in its turn is deleted with it.
+    tools_.tell(str(seen.zone, ": ", name, " is ", state, "; deleting it"));
+    // Deleting a queued resource also deletes its node.
     if (!seen.queued || !tools_.tpu.dequeue(seen.zone, name)) tools_.tpu.remove(seen.zone, name);
   }
   return some;
 }
 
-// It is gone. What stood in the queue may have come and gone unseen.
+// Records that the machine is gone. A queued one may have existed without being seen.
 void JobMachines::close() {
   JobMachine* machine = journal_.there();
   if (machine == nullptr) return;
@@ -126,7 +128,7 @@ void JobMachines::close() {
   tools_.save();
 }
 
-// Nothing was made, and nothing is paid for.
+// Records that no machine was created, and moves on to the next zone.
 void JobMachines::forget(const std::string& why) {
   tools_.tell(str(journal_.machines.back().zone, ": ", why));
   journal_.machines.pop_back();
@@ -143,9 +145,10 @@ void JobMachines::refuse(const ApiFault& fault) {
   const TpuFault kind = kind_of(fault);
   if (kind == TpuFault::capacity) return forget("no capacity");
   if (kind == TpuFault::quota) return forget("no quota: " + fault.message);
-  // It is there, or going; or the server said nothing about it.
+  // It exists or is being deleted, or the server did not decide: look again.
   if (kind == TpuFault::exists || kind == TpuFault::rate || fault.status >= 500) return;
-  if (kind == TpuFault::passing) return forget(fault.message);  // of an operation that has ended
+  // the error of an operation that has ended
+  if (kind == TpuFault::passing) return forget(fault.message);
   const std::string zone = journal_.machines.back().zone;
   journal_.machines.pop_back();
   tools_.save();
@@ -163,14 +166,14 @@ void JobMachines::ask() {
                                  .dollars_an_hour = rate_in(zone),
                                  .asked = now,
                                  .paid_from = spec.queued ? 0 : now});
-    tools_.tell(str(zone, ": ", machine_name(spec), " is asked for"));
+    tools_.tell(str(zone, ": ", machine_name(spec), " is requested"));
   }
   JobMachine& machine = journal_.machines.back();
-  machine.asked = tools_.now();  // also where it was asked for before, without an answer
+  machine.asked = tools_.now();  // also for a repeated request
   machine.deadline = machine.asked + std::max(spec.silence, kComesUpIn);
-  tools_.save();  // before it is asked for: whoever comes next knows where to look
-  // Google ends its turn by itself, FAILED, whoever leads the job then. One that stands in the only
-  // queue there is keeps its place.
+  tools_.save();  // before the request, so that the next leader knows where to look
+  // With several zones Google expires the request after `turn` (state FAILED), even without a
+  // leader. With a single zone it keeps its place in the queue.
   const QueueSpec queue{
       "", std::chrono::seconds(spec.zones.size() > 1 ? static_cast<long long>(spec.turn) : 0)};
   NodeSpec node = spec.node;
@@ -188,21 +191,21 @@ void JobMachines::ask() {
   } catch (const Stopped&) {
     throw;
   } catch (const SystemError&) {
-    return;  // no answer: asked again, by the same name, until there is one
+    return;  // no response: the request is repeated under the same name
   }
   if (begun.fault) return refuse(*begun.fault);
   machine.operation = begun.operation;
   tools_.save();
 }
 
-// A list may lag behind: one look is none.
+// Counts looks that did not find the machine. Lists may lag behind, so one look is not enough.
 bool JobMachines::is_unseen() {
   if (++unseen_ < kLooksAtNothing) return false;
   tools_.tell(str(journal_.machines.back().zone, ": ", machine_name(journal_.spec), " is gone"));
   return true;
 }
 
-// Asked for, and not to be seen.
+// Handles a machine that was requested and is not visible.
 void JobMachines::settle() {
   JobMachine& machine = journal_.machines.back();
   if (machine.shown) {
@@ -216,7 +219,7 @@ void JobMachines::settle() {
     machine.operation.clear();
     return refuse(*progress.fault);
   }
-  // What was made can be shown a while later.
+  // A new machine may take a while to become visible.
   if (tools_.now() - machine.asked >= kSettles && is_unseen()) close();
 }
 
@@ -227,7 +230,7 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
     close();
     machine = nullptr;
   }
-  if (machine == nullptr) {  // of an earlier process whose journal was lost
+  if (machine == nullptr) {  // created by an earlier process whose journal was lost
     const double made = kept.node ? created_at(*kept.node) : 0;
     journal_.machines.push_back({.zone = kept.zone,
                                  .operation = "",
@@ -252,7 +255,7 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
   return std::nullopt;
 }
 
-// What failed in the queue never becomes a machine.
+// A failed queued resource never becomes a machine.
 void JobMachines::take_failures(const std::vector<Seen>& all) {
   for (const Seen& seen : all) {
     const JobMachine* machine = journal_.there();
@@ -286,7 +289,7 @@ std::optional<TpuNode> JobMachines::current() {
   else if (is_unseen())
     close();
   else
-    throw SystemError(str(machine_name(journal_.spec), " in ", seen.zone, " is not to be seen"));
+    throw SystemError(str(machine_name(journal_.spec), " in ", seen.zone, " was not found"));
   return seen.node && seen.is_good() ? seen.node : std::nullopt;
 }
 
@@ -311,14 +314,14 @@ bool JobMachines::clear() {
   }
   const JobMachine* machine = journal_.there();
   if (machine != nullptr) {
-    // What was asked for and has not shown may do so yet.
+    // A requested machine may still appear.
     if (!machine->shown && tools_.now() - machine->asked < kSettles) return false;
     if (!is_unseen()) return false;
     close();
   }
   const auto rest = left();
   if (rest.empty()) return true;
-  throw SystemError(str("not all that the job made is deleted: ", join(rest, ", ")));
+  throw SystemError(str("some resources of the job are not deleted: ", join(rest, ", ")));
 }
 
 std::vector<std::string> JobMachines::left() {
@@ -338,7 +341,7 @@ std::vector<std::string> JobMachines::left() {
   };
   for (const JobSpec::Zone& zone : journal_.spec.zones)
     if (is_in(nodes.unreachable, zone.name) || is_in(queue.unreachable, zone.name))
-      out.push_back(str("no answer from ", zone.name, ", and what is there is not known"));
+      out.push_back(str("unknown resources in ", zone.name, ", which does not respond"));
   return out;
 }
 

@@ -30,7 +30,8 @@ std::string last_line(const std::string& text) {
   return whole.substr(whole.rfind('\n') + 1);
 }
 
-// "running 120" and "ended 2 120" of the first line; the rest is the log.
+// Parses the output of look_command(): a first line such as "running 120" or "ended 2 120", then
+// the log.
 JobWorkers::Look parse_look(const std::string& text) {
   using State = JobWorkers::Look::State;
   const std::size_t end = text.find('\n');
@@ -40,16 +41,16 @@ JobWorkers::Look parse_look(const std::string& text) {
   if (words[0] == "running") out.state = State::running;
   if (words[0] == "ended" && words.size() > 2) {
     out.state = State::ended;
-    out.status = 137;  // also where none could be noted, as on a full disk
+    out.status = 137;  // the default if no status could be stored, for example on a full disk
     std::from_chars(words[1].data(), words[1].data() + words[1].size(), out.status);
   }
   if (end == std::string::npos || (out.state == State::none && words[0] != "none"))
-    throw SystemError(str("the worker's answer is none of a job's: ", line));
+    throw SystemError(str("unexpected state of the job on the worker: ", line));
   out.log = text.substr(end + 1);
   return out;
 }
 
-// So that lines of several workers are not mixed up, they are taken whole.
+// Drops an incomplete last line, so that lines of several workers are not mixed.
 void cut_to_lines(JobWorkers::Look& look) {
   constexpr std::size_t kLongestLine = 1 << 16;
   const std::size_t end = look.log.rfind('\n');
@@ -66,9 +67,10 @@ std::string with_worker(int worker, const std::string& log) {
   return out;
 }
 
-// Of all workers: one that has no command needs one, one that runs is waited for. What one said of
-// itself comes before what its end made of the others, whose statuses are higher: 76, and 128 and
-// more for a signal; and what the user is to mend before all, as another start does not.
+// Merges the state of one worker. A worker without a command needs one, and a running one is waited
+// for. A worker's own exit status takes precedence over the higher ones with which the others end
+// as a consequence (76, or 128 and more for a signal); status 2 takes precedence over all, since a
+// restart does not help.
 void join_state(JobWorkers::Look& all, const JobWorkers::Look& one, bool is_first) {
   using State = JobWorkers::Look::State;
   all.state = is_first ? one.state : std::min(all.state, one.state);
@@ -81,8 +83,8 @@ std::chrono::seconds time_of(const JobWorkers::Part& part) {
   return std::chrono::seconds(std::max(1LL, static_cast<long long>(part.at_most)));
 }
 
-// A command that installs a package of Ubuntu. A machine that has just started may update itself,
-// which is waited for.
+// Returns a command that installs an Ubuntu package. It waits for automatic updates, which a new
+// machine may run.
 std::string install_package(const std::string& name) {
   const std::string apt = "sudo -n apt-get -o DPkg::Lock::Timeout=300 -qq ";
   return str("{ ", apt, "update && ", apt, "install -y ", name, "; }");
@@ -104,7 +106,7 @@ PrivateFolder::PrivateFolder()
 PrivateFolder::~PrivateFolder() {
   try {
     remove_tree(path_);
-  } catch (const Error&) {  // what is left there does no harm
+  } catch (const Error&) {  // a leftover folder does no harm
   }
 }
 
@@ -149,10 +151,10 @@ std::vector<JobShell::Ran> JobShell::run(const TpuNode& node, const Workers& wor
     const FleetEnd& end = ends[i];
     all[i].status = end.status;
     if (end.status != kNotReached && end.status != kNoAnswer) continue;
-    access_.reset();  // its address or key may be another by now
+    access_.reset();  // its address or key may have changed
     const std::string why = end.why_not.empty() ? last_line(all[i].err) : end.why_not;
-    throw SystemError(str(name_of(node, end.worker), " in ", node.zone, " is not reached: ",
-                          end.status == kNoAnswer ? "no answer in time" : why));
+    throw SystemError(str(name_of(node, end.worker), " in ", node.zone, " cannot be reached: ",
+                          end.status == kNoAnswer ? "no response in time" : why));
   }
   access_->key_is_new = false;
   return all;
@@ -188,7 +190,8 @@ std::string JobShell::package_folder() const {
   return "$HOME/.smelt-package/" + spec_.package_sha256.substr(0, 16);
 }
 
-// The one that the job was begun with; from the bucket where that is another machine's.
+// Returns a local path of the job's package; downloads it from the bucket if the job was started on
+// another computer.
 std::string JobShell::local_package() {
   if (!package_.empty()) return package_;
   if (exists(spec_.package) && file_sha256(spec_.package) == spec_.package_sha256)
@@ -197,19 +200,19 @@ std::string JobShell::local_package() {
   const std::string file = join_path(fetched_->path(), kPackage);
   copy_file(staged_package(spec_), file);
   if (file_sha256(file) != spec_.package_sha256)
-    throw UsageError(str(staged_package(spec_), ": it is not the job's package any more"),
+    throw UsageError(str(staged_package(spec_), ": the package was replaced after the job started"),
                      "give the command of smelt cloud run again, with --package");
   return package_ = file;
 }
 
-// The machine hears of its leader before each part that may take long.
+// Gets the limits of the next part and moves the machine's deadline.
 JobWorkers::Part JobShell::next_part(const TpuNode& node) {
   const Part part = next_(std::chrono::duration<double>(kToBring).count());
   (void)look(node, part.seconds_left, {});
   return part;
 }
 
-// By each worker itself, from the bucket; those that did not get it.
+// Lets each worker download the package from the bucket. Returns the workers that failed.
 JobShell::Workers JobShell::fetch_package(const TpuNode& node, const Workers& bare) {
   const std::string there = staged_package(spec_);
   const std::string fetch =
@@ -220,8 +223,8 @@ JobShell::Workers JobShell::fetch_package(const TpuNode& node, const Workers& ba
   for (std::size_t i = 0; i < bare.size(); ++i) {
     if (fetched[i].status == 0) continue;
     without.push_back(bare[i]);
-    tools_.tell(str(name_of(node, fetched[i].worker), " does not get ", there, ": ",
-                    last_line(fetched[i].err), "; copied from here"));
+    tools_.tell(str(name_of(node, fetched[i].worker), " cannot download ", there, ": ",
+                    last_line(fetched[i].err), "; copying it from here"));
   }
   return without;
 }
@@ -237,13 +240,14 @@ void JobShell::copy_package(const TpuNode& node, const Workers& bare) {
   const auto words = [&](const SshWorker& worker) {
     return scp_words(there, worker, {file}, remote_path(there, worker, places.at(worker.index)));
   };
-  require(run(node, bare, words, false, at_most), node, "the package was not copied: ");
+  require(run(node, bare, words, false, at_most), node, "cannot copy the package: ");
   if (file == spec_.package) return;
   fetched_.reset();
   package_.clear();
 }
 
-// Aside, then in its place: what is there is whole.
+// Installs the package on workers without it. Unpacks to a temporary folder and renames it, so that
+// an existing folder is complete.
 void JobShell::bring_package(const TpuNode& node) {
   const std::string folder = package_folder();
   const Workers all = access(node).workers;
@@ -252,7 +256,7 @@ void JobShell::bring_package(const TpuNode& node) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (looked[i].status != 0) bare.push_back(all[i]);
   if (bare.empty()) return;
-  tools_.tell(str("bringing ", path_name(spec_.package), " to ", node.name,
+  tools_.tell(str("copying ", path_name(spec_.package), " to ", node.name,
                   all.size() > 1 ? str(", ", bare.size(), " of its workers") : ""));
   const std::string make = str("rm -rf \"", folder, ".new\"; mkdir -p -m 700 \"", folder, ".new\"");
   require(shell(node, bare, make), node, "");
@@ -267,8 +271,7 @@ void JobShell::bring_package(const TpuNode& node) {
           "tar --zstd -xf ",
           kPackage, " && rm ", kPackage, " && test -x smelt/bin/smelt && cd .. && rm -rf \"",
           folder, "\" && mv \"", folder, ".new\" \"", folder, "\"");
-  require(shell(node, bare, unpack, time_of(next_part(node))), node,
-          "the package was not unpacked: ");
+  require(shell(node, bare, unpack, time_of(next_part(node))), node, "cannot unpack the package: ");
 }
 
 void JobShell::install(const TpuNode& node, const NextPart& next) {
@@ -276,10 +279,10 @@ void JobShell::install(const TpuNode& node, const NextPart& next) {
   const double seconds = next_part(node).seconds_left;
   const std::string guard = guard_script(spec_, node.zone, seconds, tools_.guard);
   const Workers all = access(node).workers;
-  require(shell(node, all, guard_command(guard)), node, "the guard does not start: ");
+  require(shell(node, all, guard_command(guard)), node, "cannot start the guard: ");
   bring_package(node);
   if (spec_.setup.empty()) return;
-  // Ubuntu's python3 comes without what pip's environments are made by.
+  // Ubuntu's python3 lacks the modules for virtual environments.
   const std::string setup =
       str("python3 -c 'import venv, ensurepip' 2>/dev/null || ", install_package("python3-venv"),
           " >/dev/null\n\"", package_folder(), "/smelt/bin/smelt\" setup ", spec_.setup);
@@ -287,7 +290,7 @@ void JobShell::install(const TpuNode& node, const NextPart& next) {
           str("smelt setup ", spec_.setup, ": "));
 }
 
-// All workers have one account.
+// Asks only the first worker, because all workers have the same service account.
 std::optional<bool> JobShell::may_delete_itself(const TpuNode& node) {
   const Workers one(1, access(node).workers.front());
   const auto asked = shell(node, one, ask_rights_command(spec_.project, tools_.guard.projects));
@@ -296,14 +299,15 @@ std::optional<bool> JobShell::may_delete_itself(const TpuNode& node) {
   return !array_in(answer, "permissions").empty();
 }
 
-// A worker on which it runs already, as one got it and another was not reached, keeps it.
+// If the command already runs on a worker, because an earlier start reached only some of them, it
+// continues there.
 void JobShell::start(const TpuNode& node, const std::string& command) {
   constexpr int kRunsAlready = 75;
   const std::string whole =
       str("export PATH=\"", package_folder(), "/smelt/bin:$PATH\"\n", command);
   failed_since_.reset();
   require(shell(node, access(node).workers, start_job(whole)), node,
-          "the command does not start: ", kRunsAlready);
+          "cannot start the command: ", kRunsAlready);
 }
 
 void JobShell::end_stragglers(const TpuNode& node, const Look& look, const Workers& running) {
@@ -312,7 +316,7 @@ void JobShell::end_stragglers(const TpuNode& node, const Look& look, const Worke
   if (!is_half) return failed_since_.reset();
   if (!failed_since_) failed_since_ = Clock::now();
   if (seconds_since(*failed_since_) < tools_.stragglers) return;
-  tools_.tell(str(node.name, ": ", running.size(), " of its workers did not end by themselves"));
+  tools_.tell(str(node.name, ": ", running.size(), " of its workers did not end; stopping them"));
   require(shell(node, running, stop_job(kEndSeconds)), node, "");
 }
 
@@ -346,7 +350,7 @@ void JobShell::keep_log(const TpuNode& node) {
   const auto keep = [&](const SshWorker& worker) {
     return keep_log_command(spec_, tools_.guard.storage, worker.index);
   };
-  require(shell(node, access(node).workers, keep), node, "its log does not go to the bucket: ");
+  require(shell(node, access(node).workers, keep), node, "cannot copy the log to the bucket: ");
 }
 
 }  // namespace smelt

@@ -23,10 +23,11 @@ void JournalObject::fail(const ApiFault& fault) const {
   const std::string text = str(shown_, ": ", fault.message);
   if (fault.status == 429 || fault.status >= 500) throw SystemError(text);
   throw UsageError(text,
-                   str("smelt cloud doctor --bucket gs://", bucket_, " says what is missing"));
+                   str("smelt cloud doctor --bucket gs://", bucket_, " shows what is missing"));
 }
 
-// Its generation, then the content of that one: none when it was replaced in between.
+// Reads the object's generation, then the content of that generation; starts again if it was
+// replaced in between.
 std::optional<std::string> JournalObject::read() {
   const std::string path = object_path(bucket_, key_);
   for (int i = 0; i < kTries; ++i) {
@@ -40,7 +41,7 @@ std::optional<std::string> JournalObject::read() {
     if (!content.fault) return content.body.dump(1) + "\n";
     if (content.fault->status != kNotFound) fail(*content.fault);
   }
-  throw SystemError(str(shown_, ": it is replaced all the time"));
+  throw SystemError(str(shown_, ": other processes keep replacing it"));
 }
 
 ApiAnswer JournalObject::upload(const Json& content) {
@@ -50,7 +51,7 @@ ApiAnswer JournalObject::upload(const Json& content) {
        .path = str("/upload", bucket_path(bucket_), "/o"),
        .query = {{"uploadType", "media"}, {"name", key_}, {"ifGenerationMatch", generation_}},
        .body = content,
-       .repeat = Repeat::safe});  // a second time it is refused
+       .repeat = Repeat::safe});  // safe: a repeated write fails the precondition
 }
 
 bool JournalObject::write(const std::string& text) {
@@ -62,7 +63,7 @@ bool JournalObject::write(const std::string& text) {
       return true;
     }
     if (answer.fault->status != kOtherGeneration) fail(*answer.fault);
-    // A try whose answer was lost may have written it.
+    // An earlier attempt whose response was lost may have succeeded.
     const auto there = read();
     if (there && text_in(Json::parse(*there), "owner") != text_in(content, "owner")) return false;
   }

@@ -17,7 +17,7 @@ std::string machine_calls() {
          "  curl -sS -m 60 -H @- \"$@\"; }\n";
 }
 
-// Each start has an object of its own, by the time at which it began.
+// Each start has a separate object, named by its start time.
 std::string keep_log_function(const JobSpec& spec, const std::string& storage) {
   const RemotePath place = parse_remote(join_path(spec.folder, "log"));
   const std::string url = str(storage, "/upload/storage/v1/b/", percent_encoded(place.bucket),
@@ -41,7 +41,7 @@ std::string ask_rights_command(const std::string& project, const std::string& pr
              shell_word(str(projects, "/v1/projects/", project, ":testIamPermissions")), "\n");
 }
 
-// What does not answer, or stands still, is given up soon: there is another way.
+// Gives up early on a slow or silent server, because the package can be copied by scp instead.
 std::string fetch_command(const std::string& object, const std::string& storage,
                           const std::string& file, const std::string& sha256) {
   const RemotePath place = parse_remote(object);

@@ -17,26 +17,26 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenLooks(3000);
-constexpr int kLooks = 12;  // kBetweenLooks apart they last half a minute
+constexpr int kLooks = 12;  // kBetweenLooks apart; half a minute in total
 
 std::string down_command(const std::string& name, const std::string& zone) {
   return str("smelt cloud down ", name, " --zone ", zone);
 }
 
 std::string take_down_hint(const MachineRequest& request, const std::string& zone) {
-  return str("it may be coming up: smelt cloud list shows it, ", down_command(request.name, zone),
-             " deletes it");
+  return str("it may be coming up; show it with smelt cloud list, delete it with ",
+             down_command(request.name, zone));
 }
 
-// How it is in the queue, from there on.
+// Returns the hint for a machine that stays in the queue.
 std::string queue_hint(const std::string& name, const std::string& zone) {
-  return str("it stays in the queue: smelt cloud status ", name, " --zone ", zone,
-             " --wait waits for it, ", down_command(name, zone), " takes it out");
+  return str("it stays in the queue; wait with smelt cloud status ", name, " --zone ", zone,
+             " --wait, or remove it with ", down_command(name, zone));
 }
 
 // Runs `work`, and adds `hint` to the hint of an error that ends it, unless that names `command`
-// already. The error's type stays. The Stopped of a signal says `what` instead of its own text.
-// `work` may clear `hint`.
+// already. The error's type stays. The Stopped of a signal has the text `what`. `work` may clear
+// `hint`.
 template <class Work>
 auto with_hint(const std::string& what, const std::string& hint, const std::string& command,
                const Work& work) {
@@ -74,7 +74,7 @@ class PolledCall {
     } catch (const SystemError& error) {
       if (!std::exchange(is_reported_, true))
         patience_.tell(
-            str("the server does not answer; waiting for it: ", first_line(error.what())));
+            str("the server does not respond; waiting for it: ", first_line(error.what())));
       return std::nullopt;
     }
   }
@@ -96,11 +96,11 @@ std::optional<TpuApi::Progress> wait_for_operation(TpuApi& tpu, const std::strin
   return ended ? progress : std::nullopt;
 }
 
-// The result of asking one zone: a node, or why another zone may have it.
+// The result of a request to one zone: a node, or the reason why another zone should be tried.
 struct Tried {
   std::optional<TpuNode> node;
   std::string why_not;
-  std::optional<ApiFault> refusal;  // for another reason than capacity and quota
+  std::optional<ApiFault> refusal;  // for reasons other than capacity and quota
 };
 
 // Whether another zone may accept what one has refused, for example a type that it does not have.
@@ -141,7 +141,7 @@ class ZoneTry {
   Tried try_it() {
     const auto operation = begin();
     if (!why_not_.empty()) return {std::nullopt, why_not_, refusal_};
-    patience_.tell(str(zone_, ": ", request_.name, " is being made"));
+    patience_.tell(str(zone_, ": ", request_.name, " is being created"));
     if (operation) finish(*operation);
     if (!why_not_.empty()) return {std::nullopt, why_not_, refusal_};
     return {ready_node(), "", {}};
@@ -161,8 +161,8 @@ class ZoneTry {
     }
   }
 
-  // Returns the operation; nullopt if the zone refuses, or if there is a node and no operation was
-  // named.
+  // Returns the operation; nullopt if the zone refuses, or if the node exists but the operation is
+  // unknown.
   std::optional<std::string> begin() {
     TpuApi::Begun begun;
     try {
@@ -179,7 +179,8 @@ class ZoneTry {
     return std::nullopt;
   }
 
-  // After a request that was not answered: it may have arrived, and show a little later.
+  // Looks for the node after a request without a response: the request may have arrived, and the
+  // node may become visible later.
   std::optional<std::string> look_for_it(std::string_view why) {
     if (!is_seen([this] { return tpu_.node(zone_, request_.name).has_value(); }, patience_))
       throw SystemError(str("cloud: ", what(), ": no response to the request: ", why));
@@ -190,7 +191,7 @@ class ZoneTry {
     const auto progress = wait_for_operation(tpu_, operation, patience_);
     if (!progress) throw_late();
     if (!progress->fault) return;
-    // What failed can leave a node that counts.
+    // A failed operation can leave a node that costs money.
     take_down(tpu_, project_, zone_, request_.name, patience_);
     refuse(*progress->fault);
   }
@@ -198,7 +199,7 @@ class ZoneTry {
   TpuNode ready_node() {
     PolledCall call(patience_);
     std::optional<TpuNode> node;
-    int unseen = 0;  // a new node may show a little later
+    int unseen = 0;  // a new node may become visible later
     const bool ended = poll_until(patience_, [&] {
       const auto answer = call.result([&] { return tpu_.node(zone_, request_.name); });
       if (!answer) return false;
@@ -207,9 +208,9 @@ class ZoneTry {
       return node->is_lost() || node->state == "READY";
     });
     if (!ended) throw_late();
-    if (!node) throw SystemError(str("cloud: ", what(), ": it was made, and is there no more"));
+    if (!node) throw SystemError(str("cloud: ", what(), ": it was created, but no longer exists"));
     if (node->is_lost())
-      throw SystemError(str("cloud: ", what(), ": it is ", node->state, " already"),
+      throw SystemError(str("cloud: ", what(), ": it is already ", node->state),
                         down_command(request_.name, zone_));
     return *node;
   }
@@ -232,8 +233,8 @@ class ZoneTry {
 
 void require_none(TpuApi& tpu, const std::string& zone, const std::string& name) {
   const auto refuse = [&](const std::string& where, const std::string& state) {
-    throw UsageError(str("cloud: ", name, " is in ", where, " already, ", state),
-                     str("take another name, or: ", down_command(name, zone)));
+    throw UsageError(str("cloud: ", name, " already exists in ", where, ", ", state),
+                     str("choose another name, or: ", down_command(name, zone)));
   };
   if (const auto there = tpu.node(zone, name)) refuse(zone, there->state);
   if (const auto there = tpu.queued_one(zone, name)) refuse(zone + "'s queue", there->state);
@@ -244,7 +245,7 @@ void require_none(TpuApi& tpu, const std::string& zone, const std::string& name)
 void wait_or_stop(milliseconds time) {
   const auto end = Clock::now() + time;
   while (Clock::now() < end) {
-    if (StopSignal::raised()) throw Stopped("cloud: the wait was given up");
+    if (StopSignal::raised()) throw Stopped("cloud: stopped waiting after a signal");
     std::this_thread::sleep_for(std::min<Clock::duration>(milliseconds(50), end - Clock::now()));
   }
 }
@@ -254,7 +255,7 @@ TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& 
   require_name(request.name);
   for (const std::string& zone : request.zones) require_none(tpu, zone, request.name);
   std::vector<std::string> said;
-  std::optional<std::pair<std::string, ApiFault>> refused;  // by the first zone of those that do
+  std::optional<std::pair<std::string, ApiFault>> refused;  // zone and error of the first refusal
   std::size_t refusals = 0;
   for (const std::string& zone : request.zones) {
     const Tried tried = ZoneTry(tpu, project, request, zone, patience).run();
@@ -268,8 +269,8 @@ TpuNode bring_up(TpuApi& tpu, const std::string& project, const MachineRequest& 
   if (refused && refusals == request.zones.size())
     throw_fault(refused->second, str(request.name, " in ", refused->first), project);
   throw SystemError(
-      str("cloud: no zone gives a ", request.spec.accelerator_type, ": ", join(said, "; ")),
-      "name other zones, another type, or try again later");
+      str("cloud: no zone has a ", request.spec.accelerator_type, ": ", join(said, "; ")),
+      "try other zones or another type, or try again later");
 }
 
 void enqueue(TpuApi& tpu, const std::string& project, const MachineRequest& request,
@@ -326,13 +327,13 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
         std::chrono::seconds(30));
   });
   if (!ended)
-    throw SystemError(str("cloud: ", what, ": it is ", told, " still"), queue_hint(name, zone));
+    throw SystemError(str("cloud: ", what, ": it is still ", told), queue_hint(name, zone));
   const bool is_going = found.queued && found.queued->is_lost();
   if (found.node && found.node->state == "READY" && !is_going) return *found.node;
   if (told.empty()) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
   const std::string fault = found.queued ? found.queued->fault : "";
   throw SystemError(str("cloud: ", what, ": it is ", told, fault.empty() ? "" : ": ", fault),
-                    str(down_command(name, zone), " deletes what is left"));
+                    str(down_command(name, zone), " deletes the rest"));
 }
 
 Everywhere find_everywhere(TpuApi& tpu, const std::string& name) {
@@ -361,10 +362,10 @@ Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name
   const auto [by_zone, unreachable] = find_everywhere(tpu, name);
   if (by_zone.size() > 1)
     throw UsageError(str("cloud: ", name, " is in several zones"),
-                     str("name one: --zone ", by_zone.begin()->first));
+                     str("choose one: --zone ", by_zone.begin()->first));
   if (!by_zone.empty()) return by_zone.begin()->second;
   const std::string silent =
-      unreachable.empty() ? "" : str("; no answer from ", join(unreachable, ", "));
+      unreachable.empty() ? "" : str("; no response from ", join(unreachable, ", "));
   throw UsageError(str("cloud: there is no ", name, silent), "smelt cloud list");
 }
 
@@ -375,11 +376,13 @@ void finish_switch(TpuApi& tpu, const std::string& project, const TpuNode& node,
                     down = down_command(node.name, node.zone);
   const auto operation = tpu.begin_on(node.zone, node.name, verb.c_str());
   if (!operation) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
-  with_hint(what, str("smelt cloud status ", where, " shows it, ", down, " deletes it"), down, [&] {
-    const auto progress = wait_for_operation(tpu, *operation, patience);
-    if (!progress) throw SystemError(str("cloud: ", what, ": it did not ", verb, " in time"));
-    if (progress->fault) throw_fault(*progress->fault, what, project);
-  });
+  with_hint(what, str("smelt cloud status ", where, " shows its state, ", down, " deletes it"),
+            down, [&] {
+              const auto progress = wait_for_operation(tpu, *operation, patience);
+              if (!progress)
+                throw SystemError(str("cloud: ", what, ": it did not ", verb, " in time"));
+              if (progress->fault) throw_fault(*progress->fault, what, project);
+            });
 }
 
 bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
@@ -387,7 +390,7 @@ bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
   const std::string what = str(name, " in ", zone);
   const std::string down = down_command(name, zone);
   return with_hint(what, down + " deletes it", down, [&] {
-    // What makes a node in its turn is deleted with it: a node alone would leave it behind.
+    // Deletes the queued resource together with its node; deleting only the node would leave it.
     std::optional<std::string> operation = tpu.dequeue(zone, name);
     // gcloud may have given the queued resource another name than the node.
     if (const auto node = operation ? std::nullopt : tpu.node(zone, name);
@@ -398,7 +401,7 @@ bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
     const auto progress = wait_for_operation(tpu, *operation, patience);
     if (progress && progress->fault) throw_fault(*progress->fault, what, project);
     if (!progress || tpu.node(zone, name) || tpu.queued_one(zone, name))
-      throw SystemError(str("cloud: ", what, ": it is being deleted and still there"),
+      throw SystemError(str("cloud: ", what, ": it is being deleted, but still exists"),
                         "smelt cloud list shows it");
     return true;
   });

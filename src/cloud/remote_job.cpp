@@ -13,7 +13,8 @@ constexpr const char* kHere = "j=$HOME/.smelt-job\n";
 
 std::string start_job(const std::string& command) {
   return str(kHere, kJobRuns,
-             "if runs; then echo \"a command runs here already: smelt cloud logs shows it\" >&2; "
+             "if runs; then echo \"a command is already running here: show it with smelt cloud "
+             "logs\" >&2; "
              "exit 75; fi\n"
              "rm -rf \"$j\"; mkdir -m 700 \"$j\" || exit 1\n"
              "printf %s ",

@@ -27,12 +27,12 @@ int worker_number(std::string_view text, const std::string& whole) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw UsageError(str("--worker: '", whole, "' is no list of workers"),
-                     "--worker all, or as 0,2-4");
+    throw UsageError(str("--worker: '", whole, "' is not a list of workers"),
+                     "--worker all, or a list such as 0,2-4");
   return value;
 }
 
-// Made as gcloud makes it, in the same place, when neither has yet.
+// Finds the user's key, or creates it as gcloud does, in the same place.
 void find_or_make_key(const std::string& file) {
   if (exists(file) && exists(file + ".pub")) return;
   if (exists(file))
@@ -45,19 +45,20 @@ void find_or_make_key(const std::string& file) {
   const int status =
       run_program({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "smelt", "-f", file});
   if (status != 0)
-    throw SystemError(str("ssh-keygen ended with ", status, ": no key was made"),
+    throw SystemError(str("ssh-keygen ended with ", status, ": no key was created"),
                       "apt-get install openssh-client");
 }
 
-// "ssh-ed25519 AAAA…", without the words behind it.
+// Returns "ssh-ed25519 AAAA…", without the comment after it.
 std::string public_key(const std::string& file) {
   const std::string text = read_file(file + ".pub", kSmallFileBytes);
   const auto words = split(trim(text), ' ');
-  if (words.size() < 2) throw UsageError(str(file, ".pub: no public key"), "make it anew");
+  if (words.size() < 2)
+    throw UsageError(str(file, ".pub: not a public key"), "create it again with ssh-keygen -y");
   return str(words[0], " ", words[1]);
 }
 
-// Metadata with the line of a key added; nullopt if they have it.
+// Returns the metadata with the line of a key added; nullopt if the metadata has it.
 std::optional<std::map<std::string, std::string>> with_key(
     std::map<std::string, std::string> metadata, const std::string& line) {
   std::string& keys = metadata[kKeysOfMetadata];
@@ -80,7 +81,7 @@ std::optional<ApiFault> change_metadata(TpuApi& tpu, const TpuNode& node,
   if (begun.fault) return begun.fault;
   TpuApi::Progress progress;
   if (!poll_until(patience, [&] { return (progress = tpu.progress(begun.operation)).done; }))
-    throw SystemError(str("cloud: ", what, ": it is not there in time"), "try again");
+    throw SystemError(str("cloud: ", what, ": the change did not finish in time"), "try again");
   return progress.fault;
 }
 
@@ -93,8 +94,8 @@ bool is_base64(const std::string& text) {
   return std::regex_match(text, form);
 }
 
-// The servers' keys that Google tells take the place of what the file says of these workers; of a
-// dry run the file stays as it is.
+// Replaces the workers' host keys in the known_hosts file by those that Google reports. A dry run
+// does not change the file.
 void take_known_hosts(SshAccess& access, const TpuNode& node,
                       const std::vector<std::map<std::string, std::string>>& told, bool dry_run) {
   std::set<std::string> renewed;
@@ -185,11 +186,11 @@ void require_agent(const std::string& file, const SshAgentSource& source) {
 
 constexpr const char* kFastKeys = "KexAlgorithms=^curve25519-sha256";
 
-// What ssh and scp have in common.
+// Returns the options that ssh and scp share.
 std::vector<std::string> common_words(const SshAccess& access, const SshWorker& worker) {
   std::vector<std::string> words;
   if (!access.config.empty()) words.insert(words.end(), {"-F", access.config});
-  // The first that is given counts: nothing of the user's takes the place of these.
+  // ssh uses the first value of an option, so the user's options cannot override these.
   for (const std::string& option :
        {std::string("BatchMode=yes"), std::string("PasswordAuthentication=no"),
         std::string("KbdInteractiveAuthentication=no"), std::string("IdentitiesOnly=yes"),
@@ -202,7 +203,7 @@ std::vector<std::string> common_words(const SshAccess& access, const SshWorker& 
   for (const char* option :
        {"ConnectTimeout=30", "ServerAliveInterval=20", "ServerAliveCountMax=6"})
     words.insert(words.end(), {"-o", option});
-  // OpenSSH 9 agrees on keys by sntrup761 first, which is most of the work of a connection.
+  // OpenSSH 9 prefers the key exchange sntrup761, which takes most of the CPU time of a connection.
   if (access.workers.size() > 1) words.insert(words.end(), {"-o", kFastKeys});
   words.insert(words.end(), {"-i", access.key_file});
   return words;
@@ -221,8 +222,9 @@ std::vector<int> parse_workers(const std::string& text, int count) {
       const int last =
           dash == std::string_view::npos ? first : worker_number(item.substr(dash + 1), text);
       if (last < first || last >= count)
-        throw UsageError(str("--worker: there is no worker '", item, "': the machine has ", count),
-                         "--worker all");
+        throw UsageError(
+            str("--worker: worker '", item, "' does not exist; the machine has ", count),
+            "--worker all");
       for (int i = first; i <= last; ++i) out.insert(i);
     }
   if (out.empty())
@@ -233,17 +235,18 @@ std::vector<int> parse_workers(const std::string& text, int count) {
 void require_user(const std::string& user) {
   static const std::regex form("[a-z_][a-z0-9_.-]{0,31}");
   if (user == "root")
-    throw UsageError("root does not sign in to a machine",
-                     "NAME@MACHINE, or --user NAME for a recipe; it may use sudo there");
+    throw UsageError("cannot sign in to a machine as root",
+                     "NAME@MACHINE, or --user NAME for a recipe; NAME may use sudo there");
   if (!std::regex_match(user, form))
-    throw UsageError(str("'", user, "' is no name of a user of the machine"),
+    throw UsageError(str("'", user, "' is not a valid user name for the machine"),
                      "NAME@MACHINE, or --user NAME for a recipe");
 }
 
 std::string ssh_key_file(const std::string& folder) {
   if (!folder.empty()) return folder + "/google_compute_engine";
   const std::string home = environment("HOME");
-  if (home.empty()) throw UsageError("HOME: not set, where keys belong", "export HOME=~");
+  if (home.empty())
+    throw UsageError("HOME is not set, so the folder of ssh keys is unknown", "export HOME=~");
   return home + "/.ssh/google_compute_engine";
 }
 
@@ -252,7 +255,7 @@ void require_usable_key(const std::string& file, const SshAgentSource& agent) {
       run_shell(str("ssh-keygen -y -P '' -f ", shell_word(file), " 2>&1 >/dev/null"), "");
   if (read.status == 0) return;
   const std::string said(trim(read.text));
-  if (read.status != 1 && read.status != 255)  // none of ssh-keygen's own
+  if (read.status != 1 && read.status != 255)  // not a status of ssh-keygen itself
     throw SystemError(str(file, ": ssh-keygen, which checks the key, did not run: ", said),
                       "apt-get install openssh-client");
   if (said.find("incorrect passphrase") == std::string::npos)

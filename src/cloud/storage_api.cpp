@@ -13,27 +13,29 @@ namespace smelt {
 namespace {
 
 constexpr const char* kAnonymous = "gs://anonymous@";
-constexpr int kMostStoragePages = 1'000'000;  // a server that never ends is none
+constexpr int kMostStoragePages = 1'000'000;  // limit in case a server never ends the list
 
 [[noreturn]] void throw_storage_fault(const ApiFault& fault, const std::string& what,
                                       const std::string& bucket) {
   const std::string said = str("storage: ", what, ": ", fault.message);
   if (fault.status == 404 && !bucket.empty())
     throw UsageError(
-        str("storage: ", what, ": there is no bucket ", bucket),
-        str("smelt storage ls names the project's; smelt storage mb gs://", bucket, " makes it"));
+        str("storage: ", what, ": bucket ", bucket, " does not exist"),
+        str("list the project's with smelt storage ls, or create it: smelt storage mb gs://",
+            bucket));
   if (const auto hint = refusal_hint(fault.message, "storage")) throw UsageError(said, *hint);
   if (fault.status == 403)
     throw UsageError(
         said, bucket.empty()
-                  ? "smelt cloud whoami says who asks; roles/storage.admin is needed"
+                  ? "ask for roles/storage.admin for the account that smelt cloud whoami shows"
                   : str("gcloud storage buckets add-iam-policy-binding gs://", bucket,
-                        " --member=WHO --role=roles/storage.admin; smelt cloud whoami says who"));
+                        " --member=WHO --role=roles/storage.admin, with WHO as shown by "
+                        "smelt cloud whoami"));
   if (fault.status == 400) throw UsageError(said);
   throw SystemError(said, "try again");
 }
 
-// All pages of a list.
+// Passes all pages of a list to `take`.
 template <class Take>
 void list_pages(GoogleApi& api, ApiCall call, const std::string& what, const std::string& bucket,
                 const Take& take) {
@@ -47,10 +49,10 @@ void list_pages(GoogleApi& api, ApiCall call, const std::string& what, const std
     call.query = query;
     call.query.emplace_back("pageToken", next);
   }
-  throw SystemError(str("storage: ", what, ": the list has no end"));
+  throw SystemError(str("storage: ", what, ": the list does not end"));
 }
 
-// Google writes it as a text.
+// Google writes the size as a string.
 std::uint64_t size_in(const Json& object) {
   if (object.contains("size") && object.at("size").is_number_unsigned())
     return object.at("size").get<std::uint64_t>();
@@ -58,14 +60,14 @@ std::uint64_t size_in(const Json& object) {
   const bool is_number = !text.empty() && text.size() < 20 &&
                          text.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number)
-    throw SystemError(str("storage: ", text_in(object, "name"), ": '", text, "' is no size"));
+    throw SystemError(str("storage: ", text_in(object, "name"), ": '", text, "' is not a size"));
   return std::stoull(text);
 }
 
 void require_location(const std::string& location) {
   static const std::regex zone("[A-Za-z]+-[A-Za-z]+[0-9]+-[a-z]");
   if (std::regex_match(location, zone))
-    throw UsageError(str("storage: ", location, " is a zone; a bucket lies in a region"),
+    throw UsageError(str("storage: ", location, " is a zone, expected a region"),
                      str("-l ", location.substr(0, location.rfind('-'))));
 }
 
@@ -102,10 +104,9 @@ void require_bucket_name(const std::string& name) {
   const bool is_near = near.size() >= 3 && near != name && std::regex_match(near, form) &&
                        near.find("goog") == std::string::npos;
   throw UsageError(
-      str("storage: the name '", name, "' is none that Google takes for a bucket: 3 to ",
-          "63 of a-z, 0-9, '-' and '_', a letter or digit first and last, without ",
-          "'google' in it"),
-      str("take a name like gs://", is_near ? near : "my-project-bert"));
+      str("storage: the bucket name '", name, "' is not allowed: expected 3 to 63 of a-z, 0-9, ",
+          "'-' and '_', with a letter or digit first and last, without 'google'"),
+      str("use a name such as gs://", is_near ? near : "my-project-bert"));
 }
 
 GoogleApi storage_connection(const std::string& path) {
@@ -153,12 +154,12 @@ void StorageApi::make_bucket(const std::string& project, const BucketSpec& spec)
     throw_storage_fault(*made.fault, str("bucket ", spec.name, " in project ", project), "");
   const ApiAnswer there = api_.call({.service = "storage", .path = bucket_path(spec.name)});
   if (!there.fault)
-    throw UsageError(str("storage: bucket ", spec.name, " is there already, in ",
+    throw UsageError(str("storage: bucket ", spec.name, " already exists, in ",
                          lower_case(text_in(there.body, "location"))),
                      str("use it: smelt storage ls gs://", spec.name));
   throw UsageError(str("storage: the bucket name ", spec.name,
-                       " is taken by somebody else: all of Google's users share the names"),
-                   str("take another name, such as gs://", project, "-", spec.name));
+                       " is taken; bucket names are shared by all Google Cloud users"),
+                   str("use another name, such as gs://", project, "-", spec.name));
 }
 
 void StorageApi::remove_bucket(const std::string& bucket) {
@@ -166,7 +167,7 @@ void StorageApi::remove_bucket(const std::string& bucket) {
       api_.call({.method = "DELETE", .service = "storage", .path = bucket_path(bucket)});
   if (!answer.fault) return;
   if (answer.fault->status == 409)
-    throw UsageError(str("storage: bucket ", bucket, " was not deleted: there is something in it"),
+    throw UsageError(str("storage: bucket ", bucket, " is not empty"),
                      str("smelt storage rm -r gs://", bucket, " --all"));
   throw_storage_fault(*answer.fault, "delete", bucket);
 }

@@ -17,13 +17,13 @@ namespace {
 constexpr int kFilesAtOnce = 16;
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-// Names of objects may be anything, also what leads out of a folder.
+// Returns the local path of an object. Throws UsageError for object names that are not valid paths,
+// or that lead out of the folder.
 std::string local_place(const std::string& folder, const std::string& name) {
   for (const std::string_view part : split(name, '/'))
     if (part.empty() || part == "." || part == ".." || part.find('\0') != std::string_view::npos)
-      throw UsageError(
-          str("storage: the object's name '", name, "' is none that a folder can hold"),
-          "copy it by itself, to a name of your own");
+      throw UsageError(str("storage: the object name '", name, "' is not a valid file name"),
+                       "copy it separately, to a name of your choice");
   return join_path(folder, name);
 }
 
@@ -38,7 +38,7 @@ std::uint32_t read_pieces(const std::string& path, const Use& use) {
   std::vector<char> piece(kPiece);
   std::uint32_t crc = 0;
   while (const std::size_t size = file.read(piece)) {
-    if (StopSignal::raised()) throw Stopped("storage: the same command goes on");
+    if (StopSignal::raised()) throw Stopped("storage: interrupted; the same command continues");
     const std::string_view bytes(piece.data(), size);
     crc = crc32c(bytes, crc);
     use(bytes);
@@ -48,12 +48,12 @@ std::uint32_t read_pieces(const std::string& path, const Use& use) {
 
 [[noreturn]] void throw_damaged(const std::string& path, const std::string& want,
                                 const std::string& got) {
-  throw SystemError(str("storage: ", path, ": its CRC-32C is ", got, " where ", want,
-                        " was sent; it was not kept"),
+  throw SystemError(str("storage: ", path, ": its CRC-32C is ", got, ", expected ", want,
+                        "; the copy was removed"),
                     "run it again");
 }
 
-// The checksum of what was sent.
+// Copies a file and returns the checksum of what was sent.
 std::string send_file(const CopyJob& job, const std::function<void(std::uint64_t)>& told) {
   if (is_remote(job.from.path) && is_remote(job.to)) {
     share_file(job.from.path, job.to);
@@ -71,17 +71,19 @@ std::string send_file(const CopyJob& job, const std::function<void(std::uint64_t
   return crc;
 }
 
-// Right behind its upload, so that what another has written over it later is none of ours.
+// Checks an upload. Called right after it, so that a later overwrite by others is not mistaken for
+// an error.
 void check_arrived(StorageApi& api, const std::string& to, const std::string& sent) {
   const GsPath path = parse_gs(to);
   const auto there = api.look(path.bucket, path.key);
-  if (!there) throw SystemError(str("storage: ", to, " was sent and is not there"), "run it again");
+  if (!there)
+    throw SystemError(str("storage: ", to, " was sent, but does not exist"), "run it again");
   if (sent.empty() || there->crc32c.empty() || there->crc32c == sent) return;
   api.remove_seen(path.bucket, *there);
   throw_damaged(to, sent, there->crc32c);
 }
 
-// Of the local files among these.
+// Computes the checksums of local files.
 void fill_in_checksums(const std::vector<StoredFile*>& files) {
   run_each(files.size(), available_threads(), [&](std::size_t i) {
     files[i]->crc32c = crc32c_text(read_pieces(files[i]->path, [](std::string_view /*bytes*/) {}));
@@ -90,14 +92,14 @@ void fill_in_checksums(const std::vector<StoredFile*>& files) {
 
 void check_folders(StorageApi& api, const std::string& from, const std::string& to) {
   if (!is_storage_folder(api, from))
-    throw UsageError(str("storage rsync: ", from, " is no folder"),
+    throw UsageError(str("storage rsync: ", from, " is not a folder"),
                      "smelt storage cp copies files");
   if (!is_remote(from) && !is_remote(to))
     throw UsageError(str("storage rsync: neither ", from, " nor ", to, " is on gs://"),
                      str("rsync -r ", from, "/ ", to));
   if (lies_in(to, from) || lies_in(from, to))
-    throw UsageError(str("storage rsync: one of ", from, " and ", to, " lies in the other"),
-                     "take two folders apart");
+    throw UsageError(str("storage rsync: one of ", from, " and ", to, " contains the other"),
+                     "use two separate folders");
 }
 
 void check_places(const std::vector<CopyJob>& jobs) {
@@ -107,7 +109,7 @@ void check_places(const std::vector<CopyJob>& jobs) {
     if (!is_new)
       throw UsageError(str("storage cp: ", first->second->from.path, " and ", job.from.path,
                            " would both become ", job.to),
-                       "copy them one after the other, to two names");
+                       "copy them separately, to two names");
   }
 }
 

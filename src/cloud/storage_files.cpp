@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kWild = "*?[";
 
-// The first `count` parts of "a/b/c".
+// Returns the first `count` components of "a/b/c".
 std::string first_parts(const std::string& name, std::ptrdiff_t count) {
   std::size_t at = 0;
   for (; count > 0; --count) {
@@ -35,11 +35,11 @@ std::string without_slash(std::string key) {
   return key;
 }
 
-// What a path of objects names.
+// The selection of objects by a path on gs://.
 struct Wanted {
   std::string pattern;  // without a '/' at its end, unless it is one object's name
   bool has_wildcard = false;
-  bool only_below = false;     // not an object of that name itself
+  bool only_below = false;     // not an object of exactly that name
   bool is_one_object = false;  // a literal name
 };
 
@@ -144,19 +144,19 @@ std::string GsPath::folder_key() const {
 
 namespace {
 
-// UsageError if the path has an option that Arrow's stores or smelt know, at any place of the list.
-// Other text that looks like options ("index.html?lang=en") belongs to the object's name, unless
-// that ends before it (kLiteralName).
+// Throws UsageError if the path has an option that Arrow's filesystems or smelt know. Other text of
+// this form ("index.html?lang=en") belongs to the object's name, unless the name is literal and
+// ends before it (kLiteralName).
 void require_no_options(const RemotePath& parts) {
   static const std::set<std::string_view> known{"scheme",   "endpoint_override",   "region",
                                                 "location", "retry_limit_seconds", "project_id"};
   if (parts.options.empty()) return;
   for (const std::string_view item : split(std::string_view(parts.options).substr(1), '&'))
     if (parts.is_literal || known.contains(item.substr(0, item.find('='))))
-      throw UsageError(str("storage: ", parts.with_key(parts.key), ": one server is asked for all"),
-                       str("leave out ", parts.options, "; ", kStorageEmulator,
-                           "=http://HOST:PORT names another. An object of this name has ",
-                           kLiteralName, " behind it"));
+      throw UsageError(
+          str("storage: ", parts.with_key(parts.key), ": the server cannot be chosen by path"),
+          str("remove ", parts.options, " and set ", kStorageEmulator,
+              "=http://HOST:PORT; for an object of this name add ", kLiteralName, " to the path"));
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ GsPath parse_gs(const std::string& path) {
   require_no_options(parts);
   if (parts.is_literal) {
     if (parts.key.empty())
-      throw UsageError(str("storage: ", path, " names no object: nothing stands before ?="),
+      throw UsageError(str("storage: ", path, " has no object name before ?="),
                        str("write gs://", parts.bucket, " for the bucket"));
     return {parts.user, parts.bucket, parts.key, true};
   }
@@ -189,9 +189,9 @@ std::vector<FileSource> find_sources(StorageApi& api, const std::string& path) {
 }
 
 void throw_no_sources(const std::string& path) {
-  throw UsageError(str("storage: ", path, ": there is no such file or folder"),
+  throw UsageError(str("storage: ", path, ": no such file or folder"),
                    is_remote(path) ? str("smelt storage ls ", path.substr(0, path.rfind('/') + 1))
-                                   : "look at its spelling");
+                                   : "check its spelling");
 }
 
 namespace {
@@ -201,7 +201,7 @@ std::string shown_path(const StoredFile& object) {
   return parts.shown(parts.key);
 }
 
-// "gs://bucket/folder/", of an object in it whose name counts from there.
+// Returns "gs://bucket/folder/", the folder to which the object's name is relative.
 std::string folder_of(const StoredFile& object) {
   const std::string path = shown_path(object);
   return path.substr(0, path.size() - object.name.size());
@@ -264,7 +264,7 @@ std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
   const auto status = file_status(folder);
   if (!status) return out;
   if (!status->is_folder)
-    throw UsageError(str("storage: ", folder, " is a file, and no folder"),
+    throw UsageError(str("storage: ", folder, " is a file, not a folder"),
                      "smelt storage cp copies files");
   FileSource source = local_source(folder);
   if (left_out != nullptr)

@@ -13,9 +13,10 @@ namespace smelt {
 namespace {
 
 constexpr const char* kPageSize = "500";
-constexpr int kMostPages = 1000;  // a server that never ends is none
+constexpr int kMostPages = 1000;  // limit in case a server never ends the list
 
-// The API's reference does not say that a list of all zones can be had in one request.
+// Whether the API does not support a list. Its reference does not document one request for all
+// zones.
 bool is_no_such_list(const ApiFault& fault) { return fault.status == 400 || fault.status == 404; }
 
 std::map<std::string, std::string> texts_in(const Json& object, const char* name) {
@@ -26,7 +27,7 @@ std::map<std::string, std::string> texts_in(const Json& object, const char* name
   return out;
 }
 
-// Of google.rpc.Code, where an operation says a number.
+// Returns the name of a google.rpc.Code, which operations report as a number.
 std::string code_name(int code) {
   switch (code) {
     case 1:
@@ -109,9 +110,9 @@ void require_name(const std::string& name) {
   std::string near = lower_case(name);
   for (char& c : near)
     if (c == '_' || c == '.') c = '-';
-  throw UsageError(str("cloud: the name '", name, "' is none that Google takes: 1 to 63 of a-z, ",
-                       "0-9 and '-', a letter first and no '-' last"),
-                   str("take a name like ", std::regex_match(near, taken) ? near : "bert-1"));
+  throw UsageError(str("cloud: the name '", name, "' is not allowed: expected 1 to 63 of a-z, ",
+                       "0-9 and '-', with a letter first and no '-' last"),
+                   str("use a name such as ", std::regex_match(near, taken) ? near : "bert-1"));
 }
 
 std::string region_of(const std::string& zone) { return zone.substr(0, zone.rfind('-')); }
@@ -127,8 +128,8 @@ std::vector<std::string> split_zones(const std::string& list) {
 void require_zone(const std::string& zone) {
   static const std::regex form("[a-z]+(-[a-z]+)+[0-9]+-[a-z][a-z0-9]*");
   if (!std::regex_match(zone, form))
-    throw UsageError(str("cloud: '", zone, "' is no name of a zone, such as us-central1-a"),
-                     "smelt cloud locations names them");
+    throw UsageError(str("cloud: '", zone, "' is not a zone name, such as us-central1-a"),
+                     "list the zones: smelt cloud locations");
 }
 
 void require_known(const std::string& zone, const std::vector<std::string>& known) {
@@ -162,7 +163,7 @@ Json TpuApi::list(const std::string& path, const char* field, const std::string&
     token = text_in(answer.body, "nextPageToken");
     if (token.empty()) return all;
   }
-  throw SystemError(str("cloud: ", what, ": the list has no end"));
+  throw SystemError(str("cloud: ", what, ": the list does not end"));
 }
 
 std::vector<std::string> TpuApi::zones() {

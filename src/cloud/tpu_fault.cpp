@@ -7,7 +7,8 @@ bool says(const ApiFault& fault, std::string_view words) {
   return fault.message.find(words) != std::string::npos;
 }
 
-// Google counts the calls of a user without a quota project on gcloud's own, where the API is off.
+// Whether the call was counted against gcloud's own project (whose API is disabled), because the
+// user's credentials have no quota project.
 bool is_for_quota_project(const ApiFault& fault) {
   return fault.lacks_quota_project &&
          (fault.reason == "SERVICE_DISABLED" || says(fault, "quota project"));
@@ -17,7 +18,7 @@ std::string hint_of(const ApiFault& fault, const std::string& project) {
   if (is_for_quota_project(fault))
     return str(
         quota_project_command(project),
-        ", as these credentials name no quota project; if that does not help: gcloud services "
+        ", because these credentials have no quota project; if that does not help: gcloud services "
         "enable tpu.googleapis.com --project=",
         project);
   if (fault.reason == "USER_PROJECT_DENIED")
@@ -29,22 +30,21 @@ std::string hint_of(const ApiFault& fault, const std::string& project) {
     case TpuFault::capacity:
       return "try another zone or type, or wait for one in the queue";
     case TpuFault::quota:
-      return "see the project's quota of TPUs, and ask for more, at "
-             "https://console.cloud.google.com/iam-admin/quotas; spot TPUs have one of their own";
+      return "see the project's quota of TPUs and request more at "
+             "https://console.cloud.google.com/iam-admin/quotas; spot TPUs have a separate quota";
     case TpuFault::rate:
     case TpuFault::passing:
-      return "give the same command again in a minute";
+      return "try again in a minute";
     case TpuFault::disabled:
       return str("gcloud services enable tpu.googleapis.com --project=", project);
     case TpuFault::denied:
       return str("gcloud projects add-iam-policy-binding ", project,
-                 " --member=WHO --role=roles/tpu.admin; smelt cloud whoami says who");
+                 " --member=WHO --role=roles/tpu.admin, with WHO as shown by smelt cloud whoami");
     case TpuFault::not_found:
-      return "smelt cloud locations names the zones, smelt cloud types what a zone has, smelt "
-             "cloud "
-             "list what is there";
+      return "list zones with smelt cloud locations, types of a zone with smelt cloud types, and "
+             "machines with smelt cloud list";
     case TpuFault::exists:
-      return "take another name, or delete what has it";
+      return "choose another name, or delete the existing resource";
     case TpuFault::other:
       return {};
   }

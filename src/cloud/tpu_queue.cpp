@@ -1,4 +1,4 @@
-// The TPU API's queue.
+// Requests to the TPU API's queue.
 #include "base/error.h"
 #include "cloud/tpu_api.h"
 #include "cloud/tpu_fault.h"
@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-// Each state has what is known of it in a field of its own.
+// Returns the error message of a queued resource. Each state has its own field for it.
 std::string fault_of(const Json& state) {
   for (const char* data : {"failedData", "suspendedData"})
     if (const std::string said = text_in(object_in(object_in(state, data), "error"), "message");
@@ -39,7 +39,7 @@ Json queued_body(const std::string& project, const std::string& zone, const std:
                  const NodeSpec& spec, const QueueSpec& queue) {
   const std::string parent = str("projects/", project, "/locations/", zone);
   NodeSpec of_node = spec;
-  of_node.spot = false;  // which is the tier of the whole
+  of_node.spot = false;  // set for the whole request instead
   Json body{
       {"tpu",
        {{"nodeSpec",

@@ -1,4 +1,4 @@
-// What the TPU API does with a node that is there.
+// Requests to the TPU API about an existing node.
 #include "base/error.h"
 #include "cloud/tpu_api.h"
 #include "cloud/tpu_fault.h"

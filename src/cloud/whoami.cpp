@@ -17,7 +17,7 @@ std::string content_of(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored) ? read_file(path, kMostConfiguration) : "";
 }
 
-// `name` of a section, "[core]".
+// Returns property `name` of a section such as "[core]".
 std::string property(const std::string& text, std::string_view section, std::string_view name) {
   bool is_inside = false;
   for (const std::string_view raw : split(text, '\n')) {
@@ -30,7 +30,7 @@ std::string property(const std::string& text, std::string_view section, std::str
   return {};
 }
 
-// gcloud's active configuration: its name and what it says.
+// gcloud's active configuration: its name and content.
 struct Configuration {
   std::string name, text;
 };
@@ -47,7 +47,8 @@ Project gcloud_project() {
   return {property(active.text, "[core]", "project"), str("gcloud's configuration ", active.name)};
 }
 
-// As the server for OpenID Connect tells it, where the token is good for that.
+// Returns the user's e-mail address from the OpenID Connect server; "" if the token does not permit
+// it.
 std::string user_account(GoogleApi& api) {
   const ApiAnswer answer = api.call({.service = "openidconnect", .path = "/v1/userinfo"});
   return text_in(answer.body, "email");
@@ -72,7 +73,7 @@ std::string gcloud_zone() {
 std::string project_of(const std::string& given, const GoogleApi& api) {
   const std::string name = given.empty() ? google_project(api.who()).name : given;
   if (name.empty())
-    throw UsageError("cloud: no project is named", "--project NAME, or GOOGLE_CLOUD_PROJECT=NAME");
+    throw UsageError("cloud: no project is set", "--project NAME, or GOOGLE_CLOUD_PROJECT=NAME");
   return name;
 }
 

@@ -53,7 +53,8 @@ TEST_F(DoctorTest, AllThatIsWrongIsSaidAtOnceWithWhatMendsIt) {
   EXPECT_THAT(said(checks, "bucket"),
               AllOf(HasSubstr("wrong: bucket far is in europe-west4, the machine in us-central1-a"),
                     HasSubstr("smelt storage mb -p p -l us-central1 gs://NAME")));
-  EXPECT_THAT(said(checks, "package"), AllOf(HasSubstr("is no package"), HasSubstr("--package")));
+  EXPECT_THAT(said(checks, "package"),
+              AllOf(HasSubstr("is not a package"), HasSubstr("--package")));
 }
 
 TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
@@ -64,17 +65,17 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
   const GcsEmulator emulator;
   const ScopedVariable there("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://" + emulator.endpoint());
   google_.answer("/storage/v1/b/bucket", {200, R"({"location": "EU"})"});
-  EXPECT_THAT(bucket("bucket"), HasSubstr("or --far-bucket, which takes it"));
-  EXPECT_EQ(said(ask({"p", "v3-8", {kZone}, "gs://bucket", "", "", "", true}), "bucket"),
-            "ok: bucket in eu, can be written to; far from us-central1-a: slow, and its traffic is "
-            "paid for | ");
+  EXPECT_THAT(bucket("bucket"), HasSubstr("or --far-bucket to use it anyway"));
+  EXPECT_EQ(
+      said(ask({"p", "v3-8", {kZone}, "gs://bucket", "", "", "", true}), "bucket"),
+      "ok: bucket in eu, is writable; far from us-central1-a: traffic is slow and costs money | ");
   EXPECT_EQ(said(ask({"p", "v3-8", {kZone, "europe-west4-a"}, "gs://bucket", ""}), "bucket"),
-            "ok: bucket in eu, can be written to; far from us-central1-a: slow, and its traffic is "
-            "paid for; --zone without them | ");
+            "ok: bucket in eu, is writable; far from us-central1-a: traffic is slow and costs "
+            "money; remove them from --zone | ");
   google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US", "projectNumber": "1"})"});
-  EXPECT_EQ(bucket("bucket"), "ok: bucket in us, can be written to | ");
+  EXPECT_EQ(bucket("bucket"), "ok: bucket in us, is writable | ");
   google_.answer("/storage/v1/b/bucket", {403, R"({"error": {"code": 403, "message": "no"}})"});
-  EXPECT_THAT(bucket("bucket"), HasSubstr("ok: bucket, can be written to; where it lies may not"));
+  EXPECT_THAT(bucket("bucket"), HasSubstr("ok: bucket, is writable; its location is not"));
   // What the machine's account may do there, as far as that can be seen.
   const auto account = [&](const std::string& name) {
     return said(ask({"p", "", {}, "gs://bucket", "", name}), "machine's account");
@@ -83,21 +84,21 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
   google_.answer("/storage/v1/b/bucket", {200, R"({"location": "US", "projectNumber": "1"})"});
   google_.answer("/storage/v1/b?project=p&maxResults=1",
                  {200, R"({"items": [{"name": "other", "projectNumber": "7"}]})"});
-  EXPECT_THAT(account(""), HasSubstr("ok: 7-compute@developer.gserviceaccount.com: you may not see "
-                                     "who may use bucket; whether"));
+  EXPECT_THAT(account(""), HasSubstr("ok: 7-compute@developer.gserviceaccount.com: you cannot see "
+                                     "the access policy of bucket; its project"));
   google_.answer("/storage/v1/b/bucket/iam", {200, R"({"bindings": [
       {"role": "roles/storage.objectViewer", "members": ["serviceAccount:reads@x"]},
       {"role": "roles/storage.objectUser", "members": ["user:me", "serviceAccount:writes@x"]}]})"});
   EXPECT_EQ(account("writes@x"), "ok: writes@x has roles/storage.objectUser on bucket | ");
   EXPECT_THAT(account("reads@x"),
-              AllOf(HasSubstr("ok: reads@x has no role of its own on bucket; whether its project"),
+              AllOf(HasSubstr("ok: reads@x has no direct role on bucket; its project"),
                     HasSubstr("--member=serviceAccount:reads@x")));
   // And whether its machine may delete itself.
   const auto rights = [&](const std::string& name) {
     return said(ask({"p", "", {}, "gs://bucket", "", name}), "machine's rights");
   };
-  EXPECT_THAT(rights("writes@x"), HasSubstr("ok: writes@x: you may not see what it may do in p; "
-                                            "whether its machine may delete itself is asked"));
+  EXPECT_THAT(rights("writes@x"), HasSubstr("ok: writes@x: you cannot see its roles in p; whether "
+                                            "its machine may delete itself is checked"));
   google_.answer("/v1/projects/p:getIamPolicy", {403, R"({"error": {"code": 403, "message": "no",
       "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo",
                    "reason": "SERVICE_DISABLED"}]}})"});
@@ -111,10 +112,10 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
       {"role": "roles/tpu.admin", "members": ["user:me", "serviceAccount:goes@x"]}]})"});
   EXPECT_EQ(rights("goes@x"),
             "ok: goes@x has roles/tpu.admin, and its machine may delete itself | ");
-  EXPECT_THAT(rights("writes@x"),
-              AllOf(HasSubstr("ok: writes@x has no role of its own in p by which its machine may "
-                              "delete itself"),
-                    HasSubstr("--member=serviceAccount:writes@x --role=roles/tpu.admin")));
+  EXPECT_THAT(
+      rights("writes@x"),
+      AllOf(HasSubstr("ok: writes@x has no direct role in p that lets its machine delete itself"),
+            HasSubstr("--member=serviceAccount:writes@x --role=roles/tpu.admin")));
   google_.answer(
       "/storage/v1/b/bucket/iam/testPermissions?permissions=storage.objects.create&permissions="
       "storage.objects.delete&permissions=storage.objects.get&permissions=storage.objects.list",
@@ -135,16 +136,17 @@ TEST_F(DoctorTest, WithoutCredentialsTheRestIsLookedAt) {
   EXPECT_EQ(said(checks, "bucket"), "not looked at");
   const auto wrong = examine({"p", "", {kZone, "here"}, "/tmp", ""},
                              []() -> GoogleApi { throw UsageError("none", ""); });
-  EXPECT_THAT(said(wrong, "bucket"), HasSubstr("'/tmp' is no bucket of Google's"));
+  EXPECT_THAT(said(wrong, "bucket"), HasSubstr("'/tmp' is not a Google Cloud Storage bucket"));
   EXPECT_THAT(said(wrong, "zone here"), HasSubstr("wrong: "));
   EXPECT_EQ(said(wrong, "zone us-central1-a"), "not looked at");
   EXPECT_THAT(said(checks, "OpenSSH"), HasSubstr("ok: "));
-  EXPECT_THAT(said(checks, "package"), HasSubstr("there is no package gone.tar.zst"));
+  EXPECT_THAT(said(checks, "package"), HasSubstr("package gone.tar.zst does not exist"));
 }
 
 TEST_F(DoctorTest, ReportsAKeyWithAPassphrase) {
   const ScopedVariable no_agent("SSH_AUTH_SOCK");
-  EXPECT_EQ(said(ask({"p", "", {}, "", ""}), "OpenSSH"), "ok: ssh, scp and ssh-keygen are here | ");
+  EXPECT_EQ(said(ask({"p", "", {}, "", ""}), "OpenSSH"),
+            "ok: ssh, scp and ssh-keygen are installed | ");
   const std::string key = home_.dir.file(".ssh/google_compute_engine");
   make_folders(home_.dir.file(".ssh"));
   const auto make = [&](const std::string& words) {
@@ -153,7 +155,7 @@ TEST_F(DoctorTest, ReportsAKeyWithAPassphrase) {
   };
   EXPECT_THAT(make("words"), AllOf(HasSubstr("wrong: " + key + ": this key has a passphrase"),
                                    HasSubstr("| ssh-add " + key)));
-  EXPECT_THAT(make(""), HasSubstr("ok: ssh, scp and ssh-keygen are here, and the key " + key));
+  EXPECT_THAT(make(""), HasSubstr("ok: ssh, scp and ssh-keygen are installed, and the key " + key));
 }
 
 TEST_F(DoctorTest, ReportsAMissingQuotaProject) {
@@ -165,13 +167,15 @@ TEST_F(DoctorTest, ReportsAMissingQuotaProject) {
     home_.name_file(user);
     return GoogleApi(TokenSource(google_credentials()));
   });
-  EXPECT_THAT(said(checks, "quota project"),
-              HasSubstr("ok: the credentials name none: calls are counted on gcloud's own project, "
-                        "where some APIs are disabled | gcloud auth application-default "
-                        "set-quota-project p"));
-  EXPECT_THAT(said(checks, "TPU API"),
-              AllOf(HasSubstr("wrong: cloud: the zones of TPUs: Cloud TPU API has not been used"),
-                    HasSubstr("| gcloud auth application-default set-quota-project p, as these")));
+  EXPECT_THAT(
+      said(checks, "quota project"),
+      HasSubstr(
+          "ok: the credentials have none: calls are counted against gcloud's own project, where "
+          "some APIs are disabled | gcloud auth application-default set-quota-project p"));
+  EXPECT_THAT(
+      said(checks, "TPU API"),
+      AllOf(HasSubstr("wrong: cloud: the zones of TPUs: Cloud TPU API has not been used"),
+            HasSubstr("| gcloud auth application-default set-quota-project p, because these")));
 }
 
 TEST_F(DoctorTest, TheCommandEndsWithOneWhereSomethingIsWrong) {
@@ -192,11 +196,11 @@ TEST_F(DoctorTest, TheCommandEndsWithOneWhereSomethingIsWrong) {
   EXPECT_THAT(bad.text, AllOf(HasSubstr("wrong  recipe"), HasSubstr("gone.txt"),
                               HasSubstr("wrong  package"), Not(HasSubstr("PLANTED"))));
   const CommandOutput root = run_smelt("cloud doctor --user root");
-  EXPECT_THAT(root.text, HasSubstr("root does not sign in"));
+  EXPECT_THAT(root.text, HasSubstr("cannot sign in to a machine as root"));
   write_file(package, "junk");
   EXPECT_THAT(run_smelt(common + package).text, HasSubstr("wrong  package"));
   run_command(str("cd ", home_.dir.path(), "; tar --zstd -cf smelt.tar.zst key.json"));
-  EXPECT_THAT(run_smelt(common + package).text, HasSubstr("it holds no smelt/bin/smelt"));
+  EXPECT_THAT(run_smelt(common + package).text, HasSubstr("it has no smelt/bin/smelt"));
   run_command(str("cd ", home_.dir.path(), "; tar --zstd -cf smelt.tar.zst smelt"));
   const CommandOutput json = run_smelt(common + package + " --json");
   EXPECT_THAT(json.text, AllOf(HasSubstr(R"({"ok":true,"checks":[{"check":"credentials","ok":)"),

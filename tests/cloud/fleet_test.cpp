@@ -125,7 +125,8 @@ TEST_F(FleetTest, ASignalReachesAll) {
     out(text);
     if (count() == 3) ::raise(SIGINT);
   };
-  EXPECT_EQ(error_of<Stopped>([&] { run(programs); }), "cloud: all workers were told to end");
+  EXPECT_EQ(error_of<Stopped>([&] { run(programs); }),
+            "cloud: stopped by a signal; all workers were asked to end");
   for (int i = 0; i < 3; ++i) EXPECT_THAT(out_, HasSubstr(str("[worker ", i, "] caught\n")));
 }
 

@@ -63,7 +63,7 @@ TEST_F(GoogleApiTest, WhatIsNoJsonIsSaid) {
   EXPECT_EQ(api().call({.service = "tpu", .path = "/v2/x"}).fault->message, "HTTP status 502");
   google_.answer("/base/v2/x", {200, "<html>"});
   EXPECT_EQ(error_of<SystemError>([&] { api().call({.service = "tpu", .path = "/v2/x"}); }),
-            google_.url("base/v2/x") + ": the answer is no JSON object");
+            google_.url("base/v2/x") + ": the response is not a JSON object");
 }
 
 TEST_F(GoogleApiTest, ATokenThatIsNotAcceptedIsTakenAnewOnce) {
@@ -83,10 +83,11 @@ TEST_F(GoogleApiTest, TokensGoToGoogleAndToThisMachineAlone) {
   };
   EXPECT_EQ(refusal("https://restricted.googleapis.com/"), "no error");
   EXPECT_THAT(refusal("https://evil.example/"),
-              AllOf(HasSubstr("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU: evil.example is no server of "
-                              "Google's, and not trusted with tokens"),
+              AllOf(HasSubstr("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU: evil.example is neither a "
+                              "Google server nor trusted with tokens"),
                     HasSubstr("SMELT_TRUSTED_ENDPOINTS=evil.example")));
-  EXPECT_THAT(refusal("http://tpu.googleapis.com/"), HasSubstr("nothing secret is sent over http"));
+  EXPECT_THAT(refusal("http://tpu.googleapis.com/"),
+              HasSubstr("is not allowed, as it sends secrets"));
   EXPECT_THAT(refusal("https://PLANTED@tpu.googleapis.com/"), Not(HasSubstr("PLANTED")));
   const ScopedVariable trusted("SMELT_TRUSTED_ENDPOINTS", "evil.example");
   EXPECT_EQ(refusal("https://evil.example/"), "no error");

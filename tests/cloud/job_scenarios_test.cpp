@@ -104,34 +104,34 @@ TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
     return scenario.why;
   };
   EXPECT_EQ(given_up([](JobScenario& s) { s.crashes_with = 1; }),
-            "5 starts in a row came to no new checkpoint");
+            "5 starts in a row without a new checkpoint");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.uninstallable = true; }),
-            "5 machines and starts in a row came to no new checkpoint; smelt setup tpu: no route");
+            "5 machines and starts in a row without a new checkpoint; smelt setup tpu: no route");
   EXPECT_EQ(given_up([](JobScenario& s) {  // each try takes its time to fail
               s.rules.uninstallable = true;
               s.rules.install_takes = 400;
             }),
-            "5 machines and starts in a row came to no new checkpoint; smelt setup tpu: no route");
+            "5 machines and starts in a row without a new checkpoint; smelt setup tpu: no route");
   EXPECT_EQ(given_up([](JobScenario& s) {
               s.rules.preempted = 0.01;
               s.rules.install_takes = 1500;
             }),
-            "5 machines and starts in a row came to no new checkpoint; the machine is lost");
-  EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unstartable = true; }),
-            "5 machines and starts in a row came to no new checkpoint; mkdir: No space left on "
-            "device");
+            "5 machines and starts in a row without a new checkpoint; the machine is lost");
+  EXPECT_EQ(
+      given_up([](JobScenario& s) { s.rules.unstartable = true; }),
+      "5 machines and starts in a row without a new checkpoint; mkdir: No space left on device");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.unreached = 1; }),
-            "5 machines and starts in a row came to no new checkpoint; ssh: connect to host: "
+            "5 machines and starts in a row without a new checkpoint; ssh: connect to host: "
             "Connection timed out");
   EXPECT_EQ(given_up([](JobScenario& s) {
               s.spec.queued = true;
               s.google().queue_fault = "no such network";
             }),
-            "there was no machine in all the time that it was waited for");
+            "no machine became available in the time limit");
   EXPECT_EQ(given_up([](JobScenario& s) { s.crashes_with = 2; }),
-            "the command ended with 2: what it said last says why");
+            "the command ended with status 2; its last output says why");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.no_capacity = 1; }),
-            "there was no machine in all the time that it was waited for");
+            "no machine became available in the time limit");
 }
 
 // The next zone's turn comes once what waits in the one before is withdrawn; with one zone alone
@@ -172,7 +172,7 @@ TEST_F(JobScenarios, AMachineThatLetsNobodyInIsDeletedAllTheSame) {
   scenario.rules.locked_out_at = 2000;
   scenario.run();
   EXPECT_EQ(scenario.outcome, "until");
-  EXPECT_NE(scenario.told.find("smelt-r7-1 is READY, and is deleted"), std::string::npos)
+  EXPECT_NE(scenario.told.find("smelt-r7-1 is READY; deleting it"), std::string::npos)
       << scenario.told;
 }
 
@@ -225,7 +225,7 @@ TEST_F(JobScenarios, LooksAreNotFurtherApartThanTheSilence) {
   scenario.spec.silence = scenario.times.poll = 600;
   scenario.run();
   EXPECT_EQ(scenario.outcome, "done") << scenario.told;
-  EXPECT_EQ(scenario.told.find("for the 2. time"), std::string::npos) << scenario.told;
+  EXPECT_EQ(scenario.told.find("(start 2)"), std::string::npos) << scenario.told;
 }
 
 // Its machine is not deleted under who waits for it.

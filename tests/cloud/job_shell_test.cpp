@@ -121,7 +121,7 @@ TEST_F(JobShellTest, OneThatFailsEndsAllAndItsStatusCounts) {
   shell_->start(node_, "if [ $WORKER = 2 ]; then exit 3; fi; sleep 600");
   until(State::ended);
   EXPECT_EQ(last_.status, 3);
-  EXPECT_THAT(told_, HasSubstr("pod: 3 of its workers did not end by themselves\n"));
+  EXPECT_THAT(told_, HasSubstr("pod: 3 of its workers did not end; stopping them\n"));
 }
 
 // Which the user is to mend: another start would do the same.
@@ -149,7 +149,7 @@ TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
   const std::string package = home_.dir.file("smelt.tar.zst");
   in_bucket_ = read_file(package);
   shell_->install(node_, within(600));
-  EXPECT_EQ(told_, "bringing smelt.tar.zst to pod, 4 of its workers\n");
+  EXPECT_EQ(told_, "copying smelt.tar.zst to pod, 4 of its workers\n");
   ASSERT_EQ(bucket_.requests().size(), 4u);
   EXPECT_EQ(bucket_.requests()[0].target,
             "/storage/v1/b/bucket/o/job%2Finput%2Fpackage.tar.zst?alt=media");
@@ -163,15 +163,15 @@ TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
     told_.clear();
     shell_->install(node_, within(600));
     EXPECT_THAT(told_,
-                HasSubstr("pod, worker 3 does not get gs://bucket/job/input/package.tar.zst"));
-    EXPECT_THAT(told_, HasSubstr(content.empty() ? "403; copied from here" : "did NOT match"));
+                HasSubstr("pod, worker 3 cannot download gs://bucket/job/input/package.tar.zst"));
+    EXPECT_THAT(told_, HasSubstr(content.empty() ? "403; copying it from here" : "did NOT match"));
   }
 }
 
 TEST_F(JobShellTest, AnInstallationEndsInItsTime) {
   bucket_late_ = std::chrono::hours(1);
   EXPECT_THAT(error_of<SystemError>([&] { shell_->install(node_, within(1)); }),
-              HasSubstr("no answer in time"));
+              HasSubstr("no response in time"));
 }
 
 TEST_F(JobShellTest, WhetherItMayDeleteItselfIsAskedOfGoogle) {
@@ -198,7 +198,7 @@ TEST_F(JobShellTest, AWorkerThatIsNotReachedIsNamed) {
   (void)shell_->look(node_, 600, {});
   servers_->stop(1);
   EXPECT_THAT(error_of<SystemError>([&] { (void)shell_->look(node_, 600, {}); }),
-              HasSubstr("pod, worker 1 in us-central1-a is not reached: "));
+              HasSubstr("pod, worker 1 in us-central1-a cannot be reached: "));
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ TEST_F(JobMachinesTest, OneLookAtNothingIsNone) {
   ASSERT_TRUE(seek(5));
   fake_.vanish("smelt-r1");
   EXPECT_THAT(error_of<SystemError>([&] { machines_.current(); }),
-              HasSubstr("smelt-r1 in us-central1-a is not to be seen"));
+              HasSubstr("smelt-r1 in us-central1-a was not found"));
   EXPECT_FALSE(machines_.current());
   EXPECT_EQ(journal_.there(), nullptr);
 }
@@ -175,12 +175,12 @@ TEST_F(JobMachinesTest, WhatIsLeftAndWhatIsNotKnownIsSaid) {
   EXPECT_TRUE(machines_.clear());
   fake_.zones["us-central1-b"].answers = fake_.zones["europe-west4-a"].answers = false;
   EXPECT_THAT(machines_.left(),
-              ElementsAre("no answer from us-central1-b, and what is there is not known"));
+              ElementsAre("unknown resources in us-central1-b, which does not respond"));
   fake_.zones["us-central1-b"].answers = fake_.zones["europe-west4-a"].answers = true;
   journal_.spec.node.labels["smelt-run"] = "r1";
   tpu_.create("europe-west4-a", "another", journal_.spec.node);
   EXPECT_THAT(error_of<SystemError>([&] { machines_.clear(); }),
-              HasSubstr("not all that the job made is deleted: another in europe-west4-a"));
+              HasSubstr("some resources of the job are not deleted: another in europe-west4-a"));
 }
 
 TEST_F(JobMachinesTest, OnlyWhoLeadsDeletesIt) {
@@ -260,14 +260,14 @@ TEST(JobJournal, ItIsReadAsItWasWritten) {
   journal.machines[0].stays = true;
   EXPECT_DOUBLE_EQ(dollars_so_far(journal, 10 + 7200), 4.8);
   EXPECT_THAT(error_of<UsageError>([&] { parse_journal(text.substr(1), "it"); }),
-              HasSubstr("it: this is no 'smelt cloud job 1'"));
+              HasSubstr("it: not a 'smelt cloud job 1' file"));
   auto unsafe = json_of(journal);  // it becomes part of paths and commands
   unsafe["spec"]["package_sha256"] = "$(reboot)";
   EXPECT_THAT(error_of<UsageError>([&] { parse_journal(unsafe.dump(), "it"); }),
-              HasSubstr("it: it is damaged: package_sha256 is '$(reboot)', no checksum"));
+              HasSubstr("it: damaged: package_sha256 is '$(reboot)', expected a SHA-256"));
   EXPECT_THAT(error_of<UsageError>(
                   [] { parse_journal(R"({"format": "smelt cloud job 1", "spec": {}})", "it"); }),
-              HasSubstr("it: it is damaged: "));
+              HasSubstr("it: damaged: "));
 }
 
 }  // namespace

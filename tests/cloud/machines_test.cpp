@@ -36,8 +36,9 @@ TEST_F(MachinesTest, TheFirstZoneWithCapacityHasIt) {
   const TpuNode node = up();
   EXPECT_EQ(node.zone, "us-central1-b");
   EXPECT_EQ(node.state, "READY");
-  EXPECT_THAT(told_, ElementsAre("us-central1-a: bert is being made", "us-central1-a: no capacity",
-                                 "us-central1-b: bert is being made"));
+  EXPECT_THAT(told_,
+              ElementsAre("us-central1-a: bert is being created", "us-central1-a: no capacity",
+                          "us-central1-b: bert is being created"));
   EXPECT_EQ(nodes(), 1u);
   EXPECT_TRUE(take_down(tpu_, "p", node.zone, "bert", patience_));
   EXPECT_FALSE(take_down(tpu_, "p", node.zone, "bert", patience_));
@@ -49,17 +50,17 @@ TEST_F(MachinesTest, WhereNoZoneHasItEachIsNamed) {
   fake_.quota = 0;
   fake_.zones["us-central1-b"].capacity = 0;
   EXPECT_THAT(error_of<SystemError>([&] { up(); }),
-              StartsWith("cloud: no zone gives a v3-8: us-central1-a: no quota: Quota limit"));
+              StartsWith("cloud: no zone has a v3-8: us-central1-a: no quota: Quota limit"));
   EXPECT_EQ(nodes(), 0u);
 }
 
 TEST_F(MachinesTest, NoneIsMadeTwice) {
   up();
   EXPECT_EQ(error_of<UsageError>([&] { up(); }),
-            "cloud: bert is in us-central1-a already, READY\n"
-            "  hint: take another name, or: smelt cloud down bert --zone us-central1-a");
+            "cloud: bert already exists in us-central1-a, READY\n  hint: choose another name, or: "
+            "smelt cloud down bert --zone us-central1-a");
   fake_.preempt("bert");
-  EXPECT_THAT(error_of<UsageError>([&] { up(); }), HasSubstr("already, PREEMPTED"));
+  EXPECT_THAT(error_of<UsageError>([&] { up(); }), HasSubstr(", PREEMPTED"));
 }
 
 // The request arrives, its answer does not.
@@ -81,7 +82,7 @@ TEST_F(MachinesTest, OneThatMayComeLaterIsNotForgotten) {
     patience_.wait = [&](std::chrono::milliseconds time) { waited += time; };
     EXPECT_THAT(error_of<SystemError>([&] { up(); }),
                 AllOf(StartsWith("cloud: bert in us-central1-a: no response to the request: "),
-                      HasSubstr("hint: it may be coming up: smelt cloud list shows it")));
+                      HasSubstr("hint: it may be coming up; show it with smelt cloud list")));
     EXPECT_GE(waited, std::chrono::seconds(30));
     EXPECT_EQ(nodes(), 0u);
   }
@@ -110,8 +111,8 @@ TEST_F(MachinesTest, SkipsAZoneWithoutTheType) {
   fake_.vanish("bert");
   fake_.zones["us-central1-b"].capacity = 0;
   EXPECT_THAT(error_of<SystemError>([&] { up(); }),
-              HasSubstr("no zone gives a v3-8: us-central1-a: Accelerator type v3-8 is not found "
-                        "in us-central1-a; us-central1-b: no capacity"));
+              HasSubstr("no zone has a v3-8: us-central1-a: Accelerator type v3-8 is not found in "
+                        "us-central1-a; us-central1-b: no capacity"));
 }
 
 TEST_F(MachinesTest, TriesTheNextZoneAfterAnUnknownFault) {
@@ -137,8 +138,8 @@ TEST_F(MachinesTest, WaitsForAnUnreachableServer) {
   };
   fake_.addresses_after = 60;
   EXPECT_EQ(up().state, "READY");
-  EXPECT_THAT(told_, ElementsAre("us-central1-a: bert is being made",
-                                 HasSubstr("the server does not answer; waiting for it: ")));
+  EXPECT_THAT(told_, ElementsAre("us-central1-a: bert is being created",
+                                 HasSubstr("the server does not respond; waiting for it: ")));
   fake_.polls = 3;
   const TpuNode node = *tpu_.node(kZone, "bert");
   const auto is_told_once = [&](const auto& work) {
@@ -149,7 +150,7 @@ TEST_F(MachinesTest, WaitsForAnUnreachableServer) {
       fake_.seconds += std::chrono::duration<double>(time).count();
     };
     work();
-    EXPECT_THAT(told_, ElementsAre(HasSubstr("the server does not answer; waiting for it: ")));
+    EXPECT_THAT(told_, ElementsAre(HasSubstr("the server does not respond; waiting for it: ")));
   };
   is_told_once([&] { finish_switch(tpu_, "p", node, "stop", patience_); });
   is_told_once([&] { EXPECT_TRUE(take_down(tpu_, "p", kZone, "bert", patience_)); });
@@ -157,8 +158,8 @@ TEST_F(MachinesTest, WaitsForAnUnreachableServer) {
 
 TEST_F(MachinesTest, AnyOtherErrorNamesTheCommandThatDeletesTheMachine) {
   const std::string deletes =
-      "it may be coming up: smelt cloud list shows it, smelt cloud down bert --zone us-central1-a "
-      "deletes it";
+      "it may be coming up; show it with smelt cloud list, delete it with smelt cloud down bert "
+      "--zone us-central1-a";
   const ServedAnswer refused{401, R"({"error": {"message": "expired"}})"},
       denied{403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no"}})"};
   std::deque<ServedAnswer> faults;
@@ -180,8 +181,8 @@ TEST_F(MachinesTest, NamesTheCommandThatDeletesTheMachineOnce) {
   fake_.polls = fake_.hidden_looks = 1;
   patience_.wait = [&](std::chrono::milliseconds) { fake_.preempt("bert"); };
   EXPECT_EQ(error_of<SystemError>([&] { up(); }),
-            "cloud: bert in us-central1-a: it is PREEMPTED already\n"
-            "  hint: smelt cloud down bert --zone us-central1-a");
+            "cloud: bert in us-central1-a: it is already PREEMPTED\n  hint: smelt cloud down bert "
+            "--zone us-central1-a");
 }
 
 // A request may be repeated for minutes before it fails.
@@ -215,10 +216,10 @@ TEST_F(MachinesTest, DeletesTheQueuedResourceOfANodeWithAnotherName) {
 
 TEST_F(MachinesTest, OneThatDoesNotComeSaysHowItIsDeleted) {
   fake_.polls = 1'000'000;
-  EXPECT_EQ(error_of<SystemError>([&] { up(); }),
-            "cloud: bert in us-central1-a: not found after 30 minutes\n"
-            "  hint: it may be coming up: smelt cloud list shows it, smelt cloud down bert --zone "
-            "us-central1-a deletes it");
+  EXPECT_EQ(
+      error_of<SystemError>([&] { up(); }),
+      "cloud: bert in us-central1-a: not found after 30 minutes\n  hint: it may be coming up; show "
+      "it with smelt cloud list, delete it with smelt cloud down bert --zone us-central1-a");
   patience_.wait = [](std::chrono::milliseconds) { throw Stopped("x"); };
   fake_.polls = 3;
   EXPECT_THAT(error_of<Stopped>(
@@ -268,13 +269,13 @@ TEST_F(MachinesTest, CommandsMakeAndDelete) {
 TEST_F(MachinesTest, WhatCannotBeMadeIsRefused) {
   const std::string up = "cloud up --project p --zone us-central1-a ";
   expect_refusal(up + "bert --type v3-9", HasSubstr("did you mean"));
-  expect_refusal(up + "my_bert --type v3-8", HasSubstr("is none that Google takes"));
+  expect_refusal(up + "my_bert --type v3-8", HasSubstr("is not allowed"));
   expect_refusal(up + "bert --type v3-8 --runtime-version tpu-vm-base",
                  HasSubstr("hint: --runtime-version tpu-ubuntu2204-base"));
   for (const char* zone : {"-", "us-central1-a,", "us-central1", "a/../b"})
     expect_refusal(str("cloud up bert --project p --type v3-8 --zone ", zone),
-                   HasSubstr("is no name of a zone"));
-  expect_refusal("cloud down bert --project p --zone -", HasSubstr("is no name of a zone"));
+                   HasSubstr("is not a zone name"));
+  expect_refusal("cloud down bert --project p --zone -", HasSubstr("is not a zone name"));
   for (const char* line :
        {"up bert --type v3-8 --dry-run", "down bert", "start bert", "status bert", "types", "list"})
     expect_refusal(str("cloud ", line, " --project p --zone us-centra1-b"),

@@ -50,12 +50,13 @@ TEST_F(QueueTest, NoneIsQueuedTwice) {
   fake_.lost_answers = {{.hangs_up = true}};  // the request arrives, its answer does not
   put_in_queue();
   EXPECT_EQ(tpu_.queued(kAllZones).items.size(), 1u);
-  EXPECT_THAT(error_of<UsageError>([&] { put_in_queue(); }),
-              AllOf(HasSubstr("bert is in us-central1-a's queue already, WAITING_FOR_RESOURCES"),
-                    HasSubstr("smelt cloud down bert --zone us-central1-a")));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { put_in_queue(); }),
+      AllOf(HasSubstr("bert already exists in us-central1-a's queue, WAITING_FOR_RESOURCES"),
+            HasSubstr("smelt cloud down bert --zone us-central1-a")));
   EXPECT_THAT(error_of<UsageError>(
                   [&] { bring_up(tpu_, "p", {"bert", {kZone}, {"v3-8", "x"}}, patience_); }),
-              HasSubstr("bert is in us-central1-a's queue already"));
+              HasSubstr("bert already exists in us-central1-a's queue"));
   take_down(tpu_, "p", kZone, "bert", patience_);
   fake_.lost_answers = {{.status = 503}};
   fake_.obeys_lost = false;
@@ -67,8 +68,8 @@ TEST_F(QueueTest, WhatFailsThereSaysWhy) {
   fake_.queue_fault = "the reservation has ended";
   put_in_queue();
   EXPECT_EQ(error_of<SystemError>([&] { wait_for_it(); }),
-            "cloud: bert in us-central1-a: it is FAILED: the reservation has ended\n"
-            "  hint: smelt cloud down bert --zone us-central1-a deletes what is left");
+            "cloud: bert in us-central1-a: it is FAILED: the reservation has ended\n  hint: smelt "
+            "cloud down bert --zone us-central1-a deletes the rest");
   EXPECT_THAT(run_smelt("cloud status bert --project p").text,
               HasSubstr("state:   FAILED\nsince:   2026-11-23 17:40Z\nfault:   the reservation has "
                         "ended\nnote: nothing comes of it: smelt cloud down bert"));
@@ -78,9 +79,9 @@ TEST_F(QueueTest, WhatDoesNotComeStaysThere) {
   fake_.zones[kZone].capacity = 0;
   put_in_queue();
   EXPECT_THAT(error_of<SystemError>([&] { wait_for_it(); }),
-              AllOf(HasSubstr("it is WAITING_FOR_RESOURCES still"),
-                    HasSubstr("hint: it stays in the queue: smelt cloud status bert --zone "
-                              "us-central1-a --wait waits for it")));
+              AllOf(HasSubstr("it is still WAITING_FOR_RESOURCES"),
+                    HasSubstr("hint: it stays in the queue; wait with smelt cloud status bert "
+                              "--zone us-central1-a --wait")));
   patience_.wait = [](std::chrono::milliseconds) { throw Stopped("x"); };
   EXPECT_THAT(error_of<Stopped>([&] { wait_for_it(); }), HasSubstr("it stays in the queue"));
   EXPECT_EQ(tpu_.queued(kAllZones).items.size(), 1u);
@@ -98,7 +99,8 @@ TEST_F(QueueTest, WaitsForAnUnreachableServer) {
   };
   EXPECT_EQ(wait_for_it().state, "READY");
   EXPECT_THAT(
-      told_, testing::Contains(HasSubstr("the server does not answer; waiting for it: ")).Times(1));
+      told_,
+      testing::Contains(HasSubstr("the server does not respond; waiting for it: ")).Times(1));
 }
 
 TEST_F(QueueTest, AnyOtherErrorNamesTheCommandThatCancelsTheRequest) {
@@ -108,8 +110,8 @@ TEST_F(QueueTest, AnyOtherErrorNamesTheCommandThatCancelsTheRequest) {
         ServedAnswer{403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no"}})"}};
   };
   EXPECT_THAT(error_of<UsageError>([&] { wait_for_it(); }),
-              AllOf(HasSubstr("smelt cloud status bert --zone us-central1-a --wait waits for it"),
-                    HasSubstr("smelt cloud down bert --zone us-central1-a takes it out")));
+              AllOf(HasSubstr("wait with smelt cloud status bert --zone us-central1-a --wait"),
+                    HasSubstr("remove it with smelt cloud down bert --zone us-central1-a")));
 }
 
 TEST_F(QueueTest, OneThatIsPreemptedIsLost) {

@@ -57,8 +57,8 @@ TEST_F(RetiredToolsTest, TheZoneIsGclouds) {
 TEST_F(RetiredToolsTest, WhatCtpuCannotDoHereIsRefused) {
   const std::string where = " --zone us-central1-a --noconf";
   expect_refusal("ctpu up --name=test_tpu --tpu-size=v3-8" + where,
-                 AllOf(HasSubstr("the name 'test_tpu' is none that Google takes"),
-                       HasSubstr("hint: take a name like test-tpu")));
+                 AllOf(HasSubstr("the name 'test_tpu' is not allowed"),
+                       HasSubstr("hint: use a name such as test-tpu")));
   expect_refusal("ctpu up --name=a --tpu-size=v3-9" + where, HasSubstr("did you mean 'v3-8'?"));
   expect_refusal("ctpu up --name=a --vm-only" + where, HasSubstr("a TPU VM is made whole"));
   expect_refusal("ctpu up --name=a", AllOf(HasSubstr("ctpu up: no zone is named"),

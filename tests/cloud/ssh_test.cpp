@@ -220,15 +220,15 @@ TEST_F(SshTest, AJobThatIsStoppedHasTheTimeToSaveAndIsWaitedFor) {
 
 TEST_F(SshTest, WhoMayNotSignInIsSaidBefore) {
   EXPECT_THAT(error_of<UsageError>([&] { require_user("root"); }),
-              HasSubstr("root does not sign in to a machine"));
+              HasSubstr("cannot sign in to a machine as root"));
   EXPECT_THAT(error_of<UsageError>([&] { require_user("-oProxyCommand=x"); }),
-              HasSubstr("is no name of a user"));
+              HasSubstr("is not a valid user name"));
   expect_refusal("cloud ssh root@pod --project p --command true",
-                 HasSubstr("root does not sign in"));
+                 HasSubstr("cannot sign in to a machine as root"));
   expect_refusal("cloud ssh me@pod --project p --worker 4 --command true",
-                 HasSubstr("there is no worker '4': the machine has 4"));
+                 HasSubstr("worker '4' does not exist; the machine has 4"));
   expect_refusal("cloud ssh me@pod --project p --worker x --command true",
-                 HasSubstr("'x' is no list of workers"));
+                 HasSubstr("'x' is not a list of workers"));
   expect_refusal("cloud ssh me@pod --project p --worker all",
                  HasSubstr("a shell needs one worker"));
   expect_refusal("cloud cp a b --project p", HasSubstr("exactly one side must be on a machine"));
@@ -364,7 +364,7 @@ TEST_F(SshKeyTest, CtrlCEndsTheRemoteCommandAndExitsWith130) {
                                ended, "\nexit 143\n")));
   const CommandOutput out = run_smelt("cloud ssh me@pod --project p --command 'sleep 600'");
   EXPECT_EQ(out.status, 130) << out.text;
-  EXPECT_THAT(out.text, HasSubstr("all workers were told to end"));
+  EXPECT_THAT(out.text, HasSubstr("stopped by a signal; all workers were asked to end"));
   EXPECT_TRUE(exists(ended));
 }
 

@@ -87,7 +87,8 @@ TEST_F(TpuApiTest, WhereAllZonesAreNotListedAtOnceEachIs) {
 
 TEST_F(TpuApiTest, AListWithoutAnEndIsNone) {
   fake_.faults.assign(1000, {200, R"({"nodes": [], "nextPageToken": "again"})"});
-  EXPECT_THAT(error_of<SystemError>([&] { tpu_.nodes(kZone); }), HasSubstr("the list has no end"));
+  EXPECT_THAT(error_of<SystemError>([&] { tpu_.nodes(kZone); }),
+              HasSubstr("the list does not end"));
 }
 
 TEST_F(TpuApiTest, WhatIsNotKnownIsSurvived) {
@@ -161,7 +162,7 @@ TEST_F(TpuApiTest, RefusalsSayWhatMendsThem) {
                     HasSubstr("hint: smelt cloud locations")));
   for (const char* name : {"", "a_b", "A", "1a", "a-", "a.b"})
     EXPECT_THAT(error_of<UsageError>([&] { require_name(name); }),
-                HasSubstr(str("the name '", name, "' is none that Google takes")));
+                HasSubstr(str("the name '", name, "' is not allowed")));
   EXPECT_THROW(require_name(std::string(64, 'a')), UsageError);
   EXPECT_NO_THROW(require_name(std::string(63, 'a')));
 }

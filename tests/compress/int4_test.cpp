@@ -191,7 +191,7 @@ TEST(Int4, RefusesCodesThatDoNotFitTogether) {
     return error_of<UsageError>([&] { open_stored_model(dir.file("int4"), "test"); });
   };
   EXPECT_THAT(refusal([&](TensorMap& t) { t.erase(name + "_scale"); }),
-              HasSubstr("'" + name + "_packed' without '" + name + "_scale'"));
+              HasSubstr("'" + name + "_packed' exists without '" + name + "_scale'"));
   EXPECT_THAT(refusal([&](TensorMap& t) { t[name + "_scale"] = t["bert.pooler.dense.weight"]; }),
               HasSubstr("_packed' is i32[16,3] with scales f32[16,16] for a matrix of [16,24]"));
   EXPECT_THAT(refusal([&](TensorMap& t) { t[name + "_g_idx"] = t[name + "_shape"]; }),

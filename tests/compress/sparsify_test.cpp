@@ -355,7 +355,7 @@ TEST_F(Sparsify, RefusesBitsThatDoNotFit) {
     });
   };
   EXPECT_THAT(refusal_of([&](TensorMap& t) { t.erase(module + ".compressed"); }),
-              HasSubstr("'" + module + ".bitmask' without '" + module + ".compressed'"));
+              HasSubstr("'" + module + ".bitmask' exists without '" + module + ".compressed'"));
   EXPECT_THAT(refusal_of([&](TensorMap& t) {
                 t[module + ".bitmask"] = t["bert.encoder.layer.0.output.dense.row_offsets"];
               }),

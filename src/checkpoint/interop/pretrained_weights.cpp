@@ -98,7 +98,7 @@ std::optional<std::string> model_in_run(const std::string& folder, std::string_v
   if (is_folder(inner) && latest_checkpoint(inner)) return inner;
   if (is_folder(folder) && exists(join_path(folder, ".stages")))
     throw UsageError(str(where, ": ", folder, ": no checkpoint yet"),
-                     str("continue training with `smelt run ", folder, "`"));
+                     str("`smelt run ", folder, "` trains the model"));
   return std::nullopt;
 }
 

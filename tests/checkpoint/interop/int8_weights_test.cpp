@@ -104,8 +104,8 @@ TEST_F(Int8Folder, MayHaveOneScaleForAllInHalfPrecision) {
 TEST_F(Int8Folder, NamesWhatDoesNotFit) {
   TensorMap tensors = small();
   tensors.erase("a.weight_scale");
-  EXPECT_THAT(refusal(tensors), HasSubstr("model.safetensors: 'a.weight' is i8[2,3] without "
-                                          "'a.weight_scale'\n  hint: copy the folder again"));
+  EXPECT_THAT(refusal(tensors), HasSubstr("model.safetensors: 'a.weight' is i8[2,3], but there is "
+                                          "no 'a.weight_scale'\n  hint: copy the folder again"));
   tensors["a.weight_scale"] = view_of(DType::f32, {1, 2}, kScales);
   EXPECT_THAT(
       refusal(tensors),

@@ -37,8 +37,8 @@ TEST_F(CloudJob, APreemptedOneEndsAsAnUndisturbedRun) {
   lead_job(api, lead());
   const std::string said = testing::internal::GetCapturedStdout();
   EXPECT_THAT(said, AllOf(HasSubstr("checkpoint of step 10"), HasSubstr("is PREEMPTED"),
-                          HasSubstr("started, for the 2. time"),
-                          HasSubstr("all that the job made is deleted")))
+                          HasSubstr("started (start 2)"),
+                          HasSubstr("everything that the job created is deleted")))
       << said;
   EXPECT_TRUE(fake_.states().empty());
   const std::string alone = home_.dir.file("alone");
@@ -79,7 +79,7 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
       ExitStatus);
   const std::string said = testing::internal::GetCapturedStdout();
   EXPECT_THAT(said, AllOf(HasSubstr("asked: it was told to end"),
-                          HasSubstr("all that the job made is deleted")));
+                          HasSubstr("everything that the job created is deleted")));
   EXPECT_EQ(count_requests("POST", "nodeId="), 1);
   EXPECT_TRUE(fake_.states().empty());
   const JobJournal end = parse_journal(read_file(out() + "/cloud-job.json"), "journal");
@@ -185,7 +185,7 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
   for (const CommandOutput& run : {answered("y"), run_smelt(line + " --yes")}) {
     EXPECT_EQ(run.status, 1) << run.text;
     EXPECT_THAT(run.text, AllOf(HasSubstr("us-central1-a: no quota"),
-                                HasSubstr("failed: there was no machine in all the time"),
+                                HasSubstr("failed: no machine became available in the time limit"),
                                 HasSubstr("the job has ended, for $0.00: failed")));
   }
   EXPECT_EQ(count_requests("POST", "nodeId=smelt-"), 3);
@@ -292,11 +292,11 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                  HasSubstr("--budget is for a recipe, and this is a machine's command"));
   expect_refusal(str(run, "--user root --type v3-8 --budget 5 --zone us-central1-a --set out=",
                      out(), " --bucket gs://bucket --package ", package()),
-                 HasSubstr("root does not sign in to a machine"));
+                 HasSubstr("cannot sign in to a machine as root"));
   expect_refusal("cloud watch " + home_.dir.path(), HasSubstr("no job was run for this folder"));
   expect_refusal("cloud watch gs://bucket/none", HasSubstr("gs://bucket/none: there is no job"));
   write_file("gs://bucket/none/cloud-job.json", "{}");
-  expect_refusal("cloud watch gs://bucket/none", HasSubstr("this is no 'smelt cloud job 1'"));
+  expect_refusal("cloud watch gs://bucket/none", HasSubstr("not a 'smelt cloud job 1' file"));
   EXPECT_TRUE(fake_.states().empty());
 }
 

@@ -73,11 +73,11 @@ TEST_F(CloudPodJob, OneThatLosesAProcessAndIsPreemptedEndsAsAnUndisturbedRun) {
   const std::string said = testing::internal::GetCapturedStdout();
   const std::string logs = testing::internal::GetCapturedStderr();
   EXPECT_THAT(
-      said,
-      AllOf(HasSubstr("bringing smelt.tar.zst to smelt-abc123, 4 of its workers"),
-            HasSubstr("checkpoint of step 10"), HasSubstr("the command ended with 76"),
-            HasSubstr("started, for the 2. time"), HasSubstr("is PREEMPTED"),
-            HasSubstr("started, for the 3. time"), HasSubstr("all that the job made is deleted")))
+      said, AllOf(HasSubstr("copying smelt.tar.zst to smelt-abc123, 4 of its workers"),
+                  HasSubstr("checkpoint of step 10"), HasSubstr("the command ended with status 76"),
+                  HasSubstr("started (start 2)"), HasSubstr("is PREEMPTED"),
+                  HasSubstr("started (start 3)"),
+                  HasSubstr("everything that the job created is deleted")))
       << said << logs;
   for (int worker = 0; worker < kHosts; ++worker)
     EXPECT_THAT(logs, HasSubstr(str("[worker ", worker, "] "))) << logs;

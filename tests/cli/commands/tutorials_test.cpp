@@ -91,7 +91,7 @@ std::string made_small(std::string recipe) {
 
 constexpr const char* kPackage = "smelt-0.1.0-linux-x86_64.tar.zst";
 constexpr const char* kOtherUsers = "/usr/lib/x86_64-linux-gnu/libnss_wrapper.so";
-constexpr const char* kDeleted = "all that the job made is deleted";
+constexpr const char* kDeleted = "everything that the job created is deleted";
 
 class Tutorials : public CloudJob {
  protected:
