@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-// 2^(e+1) / 2048 of a largest value within [2^e, 2^(e+1)).
+// Returns 2^(e+1) / 2048 for a largest value in [2^e, 2^(e+1)).
 double width_of_bins(float most) {
   return most == 0
              ? 0

@@ -1,4 +1,4 @@
-// How large values are, counted as they come: what it holds does not grow with them.
+// A histogram of absolute values with a fixed amount of memory.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,20 @@
 
 namespace smelt {
 
+// Counts of |x| in bins of equal width.
 struct AbsHistogram {
   static constexpr std::size_t kMostBins = 2048;
 
-  // Values of |x| within [k, k + 1) * width. The width is the least power of two by which the
-  // largest value has a bin, so that counts do not depend on the order in which values come: as the
-  // range grows, neighbours are added up.
+  // counts[k] is the number of values with |x| in [k, k + 1) * width. The width is the smallest
+  // power of two that gives the largest value a bin. When the range grows, neighboring bins are
+  // merged, so the counts do not depend on the order of the values.
   std::vector<std::int64_t> counts = std::vector<std::int64_t>(kMostBins);
-  double width = 0;  // 0: all values so far are 0
-  float most = 0;    // the largest; infinite once one was not finite, and nothing is counted then
+  double width = 0;  // 0 while all values are 0
+  float most = 0;  // the largest value; infinity once a value was not finite, which stops counting
 
-  // Values of |x|; those below 0 are none.
+  // Adds values of |x|; ignores negative ones.
   void add(std::span<const float> values);
-  // Up to the largest value's.
+  // Returns the number of bins up to that of the largest value.
   std::size_t bins() const;
 };
 

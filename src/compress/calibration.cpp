@@ -24,8 +24,8 @@ double percentile(const AbsHistogram& h) {
   return static_cast<double>(std::max<std::size_t>(bin, 1)) * h.width;
 }
 
-// KL divergence of the first `bins` bins, what lies beyond them in the last, from what levels make
-// of them; infinite where a level says that there is nothing.
+// Returns the KL divergence between the first `bins` bins, with clipped values in the last, and
+// their quantization; infinity if a nonzero bin is quantized to nothing.
 double divergence(const std::vector<double>& counts, std::size_t bins, double beyond) {
   std::array<double, kLevels> sums{}, taken{};
   const auto level = [&](std::size_t bin) { return bin * kLevels / bins; };

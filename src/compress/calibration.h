@@ -1,5 +1,5 @@
-// From how large the values are that a product is given to the one scale by which they become codes
-// of eight bits, symmetric about 0.
+// Chooses the scale of static int8 activations (symmetric) from a histogram of the values seen in
+// calibration.
 #pragma once
 
 #include <array>
@@ -10,25 +10,27 @@
 
 namespace smelt {
 
-// What is taken for the largest value; larger ones become the largest code.
+// The rule for the clipping threshold; larger values are clipped to the largest int8 value.
 enum class Calibration {
-  minmax,      // the largest that was seen
-  percentile,  // that which 99.999 % of the values do not exceed: the lower edge of its bin
-  // That by which 128 levels say most of the histogram (Migacz, "8-bit inference with TensorRT",
-  // GTC 2017): of each upper edge from the 128th bin's on the one with the least KL divergence from
-  // what is left to that in levels, the last of equal ones. What is cut off is in the last bin;
-  // the first bin, where exact zeros lie, counts as the second.
+  minmax,      // the largest value seen
+  percentile,  // the lower edge of the bin that contains the 99.999th percentile
+  // The threshold with the least KL divergence between the histogram and its quantization to 128
+  // levels (Migacz, "8-bit inference with TensorRT", GTC 2017). Candidates are the upper edges of
+  // the bins from the 128th on; of equal ones the last is chosen. Clipped values count in the last
+  // bin. The first bin, which includes exact zeros, gets the count of the second.
   entropy,
-  mse,  // of the largest times 1, 0.99, … 0.2: the least sum of squares of what codes get wrong
+  mse,  // of the largest value times 1, 0.99, ..., 0.2: the least squared quantization error
 };
 inline constexpr NamedValues<Calibration, 4> kCalibrations{{{"minmax", Calibration::minmax},
                                                             {"percentile", Calibration::percentile},
                                                             {"entropy", Calibration::entropy},
                                                             {"mse", Calibration::mse}}};
 
+// Returns the clipping threshold for a histogram.
 double threshold_of(const AbsHistogram& values, Calibration by);
 
-// threshold / 127, and never below 2^-23: a code is x / scale, rounded half to even.
+// Returns threshold / 127, at least 2^-23. A value x is quantized to x / scale, rounded half to
+// even.
 float input_scale_for(double threshold);
 
 }  // namespace smelt

@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kSideBySide = 8;  // numbers that a core takes at once
+constexpr std::size_t kSideBySide = 8;  // accumulators for SIMD
 
 double dot(const double* a, const double* b, std::size_t n) {
   std::array<double, kSideBySide> sums{};
@@ -34,7 +34,7 @@ void subtract_scaled(double* __restrict to, const double* __restrict from, doubl
 }
 
 bool cholesky(std::vector<double>& a, std::size_t n, int threads) {
-  constexpr std::size_t kColumns = 64;  // whose rows stay in a core's memory
+  constexpr std::size_t kColumns = 64;  // columns per block, whose rows stay in a core's cache
   const auto below = [&](std::size_t i, std::size_t j) {
     return (a[i * n + j] - dot(&a[i * n], &a[j * n], j)) / a[j * n + j];
   };
@@ -56,7 +56,7 @@ bool cholesky(std::vector<double>& a, std::size_t n, int threads) {
 }
 
 void invert_lower(std::vector<double>& l, std::size_t n, int threads) {
-  constexpr std::size_t kColumns = 256;  // of the inverse, which depend on no others
+  constexpr std::size_t kColumns = 256;  // columns per thread; columns are independent
   std::vector<double> out(n * n);
   run_each((n + kColumns - 1) / kColumns, threads, [&](std::size_t part) {
     const std::size_t first = part * kColumns, end = std::min(first + kColumns, n);

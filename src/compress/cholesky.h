@@ -1,4 +1,4 @@
-// Triangles of symmetric matrices.
+// Cholesky decomposition and inverse of triangular matrices.
 //   n rows and columns
 #pragma once
 
@@ -7,15 +7,15 @@
 
 namespace smelt {
 
-// to[i] -= factor * from[i] of n numbers, which do not overlap.
+// Computes to[i] -= factor * from[i] for n values; the ranges must not overlap.
 void subtract_scaled(double* to, const double* from, double factor, std::size_t n);
 
-// In place, of a symmetric matrix [n,n] of which the lower triangle is read: the lower triangle L
-// with L L' the matrix, above which the rest stays. Returns whether there is one. `threads` share
-// the rows, which changes no bit.
+// Computes the Cholesky factor L of a symmetric matrix [n,n] in place (L L' is the matrix). Reads
+// and writes only the lower triangle. Returns false if the matrix is not positive definite. The
+// result does not depend on `threads`.
 bool cholesky(std::vector<double>& a, std::size_t n, int threads);
 
-// In place, of a lower triangle: its inverse's, with zeros above. `threads` share the columns.
+// Inverts a lower triangular matrix in place; the upper part becomes 0.
 void invert_lower(std::vector<double>& l, std::size_t n, int threads);
 
 }  // namespace smelt

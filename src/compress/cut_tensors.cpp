@@ -39,7 +39,7 @@ std::vector<LayerStack> layer_stacks(const SourceFolder& source) {
 std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of) {
   CHECK(count >= 1 && count <= of, count, " of ", of);
   std::vector<std::int64_t> out{0};
-  // i (of - 1) / (count - 1), to the nearest.
+  // Rounds i (of - 1) / (count - 1) to nearest.
   for (std::int64_t i = 1; i < count; ++i)
     out.push_back((2 * i * (of - 1) + count - 1) / (2 * (count - 1)));
   return out;

@@ -1,4 +1,4 @@
-// Fewer layers, by Hugging Face's names of parameters.
+// Removal of layers from a model, by Hugging Face's parameter names.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace smelt {
 
-// A stack of layers in a folder's names and config.
+// A stack of layers in a folder's parameters and config.
 struct LayerStack {
   std::string what;    // "layers", "decoder layers"
-  std::string prefix;  // of its layers' names, up to the number: "bert.encoder.layer."
-  std::string field;   // of config.json, that says how many
+  std::string prefix;  // prefix of its parameters up to the layer number: "bert.encoder.layer."
+  std::string field;   // field of config.json with the number of layers
   std::int64_t layers = 0;
 };
 
-// One of an encoder, two of a T5: its encoder's first.
+// Returns the stacks of a model: one for an encoder, two for a T5 (encoder first).
 std::vector<LayerStack> layer_stacks(const SourceFolder& source);
 
-// `count` of so many, the first and the last among them and the others evenly between; the first of
-// one.
+// Returns `count` layer numbers out of `of`, evenly spaced from the first to the last; the first if
+// `count` is 1.
 std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of);
 
-// Keeps the layers of these numbers, renumbered from 0, and says so in the config. A T5's position
-// biases, which its first layer holds for all, stay.
+// Keeps only these layers, renumbers them from 0 and updates the config. Keeps a T5's position
+// biases, which its first layer stores for all.
 void keep_layers(CompressedFolder& folder, const LayerStack& stack,
                  const std::vector<std::int64_t>& kept);
 

@@ -11,10 +11,10 @@ namespace smelt {
 namespace {
 
 constexpr double kDamp = 0.01;
-constexpr std::size_t kBlock = 128;  // columns, behind which others are moved at once
-constexpr std::size_t kRows = 32;    // that go through a triangle's row together
+constexpr std::size_t kBlock = 128;  // columns per block; later columns are updated once per block
+constexpr std::size_t kRows = 32;  // rows that are rounded together, to reuse a row of the triangle
 
-// Some rows' weights on their way to codes.
+// Rounds some rows of weights.
 class Rounding {
  public:
   Rounding(std::span<const float> weights, std::size_t columns, std::size_t group,
@@ -58,7 +58,7 @@ class Rounding {
     for (std::size_t i = 0; i < group_; ++i) most = std::max(most, std::abs(first[i]));
     return int4_scale(static_cast<float>(most));
   }
-  // Makes up for an error of column c in others of the row.
+  // Distributes the rounding error of column c over later columns of the row.
   void move(std::size_t r, double error, std::size_t c, std::size_t from, std::size_t to) {
     const double* u = &u_[c * columns_];
     subtract_scaled(&w_[r * columns_ + from], u + from, error, to - from);
@@ -67,10 +67,10 @@ class Rounding {
   std::vector<double> w_;
   std::size_t columns_, rows_, group_;
   std::span<const double> u_;
-  std::vector<double> errors_;  // of a block's columns, [kBlock, rows]
+  std::vector<double> errors_;  // of the block's columns, [kBlock, rows]
 };
 
-// Rows and columns in the other order.
+// Reverses the order of rows and columns.
 void turn(std::vector<double>& a) { std::ranges::reverse(a); }
 
 }  // namespace
@@ -84,8 +84,8 @@ void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads) 
     mean += own / static_cast<double>(columns);
   }
   for (std::size_t i = 0; i < columns; ++i) sums[i * columns + i] += kDamp * mean;
-  // With J the other order, J H J = L L' makes H = (J L J)(J L J)', whose first factor is an upper
-  // triangle: its inverse is U.
+  // With J the reversal, J H J = L L' gives H = (J L J)(J L J)', whose first factor is upper
+  // triangular; its inverse is U.
   turn(sums);
   CHECK(cholesky(sums, columns, threads), "sums of squares with a diagonal added");
   invert_lower(sums, columns, threads);

@@ -1,8 +1,7 @@
-// Codes of four bits that make up for one another: GPTQ (Frantar et al. 2023, arXiv 2210.17323,
-// algorithm 1, and its authors' program). Column after column is rounded, and the columns behind
-// it are moved such that the product's outputs over the rows that it was seen to take are as near
-// as can be to what they were.
-//   R rows, a product's outputs   C columns, its inputs
+// int4 quantization by GPTQ (Frantar et al. 2023, arXiv 2210.17323, algorithm 1, and its authors'
+// program). Rounds one column after another and adjusts the later columns such that the outputs for
+// the calibration inputs change as little as possible.
+//   R rows, the outputs of a matmul   C columns, its inputs
 #pragma once
 
 #include <cstdint>
@@ -13,13 +12,14 @@
 
 namespace smelt {
 
-// In place: the matrix [C,C] of 2/n sum x x' over n rows x that a product takes becomes the upper
-// triangle U with U' U the inverse of it and a hundredth of its diagonal's mean added to the
-// diagonal, where an input that is always 0 has 1. It is the same for all products of one input.
+// Replaces H = 2/n sum x x' over n calibration inputs x, [C,C], by the upper triangular U with U' U
+// = (H + 0.01 mean(diag H) I)^-1. Inputs that are always 0 get 1 on the diagonal. Shared by all
+// matmuls with the same input.
 void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads);
 
-// Of weights [R,C], by the triangle; inputs that are `dead`, always 0, lose their weights. A
-// group's scale is of its weights as they are when it is due. `threads` share the rows.
+// Quantizes weights [R,C] with that triangle. Sets the weights of `dead` inputs, which are always
+// 0, to 0. The scale of a group of columns is computed from its adjusted weights when rounding
+// reaches it. The result does not depend on `threads`.
 Int4Groups gptq_groups(std::span<const float> weights, std::size_t rows, std::size_t group,
                        std::span<const double> triangle, const std::vector<bool>& dead,
                        int threads);

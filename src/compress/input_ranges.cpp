@@ -10,13 +10,13 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kMostNumbers = std::size_t{1} << 28;  // of a batch, f32
+constexpr std::size_t kMostNumbers = std::size_t{1} << 28;  // f32 values of a batch
 
 std::size_t numbers_of(const ProductInput& input) {
   return static_cast<std::size_t>(input.tokens * input.columns);
 }
 
-// |x| of tokens, each divided by its factor; -1 of padding.
+// Returns |x| of tokens, divided by the channels' factors; -1 for padding.
 Tensor magnitudes(const ProductInput& input, const ChannelNumbers& factors, Tensor rows,
                   Tensor counts) {
   Tensor all = abs(rows);
@@ -30,8 +30,8 @@ Tensor magnitudes(const ProductInput& input, const ChannelNumbers& factors, Tens
 void check_finite(float most, const ProductInput& input, const std::string& where) {
   if (!std::isfinite(most))
     throw UsageError(
-        str("compress: ", where, ": what comes to ", input.parameters.front(), " is not finite"),
-        "take a model that computes numbers of these rows");
+        str("compress: ", where, ": the input of ", input.parameters.front(), " is not finite"),
+        "use a model with finite outputs for these rows");
 }
 
 }  // namespace

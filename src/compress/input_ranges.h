@@ -1,5 +1,5 @@
-// How large the numbers are that products are given, of tokens that are no padding.
-//   C inputs of a product
+// Ranges of the inputs of matmuls over the calibration data, without padding tokens.
+//   C inputs of a matmul
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@
 
 namespace smelt {
 
-// Of each input of a product, [C], by the product's parameter.
+// A value for each input channel [C] of a matmul, by the name of its parameter.
 using ChannelNumbers = std::map<std::string, std::vector<float>>;
 
-// max|x| of each.
+// Returns max|x| of each channel.
 ChannelNumbers channel_maxima(const Task& task, const std::vector<std::string>& parameters,
                               const RowPass& pass);
 
-// Of all inputs of each product, by its parameter, each divided by its factor where there are any;
-// as many products at a time as fit into memory, each time by a pass over all rows. UsageError for
-// an input that is not finite.
+// Returns a histogram of |x| over all channels of each matmul, by parameter. Channels with factors
+// are divided by them first. Passes over the data several times if the inputs of all matmuls do not
+// fit into memory. Throws UsageError if an input is not finite.
 std::map<std::string, AbsHistogram> input_histograms(const Task& task,
                                                      const std::vector<std::string>& parameters,
                                                      const ChannelNumbers& factors,

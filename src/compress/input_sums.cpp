@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kMostInputSums = std::size_t{1} << 25;  // doubles of a pass
+constexpr std::size_t kMostInputSums = std::size_t{1} << 25;  // doubles per pass
 
 std::size_t sums_of(const ProductInput& input) {
   return static_cast<std::size_t>(input.columns * input.columns);

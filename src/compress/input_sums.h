@@ -1,5 +1,5 @@
-// What products are given, as the sums of its squares: what codes of their matrices are chosen by.
-//   T tokens that are no padding   C inputs of a product
+// Second moments of the inputs of matmuls over the calibration data, for GPTQ.
+//   T tokens without padding   C inputs of a matmul
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@
 
 namespace smelt {
 
+// The second moments of one input.
 struct InputSums {
-  std::vector<std::string> parameters;  // of the products that take these inputs
-  std::vector<double> sums;             // [C,C]: sum x x' of their T rows x
+  std::vector<std::string> parameters;  // of the matmuls with this input
+  std::vector<double> sums;             // [C,C]: sum of x x' over T rows x
   double rows = 0;                      // T
 };
 
-// Those of each input that the products of these parameters, [C, outputs] each, take, one input
-// after another; as many at a time as fit into memory, each time by a pass over all rows. Each
-// product's are the whole model's own.
+// Computes the sums for each distinct input of the matmuls with these parameters, [C, outputs]
+// each, and passes them to `take` one at a time. Passes over the data several times if they do not
+// all fit into memory. Inputs are those of the original model.
 void each_input_sums(const Task& task, const std::vector<std::string>& parameters,
                      const RowPass& pass, const std::function<void(InputSums sums)>& take);
 

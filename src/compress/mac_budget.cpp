@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// Rows that a product's matrices take: its queries' and its keys'.
+// Number of rows in the matmuls for queries and for keys.
 struct ProductRows {
   double queries = 0, keys = 0;
 };
@@ -79,7 +79,7 @@ UnitCounts within_macs(const UnitCosts& heads, const UnitCosts& neurons, double 
                      static_cast<double>(neurons.units) * neurons.macs;
   const double least = static_cast<double>(heads.step) * heads.macs +
                        static_cast<double>(neurons.step) * neurons.macs;
-  throw UsageError(str("compress: --macs ", macs / all, ": a head and ", neurons.step,
+  throw UsageError(str("compress: --macs ", macs / all, " is too small: a head and ", neurons.step,
                        " neurons of each layer take ", percent(least / all)),
                    "give a larger share");
 }

@@ -1,5 +1,6 @@
-// How many heads and neurons of each layer stay where all their products together may cost so much
-// (Kwon et al. 2022, arXiv 2204.09656, section 4.1, algorithm 1; layers of one width here).
+// Chooses how many heads and neurons each layer keeps within a budget of multiply-accumulates, MACs
+// (Kwon et al. 2022, arXiv 2204.09656, section 4.1, algorithm 1, with the same numbers in every
+// layer).
 #pragma once
 
 #include <cstdint>
@@ -10,30 +11,31 @@
 
 namespace smelt {
 
-// Tokens of a text, and of a T5's answer.
+// Lengths in tokens of an input text and of a T5's output, for counting MACs.
 struct MacLengths {
   std::int64_t text = 128, answer = 64;
 };
-// Multiplications of one unit in all of the group's products for one example: of the matrices that
-// make it and that it goes into, and of a head's scores and sums, too.
+// Returns the MACs of one unit in all matmuls of the group for one example: those of the matrices
+// that produce and consume it and, for a head, its attention scores and weighted sums.
 double unit_macs(const CompressedFolder& folder, const PruneGroup& group,
                  const MacLengths& lengths);
 
-// Units of one kind in all layers.
+// The cost and importance of one kind of unit over all layers.
 struct UnitCosts {
-  std::int64_t units = 0, step = 1;  // of each layer; what stays is a multiple of `step`
-  double macs = 0;                   // of one unit of each layer together
-  std::vector<double> importance;    // [units + 1]: of all layers where so many stay
+  std::int64_t units = 0, step = 1;  // per layer; the number kept is a multiple of `step`
+  double macs = 0;                   // of one unit in every layer
+  std::vector<double> importance;    // [units + 1]: summed over layers, if that many units are kept
 };
-// importances: of each layer's units.
+// `importances` has the importance of each unit for each layer.
 UnitCosts unit_costs(std::span<const std::vector<double>> importances, std::int64_t step,
                      double macs);
 
+// Numbers of units to keep in each layer.
 struct UnitCounts {
   std::int64_t heads = 0, neurons = 0;
 };
-// The most important that cost no more than `macs`, each at least one step. UsageError where not
-// even one of each fits into that.
+// Returns the numbers with the highest importance that cost at most `macs`, each at least one step.
+// Throws UsageError if one step of each kind exceeds `macs`.
 UnitCounts within_macs(const UnitCosts& heads, const UnitCosts& neurons, double macs);
 
 }  // namespace smelt

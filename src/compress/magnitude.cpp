@@ -13,11 +13,11 @@ namespace {
 constexpr int kHalfBits = 16;
 constexpr std::size_t kHalves = std::size_t{1} << kHalfBits;
 
-// Sizes of finite floats are in the order of these.
+// Returns bits whose order is that of the magnitudes of finite floats.
 std::uint32_t size_bits(float x) { return std::bit_cast<std::uint32_t>(std::fabs(x)); }
 
-// From the largest place down, the first at which at least `wanted` are counted; `wanted` becomes
-// how many of that place are.
+// Scans down from the largest bin until `wanted` values are counted. Returns that bin; `wanted`
+// becomes the number still needed from it.
 std::uint32_t place_of(const std::vector<std::uint64_t>& counts, std::uint64_t& wanted) {
   std::size_t place = counts.size() - 1;
   for (; counts[place] < wanted; --place) {
@@ -34,7 +34,7 @@ MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
   matrices([&](std::span<const float> values) {
     for (const float x : values) ++high[size_bits(x) >> kHalfBits];
   });
-  std::uint64_t equal = kept;  // of those like the least, so many
+  std::uint64_t equal = kept;  // number needed of values equal to the threshold
   const std::uint32_t upper = place_of(high, equal);
   matrices([&](std::span<const float> values) {
     for (const float x : values)

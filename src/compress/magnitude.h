@@ -1,4 +1,4 @@
-// Which weights stay by how large they are (Zhu & Gupta 2017; Han et al. 2015).
+// Magnitude pruning of single weights (Zhu & Gupta 2017; Han et al. 2015).
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,25 @@
 
 namespace smelt {
 
-// The largest values of several matrices, all of them taken together: those above `least` by size,
-// and of those equal to it the first so many of each matrix.
+// The threshold for keeping a number of weights of several matrices with the largest magnitudes:
+// all above `least`, and the first of_equal[i] weights equal to it in matrix i.
 struct MagnitudeCut {
   float least = 0;
   std::vector<std::uint64_t> of_equal;
-  std::vector<std::uint64_t> not_zero;  // values that stay, but for zeros among them
+  std::vector<std::uint64_t> not_zero;  // weights kept in each matrix, without zeros
 };
-// Hands out each matrix's values, all of them finite, the same in each call.
+// Calls `take` with the values of each matrix, in the same order on every call. All values must be
+// finite.
 using EachMatrix = std::function<void(const std::function<void(std::span<const float>)>& take)>;
-// Exactly `kept` stay, of equal ones the first. Matrices are read three times, one at a time.
+// Returns the threshold that keeps exactly `kept` weights; of equal ones the first are kept. Reads
+// the matrices three times, one at a time.
 MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept);
 
-// The other values of a matrix become 0.
+// Sets all values of a matrix that the threshold does not keep to 0.
 void keep_largest(std::span<float> values, float least, std::uint64_t of_equal);
 
-// Of each group of neighbours the largest values by size stay, of equal ones the first; the others
-// become 0. The groups fit into the values.
+// Keeps the largest values by magnitude in each group of nm.of neighbors (the first of equal ones)
+// and sets the others to 0. The number of values must be a multiple of the group size.
 void keep_n_of_m(std::span<float> values, const NmPattern& nm);
 
 }  // namespace smelt

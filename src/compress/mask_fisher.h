@@ -1,6 +1,6 @@
-// How much a model's loss hangs on each unit of its products: the diagonal of the Fisher
-// information of masks that stand at 1 before each product (Kwon et al. 2022, "A fast post-training
-// pruning framework for transformers", section 4.1), by which units are chosen without training.
+// The importance of units (heads, neurons) for the loss: the diagonal of the Fisher information of
+// masks with value 1 on the units (Kwon et al. 2022, "A fast post-training pruning framework for
+// transformers", section 4.1). Units are pruned by it without training.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,19 @@
 
 namespace smelt {
 
-// The matrix [units * width, H] of a product, by its parameter's name.
+// A matmul whose input units are masked, with its matrix [units * width, H].
 struct MaskedProduct {
   std::string parameter;
   std::int64_t units = 0;
 };
 
-// For each product f32 [units]: the gradient of the batch's loss by the mask of each unit. As the
-// mask stands before the product, that is the sum of W * dW over the unit's rows. No dropout.
+// Returns a program that computes for each matmul the gradient f32 [units] of the batch's loss with
+// respect to the masks. Since a mask scales the matmul's input, it is the sum of W * dW over the
+// unit's rows. Runs without dropout.
 Prediction mask_gradients(const Task& task, const std::vector<MaskedProduct>& products);
 
-// The sums over batches of the squares of those gradients, by product. Batches are whole and no
-// example is taken twice; fewer examples than a batch are one batch.
+// Returns for each matmul the sum over batches of the squared gradients. Uses only full batches, so
+// that no example repeats; fewer examples than a batch form one batch.
 std::vector<std::vector<double>> mask_fisher(const Task& task,
                                              const std::vector<MaskedProduct>& products,
                                              const RowPass& pass);

@@ -14,12 +14,12 @@ namespace smelt {
 namespace {
 
 constexpr double kLargest = 10;
-// What is added to the diagonal, of it: what rounding in f32 leaves unknown.
+// Relative ridge on the diagonal, on the order of f32 rounding.
 constexpr double kRidge = 1e-5;
-constexpr std::size_t kMostSums = std::size_t{1} << 25;  // doubles of a pass
+constexpr std::size_t kMostSums = std::size_t{1} << 25;  // doubles per pass
 constexpr std::size_t kOutputs = 3;
 
-// The product of rows with the parameter.
+// Returns the matmul of the graph that uses the parameter.
 Tensor product_with(Tensor kernel, std::span<const Tensor> losses) {
   Tensor out;
   for (const Node* node : reachable(losses))
@@ -31,7 +31,7 @@ Tensor product_with(Tensor kernel, std::span<const Tensor> losses) {
   return out;
 }
 
-// s32 [K W]: rows of the matrix.
+// Returns the row numbers of the kept units, s32 [K W].
 Tensor kept_rows(Graph& graph, const ScaledProduct& product, std::int64_t width) {
   std::vector<double> rows;
   for (const std::int64_t unit : product.kept)
@@ -39,7 +39,7 @@ Tensor kept_rows(Graph& graph, const ScaledProduct& product, std::int64_t width)
   return constant(graph, rows, {DType::s32, {std::ssize(rows)}});
 }
 
-// `mask` s32 [B,S] of the tokens.
+// Adds the three outputs for one matmul. `mask` is the s32 [B,S] mask of the tokens.
 void add_sums(const ScaledProduct& product, Tensor kernel, Tensor y, Tensor mask,
               std::vector<Tensor>& out) {
   const Tensor rows = y.node().inputs[0];
@@ -58,7 +58,7 @@ void add_sums(const ScaledProduct& product, Tensor kernel, Tensor y, Tensor mask
   out.push_back(reshape(reduce_sum(whole * whole, {0, 1}), {1}));
 }
 
-// x of L L' x = b.
+// Solves L L' x = b.
 std::vector<double> solved(const std::vector<double>& l, std::vector<double> b) {
   const std::size_t n = b.size();
   for (std::size_t i = 0; i < n; ++i) {
@@ -85,7 +85,7 @@ double lost_by(const Sums& sums, const std::vector<double>& s) {
     for (std::size_t j = 0; j < n; ++j) row += sums.gram[i * n + j] * s[j];
     error += s[i] * row;
   }
-  return std::max(error, 0.0) / sums.all[0];  // below 0 by rounding alone
+  return std::max(error, 0.0) / sums.all[0];  // negative only by rounding
 }
 
 MaskScales scales_by(const Sums& sums) {
@@ -144,12 +144,12 @@ std::optional<std::vector<double>> least_squares(std::span<const double> gram,
                                                  std::span<const double> onto) {
   const std::size_t n = onto.size();
   CHECK(gram.size() == n * n, gram.size());
-  // For s - 1, so that the ridge holds it to 0.
+  // Solves for s - 1, so that the ridge pulls it to 0.
   std::vector<double> a(gram.begin(), gram.end()), b(onto.begin(), onto.end());
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) b[i] -= gram[i * n + j];
     double& own = a[i * n + i];
-    own = own > 0 ? own * (1 + kRidge) : 1;  // a unit that says nothing
+    own = own > 0 ? own * (1 + kRidge) : 1;  // a unit without contribution
   }
   if (!cholesky(a, n, available_threads())) return std::nullopt;
   std::vector<double> s = solved(a, std::move(b));

@@ -1,8 +1,8 @@
-// Factors for the units of a product that stay when others are cut, so that it gives as nearly as
-// can be what it gave (the masks' least squares of Kwon et al. 2022, "A fast post-training pruning
-// framework for transformers", section 4.3). Each product by itself: its rows are those that the
-// whole model gives it, where Kwon et al. take those that the cut layers before it give.
-//   T tokens   U units of width W   K of them that stay   H hidden
+// Rescales the units of a matmul that remain after pruning, so that its output changes as little as
+// possible (least squares for masks in Kwon et al. 2022, "A fast post-training pruning framework
+// for transformers", section 4.3). Each matmul is treated separately, on the inputs of the original
+// model; Kwon et al. use the inputs that the pruned layers before it produce.
+//   T tokens   U units of width W   K remaining units   H hidden size
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,31 @@
 
 namespace smelt {
 
+// A matmul with the units to keep.
 struct ScaledProduct {
   std::string parameter;  // [U W, H]
   std::int64_t units = 0;
   std::vector<std::int64_t> kept = {};  // ascending
 };
 
-// With A [K,T H] what each unit that stays adds to the product's rows y [T H], of tokens that are
-// no padding: three outputs for each product, A A' [K,K], A y [K], y'y [1].
+// Returns a program with three outputs for each matmul: A A' [K,K], A y [K] and y'y [1]. A [K,T H]
+// has the contribution of each remaining unit to the output y [T H], without padding tokens.
 Prediction product_sums(const Task& task, const std::vector<ScaledProduct>& products);
 
-// The factors s [K] that make |A' s - y| least, from those sums; of units that cannot be told apart
-// the ones nearest to 1. nullopt where one of them is above 10 in size, which is no rescaling.
+// Returns the factors s [K] that minimize |A' s - y|, from those sums; a small ridge keeps
+// undetermined ones near 1. Returns nullopt if a factor exceeds 10 in magnitude.
 std::optional<std::vector<double>> least_squares(std::span<const double> gram,
                                                  std::span<const double> onto);
 
+// The scaling factors of one matmul.
 struct MaskScales {
-  std::vector<double> factors;  // [K]; ones where least squares gave none
-  bool taken = false;           // whether they are of least squares
-  // |A' s - y|^2 / |y|^2 with ones for s, and with the factors.
+  std::vector<double> factors;  // [K]; all 1 if least squares failed
+  bool taken = false;           // whether the factors come from least squares
+  // A' s - y|^2 / |y|^2 with all factors 1, and with `factors`.
   double lost_before = 0, lost = 0;
 };
-// One for each product. Their sums are taken in as many passes over the rows as keep them in
-// memory.
+// Returns the scales of each matmul. Passes over the data several times if the sums of all matmuls
+// do not fit into memory.
 std::vector<MaskScales> mask_scales(const Task& task, const std::vector<ScaledProduct>& products,
                                     const RowPass& pass);
 

@@ -1,4 +1,4 @@
-// Which tensors of a Hugging Face folder are matrices, and of what; by their names there.
+// Classifies the tensors of a Hugging Face folder by their names.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace smelt {
 
 inline constexpr std::string_view kWeight = ".weight";
 
-// "bert.pooler.dense" of "bert.pooler.dense.weight".
+// Returns "bert.pooler.dense" for "bert.pooler.dense.weight".
 inline std::string module_of(const std::string& name) {
   return name.substr(0, name.size() - kWeight.size());
 }
@@ -18,19 +18,19 @@ inline std::string module_of(const std::string& name) {
 inline bool is_matrix(const std::string& name, const LazyTensor& tensor) {
   return name.ends_with(kWeight) && tensor.shape.rank() == 2 && is_float(tensor.shape.dtype);
 }
-// A T5's position biases.
+// Whether it is a T5's table of position biases.
 inline bool is_distances(const std::string& name) {
   return name.find("relative_attention_bias") != std::string::npos;
 }
 inline bool is_table(const std::string& name) {
   return name == "shared.weight" || name.ends_with("_embeddings.weight");
 }
-// Of attention and feed-forward.
+// Whether it is a matrix of attention or feed-forward.
 inline bool is_in_layer(const std::string& name) {
   return name.find(".layer.") != std::string::npos && !is_distances(name);
 }
 
-// A T5's table once more, as some writers have it.
+// Whether it is a copy of a T5's embeddings, which some programs write.
 inline bool is_copy_of_table(const std::string& name, const SourceFolder& source) {
   return source.kind == CompressKind::t5 && name.ends_with(".embed_tokens.weight") &&
          source.tensors.contains("shared.weight");

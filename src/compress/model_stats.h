@@ -1,4 +1,4 @@
-// What a model's folder comes to without being run: parameters, operations, bytes.
+// Sizes of a model's folder without running it: bytes, parameters, multiply-accumulates.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,19 @@
 
 namespace smelt {
 
+// Sizes of a model.
 struct ModelFacts {
-  std::uint64_t bytes = 0;       // of the files that go along with it: weights, config, tokenizer
-  std::uint64_t parameters = 0;  // scales of codes are none
-  std::uint64_t parameters_of_tables = 0;  // of words, positions and segments, among them
-  Json steps;  // an array: how it was compressed, as compress.json has it
+  std::uint64_t bytes = 0;       // of the files needed for inference: weights, config, tokenizer
+  std::uint64_t parameters = 0;  // without quantization scales
+  std::uint64_t parameters_of_tables = 0;  // of these, parameters of embedding tables
+  Json steps;                              // JSON array of compression steps, as in compress.json
 };
+// Returns the sizes of a model.
 ModelFacts facts_of(const SourceFolder& model);
 
-// Multiplications with an addition of one text of L tokens, of a T5 with an answer of T: those of
-// matrices and of attention's scores and sums. A T5's keys and values of what was said are kept, so
-// that each token is computed once.
+// Returns the multiply-accumulates for one text of L tokens, and for a T5 with an output of T
+// tokens: matmuls, attention scores and weighted sums. A T5 uses a KV cache, so each output token
+// is computed once.
 double operations_of(const SourceFolder& model, std::int64_t L, std::int64_t T);
 
 }  // namespace smelt

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-// The rows [B,L,C] that each kernel's product takes, by the kernel.
+// Returns the input [B,L,C] of each matmul in the graph by its kernel.
 std::unordered_map<Tensor, Tensor> inputs_by_kernel(std::span<const Tensor> losses) {
   std::unordered_map<Tensor, Tensor> out;
   for (const Node* node : reachable(losses))
@@ -20,7 +20,8 @@ std::unordered_map<Tensor, Tensor> inputs_by_kernel(std::span<const Tensor> loss
   return out;
 }
 
-// A decoder's tokens are its own, but for what it is told of the encoder's.
+// Returns the stack whose tokens a matmul processes: 1 for the decoder's, 0 for the encoder's,
+// which include the keys and values of cross-attention.
 std::size_t stack_of(const std::string& parameter) {
   const bool of_encoder =
       parameter.ends_with("EncDecAttention/k") || parameter.ends_with("EncDecAttention/v");

@@ -1,5 +1,6 @@
-// What the products of a model are given over labelled rows: asked for on the way to its losses.
-//   T tokens of a batch, with padding   C inputs of a product
+// Captures the inputs of a model's matmuls over labelled rows, as part of the computation of the
+// loss.
+//   T tokens of a batch, with padding   C inputs of a matmul
 #pragma once
 
 #include <cstddef>
@@ -13,35 +14,39 @@
 
 namespace smelt {
 
-// Rows that several products may take.
+// An input that one or several matmuls share.
 struct ProductInput {
-  std::vector<std::string> parameters;  // theirs, [C, outputs] each
+  std::vector<std::string> parameters;  // parameters of the matmuls, [C, outputs] each
   std::int64_t tokens = 0;              // T
   std::int64_t columns = 0;             // C
 };
 
-// "bert.encoder.layer.3.output.dense" -> "bert/encoder/layer_3/output/dense/kernel", and
+// Converts Hugging Face's module name to smelt's parameter name:
+// "bert.encoder.layer.3.output.dense" -> "bert/encoder/layer_3/output/dense/kernel",
 // "encoder.block.3.layer.1.DenseReluDense.wi" ->
-// "encoder/block_3/layer_001/DenseReluDense/wi/kernel"
+// "encoder/block_3/layer_001/DenseReluDense/wi/kernel".
 std::string kernel_of(std::string module);
 
-// Those of these parameters' products, each once.
+// Returns the distinct inputs of the matmuls with these parameters.
 std::vector<ProductInput> product_inputs(const Task& task,
                                          const std::vector<std::string>& parameters,
                                          const RowPass& pass);
 
-// Takes one input after another, in groups whose sizes add up to no more than `most`, or of one.
+// Passes the inputs to `take` in groups with a total size of at most `most`. A larger input is
+// passed alone.
 void each_group(const std::vector<ProductInput>& inputs,
                 const std::function<std::size_t(const ProductInput& input)>& size, std::size_t most,
                 const std::function<void(std::vector<ProductInput> group)>& take);
 
-// One pass over the rows for `outputs` of each input: of its rows f32 [T,C], and f32 [T,1] that is
-// 1 of a token and 0 of padding. `take` is given the numbers of the input and of its output.
+// The outputs to compute for each input in a pass over the rows. `of` adds `outputs` tensors for
+// the input's rows f32 [T,C] and a mask f32 [T,1] (1 for a token, 0 for padding). `take` gets the
+// index of the input, the index of the output and its values for each batch.
 struct AskedInputs {
   std::size_t outputs = 1;
   std::function<std::vector<Tensor>(const ProductInput& input, Tensor rows, Tensor counts)> of;
   std::function<void(std::size_t input, std::size_t output, std::span<const float> values)> take;
 };
+// Computes that in one pass over the rows.
 void ask_inputs(const Task& task, const std::vector<ProductInput>& inputs, const RowPass& pass,
                 const AskedInputs& asked);
 

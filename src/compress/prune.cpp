@@ -21,8 +21,8 @@ constexpr const char* kMethod = "prune";
 void refuse_cut(const SourceFolder& source) {
   for (const Json& step : source.steps)
     if (step.is_object() && step.value("method", "") == kMethod)
-      throw UsageError(str("compress: ", source.where, " was cut already"),
-                       "cut the model that it was made of by both at once, or train it first");
+      throw UsageError(str("compress: ", source.where, " was pruned before"),
+                       "prune the original model by both at once, or train it first");
 }
 
 void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
@@ -30,12 +30,12 @@ void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
   const auto refuse = [&](const std::string& what) {
     throw UsageError(str("compress: ", what, ": the ", stack.what, " of ", where, " are 0 to ",
                          stack.layers - 1),
-                     "give their numbers in ascending order, as 0,2,4");
+                     "give their numbers in ascending order, such as 0,2,4");
   };
   for (const std::int64_t number : kept)
     if (number < 0 || number >= stack.layers) refuse(str("no layer ", number));
   if (std::ranges::adjacent_find(kept, std::greater_equal()) != kept.end())
-    refuse(str(join(kept, ","), " does not ascend"));
+    refuse(str(join(kept, ","), " is not in ascending order"));
 }
 
 Json chosen_by(const PruneData& data) {
@@ -44,7 +44,7 @@ Json chosen_by(const PruneData& data) {
   return out;
 }
 
-// What a job asks for, but for where.
+// Returns the settings of a job that determine its result, without paths.
 Json asked_of(const PruneJob& job) {
   const auto layers = [](const LayerChoice& choice) {
     return choice.count ? Json(*choice.count) : Json(choice.kept);
@@ -66,19 +66,19 @@ Json asked_of(const PruneJob& job) {
   return out;
 }
 
-// The numbers; all where nothing is said.
+// Returns the layers to keep; all by default.
 std::vector<std::int64_t> chosen(const LayerChoice& choice, const LayerStack& stack,
                                  const std::string& where) {
   if (!choice.kept.empty() && choice.count)
-    throw UsageError(str("compress: which ", stack.what, " stay is said twice"),
-                     "give their numbers or how many, not both");
+    throw UsageError(str("compress: the ", stack.what, " to keep are given twice"),
+                     "give either their numbers or how many");
   check_kept(choice.kept, stack, where);
   if (!choice.kept.empty()) return choice.kept;
   const std::int64_t count = choice.count.value_or(stack.layers);
   if (count < 1 || count > stack.layers)
     throw UsageError(
-        str("compress: ", count, " ", stack.what, " of ", where, ", which has ", stack.layers),
-        "give a number from 1 to that");
+        str("compress: ", count, " ", stack.what, " of ", where, ", but it has ", stack.layers),
+        "give a number between 1 and that");
   return spread_layers(count, stack.layers);
 }
 
@@ -88,21 +88,22 @@ void check_units(const PruneJob& job) {
   for (const auto& [flag, share] :
        {std::pair{"--ffn", job.ffn}, {"--heads", job.heads}, {"--macs", job.macs}})
     if (!(share > 0 && share <= 1))
-      throw UsageError(str("compress: ", flag, " ", share, " is no share of what there is"),
-                       "give a number above 0, at most 1");
+      throw UsageError(str("compress: ", flag, " ", share, ": must be above 0 and at most 1"),
+                       "give the share to keep, such as 0.5");
   if (job.macs < 1 && (job.ffn < 1 || job.heads < 1))
-    throw UsageError("compress: --macs with --ffn or --heads: it says itself how many of both stay",
+    throw UsageError("compress: --macs cannot be combined with --ffn or --heads",
                      "give --macs alone, or both of the others");
   const bool has_rows = !job.data.rows.input.empty();
   if (cuts_units(job) && !has_rows)
     throw UsageError(str("compress: ", job.macs < 1 ? "--macs chooses" : "--ffn and --heads choose",
-                         " by labelled rows, and none are given"),
-                     "name those that the model was trained on with --input");
+                         " units by labelled rows, but --input is missing"),
+                     "give rows that the model was trained on with --input");
   if (has_rows && !cuts_units(job))
-    throw UsageError("compress: --input without --ffn, --heads or --macs", "layers need no rows");
+    throw UsageError("compress: --input without --ffn, --heads or --macs",
+                     "remove --input, as layers need no rows");
 }
 
-// One kind of units: of a share, the groups, and what the config calls their number.
+// One kind of unit: the share to keep, the groups, and the config field with their number.
 struct UnitKind {
   std::string what;
   const char* field;
@@ -115,7 +116,7 @@ std::vector<UnitKind> unit_kinds(const PruneJob& job, const SourceFolder& source
                                  const CompressedFolder& folder,
                                  const std::vector<LayerStack>& stacks,
                                  const std::vector<std::vector<std::int64_t>>& kept_layers) {
-  constexpr std::int64_t kNeuronStep = 128;  // what a TPU computes side by side
+  constexpr std::int64_t kNeuronStep = 128;  // tile size of a TPU
   const bool is_t5 = source.kind == CompressKind::t5;
   std::vector<UnitKind> out;
   if (job.ffn < 1 || job.macs < 1)
@@ -134,7 +135,7 @@ double share_of(const std::vector<double>& values, const std::vector<std::int64_
   return all == 0 ? 1 : of_kept / all;
 }
 
-// What a config says of the groups' units once these stay.
+// Sets the config's number of units, or the list of pruned heads.
 void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> kept,
                std::int64_t after, Json& config) {
   if (kind.field != std::string_view(kPrunedHeads)) {
@@ -145,7 +146,7 @@ void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> 
     keep_heads(config, kind.groups[i].products.front().layer, kept[i]);
 }
 
-// The factors of a kind's products, folded into what is left of them.
+// Scales the remaining units of a kind, and records the errors.
 void rescale(const UnitKind& kind, std::vector<MaskScales>::const_iterator& next,
              CompressedFolder& made, Pruned::Units& told) {
   for (const PruneGroup& group : kind.groups)
@@ -171,7 +172,7 @@ Json units_json(const Pruned::Units& units) {
   return out;
 }
 
-// Neurons and heads of each layer that cost no more than the job's share.
+// Returns the numbers of neurons and heads to keep in each layer within the MAC budget.
 std::vector<std::int64_t> counts_within(const PruneJob& job, const CompressedFolder& folder,
                                         const std::vector<UnitKind>& kinds,
                                         std::span<const std::vector<double>> importances,
@@ -275,13 +276,13 @@ bool is_pruned_so(const PruneJob& job) {
 }
 
 Pruned prune_model(const PruneJob& job) {
-  (void)OutputDirectory(job.to);  // which says at once that something is there
+  (void)OutputDirectory(job.to);  // fails early if `to` is not empty
   const SourceFolder source = open_source_folder(job.from);
   refuse_cut(source);
   const std::vector<LayerStack> stacks = layer_stacks(source);
   const bool is_t5 = stacks.size() == 2;
   if (!is_t5 && (!job.decoder_layers.kept.empty() || job.decoder_layers.count))
-    throw UsageError(str("compress: ", job.from, " has no decoder"), "leave its layers out");
+    throw UsageError(str("compress: ", job.from, " has no decoder"), "remove --decoder-layers");
   check_units(job);
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   Pruned out{.stacks = {},

@@ -1,5 +1,5 @@
-// Models that are cut: fewer layers, fewer neurons and heads in each. What is left are plain
-// matrices of one width in a stack, so that any program that loads the model is faster with it.
+// Structured pruning: removes layers, and neurons and heads within layers. The result has dense
+// matrices of the same shapes in all layers, so it is faster in every program.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,27 @@
 
 namespace smelt {
 
-// Which layers of a stack stay: by their numbers, or so many, spread evenly.
+// The layers of a stack to keep: by number, or `count` evenly spaced ones.
 struct LayerChoice {
   std::vector<std::int64_t> kept = {};
   std::optional<std::int64_t> count = {};
 };
 
+// The settings of structured pruning.
 struct PruneJob {
   std::string from = {}, to = {};
-  LayerChoice layers = {};          // a T5's encoder's
-  LayerChoice decoder_layers = {};  // a T5's
-  double ffn = 1;                   // share of each feed-forward's neurons that stays
-  double heads = 1;                 // share of each attention's heads
-  double macs = 1;                  // in the place of both: share of what a layer multiplies
-  bool rescale = true;              // what stays of both makes up for the rest (mask_scales.h)
-  PruneData data = {};              // what both are chosen by
+  LayerChoice layers = {};          // of a T5: the encoder's
+  LayerChoice decoder_layers = {};  // of a T5 only
+  double ffn = 1;                   // share of the neurons of each feed-forward to keep
+  double heads = 1;                 // share of the heads of each attention to keep
+  double macs = 1;                  // instead of ffn and heads: share of the layers' MACs to keep
+  bool rescale = true;              // rescale the remaining units (mask_scales.h)
+  PruneData data = {};              // calibration data for the importance of units
 };
 
+// The outcome of pruning.
 struct Pruned {
+  // Importances are reported for at most this number of units.
   static constexpr std::int64_t kMostTold = 64;
   struct Stack {
     std::string what;  // "layers", "decoder layers"
@@ -36,35 +39,36 @@ struct Pruned {
     std::vector<std::int64_t> kept;
   };
   struct Units {
-    std::string what;                     // "neurons", "heads"
-    std::int64_t before = 0, after = 0;   // of each layer
-    std::vector<double> kept_importance;  // share, of each feed-forward or attention
-    // Of each attention's heads, where there are at most kMostTold: how much the loss hangs on
-    // each, and which stay.
+    std::string what;                    // "neurons", "heads"
+    std::int64_t before = 0, after = 0;  // per layer
+    // share of importance kept, for each feed-forward or attention
+    std::vector<double> kept_importance;
+    // The importance of each head of each attention, and the heads kept; empty if there are more
+    // than kMostTold.
     std::vector<std::vector<double>> importance = {};
     std::vector<std::vector<std::int64_t>> kept = {};
-    // Of each product's output, as MaskScales has it; empty where nothing was rescaled.
+    // Relative error of each matmul's output (MaskScales); empty without rescaling.
     std::vector<double> lost_before = {}, lost = {};
-    std::int64_t not_rescaled = 0;  // products for which least squares found no factors
+    std::int64_t not_rescaled = 0;  // matmuls for which least squares failed
   };
   std::vector<Stack> stacks;
   std::vector<Units> units;
-  std::optional<double> macs = {};  // the share that is left, where it was asked for
+  std::optional<double> macs = {};  // share of MACs kept, if job.macs was set
   std::uint64_t parameters_before = 0, parameters = 0;
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
 };
 
-// Writes `to`, a Hugging Face folder of the same class. Neurons and heads are chosen at once, in
-// the whole model, by how much the loss of `data` hangs on them (mask_fisher.h), how many of each
-// as the job says or as most of that costs no more than it says (mac_budget.h); neurons are a
-// multiple of 128 where there are so many (units.h). Of a BERT or an ELECTRA config.json lists the
-// heads that are gone (checkpoint/interop/cut_heads.h). UsageError as
-// open_source_folder() and write_compressed_folder() have it, where nothing is to be cut, for
-// numbers that are no layers' or do not ascend, for more layers than there are, for shares without
-// rows or rows without shares, and for a model that was cut before.
+// Prunes a model and writes `to`, a Hugging Face folder of the same class. Selects neurons and
+// heads in one step on the original model, by their importance for the loss on `data`
+// (mask_fisher.h). Their numbers come from the job's shares or its MAC budget (mac_budget.h); the
+// number of neurons is a multiple of 128 if large enough (units.h). config.json of a BERT or
+// ELECTRA lists the pruned heads (checkpoint/interop/cut_heads.h). Throws UsageError in the same
+// cases as open_source_folder() and write_compressed_folder(); if nothing would be pruned; for
+// invalid or unordered layer numbers; if more layers are requested than exist; if shares are given
+// without data or the other way round; and for a model that was pruned before.
 Pruned prune_model(const PruneJob& job);
 
-// Whether `to` is what prune_model() has made of this job before, of a model with these weights.
+// Whether `to` is the result of this job for a model with the same weights.
 bool is_pruned_so(const PruneJob& job);
 
 }  // namespace smelt

@@ -22,7 +22,7 @@
 namespace smelt {
 namespace {
 
-// The task, whose examples are in `records` then.
+// Encodes the rows to `records` and returns the task.
 Task classifier_data(const StoredModel& model, const PruneData& data, const std::string& records) {
   ClassifyTask task{.encoder = parse_encoder(stored_encoder_name(model), model.config, model.where),
                     .seq_length = data.seq_length,
@@ -30,12 +30,11 @@ Task classifier_data(const StoredModel& model, const PruneData& data, const std:
                     .labels = stored_head(model).labels,
                     .dropout = 0};
   if (task.labels.problem == Problem::answer_spans)
-    throw UsageError(
-        str("compress: ", data.rows.input, ": of a model that answers ",
-            "questions no rows are looked at yet"),
-        str("leave out ", data.what, ": cut layers, round to the nearest codes, or take ",
-            "--activations dynamic"));
-  const Task out = classify_task(task);  // which refuses a length before rows are read
+    throw UsageError(str("compress: ", data.rows.input, ": calibration data is not supported for ",
+                         "question-answering models"),
+                     str("remove ", data.what, ": prune layers, round to nearest, or use ",
+                         "--activations dynamic"));
+  const Task out = classify_task(task);  // rejects an unsupported length before rows are read
   LabelledExamplesJob job;
   job.rows = data.rows;
   job.rows.words = task.labels.problem == Problem::token_labels;

@@ -1,4 +1,5 @@
-// Labelled rows for a model that becomes smaller: what units, codes and scales are chosen by.
+// Calibration data for compression: labelled rows that determine which units, quantized values and
+// scales are chosen.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +19,42 @@
 
 namespace smelt {
 
+// The rows to use and their encoding.
 struct PruneData {
-  LabelledFiles rows = {};                 // rows.input empty: none are given
-  std::optional<std::string> prefix = {};  // of a T5: before each text, if not its own
-  std::int64_t seq_length = 0;      // tokens of a text; 0: 128, or as many as the model takes
-  std::int64_t target_length = 64;  // of a T5's answer
-  std::int64_t examples = 2048;     // at most
+  LabelledFiles rows = {};                 // rows.input is empty without calibration data
+  std::optional<std::string> prefix = {};  // of a T5: put before each text; default: the model's
+  std::int64_t seq_length = 0;      // tokens of a text; 0: 128, or the model's maximum if less
+  std::int64_t target_length = 64;  // tokens of a T5's output
+  std::int64_t examples = 2048;     // maximum number of examples
   std::int64_t batch_size = 16;
-  std::uint64_t seed = 12345;  // which, and in which batches
+  std::uint64_t seed = 12345;  // of the selection and order of examples
   std::string device = "cpu";
-  std::string what = "--input";  // the flag, in messages
+  std::string what = "--input";  // flag name for error messages
 };
-// Which rows these are, for compress.json; `what` as it is.
+// Returns a description of the rows for compress.json.
 Json said_rows(const PruneData& data);
 
-// Those rows, read for a model.
+// The rows, encoded for a model, and the model's weights in memory.
 class PruneRows {
  public:
-  // UsageError for rows that cannot be read, labels that the model does not have, and lengths that
-  // it does not take.
+  // Throws UsageError if the rows cannot be read, a label is unknown to the model or a length is
+  // not supported.
   PruneRows(const SourceFolder& source, const PruneData& data);
   ~PruneRows();
   PruneRows(const PruneRows&) = delete;
   PruneRows& operator=(const PruneRows&) = delete;
 
-  // For each group, in their order, how much the loss hangs on each of its units (mask_fisher.h),
-  // summed over its products.
+  // Returns the importance of each unit of each group (mask_fisher.h), summed over the group's
+  // matmuls.
   std::vector<std::vector<double>> importances(const std::vector<PruneGroup>& groups) const;
-  // For each product of each group, in their order, factors of the units that the group keeps
+  // Returns the scaling factors for each matmul of each group, for the units that are kept
   // (mask_scales.h).
   std::vector<MaskScales> scales(const std::vector<PruneGroup>& groups,
                                  const std::vector<std::vector<std::int64_t>>& kept) const;
-  // As each_input_sums() (input_sums.h).
+  // Like the function each_input_sums() (input_sums.h).
   void each_input(const std::vector<std::string>& parameters,
                   const std::function<void(InputSums sums)>& take) const;
-  // As channel_maxima() and input_histograms() (input_ranges.h).
+  // Like the functions channel_maxima() and input_histograms() (input_ranges.h).
   ChannelNumbers channel_maxima(const std::vector<std::string>& parameters) const;
   std::map<std::string, AbsHistogram> histograms(const std::vector<std::string>& parameters,
                                                  const ChannelNumbers& factors) const;

@@ -26,7 +26,7 @@
 namespace smelt {
 namespace {
 
-// The matrix, to begin messages with.
+// Returns the beginning of messages about a matrix.
 std::string what_of(const SourceFolder& source, const std::string& name) {
   return str("compress: ", source.where, ": '", name, "'");
 }
@@ -114,7 +114,7 @@ Json step_of(const QuantizeJob& job, const Quantized& done) {
 
 using Ranges = decltype(Quantized::ranges);
 
-// How large what comes to each product is, once channels are divided by their factors.
+// Returns the range of each matmul's input, after division by the channel factors.
 Ranges ranges_of(const QuantizePlan& plan, const PruneRows& rows, const ChannelNumbers& factors,
                  Calibration by) {
   std::vector<std::string> kernels;
@@ -128,7 +128,7 @@ Ranges ranges_of(const QuantizePlan& plan, const PruneRows& rows, const ChannelN
   return out;
 }
 
-// What codes lose of each matrix, the worst first.
+// Returns the quantization noise of each matrix, worst first.
 std::vector<Quantized::Tensor> losses_of(const SourceFolder& source, const CodedMatrices& codes) {
   std::vector<Quantized::Tensor> out;
   for (const auto& [module, in_codes] : codes) {
@@ -139,7 +139,7 @@ std::vector<Quantized::Tensor> losses_of(const SourceFolder& source, const Coded
   return out;
 }
 
-// The plan without the matrices that lost most.
+// Returns the plan without the `count` matrices with the most noise.
 QuantizePlan without_worst(QuantizePlan plan, const std::vector<Quantized::Tensor>& worst_first,
                            std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -159,27 +159,27 @@ void refuse(const char* what, const char* hint) { throw UsageError(str("compress
 void check_codes(const QuantizeJob& job) {
   const bool is_static = job.activations == Activations::by_input_scale;
   if (is_int4(job) && job.embeddings)
-    refuse("--embeddings with --weights int4: a folder's codes are of one width",
-           "leave out --embeddings, or take --weights int8");
+    refuse("--embeddings cannot be combined with --weights int4, as a folder has one bit width",
+           "remove --embeddings, or use --weights int8");
   if (is_int4(job) && job.activations != Activations::floats)
     throw UsageError(str("compress: --activations ", word_of(job.activations, kActivations),
-                         " with --weights int4: products are of eight bits"),
-                     "leave out --activations, or take --weights int8");
+                         " cannot be combined with --weights int4, as it needs int8 matmuls"),
+                     "remove --activations, or use --weights int8");
   if (job.smooth > 0 && job.activations == Activations::floats)
-    refuse("--smooth without --activations: weights lose more by it, and inputs nothing",
-           "take --activations dynamic or static");
+    refuse("--smooth needs --activations: without it only the weights lose accuracy",
+           "use --activations dynamic or static");
   if ((is_static || job.smooth > 0) && !has_rows(job))
-    refuse(is_static ? "--activations static takes scales of rows, and there are none"
-                     : "--smooth takes factors of rows, and there are none",
-           "name labelled rows that the model was trained on with --calibrate");
+    refuse(is_static ? "--activations static needs calibration data for input scales"
+                     : "--smooth needs calibration data for channel factors",
+           "give labelled rows that the model was trained on with --calibrate");
   if (!is_int4(job) && !is_static && job.smooth == 0 && has_rows(job))
-    refuse("--calibrate with --weights int8, whose codes need no rows",
-           "leave it out, or take --activations static or --weights int4");
+    refuse("--calibrate has no effect with --weights int8 and --activations other than static",
+           "remove it, or use --activations static or --weights int4");
 }
 
 namespace {
 
-// The products whose codes say too little of them stay floats; which, by name.
+// Removes matmuls with too much quantization noise from the plan and returns their names.
 std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, QuantizePlan& plan,
                                      const std::string& where) {
   const auto coarse = std::ranges::stable_partition(losses, [&](const Quantized::Tensor& tensor) {
@@ -189,9 +189,9 @@ std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, Qua
   losses.erase(coarse.begin(), coarse.end());
   plan = without_worst(std::move(plan), worst, worst.size());
   if (plan.products.empty())
-    throw UsageError(str("compress: ", where, ": no matrix has codes of ", kLeastSqnr,
-                         " dB of signal to noise, which products of integers need"),
-                     "leave out --activations");
+    throw UsageError(str("compress: ", where, ": no matrix reaches a signal-to-noise ratio of ",
+                         kLeastSqnr, " dB, which int8 matmuls need"),
+                     "remove --activations");
   std::vector<std::string> out;
   for (const Quantized::Tensor& tensor : worst) out.push_back(tensor.name);
   return out;
@@ -225,7 +225,8 @@ bool is_kept(const QuantizePlan& plan, const std::string& module) {
   return std::ranges::find(plan.kept, module) != plan.kept.end();
 }
 
-// How many of the worst go back so that the score holds; which it is then is in `out`.
+// Returns how many of the worst matrices must stay in floating point to meet the limit; sets the
+// scores in `out`.
 std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
                        const CodedMatrices& codes, const QuantizeJob& job,
                        const std::vector<Quantized::Tensor>& worst_first, Quantized& out) {
@@ -243,16 +244,17 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
         in_codes(source, without_worst(plan, worst_first, count), codes, out.ranges, job));
     tried[count] = limit.score(folder);
     remove_tree(folder);
-    log_info("compress: {} in floats again: a score of {}, before it was {}",
+    log_info("compress: {} in floating point: score {}, {} before quantization",
              counted(count, "matrix", "matrices"), tried[count].choice, out.before.choice);
     return tried[count].choice >= out.before.choice - limit.most;
   };
   const auto found = least_that_holds(worst_first.size() - 1, holds);
   if (!found && !limit.forced)
     throw UsageError(
-        str("compress: a drop of ", limit.most, " (", limit.what, ") is not reached: with ",
-            worst_first.size() - 1, " of ", worst_first.size(), " matrices in floats the score is ",
-            tried.at(worst_first.size() - 1).choice, ", of the model it is ", out.before.choice),
+        str("compress: a drop of at most ", limit.most, " (", limit.what, ") is not reached: with ",
+            worst_first.size() - 1, " of ", worst_first.size(),
+            " matrices in floating point the score is ", tried.at(worst_first.size() - 1).choice,
+            ", before quantization it was ", out.before.choice),
         limit.hint);
   out.after = tried.at(found.value_or(0));
   return found.value_or(0);
@@ -278,7 +280,7 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 
 Quantized quantize_weights(const QuantizeJob& job) {
   check_codes(job);
-  (void)OutputDirectory(job.to);  // which says at once that something is there
+  (void)OutputDirectory(job.to);  // fails early if `to` is not empty
   SourceFolder source = open_source_folder(job.from);
   QuantizePlan plan = plan_of(source, job);
   std::optional<PruneRows> rows;

@@ -1,6 +1,6 @@
-// Weights in eight bits, or products' in four: a fifth to a quarter of the bytes on disk and on the
-// way there, or an eighth. Whoever loads the folder computes with floats again, or, where
-// activations are rounded as they come, with integers.
+// Quantizes weights to int8 or int4. int8 takes a quarter of the bytes on disk, int4 of the matmuls
+// an eighth. Programs that load the folder compute in floating point, or with int8 activations in
+// integers.
 #pragma once
 
 #include <cstdint>
@@ -17,92 +17,99 @@
 
 namespace smelt {
 
-// How right a folder is, the higher the better: by rows that a choice is made by, and by others,
-// which tell what it is worth.
+// The quality of a folder, higher is better: on the rows used to choose, and on other rows for an
+// unbiased score.
 struct FolderScore {
   double choice = 0, told = 0;
 };
 
-// How much a folder may lose.
+// A limit for the loss of quality.
 struct DropLimit {
   std::function<FolderScore(const std::string& folder)> score;
-  double most = 0;      // of the score by which is chosen
-  bool forced = false;  // a folder that loses more is written all the same
-  Json rows = {};       // what the score is of, for compress.json
-  // How it was asked for and what to do where nothing reaches it, for the message.
+  double most = 0;      // maximum drop of FolderScore::choice
+  bool forced = false;  // write the folder even if it loses more
+  Json rows = {};       // description of the rows for compress.json
+  // The flag and the hint for the error message if no folder meets the limit.
   std::string what = "--max-drop";
   std::string hint = "allow a larger drop, or write it all the same with --force";
 };
 
+// The type of the quantized weights.
 enum class WeightCodes { int8, int4 };
 
-// How what comes to a product becomes codes of eight bits.
+// How the inputs of a matmul are quantized.
 enum class Activations {
-  floats,          // it does not
-  by_row,          // each row by its own scale, taken as it comes
-  by_input_scale,  // all rows by one that is found beforehand
+  floats,          // not quantized
+  by_row,          // int8 with a dynamic scale per row
+  by_input_scale,  // int8 with one static scale from calibration
 };
 inline constexpr NamedValues<Activations, 3> kActivations{
     {{"floats", Activations::floats},
      {"dynamic", Activations::by_row},
      {"static", Activations::by_input_scale}}};
 
+// The settings of quantization.
 struct QuantizeJob {
   std::string from = {}, to = {};
   WeightCodes weights = WeightCodes::int8;
-  std::int64_t group = 128;  // of four bits: columns that share a scale
-  // By which codes of four bits are chosen (gptq.h; none: the nearest), scales of inputs
-  // (calibration.h) and factors of channels (smooth.h).
+  std::int64_t group = 128;  // of int4: columns that share a scale
+  // Calibration data for int4 rounding (gptq.h; without it values are rounded to nearest), input
+  // scales (calibration.h) and SmoothQuant factors (smooth.h).
   PruneData rows = {.examples = 512, .what = "--calibrate"};
-  bool embeddings = false;  // the tables, too, by row
+  bool embeddings = false;  // also quantize embedding tables, with a scale per row
   Activations activations = Activations::floats;
   Calibration calibration = Calibration::percentile;
-  double smooth = 0;  // of a T5, SmoothQuant's exponent; 0: channels stay as they are
-  std::vector<std::string> keep = {};  // patterns of modules' names that stay as they are
+  double smooth = 0;                   // exponent of SmoothQuant, for a T5; 0: off
+  std::vector<std::string> keep = {};  // name patterns of modules that are not quantized
   std::optional<DropLimit> limit = {};
 };
 
-// Signal to noise, in dB, below which a matrix is not multiplied as codes.
+// Signal-to-noise ratio in dB below which a matrix is not used in int8 matmuls.
 inline constexpr double kLeastSqnr = 20;
 
-// UsageError for what does not go together, whatever the model.
+// Throws UsageError if options conflict, independent of the model.
 void check_codes(const QuantizeJob& job);
 
+// The outcome of quantization.
 struct Quantized {
   struct Tensor {
     std::string name;
-    double sqnr_db = 0;    // of its values against those that its codes say
-    double middle_db = 0;  // the same of each row's middle value (middle_to_noise_db())
+    double sqnr_db = 0;    // signal to quantization noise of all values
+    double middle_db = 0;  // the same for each row, median over rows (middle_to_noise_db())
   };
-  std::vector<Tensor> tensors;                // in eight bits now, by name
-  std::vector<std::string> kept;              // matrices that are not, by module
+  std::vector<Tensor> tensors;                // quantized tensors, by name
+  std::vector<std::string> kept;              // modules of matrices that are not quantized
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
-  std::vector<std::string> too_coarse = {};   // with activations: floats still, worst first
-  // Of by_input_scale, by module: the largest |x| that came to it, and what is taken for that.
+  // with activations: left in floating point because of their noise, worst first
+  std::vector<std::string> too_coarse = {};
+  // With static activations, by module: the largest |x| of its input and the clipping threshold.
   struct Range {
     double most = 0, threshold = 0;
   };
   std::map<std::string, Range> ranges = {};
-  // With a limit: matrices that are floats again, worst first, and the scores of source and folder.
+  // With a limit: matrices that were left in floating point, worst first, and the scores of the
+  // source and of the result.
   std::vector<std::string> went_back = {};
   FolderScore before = {}, after = {};
 };
 
-// Of 0 to `most` the least number that holds, as far as it was asked: of 0, 1, 2, 4, … and `most`
-// until one does, then of halves between that and the last that did not. nullopt: none does.
+// Returns the smallest number in 0 to `most` for which `holds` is true, assuming that it then holds
+// for larger ones too. Tries 0, 1, 2, 4, ... up to `most`, then bisects. Returns nullopt if none of
+// these holds.
 std::optional<std::size_t> least_that_holds(std::size_t most,
                                             const std::function<bool(std::size_t)>& holds);
 
-// Writes `to`, a Hugging Face folder in compressed-tensors' format "int-quantized" (W8A16): the
-// matrices of attention and feed-forward in every layer, each output channel by a scale of its own
-// (io/formats/int8_rows.h); not pooler, head and biases. Which codes lost how much stands in
-// compress.json. With activations (W8A8) a matrix whose codes have less than kLeastSqnr stays as it
-// is; by_input_scale takes scales of what job.rows give. Four bits are of format "pack-quantized"
-// (W4A16). With a limit, what lost most (middle_db) goes back to floats, worst first, as many as
-// least_that_holds() says; where one matrix in codes is too much there is a UsageError, and nothing
-// is written unless it is forced, which takes all to codes. UsageError as open_source_folder() and
-// write_compressed_folder() have it, for a pattern that no module fits, and where nothing is left
-// to quantize, or rows that are wanted, or none, are not given.
+// Quantizes a model and writes `to`, a Hugging Face folder in compressed-tensors' format
+// "int-quantized" (W8A16) or, for int4, "pack-quantized" (W4A16). Quantizes the matrices of
+// attention and feed-forward in every layer, int8 with one scale per output channel
+// (io/formats/int8_rows.h), but not pooler, head and biases. compress.json records the noise of
+// each matrix. With activations (W8A8), matrices with less than kLeastSqnr dB stay in floating
+// point; static scales come from job.rows. With a limit, the matrices with the most noise
+// (middle_db) stay in floating point, as few as least_that_holds() finds. Throws UsageError, unless
+// forced, if even a single quantized matrix exceeds the limit; a forced folder has all matrices
+// quantized. Also throws UsageError in the same cases as open_source_folder() and
+// write_compressed_folder(), for a pattern without a match, if no matrix is left to quantize, and
+// for missing or unnecessary calibration data.
 Quantized quantize_weights(const QuantizeJob& job);
 
 }  // namespace smelt

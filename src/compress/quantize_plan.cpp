@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-// Which patterns a module fits; each notes that it did.
+// Matches modules with the patterns to keep, and records which patterns matched.
 class Kept {
  public:
   explicit Kept(const std::vector<std::string>& patterns)
@@ -25,8 +25,8 @@ class Kept {
   void check(const std::string& example) const {
     for (std::size_t i = 0; i < patterns_.size(); ++i)
       if (!used_[i])
-        throw UsageError(str("compress: --keep ", patterns_[i], " fits no matrix"),
-                         str("they are called as ", example, "; * stands for any text"));
+        throw UsageError(str("compress: --keep ", patterns_[i], " matches no matrix"),
+                         str("names look like ", example, "; * matches any text"));
   }
 
  private:
@@ -44,8 +44,8 @@ const char* format_of(const QuantizeJob& job) {
   return is_int4(job) ? kPackQuantized : kIntQuantized;
 }
 
-// One entry of "config_groups". From 0.15 on compressed-tensors decodes a group by the group's own
-// "format" and ignores the one of the whole config.
+// Returns one entry of "config_groups". Since version 0.15 compressed-tensors decodes a group by
+// the group's "format" and ignores that of the whole config.
 Json group(const std::vector<std::string>& targets, const QuantizeJob& job,
            const Json& activations) {
   Json weights{{"num_bits", is_int4(job) ? 4 : 8},
@@ -80,7 +80,7 @@ QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job) {
   kept.check(example);
   if (plan.products.empty() && plan.tables.empty())
     throw UsageError(str("compress: ", source.where, ": no matrix is left to quantize"),
-                     "give fewer --keep");
+                     "remove some --keep patterns");
   return plan;
 }
 
@@ -88,7 +88,7 @@ Json quantization_config(const QuantizePlan& plan, CompressKind kind, const Quan
   Json ignore = Json::array();
   for (const std::string& module : plan.kept)
     if (!is_table(str(module, kWeight)) && !is_distances(module)) ignore.push_back(module);
-  const Json head = "lm_head";  // a module also where it is the table
+  const Json head = "lm_head";  // a module even if it is tied to the embeddings
   if (kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
   Json groups = Json::object();
@@ -102,9 +102,9 @@ Json quantization_config(const QuantizePlan& plan, CompressKind kind, const Quan
            {"ignore", ignore},
            {"kv_cache_scheme", nullptr},
            {"global_compression_ratio", nullptr}};
-  // transformers decodes weights at the first forward pass of the whole model, and generate() of a
-  // T5 begins with the encoder alone. These make it decode them as it loads: in version 5 the
-  // first, in version 4 the second.
+  // transformers decodes weights in the first forward pass of the whole model, but generate() of a
+  // T5 starts with the encoder alone. These settings make it decode on load: the first in version
+  // 5, the second in version 4.
   if (kind == CompressKind::t5) out.update(Json{{"dequantize", true}, {"run_compressed", false}});
   return out;
 }

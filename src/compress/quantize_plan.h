@@ -1,4 +1,4 @@
-// Which matrices of a folder become codes, and what its config.json says of them.
+// Selects the matrices of a folder to quantize, and describes them in config.json.
 #pragma once
 
 #include <string>
@@ -14,15 +14,17 @@ namespace smelt {
 
 inline bool is_int4(const QuantizeJob& job) { return job.weights == WeightCodes::int4; }
 
+// Modules to quantize (matmuls and embedding tables), and those to leave.
 struct QuantizePlan {
   std::vector<std::string> products, tables, kept;  // modules
 };
 
-// UsageError for a pattern of job.keep that no module fits, and where nothing is left to quantize.
+// Throws UsageError if a pattern of job.keep matches no module, or if no matrix is left to
+// quantize.
 QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job);
 
-// QuantizationConfig of compressed-tensors. `Linear` is every module of that class; tables are of
-// another, and named.
+// Returns compressed-tensors' QuantizationConfig. The target `Linear` covers every module of that
+// class; embedding tables are listed by name.
 Json quantization_config(const QuantizePlan& plan, CompressKind kind, const QuantizeJob& job);
 
 }  // namespace smelt

@@ -27,8 +27,8 @@ void check_groups(const Matrices& matrices, std::int64_t group, const std::strin
   for (const auto& [module, matrix] : matrices) common = std::gcd(common, matrix.shape.dims.at(1));
   for (const auto& [module, matrix] : matrices)
     if (group < kCodesOfWord || group % kCodesOfWord != 0 || matrix.shape.dims[1] % group != 0)
-      throw UsageError(str(named(module, where), " is ", matrix.shape, ", whose columns are no ",
-                           "groups of ", group),
+      throw UsageError(str(named(module, where), " is ", matrix.shape,
+                           ", cannot divide its columns into ", "groups of ", group),
                        str("give --group a multiple of ", kCodesOfWord, " that divides ", common));
 }
 

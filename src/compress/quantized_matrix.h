@@ -1,4 +1,4 @@
-// A matrix as a folder holds it in codes, of eight bits or four.
+// Quantizes a matrix to int8 or int4 as a folder stores it.
 //   R rows, output channels or words   C columns
 #pragma once
 
@@ -13,23 +13,25 @@ namespace smelt {
 
 class PruneRows;
 
+// A quantized matrix.
 struct QuantizedMatrix {
-  LazyTensors tensors;  // by what follows the matrix's own name; its codes of eight bits by nothing
+  LazyTensors tensors;  // by suffix of the matrix's name; "" for int8 values
   std::int64_t rows = 0;
-  std::function<std::vector<float>()> said;  // [R,C]: what the codes say
+  std::function<std::vector<float>()> said;  // returns the dequantized values [R,C]
 };
 
-// Both read the matrix f32 [R,C] when they are read. UsageError then, beginning with `what`, for a
-// value that is not finite.
+// Quantizes a matrix f32 [R,C] to int8. Reads it when a result is read; throws UsageError that
+// begins with `what` then if a value is not finite.
 QuantizedMatrix in_eight_bits(const LazyTensor& matrix, const std::string& what);
 
-// Matrices by module, as Hugging Face names it, in groups of so many columns. UsageError, which
-// `where` begins, for one that they do not divide.
+// Matrices by Hugging Face's module name. The functions below quantize them to int4 in groups of
+// `group` columns, and throw UsageError that begins with `where` if that does not divide the
+// columns of a matrix.
 using Matrices = std::map<std::string, LazyTensor>;
 using CodedMatrices = std::map<std::string, QuantizedMatrix>;
-// Each value to its nearest code.
+// Rounds each value to nearest.
 CodedMatrices in_four_bits(const Matrices& matrices, std::int64_t group, const std::string& where);
-// By what the rows make of a model's products (compress/gptq.h).
+// Rounds by GPTQ with calibration data (compress/gptq.h).
 CodedMatrices in_four_bits_by(const PruneRows& rows, const Matrices& matrices, std::int64_t group,
                               const std::string& where);
 

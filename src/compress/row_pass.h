@@ -1,4 +1,4 @@
-// One pass over labelled rows for what is measured of a model while it is cut.
+// A pass over labelled rows to collect statistics of a model during compression.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,21 @@
 
 namespace smelt {
 
+// The data, the model and the device of a pass.
 struct RowPass {
   const ExampleSource& examples;
   const TensorMap& weights;
-  std::int64_t most = 2048;      // examples, at most; drawn by the source's seed
-  std::int64_t batch_size = 16;  // at a time
+  std::int64_t most = 2048;      // maximum number of examples, shuffled by the source's seed
+  std::int64_t batch_size = 16;  // examples per batch
   std::string device = "cpu";
-  std::string where;  // the model, in messages
+  std::string where;  // the model's path, for error messages
 
-  std::int64_t rows() const;     // of a batch
-  std::int64_t batches() const;  // whole ones: no example is taken twice
+  std::int64_t rows() const;     // per batch
+  std::int64_t batches() const;  // full batches only, so that no example repeats
 };
 
-// Asks the program of each batch; `take` is given the number of an output, all f32, and its values.
+// Runs the program on each batch. Calls `take` with the index and the values of each output; all
+// outputs must be f32.
 void ask_rows(const RowPass& pass, const Prediction& asked,
               const std::function<void(std::size_t output, std::span<const float> values)>& take);
 

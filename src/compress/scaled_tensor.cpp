@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// By what factor_of() says of a value's place.
+// Multiplies each value by factor_of(its index).
 LazyTensor scaled(const LazyTensor& tensor, const std::function<float(std::size_t at)>& factor_of) {
   const LazyTensor plain = as_dtype(tensor, DType::f32);
   const LazyTensor out{plain.shape, [plain, factor_of] {

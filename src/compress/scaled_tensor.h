@@ -1,4 +1,4 @@
-// A matrix [R,C], or a vector [R], times a factor for each row or column.
+// Scales the rows or columns of a matrix [R,C], or the elements of a vector [R].
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-// Both are made when they are read: products in f32, of the type that the tensor has.
+// The result is computed in f32 when it is read, and has the tensor's type.
 LazyTensor with_scaled_rows(const LazyTensor& tensor, std::vector<float> factors);
 LazyTensor with_scaled_columns(const LazyTensor& matrix, std::vector<float> factors);
 

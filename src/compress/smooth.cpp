@@ -15,21 +15,23 @@ namespace {
 constexpr const char *kNorm = "layer_norm.weight", *kOutput = "DenseReluDense.wo.weight";
 constexpr float kLeast = 1e-5F;
 
-// What makes channels, by rows, and the matrices that take them, by columns.
+// A tensor whose rows produce channels, and the matrices whose columns take them.
 struct Fold {
   std::string maker;
   std::vector<std::string> takers;
 };
 
-// ReLU lets a factor through; a gated feed-forward has it from what is not gated.
+// Returns the matrix that produces the neurons. ReLU is linear in a positive factor; in a gated
+// feed-forward it is applied to the part without the activation.
 std::string maker_of_neurons(const std::string& output, const LazyTensors& tensors) {
   const std::string at = output.substr(0, output.size() - std::string_view("wo.weight").size());
   const std::string gated = at + "wi_1.weight";
   return tensors.contains(gated) ? gated : at + "wi.weight";
 }
 
-// Of a norm "encoder.block.0.layer.0.layer_norm.weight" the matrices of its layer that are given
-// what it says; of the encoder's last those of the decoder's attentions to it.
+// Returns the matrices of the layer that take the output of a norm, such as
+// "encoder.block.0.layer.0.layer_norm.weight"; for the encoder's last norm, those of the decoder's
+// cross-attention.
 std::vector<std::string> takers_of(const std::string& norm, const LazyTensors& tensors) {
   const std::string layer = norm.substr(0, norm.size() - std::string_view(kNorm).size());
   std::vector<std::string> out;
@@ -48,7 +50,8 @@ std::vector<std::string> takers_of(const std::string& norm, const LazyTensors& t
   return out;
 }
 
-// Neurons first: what makes them is then divided before its own columns are looked at.
+// Returns all folds, neurons first: the matrices that produce neurons are then scaled before their
+// own columns are measured.
 std::vector<Fold> folds_of(const LazyTensors& tensors) {
   std::vector<Fold> out;
   for (const auto& [name, tensor] : tensors)
@@ -63,7 +66,7 @@ std::string kernel_of_weight(const std::string& name) {
   return kernel_of(name.substr(0, name.size() - std::string_view(".weight").size()));
 }
 
-// max|W_j| over the matrices.
+// Returns max|W_j| over the matrices.
 std::vector<float> column_maxima(const Fold& fold, const LazyTensors& tensors) {
   const LazyTensor& first = tensors.at(fold.takers.front());
   std::vector<float> out(static_cast<std::size_t>(first.shape.dims.at(1)));
@@ -102,9 +105,8 @@ void apply(const Fold& fold, const std::vector<float>& factors, LazyTensors& ten
 ChannelNumbers smooth(SourceFolder& source, const PruneRows& rows, double alpha) {
   if (source.kind != CompressKind::t5)
     throw UsageError(
-        str("compress: --smooth of ", source.where, ", whose norms stand behind sums: ",
-            "what they say is added up again, and cannot be divided"),
-        "leave --smooth out: it is of a T5");
+        str("compress: --smooth supports only T5 models, and ", source.where, " is an encoder"),
+        "remove --smooth, or use a T5");
   const std::vector<Fold> folds = folds_of(source.tensors);
   std::vector<std::string> parameters;
   for (const Fold& fold : folds) parameters.push_back(kernel_of_weight(fold.takers.front()));

@@ -23,7 +23,7 @@ namespace smelt {
 namespace {
 
 constexpr const char *kFormat = "smelt compress 1", *kConfigFile = "config.json";
-// Beside weights and config; what else lies there is the training's, or of other programs.
+// Files to copy besides weights and config; other files belong to training or to other programs.
 constexpr std::array kFilesBeside{"vocab.txt",
                                   "spiece.model",
                                   "tokenizer.json",
@@ -38,11 +38,11 @@ CompressKind kind_of(const StoredModel& model) {
   const std::string type = model_type_of(model.tensors);
   if (type == kClassifierType) return CompressKind::classifier;
   if (is_encoder_decoder(model.tensors)) return CompressKind::t5;
-  throw UsageError(str("compress: ", model.where, " is ",
-                       type.empty() ? "a model that smelt has no name for"
-                                    : str("a pre-trained model (", type, ")"),
-                       ", not one that was fine-tuned"),
-                   "fine-tune it first (model.type classify), or name a T5");
+  throw UsageError(
+      str("compress: ", model.where, " is ",
+          type.empty() ? "a model of unknown type" : str("a pretrained model (", type, ")"),
+          ", expected a fine-tuned one"),
+      "fine-tune it first (model.type classify), or use a T5");
 }
 
 // Whether the path itself is a Hugging Face folder.
@@ -57,7 +57,7 @@ Json earlier_steps(const std::string& folder) {
   return said.is_object() ? said.value("steps", Json::array()) : Json::array();
 }
 
-// Each notes its checksum when it is read.
+// Returns the tensors with a hook that stores their checksums when they are read.
 LazyTensors with_checksums(const LazyTensors& tensors, Json& checksums) {
   LazyTensors out;
   for (const auto& [name, tensor] : tensors)
@@ -105,8 +105,8 @@ SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
   out.config = read_model_config(out.folder);
   if (is_quantized(out.config, join_path(out.folder, kConfigFile)) && in_codes == InCodes::refused)
     throw UsageError(str("compress: ", path, ": its weights are ",
-                         is_sparse(out.config, path) ? "sparse" : "in codes", " already"),
-                     "take the model that it was made of");
+                         is_sparse(out.config, path) ? "sparse" : "quantized", " already"),
+                     "use the original model");
   out.tensors = in_codes == InCodes::taken ? plain_weights(out.folder, out.config)
                                            : stored_weights(out.folder);
   for (const char* name : kFilesBeside)

@@ -1,5 +1,5 @@
-// What is compressed: a fine-tuned BERT or ELECTRA, or a T5, as its Hugging Face folder; and the
-// folder that becomes of it. Tensors go by Hugging Face's names. docs/guides/compress.md.
+// The model to compress (a fine-tuned BERT or ELECTRA, or a T5) and the compressed result, both as
+// Hugging Face folders with Hugging Face's names. See docs/guides/compress.md.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,38 @@ namespace smelt {
 
 enum class CompressKind { classifier, t5 };
 
+// A model to compress.
 struct SourceFolder {
-  std::string where;   // as it was named
-  std::string folder;  // with config.json
+  std::string where;   // path as given by the user
+  std::string folder;  // the folder with config.json
   CompressKind kind = CompressKind::classifier;
-  Json config;                             // of config.json
-  LazyTensors tensors;                     // as they are stored, but for codes, which are floats
-  std::vector<FolderFile> files;           // tokenizer and what else goes along
-  Json steps;                              // an array: how it was compressed before
-  std::uint64_t bytes = 0;                 // of all that goes along, weights and config included
-  std::shared_ptr<const WorkFolder> work;  // where it was converted to, if it had to be
+  Json config;                             // content of config.json
+  LazyTensors tensors;                     // as stored; quantized weights as floating point
+  std::vector<FolderFile> files;           // tokenizer and other files to copy
+  Json steps;                              // JSON array of earlier compression steps
+  std::uint64_t bytes = 0;                 // size of all files to copy, with weights and config
+  std::shared_ptr<const WorkFolder> work;  // folder of the conversion, if one was needed
 };
 
-// A Hugging Face folder, what a run has exported (exported_of()), or any other model that smelt
-// opens, which is then converted in a temporary folder, with its moving averages where it has some.
-// UsageError as open_stored_model() has it, and for a model that is not fine-tuned, an ELECTRA's
-// generator among them, and, unless they are taken, for one whose weights are in codes.
+// Opens a Hugging Face folder, the exported model of a run (exported_of()), or any other model that
+// smelt reads. The latter is converted to a temporary folder, with its moving averages if it has
+// them. Throws UsageError in the same cases as open_stored_model(), if the model is not fine-tuned
+// (such as an ELECTRA generator), and if its weights are quantized or sparse and `in_codes` is
+// `refused`.
 enum class InCodes { refused, taken };
 SourceFolder open_source_folder(const std::string& path, InCodes in_codes = InCodes::refused);
 
-// Of the files' bytes, one file after another.
+// Returns the CRC32C of the concatenated content of the files.
 std::uint32_t crc32c_of_files(const std::vector<std::string>& paths);
 
+// A compressed model.
 struct CompressedFolder {
   Json config;
   LazyTensors tensors;
-  Json step;  // what was done, for compress.json; its "from" is added
+  Json step;  // what was done, for compress.json; "from" is added
 };
-// Returns the bytes of all its files. UsageError when `to` holds something already, or as reading a
-// tensor ends; then nothing is written.
+// Writes the folder and returns the size of its files. Throws UsageError if `to` is not empty, and
+// errors of reading a tensor; nothing is written then.
 std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder& source,
                                       const CompressedFolder& made);
 

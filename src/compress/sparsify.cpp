@@ -19,7 +19,7 @@ namespace {
 
 bool is_soft(const SparsifyJob& job) { return job.by == "soft"; }
 
-// What is left of a matrix.
+// A matrix after pruning.
 struct Thinned {
   std::string module;
   LazyTensor matrix;
@@ -31,29 +31,26 @@ struct Thinned {
 void check_sparsity(const SparsifyJob& job) {
   if (is_soft(job)) return;
   if (job.sparsity.has_value() == job.nm.has_value())
-    throw UsageError(job.nm ? "compress: --sparsity and --nm: a pattern says itself how much stays"
-                            : str("compress: --method ", job.by, ", and not how much becomes 0"),
-                     job.nm
-                         ? "give one of them"
-                         : "give --sparsity 0.9, the share of weights that becomes 0, or --nm 2:4");
+    throw UsageError(job.nm ? "compress: --sparsity and --nm cannot be combined"
+                            : str("compress: --method ", job.by, " needs --sparsity or --nm"),
+                     job.nm ? "give one of them"
+                            : "give --sparsity 0.9, the share of weights to set to 0, or --nm 2:4");
   if (job.sparsity && !(*job.sparsity > 0 && *job.sparsity < 1))
-    throw UsageError(str("compress: --sparsity ", *job.sparsity,
-                         " is no share of weights that "
-                         "could become 0"),
-                     "give a number above 0, below 1");
+    throw UsageError(str("compress: --sparsity ", *job.sparsity, ": must be above 0 and below 1"),
+                     "give the share of weights to set to 0, such as 0.9");
 }
 
 namespace {
 
-// The matrices of attention and feed-forward, each read by `keep` as what is left of it.
+// The matrices of attention and feed-forward.
 class LayerMatrices {
  public:
   explicit LayerMatrices(const SourceFolder& source) : source_(source) {
     for (const auto& [name, tensor] : source.tensors)
       if (is_matrix(name, tensor) && is_in_layer(name)) names_.push_back(name);
     if (names_.empty())
-      throw UsageError(str("compress: ", source.where, ": no matrix of a layer is there"),
-                       "take a model with layers");
+      throw UsageError(str("compress: ", source.where, ": no matrices of layers found"),
+                       "use a model with layers");
   }
   const std::vector<std::string>& names() const { return names_; }
   const Shape& shape(const std::string& name) const { return source_.tensors.at(name).shape; }
@@ -66,7 +63,7 @@ class LayerMatrices {
   std::vector<float> values(const std::string& name) const {
     return finite_values(source_.tensors.at(name), what(name));
   }
-  // Whether no more than so many of all are other than 0.
+  // Whether at most `not_zero` values of all matrices are nonzero.
   bool has_at_most(std::uint64_t not_zero) const {
     std::uint64_t found = 0;
     for (const std::string& name : names_) {
@@ -108,7 +105,7 @@ std::vector<Thinned> by_share(const LayerMatrices& all, double sparsity) {
   return out;
 }
 
-std::vector<Thinned> as_it_is(const LayerMatrices& all) {
+std::vector<Thinned> with_own_zeros(const LayerMatrices& all) {
   std::vector<Thinned> out;
   for (const std::string& name : all.names()) {
     const auto zeros = static_cast<std::uint64_t>(std::ranges::count(all.values(name), 0.0F));
@@ -120,10 +117,10 @@ std::vector<Thinned> as_it_is(const LayerMatrices& all) {
 std::vector<Thinned> by_pattern(const LayerMatrices& all, const NmPattern& nm) {
   for (const std::string& name : all.names())
     if (all.shape(name).dims[1] % nm.of != 0)
-      throw UsageError(
-          str(all.what(name), " is ", all.shape(name), ", whose ", all.shape(name).dims[1],
-              " inputs are no groups of ", nm.of, " (--nm ", nm_text(nm), ")"),
-          "give another --nm, or a share of all weights: --sparsity 0.5");
+      throw UsageError(str(all.what(name), " is ", all.shape(name), ", cannot divide its ",
+                           all.shape(name).dims[1], " inputs into groups of ", nm.of, " (--nm ",
+                           nm_text(nm), ")"),
+                       "choose another --nm, or a share of all weights: --sparsity 0.5");
   std::vector<Thinned> out;
   for (const std::string& name : all.names()) {
     std::vector<float> values = all.values(name);
@@ -135,15 +132,15 @@ std::vector<Thinned> by_pattern(const LayerMatrices& all, const NmPattern& nm) {
   return out;
 }
 
-// Returns the "sparsity_config" of config.json, in compressed-tensors' terms. The target "Linear"
-// is every module of that class.
+// Returns the "sparsity_config" of config.json in compressed-tensors' terms. The target "Linear"
+// covers every module of that class.
 Json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
   Json ignore = Json::array();
   for (const auto& [name, tensor] : source.tensors)
     if (is_matrix(name, tensor) && !is_in_layer(name) && !is_table(name) && !is_distances(name) &&
         !is_copy_of_table(name, source))
       ignore.push_back(module_of(name));
-  const Json head = "lm_head";  // a module also where it is the table
+  const Json head = "lm_head";  // a module even if it is tied to the embeddings
   if (source.kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
   return {{"format", kSparseBitmask},
@@ -171,10 +168,10 @@ Json step_json(const SparsifyJob& job, const Sparsified& done) {
 
 Sparsified sparsify_model(const SparsifyJob& job) {
   check_sparsity(job);
-  (void)OutputDirectory(job.to);  // which says at once that something is there
+  (void)OutputDirectory(job.to);  // fails early if `to` is not empty
   const SourceFolder source = open_source_folder(job.from);
   const LayerMatrices all(source);
-  const std::vector<Thinned> left = is_soft(job) ? as_it_is(all)
+  const std::vector<Thinned> left = is_soft(job) ? with_own_zeros(all)
                                     : job.nm     ? by_pattern(all, *job.nm)
                                                  : by_share(all, *job.sparsity);
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
@@ -192,12 +189,12 @@ Sparsified sparsify_model(const SparsifyJob& job) {
     out.weights += out.tensors.back().weights;
     out.not_zero += left[i].not_zero;
   }
-  // Without "quant_method" every version of transformers refuses the folder. With any value of it
-  // some versions leave these matrices at random values: compressed-tensors decodes no zeros since
-  // 0.15, and transformers skips a method that it does not know.
+  // Without "quant_method" every version of transformers rejects the folder. With any value, some
+  // versions would leave these matrices at random values: compressed-tensors has not decoded sparse
+  // weights since 0.15, and transformers ignores unknown methods.
   made.config[kQuantizationConfig] = {{kSparsityConfig, sparsity_config(source, job)}};
   made.step = step_json(job, out);
-  // It has learned with these zeros, but for weights of one size with the smallest that stays.
+  // The model was trained with these zeros; allow for weights equal to the threshold.
   if (job.is_tuned || all.has_at_most(out.not_zero + out.weights / 100'000))
     made.step["tuned"] = true;
   out.bytes = write_compressed_folder(job.to, source, made);

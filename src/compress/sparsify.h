@@ -1,5 +1,5 @@
-// Models most of whose weights are 0: a smaller file, and not a faster model, since every program
-// multiplies zeros as it does other numbers.
+// Unstructured sparsity: sets most weights to 0. This makes the file smaller but not the model
+// faster, since programs multiply zeros like other values.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,41 @@
 
 namespace smelt {
 
+// The settings of sparsification.
 struct SparsifyJob {
   std::string from = {}, to = {};
-  // One of them: a share of all weights of attention and feed-forward taken together, or of each
-  // output's inputs a pattern of neighbours.
+  // Either a share of all weights of attention and feed-forward together, or an N:M pattern along
+  // the inputs of each output.
   std::optional<double> sparsity = {};
   std::optional<NmPattern> nm = {};
-  // What set to 0 what is 0 already of a model that has learned with its zeros, "magnitude" or
-  // "movement"; the smallest of the others follow. "soft": its zeros are as they are.
+  // How a model that was trained with zeros got them, "magnitude" or "movement"; if there are too
+  // few zeros, the smallest weights are added. "soft": keeps the existing zeros only.
   std::string by = "magnitude";
-  bool is_tuned = false;  // it is known that the model has learned so
+  bool is_tuned = false;  // the model was trained with its zeros
 };
 
-// UsageError for both of a share and a pattern or neither, but softly, and a share that is none.
+// Throws UsageError unless exactly one of share and pattern is set (none for "soft"), or if the
+// share is invalid.
 void check_sparsity(const SparsifyJob& job);
 
+// The outcome of sparsification.
 struct Sparsified {
   struct Tensor {
     std::string name;
     std::uint64_t weights = 0, not_zero = 0;
   };
   std::vector<Tensor> tensors;                // of attention and feed-forward, by name
-  std::uint64_t weights = 0, not_zero = 0;    // of all of them
+  std::uint64_t weights = 0, not_zero = 0;    // totals of these
   std::uint64_t parameters = 0;               // of the whole model
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
 };
 
-// Writes `to`, a folder that only smelt reads (docs/reference/formats/compressed.md). The smallest
-// weights of attention and feed-forward in every layer become 0 (magnitude.h), in one shot; tables,
-// pooler, head and biases stay. UsageError as open_source_folder() and write_compressed_folder()
-// have it, for both of a share and a pattern or neither, a share that is none, a matrix whose
-// inputs a pattern does not divide, a value that is not finite, and a model without such matrices.
+// Sets the smallest weights of attention and feed-forward in every layer to 0 in one step
+// (magnitude.h) and writes `to`, a folder that only smelt reads
+// (docs/reference/formats/compressed.md). Embedding tables, pooler, head and biases are unchanged.
+// Throws UsageError in the same cases as open_source_folder(), write_compressed_folder() and
+// check_sparsity(), if a pattern does not divide the inputs of a matrix, if a value is not finite,
+// and for a model without such matrices.
 Sparsified sparsify_model(const SparsifyJob& job);
 
 }  // namespace smelt

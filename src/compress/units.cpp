@@ -25,7 +25,8 @@ std::string with_slashes(std::string name) {
   return name;
 }
 
-// "bert.encoder.layer.3.output.dense" -> "bert/encoder/layer_3/output/dense/kernel"
+// Returns the target of a matmul; "bert.encoder.layer.3.output.dense" is
+// "bert/encoder/layer_3/output/dense/kernel" in smelt.
 PruneTarget bert_product(const LayerStack& stack, std::int64_t layer, const std::string& output,
                          const std::vector<std::string>& inputs) {
   const std::string at = str(stack.prefix, layer, ".");
@@ -41,7 +42,8 @@ PruneTarget bert_product(const LayerStack& stack, std::int64_t layer, const std:
   return out;
 }
 
-// "encoder.block.3.layer.1" and "encoder/block_3/layer_001", and what is behind them.
+// Returns the target of a matmul under "encoder.block.3.layer.1", which is
+// "encoder/block_3/layer_001" in smelt.
 PruneTarget t5_product(const CompressedFolder& folder, const LayerStack& stack, std::int64_t layer,
                        int part, const std::string& block, const std::string& output,
                        const std::vector<std::string>& inputs) {
@@ -61,7 +63,7 @@ PruneTarget t5_product(const CompressedFolder& folder, const LayerStack& stack, 
   return out;
 }
 
-// Rows or columns of a matrix, or elements of a vector: `width` of each kept unit.
+// Returns rows or columns of a matrix, or elements of a vector: `width` for each kept unit.
 LazyTensor taken(const LazyTensor& tensor, std::vector<std::int64_t> kept, std::int64_t width,
                  bool columns) {
   const Dims& dims = tensor.shape.dims;

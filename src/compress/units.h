@@ -1,6 +1,7 @@
-// What a layer computes side by side and may do without: heads, and neurons of a feed-forward. A
-// unit is some columns of one product's matrix and the rows that make them, so that leaving it out
-// leaves a model of narrower matrices. Tensors go by Hugging Face's names, [out, in].
+// Units that structured pruning can remove from a layer: attention heads and feed-forward neurons.
+// A unit is a block of columns of one matrix (the output) and the rows of other matrices that
+// produce it, so removing it leaves smaller dense matrices. Tensors have Hugging Face's names and
+// layout, [out, in].
 #pragma once
 
 #include <cstdint>
@@ -11,50 +12,50 @@
 
 namespace smelt {
 
-// The units of one product.
+// The units at the input of one matmul.
 struct PruneTarget {
   std::string what;                 // "layer 0"
-  std::string output;               // [H, units * width], whose columns they are
-  std::vector<std::string> inputs;  // [units * width, …], whose rows they are
-  std::string parameter;            // the output's name in smelt, [units * width, H] there
-  std::int64_t layer = 0;           // of its stack
+  std::string output;               // matrix [H, units * width] whose columns are the units
+  std::vector<std::string> inputs;  // tensors [units * width, ...] whose rows produce them
+  std::string parameter;            // smelt's name of `output`, stored as [units * width, H]
+  std::int64_t layer = 0;           // number within its stack
   bool of_decoder = false;
 };
 
-// Products that keep the same units.
+// Matmuls that must keep the same units.
 struct PruneGroup {
   std::vector<PruneTarget> products;
   std::int64_t units = 0, width = 1;
-  std::string table = {};  // [rows, units], whose columns go along: a T5's position biases
+  std::string table = {};  // [rows, units] table pruned with them: a T5's position biases
 };
 
-// Groups without the products of other layers of the stacks, and without those that had no others.
+// Removes the matmuls of layers that are not kept, and groups that become empty.
 std::vector<PruneGroup> of_layers(std::vector<PruneGroup> groups,
                                   const std::vector<std::vector<std::int64_t>>& kept_layers);
 
-// One group for each feed-forward.
+// Returns one group for each feed-forward.
 std::vector<PruneGroup> ffn_groups(const CompressedFolder& folder,
                                    const std::vector<LayerStack>& stacks);
-// One for each layer of a BERT or an ELECTRA. Of a T5 one for the self-attentions of a stack, which
-// share position biases, and one for each attention to the encoder.
+// Returns one group for each layer of a BERT or ELECTRA. For a T5, returns one group for the
+// self-attentions of each stack, which share position biases, and one for each cross-attention.
 std::vector<PruneGroup> head_groups(const CompressedFolder& folder,
                                     const std::vector<LayerStack>& stacks);
 
-// How many of the units make that share, at least one step: a multiple of `step`, which is halved
-// until it is no more than they are.
+// Returns how many units make up `share`: a multiple of `step`, at least one step. Halves `step`
+// while it exceeds the share.
 std::int64_t width_for(double share, std::int64_t units, std::int64_t step);
 
-// `step`, halved until two are no more than all units.
+// Returns `step`, halved until two steps fit into `units`.
 std::int64_t step_within(std::int64_t units, std::int64_t step);
 
-// The numbers of the `count` largest, ascending; of equal ones the first.
+// Returns the indices of the `count` largest values, ascending; of equal ones the first.
 std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_t count);
 
-// Leaves the other units out; the config is left alone.
+// Removes all units but `kept` from the tensors. Does not change the config.
 void keep_units(CompressedFolder& folder, const PruneGroup& group,
                 const std::vector<std::int64_t>& kept);
 
-// Each unit that is left says so many times what it said in that product of the group.
+// Multiplies the columns of each remaining unit in one matmul of the group by its factor.
 void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneTarget& product,
                  const std::vector<double>& factors);
 

@@ -155,8 +155,8 @@ TEST_F(DynamicInt8, LeavesAMatrixInFloatsWhoseCodesSayTooLittle) {
   job.to = dir_.file("none");
   job.keep = {"*attention*", "*intermediate*", "*.1.output*"};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),
-              HasSubstr("no matrix has codes of 20 dB of signal to noise, which products of "
-                        "integers need\n  hint: leave out --activations"));
+              HasSubstr("no matrix reaches a signal-to-noise ratio of 20 dB, which int8 matmuls "
+                        "need\n  hint: remove --activations"));
   EXPECT_FALSE(exists(dir_.file("none")));
 }
 

@@ -124,7 +124,7 @@ TEST_P(Int4Folder, HoldsTheNearestCodesWithoutRows) {
   EXPECT_LT(done.bytes, done.bytes_before);
   EXPECT_THAT(error_of<UsageError>(
                   [&] { quantize_weights({.from = dir_.file("int4"), .to = dir_.file("again")}); }),
-              HasSubstr("int4: its weights are in codes already\n  hint: take the model that"));
+              HasSubstr("int4: its weights are quantized already\n  hint: use the original model"));
   const Json step = Json::parse(read_file(dir_.file("int4/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "weights int4");
   EXPECT_EQ(step["rounded"], "to the nearest");
@@ -164,12 +164,12 @@ TEST(Int4, NamesWhatItCannotTake) {
     return error_of<UsageError>([&] { quantize_weights(job); });
   };
   EXPECT_THAT(refusal([](QuantizeJob& job) { job.group = 128; }),
-              HasSubstr(".weight' is f32[16,16], whose columns are no groups of 128\n  hint: give "
-                        "--group a multiple of 8 that divides 8"));
+              HasSubstr(".weight' is f32[16,16], cannot divide its columns into groups of 128\n  "
+                        "hint: give --group a multiple of 8 that divides 8"));
   EXPECT_THAT(refusal([](QuantizeJob& job) { job.embeddings = true; }),
-              HasSubstr("--embeddings with --weights int4"));
+              HasSubstr("--embeddings cannot be combined with --weights int4"));
   EXPECT_THAT(refusal([](QuantizeJob& job) { job.activations = Activations::by_row; }),
-              HasSubstr("--activations dynamic with --weights int4"));
+              HasSubstr("--activations dynamic cannot be combined with --weights int4"));
   EXPECT_FALSE(exists(dir.file("out")));
 }
 

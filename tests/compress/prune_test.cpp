@@ -140,14 +140,14 @@ TEST_F(Prune, NamesWhatItCannotCut) {
   EXPECT_THAT(refusal({}), HasSubstr("hf is to be cut\n  hint: say what stays: --layers 6"));
   EXPECT_THAT(refusal({.layers = {.count = 2}}), HasSubstr("compress: nothing of "));
   EXPECT_THAT(refusal({.layers = {.count = 3}}),
-              HasSubstr("compress: 3 layers of " + dir_.file("hf") + ", which has 2\n"));
+              HasSubstr("compress: 3 layers of " + dir_.file("hf") + ", but it has 2\n"));
   EXPECT_THAT(refusal({.layers = {.count = 0}}), HasSubstr("compress: 0 layers of "));
   EXPECT_THAT(refusal({.layers = {.kept = {0, 2}}}),
               HasSubstr("compress: no layer 2: the layers of " + dir_.file("hf") + " are 0 to 1"));
   EXPECT_THAT(refusal({.layers = {.kept = {1, 0}}}),
-              HasSubstr("compress: 1,0 does not ascend: the layers of "));
+              HasSubstr("compress: 1,0 is not in ascending order: the layers of "));
   EXPECT_THAT(refusal({.layers = {.kept = {1}, .count = 1}}),
-              HasSubstr("compress: which layers stay is said twice"));
+              HasSubstr("compress: the layers to keep are given twice"));
   EXPECT_THAT(refusal({.decoder_layers = {.count = 1}}), HasSubstr("hf has no decoder"));
   EXPECT_FALSE(exists(dir_.file("cut")));
 }
@@ -155,7 +155,7 @@ TEST_F(Prune, NamesWhatItCannotCut) {
 TEST_F(Prune, CutsOnceAndBeforeItIsQuantized) {
   EXPECT_EQ(refusal({.layers = {.count = 1}}), "no error");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "cut"),
-              HasSubstr("cut was cut already\n  hint: cut the model that it was made of"));
+              HasSubstr("cut was pruned before\n  hint: prune the original model"));
   quantize_weights({.from = dir_.file("cut"), .to = dir_.file("int8")});
   const Json steps = Json::parse(read_file(dir_.file("int8/compress.json")))["steps"];
   ASSERT_EQ(steps.size(), 2);
@@ -163,7 +163,7 @@ TEST_F(Prune, CutsOnceAndBeforeItIsQuantized) {
   EXPECT_EQ(steps[0]["kept_layers"], Json::array({0}));
   EXPECT_EQ(steps[1]["method"], "weights int8");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "int8"),
-              HasSubstr("its weights are in codes already"));
+              HasSubstr("its weights are quantized already"));
   EXPECT_FALSE(exists(dir_.file("again")));
 }
 

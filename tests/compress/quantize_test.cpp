@@ -256,14 +256,15 @@ TEST_F(Quantize, AChangedByteOfTheFolderIsFoundWhenItIsLoaded) {
 }
 
 TEST_F(Quantize, NamesWhatItCannotTake) {
-  EXPECT_THAT(refusal({.keep = {"*.wo"}}),
-              HasSubstr("compress: --keep *.wo fits no matrix\n  hint: they are called as "
-                        "bert.encoder.layer."));
+  EXPECT_THAT(
+      refusal({.keep = {"*.wo"}}),
+      HasSubstr(
+          "compress: --keep *.wo matches no matrix\n  hint: names look like bert.encoder.layer."));
   EXPECT_THAT(refusal({.keep = {"*"}}), HasSubstr("no matrix is left to quantize"));
   refusal({});
   QuantizeJob again{.from = dir_.file("int8"), .to = dir_.file("again")};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(again); }),
-              HasSubstr("its weights are in codes already\n  hint: take the model that"));
+              HasSubstr("its weights are quantized already\n  hint: use the original model"));
   EXPECT_FALSE(exists(dir_.file("again")));
   remove_tree(dir_.file("int8"));
   Json config = Json::parse(read_file(dir_.file("hf/config.json")));
@@ -274,8 +275,10 @@ TEST_F(Quantize, NamesWhatItCannotTake) {
   plain.erase("classifier.bias");
   write_file(dir_.file("pre/config.json"), config.dump());
   write_file(dir_.file("pre/model.safetensors"), safetensors_bytes(plain, weights.metadata()));
-  EXPECT_THAT(refusal({}, "pre"), HasSubstr("is a pre-trained model (bert), not one that was "
-                                            "fine-tuned\n  hint: fine-tune it first"));
+  EXPECT_THAT(
+      refusal({}, "pre"),
+      HasSubstr(
+          "is a pretrained model (bert), expected a fine-tuned one\n  hint: fine-tune it first"));
   EXPECT_THAT(refusal({}, "none"), HasSubstr("compress: "));
 }
 
@@ -287,8 +290,8 @@ TEST_F(Quantize, RefusesTheGeneratorOfAnElectra) {
   for (std::int64_t i = 5; i < golden.settings().model.vocab_size; ++i)
     model.vocab_txt += str("w", i, "\n");
   export_hugging_face(dir_.file("g"), electra_generator_part(golden.settings().model), model);
-  EXPECT_THAT(refusal({}, "g"), HasSubstr("is a pre-trained model (electra), not one that was "
-                                          "fine-tuned"));
+  EXPECT_THAT(refusal({}, "g"),
+              HasSubstr("is a pretrained model (electra), expected a fine-tuned one"));
 }
 
 }  // namespace

@@ -179,18 +179,17 @@ class Sparsify : public testing::Test {
 };
 
 TEST_F(Sparsify, NamesWhatItCannotTake) {
-  EXPECT_THAT(refusal("--sparsity 1.5"),
-              HasSubstr("compress: --sparsity 1.5 is no share of weights that could become 0\n"
-                        "  hint: give a number above 0, below 1"));
-  EXPECT_THAT(refusal("--sparsity 0"), HasSubstr("--sparsity 0 is no share"));
+  EXPECT_THAT(refusal("--sparsity 1.5"), HasSubstr("compress: --sparsity 1.5: must be above 0 and "
+                                                   "below 1\n  hint: give the share of weights"));
+  EXPECT_THAT(refusal("--sparsity 0"), HasSubstr("--sparsity 0: must be above 0"));
   EXPECT_THAT(refusal("--nm 3:2"), HasSubstr("compress: --nm 3:2: must keep fewer than 2 of 2 "
                                              "weights\n  hint: use a pattern"));
   EXPECT_THAT(refusal("--nm 24"), HasSubstr("compress: --nm '24' is not a pattern n:m of two "
                                             "positive numbers\n  hint: write kept:group"));
   EXPECT_THAT(refusal("--nm 2:4 --sparsity 0.5"),
-              HasSubstr("--sparsity and --nm: a pattern says itself how much stays"));
+              HasSubstr("--sparsity and --nm cannot be combined"));
   EXPECT_THAT(refusal("--method magnitude"),
-              HasSubstr("--method magnitude, and not how much becomes 0\n  hint: give --sparsity"));
+              HasSubstr("--method magnitude needs --sparsity or --nm\n  hint: give --sparsity"));
   EXPECT_THAT(refusal("--method magnitud --sparsity 0.5"),
               HasSubstr("--method magnitud: there is no such method\n  hint: did you mean "
                         "'magnitude'?"));
@@ -211,12 +210,14 @@ TEST_F(Sparsify, NamesWhatItCannotTake) {
   EXPECT_THAT(refusal("--sparsity 0.5 --penalty 2"), HasSubstr("--penalty is of --method soft"));
   EXPECT_THAT(refusal("--method movement --nm 2:4 --tune taught"),
               HasSubstr("--method movement with --nm, which keeps the largest of neighbours"));
-  EXPECT_THAT(refusal("--sparsity 1 --tune taught"), HasSubstr("--sparsity 1 is no share"));
+  EXPECT_THAT(refusal("--sparsity 1 --tune taught"),
+              HasSubstr("--sparsity 1: must be above 0 and below 1"));
   EXPECT_THAT(refusal("--sparsity 0.5 --tune taught"), HasSubstr("hf keeps no recipe"));
   EXPECT_FALSE(exists(dir_.file("out")));
   GoldenT5("gated").write_folder(dir_.file("t5"));
-  EXPECT_THAT(refusal("--nm 2:4", "t5"), HasSubstr("SelfAttention.o.weight' is f32[16,18], whose "
-                                                   "18 inputs are no groups of 4 (--nm 2:4)\n"));
+  EXPECT_THAT(refusal("--nm 2:4", "t5"),
+              HasSubstr("SelfAttention.o.weight' is f32[16,18], cannot divide its 18 inputs into "
+                        "groups of 4 (--nm 2:4)\n"));
 }
 
 TEST_F(Sparsify, IsSaidToBeSmallerAndNotFasterAndComesLast) {
@@ -225,7 +226,8 @@ TEST_F(Sparsify, IsSaidToBeSmallerAndNotFasterAndComesLast) {
   EXPECT_EQ(said.status, 0) << said.text;
   EXPECT_THAT(said.text, AllOf(HasSubstr("weights of 12 matrices are 0 (50.0 %), of all "),
                                HasSubstr("a smaller file, NOT a faster model")));
-  const std::string already = "sparse: its weights are sparse already\n  hint: take the model";
+  const std::string already =
+      "sparse: its weights are sparse already\n  hint: use the original model";
   EXPECT_THAT(refusal("--nm 2:4", "sparse"), HasSubstr(already));
   EXPECT_THAT(refusal("--layers 1", "sparse"), HasSubstr(already));
   EXPECT_THAT(error_of<UsageError>([&] {

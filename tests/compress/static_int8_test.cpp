@@ -197,21 +197,22 @@ TEST_F(StaticInt8, NamesWhatItCannotTake) {
   write("bert");
   QuantizeJob asked = job("out");
   asked.rows = QuantizeJob().rows;
-  EXPECT_THAT(refusal(asked), HasSubstr("--activations static takes scales of rows, and there are "
-                                        "none\n  hint: name labelled rows"));
+  EXPECT_THAT(refusal(asked), HasSubstr("--activations static needs calibration data for input "
+                                        "scales\n  hint: give labelled rows"));
   asked = job("out");
   asked.activations = Activations::floats;
-  EXPECT_THAT(refusal(asked), HasSubstr("--calibrate with --weights int8, whose codes need no rows"
-                                        "\n  hint: leave it out, or take --activations static"));
+  EXPECT_THAT(refusal(asked),
+              HasSubstr("--calibrate has no effect with --weights int8 and --activations other "
+                        "than static\n  hint: remove it, or use --activations static"));
   asked.smooth = 0.5;
-  EXPECT_THAT(refusal(asked), HasSubstr("--smooth without --activations"));
+  EXPECT_THAT(refusal(asked), HasSubstr("--smooth needs --activations"));
   asked = job("out");
   asked.weights = WeightCodes::int4;
-  EXPECT_THAT(refusal(asked), HasSubstr("--activations static with --weights int4"));
+  EXPECT_THAT(refusal(asked),
+              HasSubstr("--activations static cannot be combined with --weights int4"));
   asked = job("out");
   asked.smooth = 0.5;
-  EXPECT_THAT(refusal(asked), HasSubstr("whose norms stand behind sums: what they say is added up "
-                                        "again, and cannot be divided\n  hint: leave --smooth"));
+  EXPECT_THAT(refusal(asked), HasSubstr("is an encoder\n  hint: remove --smooth"));
   write_file(dir_.file("rows.tsv"), "text\tlabel\n");
   EXPECT_THAT(refusal(job("out")), HasSubstr("rows.tsv gives no example\n  hint: give rows"));
   EXPECT_FALSE(exists(dir_.file("out")));

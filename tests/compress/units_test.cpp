@@ -214,15 +214,17 @@ class PruneUnits : public testing::Test {
 };
 
 TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
-  EXPECT_THAT(refusal({.ffn = 0.5}, ""),
-              HasSubstr("compress: --ffn and --heads choose by labelled rows, and none are given"));
+  EXPECT_THAT(
+      refusal({.ffn = 0.5}, ""),
+      HasSubstr(
+          "compress: --ffn and --heads choose units by labelled rows, but --input is missing"));
   EXPECT_THAT(refusal({}), HasSubstr("compress: --input without --ffn, --heads or --macs"));
   EXPECT_THAT(refusal({.macs = 0.5}, ""),
-              HasSubstr("compress: --macs chooses by labelled rows, and none are given"));
+              HasSubstr("compress: --macs chooses units by labelled rows, but --input is missing"));
   EXPECT_THAT(refusal({.heads = 0.5, .macs = 0.5}),
-              HasSubstr("--macs with --ffn or --heads: it says itself how many of both stay"));
-  EXPECT_THAT(refusal({.ffn = 0}), HasSubstr("compress: --ffn 0 is no share of what there is"));
-  EXPECT_THAT(refusal({.heads = 1.5}), HasSubstr("compress: --heads 1.5 is no share"));
+              HasSubstr("--macs cannot be combined with --ffn or --heads"));
+  EXPECT_THAT(refusal({.ffn = 0}), HasSubstr("compress: --ffn 0: must be above 0 and at most 1"));
+  EXPECT_THAT(refusal({.heads = 1.5}), HasSubstr("compress: --heads 1.5: must be above 0"));
   PruneJob job{.ffn = 0.5};
   job.data.seq_length = 64;
   EXPECT_THAT(refusal(job),
@@ -237,7 +239,7 @@ TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
   std::filesystem::remove_all(dir_.file("hf"));
   GoldenClassify("bert-spans").write_folder(dir_.file("hf"));
   EXPECT_THAT(refusal(job),
-              HasSubstr("of a model that answers questions no rows are looked at yet"));
+              HasSubstr("calibration data is not supported for question-answering models"));
   EXPECT_FALSE(exists(dir_.file("cut")));
 }
 
