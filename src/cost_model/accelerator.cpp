@@ -15,10 +15,10 @@ namespace {
 
 struct Generation {
   const char *name, *prefix, *libtpu, *kind;
-  int named_by;       // 1: by chips, 2: by cores, of which a chip has two
-  int devices;        // of a chip
-  int single_host;    // most chips that one machine holds; of a slice of several each has four
-  double flops, gib;  // of a chip
+  int named_by;       // unit of the number in the name: 1: chips, 2: cores (two per chip)
+  int devices;        // per chip
+  int single_host;    // most chips of a single-host slice; larger slices have four per host
+  double flops, gib;  // per chip
   const char *image, *shapes;
 };
 
@@ -39,10 +39,10 @@ constexpr Generation kGenerations[] = {
 struct Gpu {
   const char *name, *kind;
   double flops, tf32, f32, bandwidth, gib;
-  double links;  // bytes a second, in and out together: NVLink, else PCIe 4.0 x16
+  double links;  // bytes/s in both directions: NVLink, else PCIe 4.0 x16
 };
 
-// Products of bf16 that are added up in f32, without sparsity.
+// Peak FLOP/s of bf16 matmuls with f32 accumulation, without sparsity.
 constexpr Gpu kGpus[] = {
     {"a100-40gb", "NVIDIA A100-SXM4-40GB", 312e12, 156e12, 19.5e12, 1555e9, 39.5, 600e9},
     {"a100-80gb", "NVIDIA A100-SXM4-80GB", 312e12, 156e12, 19.5e12, 2039e9, 79.6, 600e9},
@@ -79,7 +79,7 @@ Accelerator accelerator(const Generation& g, const std::string& shape) {
           .memory = g.gib / g.devices * kGib};
 }
 
-// v5p has the memory that comes nearest to what a GPU's may hold.
+// Uses the topology of v5p, whose memory is closest to that of a GPU.
 Accelerator accelerator(const Gpu& g, int count) {
   return {.name = str(g.name, count > 1 ? str("x", count) : ""),
           .generation = g.name,
@@ -118,7 +118,8 @@ const std::vector<Accelerator>& accelerators() {
 
 namespace {
 
-// "v5e-8" by the chip's name, "a100" without its memory: the type that is called so; else "".
+// Returns the name of the accelerator for a variant of it, such as "v5e-8" with the chip's name or
+// "a100" without memory; "" for other names.
 std::string type_called(const std::string& name) {
   std::string google = name;
   for (const Generation& g : kGenerations)
@@ -135,7 +136,7 @@ std::string type_called(const std::string& name) {
   for (const Accelerator& a : accelerators()) known.push_back(a.name);
   const std::string called = type_called(name);
   throw UsageError(
-      str(where, ": '", name, "' is no type of TPU or GPU"),
+      str(where, ": '", name, "' is not a known TPU or GPU type"),
       called.empty() ? did_you_mean(name, known) : str("did you mean '", called, "'?"));
 }
 
@@ -156,14 +157,15 @@ std::vector<Accelerator> find_accelerators(std::string_view where, std::string_v
 
 Accelerator made_by_tpu_api(std::string_view where, std::string_view name) {
   const auto types = find_accelerators(where, name);
-  if (types.size() != 1) throw UsageError(str(where, ": one is made at a time"), "name one type");
+  if (types.size() != 1)
+    throw UsageError(str(where, ": expected one type, got several"), "give one type");
   const Accelerator& type = types.front();
   if (type.is_gpu())
-    throw UsageError(str(where, ": ", type.name, " is a GPU; only TPUs are made"),
-                     "name a TPU, such as v5litepod-8");
+    throw UsageError(str(where, ": ", type.name, " is a GPU, expected a TPU"),
+                     "give a TPU, such as v5litepod-8");
   if (type.image.empty())
-    throw UsageError(str(where, ": Google's TPU API makes no ", type.name,
-                         ", which Compute Engine and GKE have"),
+    throw UsageError(str(where, ": Google's TPU API does not create a ", type.name,
+                         "; use Compute Engine or GKE"),
                      "smelt pod manifest --kind jobset, or another TPU, such as v5litepod-8");
   return type;
 }
@@ -177,7 +179,8 @@ const Accelerator* usual_slice(std::int64_t devices) {
 
 namespace {
 
-// A GPU's kind may tell its memory; with another word it is another card.
+// Whether PJRT's device kind is that of an accelerator. A GPU's kind may include its memory type;
+// another suffix means another card.
 bool is_of_kind(std::string_view device_kind, const Accelerator& a) {
   if (device_kind == kind_of(a)) return true;
   if (!a.is_gpu() || !device_kind.starts_with(kind_of(a))) return false;
@@ -202,9 +205,9 @@ double Accelerator::flops_of(DType products, bool exact) const {
   return exact ? f32_flops : tf32_flops;
 }
 
-// v2 and v3: Jouppi et al., "A domain-specific supercomputer for training deep neural networks",
-// four links of 496 and 656 Gbit/s each way; v4: six links of 45 GB/s each way
-// (jax-ml/scaling-book); the others: the pages of Google's that accelerator.h names.
+// Sources: v2 and v3: Jouppi et al., "A domain-specific supercomputer for training deep neural
+// networks", four links of 496 and 656 Gbit/s in each direction; v4: six links of 45 GB/s in each
+// direction (jax-ml/scaling-book); others: Google's pages listed in accelerator.h.
 double interconnect_bytes(std::string_view generation) {
   if (const auto* gpu = std::ranges::find(kGpus, generation, &Gpu::name); gpu != std::end(kGpus))
     return gpu->links;

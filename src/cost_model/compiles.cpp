@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kProcessBytes = 4e9;  // of memory that a compilation takes, about
+constexpr double kProcessBytes = 4e9;  // approximate memory of a compilation
 
 int processes_at_a_time(int wanted) {
   if (wanted > 0) return wanted;
@@ -42,7 +42,7 @@ int processes_at_a_time(int wanted) {
   return std::max(1, std::min(available_threads(), static_cast<int>(memory / kProcessBytes)));
 }
 
-// A folder that goes away with its files.
+// A temporary folder that the destructor deletes.
 class Scratch {
  public:
   Scratch() {
@@ -63,7 +63,8 @@ class Scratch {
   fs::path path_;
 };
 
-// Its temporary files lie in `scratch`, for it may be killed.
+// Starts a process with output to files. Its temporary files go to `scratch`, because it may be
+// killed.
 ::pid_t start(const std::string& program, const std::vector<std::string>& words,
               const std::string& scratch, const std::string& out, const std::string& err) {
   std::vector<char*> arguments;
@@ -88,7 +89,7 @@ class Scratch {
   return child;
 }
 
-// Its wait status; nullopt where it was ended at the limit of time.
+// Returns the wait status of the process, or nullopt if it was killed at the time limit.
 std::optional<int> wait_for(::pid_t child, std::chrono::seconds limit) {
   const auto begin = Clock::now();
   int status = 0;
@@ -141,7 +142,8 @@ Compiled from_figures(const Json& figures) {
           .compile_seconds = figure("compile_s")};
 }
 
-// From "error: … does not fit into the memory of a device: FIGURES\n  hint: …".
+// Parses "error: … does not fit into the memory of a device: FIGURES\
+//   hint: …".
 Compiled from_errors(const std::string& said, int status) {
   constexpr std::string_view kFit = "does not fit into the memory of a device: ";
   Compiled out;
@@ -158,11 +160,11 @@ Compiled from_errors(const std::string& said, int status) {
     out.problem = said.substr(begin, said.find('\n', begin) - begin);
   }
   if (out.problem.empty())
-    out.problem = str("the compiler ended with status ", WEXITSTATUS(status), " and no figures");
+    out.problem = str("the compiler ended with status ", WEXITSTATUS(status), " and no report");
   return out;
 }
 
-// Of what a result depends on: the program, where it goes, the compiler's file.
+// Returns the cache file name, which depends on the program, the topology and the plugin file.
 std::string name_of(const CompileRequest& request) {
   const std::string plugin = find_plugin("tpu");
   const auto status = file_status(plugin);
@@ -209,7 +211,7 @@ std::optional<Compiled> from_kept(const std::string& path) try {
                   .compile_seconds = figure("compile_seconds"),
                   .kept = true};
 } catch (const std::exception&) {
-  return std::nullopt;  // of another version, or torn: made again
+  return std::nullopt;  // written by another version, or damaged: compile again
 }
 
 }  // namespace
@@ -235,7 +237,7 @@ Compiled TpuCompiles::kept_or_made(const CompileRequest& request,
     make_folders(folder_);
     write_file(path, to_json(compiled).dump(2) + "\n");
   } catch (const Error& error) {
-    log_warning("the plan is not kept: {}", error.what());
+    log_warning("cannot cache the compiled plan: {}", error.what());
   }
   return compiled;
 }
@@ -251,9 +253,9 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
                                       request.topology, program},
                                      scratch.path(), out, err),
                                limits_.each);
-  // A terminal's Ctrl-C ends the compiler, too.
+  // Ctrl-C on a terminal also ends the compiler.
   if ((!status || *status != 0) && StopSignal::raised())
-    throw Stopped("plan: stopped by a signal", "run it again: what was compiled is kept");
+    throw Stopped("plan: stopped by a signal", "run it again; compiled programs are cached");
   if (!status) {
     Compiled late;
     late.problem = str("not compiled within ", limits_.each.count(), " s");

@@ -1,5 +1,6 @@
-// Programs compiled for TPUs that are not here, each by a process of its own: side by side, with a
-// limit of time, kept by what they were made from. One that fails or dies takes no other with it.
+// Compiles programs for TPUs that this machine does not have, to predict memory and time. Each
+// compilation runs in a separate process with a time limit, several in parallel, so a crash does
+// not affect the others. Results are cached.
 #pragma once
 
 #include <chrono>
@@ -17,54 +18,57 @@ struct CompileRequest {
   auto operator<=>(const CompileRequest&) const = default;
 };
 
+// The outcome of a compilation.
 enum class CompileEnd { fits, does_not_fit, failed };
 
-// What a device sends to others along axes of the mesh: bytes of all-reduces, of all else, and of
-// these what goes beside other work.
+// Bytes that a device sends along axes of the mesh: all-reduces and other collectives, and how many
+// of these bytes are sent asynchronously.
 struct SentBytes {
   std::string axes;  // "data", "fsdp+tensor"
   double all_reduce = 0, other = 0, asynchronous_all_reduce = 0, asynchronous_other = 0;
 };
 
-// What libtpu says of one device's part.
+// libtpu's report for the program of one device.
 struct Compiled {
   CompileEnd end = CompileEnd::failed;
-  std::string problem;  // unless it fits: libtpu's own figures, or why there are none
+  std::string problem;  // unless it fits: libtpu's message, or the reason of the failure
   double arguments = 0, outputs = 0, aliased = 0, temporaries = 0, code = 0;  // bytes
-  // Cycles by the compiler's schedule (pjrt/schedule.h), and of these what has none and is
-  // estimated.
+  // Cycles of the compiler's schedule (pjrt/schedule.h); `unread` is the part of them that is
+  // estimated because the schedule lacks it.
   double cycles = 0, unread = 0;
-  double moved = 0;  // bytes between the large memory and the cores
+  double moved = 0;  // bytes moved between HBM and the cores
   std::vector<SentBytes> sent = {};
-  double compile_seconds = 0;  // of the process; of a kept one, at its time
-  bool kept = false;
-  // What a device must hold at once: arguments and results that do not lie in their place,
-  // temporaries, code.
+  double compile_seconds = 0;  // of the process; from the original run if cached
+  bool kept = false;           // whether the result comes from the cache
+  // Returns the memory that a device needs at once: arguments, outputs that do not reuse their
+  // memory, temporaries and code.
   double bytes() const { return arguments + outputs - aliased + temporaries + code; }
 };
 
+// Compiles programs in parallel processes, with a cache.
 class TpuCompiles {
  public:
   struct Limits {
-    int side_by_side = 0;  // processes at a time; 0: by cores and memory
-    std::chrono::seconds each{600};
-    std::string smelt = "/proc/self/exe";  // the program whose command `compile` does it
-    bool again = false;                    // what is kept is not read, but replaced
+    int side_by_side = 0;                  // maximum number of processes; 0: by cores and memory
+    std::chrono::seconds each{600};        // time limit of each compilation
+    std::string smelt = "/proc/self/exe";  // the program that has the command `compile`
+    bool again = false;                    // ignore cached results and replace them
   };
   using Done = std::function<void(std::size_t request, const Compiled& compiled)>;
   using Begun = std::function<void(std::size_t request)>;
 
-  // `folder`: for results to keep; empty: none are.
+  // `folder` is the cache; empty: no cache.
   TpuCompiles(std::string folder, Limits limits);
   explicit TpuCompiles(std::string folder) : TpuCompiles(std::move(folder), Limits()) {}
 
   // Returns the results in the order of the requests. Equal requests are compiled once. Calls
-  // `begun` when a compilation starts, unless its result was kept, and `done` for each request as
-  // it ends; one call at a time. A failure is not kept.
+  // `begun` when a compilation starts (not for cached results) and `done` when a request is
+  // finished, one call at a time. Failures are not cached.
   std::vector<Compiled> run(std::span<const CompileRequest> requests, const Done& done = {},
                             const Begun& begun = {}) const;
 
-  // smelt/plans in $XDG_CACHE_HOME or ~/.cache; empty where there is none of these.
+  // Returns the user's cache folder, smelt/plans in $XDG_CACHE_HOME or ~/.cache; "" if neither
+  // exists.
   static std::string users_folder();
 
  private:

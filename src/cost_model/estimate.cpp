@@ -5,10 +5,10 @@
 namespace smelt {
 namespace {
 
-constexpr double kHostBytes = 200e6;  // a second, of a host to its bucket or disk
+constexpr double kHostBytes = 200e6;  // bytes/s from a host to its bucket or disk
 
-// Half of a link's bytes go out. Devices of a chip share its links, but add up among themselves
-// what they sum with others.
+// Half of a link's bandwidth is for sending. Devices of a chip share its links, but reduce among
+// themselves before an all-reduce.
 double seconds_to_send(const Accelerator& type, double all_reduce, double other) {
   if (type.chips == 1) return 0;
   const double per_chip = static_cast<double>(type.devices) / type.chips;

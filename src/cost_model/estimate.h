@@ -1,5 +1,5 @@
-// How long a step and a run take on a slice of TPUs or on GPUs, and what the run costs: a model
-// with few factors (docs/explanation/cost-model.md shows it beside published runs).
+// Estimates how long a step and a run take on TPUs or GPUs, and what the run costs. The model has
+// few parameters; docs/explanation/cost-model.md compares it with published runs.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-// A figure that is not known well: four of five true ones lie between low and high.
+// An uncertain value: four of five true values are between `low` and `high`.
 struct Estimate {
   double low = 0, likely = 0, high = 0;
   Estimate times(double factor) const { return {low * factor, likely * factor, high * factor}; }
@@ -19,78 +19,86 @@ struct Estimate {
   Estimate plus(const Estimate& e) const { return {low + e.low, likely + e.likely, high + e.high}; }
 };
 
-// Seconds of a step over those of its work, by the fitted half of the published runs
-// (docs/explanation/cost-model.md): of TPUs over the compiler's cycles (v4 has a separate factor);
-// of GPUs over their roofline. That half has only one log of a TPU other than v4: it gives the
-// likely factor, and the range around it is assumed.
+// Measured step time divided by the time of the step's work (TPUs: the compiler's cycles, with a
+// separate factor for v4; GPUs: the roofline model). Fitted on half of the published runs
+// (docs/explanation/cost-model.md). For TPUs other than v4 it includes a single log, so the range
+// around the likely factor is assumed.
 constexpr Estimate kOfCycles{0.8, 1.07, 1.5};
 constexpr Estimate kOfV4Cycles{0.58, 0.68, 0.75};
 constexpr Estimate kOfRoofline{1.33, 1.68, 2.22};
+// Returns the factor for an accelerator.
 Estimate usual_factor(const Accelerator& type);
 
-// Whole published runs on TPUs took up to so many times their likely steps: with what else they
-// did, what they waited for, and told in whole days. Of GPUs no such run is known.
+// The longest published run on TPUs took this multiple of its likely step time, including waiting,
+// other work and reporting in whole days. No such run is known for GPUs.
 constexpr double kLongestRun = 5.7;
+// Returns that multiple for an accelerator; 1 for GPUs.
 double longest_run(const Accelerator& type);
 
-// The matrix products of one device's step, and of what type their factors are.
+// The matmuls of one device's step and the type of their inputs.
 struct StepProducts {
   double flops = 0;
   DType of = DType::f32;
-  bool exact = false;  // of f32, not by tf32
+  bool exact = false;  // f32 without tf32
 };
 
-// What a step's seconds are made of.
+// The parts of a step's time, in seconds.
 struct StepWork {
-  // A TPU compiler's cycles at the chip's clock, or a GPU's products at its peak and then all bytes
-  // at its memory's bandwidth. 0 where the compiler gave no figures.
+  // TPU: the compiler's cycles at the chip's clock rate. GPU: the matmuls at peak FLOP/s plus all
+  // bytes at memory bandwidth. 0 if the compiler reported nothing.
   double work = 0;
-  double told = 0, behind = 0;  // what devices tell one another, of it what no work goes beside
+  double told = 0, behind = 0;  // communication; of it, what cannot overlap with work
 };
+// Returns the parts of a step's time from the compiler's report.
 StepWork step_work(const Accelerator& type, const Compiled& step,
                    const StepProducts& products = {});
-// The work, of which machines have been seen to need `factor`, and behind it what is told behind
-// it; at best all is told beside it, at worst all behind. nullopt where there is no work.
+// Returns the time of a step: the work times `factor` plus the communication that cannot overlap.
+// In the best case all communication overlaps with work, in the worst case none. Returns nullopt if
+// the work is unknown.
 std::optional<Estimate> step_seconds(const StepWork& of, const Estimate& factor);
-// The likely factor by which a measured step is that; at least 0.05.
+// Returns the factor for which the likely time equals a measured step time; at least 0.05.
 double measured_factor(const StepWork& of, double seconds);
 
-// Seconds that devices tell one another along some axes of their mesh, at the links' full speed.
+// Returns the seconds of communication along some axes of the mesh at full link speed.
 double telling_seconds(const Accelerator& type, const SentBytes& sent);
 
-// What a run does besides its steps.
+// The work of a run that determines its total time.
 struct RunWork {
   std::int64_t steps = 0;
-  std::int64_t save_every = 0;  // steps
-  double save_minutes = 0;      // as well, where it is not 0
-  double checkpoint_bytes = 0;  // of one
-  double evaluations = 0;       // batches scored during and after training, as far as known
+  std::int64_t save_every = 0;  // in steps
+  double save_minutes = 0;      // in addition to save_every; 0: not used
+  double checkpoint_bytes = 0;  // size of one checkpoint
+  double evaluations = 0;  // number of batches evaluated during and after training, as far as known
 };
 
-// Assumptions, in the order of docs/explanation/cost-model.md.
-constexpr double kStartSeconds = 180;  // software, program, data, before the first step
-constexpr double kStallSteps = 0.2;    // that a save stops (docs/explanation/performance.md)
-constexpr double kSecondsBetweenPreemptions = 24 * 3600;  // of a machine, on spot
-constexpr double kReturnSeconds = 600;                    // until another machine has gone on
+// Assumptions, in the order of docs/explanation/cost-model.md. Seconds before the first step, to
+// install software and to load the program and the data.
+constexpr double kStartSeconds = 180;
+// Duration of a save in steps (docs/explanation/performance.md)
+constexpr double kStallSteps = 0.2;
+constexpr double kSecondsBetweenPreemptions = 24 * 3600;  // of a spot machine
+constexpr double kReturnSeconds = 600;                    // until a replacement machine has resumed
 
+// The time of a run in seconds.
 struct RunTime {
   Estimate seconds;        // without preemptions
-  Estimate spot_seconds;   // with those expected
-  double preemptions = 0;  // expected of the slice, on spot
+  Estimate spot_seconds;   // with the expected preemptions
+  double preemptions = 0;  // expected number for the slice on spot
 };
-// `scored`: seconds of a batch of an evaluation; without it none is counted. `longest`: so many
-// times its likely steps the run may take at least, for what is not counted at all.
+// Returns the time of a run. `scored` is the time of one batch of evaluation; without it
+// evaluations are not counted. The upper bound is at least `longest` times the likely time of the
+// steps, to allow for work that is not modeled.
 RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
                     const std::optional<Estimate>& scored = {}, double longest = 1);
 
-// US dollars; nullopt where the price is not known.
+// The cost of a run in US dollars; nullopt if the price is unknown.
 struct RunCost {
   std::optional<Estimate> on_demand, spot;
 };
 RunCost run_cost(const Accelerator& type, const RunTime& time, const Price* price);
 
-// Seconds to write a checkpoint from all hosts at `kHostDiskBytes` each, against the 30 s that a
-// machine is told before it is taken.
+// Returns the seconds to write a checkpoint from all hosts in parallel. A machine gets 30 s notice
+// before it is preempted.
 double seconds_to_save(const Accelerator& type, double checkpoint_bytes);
 
 }  // namespace smelt

@@ -21,7 +21,7 @@ constexpr const char* kAnyRegion = "any";
 
 std::vector<Price> known_prices() {
   constexpr const char* kBook =
-      "Google's price list as jax-ml/scaling-book (applied-inference) quotes it";
+      "Google's price list as quoted by jax-ml/scaling-book (applied-inference)";
   constexpr const char *kTutorial = "a tutorial's bill for a v3-8",
                        *kUnconfirmed = "Google's price list, not confirmed";
   return {{"v2", "us-central1", 4.50 / 4, 1.35 / 4, {}, kUnconfirmed, "2022-06"},
@@ -39,8 +39,8 @@ std::vector<Price> known_prices() {
 }
 
 std::string text(const std::string& path, const YAML::Node& entry, const char* field) {
-  if (!entry[field]) refuse(path, entry, str("no ", field));
-  if (!entry[field].IsScalar()) refuse(path, entry[field], str(field, " is no text"));
+  if (!entry[field]) refuse(path, entry, str(field, " is missing"));
+  if (!entry[field].IsScalar()) refuse(path, entry[field], str(field, " is not a string"));
   return entry[field].Scalar();
 }
 
@@ -49,7 +49,7 @@ std::optional<double> dollars(const std::string& path, const YAML::Node& entry, 
   double value = NAN;
   if (!YAML::convert<double>::decode(entry[field], value) || !(value >= 0 && value < 1e6))
     refuse(path, entry[field],
-           str(field, " is '", entry[field].Scalar(), "', no price of a chip and hour"));
+           str(field, " is '", entry[field].Scalar(), "', expected US dollars per chip and hour"));
   return value;
 }
 
@@ -57,12 +57,12 @@ int months(std::string_view where, std::string_view date) {
   std::cmatch found;
   if (!std::regex_match(date.begin(), date.end(), found,
                         std::regex("(20[0-9]{2})-(0[1-9]|1[0-2])(-[0-9]{2})?")))
-    throw UsageError(str(where, ": date '", date, "' is none"), "write it as 2026-11");
+    throw UsageError(str(where, ": date '", date, "' is invalid"), "write it as 2026-11");
   return std::stoi(found[1]) * 12 + std::stoi(found[2]);
 }
 
 Price price_of(const std::string& path, const YAML::Node& entry) {
-  if (!entry.IsMap()) refuse(path, entry, "an entry that is no map");
+  if (!entry.IsMap()) refuse(path, entry, "expected a map");
   static const std::vector<std::string> kFields{"generation", "region", "on_demand", "spot",
                                                 "committed",  "source", "date"};
   for (const auto& field : entry)
@@ -91,7 +91,7 @@ Prices::Prices(const std::string& path) {
   } catch (const YAML::Exception& error) {
     throw UsageError(str(path, ": ", error.what()), kHint);
   }
-  if (!file.IsSequence()) throw UsageError(str(path, ": no list of prices"), kHint);
+  if (!file.IsSequence()) throw UsageError(str(path, ": expected a list of prices"), kHint);
   for (const YAML::Node& entry : file) prices_.push_back(price_of(path, entry));
   std::ranges::copy(known_prices(), std::back_inserter(prices_));
 }

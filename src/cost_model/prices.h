@@ -1,4 +1,4 @@
-// What chips cost, by region and way of renting, with where each figure is from.
+// Prices of chips by region and type of rental, with the source of each price.
 #pragma once
 
 #include <optional>
@@ -8,25 +8,28 @@
 
 namespace smelt {
 
+// The price of a chip in a region.
 struct Price {
-  std::string generation, region;  // of a GPU its name; region "any" where clouds differ more
-  std::optional<double> on_demand, spot, committed;  // US dollars for a chip and hour
+  // generation: of a GPU its name; region: "any" if clouds differ more than regions
+  std::string generation, region;
+  std::optional<double> on_demand, spot, committed;  // US dollars per chip and hour
   std::string source;
-  std::string date;  // when the source said so: "2025-02"
+  std::string date;  // of the source: "2025-02"
 };
 
+// A list of prices.
 class Prices {
  public:
-  // Those that smelt was built with.
+  // The built-in prices.
   Prices();
-  // Theirs, before those of smelt: a YAML list of maps with generation, region, on_demand, spot,
-  // committed, source, date. UsageError for a file that is none.
+  // Reads a YAML list of maps with generation, region, on_demand, spot, committed, source and date;
+  // these take precedence over the built-in prices. Throws UsageError if the file is invalid.
   explicit Prices(const std::string& path);
 
-  // UsageError for a region of which no price is known.
+  // Throws UsageError if no price for the region is known.
   void check_region(std::string_view region) const;
-  // The first for the generation and, where one is named, the region, or else
-  // any; nullptr where there is none.
+  // Returns the first price for the generation in the region, if given, else in any region; nullptr
+  // without one.
   const Price* find(std::string_view generation, std::string_view region = {}) const;
   const std::vector<Price>& all() const { return prices_; }
 
@@ -34,13 +37,15 @@ class Prices {
   std::vector<Price> prices_;
 };
 
-// Whole months from the price's date to `now` ("2026-11"); UsageError for what is no date.
+// Returns the whole months from the price's date to `now` ("2026-11"). Throws UsageError if a date
+// is invalid.
 int age_in_months(const Price& price, std::string_view now);
-// Prices older than this are marked, as they may be wrong by now.
+// Prices older than this are marked because they may be outdated.
 inline constexpr int kOldPriceMonths = 6;
-// "7 months old: check it" if the price is older than kOldPriceMonths at `now`; else "".
+// Returns a warning such as "7 months old: check it" if the price is older than kOldPriceMonths at
+// `now`, else "".
 std::string old_price_words(const Price& price, std::string_view now);
-// "2026-11", by this machine's clock.
+// Returns the current month, such as "2026-11".
 std::string this_month();
 
 }  // namespace smelt

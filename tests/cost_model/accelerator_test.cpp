@@ -72,7 +72,7 @@ TEST(Accelerator, GpusHaveRatesByTheTypeOfTheirProducts) {
 
 TEST(Accelerator, UnknownNamesAreRefusedWithTheNearest) {
   EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-8,v5e-8"); }),
-              AllOf(HasSubstr("--on: 'v5e-8' is no type of TPU"),
+              AllOf(HasSubstr("--on: 'v5e-8' is not a known TPU"),
                     HasSubstr("did you mean 'v5litepod-8'?")));
   EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "a100"); }),
               HasSubstr("did you mean 'a100-40gb'?"));
@@ -80,7 +80,7 @@ TEST(Accelerator, UnknownNamesAreRefusedWithTheNearest) {
               HasSubstr("did you mean 'v3-8'?"));
   EXPECT_THAT(
       error_of<UsageError>([] { find_accelerators("--on", "h100x3"); }),
-      AllOf(HasSubstr("'h100x3' is no type of TPU or GPU"), HasSubstr("did you mean 'h100")));
+      AllOf(HasSubstr("'h100x3' is not a known TPU or GPU type"), HasSubstr("did you mean 'h100")));
 }
 
 TEST(Accelerator, OnlyWhatTheTpuApiMakesIsRented) {
@@ -88,9 +88,10 @@ TEST(Accelerator, OnlyWhatTheTpuApiMakesIsRented) {
     return error_of<UsageError>([&] { made_by_tpu_api("--type", name); });
   };
   EXPECT_EQ(made_by_tpu_api("--type", "v6e-8").image, "v2-alpha-tpuv6e");
-  EXPECT_THAT(refusal("v3-8,v2-8"), HasSubstr("--type: one is made at a time"));
-  EXPECT_THAT(refusal("l4"), HasSubstr("--type: l4 is a GPU; only TPUs are made"));
-  EXPECT_THAT(refusal("tpu7x-8"), HasSubstr("Google's TPU API makes no tpu7x-8, which Compute"));
+  EXPECT_THAT(refusal("v3-8,v2-8"), HasSubstr("--type: expected one type, got several"));
+  EXPECT_THAT(refusal("l4"), HasSubstr("--type: l4 is a GPU, expected a TPU"));
+  EXPECT_THAT(refusal("tpu7x-8"),
+              HasSubstr("Google's TPU API does not create a tpu7x-8; use Compute"));
 }
 
 TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {
@@ -119,16 +120,17 @@ TEST(Prices, AFileThatIsNoneIsRefused) {
     write_file(path, text);
     return error_of<UsageError>([&] { const Prices prices(path); });
   };
-  EXPECT_THAT(refusal("v3: 2"), HasSubstr("prices.yaml: no list of prices"));
-  EXPECT_THAT(refusal("- {generation: v3}"), HasSubstr("prices.yaml:1: no region"));
+  EXPECT_THAT(refusal("v3: 2"), HasSubstr("prices.yaml: expected a list of prices"));
+  EXPECT_THAT(refusal("- {generation: v3}"), HasSubstr("prices.yaml:1: region is missing"));
   EXPECT_THAT(refusal("- {generation: v3, region: [a]}"),
-              HasSubstr("prices.yaml:1: region is no text"));
+              HasSubstr("prices.yaml:1: region is not a string"));
   const auto entry = [](const std::string& more) {
     return "- {generation: v3, region: r, source: s, " + more + "}\n";
   };
-  EXPECT_THAT(refusal(entry("date: 2026-10, spot: -1")), HasSubstr("spot is '-1', no price"));
+  EXPECT_THAT(refusal(entry("date: 2026-10, spot: -1")),
+              HasSubstr("spot is '-1', expected US dollars"));
   EXPECT_THAT(refusal(entry("date: today")),
-              AllOf(HasSubstr("date 'today' is none"), HasSubstr("write it as 2026-11")));
+              AllOf(HasSubstr("date 'today' is invalid"), HasSubstr("write it as 2026-11")));
   EXPECT_THAT(refusal("- {"), HasSubstr("prices.yaml: "));
 }
 

@@ -74,7 +74,7 @@ TEST_F(TpuCompilesTest, OneThatHangsOrDiesIsToldByItself) {
   EXPECT_EQ(problem("exec sleep 100\n"), "not compiled within 1 s");
   EXPECT_EQ(problem("kill -9 $$\n"), "the compiler was ended by signal 9, as when memory runs out");
   EXPECT_EQ(problem("echo 'error: bad' >&2\nexit 2\n"), "bad");
-  EXPECT_EQ(problem("echo nothing\n"), "the compiler ended with status 0 and no figures");
+  EXPECT_EQ(problem("echo nothing\n"), "the compiler ended with status 0 and no report");
 }
 
 TEST_F(TpuCompilesTest, ATornResultIsMadeAgain) {

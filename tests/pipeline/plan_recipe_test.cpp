@@ -392,7 +392,7 @@ TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
   expect_refusal(plan + " --region mars --set train.devices=4",
                  AllOf(HasSubstr("--region: no price of 'mars' is known"),
                        HasSubstr("--set train.devices=4 counts for nothing in a plan")));
-  expect_refusal(str("plan ", path_, " --on v5e-1"), HasSubstr("--on: 'v5e-1' is no type of TPU"));
+  expect_refusal(str("plan ", path_, " --on v5e-1"), HasSubstr("--on: 'v5e-1' is not a known TPU"));
 }
 
 }  // namespace

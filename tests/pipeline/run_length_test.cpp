@@ -68,7 +68,7 @@ TEST_F(RunLength, TokensSetTheSteps) {
   EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.usd=5", "train.epochs=1"}); }),
               HasSubstr("train.budget.usd is given with train.epochs or train.tokens"));
   EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.type=v9-8"}); }),
-              HasSubstr("train.budget.type: 'v9-8' is no type of TPU or GPU"));
+              HasSubstr("train.budget.type: 'v9-8' is not a known TPU or GPU type"));
 }
 
 // A v3-8 with a step of a tenth of a second.

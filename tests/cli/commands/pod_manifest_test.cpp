@@ -231,7 +231,7 @@ TEST_F(PodManifest, WhatCannotBeStartedIsRefused) {
   refused("--kind slurm", "'s 8 devices are of is not said\n  hint: --on h100x8");
   refused("--kind tpu-vm --on h100x8", "--kind tpu-vm is for TPUs, a h100x8 is none");
   refused("--kind skypilot --on v2-32,v3-32", "names 2 types");
-  refused("--kind skypilot --on v2-33", "'v2-33' is no type of TPU or GPU");
+  refused("--kind skypilot --on v2-33", "'v2-33' is not a known TPU or GPU type");
   refused("--kind skypilot --on v2-32 --hosts 3", "--hosts 3 with --on v2-32, which has 4");
   refused("--kind skypilot --on v2-32 --set out=gs://b/x --name A_b", "hint: --name a-b");
   refused("--kind pbs", "--kind");
