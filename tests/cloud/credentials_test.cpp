@@ -52,7 +52,7 @@ class CredentialsTest : public testing::Test {
   GoogleStandIn google_;
 };
 
-TEST_F(CredentialsTest, AUsersRefreshTokenIsExchanged) {
+TEST_F(CredentialsTest, ExchangesAUsersRefreshToken) {
   EXPECT_EQ(token_of(google_.user()), "PLANTED-access");
   EXPECT_EQ(google_.last("/token").body,
             "grant_type=refresh_token&refresh_token=PLANTED%2Frefresh%2B&client_id=client&"
@@ -63,14 +63,14 @@ TEST_F(CredentialsTest, AUsersRefreshTokenIsExchanged) {
   EXPECT_EQ(who.quota_project, "billed");
 }
 
-TEST_F(CredentialsTest, AForeignUsersRefreshTokenIsExchanged) {
+TEST_F(CredentialsTest, ExchangesAnExternalUsersRefreshToken) {
   EXPECT_EQ(token_of(google_.foreign_user()), "PLANTED-access");
   const ServedRequest request = google_.last("/token");
   EXPECT_EQ(request.body, "grant_type=refresh_token&refresh_token=PLANTED%2Frefresh%2B");
   EXPECT_EQ(request.headers.at("authorization"), "Basic Y2xpZW50OlBMQU5URUQtY2xpZW50");
 }
 
-TEST_F(CredentialsTest, AServiceAccountsAssertionIsWhatGooglesLibraryVerifies) {
+TEST_F(CredentialsTest, GooglesLibraryVerifiesServiceAccountAssertion) {
   REQUIRE_ORACLE();
   const Json account = google_.service_account(make_rsa_key(home_.dir.file("key.pem")));
   EXPECT_EQ(token_of(account), "PLANTED-access");
@@ -89,7 +89,7 @@ TEST_F(CredentialsTest, AServiceAccountsAssertionIsWhatGooglesLibraryVerifies) {
   EXPECT_EQ(said["claims"]["exp"].get<int>() - said["claims"]["iat"].get<int>(), 3600);
 }
 
-TEST_F(CredentialsTest, AnotherAccountIsActedAs) {
+TEST_F(CredentialsTest, ImpersonatesAnotherAccount) {
   EXPECT_EQ(token_of(google_.impersonated()), "PLANTED-robot");
   const ServedRequest request =
       google_.last("/iam/serviceAccounts/robot@p.iam.gserviceaccount.com:generateAccessToken");
@@ -103,7 +103,7 @@ TEST_F(CredentialsTest, AnotherAccountIsActedAs) {
   EXPECT_EQ(system_clock::to_time_t(google_credentials()->fetch(http).expires), 4102542245);
 }
 
-TEST_F(CredentialsTest, TokensOfOtherCloudsAreExchanged) {
+TEST_F(CredentialsTest, ExchangesTokensOfOtherClouds) {
   write_file(home_.dir.file("subject"), "PLANTED-subject\n");
   EXPECT_EQ(token_of(google_.external({{"file", home_.dir.file("subject")}})), "PLANTED-access");
   const std::string exchange =
@@ -124,7 +124,7 @@ TEST_F(CredentialsTest, TokensOfOtherCloudsAreExchanged) {
   EXPECT_EQ(google_.last("/subject").headers.at("authorization"), "bearer PLANTED-pass");
 }
 
-TEST_F(CredentialsTest, AMachineOfGooglesHasItsOwn) {
+TEST_F(CredentialsTest, UsesTheCredentialsOfAGoogleMachine) {
   const std::string root = "/computeMetadata/v1/";
   const std::vector<std::string> flavor{"Metadata-Flavor: Google"};
   google_.answer(root + "instance/service-accounts/default/email",
@@ -145,7 +145,7 @@ TEST_F(CredentialsTest, AMachineOfGooglesHasItsOwn) {
   EXPECT_EQ(machine_credentials(), nullptr);
 }
 
-TEST_F(CredentialsTest, GcloudsFileIsFoundInItsFolder) {
+TEST_F(CredentialsTest, FindsGcloudsFile) {
   const auto write = [&](const std::string& path) {
     write_file(path, google_.user().dump());
     ::chmod(path.c_str(), 0600);
@@ -159,13 +159,13 @@ TEST_F(CredentialsTest, GcloudsFileIsFoundInItsFolder) {
   EXPECT_EQ(google_credentials()->who().source, other);
 }
 
-TEST_F(CredentialsTest, WithoutAnyTheCommandThatMakesThemIsSaid) {
+TEST_F(CredentialsTest, SuggestsTheSignInCommandWithoutCredentials) {
   EXPECT_THAT(error_of<UsageError>([] { google_credentials(); }),
               AllOf(HasSubstr("credentials: none were found: GOOGLE_APPLICATION_CREDENTIALS"),
                     HasSubstr("hint: gcloud auth application-default login")));
 }
 
-TEST_F(CredentialsTest, AFileThatIsNamedIsTakenOrRefused) {
+TEST_F(CredentialsTest, UsesOrRejectsAGivenFile) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", home_.file());
   const auto said = [] { return error_of<UsageError>([] { google_credentials(); }); };
   EXPECT_THAT(said(), StartsWith(where() + "the file does not exist\n  hint: make new ones"));
@@ -184,7 +184,7 @@ TEST_F(CredentialsTest, AFileThatIsNamedIsTakenOrRefused) {
                         "'; of a Kubernetes secret set defaultMode: 0400, or mount it readOnly"));
 }
 
-TEST_F(CredentialsTest, WhatAFileLacksIsNamed) {
+TEST_F(CredentialsTest, ReportsMissingFields) {
   EXPECT_THAT(refusal(without(google_.user(), "refresh_token")),
               StartsWith(where() + "refresh_token is missing"));
   EXPECT_THAT(refusal(with(google_.user(), "client_secret", 7)),
@@ -199,7 +199,7 @@ TEST_F(CredentialsTest, WhatAFileLacksIsNamed) {
       StartsWith(where() + "private_key is not an RSA key in PEM format without a password"));
 }
 
-TEST_F(CredentialsTest, SecretsGoToGooglesServersAlone) {
+TEST_F(CredentialsTest, SendsSecretsOnlyToGooglesServers) {
   for (const char* url :
        {"https://evil.example/token", "https://oauth2.googleapis.com.evil.example/",
         "https://accounts.google.com:99/"})
@@ -218,7 +218,7 @@ TEST_F(CredentialsTest, SecretsGoToGooglesServersAlone) {
   EXPECT_EQ(google_.count("/token"), 0);
 }
 
-TEST_F(CredentialsTest, AFileRunsNoProgramsAndAsksNobodyUnknown) {
+TEST_F(CredentialsTest, RejectsProgramsAndUnknownServersInAFile) {
   const std::string touched = home_.dir.file("touched");
   EXPECT_THAT(refusal(google_.external({{"executable", {{"command", "touch " + touched}}}})),
               HasSubstr("credential_source: executable: programs that a credentials file names"));
@@ -229,7 +229,7 @@ TEST_F(CredentialsTest, AFileRunsNoProgramsAndAsksNobodyUnknown) {
               HasSubstr("evil.example is not known for giving identities"));
 }
 
-TEST_F(CredentialsTest, WhatIsNoLongerAcceptedIsSaidInTheServersWords) {
+TEST_F(CredentialsTest, ReportsTheServersMessageForRejectedCredentials) {
   google_.answer("/token",
                  {400, R"({"error": "invalid_grant", "error_description": "Token has been )"
                        R"(expired or revoked: PLANTED/refresh+ PLANTED%2Frefresh%2B"})"});
@@ -239,7 +239,7 @@ TEST_F(CredentialsTest, WhatIsNoLongerAcceptedIsSaidInTheServersWords) {
                              "[secret]\n  hint: gcloud auth application-default login")));
 }
 
-TEST_F(CredentialsTest, AWrongClockIsSaid) {
+TEST_F(CredentialsTest, ReportsAWrongClock) {
   google_.answer("/token", {400,
                             R"({"error": "invalid_grant", "error_description": "Invalid JWT"})",
                             {"Date: Mon, 23 Nov 2020 17:00:00 GMT"}});
@@ -248,7 +248,7 @@ TEST_F(CredentialsTest, AWrongClockIsSaid) {
                     HasSubstr("ahead of the server's\n  hint: timedatectl set-ntp true")));
 }
 
-TEST_F(CredentialsTest, ADeniedImpersonationNamesTheRole) {
+TEST_F(CredentialsTest, DeniedImpersonationNamesTheRole) {
   google_.answer(
       "/iam/serviceAccounts/robot@p.iam.gserviceaccount.com:generateAccessToken",
       {403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no: PLANTED-access"}})"});
@@ -259,7 +259,7 @@ TEST_F(CredentialsTest, ADeniedImpersonationNamesTheRole) {
             HasSubstr("--role=roles/iam.serviceAccountTokenCreator")));
 }
 
-TEST_F(CredentialsTest, AServerOfTokensThatFailsIsTriedAgain) {
+TEST_F(CredentialsTest, RetriesAFailingTokenServer) {
   google_.answer("/token", {.status = 503});
   EXPECT_THAT(error_of<SystemError>([&] { token_of(google_.user()); }),
               HasSubstr(str(google_.url("token"), " answers with HTTP status 503")));
@@ -269,7 +269,7 @@ TEST_F(CredentialsTest, AServerOfTokensThatFailsIsTriedAgain) {
             where() + "the server's answer has no access_token");
 }
 
-TEST_F(CredentialsTest, WhoSignsInAgainIsHeard) {
+TEST_F(CredentialsTest, UsesANewSignIn) {
   home_.name_file(google_.user());
   TokenSource tokens(google_credentials(), &system_clock::now, &google_credentials);
   google_.answer("/token", {400, R"({"error": "invalid_grant"})"});
@@ -284,7 +284,7 @@ TEST_F(CredentialsTest, WhoSignsInAgainIsHeard) {
   EXPECT_EQ(tokens.token(http).text.reveal(), "t");
 }
 
-TEST_F(CredentialsTest, ATokenIsTakenAnewBeforeItEnds) {
+TEST_F(CredentialsTest, RenewsATokenBeforeItExpires) {
   home_.name_file(google_.user());
   auto now = system_clock::now();
   TokenSource tokens(google_credentials(), [&] { return now; });

@@ -41,7 +41,7 @@ class DoctorTest : public TpuTest {
   const ScopedVariable storage_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", google_.url("")};
 };
 
-TEST_F(DoctorTest, AllThatIsWrongIsSaidAtOnceWithWhatMendsIt) {
+TEST_F(DoctorTest, ReportsAllProblemsAtOnceWithRemedies) {
   const auto checks =
       ask({"p", "v4-8", {kZone, "us-central1-x", "here"}, "gs://far/run", home_.file()});
   EXPECT_THAT(said(checks, "credentials"), HasSubstr("ok: "));
@@ -57,7 +57,7 @@ TEST_F(DoctorTest, AllThatIsWrongIsSaidAtOnceWithWhatMendsIt) {
               AllOf(HasSubstr("is not a package"), HasSubstr("--package")));
 }
 
-TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
+TEST_F(DoctorTest, ChecksThatABucketExistsIsNearAndWritable) {
   EXPECT_THAT(bucket("none"), AllOf(HasSubstr("wrong: there is no bucket none"),
                                     HasSubstr("storage mb -p p -l us-central1 gs://none")));
   EXPECT_THAT(said(ask({"p", "", {}, "/tmp", ""}), "bucket"), HasSubstr("--bucket gs://NAME"));
@@ -127,7 +127,7 @@ TEST_F(DoctorTest, ABucketIsThereNearAndMayBeUsed) {
   EXPECT_THAT(bucket("near"), HasSubstr("wrong: "));  // it was removed meanwhile
 }
 
-TEST_F(DoctorTest, WithoutCredentialsTheRestIsLookedAt) {
+TEST_F(DoctorTest, ChecksTheRestWithoutCredentials) {
   const auto checks = examine({"p", "", {}, "gs://near", "gone.tar.zst"}, []() -> GoogleApi {
     throw UsageError("credentials: none were found", "gcloud auth application-default login");
   });
@@ -178,7 +178,7 @@ TEST_F(DoctorTest, ReportsAMissingQuotaProject) {
             HasSubstr("| gcloud auth application-default set-quota-project p, because these")));
 }
 
-TEST_F(DoctorTest, TheCommandEndsWithOneWhereSomethingIsWrong) {
+TEST_F(DoctorTest, CommandExitsWithOneOnAProblem) {
   const std::string package = home_.dir.file("smelt.tar.zst");
   make_folders(home_.dir.file("smelt/bin"));
   write_file(home_.dir.file("smelt/bin/smelt"), "");
@@ -207,7 +207,7 @@ TEST_F(DoctorTest, TheCommandEndsWithOneWhereSomethingIsWrong) {
                                HasSubstr(R"("remedy":null)")));
 }
 
-TEST(Doctor, ABucketOfAContinentIsNearItsZones) {
+TEST(Doctor, BucketOfAContinentIsNearItsZones) {
   EXPECT_TRUE(is_near("US", "us-central1-a"));
   EXPECT_FALSE(is_near("US", "europe-west4-a"));
   EXPECT_TRUE(is_near("EU", "europe-west4-a"));

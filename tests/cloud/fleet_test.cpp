@@ -41,7 +41,7 @@ class FleetTest : public testing::Test {
   }();
 };
 
-TEST_F(FleetTest, SixtyFourRunSideBySide) {
+TEST_F(FleetTest, RunsSixtyFourProgramsInParallel) {
   // Each waits until all have begun, which the first one sees.
   const std::string all = dir_file("all");
   std::vector<FleetProgram> programs{
@@ -60,7 +60,7 @@ TEST_F(FleetTest, SixtyFourRunSideBySide) {
   EXPECT_EQ(worst_status(ends), 6);
 }
 
-TEST_F(FleetTest, LinesStayWholeAndBytesAsTheyAre) {
+TEST_F(FleetTest, KeepsLinesWholeAndBytesUnchanged) {
   run({shell(0, "printf 'a\\nb'; printf 'c' >&2"), shell(1, "printf 'd'")});
   EXPECT_THAT(out_, AllOf(HasSubstr("[worker 0] a\n"), HasSubstr("[worker 0] b\n"),
                           HasSubstr("[worker 1] d\n")));
@@ -71,7 +71,7 @@ TEST_F(FleetTest, LinesStayWholeAndBytesAsTheyAre) {
   EXPECT_EQ(out_, "a\nb");
 }
 
-TEST_F(FleetTest, WhatWasNotReachedIsTriedAgain) {
+TEST_F(FleetTest, RetriesUnreachableWorkers) {
   const std::string count = dir_file("count");
   const std::string refused =
       str("echo x >> ", count, "; [ $(wc -l < ", count,
@@ -97,13 +97,13 @@ TEST_F(FleetTest, WhatWasNotReachedIsTriedAgain) {
   EXPECT_EQ(read_file(count), "x\n");
 }
 
-TEST_F(FleetTest, OneThatPrintsWithoutEndIsToldToEndByItsTimeOut) {
+TEST_F(FleetTest, EndsAProgramWithEndlessOutputAfterTheTimeout) {
   rules_.timeout = milliseconds(200);
   rules_.grace = milliseconds(100);
   EXPECT_EQ(run({shell(0, "exec yes")})[0].status, 124);
 }
 
-TEST_F(FleetTest, AfterTheTimeOutAllAreToldToEndAndThenKilled) {
+TEST_F(FleetTest, EndsThenKillsAllAfterTheTimeout) {
   rules_.timeout = milliseconds(200);
   rules_.grace = std::chrono::minutes(1);
   EXPECT_EQ(run({shell(0, "cat >/dev/null; echo told")})[0].status, 124);
@@ -112,7 +112,7 @@ TEST_F(FleetTest, AfterTheTimeOutAllAreToldToEndAndThenKilled) {
   EXPECT_EQ(run({shell(1, "exec sleep 600")})[0].status, 124);
 }
 
-TEST_F(FleetTest, ASignalReachesAll) {
+TEST_F(FleetTest, SignalEndsAllPrograms) {
   const StopSignal signal("");
   std::vector<FleetProgram> programs;
   for (int i = 0; i < 3; ++i)
@@ -130,12 +130,12 @@ TEST_F(FleetTest, ASignalReachesAll) {
   for (int i = 0; i < 3; ++i) EXPECT_THAT(out_, HasSubstr(str("[worker ", i, "] caught\n")));
 }
 
-TEST_F(FleetTest, WhatCannotBeStartedIsSaid) {
+TEST_F(FleetTest, ReportsAProgramThatCannotBeStarted) {
   EXPECT_THAT(error_of<SystemError>([&] { run({shell(0, "exec sleep 600"), {1, {"no-such"}}}); }),
               HasSubstr("start no-such: No such file or directory"));
 }
 
-TEST_F(FleetTest, AGuardedCommandHasItsOwnStatusAndQuotes) {
+TEST_F(FleetTest, GuardedCommandKeepsStatusAndQuotes) {
   rules_.prefixed = false;
   EXPECT_EQ(run({shell(0, guarded_command("echo \"it's $((1 + 1))\" 'a  b'; exit 7"))})[0].status,
             7);

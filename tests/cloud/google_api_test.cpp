@@ -28,7 +28,7 @@ class GoogleApiTest : public testing::Test {
   const ScopedVariable server_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", google_.url("base/")};
 };
 
-TEST_F(GoogleApiTest, ACallHasATokenAndSaysWhoPays) {
+TEST_F(GoogleApiTest, CallHasATokenAndAQuotaProject) {
   google_.answer("/base/v2/x?pageSize=7", {200, R"({"known": 1, "unknown": 2})"});
   const ApiAnswer answer = api().call({.method = "POST",
                                        .service = "tpu",
@@ -42,7 +42,7 @@ TEST_F(GoogleApiTest, ACallHasATokenAndSaysWhoPays) {
   EXPECT_EQ(request.headers.at("x-goog-user-project"), "billed");
 }
 
-TEST_F(GoogleApiTest, ARefusalIsAValue) {
+TEST_F(GoogleApiTest, ReturnsAnErrorResponseAsAValue) {
   const Json error{
       {"code", 403},
       {"status", "PERMISSION_DENIED"},
@@ -58,7 +58,7 @@ TEST_F(GoogleApiTest, ARefusalIsAValue) {
   EXPECT_EQ(answer.fault->message, "Cloud TPU API has not been used, [secret]");
 }
 
-TEST_F(GoogleApiTest, WhatIsNoJsonIsSaid) {
+TEST_F(GoogleApiTest, ReportsAResponseThatIsNotJson) {
   google_.answer("/base/v2/x", {502, "<html>"});
   EXPECT_EQ(api().call({.service = "tpu", .path = "/v2/x"}).fault->message, "HTTP status 502");
   google_.answer("/base/v2/x", {200, "<html>"});
@@ -66,7 +66,7 @@ TEST_F(GoogleApiTest, WhatIsNoJsonIsSaid) {
             google_.url("base/v2/x") + ": the response is not a JSON object");
 }
 
-TEST_F(GoogleApiTest, ATokenThatIsNotAcceptedIsTakenAnewOnce) {
+TEST_F(GoogleApiTest, RenewsARejectedTokenOnce) {
   google_.answer("/base/v2/x", {401, R"({"error": {"message": "bad PLANTED-access"}})"});
   EXPECT_THAT(error_of<UsageError>([&] { api().call({.service = "tpu", .path = "/v2/x"}); }),
               AllOf(HasSubstr(str("not accepted by ", google_.host(), ": bad [secret]")),
@@ -75,7 +75,7 @@ TEST_F(GoogleApiTest, ATokenThatIsNotAcceptedIsTakenAnewOnce) {
   EXPECT_EQ(google_.count("/token"), 2);
 }
 
-TEST_F(GoogleApiTest, TokensGoToGoogleAndToThisMachineAlone) {
+TEST_F(GoogleApiTest, SendsTokensOnlyToGoogleAndThisMachine) {
   EXPECT_EQ(api_server("compute").text(), "https://compute.googleapis.com/");
   const auto refusal = [](const std::string& server) {
     const ScopedVariable other("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server);

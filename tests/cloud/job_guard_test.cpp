@@ -65,7 +65,7 @@ class JobGuardTest : public testing::Test {
   const std::string node_ = "http://tpu/v2/projects/p/locations/us-central1-a/nodes/smelt-abc";
 };
 
-TEST_F(JobGuardTest, AMachineThatNobodyComesToDeletesItself) {
+TEST_F(JobGuardTest, MachineWithoutSupervisorDeletesItself) {
   const auto asked = calls(600);
   ASSERT_EQ(asked.size(), 2u) << join(asked, "\n");
   EXPECT_THAT(asked[0], testing::AllOf(testing::StartsWith("1600 Authorization: Bearer PLANTED "),
@@ -73,7 +73,7 @@ TEST_F(JobGuardTest, AMachineThatNobodyComesToDeletesItself) {
   EXPECT_THAT(asked[1], testing::EndsWith("-o /dev/null -X DELETE " + node_));
 }
 
-TEST_F(JobGuardTest, OneThatIsToldAnewLivesOnAndKeepsItsLog) {
+TEST_F(JobGuardTest, MovedDeadlineKeepsTheMachineAndItsLog) {
   write_file(at("home/.smelt-guard/deadline"), "3000\n");
   write_file(at("home/.smelt-job/log"), "the end\n");
   const auto asked = calls(600);
@@ -88,7 +88,7 @@ TEST_F(JobGuardTest, OneThatIsToldAnewLivesOnAndKeepsItsLog) {
 }
 
 // The fourth worker leaves it to the ones before for 45 seconds, which are nine sleeps.
-TEST_F(JobGuardTest, WorkersDeleteOneAfterAnother) {
+TEST_F(JobGuardTest, WorkersDeleteInTurn) {
   spec_.queued = true;
   const auto asked = calls(600, "WORKER=3");
   ASSERT_EQ(asked.size(), 2u) << join(asked, "\n");
@@ -97,7 +97,7 @@ TEST_F(JobGuardTest, WorkersDeleteOneAfterAnother) {
 }
 
 // All workers of a pod together leave others their share of Google's answers.
-TEST_F(JobGuardTest, OneThatMayNotAsksSeldom) {
+TEST_F(JobGuardTest, LimitsRequestsIfDeletionIsNotPermitted) {
   stand_in("sleep", str("[ $(grep -c DELETE ", at("calls"), ") -lt 2 ] || kill $PPID\n",
                         "echo $(( $(cat ", at("clock"), ") + 5 )) > ", at("clock")));
   const auto asked = calls(20);
@@ -106,7 +106,7 @@ TEST_F(JobGuardTest, OneThatMayNotAsksSeldom) {
 }
 
 // The stand-in for sleep makes the waits short; each stop waits until it has told so.
-TEST_F(JobGuardTest, TwoThatStopACommandLetItSave) {
+TEST_F(JobGuardTest, SendsTermOnlyOnce) {
   stand_in("sleep", "exec /bin/sleep 0.002");
   const std::string home = str("export HOME=", at("home"), " PATH=", at("bin"), ":$PATH\n"),
                     go = at("go"), log = at("home/.smelt-job/log");

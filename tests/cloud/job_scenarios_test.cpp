@@ -37,7 +37,7 @@ void draw_rules(JobScenario& scenario, unsigned seed) {
   scenario.google().requires_quota_project = draw() % 2 == 0;
 }
 
-TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
+TEST_F(JobScenarios, TwoHundredJobsLeaveNothingAndLoseNothing) {
   std::map<std::string, int> outcomes;
   int kills = 0, preemptions = 0, outages = 0;
   std::map<std::string, int> told{{"An unknown error happened", 0},
@@ -73,7 +73,7 @@ TEST_F(JobScenarios, TwoHundredLeaveNothingBehindAndLoseNothing) {
               << " outages\n";
 }
 
-TEST_F(JobScenarios, SurvivesTheHabitsOfRealServers) {
+TEST_F(JobScenarios, SurvivesRealServerBehavior) {
   const auto done = [&](const auto& set) {
     JobScenario scenario(7, google_);
     set(scenario);
@@ -94,7 +94,7 @@ TEST_F(JobScenarios, SurvivesTheHabitsOfRealServers) {
             std::string::npos);
 }
 
-TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
+TEST_F(JobScenarios, GivesUpWithoutProgress) {
   const auto given_up = [&](const auto& set) {
     JobScenario scenario(7, google_);
     set(scenario);
@@ -136,7 +136,7 @@ TEST_F(JobScenarios, WhatComesToNothingIsGivenUp) {
 
 // The next zone's turn comes once what waits in the one before is withdrawn; with one zone alone
 // there is no better place than the one that it has.
-TEST_F(JobScenarios, AQueueThatStandsStillIsLeftForTheNextZones) {
+TEST_F(JobScenarios, LeavesAStalledQueueForTheNextZone) {
   for (const unsigned seed : {7u, 6u}) {  // two zones, one zone
     JobScenario scenario(seed, google_);
     scenario.spec.queued = true;
@@ -155,7 +155,7 @@ TEST_F(JobScenarios, AQueueThatStandsStillIsLeftForTheNextZones) {
 }
 
 // Of the command that has ended, and of the one that was ended.
-TEST_F(JobScenarios, AllThatWasPrintedIsShownBeforeTheMachineGoes) {
+TEST_F(JobScenarios, ShowsAllOutputBeforeTheMachineIsDeleted) {
   for (const double until : {0.0, kBegin + 3000}) {
     JobScenario scenario(7, google_);
     scenario.spec.until = until;
@@ -166,7 +166,7 @@ TEST_F(JobScenarios, AllThatWasPrintedIsShownBeforeTheMachineGoes) {
 }
 
 // Nobody waits for it to delete itself.
-TEST_F(JobScenarios, AMachineThatLetsNobodyInIsDeletedAllTheSame) {
+TEST_F(JobScenarios, DeletesAMachineWithoutSshAccess) {
   JobScenario scenario(7, google_);
   scenario.spec.until = kBegin + 3000;
   scenario.rules.locked_out_at = 2000;
@@ -177,7 +177,7 @@ TEST_F(JobScenarios, AMachineThatLetsNobodyInIsDeletedAllTheSame) {
 }
 
 // Somebody unlocks it, or machines are made for nothing: they are counted.
-TEST_F(JobScenarios, AKeyThatIsLockedIsWaitedFor) {
+TEST_F(JobScenarios, WaitsForALockedKey) {
   JobScenario scenario(7, google_);
   scenario.rules.locked_until = 2000;
   scenario.run();
@@ -193,7 +193,7 @@ TEST_F(JobScenarios, AKeyThatIsLockedIsWaitedFor) {
 }
 
 // An installation that hangs is paid for, too.
-TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
+TEST_F(JobScenarios, BudgetEndsAnInstallation) {
   JobScenario scenario(7, google_);
   scenario.rules.install_takes = 90 * 60;
   scenario.spec.budget = 1.5;
@@ -204,7 +204,7 @@ TEST_F(JobScenarios, ABudgetEndsAnInstallation) {
 }
 
 // The machine deletes itself after its silence, and what stands in the queue costs nothing.
-TEST_F(JobScenarios, DaysOfAbsenceAreNotPaidFor) {
+TEST_F(JobScenarios, DoesNotBillDaysWithoutAMachine) {
   for (const bool queued : {false, true}) {
     JobScenario scenario(7, google_);
     scenario.spec.queued = queued;
@@ -220,7 +220,7 @@ TEST_F(JobScenarios, DaysOfAbsenceAreNotPaidFor) {
   }
 }
 
-TEST_F(JobScenarios, LooksAreNotFurtherApartThanTheSilence) {
+TEST_F(JobScenarios, LooksMoreOftenThanTheSilence) {
   JobScenario scenario(7, google_);
   scenario.spec.silence = scenario.times.poll = 600;
   scenario.run();
@@ -229,7 +229,7 @@ TEST_F(JobScenarios, LooksAreNotFurtherApartThanTheSilence) {
 }
 
 // Its machine is not deleted under who waits for it.
-TEST_F(JobScenarios, AnInstallationMayTakeLongerThanTheSilence) {
+TEST_F(JobScenarios, InstallationMayTakeLongerThanTheSilence) {
   JobScenario scenario(7, google_);
   scenario.spec.silence = 600;
   scenario.rules.install_takes = 1200;
@@ -240,7 +240,7 @@ TEST_F(JobScenarios, AnInstallationMayTakeLongerThanTheSilence) {
 }
 
 // Whether it was another process before, or slept.
-TEST_F(JobScenarios, PatienceIsThatOfWhoLeads) {
+TEST_F(JobScenarios, PatienceCountsOnlyTheLeadersTime) {
   for (const bool sleeps : {false, true}) {
     JobScenario scenario(7, google_);
     scenario.rules.no_capacity = 1;
@@ -255,7 +255,7 @@ TEST_F(JobScenarios, PatienceIsThatOfWhoLeads) {
 }
 
 // A machine that does not delete itself is paid for as long as it was seen.
-TEST_F(JobScenarios, MoneyIsCountedWhereTheMachineMayNotDeleteItself) {
+TEST_F(JobScenarios, BillsAMachineThatCannotDeleteItself) {
   JobScenario scenario(11, google_);
   scenario.rules.powerless = true;
   scenario.rules.kills = 0.004;
@@ -269,7 +269,7 @@ TEST_F(JobScenarios, MoneyIsCountedWhereTheMachineMayNotDeleteItself) {
 
 // The second begins between any two things that the first does, the very first among them, and goes
 // on for as long as it likes.
-TEST_F(JobScenarios, OfTwoThatLeadAtOnceOneActs) {
+TEST_F(JobScenarios, OnlyOneOfTwoLeadersActs) {
   int taken_over = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {
     JobScenario scenario(seed, google_);

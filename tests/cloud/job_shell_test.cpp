@@ -103,7 +103,7 @@ class JobShellTest : public TpuTest {
   std::string told_;
 };
 
-TEST_F(JobShellTest, TheLinesOfEachWorkerAreItsOwn) {
+TEST_F(JobShellTest, PrefixesTheLinesOfEachWorker) {
   EXPECT_EQ(shell_->look(node_, 600, {}).state, State::none);
   shell_->start(node_, "echo I am $WORKER; printf 'no end'");
   const std::string log = until(State::ended);
@@ -117,7 +117,7 @@ TEST_F(JobShellTest, TheLinesOfEachWorkerAreItsOwn) {
   EXPECT_EQ(told_, "");
 }
 
-TEST_F(JobShellTest, OneThatFailsEndsAllAndItsStatusCounts) {
+TEST_F(JobShellTest, FailedWorkerEndsAllAndGivesTheStatus) {
   shell_->start(node_, "if [ $WORKER = 2 ]; then exit 3; fi; sleep 600");
   until(State::ended);
   EXPECT_EQ(last_.status, 3);
@@ -125,13 +125,13 @@ TEST_F(JobShellTest, OneThatFailsEndsAllAndItsStatusCounts) {
 }
 
 // Which the user is to mend: another start would do the same.
-TEST_F(JobShellTest, AStatusOfTwoComesBeforeALowerOne) {
+TEST_F(JobShellTest, StatusTwoTakesPrecedence) {
   shell_->start(node_, "exit $(( WORKER == 3 ? 1 : WORKER ))");
   until(State::ended);
   EXPECT_EQ(last_.status, 2);
 }
 
-TEST_F(JobShellTest, AWorkerThatHasNoCommandGetsIt) {
+TEST_F(JobShellTest, StartsTheCommandOnAWorkerWithoutIt) {
   shell_->start(node_, "until [ -e $HOME/end ]; do sleep 0.1; done");
   const std::string first = read_file(home_of(0) + "/.smelt-job/pid");
   ::kill(-std::stoi(read_file(home_of(3) + "/.smelt-job/pid")), SIGKILL);
@@ -145,7 +145,7 @@ TEST_F(JobShellTest, AWorkerThatHasNoCommandGetsIt) {
 }
 
 // Each from the bucket by itself, without a copy from here; what is another there is not taken.
-TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
+TEST_F(JobShellTest, DownloadsThePackageOrCopiesItFromHere) {
   const std::string package = home_.dir.file("smelt.tar.zst");
   in_bucket_ = read_file(package);
   shell_->install(node_, within(600));
@@ -168,13 +168,13 @@ TEST_F(JobShellTest, ThePackageComesFromTheBucketAndElseFromHere) {
   }
 }
 
-TEST_F(JobShellTest, AnInstallationEndsInItsTime) {
+TEST_F(JobShellTest, InstallationHasATimeLimit) {
   bucket_late_ = std::chrono::hours(1);
   EXPECT_THAT(error_of<SystemError>([&] { shell_->install(node_, within(1)); }),
               HasSubstr("no response in time"));
 }
 
-TEST_F(JobShellTest, WhetherItMayDeleteItselfIsAskedOfGoogle) {
+TEST_F(JobShellTest, AsksGoogleWhetherItMayDeleteItself) {
   EXPECT_EQ(shell_->may_delete_itself(node_), false);  // the answer is empty
   EXPECT_EQ(bucket_.requests().front().target, "/v1/projects/p:testIamPermissions");
   rights_ = R"({"permissions": ["tpu.nodes.delete"]})";
@@ -183,7 +183,7 @@ TEST_F(JobShellTest, WhetherItMayDeleteItselfIsAskedOfGoogle) {
   EXPECT_EQ(shell_->may_delete_itself(node_), std::nullopt);
 }
 
-TEST_F(JobShellTest, TheLogOfEachWorkerGoesToTheBucket) {
+TEST_F(JobShellTest, CopiesEachWorkersLogToTheBucket) {
   shell_->start(node_, "echo I am $WORKER");
   until(State::ended);
   shell_->keep_log(node_);
@@ -194,7 +194,7 @@ TEST_F(JobShellTest, TheLogOfEachWorkerGoesToTheBucket) {
     EXPECT_THAT(kept, HasSubstr(str("Z-worker-", worker, ".txt I am ", worker, "\n")));
 }
 
-TEST_F(JobShellTest, AWorkerThatIsNotReachedIsNamed) {
+TEST_F(JobShellTest, ReportsAnUnreachableWorker) {
   (void)shell_->look(node_, 600, {});
   servers_->stop(1);
   EXPECT_THAT(error_of<SystemError>([&] { (void)shell_->look(node_, 600, {}); }),

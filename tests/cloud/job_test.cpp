@@ -56,7 +56,7 @@ class JobMachinesTest : public TpuTest {
                         }};
 };
 
-TEST_F(JobMachinesTest, OneIsMadeWithItsLabelAndItsSwitch) {
+TEST_F(JobMachinesTest, CreatesAMachineWithLabelAndGuard) {
   journal_.spec.budget = 50;
   const auto node = seek(5);
   ASSERT_TRUE(node);
@@ -70,7 +70,7 @@ TEST_F(JobMachinesTest, OneIsMadeWithItsLabelAndItsSwitch) {
   EXPECT_TRUE(fake_.states().empty());
 }
 
-TEST_F(JobMachinesTest, AZoneThatDidNotAnswerIsAskedAgainBeforeAnother) {
+TEST_F(JobMachinesTest, RepeatsARequestWithoutResponseBeforeTheNextZone) {
   fake_.lost_answers = {{.hangs_up = true}, {.status = 503}};  // which are obeyed
   fake_.hidden_looks = 3;
   const auto node = seek(8);
@@ -78,14 +78,14 @@ TEST_F(JobMachinesTest, AZoneThatDidNotAnswerIsAskedAgainBeforeAnother) {
   EXPECT_THAT(places(), ElementsAre("us-central1-a/smelt-r1"));
 }
 
-TEST_F(JobMachinesTest, AnotherZoneIsAskedWhereOneHasNone) {
+TEST_F(JobMachinesTest, TriesTheNextZoneWithoutCapacity) {
   fake_.zones[kZone].capacity = 0;
   ASSERT_TRUE(seek(6));
   EXPECT_THAT(places(), ElementsAre("us-central1-b/smelt-r1"));
   EXPECT_EQ(journal_.machines.size(), 1u);  // what was not made is not paid for
 }
 
-TEST_F(JobMachinesTest, ThatOneIsLeftOfSeveralOfItsName) {
+TEST_F(JobMachinesTest, KeepsOneOfSeveralMachines) {
   make("us-central1-b");
   make(kZone);
   seek(1);
@@ -101,7 +101,7 @@ TEST_F(JobMachinesTest, DeletesAStrayInAnotherZoneWhileTraining) {
   EXPECT_EQ(fake_.states().at("us-central1-a/smelt-r1"), "READY");
 }
 
-TEST_F(JobMachinesTest, TheFirstDeadlineLeavesTimeToComeUp) {
+TEST_F(JobMachinesTest, FirstDeadlineLeavesTimeToStart) {
   journal_.spec.budget = 50;
   journal_.spec.silence = 600;
   const auto node = seek(5);
@@ -110,7 +110,7 @@ TEST_F(JobMachinesTest, TheFirstDeadlineLeavesTimeToComeUp) {
   EXPECT_GE(journal_.there()->deadline, 1000 + 1800);
 }
 
-TEST_F(JobMachinesTest, ALostOneIsDeletedBeforeAnotherIsMade) {
+TEST_F(JobMachinesTest, DeletesALostMachineBeforeCreatingAnother) {
   ASSERT_TRUE(seek(5));
   fake_.preempt("smelt-r1");
   EXPECT_FALSE(machines_.current());
@@ -121,7 +121,7 @@ TEST_F(JobMachinesTest, ALostOneIsDeletedBeforeAnotherIsMade) {
   EXPECT_NEAR(dollars_so_far(journal_, now_), (now_ - 1000) / 3600 * 2.4, 0.1);
 }
 
-TEST_F(JobMachinesTest, WhatGotNoAnswerIsWaitedForBeforeItIsCalledGone) {
+TEST_F(JobMachinesTest, WaitsForARequestWithoutResponse) {
   fake_.lost_answers = {{.hangs_up = true}};
   fake_.hidden_looks = 3;
   machines_.seek();
@@ -130,7 +130,7 @@ TEST_F(JobMachinesTest, WhatGotNoAnswerIsWaitedForBeforeItIsCalledGone) {
   EXPECT_TRUE(fake_.states().empty());
 }
 
-TEST_F(JobMachinesTest, TheLastRequestIsWaitedForAndNotTheFirst) {
+TEST_F(JobMachinesTest, WaitsForTheLastRequest) {
   fake_.obeys_lost = false;
   fake_.lost_answers = {{.hangs_up = true}};
   machines_.seek();
@@ -144,7 +144,7 @@ TEST_F(JobMachinesTest, TheLastRequestIsWaitedForAndNotTheFirst) {
   EXPECT_TRUE(fake_.states().empty());
 }
 
-TEST_F(JobMachinesTest, NoneIsKeptBecauseAnotherZoneDoesNotAnswer) {
+TEST_F(JobMachinesTest, DeletesMachinesIfAnotherZoneDoesNotRespond) {
   fake_.zones[kZone].capacity = 0;
   ASSERT_TRUE(seek(6));
   fake_.zones[kZone].answers = false;
@@ -154,7 +154,7 @@ TEST_F(JobMachinesTest, NoneIsKeptBecauseAnotherZoneDoesNotAnswer) {
   looks_until_clear();
 }
 
-TEST_F(JobMachinesTest, NoneWaitsForAnotherZone) {
+TEST_F(JobMachinesTest, UsesAMachineIfAnotherZoneDoesNotRespond) {
   fake_.zones[kZone].capacity = 0;
   ASSERT_FALSE(seek(3));
   EXPECT_THAT(places(), ElementsAre("us-central1-b/smelt-r1"));
@@ -162,7 +162,7 @@ TEST_F(JobMachinesTest, NoneWaitsForAnotherZone) {
   EXPECT_TRUE(seek(1));
 }
 
-TEST_F(JobMachinesTest, OneLookAtNothingIsNone) {
+TEST_F(JobMachinesTest, OneFailedLookDoesNotCount) {
   ASSERT_TRUE(seek(5));
   fake_.vanish("smelt-r1");
   EXPECT_THAT(error_of<SystemError>([&] { machines_.current(); }),
@@ -171,7 +171,7 @@ TEST_F(JobMachinesTest, OneLookAtNothingIsNone) {
   EXPECT_EQ(journal_.there(), nullptr);
 }
 
-TEST_F(JobMachinesTest, WhatIsLeftAndWhatIsNotKnownIsSaid) {
+TEST_F(JobMachinesTest, ReportsRemainingAndUnknownResources) {
   EXPECT_TRUE(machines_.clear());
   fake_.zones["us-central1-b"].answers = fake_.zones["europe-west4-a"].answers = false;
   EXPECT_THAT(machines_.left(),
@@ -183,7 +183,7 @@ TEST_F(JobMachinesTest, WhatIsLeftAndWhatIsNotKnownIsSaid) {
               HasSubstr("some resources of the job are not deleted: another in europe-west4-a"));
 }
 
-TEST_F(JobMachinesTest, OnlyWhoLeadsDeletesIt) {
+TEST_F(JobMachinesTest, OnlyTheLeaderDeletesTheMachine) {
   ASSERT_TRUE(seek(5));
   lead_ = [] { throw TakenOver("another leads"); };
   EXPECT_THROW(machines_.remove(), TakenOver);
@@ -194,14 +194,14 @@ TEST_F(JobMachinesTest, OnlyWhoLeadsDeletesIt) {
   EXPECT_TRUE(fake_.states().empty());
 }
 
-TEST_F(JobMachinesTest, OneThatTheJournalHasLostIsPaidForFromWhenItWasMade) {
+TEST_F(JobMachinesTest, BillsAnUnknownMachineFromItsCreation) {
   fake_.seconds = now_ - 900;
   make(kZone);
   ASSERT_TRUE(seek(2));
   EXPECT_NEAR(dollars_so_far(journal_, now_), 0.6, 0.1);
 }
 
-TEST_F(JobMachinesTest, WhatCameInTheQueueIsPaidForFromThen) {
+TEST_F(JobMachinesTest, BillsAQueuedMachineFromItsCreation) {
   journal_.spec.queued = true;
   fake_.zones[kZone].queue_moves = false;
   EXPECT_FALSE(seek(5));
@@ -214,7 +214,7 @@ TEST_F(JobMachinesTest, WhatCameInTheQueueIsPaidForFromThen) {
   EXPECT_NEAR(dollars_so_far(journal_, now_), 1.2, 0.1);
 }
 
-TEST_F(JobMachinesTest, WhatCameAndWentUnseenIsPaidForAsLongAsItMayHaveBeenThere) {
+TEST_F(JobMachinesTest, BillsAMachineThatWasNeverSeen) {
   journal_.spec.queued = true;
   fake_.zones[kZone].queue_moves = false;
   EXPECT_FALSE(seek(5));
@@ -227,14 +227,14 @@ TEST_F(JobMachinesTest, WhatCameAndWentUnseenIsPaidForAsLongAsItMayHaveBeenThere
   EXPECT_NEAR(dollars_so_far(journal_, now_), 4200 / 3600.0 * 2.4, 0.1);
 }
 
-TEST_F(JobMachinesTest, ARefusalThatNoZoneMendsIsSaid) {
+TEST_F(JobMachinesTest, ReportsARefusalThatAppliesToAllZones) {
   journal_.spec.node.accelerator_type = "v9-8";
   EXPECT_THAT(error_of<UsageError>([&] { seek(3); }),
               HasSubstr("smelt-r1 in us-central1-a: Accelerator type v9-8 is not found"));
   EXPECT_EQ(journal_.there(), nullptr);
 }
 
-TEST(JobJournal, ItIsReadAsItWasWritten) {
+TEST(JobJournal, RoundTripKeepsAllFields) {
   JobJournal journal;
   journal.spec.run = "r1";
   journal.spec.zones = {{"a-b1-c", 2.4}};

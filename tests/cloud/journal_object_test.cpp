@@ -30,7 +30,7 @@ class JournalObjectTest : public TpuTest {
   JournalObject a_{api_, "gs://bucket/job"}, b_{api_, "gs://bucket/job"};
 };
 
-TEST_F(JournalObjectTest, OfTwoThatFoundNoneOneWrites) {
+TEST_F(JournalObjectTest, OnlyOneOfTwoWritersCreatesTheJournal) {
   EXPECT_EQ(a_.read(), std::nullopt);
   EXPECT_EQ(b_.read(), std::nullopt);
   EXPECT_TRUE(a_.write(of("a", 1)));
@@ -38,7 +38,7 @@ TEST_F(JournalObjectTest, OfTwoThatFoundNoneOneWrites) {
   EXPECT_EQ(b_.read(), of("a", 1));
 }
 
-TEST_F(JournalObjectTest, OneThatHasReadTakesOverAndTheOtherHearsOfIt) {
+TEST_F(JournalObjectTest, TakeoverMakesTheOtherWriterFail) {
   EXPECT_TRUE(a_.write(of("a", 1)));
   EXPECT_TRUE(a_.write(of("a", 2)));
   EXPECT_EQ(b_.read(), of("a", 2));
@@ -47,14 +47,14 @@ TEST_F(JournalObjectTest, OneThatHasReadTakesOverAndTheOtherHearsOfIt) {
   EXPECT_EQ(a_.read(), of("b", 2));
 }
 
-TEST_F(JournalObjectTest, AnAnswerThatWasLostIsNoOthersWriting) {
+TEST_F(JournalObjectTest, ToleratesALostResponse) {
   emulator_->fault(R"([{"match": "POST /upload", "do": "cut answer"}])");
   EXPECT_TRUE(a_.write(of("a", 1)));
   EXPECT_TRUE(a_.write(of("a", 2)));
   EXPECT_EQ(b_.read(), of("a", 2));
 }
 
-TEST_F(JournalObjectTest, WhatMayNotBeReadIsSaid) {
+TEST_F(JournalObjectTest, ReportsDeniedAccess) {
   emulator_->fault(R"([{"match": "GET /storage", "times": 9, "do": "status 403"}])");
   EXPECT_THAT(error_of<UsageError>([&] { (void)a_.read(); }),
               testing::AllOf(HasSubstr("gs://bucket/job/cloud-job.json: as the test wants it"),

@@ -31,7 +31,7 @@ class MachinesTest : public TpuTest {
                      [this](const std::string& line) { told_.push_back(line); }};
 };
 
-TEST_F(MachinesTest, TheFirstZoneWithCapacityHasIt) {
+TEST_F(MachinesTest, UsesTheFirstZoneWithCapacity) {
   fake_.zones[kZone].capacity = 0;
   const TpuNode node = up();
   EXPECT_EQ(node.zone, "us-central1-b");
@@ -45,7 +45,7 @@ TEST_F(MachinesTest, TheFirstZoneWithCapacityHasIt) {
   EXPECT_EQ(nodes(), 0u);
 }
 
-TEST_F(MachinesTest, WhereNoZoneHasItEachIsNamed) {
+TEST_F(MachinesTest, ReportsEachZoneIfNoneHasCapacity) {
   fake_.zones[kZone].capacity = 0;
   fake_.quota = 0;
   fake_.zones["us-central1-b"].capacity = 0;
@@ -54,7 +54,7 @@ TEST_F(MachinesTest, WhereNoZoneHasItEachIsNamed) {
   EXPECT_EQ(nodes(), 0u);
 }
 
-TEST_F(MachinesTest, NoneIsMadeTwice) {
+TEST_F(MachinesTest, RejectsAnExistingName) {
   up();
   EXPECT_EQ(error_of<UsageError>([&] { up(); }),
             "cloud: bert already exists in us-central1-a, READY\n  hint: choose another name, or: "
@@ -64,7 +64,7 @@ TEST_F(MachinesTest, NoneIsMadeTwice) {
 }
 
 // The request arrives, its answer does not.
-TEST_F(MachinesTest, OneThatWasNotAnsweredForIsLookedFor) {
+TEST_F(MachinesTest, LooksForANodeAfterALostResponse) {
   for (const ServedAnswer& lost : {ServedAnswer{.hangs_up = true}, ServedAnswer{.status = 503}}) {
     fake_.lost_answers = {lost};
     fake_.completes_unasked = true;
@@ -74,7 +74,7 @@ TEST_F(MachinesTest, OneThatWasNotAnsweredForIsLookedFor) {
   }
 }
 
-TEST_F(MachinesTest, OneThatMayComeLaterIsNotForgotten) {
+TEST_F(MachinesTest, NamesANodeThatMayAppearLater) {
   for (const ServedAnswer& lost : {ServedAnswer{.hangs_up = true}, ServedAnswer{.status = 503}}) {
     fake_.lost_answers = {lost};
     fake_.obeys_lost = false;
@@ -214,7 +214,7 @@ TEST_F(MachinesTest, DeletesTheQueuedResourceOfANodeWithAnotherName) {
   EXPECT_EQ(nodes(), 0u);
 }
 
-TEST_F(MachinesTest, OneThatDoesNotComeSaysHowItIsDeleted) {
+TEST_F(MachinesTest, TimeoutNamesTheCommandThatDeletesTheNode) {
   fake_.polls = 1'000'000;
   EXPECT_EQ(
       error_of<SystemError>([&] { up(); }),
@@ -227,7 +227,7 @@ TEST_F(MachinesTest, OneThatDoesNotComeSaysHowItIsDeleted) {
               HasSubstr("smelt cloud down other --zone us-central1-a"));
 }
 
-TEST_F(MachinesTest, CommandsMakeAndDelete) {
+TEST_F(MachinesTest, CommandsCreateAndDelete) {
   fake_.polls = 1;
   const std::string up = "cloud up bert --project p --type v3-8 --zone us-central1-a --spot ";
   EXPECT_THAT(
@@ -266,7 +266,7 @@ TEST_F(MachinesTest, CommandsMakeAndDelete) {
   EXPECT_EQ(nodes(), 0u);
 }
 
-TEST_F(MachinesTest, WhatCannotBeMadeIsRefused) {
+TEST_F(MachinesTest, RejectsInvalidRequests) {
   const std::string up = "cloud up --project p --zone us-central1-a ";
   expect_refusal(up + "bert --type v3-9", HasSubstr("did you mean"));
   expect_refusal(up + "my_bert --type v3-8", HasSubstr("is not allowed"));

@@ -28,7 +28,7 @@ class QueueTest : public TpuTest {
                      [this](const std::string& line) { told_.push_back(line); }};
 };
 
-TEST_F(QueueTest, AMachineComesWhenItsTurnDoes) {
+TEST_F(QueueTest, ReturnsTheNodeWhenItIsGranted) {
   put_in_queue(true);
   EXPECT_EQ(find_machine(tpu_, kAllZones, "bert").queued->state, "WAITING_FOR_RESOURCES");
   const TpuNode node = wait_for_it();
@@ -45,7 +45,7 @@ TEST_F(QueueTest, AMachineComesWhenItsTurnDoes) {
   EXPECT_FALSE(take_down(tpu_, "p", kZone, "bert", patience_));
 }
 
-TEST_F(QueueTest, NoneIsQueuedTwice) {
+TEST_F(QueueTest, RejectsAQueuedName) {
   fake_.queue_looks = 100;
   fake_.lost_answers = {{.hangs_up = true}};  // the request arrives, its answer does not
   put_in_queue();
@@ -64,7 +64,7 @@ TEST_F(QueueTest, NoneIsQueuedTwice) {
               HasSubstr("bert in us-central1-a: no response to the request: "));
 }
 
-TEST_F(QueueTest, WhatFailsThereSaysWhy) {
+TEST_F(QueueTest, ReportsWhyAQueuedResourceFailed) {
   fake_.queue_fault = "the reservation has ended";
   put_in_queue();
   EXPECT_EQ(error_of<SystemError>([&] { wait_for_it(); }),
@@ -75,7 +75,7 @@ TEST_F(QueueTest, WhatFailsThereSaysWhy) {
                         "ended\nnote: nothing comes of it: smelt cloud down bert"));
 }
 
-TEST_F(QueueTest, WhatDoesNotComeStaysThere) {
+TEST_F(QueueTest, TimeoutKeepsTheQueuedResource) {
   fake_.zones[kZone].capacity = 0;
   put_in_queue();
   EXPECT_THAT(error_of<SystemError>([&] { wait_for_it(); }),
@@ -114,7 +114,7 @@ TEST_F(QueueTest, AnyOtherErrorNamesTheCommandThatCancelsTheRequest) {
                     HasSubstr("remove it with smelt cloud down bert --zone us-central1-a")));
 }
 
-TEST_F(QueueTest, OneThatIsPreemptedIsLost) {
+TEST_F(QueueTest, ReportsAPreemptedNode) {
   put_in_queue(true);
   wait_for_it();
   fake_.preempt("bert");
@@ -148,7 +148,7 @@ TEST_F(QueueTest, CommandsQueueAndWait) {
               HasSubstr("deleted\n"));
 }
 
-TEST_F(QueueTest, AMachineIsStoppedAndStarted) {
+TEST_F(QueueTest, StopsAndStartsAMachine) {
   fake_.polls = 1;
   bring_up(tpu_, "p", {"bert", {kZone}, {"v3-8", "x"}}, patience_);
   const std::string where = " bert --project p --zone us-central1-a";
@@ -166,7 +166,7 @@ TEST_F(QueueTest, AMachineIsStoppedAndStarted) {
                  HasSubstr("spot is a spot machine, which is never started or stopped"));
 }
 
-TEST_F(QueueTest, WhatDoesNotFitIsRefused) {
+TEST_F(QueueTest, RejectsConflictingOptions) {
   const std::string up = "cloud up bert --project p --type v3-8 --zone us-central1-a";
   expect_refusal(up + ",us-central1-b --queued", HasSubstr("one waits in the queue of one zone"));
   expect_refusal(up + " --valid-until 6h", HasSubstr("is for queued machines only"));
@@ -174,7 +174,7 @@ TEST_F(QueueTest, WhatDoesNotFitIsRefused) {
   expect_refusal(up + " --spot --reserved", HasSubstr("--spot and --reserved cannot be combined"));
 }
 
-TEST_F(QueueTest, PricesAreThoseThatPlansAreMadeWith) {
+TEST_F(QueueTest, UsesThePricesOfPlans) {
   EXPECT_THAT(
       run_smelt("cloud prices --type v3-8").text,
       AllOf(StartsWith("machine  region"), HasSubstr("v3-8     us-central1  8.00    2.40")));

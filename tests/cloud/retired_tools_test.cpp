@@ -19,7 +19,7 @@ class RetiredToolsTest : public TpuTest {
   const ScopedVariable zone_{"CLOUDSDK_COMPUTE_ZONE"};
 };
 
-TEST_F(RetiredToolsTest, CtpuMakesATpuVmAndSaysWhatItsLineIsNow) {
+TEST_F(RetiredToolsTest, CtpuCreatesATpuVmAndPrintsTheNewCommand) {
   const ScopedVariable zone("CLOUDSDK_COMPUTE_ZONE", kZone);
   const CommandOutput up = run_smelt(
       "ctpu up --name=test-tpu --tpu-size=v3-8 --preemptible --tf-version=1.15 "
@@ -47,14 +47,14 @@ TEST_F(RetiredToolsTest, CtpuMakesATpuVmAndSaysWhatItsLineIsNow) {
   EXPECT_FALSE(tpu_.node(kZone, "test-tpu"));
 }
 
-TEST_F(RetiredToolsTest, TheZoneIsGclouds) {
+TEST_F(RetiredToolsTest, UsesGcloudsZone) {
   write_file(home_.dir.file(".config/gcloud/configurations/config_default"),
              "[core]\nzone = not-this-1\n[compute]\nzone = europe-west4-a\n");
   EXPECT_THAT(run_smelt("ctpu up --name=a --tpu-size=v3-8 --dry-run").text,
               HasSubstr("now: smelt cloud up a --type v3-8 --zone europe-west4-a --dry-run\n"));
 }
 
-TEST_F(RetiredToolsTest, WhatCtpuCannotDoHereIsRefused) {
+TEST_F(RetiredToolsTest, RejectsUnsupportedCtpuOptions) {
   const std::string where = " --zone us-central1-a --noconf";
   expect_refusal("ctpu up --name=test_tpu --tpu-size=v3-8" + where,
                  AllOf(HasSubstr("the name 'test_tpu' is not allowed"),
@@ -70,7 +70,7 @@ TEST_F(RetiredToolsTest, WhatCtpuCannotDoHereIsRefused) {
   EXPECT_TRUE(tpu_.nodes(kAllZones).items.empty());
 }
 
-TEST_F(RetiredToolsTest, GcloudsLinesAreTranslated) {
+TEST_F(RetiredToolsTest, TranslatesGcloudCommands) {
   const CommandOutput made = run_smelt(
       "tpu-vm create pod --zone=us-central1-a --accelerator-type=v2-8 --quiet --preemptible "
       "--version=tpu-ubuntu2204-base --labels=team=nlp,run=1 --metadata=a=b");
@@ -88,7 +88,7 @@ TEST_F(RetiredToolsTest, GcloudsLinesAreTranslated) {
               HasSubstr("deleted\n"));
 }
 
-TEST_F(RetiredToolsTest, GcloudsSshReachesTheWorkers) {
+TEST_F(RetiredToolsTest, GcloudSshReachesTheWorkers) {
   bring_up(tpu_, "p", {"pod", {kZone}, {"v2-8", "x"}},
            {[](std::chrono::milliseconds) {}, [](const std::string&) {}});
   const std::string flags = " --zone us-central1-a --worker=all --dry-run";

@@ -80,7 +80,7 @@ class SshTest : public TpuTest {
   std::string out_;
 };
 
-TEST_F(SshTest, AllWorkersRunACommandAndTheWorstStatusCounts) {
+TEST_F(SshTest, RunsOnAllWorkersAndReturnsTheWorstStatus) {
   const SshAccess access = open();
   EXPECT_TRUE(access.key_is_new);
   const auto ends = run(access, guarded_command("echo \"I am $WORKER\"; exit $((WORKER * 2))"));
@@ -98,7 +98,7 @@ TEST_F(SshTest, AllWorkersRunACommandAndTheWorstStatusCounts) {
   EXPECT_EQ(tpu_.node(kZone, "pod")->metadata.size(), 1u);
 }
 
-TEST_F(SshTest, AWorkerThatIsNotTheOneGoogleKnowsIsRefused) {
+TEST_F(SshTest, RejectsAWorkerWithAnotherHostKey) {
   servers_->restart_with_another_key(2);
   const auto ends = run(open(), "true");
   EXPECT_EQ(ends[2].status, 255);
@@ -108,7 +108,7 @@ TEST_F(SshTest, AWorkerThatIsNotTheOneGoogleKnowsIsRefused) {
   EXPECT_EQ(worst_status(run(open(), "true")), 0) << out_;
 }
 
-TEST_F(SshTest, WhereGoogleTellsNoneTheFirstKeyIsPinned) {
+TEST_F(SshTest, PinsTheFirstHostKeyIfGoogleReportsNone) {
   fake_.host_keys.clear();
   EXPECT_EQ(worst_status(run(open("0,1"), "true")), 0) << out_;
   servers_->restart_with_another_key(1);
@@ -118,7 +118,7 @@ TEST_F(SshTest, WhereGoogleTellsNoneTheFirstKeyIsPinned) {
   EXPECT_THAT(out_, HasSubstr("Host key verification failed."));
 }
 
-TEST_F(SshTest, NobodyIsAskedForAPassword) {
+TEST_F(SshTest, NeverAsksForAPassword) {
   const SshAccess access = open("0,3");
   servers_->take({{"ssh-keys", ""}});
   servers_->stop(3);
@@ -128,7 +128,7 @@ TEST_F(SshTest, NobodyIsAskedForAPassword) {
   EXPECT_EQ(worst_status(ends), 255);
 }
 
-TEST_F(SshTest, AfterASignalNothingIsLeftRunning) {
+TEST_F(SshTest, SignalLeavesNothingRunning) {
   const SshAccess access = open("0,1");
   const std::string file = home_.dir.file("ended");
   const std::string command = guarded_command(
@@ -148,7 +148,7 @@ TEST_F(SshTest, AfterASignalNothingIsLeftRunning) {
   EXPECT_THAT(ended, AllOf(HasSubstr("0\n"), HasSubstr("1\n")));
 }
 
-TEST_F(SshTest, FilesGoToAllAndComeFromAll) {
+TEST_F(SshTest, CopiesFilesToAndFromAllWorkers) {
   const SshAccess access = open("0,2");
   const std::string from = home_.dir.file("a file"), to = home_.dir.file("there");
   write_file(from, "text");
@@ -169,7 +169,7 @@ TEST_F(SshTest, FilesGoToAllAndComeFromAll) {
   EXPECT_EQ(read_file(home_.dir.file("back/0")), "text");
 }
 
-TEST_F(SshTest, AJobGoesOnWhoeverIsConnected) {
+TEST_F(SshTest, JobContinuesWithoutAConnection) {
   const SshAccess access = open("0");
   // The workers of the test share one home: not this user's own.
   const std::string home = "export HOME=" + home_.dir.path() + "\n";
@@ -196,7 +196,7 @@ TEST_F(SshTest, AJobGoesOnWhoeverIsConnected) {
 }
 
 // A terminal's or a machine's end sends SIGHUP beside SIGTERM.
-TEST_F(SshTest, AJobThatIsStoppedHasTheTimeToSaveAndIsWaitedFor) {
+TEST_F(SshTest, StopWaitsForTheJobToSave) {
   const SshAccess access = open("0");
   const std::string home = "export HOME=" + home_.dir.path() + "\n", log = ".smelt-job/log";
   const auto status = [&](const std::string& command) {
@@ -218,7 +218,7 @@ TEST_F(SshTest, AJobThatIsStoppedHasTheTimeToSaveAndIsWaitedFor) {
   EXPECT_THAT(out_, HasSubstr("killed: it did not end within 1 s\n"));
 }
 
-TEST_F(SshTest, WhoMayNotSignInIsSaidBefore) {
+TEST_F(SshTest, RejectsInvalidUsersFirst) {
   EXPECT_THAT(error_of<UsageError>([&] { require_user("root"); }),
               HasSubstr("cannot sign in to a machine as root"));
   EXPECT_THAT(error_of<UsageError>([&] { require_user("-oProxyCommand=x"); }),
@@ -238,7 +238,7 @@ TEST_F(SshTest, WhoMayNotSignInIsSaidBefore) {
                  HasSubstr("cloud: pod in us-central1-a is PREEMPTED"));
 }
 
-TEST_F(SshTest, CommandsShowWhatTheyStart) {
+TEST_F(SshTest, DryRunPrintsTheCommands) {
   const std::string said =
       run_smelt(
           "cloud ssh me@pod --project p --worker 0,2 --dry-run --command 'a b' "
@@ -323,7 +323,7 @@ TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
                     HasSubstr("hint: apt-get install openssh-client")));
 }
 
-TEST_F(SshKeyTest, TheAgentIsThatOfIdentityAgent) {
+TEST_F(SshKeyTest, UsesTheAgentOfIdentityAgent) {
   const std::string file = ssh_key_file(), agent = home_.dir.file("own agent");
   make_folders(parent_path(file));
   ASSERT_EQ(
@@ -368,7 +368,7 @@ TEST_F(SshKeyTest, CtrlCEndsTheRemoteCommandAndExitsWith130) {
   EXPECT_TRUE(exists(ended));
 }
 
-TEST(Ssh, WorkersAreNamedAsGcloudNamesThem) {
+TEST(Ssh, ParsesWorkersLikeGcloud) {
   EXPECT_THAT(parse_workers("all", 3), ElementsAre(0, 1, 2));
   EXPECT_THAT(parse_workers("2,0-1,2", 3), ElementsAre(0, 1, 2));
   for (const char* text : {"", "1-", "-1", "2-1", "0-3", "a"})

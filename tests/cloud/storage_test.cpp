@@ -55,7 +55,7 @@ class StorageTest : public testing::Test {
   std::unique_ptr<GcsEmulator> emulator_;
 };
 
-TEST_F(StorageTest, TheTutorialsLinesMakeFillShowAndDeleteABucket) {
+TEST_F(StorageTest, TutorialCommandsCreateFillListAndDeleteABucket) {
   EXPECT_EQ(says("mb -l us-central1 -p p -c standard -b on gs://mine"),
             "made gs://mine in us-central1\n");
   refused("mb gs://mine", AllOf(HasSubstr("storage: bucket mine already exists"),
@@ -83,7 +83,7 @@ TEST_F(StorageTest, TheTutorialsLinesMakeFillShowAndDeleteABucket) {
   EXPECT_EQ(says("rm -r gs://mine"), "removed 0 files, 0 B\nremoved gs://mine\n");
 }
 
-TEST_F(StorageTest, CopiesGoWhereGsutilPutsThem) {
+TEST_F(StorageTest, CopiesLikeGsutil) {
   const std::string data = dir_.file("data");
   says("cp " + data + "/a.txt gs://bucket/name");
   says("cp " + data + "/a.txt " + data + "/b.txt gs://bucket/two");
@@ -107,7 +107,7 @@ TEST_F(StorageTest, CopiesGoWhereGsutilPutsThem) {
   refused("cp " + data + "/a.txt gs://none/x", HasSubstr("bucket none does not exist"));
 }
 
-TEST_F(StorageTest, RsyncCopiesWhatHasAnotherChecksum) {
+TEST_F(StorageTest, RsyncCopiesFilesWithAnotherChecksum) {
   const std::string line = "rsync -r " + dir_.file("data") + " gs://bucket/there";
   EXPECT_EQ(says(line), "copied 3 files, 19 B\n0 unchanged\n");
   write_file(dir_.file("data/a.txt"), "two");
@@ -126,7 +126,7 @@ TEST_F(StorageTest, RsyncCopiesWhatHasAnotherChecksum) {
   refused("rsync gs://bucket/none gs://bucket/in", HasSubstr("gs://bucket/none is not a folder"));
 }
 
-TEST_F(StorageTest, NamesOfObjectsMayHoldWhatAPathReadsInAnotherWay) {
+TEST_F(StorageTest, SupportsSpecialCharactersInObjectNames) {
   const std::string site = dir_.file("site"), all =
                                                   "site/a&token=1.txt site/b?scheme=http "
                                                   "site/index.html?lang=en site/wiki [1], x.txt ";
@@ -151,7 +151,7 @@ TEST_F(StorageTest, NamesOfObjectsMayHoldWhatAPathReadsInAnotherWay) {
   EXPECT_EQ(objects(), all);
 }
 
-TEST_F(StorageTest, ASlashAtTheEndNamesOnlyWhatIsBelow) {
+TEST_F(StorageTest, FinalSlashNamesOnlyWhatIsBelow) {
   const std::string a = dir_.file("data/a.txt");
   says("cp " + a + " gs://bucket/logs");
   says("cp " + a + " gs://bucket/logs/x");
@@ -164,7 +164,7 @@ TEST_F(StorageTest, ASlashAtTheEndNamesOnlyWhatIsBelow) {
   EXPECT_EQ(says("rm -r gs://bucket/logs"), "removed 1 file, 3 B\n");
 }
 
-TEST_F(StorageTest, ALiteralNameIsThatOfOneObject) {
+TEST_F(StorageTest, LiteralNameNamesOneObject) {
   for (const char* name : {"/", "f/", "f/x"})
     emulator_->client(str("put ", name, " ", dir_.file("data/a.txt")));
   refused("rm -r 'gs://bucket//?='", HasSubstr("hint: add --all to delete all"));
@@ -175,7 +175,7 @@ TEST_F(StorageTest, ALiteralNameIsThatOfOneObject) {
   EXPECT_EQ(objects(), "f/x ");
 }
 
-TEST_F(StorageTest, AnObjectThatTheStoreDecompressesIsNotCopied) {
+TEST_F(StorageTest, RejectsAnObjectThatTheStoreDecompresses) {
   emulator_->client("put-gzip t.txt " + dir_.file("data/a.txt"));
   refused("cp gs://bucket/t.txt " + dir_.file("here"),
           HasSubstr("gs://bucket/t.txt: it is stored with Content-Encoding: gzip"));
@@ -183,7 +183,7 @@ TEST_F(StorageTest, AnObjectThatTheStoreDecompressesIsNotCopied) {
   says("cp gs://bucket/t.txt gs://bucket/u.txt");
 }
 
-TEST_F(StorageTest, ARefusalThatIsNoMissingPermissionHasItsOwnHint) {
+TEST_F(StorageTest, OrganizationPolicyHasASeparateHint) {
   emulator_->fault(R"([{"match": ".", "times": 9, "do": "requester pays"}])");
   refused("ls gs://bucket", AllOf(HasSubstr("requester pays"), HasSubstr("--billing-project=")));
   emulator_->fault(R"([{"match": ".", "times": 9, "do": "refuse billing"}])");
@@ -191,7 +191,7 @@ TEST_F(StorageTest, ARefusalThatIsNoMissingPermissionHasItsOwnHint) {
 }
 
 // Bytes go to the emulator; what a list says of them is this server's.
-TEST_F(StorageTest, WhatDoesNotArriveAsItWasSentIsNotKept) {
+TEST_F(StorageTest, RemovesCopiesWithAWrongChecksum) {
   std::string deleted, names = "x";
   HttpServer lists([&](const ServedRequest& request) -> ServedAnswer {
     if (request.method == "DELETE") deleted = request.target;
@@ -223,7 +223,7 @@ TEST_F(StorageTest, WhatDoesNotArriveAsItWasSentIsNotKept) {
           HasSubstr("the object name '../../up' is not a valid file name"));
 }
 
-TEST_F(StorageTest, WhatIsLeftOutIsSaidAndNeverSurplus) {
+TEST_F(StorageTest, ReportsSkippedFilesAndDoesNotDeleteThem) {
   const std::string data = dir_.file("data"), line = "rsync -r " + data + " gs://bucket/there";
   says(line);
   EXPECT_THAT(says("cp '" + data + "/*' gs://bucket/flat/"),
@@ -237,7 +237,7 @@ TEST_F(StorageTest, WhatIsLeftOutIsSaidAndNeverSurplus) {
   EXPECT_THAT(objects(), HasSubstr("there/deep/er/c.bin"));
 }
 
-TEST(Storage, WhoAsksIsChosenForEachPath) {
+TEST(Storage, ChoosesCredentialsForEachPath) {
   EmptyHome home;
   GoogleStandIn google;
   home.name_file(google.user());
@@ -254,7 +254,7 @@ TEST(Storage, WhoAsksIsChosenForEachPath) {
   EXPECT_TRUE(asked[1].headers.contains("authorization"));
 }
 
-TEST(StorageNames, ANameThatIsTakenOrNotAllowedIsSaid) {
+TEST(StorageNames, ReportsTakenAndInvalidBucketNames) {
   const EmptyHome home;
   const HttpServer server([](const ServedRequest& request) -> ServedAnswer {
     return {request.method == "POST" ? 409 : 403, R"({"error": {"message": "no"}})"};
@@ -284,7 +284,7 @@ TEST(StorageNames, ANameThatIsTakenOrNotAllowedIsSaid) {
                  AllOf(HasSubstr("gs://bert/: no"), HasSubstr("--role=roles/storage.admin")));
 }
 
-TEST(GoogleApi, CallsGoSideBySideWithOneToken) {
+TEST(GoogleApi, ParallelCallsShareOneToken) {
   EmptyHome home;
   GoogleStandIn google;
   home.name_file(google.user());

@@ -38,7 +38,7 @@ class TpuApiTest : public TpuTest {
   }
 };
 
-TEST_F(TpuApiTest, ANodeIsMadeFoundAndDeleted) {
+TEST_F(TpuApiTest, CreatesFindsAndDeletesANode) {
   NodeSpec spec{"v3-8", "tpu-ubuntu2204-base", true};
   spec.labels = {{"run", "1"}};
   const auto begun = tpu_.create(kZone, "bert-1", spec);
@@ -61,7 +61,7 @@ TEST_F(TpuApiTest, ANodeIsMadeFoundAndDeleted) {
   EXPECT_FALSE(tpu_.remove(kZone, "bert-1"));
 }
 
-TEST_F(TpuApiTest, ListsHavePagesAndZonesThatDoNotAnswer) {
+TEST_F(TpuApiTest, ListsHavePagesAndUnreachableZones) {
   for (const char* name : {"a", "b", "c", "d", "e"}) make(name);
   EXPECT_EQ(tpu_.nodes(kZone).items.size(), 5u);
   fake_.zones["europe-west4-a"].answers = false;
@@ -74,7 +74,7 @@ TEST_F(TpuApiTest, ListsHavePagesAndZonesThatDoNotAnswer) {
 }
 
 // Google's reference does not say that "-" stands for all zones.
-TEST_F(TpuApiTest, WhereAllZonesAreNotListedAtOnceEachIs) {
+TEST_F(TpuApiTest, ListsEachZoneIfTheApiCannotListAll) {
   make("a");
   tpu_.enqueue("us-central1-b", "q", {"v3-8", "x"}, {});
   fake_.lists_all_zones = false;
@@ -85,13 +85,13 @@ TEST_F(TpuApiTest, WhereAllZonesAreNotListedAtOnceEachIs) {
   EXPECT_EQ(tpu_.nodes(kAllZones).items.size(), 1u);
 }
 
-TEST_F(TpuApiTest, AListWithoutAnEndIsNone) {
+TEST_F(TpuApiTest, RejectsAnEndlessList) {
   fake_.faults.assign(1000, {200, R"({"nodes": [], "nextPageToken": "again"})"});
   EXPECT_THAT(error_of<SystemError>([&] { tpu_.nodes(kZone); }),
               HasSubstr("the list does not end"));
 }
 
-TEST_F(TpuApiTest, WhatIsNotKnownIsSurvived) {
+TEST_F(TpuApiTest, ToleratesUnknownFields) {
   const TpuNode node = parse_node(Json::parse(R"({"name": "projects/p/locations/z/nodes/n",
       "state": "DREAMING", "health": 7, "labels": {"a": 1, "b": "c"}, "networkEndpoints": [{}, 3],
       "schedulingConfig": [], "newField": {}})"));
@@ -103,7 +103,7 @@ TEST_F(TpuApiTest, WhatIsNotKnownIsSurvived) {
   EXPECT_EQ(parse_node(Json()).name, "");
 }
 
-TEST_F(TpuApiTest, CapacityAndQuotaAreToldApart) {
+TEST_F(TpuApiTest, DistinguishesCapacityAndQuota) {
   fake_.zones[kZone].capacity = 1;
   make("a");
   const auto begun = tpu_.create(kZone, "b", {"v3-8", "x"});
@@ -121,7 +121,7 @@ TEST_F(TpuApiTest, CapacityAndQuotaAreToldApart) {
             TpuFault::rate);
 }
 
-TEST_F(TpuApiTest, ANodeIsAskedForOnce) {
+TEST_F(TpuApiTest, SendsACreationRequestOnce) {
   fake_.faults = {{.status = 503}};
   EXPECT_EQ(tpu_.create(kZone, "a", {"v3-8", "x"}).fault->status, 503);
   EXPECT_FALSE(tpu_.node(kZone, "a"));
@@ -148,7 +148,7 @@ TEST_F(TpuApiTest, ClassifiesFaultsOfOperations) {
       TpuFault::passing);
 }
 
-TEST_F(TpuApiTest, RefusalsSayWhatMendsThem) {
+TEST_F(TpuApiTest, ErrorsHaveHints) {
   EXPECT_THAT(
       refusal_of({403, R"({"error": {"status": "PERMISSION_DENIED", "message": "not used before",
           "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo",
@@ -171,7 +171,7 @@ TEST(Zones, SplitRemovesDuplicates) {
   EXPECT_THAT(split_zones("b, a,b,,a"), ElementsAre("b", "a", ""));
 }
 
-TEST_F(TpuApiTest, CommandsShowWhatIsThere) {
+TEST_F(TpuApiTest, CommandsListResources) {
   make("bert-1");
   make("bert-2");
   fake_.preempt("bert-2");
@@ -193,7 +193,7 @@ TEST_F(TpuApiTest, CommandsShowWhatIsThere) {
             "\n");
 }
 
-TEST_F(TpuApiTest, GooglesOwnClientFindsTheFakeAsItIs) {
+TEST_F(TpuApiTest, GooglesClientWorksWithTheFake) {
   const char* newest = std::getenv("SMELT_NEWEST_PYTHON");  // of scripts/test --newest
   if (newest == nullptr) {
     REQUIRE_ORACLE();

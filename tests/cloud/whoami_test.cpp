@@ -24,7 +24,7 @@ class WhoamiTest : public testing::Test {
   const ScopedVariable server_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_OPENIDCONNECT", google_.url("")};
 };
 
-TEST_F(WhoamiTest, AUserIsNamedAsGoogleNamesHim) {
+TEST_F(WhoamiTest, ReportsTheUsersAccount) {
   home_.name_file(google_.user());
   const CommandOutput said = run_smelt("cloud whoami");
   EXPECT_EQ(said.status, 0);
@@ -45,7 +45,7 @@ TEST_F(WhoamiTest, ReportsAMissingQuotaProject) {
                         "yours: gcloud auth application-default set-quota-project mine\n"));
 }
 
-TEST_F(WhoamiTest, JsonHasTheSame) {
+TEST_F(WhoamiTest, PrintsTheSameAsJson) {
   home_.name_file(google_.service_account(make_rsa_key(home_.dir.file("key.pem"))));
   Json said = Json::parse(run_smelt("cloud whoami --json").text);
   EXPECT_GT(said["token_seconds"], 3500);
@@ -59,7 +59,7 @@ TEST_F(WhoamiTest, JsonHasTheSame) {
 }
 
 // As Kubernetes mounts secrets: no chmod can help there.
-TEST_F(WhoamiTest, OnAReadOnlyMountTheModeOfAFileIsNoReasonToRefuseIt) {
+TEST_F(WhoamiTest, AcceptsAnyFileModeOnAReadOnlyMount) {
   home_.name_file(google_.user());
   const std::string key = home_.file();
   std::filesystem::permissions(key, std::filesystem::perms(0644));
@@ -73,7 +73,7 @@ TEST_F(WhoamiTest, OnAReadOnlyMountTheModeOfAFileIsNoReasonToRefuseIt) {
               Not(HasSubstr("every user of this machine")));
 }
 
-TEST_F(WhoamiTest, TheProjectIsTheFirstThatIsSaid) {
+TEST_F(WhoamiTest, UsesTheFirstProjectFound) {
   const Who user{"user", "", "", "", "billed"}, account{"service account", "", "", "own", ""};
   const auto found = [](const Who& who) {
     const Project project = google_project(who);
@@ -97,7 +97,7 @@ TEST_F(WhoamiTest, TheProjectIsTheFirstThatIsSaid) {
 
 // Each kind of credentials, with servers that give, refuse, break, and say again what they were
 // sent.
-TEST_F(WhoamiTest, NoSecretIsEverPrinted) {
+TEST_F(WhoamiTest, NeverPrintsSecrets) {
   const std::string key = make_rsa_key(home_.dir.file("key.pem"));
   std::vector<std::string> planted{"PLANTED", "UExBTlRFR", "BMQU5URU", key.substr(100, 40)};
   write_file(home_.dir.file("subject"), "PLANTED-subject");

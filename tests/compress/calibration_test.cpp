@@ -26,7 +26,7 @@ std::vector<float> drawn(std::size_t count, float times) {
   return out;
 }
 
-TEST(AbsHistogram, CountsTheSameInWhateverOrderValuesCome) {
+TEST(AbsHistogram, CountsDoNotDependOnOrder) {
   std::vector<float> values = drawn(5000, 3);
   values[4000] = 500;  // widens seven times
   AbsHistogram at_once, one_by_one, backwards;
@@ -45,7 +45,7 @@ TEST(AbsHistogram, CountsTheSameInWhateverOrderValuesCome) {
   }
 }
 
-TEST(AbsHistogram, LeavesPaddingOutAndKeepsZeros) {
+TEST(AbsHistogram, IgnoresPaddingAndCountsZeros) {
   AbsHistogram h;
   h.add(std::vector<float>{-1, 0, -1});
   EXPECT_EQ(h.counts[0], 1);
@@ -60,7 +60,7 @@ TEST(AbsHistogram, LeavesPaddingOutAndKeepsZeros) {
 }
 
 // Those of the rules in numpy, and of the originals where these have them.
-TEST(Calibration, FindsTheThresholdsOfTheOriginals) {
+TEST(Calibration, FindsTheSameThresholdsAsTheOriginals) {
   const Json golden = Json::parse(read_file(source_path("tests/golden/calibration.json")));
   ASSERT_GE(golden["histograms"].size(), 6);
   for (const auto& [name, facts] : golden["histograms"].items()) {
@@ -77,7 +77,7 @@ TEST(Calibration, FindsTheThresholdsOfTheOriginals) {
   }
 }
 
-TEST(Calibration, ScalesByTheLargestCodeAndNeverBy0) {
+TEST(Calibration, ScaleIsNeverZero) {
   EXPECT_EQ(input_scale_for(127), 1);
   EXPECT_EQ(input_scale_for(0), 0x1p-23F);
 }

@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(LeastThatHolds, IsTheThresholdAndAsksFew) {
+TEST(LeastThatHolds, FindsTheThresholdInFewSteps) {
   for (std::size_t most = 0; most <= 40; ++most)
     for (std::size_t threshold = 0; threshold <= most + 1; ++threshold) {
       std::set<std::size_t> asked;
@@ -71,7 +71,7 @@ class DropLimitTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(DropLimitTest, APlantedOutlierIsTheFirstToGoBack) {
+TEST_F(DropLimitTest, LeavesAnOutlierInFloatingPointFirst) {
   const Quantized done = quantize(0.1);
   EXPECT_THAT(done.went_back, ElementsAre(kOutlier));
   EXPECT_EQ(done.tensors.size(), 11);
@@ -89,11 +89,11 @@ TEST_F(DropLimitTest, APlantedOutlierIsTheFirstToGoBack) {
               HasSubstr("layer.1.attention.self.key"));
 }
 
-TEST_F(DropLimitTest, NothingGoesBackWhereTheScoreHolds) {
+TEST_F(DropLimitTest, QuantizesAllIfTheScoreHolds) {
   EXPECT_TRUE(quantize(0.6).went_back.empty());
 }
 
-TEST_F(DropLimitTest, WhatNothingReachesIsWrittenOnlyWhenForced) {
+TEST_F(DropLimitTest, WritesAFolderBeyondTheLimitOnlyWithForce) {
   EXPECT_THAT(error_of<UsageError>([&] { quantize(0.0005); }),
               HasSubstr("a drop of at most 0.0005 (--max-drop) is not reached: with 11 of 12 "
                         "matrices in floating point the score is 0.999, before quantization it was "
@@ -113,7 +113,7 @@ TEST_F(DropLimitTest, WhatNothingReachesIsWrittenOnlyWhenForced) {
   EXPECT_TRUE(forced.went_back.empty());
 }
 
-TEST_F(DropLimitTest, NothingIsScoredWhereTheFolderIsTaken) {
+TEST_F(DropLimitTest, ChecksTheOutputFolderBeforeScoring) {
   write_file(dir_.file("int8/notes"), "mine");
   const QuantizeJob job{.from = dir_.file("hf"),
                         .to = dir_.file("int8"),
@@ -125,7 +125,7 @@ TEST_F(DropLimitTest, NothingIsScoredWhereTheFolderIsTaken) {
   EXPECT_EQ(read_file(dir_.file("int8/notes")), "mine");
 }
 
-TEST_F(DropLimitTest, ATypedCommandScoresRowsByHalves) {
+TEST_F(DropLimitTest, CommandScoresHalvesOfTheRows) {
   REQUIRE_PLUGIN("cpu");
   write_file(dir_.file("rows.tsv"), "text\tlabel\ncat\ta\nbird\tb\nw9\tc\ndog\ta\n");
   const std::string command = str("compress quantize ", dir_.file("hf"), " --out ",

@@ -40,7 +40,7 @@ class DynamicInt8 : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(DynamicInt8, HasTheScoresOfItsRuleByNumpy) {
+TEST_F(DynamicInt8, ScoresMatchNumpy) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   const GoldenClassify golden("bert");
@@ -53,7 +53,7 @@ TEST_F(DynamicInt8, HasTheScoresOfItsRuleByNumpy) {
             1e-3);
 }
 
-TEST_F(DynamicInt8, SaysSoInTheFormatsWords) {
+TEST_F(DynamicInt8, ConfigDescribesActivations) {
   GoldenClassify("bert").write_folder(dir_.file("hf"));
   quantize();
   quantize("w8a16", Activations::floats);
@@ -72,7 +72,7 @@ TEST_F(DynamicInt8, SaysSoInTheFormatsWords) {
 class DynamicInt8OfT5 : public DynamicInt8, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, DynamicInt8OfT5, testing::Values("small", "gated"));
 
-TEST_P(DynamicInt8OfT5, AnswersNearlyAsItsCodesAlone) {
+TEST_P(DynamicInt8OfT5, AnswersNearlyLikeWeightOnlyInt8) {
   REQUIRE_PLUGIN("cpu");
   GoldenT5(GetParam()).write_folder(dir_.file("hf"));
   quantize();
@@ -82,7 +82,7 @@ TEST_P(DynamicInt8OfT5, AnswersNearlyAsItsCodesAlone) {
   for (std::size_t i = 0; i < is.size(); ++i) EXPECT_NEAR(is[i].second, was[i].second, 0.1);
 }
 
-TEST_F(DynamicInt8, IsHeldAsCodesAndCompilesForTpus) {
+TEST_F(DynamicInt8, StaysInt8OnDevicesAndCompilesForTpus) {
   const GoldenClassify golden("bert");
   golden.write_folder(dir_.file("hf"));
   const Quantized done = quantize();
@@ -107,7 +107,7 @@ TEST_F(DynamicInt8, IsHeldAsCodesAndCompilesForTpus) {
         << chips;
 }
 
-TEST_F(DynamicInt8, IsLoadedByATypedCommandThatTellsOfItsWeights) {
+TEST_F(DynamicInt8, CommandLoadsItAndReportsItsWeights) {
   REQUIRE_PLUGIN("cpu");
   GoldenClassify("bert").write_folder(dir_.file("hf"));
   quantize();
@@ -120,7 +120,7 @@ TEST_F(DynamicInt8, IsLoadedByATypedCommandThatTellsOfItsWeights) {
 
 // One weight of each row of an output's matrix is 260 times the others, which all have the code 0
 // then: over 1536 columns 16 dB are left.
-TEST_F(DynamicInt8, LeavesAMatrixInFloatsWhoseCodesSayTooLittle) {
+TEST_F(DynamicInt8, LeavesANoisyMatrixInFloatingPoint) {
   constexpr std::int64_t F = 1536;
   GoldenClassify("bert").write_folder(dir_.file("hf"));
   const SourceFolder source = open_source_folder(dir_.file("hf"));

@@ -37,7 +37,7 @@ double loss_of(const std::vector<float>& logits, std::span<const std::int32_t> l
   return out / static_cast<double>(labels.size());
 }
 
-TEST(FakeQuantFolder, HasTheLossThatTrainingSawByNumpysIntegers) {
+TEST(FakeQuantFolder, LossMatchesNumpyIntegers) {
   REQUIRE_ORACLE();
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden("bert");
@@ -86,7 +86,7 @@ class FakeQuantCommand : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(FakeQuantCommand, TrainsWithWhatItQuantizesThen) {
+TEST_F(FakeQuantCommand, TrainsThenQuantizes) {
   const std::string quantize = str("compress quantize ", dir_.file("large"), " --out ");
   const std::string train = " --train " + dir_.file("taught");
   fails(quantize + dir_.file("int8") + train + " --weights int4",
@@ -116,7 +116,7 @@ TEST_F(FakeQuantCommand, TrainsWithWhatItQuantizesThen) {
         "fake_quant false, this run has true");
 }
 
-TEST_F(FakeQuantCommand, IsOfModelsThatArePutInCodes) {
+TEST_F(FakeQuantCommand, RejectsModelsThatCannotBeQuantized) {
   fails(str("run ", source_path("recipes/demo.yaml"), " --set out=", dir_.file("no"),
             " --set train.fake_quant=true --dry-run"),
         "train.fake_quant: a model of type bert is not put in codes");

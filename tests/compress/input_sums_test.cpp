@@ -84,7 +84,7 @@ double mean_square(const Row& x) {
   return out;
 }
 
-TEST_F(InputSumsOfRows, AreThoseOfABertsTokens) {
+TEST_F(InputSumsOfRows, MatchTheTokensOfABert) {
   REQUIRE_PLUGIN("cpu");
   write("bert", false);
   const std::string scope = "bert.embeddings.";
@@ -117,7 +117,7 @@ TEST_F(InputSumsOfRows, AreThoseOfABertsTokens) {
   expect_sums(sums[0], rows);
 }
 
-TEST_F(InputSumsOfRows, AreThoseOfEachOfAT5sStacks) {
+TEST_F(InputSumsOfRows, MatchBothStacksOfAT5) {
   REQUIRE_PLUGIN("cpu");
   write("small", true);
   const std::string vocab = dir_.file("hf/spiece.model"), first = ".block.0.layer.0.";

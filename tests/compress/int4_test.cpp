@@ -64,7 +64,7 @@ struct Product {
   std::vector<double> sums, rows;
 };
 
-TEST(Gptq, GivesTheCodesOfItsRuleByNumpy) {
+TEST(Gptq, MatchesNumpy) {
   REQUIRE_ORACLE();
   const Product p;
   const TempDir dir;
@@ -83,7 +83,7 @@ TEST(Gptq, GivesTheCodesOfItsRuleByNumpy) {
   }
 }
 
-TEST(Gptq, LosesLessOfItsOutputsThanTheNearestCodes) {
+TEST(Gptq, HasLessOutputErrorThanRoundingToNearest) {
   const Product p;
   EXPECT_LT(p.lost(p.by_gptq(128)), 0.8 * p.lost(int4_groups(p.weights, Product::R, 128)));
 }
@@ -117,7 +117,7 @@ class Int4Folder : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Models, Int4Folder, testing::Values("bert", "electra", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(Int4Folder, HoldsTheNearestCodesWithoutRows) {
+TEST_P(Int4Folder, RoundsToNearestWithoutCalibration) {
   REQUIRE_ORACLE();
   const Quantized done = quantize_weights(job());
   check_by_numpy("int4", "--source " + dir_.file("hf"));
@@ -130,7 +130,7 @@ TEST_P(Int4Folder, HoldsTheNearestCodesWithoutRows) {
   EXPECT_EQ(step["rounded"], "to the nearest");
 }
 
-TEST_P(Int4Folder, ByRowsGivesSmeltTheWeightsThatItsCodesSay) {
+TEST_P(Int4Folder, CalibratedWeightsAreDequantizedOnLoad) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   quantize_weights(job());
@@ -154,7 +154,7 @@ TEST_P(Int4Folder, ByRowsGivesSmeltTheWeightsThatItsCodesSay) {
   EXPECT_EQ(step["calibrated_by"]["input"], dir_.file("rows.tsv"));
 }
 
-TEST(Int4, NamesWhatItCannotTake) {
+TEST(Int4, RejectsInvalidOptions) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   const auto refusal = [&](const auto& change) {
@@ -174,7 +174,7 @@ TEST(Int4, NamesWhatItCannotTake) {
 }
 
 // What another program may have written.
-TEST(Int4, RefusesCodesThatDoNotFitTogether) {
+TEST(Int4, RejectsInconsistentTensors) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   QuantizeJob job{.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightCodes::int4};

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-TEST(MacBudget, CountsAHeadAndANeuronAsKwonDoes) {
+TEST(MacBudget, CountsHeadsAndNeuronsLikeKwon) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   const SourceFolder source = open_source_folder(dir.file("hf"));
@@ -26,7 +26,7 @@ TEST(MacBudget, CountsAHeadAndANeuronAsKwonDoes) {
   EXPECT_EQ(unit_macs(folder, ffn_groups(folder, stacks)[0], lengths), 2 * length * d);
 }
 
-TEST(MacBudget, IsSpentOnWhatMattersMost) {
+TEST(MacBudget, MaximizesImportance) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> any(0, 1);
   for (int round = 0; round < 50; ++round) {

@@ -63,7 +63,7 @@ std::vector<std::vector<float>> run(const Client& client, const StepProgram& pro
   return out;
 }
 
-TEST_P(MaskGradients, AreDifferencesOfLossesOfModelsWithAUnitWeakerAndStronger) {
+TEST_P(MaskGradients, MatchFiniteDifferences) {
   SMELT_OPEN_CPU(client, 1);
   const Case c = case_of(GetParam());
   const ComputePolicy exact{.exact_products = true};

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Models, RescaledUnits, testing::Values("bert", "electra
                          [](const auto& info) { return info.param; });
 
 // Of two that say the same one is cut: the other says it twice, and nothing is lost.
-TEST_P(RescaledUnits, SayWhatTheirTwinsSaid) {
+TEST_P(RescaledUnits, ReproduceRemovedDuplicates) {
   write_twins();
   const SourceFolder source = open_source_folder(dir_.file("twins"));
   CompressedFolder cut{.config = source.config, .tensors = source.tensors, .step = {}};
@@ -122,7 +122,7 @@ TEST_P(RescaledUnits, SayWhatTheirTwinsSaid) {
     EXPECT_LT(largest_difference(is[i], was[i]), 1e-4) << i;
 }
 
-TEST_P(RescaledUnits, AreThoseOfNumpysLeastSquaresOnWhatTransformersComputes) {
+TEST_P(RescaledUnits, MatchNumpyLeastSquares) {
   if (is_t5()) GTEST_SKIP() << "the script knows no T5";
   REQUIRE_ORACLE();
   prune_model(
@@ -134,7 +134,7 @@ TEST_P(RescaledUnits, AreThoseOfNumpysLeastSquaresOnWhatTransformersComputes) {
 }
 
 // A [2,3] of units that are not orthogonal, y [3]: by hand.
-TEST(LeastSquares, AreThoseOfTheNormalEquations) {
+TEST(LeastSquares, SolvesTheNormalEquations) {
   const std::vector<double> gram{2, 1, 1, 2}, onto{3, 4};
   const auto s = least_squares(gram, onto);
   ASSERT_TRUE(s);
@@ -142,7 +142,7 @@ TEST(LeastSquares, AreThoseOfTheNormalEquations) {
   EXPECT_NEAR((*s)[1], 5.0 / 3, 1e-4);
 }
 
-TEST(LeastSquares, OfUnitsThatSayTheSameOrNothingAreNearOne) {
+TEST(LeastSquares, UndeterminedFactorsAreNearOne) {
   const std::vector<double> same{1, 1, 0, 1, 1, 0, 0, 0, 0};
   const auto s = least_squares(same, std::vector<double>{3, 3, 0});
   ASSERT_TRUE(s);
@@ -151,7 +151,7 @@ TEST(LeastSquares, OfUnitsThatSayTheSameOrNothingAreNearOne) {
   EXPECT_EQ((*s)[2], 1);
 }
 
-TEST(LeastSquares, AboveTenAreNone) {
+TEST(LeastSquares, RejectsFactorsAboveTen) {
   EXPECT_FALSE(least_squares(std::vector<double>{1}, std::vector<double>{11}));
   EXPECT_TRUE(least_squares(std::vector<double>{1}, std::vector<double>{9}));
 }

@@ -30,7 +30,7 @@ EncoderSizes sizes_of(const SourceFolder& bert) {
           3};
 }
 
-TEST(ModelFacts, OfABertAreThoseOfItsSizes) {
+TEST(ModelFacts, CountsABert) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   const SourceFolder bert = open_source_folder(dir.file("hf"));
@@ -47,7 +47,7 @@ TEST(ModelFacts, OfABertAreThoseOfItsSizes) {
   }
 }
 
-TEST(ModelFacts, OfLabelsOfWordsCountTheHeadForEach) {
+TEST(ModelFacts, CountsTheHeadOfATokenClassifierPerToken) {
   const TempDir dir;
   GoldenClassify("bert-tokens").write_folder(dir.file("hf"));
   const SourceFolder bert = open_source_folder(dir.file("hf"));
@@ -57,7 +57,7 @@ TEST(ModelFacts, OfLabelsOfWordsCountTheHeadForEach) {
 }
 
 // Of answers that are said one token after another.
-TEST(ModelFacts, OfAT5AreTheSumOverTheTokensThatItSays) {
+TEST(ModelFacts, CountsAT5PerOutputToken) {
   const TempDir dir;
   for (const char* kind : {"small", "gated"}) {
     GoldenT5(kind).write_folder(dir.file(kind));
@@ -76,7 +76,7 @@ TEST(ModelFacts, OfAT5AreTheSumOverTheTokensThatItSays) {
   }
 }
 
-TEST(ModelFacts, OfAQuantizedFolderAreTheSameButForItsBytes) {
+TEST(ModelFacts, QuantizationChangesOnlyBytes) {
   const TempDir dir;
   GoldenClassify("electra").write_folder(dir.file("hf"));
   const Quantized done =
@@ -90,7 +90,7 @@ TEST(ModelFacts, OfAQuantizedFolderAreTheSameButForItsBytes) {
   EXPECT_EQ(facts_of(in_codes).steps.at(0)["method"], "weights int8");
 }
 
-TEST(ModelFacts, OfACutModelAreSmaller) {
+TEST(ModelFacts, PrunedModelIsSmaller) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   prune_model({.from = dir.file("hf"), .to = dir.file("cut"), .layers = {.count = 1}});

@@ -81,7 +81,7 @@ class OnnxFolder : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(OnnxFolder, OfABertHasItsMaskedLmOrItsHiddenStates) {
+TEST_F(OnnxFolder, ExportsABertAsMaskedLmOrEncoder) {
   REQUIRE_ORACLE();
   write_bert({});
   EXPECT_THAT(checked("hf"), AllOf(StartsWith("0 "), HasSubstr("\noutput logits\n")));
@@ -89,7 +89,7 @@ TEST_F(OnnxFolder, OfABertHasItsMaskedLmOrItsHiddenStates) {
               AllOf(StartsWith("0 "), HasSubstr("\noutput last_hidden_state")));
 }
 
-TEST_F(OnnxFolder, OfAMaskedLmWithGeluByErfComputesItAsTransformersDoes) {
+TEST_F(OnnxFolder, ComputesErfGeluLikeTransformers) {
   REQUIRE_ORACLE();
   write_bert({"bert/pooler/", "cls/seq_relationship/"});
   Json config = Json::parse(read_file(dir_.file("hf/config.json")));
@@ -98,7 +98,7 @@ TEST_F(OnnxFolder, OfAMaskedLmWithGeluByErfComputesItAsTransformersDoes) {
   EXPECT_THAT(checked("hf"), AllOf(StartsWith("0 "), HasSubstr("\noutput logits\n")));
 }
 
-TEST_F(OnnxFolder, OfAnElectraIsOfItsDiscriminatorOrItsGenerator) {
+TEST_F(OnnxFolder, ExportsDiscriminatorOrGeneratorOfAnElectra) {
   REQUIRE_ORACLE();
   write_electra();
   convert_checkpoint(
@@ -111,13 +111,13 @@ TEST_F(OnnxFolder, OfAnElectraIsOfItsDiscriminatorOrItsGenerator) {
 class OnnxT5Folder : public OnnxFolder, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, OnnxT5Folder, testing::Values("small", "gated"));
 
-TEST_P(OnnxT5Folder, AnswersAtOnceAndTokenByToken) {
+TEST_P(OnnxT5Folder, GeneratesAtOnceAndTokenByToken) {
   REQUIRE_ORACLE();
   GoldenT5(GetParam()).write_folder(dir_.file("hf"));
   EXPECT_THAT(checked("hf"), AllOf(StartsWith("0 "), HasSubstr("\noutput logits\n")));
 }
 
-TEST_F(OnnxFolder, NamesItsFiles) {
+TEST_F(OnnxFolder, ReportsItsFiles) {
   GoldenT5("small").write_folder(dir_.file("hf"));
   const OnnxModel made = write_onnx_folder(dir_.file("hf"), dir_.file("onnx"));
   EXPECT_EQ(made.task, "text2text-generation");
@@ -129,7 +129,7 @@ TEST_F(OnnxFolder, NamesItsFiles) {
   EXPECT_TRUE(exists(dir_.file("onnx/spiece.model")));
 }
 
-TEST_F(OnnxFolder, IsRefusedForATaskThatTheModelDoesNotDo) {
+TEST_F(OnnxFolder, RejectsUnsupportedTasks) {
   write_bert({"cls/"});
   const auto refusal = [&](const char* to, OnnxTask task) {
     return error_of<UsageError>([&] { write_onnx_folder(dir_.file("hf"), dir_.file(to), task); });
@@ -146,7 +146,7 @@ TEST_F(OnnxFolder, IsRefusedForATaskThatTheModelDoesNotDo) {
 }
 
 // A run's checkpoint becomes a Hugging Face folder first.
-TEST_F(OnnxFolder, OfACheckpointHasItsTokenizerToo) {
+TEST_F(OnnxFolder, IncludesTheTokenizerOfACheckpoint) {
   write_electra();
   const CommandOutput made = run_smelt(
       str("convert ", dir_.file("run"), " ", dir_.file("onnx"), " --to onnx --task fill-mask"));
@@ -158,7 +158,7 @@ TEST_F(OnnxFolder, OfACheckpointHasItsTokenizerToo) {
   EXPECT_EQ(read_file(dir_.file("one.onnx")), read_file(dir_.file("onnx/model.onnx")));
 }
 
-TEST_F(OnnxFolder, OfAnElectraWithoutGeneratorIsRefusedForFillMask) {
+TEST_F(OnnxFolder, RejectsFillMaskForAnElectraWithoutGenerator) {
   write_electra(false);
   expect_refusal(
       str("convert ", dir_.file("run"), " ", dir_.file("onnx"), " --to onnx --task fill-mask"),

@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Models, OnnxHead,
                          testing::Values("bert", "electra", "bert-tokens", "electra-tokens",
                                          "bert-spans", "electra-spans"));
 
-TEST_P(OnnxHead, GivesTransformersLogitsAtAnyBatchAndLength) {
+TEST_P(OnnxHead, MatchesTransformersAtAnyBatchAndLength) {
   REQUIRE_ORACLE();
   golden_.write_folder(dir_.file("hf"));
   EXPECT_LT(largest_difference(logits_of("hf"),
@@ -55,7 +55,7 @@ TEST_P(OnnxHead, GivesTransformersLogitsAtAnyBatchAndLength) {
 using OnnxCodes = Onnx;
 INSTANTIATE_TEST_SUITE_P(Models, OnnxCodes, testing::Values("bert", "electra"));
 
-TEST_P(OnnxCodes, AreMultipliedAsSmeltDoes) {
+TEST_P(OnnxCodes, Int8MatmulsMatchSmelt) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write_golden_folder(GetParam(), false, dir_);
@@ -75,7 +75,7 @@ TEST_P(OnnxCodes, AreMultipliedAsSmeltDoes) {
   }
 }
 
-TEST_P(OnnxCodes, OfModelsThatWereCutOrAreSparse) {
+TEST_P(OnnxCodes, SupportsPrunedAndSparseModels) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write_golden_folder(GetParam(), false, dir_);
@@ -89,7 +89,7 @@ TEST_P(OnnxCodes, OfModelsThatWereCutOrAreSparse) {
 }
 
 // As `smelt predict` of the same checkpoint.
-TEST(OnnxModel, HoldsTheMovingAveragesOfACheckpoint) {
+TEST(OnnxModel, ExportsMovingAverages) {
   const TempDir dir;
   const std::string model = dir.file("run/model"), bias = "output_bias";
   GoldenClassify("bert").write_folder(dir.file("hf"));
@@ -110,7 +110,7 @@ TEST(OnnxModel, HoldsTheMovingAveragesOfACheckpoint) {
   EXPECT_THAT(log.text(), HasSubstr("exporting the moving averages of the weights"));
 }
 
-TEST(OnnxModel, SaysThatFourBitsBecomeFloats) {
+TEST(OnnxModel, WarnsThatInt4BecomesFloat) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   quantize_weights(
@@ -120,7 +120,7 @@ TEST(OnnxModel, SaysThatFourBitsBecomeFloats) {
   EXPECT_THAT(log.text(), HasSubstr("int4 weights are written to the ONNX file as floats"));
 }
 
-TEST(OnnxModel, IsNotWrittenOverAnotherFile) {
+TEST(OnnxModel, DoesNotOverwriteAFile) {
   const TempDir dir;
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("a.onnx"), " --dtype bf16"),
                  HasSubstr("--dtype: cannot be used with an ONNX file, which holds the moving"));

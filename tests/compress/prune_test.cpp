@@ -32,7 +32,7 @@ class PrunedClassifier : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Models, PrunedClassifier, testing::Values("bert", "electra"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(PrunedClassifier, HasTheLayersThatWereAskedForUnderNewNumbers) {
+TEST_P(PrunedClassifier, KeepsAndRenumbersTheChosenLayers) {
   GoldenClassify(GetParam()).write_folder(dir_.file("hf"));
   const Pruned done =
       prune_model({.from = dir_.file("hf"), .to = dir_.file("cut"), .layers = {.kept = {1}}});
@@ -59,7 +59,7 @@ TEST_P(PrunedClassifier, HasTheLayersThatWereAskedForUnderNewNumbers) {
   EXPECT_LT(done.bytes, done.bytes_before);
 }
 
-TEST_P(PrunedClassifier, IsScoredAsTransformersScoresIt) {
+TEST_P(PrunedClassifier, ScoresMatchTransformers) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   const GoldenClassify golden(GetParam());
@@ -91,7 +91,7 @@ class PrunedT5 : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Models, PrunedT5, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(PrunedT5, AnswersAsBeforeWithoutLayersThatAddNothing) {
+TEST_P(PrunedT5, AnswersDoNotChangeWithoutUnusedLayers) {
   REQUIRE_PLUGIN("cpu");
   silence({"encoder.block.0.", "decoder.block.1."});
   const Pruned done = prune_model({.from = dir_.file("hf"),
@@ -105,7 +105,7 @@ TEST_P(PrunedT5, AnswersAsBeforeWithoutLayersThatAddNothing) {
   EXPECT_NE(answers_of_folder(dir_.file("other")), answers_of_folder(dir_.file("hf")));
 }
 
-TEST_P(PrunedT5, IsLoadedByTransformersWithAllItsWeights) {
+TEST_P(PrunedT5, TransformersLoadsAllWeights) {
   REQUIRE_ORACLE();
   prune_model({.from = dir_.file("hf"), .to = dir_.file("cut"), .decoder_layers = {.count = 1}});
   const auto result =
@@ -117,7 +117,7 @@ TEST_P(PrunedT5, IsLoadedByTransformersWithAllItsWeights) {
   EXPECT_EQ(config["num_decoder_layers"], 1);
 }
 
-TEST(SpreadLayers, AreEvenAndHaveBothEnds) {
+TEST(SpreadLayers, AreEvenlySpacedAndIncludeBothEnds) {
   EXPECT_THAT(spread_layers(1, 12), ElementsAre(0));
   EXPECT_THAT(spread_layers(2, 12), ElementsAre(0, 11));
   EXPECT_THAT(spread_layers(3, 12), ElementsAre(0, 6, 11));
@@ -136,7 +136,7 @@ class Prune : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Prune, NamesWhatItCannotCut) {
+TEST_F(Prune, RejectsInvalidLayers) {
   EXPECT_THAT(refusal({}), HasSubstr("hf is to be cut\n  hint: say what stays: --layers 6"));
   EXPECT_THAT(refusal({.layers = {.count = 2}}), HasSubstr("compress: nothing of "));
   EXPECT_THAT(refusal({.layers = {.count = 3}}),
@@ -152,7 +152,7 @@ TEST_F(Prune, NamesWhatItCannotCut) {
   EXPECT_FALSE(exists(dir_.file("cut")));
 }
 
-TEST_F(Prune, CutsOnceAndBeforeItIsQuantized) {
+TEST_F(Prune, PrunesOnceAndBeforeQuantization) {
   EXPECT_EQ(refusal({.layers = {.count = 1}}), "no error");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "cut"),
               HasSubstr("cut was pruned before\n  hint: prune the original model"));

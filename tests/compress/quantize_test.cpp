@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Models, QuantizedFolder,
                            return name;
                          });
 
-TEST_P(QuantizedFolder, HoldsTheCodesOfTheRuleAndAllElseAsItWas) {
+TEST_P(QuantizedFolder, QuantizesMatricesAndKeepsTheRest) {
   REQUIRE_ORACLE();
   write_source();
   for (const bool embeddings : {false, true}) {
@@ -84,7 +84,7 @@ TEST_P(QuantizedFolder, HoldsTheCodesOfTheRuleAndAllElseAsItWas) {
   }
 }
 
-TEST_P(QuantizedFolder, SaysWhereItIsFromAndWhatWasLost) {
+TEST_P(QuantizedFolder, RecordsSourceAndNoise) {
   write_source();
   const Quantized done = quantize({.keep = {"*.0.*"}});
   const Json said = Json::parse(read_file(dir_.file("int8/compress.json")));
@@ -103,7 +103,7 @@ TEST_P(QuantizedFolder, SaysWhereItIsFromAndWhatWasLost) {
   EXPECT_EQ(config.value("dequantize", false), is_t5(GetParam()));
 }
 
-TEST_P(QuantizedFolder, GivesSmeltTheWeightsThatItsCodesSay) {
+TEST_P(QuantizedFolder, IsDequantizedOnLoad) {
   REQUIRE_ORACLE();
   write_source();
   quantize({.embeddings = true});
@@ -129,7 +129,7 @@ class ClassifierInCodes : public QuantizedFolder {};
 INSTANTIATE_TEST_SUITE_P(Models, ClassifierInCodes, testing::Values("bert", "electra"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(ClassifierInCodes, HasTheScoresOfWhatItsCodesSay) {
+TEST_P(ClassifierInCodes, ScoresMatchDequantizedWeights) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write_source();
@@ -146,7 +146,7 @@ class T5InCodes : public QuantizedFolder {};
 INSTANTIATE_TEST_SUITE_P(Models, T5InCodes, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(T5InCodes, GivesTheAnswersOfWhatItsCodesSay) {
+TEST_P(T5InCodes, AnswersMatchDequantizedWeights) {
   REQUIRE_PLUGIN("cpu");
   write_source();
   quantize({.embeddings = true});
@@ -168,7 +168,7 @@ class Quantize : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Quantize, LeavesTheSourceAndWhatIsThereAlone) {
+TEST_F(Quantize, DoesNotChangeTheSourceOrExistingFolders) {
   const std::string weights = read_file(dir_.file("hf/model.safetensors"));
   const auto before = std::filesystem::last_write_time(dir_.file("hf"));
   EXPECT_EQ(refusal({}), "no error");
@@ -184,7 +184,7 @@ TEST_F(Quantize, LeavesTheSourceAndWhatIsThereAlone) {
 }
 
 // Of widths as they are: the vocabulary's files and what stays in floats count, too.
-TEST_F(Quantize, LeavesAboutAQuarterOfTheBytesWithEmbeddings) {
+TEST_F(Quantize, KeepsAboutAQuarterOfTheBytesWithEmbeddings) {
   ClassifyTask task = GoldenClassify("bert").settings();
   BertConfig sizes = encoder_sizes(task.encoder);
   sizes.hidden_size = 384;
@@ -214,7 +214,7 @@ TEST_F(Quantize, LeavesAboutAQuarterOfTheBytesWithEmbeddings) {
   EXPECT_GE(static_cast<double>(done.bytes), 0.25 * static_cast<double>(done.bytes_before));
 }
 
-TEST_F(Quantize, TakesARunsFolderAsItsOwnCheckpointIs) {
+TEST_F(Quantize, AcceptsARunFolder) {
   convert_checkpoint(
       {.from = dir_.file("hf"), .to = dir_.file("run/model"), .form = ModelForm::smelt});
   EXPECT_EQ(refusal({}, "run"), "no error");
@@ -224,7 +224,7 @@ TEST_F(Quantize, TakesARunsFolderAsItsOwnCheckpointIs) {
             read_file(dir_.file("direct/model.safetensors")));
 }
 
-TEST_F(Quantize, TakesOfARunItsAveragesOrWhatItHasExported) {
+TEST_F(Quantize, UsesTheAveragesOrTheExportOfARun) {
   const std::string run = dir_.file("run"), model = dir_.file("run/model");
   const Converted plain =
       convert_checkpoint({.from = dir_.file("hf"), .to = model, .form = ModelForm::smelt});
@@ -242,7 +242,7 @@ TEST_F(Quantize, TakesOfARunItsAveragesOrWhatItHasExported) {
   EXPECT_EQ(open_source_folder(run).folder, join_path(run, "huggingface"));
 }
 
-TEST_F(Quantize, AChangedByteOfTheFolderIsFoundWhenItIsLoaded) {
+TEST_F(Quantize, DetectsAChangedByteOnLoad) {
   refusal({});
   const std::string path = dir_.file("int8/model.safetensors");
   std::string bytes = read_file(path);
@@ -255,7 +255,7 @@ TEST_F(Quantize, AChangedByteOfTheFolderIsFoundWhenItIsLoaded) {
   EXPECT_THAT(error_of<UsageError>(load), HasSubstr("is damaged: its crc32c is"));
 }
 
-TEST_F(Quantize, NamesWhatItCannotTake) {
+TEST_F(Quantize, RejectsInvalidInput) {
   EXPECT_THAT(
       refusal({.keep = {"*.wo"}}),
       HasSubstr(
@@ -282,7 +282,7 @@ TEST_F(Quantize, NamesWhatItCannotTake) {
   EXPECT_THAT(refusal({}, "none"), HasSubstr("compress: "));
 }
 
-TEST_F(Quantize, RefusesTheGeneratorOfAnElectra) {
+TEST_F(Quantize, RejectsTheGeneratorOfAnElectra) {
   const GoldenElectra golden("electra");
   ModelFolder model;
   model.parameters = golden.state();

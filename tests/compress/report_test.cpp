@@ -66,7 +66,7 @@ class CompressReport : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(CompressReport, SaysOfEachModelWhatItsFolderAndItsAnswersSay) {
+TEST_F(CompressReport, ReportsSizesAndScoresOfEachModel) {
   REQUIRE_PLUGIN("cpu");
   const Report report = compress_report(job());
   ASSERT_EQ(report["models"].size(), 3);
@@ -104,7 +104,7 @@ TEST_F(CompressReport, SaysOfEachModelWhatItsFolderAndItsAnswersSay) {
   EXPECT_THAT(compress_report_text(report), HasSubstr("int8\n  accuracy"));
 }
 
-TEST_F(CompressReport, SaysOfZerosThatNothingIsFasterByThem) {
+TEST_F(CompressReport, NotesThatSparsityIsNotFaster) {
   REQUIRE_PLUGIN("cpu");
   sparsify_model({.from = dir_.file("base"), .to = dir_.file("sparse"), .sparsity = 0.5});
   CompressReportJob zeros = job();
@@ -118,7 +118,7 @@ TEST_F(CompressReport, SaysOfZerosThatNothingIsFasterByThem) {
   EXPECT_THAT(compress_page(report), HasSubstr("50.0 % of 3584 weights are 0"));
 }
 
-TEST_F(CompressReport, ScoresDevelopmentBesideTheTestAndCountsWhatIsInBoth) {
+TEST_F(CompressReport, ScoresDevelopmentAndTestRowsAndCountsDuplicates) {
   REQUIRE_PLUGIN("cpu");
   write_file(dir_.file("dev.tsv"), "text\tlabel\nbird\tb\ncat w9\ta\n");
   CompressReportJob with_dev = job();
@@ -133,7 +133,7 @@ TEST_F(CompressReport, ScoresDevelopmentBesideTheTestAndCountsWhatIsInBoth) {
   EXPECT_THAT(report["not_measured"].dump(), Not(HasSubstr("dense student")));
 }
 
-TEST_F(CompressReport, RefusesWhatWouldBeScoredTooWellOrIsOfAnotherTask) {
+TEST_F(CompressReport, RejectsTrainingRowsAndOtherTasks) {
   REQUIRE_PLUGIN("cpu");
   const auto refusal = [](const CompressReportJob& job) {
     return error_of<UsageError>([&] { compress_report(job); });
@@ -166,7 +166,7 @@ TEST_F(CompressReport, RefusesWhatWouldBeScoredTooWellOrIsOfAnotherTask) {
   EXPECT_THAT(refusal(job()), HasSubstr("has no rows"));
 }
 
-TEST_F(CompressReport, ATypedCommandMeasuresProcessesOfTheirOwnAndWritesAPage) {
+TEST_F(CompressReport, CommandMeasuresInSeparateProcessesAndWritesAPage) {
   REQUIRE_PLUGIN("cpu");
   const std::string command =
       str("compress report ", dir_.file("base"), " ", dir_.file("int8"), " --input ",
@@ -187,7 +187,7 @@ TEST_F(CompressReport, ATypedCommandMeasuresProcessesOfTheirOwnAndWritesAPage) {
                  HasSubstr("mine.html is there, and is no earlier report"));
 }
 
-TEST_F(CompressReport, OfT5sIsOfTheirAnswers) {
+TEST_F(CompressReport, ScoresTheAnswersOfT5s) {
   REQUIRE_PLUGIN("cpu");
   GoldenT5("small").write_folder(dir_.file("t5"));
   quantize_weights({.from = dir_.file("t5"), .to = dir_.file("t5-int8")});
@@ -206,7 +206,7 @@ TEST_F(CompressReport, OfT5sIsOfTheirAnswers) {
   EXPECT_NEAR(one["tokens_per_second"].get<double>() * one["p50_ms"].get<double>() / 1e3, 6, 1e-6);
 }
 
-TEST(Latencies, AreTakenFromTheRoundsThatWereMeasured) {
+TEST(Latencies, UseTheMeasuredRounds) {
   const Latency base{.batch = 1, .length = 8, .seconds = {2, 4, 6, 8, 10}};
   Latency other = base;
   for (double& seconds : other.seconds) seconds /= 2;
@@ -221,7 +221,7 @@ TEST(Latencies, AreTakenFromTheRoundsThatWereMeasured) {
   EXPECT_LT(speed_up(base, other).low, 2);
 }
 
-TEST(Latencies, AreOfLengthsThatModelsTake) {
+TEST(Latencies, UseSupportedLengths) {
   const LatencyJob usual{.batches = {1}, .lengths = {32, 128, 384}};
   EXPECT_THAT(sizes_within(usual, 100).lengths, ElementsAre(32, 100));
   EXPECT_THAT(sizes_within(usual, 512).lengths, ElementsAre(32, 128, 384));
@@ -232,7 +232,7 @@ TEST(Latencies, AreOfLengthsThatModelsTake) {
 }
 
 // Labels of words that are no entities are each an example; what was cut off is wrong.
-TEST(CompressScores, OfWordsAreOverTheWords) {
+TEST(CompressScores, ScoreTokenLabelsPerWord) {
   const SaidRows rows{
       Report::parse(R"({"words": ["x", "y"], "label": ["N", "V"], "prediction": ["N", "N"]})"),
       Report::parse(R"({"words": ["z"], "label": ["N"], "prediction": [null]})")};
@@ -281,7 +281,7 @@ Report toy_report() {
   return out;
 }
 
-TEST(CompressNotes, SayWhatEachRowDoesNotGiveAndWhichIsBeaten) {
+TEST(CompressNotes, DescribeMissingValuesAndDominatedModels) {
   const Report report = toy_report();
   EXPECT_EQ(report["models"][0]["beaten"], Report({{"bytes", false}, {"latency", false}}));
   EXPECT_EQ(report["models"][1]["beaten"], Report({{"bytes", false}, {"latency", false}}));
@@ -293,14 +293,14 @@ TEST(CompressNotes, SayWhatEachRowDoesNotGiveAndWhichIsBeaten) {
   EXPECT_THAT(report["not_measured"].dump(), HasSubstr("its load was 4"));
 }
 
-TEST(CompressPage, ShowsEachModelWithItsNameAsText) {
+TEST(CompressPage, EscapesModelNames) {
   const std::string page = compress_page(toy_report());
   EXPECT_THAT(page, AllOf(HasSubstr("&lt;base&gt;"), Not(HasSubstr("<base>")),
                           HasSubstr("circle class=\"beaten\""), HasSubstr("1.80×")));
   EXPECT_THAT(page, HasSubstr("Whether a small model that was trained as such"));
 }
 
-TEST(CompressedLayers, ShowWhatOfEachIsLeft) {
+TEST(CompressedLayers, ShowRemainingUnitsOfEachLayer) {
   const std::string page = compressed_layers_html(Report::parse(R"([{"method": "prune", "heads":
       {"before": 2, "after": 1, "kept_importance": [0.9], "importance": [[9, 1]], "kept": [[0]],
        "output_lost": {"before": [0.5, 0.25], "after": [0.125, 0.0625]}}}])"));

@@ -55,7 +55,7 @@ Values largest_by_sorting(Values matrices, std::size_t kept) {
   return matrices;
 }
 
-TEST(Magnitude, KeepsTheLargestOfAllMatricesTakenTogether) {
+TEST(Magnitude, KeepsTheLargestOfAllMatricesTogether) {
   const Values matrices = some_matrices();
   for (const std::size_t kept : {1, 2, 7, 50, 100, 130, 141}) {
     const MagnitudeCut cut = magnitude_cut(
@@ -75,20 +75,20 @@ TEST(Magnitude, KeepsTheLargestOfAllMatricesTakenTogether) {
   }
 }
 
-TEST(Magnitude, KeepsAsManyAsTensorFlowsRuleSays) {
+TEST(Magnitude, KeepsTheSameNumberAsTensorFlow) {
   EXPECT_EQ(kept_of(1000, 0.9), 100U);
   EXPECT_EQ(kept_of(10, 0.75), 2U);  // 2.5: the even one
   EXPECT_EQ(kept_of(14, 0.75), 4U);  // 3.5
   EXPECT_EQ(kept_of(10, 0.999), 1U);
 }
 
-TEST(Magnitude, OfNeighboursKeepsTheFirstOfEqualOnes) {
+TEST(Magnitude, PatternKeepsTheFirstOfEqualWeights) {
   std::vector<float> values{1, -3, 2, 0, 5, 5, -5, 5, 0, 0, 0, 1};
   keep_n_of_m(values, {.kept = 2, .of = 4});
   EXPECT_THAT(values, ElementsAre(0, -3, 2, 0, 5, 5, 0, 0, 0, 0, 0, 1));
 }
 
-TEST(BitmaskRows, GiveBackWhatTheyAreOfInEitherOrder) {
+TEST(BitmaskRows, RoundTripInBothLayouts) {
   std::vector<float> values(3 * 11);
   for (std::size_t i = 0; i < values.size(); i += 1 + i % 3) values[i] = static_cast<float>(i) - 9;
   const BitmaskRows rows = bitmask_rows(values, 3);
@@ -124,7 +124,7 @@ class SparseFolder : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Models, SparseFolder, testing::Values("bert", "electra", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(SparseFolder, HoldsExactlyTheLargestWeightsAndIsReadAsTheyAre) {
+TEST_P(SparseFolder, KeepsExactlyTheLargestWeights) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   SparsifyJob share = job();
@@ -153,7 +153,7 @@ TEST_P(SparseFolder, HoldsExactlyTheLargestWeightsAndIsReadAsTheyAre) {
   EXPECT_FALSE(step.contains("tuned"));
 }
 
-TEST_P(SparseFolder, HoldsTheLargestOfEachFewNeighbours) {
+TEST_P(SparseFolder, KeepsTheLargestOfEachGroup) {
   REQUIRE_ORACLE();
   SparsifyJob pattern = job();
   const std::string nm = is_t5() ? "1:2" : "2:4";
@@ -178,7 +178,7 @@ class Sparsify : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Sparsify, NamesWhatItCannotTake) {
+TEST_F(Sparsify, RejectsInvalidOptions) {
   EXPECT_THAT(refusal("--sparsity 1.5"), HasSubstr("compress: --sparsity 1.5: must be above 0 and "
                                                    "below 1\n  hint: give the share of weights"));
   EXPECT_THAT(refusal("--sparsity 0"), HasSubstr("--sparsity 0: must be above 0"));
@@ -220,7 +220,7 @@ TEST_F(Sparsify, NamesWhatItCannotTake) {
                         "groups of 4 (--nm 2:4)\n"));
 }
 
-TEST_F(Sparsify, IsSaidToBeSmallerAndNotFasterAndComesLast) {
+TEST_F(Sparsify, ReportsThatItIsSmallerButNotFaster) {
   const CommandOutput said = run_smelt(str("compress prune ", dir_.file("hf"), " --out ",
                                            dir_.file("sparse"), " --method magnitude --nm 2:4"));
   EXPECT_EQ(said.status, 0) << said.text;
@@ -236,7 +236,7 @@ TEST_F(Sparsify, IsSaidToBeSmallerAndNotFasterAndComesLast) {
               HasSubstr(already));
 }
 
-TEST_F(Sparsify, LearnsWithItsZerosFirst) {
+TEST_F(Sparsify, TrainsWithItsZerosFirst) {
   REQUIRE_PLUGIN("cpu");
   std::string rows = "label\ttext\n";
   for (int i = 0; i < 20; ++i)
@@ -325,7 +325,7 @@ TEST_F(Sparsify, LearnsWithItsZerosFirst) {
 
 // transformers refuses a folder whose quantization_config has no method; with one it may leave
 // matrices at random values. compressed-tensors itself wrote its own method.
-TEST_F(Sparsify, NamesNoMethodAndReadsAFolderThatDoes) {
+TEST_F(Sparsify, OmitsQuantMethodAndReadsFoldersWithIt) {
   sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
   Json config = Json::parse(read_file(dir_.file("sparse/config.json")));
   EXPECT_FALSE(config["quantization_config"].contains("quant_method"));
@@ -341,7 +341,7 @@ TEST_F(Sparsify, NamesNoMethodAndReadsAFolderThatDoes) {
 }
 
 // What another program may have written.
-TEST_F(Sparsify, RefusesBitsThatDoNotFit) {
+TEST_F(Sparsify, RejectsInconsistentBitmasks) {
   sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
   std::filesystem::remove(dir_.file("sparse/compress.json"));
   const std::string path = dir_.file("sparse/model.safetensors"),

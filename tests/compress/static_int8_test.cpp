@@ -52,7 +52,7 @@ class StaticInt8 : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(StaticInt8, HasTheScoresOfItsRuleByNumpy) {
+TEST_F(StaticInt8, ScoresMatchNumpy) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write("bert");
@@ -71,7 +71,7 @@ TEST_F(StaticInt8, HasTheScoresOfItsRuleByNumpy) {
   }
 }
 
-TEST_F(StaticInt8, SaysItsScalesAndWhereTheyAreFrom) {
+TEST_F(StaticInt8, RecordsScalesAndCalibration) {
   REQUIRE_PLUGIN("cpu");
   write("bert");
   const Quantized done = quantize_weights(job("w8a8"));
@@ -93,7 +93,7 @@ TEST_F(StaticInt8, SaysItsScalesAndWhereTheyAreFrom) {
 }
 
 // Of 24 rows each fourth has three tokens, with those that begin and end it, and the others four.
-TEST_F(StaticInt8, CountsWhatComesToAProductWithoutPadding) {
+TEST_F(StaticInt8, IgnoresPaddingInCalibration) {
   REQUIRE_PLUGIN("cpu");
   write("bert");
   const std::string kernel = "bert/encoder/layer_1/intermediate/dense/kernel";
@@ -113,7 +113,7 @@ class SmoothedT5 : public StaticInt8, public testing::WithParamInterface<const c
 };
 INSTANTIATE_TEST_SUITE_P(Models, SmoothedT5, testing::Values("small", "gated"));
 
-TEST_P(SmoothedT5, ComputesWhatItDidWithChannelsAsTheFormulaSays) {
+TEST_P(SmoothedT5, KeepsOutputsAndScalesChannels) {
   REQUIRE_PLUGIN("cpu");
   SourceFolder source = open_source_folder(dir_.file("hf"));
   const PruneRows given(source, rows());
@@ -161,7 +161,7 @@ std::vector<double> first_token_scores(const std::string& folder) {
 }
 
 // A channel of a norm is 300 times the others, and its weights are as much smaller.
-TEST_P(SmoothedT5, LosesLessWhereOneChannelIsLarge) {
+TEST_P(SmoothedT5, ReducesErrorOfALargeChannel) {
   REQUIRE_PLUGIN("cpu");
   SourceFolder source = open_source_folder(dir_.file("hf"));
   const std::string layer = "encoder.block.0.layer.0.";
@@ -193,7 +193,7 @@ TEST_P(SmoothedT5, LosesLessWhereOneChannelIsLarge) {
   EXPECT_EQ(said["steps"].back()["smooth"], 0.5);
 }
 
-TEST_F(StaticInt8, NamesWhatItCannotTake) {
+TEST_F(StaticInt8, RejectsInvalidOptions) {
   write("bert");
   QuantizeJob asked = job("out");
   asked.rows = QuantizeJob().rows;
@@ -218,7 +218,7 @@ TEST_F(StaticInt8, NamesWhatItCannotTake) {
   EXPECT_FALSE(exists(dir_.file("out")));
 }
 
-TEST_F(StaticInt8, ItsFlagsAreHeldToEachOther) {
+TEST_F(StaticInt8, ChecksFlagsAgainstEachOther) {
   write("bert");
   const std::string quantize =
       str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("out"), " ");

@@ -97,7 +97,7 @@ class CutUnits : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Models, CutUnits, testing::Values("bert", "electra", "small", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(CutUnits, AreMissedNoMoreThanSilentOnes) {
+TEST_P(CutUnits, RemovingSilentUnitsChangesNothing) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write_both({0, 3, 4, 11, 23}, {1});
@@ -119,7 +119,7 @@ TEST_P(CutUnits, AreMissedNoMoreThanSilentOnes) {
 }
 
 // Units that say nothing are planted: the loss hangs on none of them, and they are cut first.
-TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
+TEST_P(CutUnits, AreTheLeastImportantOnes) {
   REQUIRE_PLUGIN("cpu");
   write_both({0, 2, 3, 5, 8, 11, 22, 23}, {1});
   std::string rows = "text\tlabel\n";
@@ -180,7 +180,7 @@ TEST_P(CutUnits, AreThoseThatTheLossHangsOnLeast) {
   }
 }
 
-TEST(WidthFor, IsAMultipleOfWhatATpuTakesWhereThereIsSoMuch) {
+TEST(WidthFor, IsAMultipleOfTheTpuTileIfLargeEnough) {
   EXPECT_EQ(width_for(0.5, 3072, 128), 1536);
   EXPECT_EQ(width_for(0.3, 3072, 128), 896);
   EXPECT_EQ(width_for(0.5, 512, 128), 256);
@@ -192,7 +192,7 @@ TEST(WidthFor, IsAMultipleOfWhatATpuTakesWhereThereIsSoMuch) {
   EXPECT_EQ(width_for(0.99, 1024, 128), 1024);
 }
 
-TEST(Largest, AreGivenInTheirOrderAndTheFirstOfEqualOnes) {
+TEST(Largest, AreAscendingAndPreferTheFirstOfEqualOnes) {
   EXPECT_THAT(largest({1, 5, 3, 5, 0}, 2), ElementsAre(1, 3));
   EXPECT_THAT(largest({2, 2, 2}, 2), ElementsAre(0, 1));
   EXPECT_THAT(largest({2}, 0), ElementsAre());
@@ -213,7 +213,7 @@ class PruneUnits : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(PruneUnits, NameWhatTheyCannotBeChosenBy) {
+TEST_F(PruneUnits, RejectInvalidOptionsAndRows) {
   EXPECT_THAT(
       refusal({.ffn = 0.5}, ""),
       HasSubstr(

@@ -16,7 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(Accelerator, NamesMeanSlicesAsGoogleCountsThem) {
+TEST(Accelerator, NamesDenoteSlicesAsAtGoogle) {
   const auto found =
       find_accelerators("--on", "v3-8,v2-32, v4-16,v5litepod-16,v5p-8,v6e-8,tpu7x-8");
   ASSERT_EQ(found.size(), 7u);
@@ -47,7 +47,7 @@ TEST(Accelerator, NamesMeanSlicesAsGoogleCountsThem) {
   is(6, "tpu7x:2x2x1", 4, 8, 1);
 }
 
-TEST(Accelerator, GpusHaveRatesByTheTypeOfTheirProducts) {
+TEST(Accelerator, GpusHavePeakRatesByType) {
   const auto found = find_accelerators("--on", "h100x8,l4");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(found[0].is_gpu());
@@ -70,7 +70,7 @@ TEST(Accelerator, GpusHaveRatesByTheTypeOfTheirProducts) {
   EXPECT_EQ(usual_slice(8)->name, "v3-8");
 }
 
-TEST(Accelerator, UnknownNamesAreRefusedWithTheNearest) {
+TEST(Accelerator, RejectsUnknownNamesWithTheNearest) {
   EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-8,v5e-8"); }),
               AllOf(HasSubstr("--on: 'v5e-8' is not a known TPU"),
                     HasSubstr("did you mean 'v5litepod-8'?")));
@@ -83,7 +83,7 @@ TEST(Accelerator, UnknownNamesAreRefusedWithTheNearest) {
       AllOf(HasSubstr("'h100x3' is not a known TPU or GPU type"), HasSubstr("did you mean 'h100")));
 }
 
-TEST(Accelerator, OnlyWhatTheTpuApiMakesIsRented) {
+TEST(Accelerator, RejectsTypesThatTheTpuApiCannotCreate) {
   const auto refusal = [](const char* name) {
     return error_of<UsageError>([&] { made_by_tpu_api("--type", name); });
   };
@@ -94,7 +94,7 @@ TEST(Accelerator, OnlyWhatTheTpuApiMakesIsRented) {
               HasSubstr("Google's TPU API does not create a tpu7x-8; use Compute"));
 }
 
-TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {
+TEST(Prices, UserPricesTakePrecedence) {
   const TempDir dir;
   const std::string path = dir.file("prices.yaml");
   write_file(path,
@@ -113,7 +113,7 @@ TEST(Prices, OfAUserStandBeforeThoseOfSmelt) {
   EXPECT_GE(this_month(), "2026-11");
 }
 
-TEST(Prices, AFileThatIsNoneIsRefused) {
+TEST(Prices, RejectsAnInvalidFile) {
   const TempDir dir;
   const std::string path = dir.file("prices.yaml");
   const auto refusal = [&](const std::string& text) {

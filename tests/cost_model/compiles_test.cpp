@@ -40,7 +40,7 @@ class TpuCompilesTest : public testing::Test {
   const TpuCompiles compiles_{folder_, {.smelt = smelt_program()}};
 };
 
-TEST_F(TpuCompilesTest, GiveFiguresAndKeepThem) {
+TEST_F(TpuCompilesTest, ReturnsReportsAndCachesThem) {
   const std::vector<CompileRequest> requests{
       {doubled(1024), "v5e:1x1"}, {doubled(8 << 20), "v5e:1x1"}, {"no program", "v5e:1x1"}};
   std::vector<std::size_t> told;
@@ -65,7 +65,7 @@ TEST_F(TpuCompilesTest, GiveFiguresAndKeepThem) {
   EXPECT_FALSE(again[2].kept) << "a failure is made again";
 }
 
-TEST_F(TpuCompilesTest, OneThatHangsOrDiesIsToldByItself) {
+TEST_F(TpuCompilesTest, ReportsACompilationThatHangsOrDies) {
   const std::vector<CompileRequest> one{{doubled(1024), "v5e:1x1"}};
   const auto problem = [&](const std::string& lines) {
     const TpuCompiles ill("", {.each = std::chrono::seconds(1), .smelt = shell(lines)});
@@ -77,7 +77,7 @@ TEST_F(TpuCompilesTest, OneThatHangsOrDiesIsToldByItself) {
   EXPECT_EQ(problem("echo nothing\n"), "the compiler ended with status 0 and no report");
 }
 
-TEST_F(TpuCompilesTest, ATornResultIsMadeAgain) {
+TEST_F(TpuCompilesTest, RecompilesADamagedResult) {
   const std::vector<CompileRequest> one{{doubled(1024), "v5e:1x1"}};
   (void)compiles_.run(one);
   for (const std::string& name : list_folder(folder_))

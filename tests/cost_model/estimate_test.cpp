@@ -10,7 +10,7 @@ constexpr Estimate kFactor{0.5, 1, 2};
 
 Accelerator of(const char* name) { return find_accelerators("--on", name).front(); }
 
-TEST(StepSeconds, OfATpuAreItsCyclesAndWhatDevicesTellBehindThem) {
+TEST(StepSeconds, TpuStepIsCyclesPlusExposedCommunication) {
   const Accelerator v3 = of("v3-8");
   // Half of 656e9 bytes a second go out of a chip: 1 s of all-reduces, of which a quarter goes
   // beside other work; what is gathered goes to both devices of a chip: 2 s.
@@ -32,7 +32,7 @@ TEST(StepSeconds, OfATpuAreItsCyclesAndWhatDevicesTellBehindThem) {
       << "a compiler that estimates nothing";
 }
 
-TEST(StepSeconds, OfAGpuAreItsRoofline) {
+TEST(StepSeconds, GpuStepIsItsRoofline) {
   const Accelerator h100 = of("h100");
   Compiled step;
   step.moved = 3350e9;
@@ -46,7 +46,7 @@ TEST(StepSeconds, OfAGpuAreItsRoofline) {
               1e-9);
 }
 
-TEST(RunSeconds, GoUpToWhatWholeRunsTookAtMost) {
+TEST(RunSeconds, UpperBoundIsThatOfTheLongestRun) {
   const Estimate step{1, 2, 3};
   const RunWork work{.steps = 1000, .save_every = 1000, .checkpoint_bytes = 1};
   const Estimate plain = run_seconds(of("v3-8"), step, work).seconds;
@@ -58,7 +58,7 @@ TEST(RunSeconds, GoUpToWhatWholeRunsTookAtMost) {
   EXPECT_NEAR(seen.high, kStartSeconds + 5 * 2 * (1000 + kStallSteps), 1e-6);
 }
 
-TEST(RunSeconds, OnSpotHaveWhatPreemptionsCost) {
+TEST(RunSeconds, SpotTimeIncludesPreemptions) {
   // A day of steps on four machines, saved every two hours: each is taken once, and each time an
   // hour is done again, and 600 s pass.
   const Accelerator v2 = of("v2-32");

@@ -82,7 +82,7 @@ void expect_rounded(const Estimate& constant, const Estimate& fitted) {
   EXPECT_NEAR(constant.high, fitted.high, 0.0051);
 }
 
-TEST(PublishedRuns, OneHalfSetsTheFactors) {
+TEST(PublishedRuns, FittedHalfGivesTheFactors) {
   std::vector<double> v4, others, gpus, whole;
   for (const PublishedRun& run : published_runs()) {
     if (!run.fitted || run.is_open()) continue;
@@ -100,7 +100,7 @@ TEST(PublishedRuns, OneHalfSetsTheFactors) {
   EXPECT_NEAR(kOfCycles.likely, others.front(), 0.0051);
 }
 
-TEST(PublishedRuns, OfTheOtherHalfSoManyLieInTheRanges) {
+TEST(PublishedRuns, OtherHalfLiesInTheRanges) {
   std::set<std::string> outside;
   int steps = 0, whole = 0, gpus = 0;
   for (const PublishedRun& run : published_runs()) {
@@ -129,7 +129,7 @@ std::string line_of(const PublishedRun& run) {
              milliseconds(range.high), end, run.is_inside() ? "yes" : "**no**", source);
 }
 
-TEST(PublishedRuns, TheTableInTheDocsIsUpToDate) {
+TEST(PublishedRuns, TableInTheDocsIsUpToDate) {
   constexpr std::string_view kHead =
       "| run | on | sequences of a step | told of | ms a step | work, ms | factor | planned, ms | "
       "half "

@@ -51,7 +51,7 @@ class CheckpointGcsTest : public testing::Test {
   std::string model_;
 };
 
-TEST_F(CheckpointGcsTest, WhatIsSavedIsLoadedAndTheOldestAreRemoved) {
+TEST_F(CheckpointGcsTest, LoadsWhatWasSavedAndRemovesTheOldest) {
   EXPECT_EQ(latest_checkpoint(model_), std::nullopt);
   for (const std::int64_t step : {1, 2, 10}) save(model_, step);
   EXPECT_THAT(checkpoint_steps(model_), ElementsAre(2, 10));
@@ -63,7 +63,7 @@ TEST_F(CheckpointGcsTest, WhatIsSavedIsLoadedAndTheOldestAreRemoved) {
       HasSubstr("run/model/checkpoint-10/COMMIT 34\nrun/model/checkpoint-10/manifest.json "));
 }
 
-TEST_F(CheckpointGcsTest, ACheckpointOfTheSameStepIsReplaced) {
+TEST_F(CheckpointGcsTest, ReplacesCheckpointOfTheSameStep) {
   save(model_, 5, "first");
   save(model_, 5, "second");
   EXPECT_EQ(load_checkpoint(model_, 5).state.at("note"), "second");
@@ -72,7 +72,7 @@ TEST_F(CheckpointGcsTest, ACheckpointOfTheSameStepIsReplaced) {
 
 // Each time that the save makes sure of its lock it is cut off once, as by a kill, and what is
 // there must be whole; then it goes on from there.
-TEST_F(CheckpointGcsTest, WhileAStepIsSavedAgainAWholeOneIsThereAtEveryInstant) {
+TEST_F(CheckpointGcsTest, KeepsACompleteCopyWhileReplacingAStep) {
   const std::vector<float> values = weights(5);
   const TensorView view{{DType::f32, {5000}}, std::as_bytes(std::span(values))};
   save(model_, 5, "first");
@@ -97,7 +97,7 @@ TEST_F(CheckpointGcsTest, WhileAStepIsSavedAgainAWholeOneIsThereAtEveryInstant) 
   EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-5"));
 }
 
-TEST_F(CheckpointGcsTest, WithoutItsMarkerItDoesNotExistAndIsCleared) {
+TEST_F(CheckpointGcsTest, IgnoresAndRemovesCheckpointWithoutCommitMarker) {
   save(model_, 1);
   save(model_, 2);
   remove_file(join_path(model_, "checkpoint-2/COMMIT"));
@@ -108,7 +108,7 @@ TEST_F(CheckpointGcsTest, WithoutItsMarkerItDoesNotExistAndIsCleared) {
 }
 
 // Each process is killed at another moment of its saves; only then does this one talk to the store.
-TEST_F(CheckpointGcsTest, ARunKilledAtAnyMomentCanGoOn) {
+TEST_F(CheckpointGcsTest, ResumesARunKilledAtAnyMoment) {
   std::vector<std::string> models;
   for (int round = 0; round < 10; ++round) {
     models.push_back(emulator_->path(str("run", round)));
@@ -141,7 +141,7 @@ TEST_F(CheckpointGcsTest, ARunKilledAtAnyMomentCanGoOn) {
   }
 }
 
-TEST_F(CheckpointGcsTest, TensorflowsAreThereToo) {
+TEST_F(CheckpointGcsTest, ReadsTensorflowCheckpoints) {
   save(model_, 3);
   const std::string prefix = emulator_->path("tf/bert_model.ckpt");
   convert_checkpoint({.from = model_, .to = prefix});

@@ -31,7 +31,7 @@ class MadeElectra : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(MadeElectra, ComesBackWithTheSameLogits) {
+TEST_F(MadeElectra, RoundTripKeepsLogits) {
   REQUIRE_ORACLE();
   make("");
   convert("made", "m", ModelForm::smelt);
@@ -58,7 +58,7 @@ TEST_F(MadeElectra, ComesBackWithTheSameLogits) {
   }
 }
 
-TEST_F(MadeElectra, WithAGeneratorOfOtherHeadsIsRefused) {
+TEST_F(MadeElectra, RejectsGeneratorWithAnotherNumberOfHeads) {
   REQUIRE_ORACLE();
   make("--own-embeddings --generator-heads 2");
   EXPECT_THAT(error_of<UsageError>([&] { convert("made", "m", ModelForm::smelt); }),

@@ -58,7 +58,7 @@ class ConvertSliced : public testing::Test {
   const TempDir dir_;
 };
 
-TEST_F(ConvertSliced, GivesTheSameBytes) {
+TEST_F(ConvertSliced, GivesTheSameBytesAsAWholeCheckpoint) {
   const auto convert = [&](const std::string& from, const std::string& to, ModelForm form) {
     convert_checkpoint(
         {.from = dir_.file(from + "/model"), .to = dir_.file(from + to), .form = form});
@@ -79,7 +79,7 @@ TEST_F(ConvertSliced, GivesTheSameBytes) {
   EXPECT_GT(files, 10u);
 }
 
-TEST_F(ConvertSliced, WhoOpensItKnowsTheSlices) {
+TEST_F(ConvertSliced, OpenedModelListsItsSlices) {
   const StoredModel whole = open_stored_model(dir_.file("run/model"), "open"),
                     cut = open_stored_model(dir_.file("cut/model"), "open");
   EXPECT_TRUE(whole.slices.empty());

@@ -87,7 +87,7 @@ class Convert : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Convert, SmeltToTensorflowAndBackIsTheSameBits) {
+TEST_F(Convert, RoundTripThroughTensorflowIsBitIdentical) {
   const Converted out = convert("run/model", "tf/model.ckpt-10");
   EXPECT_EQ(out.parameters, 46u);
   EXPECT_EQ(out.slots, 92u);
@@ -108,7 +108,7 @@ TEST_F(Convert, SmeltToTensorflowAndBackIsTheSameBits) {
               read_file(dir_.file(str("tf/model.ckpt-10", suffix))));
 }
 
-TEST_F(Convert, ParametersAloneAreWhatReleasedModelsAre) {
+TEST_F(Convert, WithoutSlotsWritesOnlyParameters) {
   const Converted out = convert("run/model", "tf/bert_model.ckpt", {.slots = false});
   EXPECT_THAT(out.left_out, ElementsAre("92 optimizer slots and moving averages"));
   const TensorflowCheckpoint bundle(dir_.file("tf/bert_model.ckpt"));
@@ -116,7 +116,7 @@ TEST_F(Convert, ParametersAloneAreWhatReleasedModelsAre) {
   EXPECT_EQ(bytes_of(bundle.tensors()), bytes_of(parameters()));
 }
 
-TEST_F(Convert, AveragesAndFiguresOfARunGoWithItsSlots) {
+TEST_F(Convert, DropsAveragesAndRunStateTogetherWithSlots) {
   const TensorMap plain = tensors_;
   const TensorView& some = plain.at("bert/pooler/dense/bias");
   TensorMap all = plain;
@@ -133,7 +133,7 @@ TEST_F(Convert, AveragesAndFiguresOfARunGoWithItsSlots) {
             bytes_of(lazy_tensors(all)));
 }
 
-TEST_F(Convert, ThroughHuggingFaceAndBackIsTheSameBits) {
+TEST_F(Convert, RoundTripThroughHuggingFaceIsBitIdentical) {
   const Converted out = convert("run/model", "hf", to(ModelForm::hugging_face));
   EXPECT_THAT(out.left_out, ElementsAre("92 optimizer slots and moving averages"));
   EXPECT_EQ(bytes_of(open("hf").tensors), bytes_of(parameters()));
@@ -147,7 +147,7 @@ TEST_F(Convert, ThroughHuggingFaceAndBackIsTheSameBits) {
         << name;
 }
 
-TEST_F(Convert, AFolderOfTransformers5IsReadAndItsVocabularyWrittenAsLines) {
+TEST_F(Convert, ReadsTransformers5FolderAndWritesVocabTxt) {
   convert("run/model", "hf", to(ModelForm::hugging_face));
   fs::remove(dir_.file("hf/vocab.txt"));
   const StoredModel model = open("hf");
@@ -160,7 +160,7 @@ TEST_F(Convert, AFolderOfTransformers5IsReadAndItsVocabularyWrittenAsLines) {
   EXPECT_EQ(read_file(dir_.file("tf/vocab.txt")), vocabulary_of(99));
 }
 
-TEST_F(Convert, AddedTokensGoThroughAllForms) {
+TEST_F(Convert, KeepsAddedTokensInAllFormats) {
   const std::string lines = vocabulary_of(96);
   write_file(dir_.file("added/vocab.txt"), lines);
   write_file(dir_.file("added/tokenizer_config.json"),
@@ -191,7 +191,7 @@ TEST_F(Convert, AddedTokensGoThroughAllForms) {
   EXPECT_EQ(open("hf").vocab_txt, lines);
 }
 
-TEST_F(Convert, MoreTokensThanRowsAreRefused) {
+TEST_F(Convert, RejectsMoreTokensThanEmbeddingRows) {
   convert("run/model", "tf/model.ckpt", {.slots = false});
   write_file(dir_.file("tf/vocab.txt"), vocabulary_of(99) + "\n\n");
   convert("tf", "blank", to(ModelForm::smelt));
@@ -204,7 +204,7 @@ TEST_F(Convert, MoreTokensThanRowsAreRefused) {
   EXPECT_FALSE(fs::exists(dir_.file("more")));
 }
 
-TEST_F(Convert, TheCaseIsOneThatCanGiveThePieces) {
+TEST_F(Convert, InfersLowerCaseFromTheVocabulary) {
   convert("run/model", "tf/model.ckpt", {.slots = false});
   write_file(dir_.file("tf/vocab.txt"), vocabulary_of(97) + "\ud55c\n##\uad6d\n");
   convert("tf", "hf", to(ModelForm::hugging_face));
@@ -212,7 +212,7 @@ TEST_F(Convert, TheCaseIsOneThatCanGiveThePieces) {
   EXPECT_EQ(config["do_lower_case"], false) << "NFD would take Hangul apart";
 }
 
-TEST_F(Convert, LargeFoldersAreCutIntoFilesThatAnIndexNames) {
+TEST_F(Convert, SplitsLargeFoldersIntoFilesWithAnIndex) {
   ConvertJob job = to(ModelForm::hugging_face);
   job.shard_bytes = 40'000;
   convert("run/model", "hf", job);
@@ -234,7 +234,7 @@ TEST_F(Convert, LargeFoldersAreCutIntoFilesThatAnIndexNames) {
   EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr("lists no files under weight_map"));
 }
 
-TEST_F(Convert, NarrowTypesAreRoundedOnce) {
+TEST_F(Convert, RoundsToNarrowTypesOnce) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     const std::string name{dtype_name(dtype)};
     ConvertJob job = to(ModelForm::hugging_face);
@@ -255,7 +255,7 @@ TEST_F(Convert, NarrowTypesAreRoundedOnce) {
   EXPECT_EQ(config["torch_dtype"], "bfloat16");
 }
 
-TEST_F(Convert, AModelMayLackItsHeads) {
+TEST_F(Convert, AcceptsModelWithoutHeads) {
   for (const auto& [without, class_name] :
        {std::pair{"cls/seq_relationship/", "BertForMaskedLM"}, {"cls/", "BertModel"}}) {
     std::erase_if(tensors_, [&](const auto& item) { return item.first.starts_with(without); });
@@ -267,7 +267,7 @@ TEST_F(Convert, AModelMayLackItsHeads) {
   }
 }
 
-TEST_F(Convert, AveragesMayTakeTheWeightsPlace) {
+TEST_F(Convert, ReplacesWeightsByTheirAverages) {
   EXPECT_THAT(refusal_of("run/model", "a.ckpt", {.averages = true}),
               HasSubstr("checkpoint-10 has no moving averages"));
   const TensorView bias = tensors_.at("bert/pooler/dense/bias");
@@ -285,7 +285,7 @@ TEST_F(Convert, AveragesMayTakeTheWeightsPlace) {
 }
 
 // As transformers' BertModel saves itself.
-TEST_F(Convert, AnEncoderWithoutItsPrefixIsRead) {
+TEST_F(Convert, ReadsEncoderWithoutPrefix) {
   std::erase_if(tensors_, [&](const auto& item) { return item.first.starts_with("cls/"); });
   save(tensors_, 20);
   convert("run/model", "hf", to(ModelForm::hugging_face));
@@ -321,7 +321,7 @@ TEST_F(Convert, TransformersComputesTheSameLogitsFromATensorflowCheckpoint) {
         << name;
 }
 
-TEST_F(Convert, AnOlderCheckpointForADamagedOneIsSaidLoudly) {
+TEST_F(Convert, LogsErrorWhenUsingAnOlderCheckpoint) {
   fs::copy(dir_.file("run/model/checkpoint-10"), dir_.file("run/model/checkpoint-20"));
   const CapturedLog log;
   EXPECT_EQ(convert("run/model", "tf/m.ckpt").step, 10);
@@ -330,7 +330,7 @@ TEST_F(Convert, AnOlderCheckpointForADamagedOneIsSaidLoudly) {
                                         dir_.file("run/model/checkpoint-10"))));
 }
 
-TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
+TEST_F(Convert, ReportsErrorsBeforeWriting) {
   EXPECT_THAT(refusal_of("run/model", "out"),
               HasSubstr("out: cannot infer the format from the name\n  hint: give --to"));
   EXPECT_THAT(refusal_of("none", "x.ckpt"), HasSubstr("none: No such file or directory"));
@@ -369,7 +369,7 @@ TEST_F(Convert, FaultsAreSaidBeforeAnythingIsWritten) {
   EXPECT_THAT(refusal_of("tf/m.ckpt", "hf", given), HasSubstr("v.txt is not a JSON object"));
 }
 
-TEST_F(Convert, AnotherModelsFilesBesideAreRefused) {
+TEST_F(Convert, RejectsAnotherModelsFilesInTheFolder) {
   write_file(dir_.file("v/vocab.txt"), "other\n");
   EXPECT_THAT(refusal_of("run/model", "v/m.ckpt"),
               HasSubstr("v/vocab.txt exists and is not the vocabulary of "));
@@ -384,7 +384,7 @@ TEST_F(Convert, AnotherModelsFilesBesideAreRefused) {
   EXPECT_EQ(list_folder(dir_.file("v")), std::vector<std::string>{"vocab.txt"});
 }
 
-TEST_F(Convert, ARecipesFolderStandsForItsModel) {
+TEST_F(Convert, AcceptsARunFolder) {
   EXPECT_EQ(open_stored_model(dir_.file("run"), "convert").where,
             open_stored_model(dir_.file("run/model"), "convert").where);
   const std::string name = path_name(
@@ -395,7 +395,7 @@ TEST_F(Convert, ARecipesFolderStandsForItsModel) {
                             " of a run under another name\n  hint: rename the folder to ", name)));
 }
 
-TEST_F(Convert, AnotherArchitectureIsRefusedWithBothShapes) {
+TEST_F(Convert, RejectsAnotherArchitectureWithBothShapes) {
   convert("run/model", "tf/m.ckpt");
   Json config = facts_["config"];
   config["intermediate_size"] = 128;
@@ -409,7 +409,7 @@ TEST_F(Convert, AnotherArchitectureIsRefusedWithBothShapes) {
 }
 
 // Keras layers of TensorFlow 2 have numbers where the original's scopes have LayerNorm.
-TEST_F(Convert, NumberedLayerNormsAreRead) {
+TEST_F(Convert, ReadsNumberedLayerNorms) {
   LazyTensors numbered;
   int norms = 0;
   for (const auto& [name, tensor] : parameters()) {
@@ -426,7 +426,7 @@ TEST_F(Convert, NumberedLayerNormsAreRead) {
 }
 
 // ELECTRA's two parts are two folders, and one model again.
-TEST(ConvertElectra, AllFormsHoldTheSameBits) {
+TEST(ConvertElectra, AllFormatsHaveTheSameBits) {
   const TempDir dir;
   const SafetensorsFile golden(read_file(source_path("tests/golden/electra_tiny.safetensors")),
                                "e");
@@ -479,7 +479,7 @@ TEST(ConvertElectra, AllFormsHoldTheSameBits) {
         << file;
 }
 
-TEST(ConvertJestimator, HasTensorflowsFormButNotHuggingFaces) {
+TEST(ConvertJestimator, SupportsTensorflowButNotHuggingFace) {
   const TempDir dir;
   const std::vector<float> values{1, 2};
   const TensorMap tensors{{"encoder/embedder_block/token_embed/embedding",

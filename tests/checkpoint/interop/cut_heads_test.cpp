@@ -23,7 +23,7 @@ Json lacking(const Json& gone) {
   return out;
 }
 
-TEST(CutHeads, AreThoseThatAreLeftAndTheirWidth) {
+TEST(CutHeads, ConvertsListsToRemainingHeadsAndWidth) {
   const Json left = with_heads_left(lacking({{"0", {1, 3}}, {"1", {0, 2}}}), "c");
   EXPECT_EQ(left["num_attention_heads"], 2);
   EXPECT_EQ(left["attention_head_size"], 6);
@@ -36,7 +36,7 @@ TEST(CutHeads, AreThoseThatAreLeftAndTheirWidth) {
   EXPECT_EQ(with_heads_listed(encoder()), encoder());
 }
 
-TEST(CutHeads, AreListedByTheNumbersThatTheyHadAtFirst) {
+TEST(CutHeads, KeepsOriginalHeadNumbers) {
   Json config = encoder();
   EXPECT_THAT(heads_left(config, 1), ElementsAre(0, 1, 2, 3));
   keep_heads(config, 1, {0, 2, 3});
@@ -48,7 +48,7 @@ TEST(CutHeads, AreListedByTheNumbersThatTheyHadAtFirst) {
   EXPECT_EQ(config["pruned_heads"], Json({{"0", {0, 1}}}));
 }
 
-TEST(CutHeads, ThatNoEncoderHasAreRefused) {
+TEST(CutHeads, RejectsInvalidHeads) {
   const auto refusal = [](const Json& config) {
     return error_of<UsageError>([&] { (void)with_heads_left(config, "config.json"); });
   };

@@ -51,7 +51,7 @@ TEST_P(ClassifierFolder, TransformersComputesTheSameScores) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
 }
 
-TEST_P(ClassifierFolder, IsReadBackWithItsClasses) {
+TEST_P(ClassifierFolder, RoundTripKeepsClasses) {
   const GoldenClassify golden(GetParam());
   golden.write_folder(dir_.file("hf"));
   const StoredModel model = open_stored_model(dir_.file("hf"), "test");
@@ -71,7 +71,7 @@ TEST_P(ClassifierFolder, IsReadBackWithItsClasses) {
   }
 }
 
-TEST(ClassifierHead, HasAsManyClassesAsNumLabelsWithoutNames) {
+TEST(ClassifierHead, UsesNumLabelsWithoutNames) {
   Json config{{"architectures", {"BertForSequenceClassification"}}, {"num_labels", 3}};
   EXPECT_EQ(classifier_head(config, "c")->labels.names,
             (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
@@ -86,7 +86,7 @@ TEST(ClassifierHead, HasAsManyClassesAsNumLabelsWithoutNames) {
 }
 
 // As rows' labels are: a student's come from rows, its teacher's from a folder or a checkpoint.
-TEST(ClassifierHead, HasComposedLabels) {
+TEST(ClassifierHead, NormalizesLabels) {
   const std::vector<std::string> composed{"caf\u00E9", "no"}, stored{"cafe\u0301", "no"};
   const Json config{{"architectures", {"BertForSequenceClassification"}},
                     {"id2label", {{"0", stored[0]}, {"1", stored[1]}}}};
@@ -99,7 +99,7 @@ TEST(ClassifierHead, HasComposedLabels) {
   EXPECT_EQ(stored_head(folder).labels.names, composed);
 }
 
-TEST(ClassifierHead, IsReadAsTransformersWritesIt) {
+TEST(ClassifierHead, ReadsConfigWrittenByTransformers) {
   const auto head = [](const char* json) {
     return classifier_head(Json::parse(json), "config.json");
   };

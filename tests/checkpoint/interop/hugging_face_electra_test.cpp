@@ -125,26 +125,26 @@ TEST_F(ElectraFolder, TransformersComputesTheOriginalsLogits) {
   expect_generator();
 }
 
-TEST_F(ElectraFolder, OfAGeneratorWithEmbeddingsOfItsOwnToo) {
+TEST_F(ElectraFolder, TransformersComputesLogitsWithUntiedGeneratorEmbeddings) {
   REQUIRE_ORACLE();
   take("untied_embeddings");
   expect_generator();
 }
 
-TEST_F(ElectraFolder, OfOneEncoderWithBothHeadsToo) {
+TEST_F(ElectraFolder, TransformersComputesLogitsOfOneEncoderWithBothHeads) {
   REQUIRE_ORACLE();
   take("tied_generator");
   expect_discriminator();
   expect_generator();
 }
 
-TEST_F(ElectraFolder, OfAMaskedLanguageModelToo) {
+TEST_F(ElectraFolder, TransformersComputesLogitsOfAMaskedLanguageModel) {
   REQUIRE_ORACLE();
   take("masked_lm");
   expect_generator();
 }
 
-TEST_F(ElectraFolder, ConfigsNameTheClassAndTheSizes) {
+TEST_F(ElectraFolder, ConfigsHaveClassAndSizes) {
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
   export_hugging_face(dir_.file("g"), electra_generator_part(config_), model_);
   const Json d = Json::parse(read_file(dir_.file("d/config.json"))),
@@ -162,7 +162,7 @@ TEST_F(ElectraFolder, ConfigsNameTheClassAndTheSizes) {
             "ElectraTokenizer");
 }
 
-TEST_F(ElectraFolder, ImportGivesBackWhatWasExported) {
+TEST_F(ElectraFolder, ImportReturnsWhatWasExported) {
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
   export_hugging_face(dir_.file("g"), electra_generator_part(config_), model_);
   const HuggingFaceElectra d = import_hugging_face_electra(dir_.file("d")),
@@ -188,7 +188,7 @@ TEST_F(ElectraFolder, ImportGivesBackWhatWasExported) {
             model_.parameters.size() + shared);
 }
 
-TEST_F(ElectraFolder, AVocabularyAloneHasTheCaseOfAnElectra) {
+TEST_F(ElectraFolder, VocabularyWithoutConfigUsesElectraDefaults) {
   model_.vocab_txt.replace(model_.vocab_txt.find("word5\n"), 6, "\u0439\n");
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
   for (const char* file : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"})
@@ -202,7 +202,7 @@ TEST_F(ElectraFolder, AVocabularyAloneHasTheCaseOfAnElectra) {
           .lower_case = true, .strip_accents = false, .control = ControlCharacters::electra}));
 }
 
-TEST_F(ElectraFolder, WhatDoesNotFitIsRefused) {
+TEST_F(ElectraFolder, RejectsMismatches) {
   ElectraPart part = electra_discriminator(config_);
   part.encoder.intermediate_size = 128;
   EXPECT_THAT(refusal(part), HasSubstr("is f32[32,64], the config expects f32[32,128]"));
@@ -216,7 +216,7 @@ TEST_F(ElectraFolder, WhatDoesNotFitIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(dir_.file("refused")));
 }
 
-TEST_F(ElectraFolder, AnotherFolderIsRefused) {
+TEST_F(ElectraFolder, RejectsOtherFolders) {
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
   Json config = Json::parse(read_file(dir_.file("d/config.json")));
   const auto refusal_of = [&] {

@@ -76,7 +76,7 @@ class T5Folder : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Kinds, T5Folder, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(T5Folder, GoesThroughAllThreeFormsBitForBit) {
+TEST_P(T5Folder, RoundTripThroughAllFormatsIsBitIdentical) {
   save();
   const Converted tf = convert("run/model", "tf/model.ckpt-10", ModelForm::tensorflow);
   EXPECT_EQ(tf.parameters, state_.size());
@@ -127,7 +127,7 @@ TEST_P(T5Folder, TransformersComputesTheSameScoresAndTokens) {
 }
 
 // As of a folder that transformers' fast tokenizer alone was saved in.
-TEST_P(T5Folder, ATokenizerJsonStandsForSpieceModel) {
+TEST_P(T5Folder, ReadsVocabularyFromTokenizerJson) {
   REQUIRE_ORACLE();
   save();
   convert("run/model", "hf", ModelForm::hugging_face);
@@ -161,7 +161,7 @@ TEST_P(T5Folder, ATokenizerJsonStandsForSpieceModel) {
 }
 
 // As transformers' Flax models are saved, run_t5_mlm_flax.py's among them.
-TEST_P(T5Folder, FlaxNamesAndKernelsAreTheSameModel) {
+TEST_P(T5Folder, ReadsFlaxWeights) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   json tree = json::object();
@@ -214,7 +214,7 @@ TEST_P(T5Folder, FlaxNamesAndKernelsAreTheSameModel) {
               HasSubstr("has 'shared' with 2 bytes, which does not match its dimensions"));
 }
 
-TEST_P(T5Folder, GivesItsWeightsToARun) {
+TEST_P(T5Folder, InitializesARun) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   const PretrainedWeights given = load_weights(dir_.file("hf"));
@@ -223,7 +223,7 @@ TEST_P(T5Folder, GivesItsWeightsToARun) {
   EXPECT_EQ(given.vocab_txt, read_file(dir_.file("run/vocab.model")));
 }
 
-TEST_P(T5Folder, NamesWhatDoesNotFit) {
+TEST_P(T5Folder, ReportsMismatches) {
   const auto refusal = [&](const T5Config& config, std::int64_t extra) {
     return error_of<UsageError>([&] {
       export_hugging_face_t5(dir_.file("none"), config, dir_.file("run/vocab.model"), extra,
@@ -264,7 +264,7 @@ TEST_P(T5Folder, NamesWhatDoesNotFit) {
 }
 
 // As newer Mesh TensorFlow writes it: scopes have names, not numbers.
-TEST_P(T5Folder, ScopesOfNewerMeshTensorFlowAreRead) {
+TEST_P(T5Folder, ReadsScopesOfNewerMeshTensorFlow) {
   LazyTensors renamed;
   for (auto& [name, tensor] : to_original_t5(tensors())) {
     std::string newer = name;
@@ -288,7 +288,7 @@ TEST_P(T5Folder, ScopesOfNewerMeshTensorFlowAreRead) {
 }
 
 // The sizes are then unknown, which is an error of what needs them alone.
-TEST_P(T5Folder, ACheckpointOfUnknownSizesIsOpened) {
+TEST_P(T5Folder, InfersSizesOfACheckpoint) {
   LazyTensors some = tensors();
   some.erase("encoder/block_000/layer_000/SelfAttention/relative_attention_bias");
   write_tensorflow_checkpoint(dir_.file("t/model.ckpt-7"), to_original_t5(some));
@@ -309,7 +309,7 @@ TEST_P(T5Folder, ACheckpointOfUnknownSizesIsOpened) {
               HasSubstr("no tensor 'encoder/block_000/layer_000/SelfAttention/relative_att"));
 }
 
-TEST_P(T5Folder, OfAnotherFirstTokenIsRefused) {
+TEST_P(T5Folder, RejectsAnotherStartToken) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   json other = json::parse(read_file(dir_.file("hf/config.json")));
@@ -319,7 +319,7 @@ TEST_P(T5Folder, OfAnotherFirstTokenIsRefused) {
               HasSubstr("config.json: decoder_start_token_id is 5, must be 0"));
 }
 
-TEST_P(T5Folder, OfAnotherTokenizerIsRefused) {
+TEST_P(T5Folder, RejectsAnotherTokenizer) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   write_file(dir_.file("hf/tokenizer_config.json"), R"({"tokenizer_class": "ByT5Tokenizer"})");
@@ -328,7 +328,7 @@ TEST_P(T5Folder, OfAnotherTokenizerIsRefused) {
               HasSubstr("tokenizer_class is \"ByT5Tokenizer\", not \"T5Tokenizer\""));
 }
 
-TEST_P(T5Folder, KeepsItsAddedTokensThroughOurOwnForm) {
+TEST_P(T5Folder, KeepsAddedTokensInASmeltCheckpoint) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   write_file(dir_.file("hf/tokenizer_config.json"),
@@ -341,7 +341,7 @@ TEST_P(T5Folder, KeepsItsAddedTokensThroughOurOwnForm) {
   EXPECT_EQ(tokens[0].id, 30);
 }
 
-TEST(T5Names, AreThoseOfTheOriginalsLaterModelsToo) {
+TEST(T5Names, IncludeGatedAndUntiedModels) {
   const LazyTensor one{{DType::f32, {1}}, [] { return std::vector<std::byte>(4); }};
   LazyTensors original;
   for (const char* name :

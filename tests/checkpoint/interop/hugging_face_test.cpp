@@ -69,7 +69,7 @@ double difference(const TensorView& a, const TensorView& b) {
   return largest_difference(tensor_values<float>(a), tensor_values<float>(b));
 }
 
-TEST_F(HuggingFace, TheFolderHoldsWhatTransformersReads) {
+TEST_F(HuggingFace, WritesTheFilesThatTransformersReads) {
   export_hugging_face(dir_.file("hf"), bert_);
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(dir_.file("hf")))
@@ -92,7 +92,7 @@ TEST_F(HuggingFace, TheFolderHoldsWhatTransformersReads) {
   EXPECT_EQ(read_file(dir_.file("hf/vocab.txt")), bert_.vocab_txt);
 }
 
-TEST_F(HuggingFace, KernelsAreStoredOutByInAndTheTiedTableOnce) {
+TEST_F(HuggingFace, StoresKernelsTransposedAndTheTiedTableOnce) {
   export_hugging_face(dir_.file("hf"), bert_);
   const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
   EXPECT_EQ(file.tensors().size(), bert_.parameters.size());
@@ -106,7 +106,7 @@ TEST_F(HuggingFace, KernelsAreStoredOutByInAndTheTiedTableOnce) {
   EXPECT_EQ(file.tensors().count("cls.predictions.decoder.weight"), 0);
 }
 
-TEST_F(HuggingFace, TransformersLoadsItAndComputesTheSameLogits) {
+TEST_F(HuggingFace, TransformersComputesTheSameLogits) {
   REQUIRE_ORACLE();
   export_hugging_face(dir_.file("hf"), bert_);
   TensorMap inputs;
@@ -126,7 +126,7 @@ TEST_F(HuggingFace, TransformersLoadsItAndComputesTheSameLogits) {
     EXPECT_LT(difference(out.at(name), golden_.at(str("output/", name))), 1e-5) << name;
 }
 
-TEST_F(HuggingFace, ImportGivesBackWhatWasExported) {
+TEST_F(HuggingFace, ImportReturnsWhatWasExported) {
   bert_.tokenizer = {
       .lower_case = false, .strip_accents = true, .control = ControlCharacters::electra};
   export_hugging_face(dir_.file("hf"), bert_);
@@ -139,7 +139,7 @@ TEST_F(HuggingFace, ImportGivesBackWhatWasExported) {
     EXPECT_EQ(difference(back.parameters.at(name), tensor), 0) << name;
 }
 
-TEST_F(HuggingFace, OldNamesOfLayerNormAreRead) {
+TEST_F(HuggingFace, ReadsOldNamesOfLayerNorm) {
   export_hugging_face(dir_.file("hf"), bert_);
   const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
   TensorMap old;
@@ -156,7 +156,7 @@ TEST_F(HuggingFace, OldNamesOfLayerNormAreRead) {
   EXPECT_EQ(difference(back.parameters.at(name), bert_.parameters.at(name)), 0);
 }
 
-TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
+TEST_F(HuggingFace, ReplacesErfGeluWithAWarning) {
   export_hugging_face(dir_.file("hf"), bert_);
   Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   config["hidden_act"] = "gelu";
@@ -176,7 +176,7 @@ TEST_F(HuggingFace, GeluByErfIsImportedAsBertsOwnWithAWarning) {
               HasSubstr("gelu_python (erf) is replaced by BERT's tanh approximation of gelu"));
 }
 
-TEST_F(HuggingFace, AnotherActivationAndACausalModelAreRefused) {
+TEST_F(HuggingFace, RejectsOtherActivationsAndCausalModels) {
   export_hugging_face(dir_.file("hf"), bert_);
   Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   for (const char* name : {"silu", "gelu_10"}) {
@@ -193,7 +193,7 @@ TEST_F(HuggingFace, AnotherActivationAndACausalModelAreRefused) {
               HasSubstr("config.json: is_decoder is true: causal"));
 }
 
-TEST_F(HuggingFace, WeightsOfOtherFormsAreNamedWithHowToConvertThem) {
+TEST_F(HuggingFace, ReportsHowToConvertOtherWeightFormats) {
   export_hugging_face(dir_.file("hf"), bert_);
   const std::string weights = dir_.file("hf/model.safetensors"), bytes = read_file(weights);
   std::filesystem::remove(weights);
@@ -229,7 +229,7 @@ TEST_F(HuggingFace, WeightsOfOtherFormsAreNamedWithHowToConvertThem) {
 }
 
 // As transformers does: a smaller model may have been saved over one in several files.
-TEST_F(HuggingFace, OneFileIsReadBeforeAnIndexOfSeveral) {
+TEST_F(HuggingFace, PrefersOneFileOverAnIndex) {
   export_hugging_face(dir_.file("hf"), bert_);
   write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"x": "gone"}})");
   const CapturedLog log;
@@ -237,7 +237,7 @@ TEST_F(HuggingFace, OneFileIsReadBeforeAnIndexOfSeveral) {
   EXPECT_THAT(log.text(), HasSubstr("has both model.safetensors and model.safetensors.index.json"));
 }
 
-TEST_F(HuggingFace, PositionsOfAnotherKindAreRefusedAndAnotherEpsilonIsTold) {
+TEST_F(HuggingFace, RejectsRelativePositionsAndWarnsOfAnotherEpsilon) {
   export_hugging_face(dir_.file("hf"), bert_);
   Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   config["layer_norm_eps"] = 1e-5;
@@ -253,7 +253,7 @@ TEST_F(HuggingFace, PositionsOfAnotherKindAreRefusedAndAnotherEpsilonIsTold) {
                         "model with absolute positions"));
 }
 
-TEST_F(HuggingFace, AnOutputThatIsNotItsEmbeddingsIsRefused) {
+TEST_F(HuggingFace, RejectsUntiedOutputEmbeddings) {
   export_hugging_face(dir_.file("hf"), bert_);
   Json config = Json::parse(read_file(dir_.file("hf/config.json")));
   config["tie_word_embeddings"] = false;
@@ -268,7 +268,7 @@ TEST_F(HuggingFace, AnOutputThatIsNotItsEmbeddingsIsRefused) {
       HasSubstr("hf: tie_word_embeddings is false and cls.predictions.decoder.weight exists"));
 }
 
-TEST_F(HuggingFace, AWholeCheckpointMayBeGiven) {
+TEST_F(HuggingFace, AcceptsACheckpointWithSlots) {
   const TensorView slot = bert_.parameters.at("bert/pooler/dense/bias");
   bert_.parameters.emplace("bert/pooler/dense/bias/adam_m", slot);
   export_hugging_face(dir_.file("hf"), bert_);
@@ -276,20 +276,20 @@ TEST_F(HuggingFace, AWholeCheckpointMayBeGiven) {
   EXPECT_EQ(file.tensors().size(), 46);
 }
 
-TEST_F(HuggingFace, AMissingParameterIsNamed) {
+TEST_F(HuggingFace, ReportsAMissingParameter) {
   const auto node = bert_.parameters.extract("bert/pooler/dense/bias");
   EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("export: no tensor 'bert/pooler/dense/bias'"));
   EXPECT_FALSE(fs::exists(dir_.file("hf")));
 }
 
-TEST_F(HuggingFace, AnotherShapeIsRefusedWithBoth) {
+TEST_F(HuggingFace, RejectsAnotherShapeWithBothShapes) {
   bert_.config["intermediate_size"] = 128;
   EXPECT_THAT(refusal(dir_.file("hf")),
               HasSubstr("'bert/encoder/layer_0/intermediate/dense/kernel' is f32[32,64], the "
                         "config expects f32[32,128]"));
 }
 
-TEST_F(HuggingFace, AVocabularyThatDoesNotFitIsRefused) {
+TEST_F(HuggingFace, RejectsAMismatchedVocabulary) {
   bert_.vocab_txt = vocab_of(100);
   EXPECT_THAT(refusal(dir_.file("hf")),
               HasSubstr("vocab.txt: 100 tokens exceed the config's vocab_size 99"));
@@ -297,7 +297,7 @@ TEST_F(HuggingFace, AVocabularyThatDoesNotFitIsRefused) {
   EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("vocab.txt: no [MASK]"));
 }
 
-TEST_F(HuggingFace, AWrongConfigIsRefused) {
+TEST_F(HuggingFace, RejectsAnInvalidConfig) {
   bert_.config["hidden_act"] = 3;
   EXPECT_THAT(refusal(dir_.file("hf")),
               HasSubstr("BERT config: hidden_act is 3, must be a string"));
@@ -309,13 +309,13 @@ TEST_F(HuggingFace, AWrongConfigIsRefused) {
   EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("BERT config: vocab_size is missing"));
 }
 
-TEST_F(HuggingFace, AFolderThatHoldsSomethingElseIsLeftAlone) {
+TEST_F(HuggingFace, DoesNotOverwriteOtherFolders) {
   write_file(dir_.file("hf/notes.txt"), "mine");
   EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("hf already holds something else"));
   EXPECT_EQ(read_file(dir_.file("hf/notes.txt")), "mine");
 }
 
-TEST_F(HuggingFace, AFolderThatIsNoBertIsRefused) {
+TEST_F(HuggingFace, RejectsAFolderThatIsNotABert) {
   EXPECT_THAT(import_refusal(dir_.file("none")), HasSubstr("none/config.json: No such file"));
   export_hugging_face(dir_.file("hf"), bert_);
   Json config = Json::parse(read_file(dir_.file("hf/config.json")));
@@ -328,7 +328,7 @@ TEST_F(HuggingFace, AFolderThatIsNoBertIsRefused) {
               HasSubstr("config.json: not the config of a BERT model: model_type is missing"));
 }
 
-TEST_F(HuggingFace, AConfigWithoutModelTypeIsReadByItsClassOrItsFields) {
+TEST_F(HuggingFace, InfersModelTypeFromClassOrFields) {
   export_hugging_face(dir_.file("hf"), bert_);
   const auto type_without = [&](const char* classes, const char* left_out) {
     Json config = Json::parse(read_file(dir_.file("hf/config.json")));
@@ -347,7 +347,7 @@ TEST_F(HuggingFace, AConfigWithoutModelTypeIsReadByItsClassOrItsFields) {
   EXPECT_EQ(read_model_config(dir_.file("t5")).value("model_type", ""), "t5");
 }
 
-TEST_F(HuggingFace, AModelWithoutPretrainingHeadsIsRefused) {
+TEST_F(HuggingFace, RejectsAModelWithoutPretrainingHeads) {
   export_hugging_face(dir_.file("hf"), bert_);
   const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
   TensorMap tensors = file.tensors();

@@ -58,7 +58,7 @@ class Int8Folder : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Int8Folder, IsReadAsTheFloatsThatItsCodesSay) {
+TEST_F(Int8Folder, DequantizesWeights) {
   write(small());
   const LazyTensors read = plain_weights(dir_.path(), quantized());
   ASSERT_EQ(read.size(), 2);
@@ -69,7 +69,7 @@ TEST_F(Int8Folder, IsReadAsTheFloatsThatItsCodesSay) {
   EXPECT_EQ(plain_weights(dir_.path(), Json::object()).at("a.weight").shape.dtype, DType::s8);
 }
 
-TEST_F(Int8Folder, StaysCodesUntilItIsPutSomewhere) {
+TEST_F(Int8Folder, StaysQuantizedUntilCopied) {
   write(small());
   const StoredTensors held = hold_as_stored(plain_weights(dir_.path(), quantized()));
   const SlicedTensor& matrix = held.tensors.at("a.weight");
@@ -92,7 +92,7 @@ TEST_F(Int8Folder, StaysCodesUntilItIsPutSomewhere) {
   EXPECT_THAT(stack, ElementsAre(9, 9, 9, 9, 9, 9, 0.5, -1, 1.5, -256, 254, 0));
 }
 
-TEST_F(Int8Folder, MayHaveOneScaleForAllInHalfPrecision) {
+TEST_F(Int8Folder, AcceptsOneScaleInHalfPrecision) {
   TensorMap tensors = small();
   const std::vector<std::uint16_t> quarter{0x3e80};  // of bf16
   tensors["a.weight_scale"] = view_of(DType::bf16, {1}, quarter);
@@ -101,7 +101,7 @@ TEST_F(Int8Folder, MayHaveOneScaleForAllInHalfPrecision) {
               ElementsAre(0.25, -0.5, 0.75, -32, 31.75, 0));
 }
 
-TEST_F(Int8Folder, NamesWhatDoesNotFit) {
+TEST_F(Int8Folder, ReportsMismatches) {
   TensorMap tensors = small();
   tensors.erase("a.weight_scale");
   EXPECT_THAT(refusal(tensors), HasSubstr("model.safetensors: 'a.weight' is i8[2,3], but there is "
@@ -117,7 +117,7 @@ TEST_F(Int8Folder, NamesWhatDoesNotFit) {
               HasSubstr("'a.weight_zero_point' is a zero point, which is not supported"));
 }
 
-TEST_F(Int8Folder, HasTheScaleOfItsInputsBesideItsCodes) {
+TEST_F(Int8Folder, ReadsStaticInputScales) {
   Json config = quantized();
   config[kQuantizationConfig]["config_groups"]["group_0"] = {
       {"targets", {"Linear"}}, {"input_activations", activations_by_input_scale()}};
@@ -149,7 +149,7 @@ TEST_F(Int8Folder, HasTheScaleOfItsInputsBesideItsCodes) {
   EXPECT_EQ(as_codes(plain_weights(dir_.path(), quantized())).size(), 2);  // floats: none is taken
 }
 
-TEST(QuantizationConfig, OfAnotherWayIsRefused) {
+TEST(QuantizationConfig, RejectsOtherQuantizationMethods) {
   EXPECT_FALSE(is_quantized(Json::object(), "config.json"));
   EXPECT_FALSE(is_quantized({{kQuantizationConfig, nullptr}}, "config.json"));
   EXPECT_TRUE(is_quantized(quantized(), "config.json"));
@@ -168,7 +168,7 @@ TEST(QuantizationConfig, OfAnotherWayIsRefused) {
   EXPECT_THAT(log.text(), HasSubstr("config.json: activations are computed in floating point"));
 }
 
-TEST_F(Int8Folder, EveryChangedByteIsFoundWhereChecksumsLieBeside) {
+TEST_F(Int8Folder, DetectsEveryChangedByteByChecksums) {
   write(small());
   Json crc = Json::object();
   for (const auto& [name, view] : small())
@@ -194,7 +194,7 @@ TEST_F(Int8Folder, EveryChangedByteIsFoundWhereChecksumsLieBeside) {
                         "copy the folder"));
 }
 
-TEST(Coded, AnInfiniteWeightHasNoCode) {
+TEST(Coded, RejectsAnInfiniteWeight) {
   const std::vector<float> values{1, 2, std::numeric_limits<float>::infinity(), 4};
   const LazyTensors tensors = lazy_tensors(TensorMap{{"w", view_of(DType::f32, {2, 2}, values)}});
   const CodedTensor in_codes = coded(tensors.at("w"), "compress: 'w'");

@@ -36,7 +36,7 @@ class KeepTest : public testing::Test {
   const std::string second_ = "tensors-00001-of-00002.safetensors";
 };
 
-TEST_F(KeepTest, AKeptCheckpointSharesItsBytesAndOutlivesTheOther) {
+TEST_F(KeepTest, KeptCheckpointSharesBytesAndOutlivesTheOriginal) {
   save(10);
   keep_checkpoint(dir_.path(), 10, kept_, {.max_to_keep = 0});
   EXPECT_TRUE(fs::equivalent(dir_.file("checkpoint-10/COMMIT"), kept_ + "/checkpoint-10/COMMIT"));
@@ -48,7 +48,7 @@ TEST_F(KeepTest, AKeptCheckpointSharesItsBytesAndOutlivesTheOther) {
 }
 
 // A kill between the two renames of a save that replaces a checkpoint of its step.
-TEST_F(KeepTest, WhatAKillHasLeftWithoutItsNameIsTakenBack) {
+TEST_F(KeepTest, RecoversCheckpointsFromAnInterruptedReplacement) {
   const auto at = [&](const char* suffix) { return dir_.file(str("checkpoint-20", suffix)); };
   for (const bool has_new : {true, false})
     for (const bool by_next_save : {true, false}) {
@@ -70,7 +70,7 @@ TEST_F(KeepTest, WhatAKillHasLeftWithoutItsNameIsTakenBack) {
     }
 }
 
-TEST_F(KeepTest, WhateverHasHappenedToTheNewestTheOneBeforeIsTaken) {
+TEST_F(KeepTest, FallsBackToTheOlderCheckpointForAnyDamage) {
   const std::vector<std::pair<std::string, std::function<void()>>> damages{
       {second_ + " has 2000 bytes", [&] { fs::resize_file(file(second_), 2000); }},
       {second_ + " has 0 bytes", [&] { fs::resize_file(file(second_), 0); }},

@@ -38,7 +38,7 @@ class ManifestTest : public testing::Test {
   std::array<float, 2> values_{1, 2};
 };
 
-TEST_F(ManifestTest, FieldsThatAreMissingOrOfAnotherTypeAreDamage) {
+TEST_F(ManifestTest, MissingOrMistypedFieldsAreDamage) {
   const std::string before = read_file(file(kManifestFile));
   const CapturedLog log;
   for (const std::string patch :
@@ -56,7 +56,7 @@ TEST_F(ManifestTest, FieldsThatAreMissingOrOfAnotherTypeAreDamage) {
               HasSubstr("manifest.json has an invalid field: "));
 }
 
-TEST_F(ManifestTest, TensorsAreThoseThatItNames) {
+TEST_F(ManifestTest, RequiresExactlyTheListedTensors) {
   const std::string before = read_file(file(kManifestFile));
   const auto refusal = [&](const std::function<void(Json&)>& how) {
     change(how);
@@ -72,7 +72,7 @@ TEST_F(ManifestTest, TensorsAreThoseThatItNames) {
               HasSubstr("manifest.json lists tensors-00000-of-00001.safetensors twice"));
 }
 
-TEST_F(ManifestTest, WithoutATensorReadAFileThatIsCutOrMissingIsDamage) {
+TEST_F(ManifestTest, DetectsTruncatedAndMissingFilesWithoutReadingTensors) {
   const CapturedLog log;
   const std::string name = "tensors-00000-of-00001.safetensors";
   EXPECT_EQ(load_latest_state(dir_.path())->step, 2);
@@ -83,7 +83,7 @@ TEST_F(ManifestTest, WithoutATensorReadAFileThatIsCutOrMissingIsDamage) {
   EXPECT_THAT(log.text(), AllOf(HasSubstr(name + " has "), HasSubstr(name + " is missing")));
 }
 
-TEST_F(ManifestTest, ParametersAreTakenWithoutSlotsAndAverages) {
+TEST_F(ManifestTest, ParametersExcludeSlotsAndAverages) {
   const Checkpoint taken = parameters_of(load_sliced_checkpoint(dir_.path(), 2));
   EXPECT_EQ(taken.step, 2);
   ASSERT_EQ(taken.tensors.size(), 1u);

@@ -49,12 +49,12 @@ class OpenedCheckpoint : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(OpenedCheckpoint, GivesWhatWasSaved) {
+TEST_F(OpenedCheckpoint, ReturnsWhatWasSaved) {
   EXPECT_EQ(values(opened(), "b"), b_);
   EXPECT_EQ(values(opened(), "w"), (std::vector<std::int32_t>{4, 5, 6, 7, 8, 9, 10, 11}));
 }
 
-TEST_F(OpenedCheckpoint, ASliceIsFoundDamagedWhenItIsWanted) {
+TEST_F(OpenedCheckpoint, DetectsADamagedSliceWhenItIsRead) {
   std::string bytes = read_file(file(shard_));
   bytes.back() ^= 1;
   write_file(file(shard_), bytes);
@@ -65,7 +65,7 @@ TEST_F(OpenedCheckpoint, ASliceIsFoundDamagedWhenItIsWanted) {
                     HasSubstr("\n  hint: restore this directory from a copy, or remove it")));
 }
 
-TEST_F(OpenedCheckpoint, EachChangedByteIsFound) {
+TEST_F(OpenedCheckpoint, DetectsEveryChangedByte) {
   const std::string bytes = read_file(file(shard_));
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string changed = bytes;
@@ -82,7 +82,7 @@ TEST_F(OpenedCheckpoint, EachChangedByteIsFound) {
               HasSubstr(str(shard_, " has ", bytes.size() - 1, " bytes, but the manifest lists ")));
 }
 
-TEST_F(OpenedCheckpoint, OfAnEarlierVersionIsReadNow) {
+TEST_F(OpenedCheckpoint, ReadsCheckpointsOfEarlierVersionsAtOnce) {
   change_manifest([](Json& manifest) { manifest["files"][0].erase("pieces_crc32c"); });
   for (const auto& [name, tensor] : opened().tensors)
     for (const TensorSlice& slice : tensor.slices) EXPECT_FALSE(slice.put) << name;

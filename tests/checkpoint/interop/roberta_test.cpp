@@ -211,7 +211,7 @@ TEST_P(Roberta, TransformersComputesTheSameScoresFromAnExportedFolder) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
 }
 
-TEST_P(Roberta, AnExportedFolderIsReadBackUnchanged) {
+TEST_P(Roberta, RoundTripOfAnExportedFolderIsUnchanged) {
   const GoldenRoberta golden(GetParam());
   export_folder(golden);
   const StoredModel model = open_stored_model(dir_.file("hf"), "test");
@@ -225,7 +225,7 @@ TEST_P(Roberta, AnExportedFolderIsReadBackUnchanged) {
         << name;
 }
 
-TEST_P(Roberta, AnOnnxFileGivesTheSameScores) {
+TEST_P(Roberta, OnnxFileComputesTheSameScores) {
   REQUIRE_ORACLE();
   const GoldenRoberta golden(GetParam());
   export_folder(golden);
@@ -246,7 +246,7 @@ TEST_P(Roberta, AnOnnxFileGivesTheSameScores) {
     }
 }
 
-TEST(RobertaFolder, WithPrunedHeadsHasTheirNumberAndWidth) {
+TEST(RobertaFolder, ReadsPrunedHeads) {
   const TempDir dir;
   GoldenRoberta golden("texts");
   auto config = encoder_config_json(golden.encoder());
@@ -269,7 +269,7 @@ TEST(RobertaFolder, WithPrunedHeadsHasTheirNumberAndWidth) {
   EXPECT_EQ(open_stored_model(dir.file("hf"), "test").config, config);
 }
 
-TEST(RobertaFillMask, BestGuessesAreThoseOfTheReference) {
+TEST(RobertaFillMask, BestGuessesMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenRoberta golden("words");
   Prediction guesses = mask_guesses(golden.encoder(), kLength, 2, 1);
@@ -290,7 +290,7 @@ TEST(RobertaFillMask, BestGuessesAreThoseOfTheReference) {
   }
 }
 
-TEST(RobertaTokenizer, PutsItsOwnTokensAroundTextsAndTwoBetweenThem) {
+TEST(RobertaTokenizer, AddsSpecialTokensAroundAndBetweenTexts) {
   const auto subword = std::make_shared<const SubwordTokenizer>(
       parse_subword_json(tokenizer_text(), "tokenizer.json"), "tokenizer.json");
   const BertTokenizer tokenizer(subword);
@@ -301,7 +301,7 @@ TEST(RobertaTokenizer, PutsItsOwnTokensAroundTextsAndTwoBetweenThem) {
   EXPECT_EQ(tokenizer.vocabulary().special_name("[PAD]"), "<pad>");
 }
 
-TEST(RobertaTokenizer, IsAlsoAUnigramModelWithATemplateAsOfXlmRoberta) {
+TEST(RobertaTokenizer, SupportsUnigramVocabularyOfXlmRoberta) {
   Json file = Json::parse(tokenizer_text());
   file["model"] = {{"type", "Unigram"},
                    {"unk_id", 3},
@@ -320,7 +320,7 @@ TEST(RobertaTokenizer, IsAlsoAUnigramModelWithATemplateAsOfXlmRoberta) {
   EXPECT_EQ(&special_tokens_of(parse_subword_json(file.dump(), "tokenizer.json")), &kBertTokens);
 }
 
-TEST(RobertaTask, DrawsItsOwnMasksAndNeedsAtLeastOne) {
+TEST(RobertaTask, DrawsDynamicMasksAndRequiresAtLeastOne) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenRoberta golden("words");
   const MaskedLmTask settings{.encoder = golden.encoder(), .seq_length = kLength, .mask = 28};
@@ -338,7 +338,7 @@ TEST(RobertaTask, DrawsItsOwnMasksAndNeedsAtLeastOne) {
   EXPECT_TRUE(std::isfinite(loss) && loss > 0) << loss;
 }
 
-TEST(RobertaConfig, XlmRobertaHasClassesOfItsOwnName) {
+TEST(RobertaConfig, XlmRobertaHasItsOwnClassNames) {
   const Json config{{"model_type", "xlm-roberta"}, {"vocab_size", 29}};
   const Encoder encoder = parse_encoder("roberta", config, "c");
   EXPECT_EQ(classifier_class(encoder, Problem::single_label),

@@ -46,7 +46,7 @@ class TensorflowFiles : public testing::Test {
   TempDir dir_;
 };
 
-TEST(Tensorflow, ItsCheckpointIsReadWithAllTypes) {
+TEST(Tensorflow, ReadsACheckpointWithAllTypes) {
   const TensorflowCheckpoint checkpoint(golden_bundle("types.ckpt"));
   const LazyTensors tensors = checkpoint.tensors();
   EXPECT_EQ(numbers_of<float>(tensors.at("bert/embeddings/word_embeddings")),
@@ -63,7 +63,7 @@ TEST(Tensorflow, ItsCheckpointIsReadWithAllTypes) {
   EXPECT_THAT(checkpoint.skipped(), ElementsAre("int8 (int8)", "words (string)"));
 }
 
-TEST(Tensorflow, PartsInSeveralFilesArePutTogether) {
+TEST(Tensorflow, JoinsPartitionedVariables) {
   const LazyTensors tensors = TensorflowCheckpoint(golden_bundle("parts.ckpt")).tensors();
   std::vector<float> whole(1200);
   for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<float>(i + 1);
@@ -72,7 +72,7 @@ TEST(Tensorflow, PartsInSeveralFilesArePutTogether) {
   EXPECT_EQ(numbers_of<float>(tensors.at("second/bias")), (std::vector<float>{1, 2}));
 }
 
-TEST_F(TensorflowFiles, EveryChangedByteOfTheDataIsRefused) {
+TEST_F(TensorflowFiles, DetectsEveryChangedByteOfTheData) {
   const std::string path = at("types.ckpt.data-00000-of-00001");
   const std::string good = read_file(path);
   const BundleEntry words = TensorflowCheckpoint(at("types.ckpt")).entries().at("words");
@@ -88,7 +88,7 @@ TEST_F(TensorflowFiles, EveryChangedByteOfTheDataIsRefused) {
   }
 }
 
-TEST_F(TensorflowFiles, MissingAndShortFilesAreNamed) {
+TEST_F(TensorflowFiles, ReportsMissingAndShortFiles) {
   fs::resize_file(at("parts.ckpt.data-00000-of-00002"), 2000);
   EXPECT_THAT(refusal_of("parts.ckpt"),
               AllOf(HasSubstr("parts.ckpt.data-00000-of-00002: ends at byte 2000, but '"),
@@ -99,7 +99,7 @@ TEST_F(TensorflowFiles, MissingAndShortFilesAreNamed) {
   EXPECT_THAT(refusal_of("none.ckpt"), HasSubstr("none.ckpt.index: No such file"));
 }
 
-TEST_F(TensorflowFiles, APrefixIsFoundInWhateverNamesIt) {
+TEST_F(TensorflowFiles, FindsThePrefixForPathsIndexFilesAndFolders) {
   EXPECT_EQ(tensorflow_prefix(at("types.ckpt")), at("types.ckpt"));
   EXPECT_EQ(tensorflow_prefix(at("parts.ckpt.index")), at("parts.ckpt"));
   EXPECT_EQ(tensorflow_prefix(at("nothing")), std::nullopt);
@@ -119,7 +119,7 @@ TEST_F(TensorflowFiles, APrefixIsFoundInWhateverNamesIt) {
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
 }
 
-TEST_F(TensorflowFiles, AGitLfsPointerIsNamed) {
+TEST_F(TensorflowFiles, ReportsAGitLfsPointer) {
   const std::string pointer =
       "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 9\n";
   write_file(at("types.ckpt.data-00000-of-00001"), pointer);
@@ -132,7 +132,7 @@ TEST_F(TensorflowFiles, AGitLfsPointerIsNamed) {
               HasSubstr("types.ckpt.index: is a Git LFS pointer"));
 }
 
-TEST_F(TensorflowFiles, TheStateFileTakesNewNamesBehindTheOld) {
+TEST_F(TensorflowFiles, StateFileAppendsNewNames) {
   note_tensorflow_checkpoint(at("model.ckpt-7"));
   note_tensorflow_checkpoint(at("types.ckpt"));
   EXPECT_EQ(read_file(at("checkpoint")),
@@ -142,7 +142,7 @@ TEST_F(TensorflowFiles, TheStateFileTakesNewNamesBehindTheOld) {
             "all_model_checkpoint_paths: \"types.ckpt\"\n");
 }
 
-TEST_F(TensorflowFiles, WeightsForARunAreTheParametersAlone) {
+TEST_F(TensorflowFiles, LoadsOnlyParametersForARun) {
   write_file(at("vocab.txt"), "[PAD]\nthe\n");
   const PretrainedWeights given = load_weights(at("types.ckpt"));
   EXPECT_EQ(given.step, std::int64_t{1} << 40);
@@ -158,7 +158,7 @@ TEST_F(TensorflowFiles, WeightsForARunAreTheParametersAlone) {
 }
 
 // Names of Keras' objects, which no variable of smelt's has.
-TEST_F(TensorflowFiles, ObjectGraphsAreRefusedByWhatTheyAre) {
+TEST_F(TensorflowFiles, RejectsObjectGraphs) {
   LazyTensors tensors;
   tensors.emplace("layer/kernel/.ATTRIBUTES/VARIABLE_VALUE",
                   LazyTensor{{DType::f32, {}}, [] { return std::vector<std::byte>(4); }});
@@ -170,7 +170,7 @@ TEST_F(TensorflowFiles, ObjectGraphsAreRefusedByWhatTheyAre) {
 }
 
 // What TensorFlow restores from ours and saves again has the same bytes, index and data.
-TEST(Tensorflow, ReadsOursAndWritesTheSameBytes) {
+TEST(Tensorflow, ReadsSmeltsCheckpointsAndWritesTheSameBytes) {
   REQUIRE_ORACLE();
   const TempDir dir;
   LazyTensors tensors = TensorflowCheckpoint(golden_bundle("types.ckpt")).tensors();

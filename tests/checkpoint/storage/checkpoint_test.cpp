@@ -82,7 +82,7 @@ void change_byte(const std::string& path, std::streamoff at) {
   file.put(static_cast<char>(byte ^ 0x40));
 }
 
-TEST(Checkpoint, WhatIsSavedIsLoaded) {
+TEST(Checkpoint, LoadsWhatWasSaved) {
   const TempDir dir;
   const std::string model = dir.file("model");
   EXPECT_EQ(latest_checkpoint(model), std::nullopt);
@@ -119,7 +119,7 @@ TEST(Checkpoint, TheManifestListsTensorsFilesAndState) {
             fs::file_size(dir.file("checkpoint-10/tensors-00000-of-00001.safetensors")));
 }
 
-TEST(Checkpoint, ManyTensorsAreSpreadOverFiles) {
+TEST(Checkpoint, DistributesTensorsOverFiles) {
   const TempDir dir;
   State(10).save(dir.path(), {.max_to_keep = 5, .shard_bytes = 300});
   EXPECT_THAT(names_in(dir.file("checkpoint-10")),
@@ -137,7 +137,7 @@ TEST(Checkpoint, RotationKeepsTheNewest) {
               UnorderedElementsAre("checkpoint-9", "checkpoint-10", "checkpoint-11"));
 }
 
-TEST(Checkpoint, JestimatorsNamesAreWrittenWhereAskedAndReadAsSmelts) {
+TEST(Checkpoint, WritesJestimatorNamesOnRequestAndReadsBoth) {
   const TempDir dir;
   const SaveOptions theirs{.max_to_keep = 2, .names = CheckpointNames::jestimator};
   State(1).save(dir.path());
@@ -162,7 +162,7 @@ TEST(Checkpoint, KeepingZeroKeepsAll) {
   EXPECT_EQ(checkpoint_steps(dir.path()).size(), 7);
 }
 
-TEST(Checkpoint, ARunThatWentBackLeavesTheLaterStepsAndReplacesItsOwn) {
+TEST(Checkpoint, KeepsLaterStepsAndReplacesTheSameStep) {
   const TempDir dir;
   const SaveOptions keep_two{.max_to_keep = 2, .shard_bytes = 1000};
   for (const std::int64_t step : {10, 20, 30}) State(step).save(dir.path(), keep_two);
@@ -178,7 +178,7 @@ TEST(Checkpoint, ARunThatWentBackLeavesTheLaterStepsAndReplacesItsOwn) {
 // A save that is killed leaves some of its files, the last one cut anywhere, under a name that is
 // not a checkpoint's; whichever they are, the older checkpoint counts and the next save clears them
 // away.
-TEST(Checkpoint, RemainsOfEveryPhaseOfAKilledSaveAreIgnoredAndCleared) {
+TEST(Checkpoint, IgnoresAndRemovesLeftoversOfInterruptedSaves) {
   const std::vector<std::string> order{"tensors-00000-of-00002.safetensors",
                                        "tensors-00001-of-00002.safetensors", "manifest.json",
                                        "COMMIT"};
@@ -203,7 +203,7 @@ TEST(Checkpoint, RemainsOfEveryPhaseOfAKilledSaveAreIgnoredAndCleared) {
   }
 }
 
-TEST(Checkpoint, WithoutItsMarkerItDoesNotExist) {
+TEST(Checkpoint, IgnoresCheckpointWithoutCommitMarker) {
   const TempDir dir;
   State(10).save(dir.path());
   State(20).save(dir.path());
@@ -219,7 +219,7 @@ TEST(Checkpoint, WithoutItsMarkerItDoesNotExist) {
   expect_state(load_checkpoint(dir.path(), 20), 20);
 }
 
-TEST(Checkpoint, AnotherProgramsFoldersAreLeftAlone) {
+TEST(Checkpoint, KeepsFoldersOfOtherPrograms) {
   const TempDir dir;
   const std::vector<std::string> foreign{"checkpoint-5/model.safetensors",
                                          "checkpoint-10.bak/COMMIT",
@@ -236,7 +236,7 @@ TEST(Checkpoint, AnotherProgramsFoldersAreLeftAlone) {
               HasSubstr("checkpoint-5 already holds something else"));
 }
 
-TEST(Checkpoint, AMissingStepNamesThoseThatExist) {
+TEST(Checkpoint, ReportsExistingStepsForAMissingOne) {
   const TempDir dir;
   EXPECT_THAT(message_of([&] { load_checkpoint(dir.path(), 3); }),
               HasSubstr("there is no checkpoint in"));
@@ -247,7 +247,7 @@ TEST(Checkpoint, AMissingStepNamesThoseThatExist) {
   EXPECT_THAT(message, HasSubstr("hint: choose one of the steps 10, 20"));
 }
 
-TEST(Checkpoint, EveryChangedByteIsNoticed) {
+TEST(Checkpoint, DetectsEveryChangedByte) {
   const TempDir dir;
   State(10, 8).save(dir.path());
   for (const std::string& name : names_in(dir.file("checkpoint-10"))) {
@@ -281,7 +281,7 @@ TEST(Checkpoint, DamageIsDescribed) {
   EXPECT_THAT(message_of(load), HasSubstr("manifest.json is missing"));
 }
 
-TEST(Checkpoint, ACheckpointUnderAnotherStepsNameIsRefused) {
+TEST(Checkpoint, RejectsACheckpointUnderAnotherStepsName) {
   const TempDir dir;
   State(10).save(dir.path());
   fs::rename(dir.file("checkpoint-10"), dir.file("checkpoint-99"));
@@ -289,7 +289,7 @@ TEST(Checkpoint, ACheckpointUnderAnotherStepsNameIsRefused) {
               HasSubstr("checkpoint-99: its manifest is for step 10"));
 }
 
-TEST(Checkpoint, ADamagedNewestIsPassedOverWithAWarning) {
+TEST(Checkpoint, SkipsADamagedNewestCheckpointWithAWarning) {
   const TempDir dir;
   State(10).save(dir.path());
   State(20).save(dir.path());
@@ -312,7 +312,7 @@ TEST(Checkpoint, ADamagedNewestIsPassedOverWithAWarning) {
   }
 }
 
-TEST(Checkpoint, WhenAllAreDamagedItStopsRatherThanStartingOver) {
+TEST(Checkpoint, FailsIfAllCheckpointsAreDamaged) {
   const TempDir dir;
   State(10).save(dir.path());
   fs::remove(dir.file("checkpoint-10/manifest.json"));
@@ -322,7 +322,7 @@ TEST(Checkpoint, WhenAllAreDamagedItStopsRatherThanStartingOver) {
 
 // A process that is killed while it saves one checkpoint after another leaves a newest one that is
 // whole.
-TEST(Checkpoint, ARunKilledAtAnyMomentCanGoOn) {
+TEST(Checkpoint, ResumesARunKilledAtAnyMoment) {
   const TempDir dir;
   std::int64_t reached = 0;
   for (int round = 0; round < 12; ++round) {
@@ -373,7 +373,7 @@ class FileSizeLimit {
   void (*handler_)(int);
 };
 
-TEST(Checkpoint, AFailedWriteLeavesNothingOfItAndAllOfTheOthers) {
+TEST(Checkpoint, FailedWriteLeavesOnlyOlderCheckpoints) {
   const TempDir dir;
   State(10, 40000).save(dir.path());
   for (const ::rlim_t limit : {0, 10, 5000, 100000}) {
@@ -387,7 +387,7 @@ TEST(Checkpoint, AFailedWriteLeavesNothingOfItAndAllOfTheOthers) {
   expect_state(load_checkpoint(dir.path(), 10), 10, 40000);
 }
 
-TEST(Checkpoint, AFullDiskIsSaidAndLeavesTheOlderCheckpoint) {
+TEST(Checkpoint, ReportsAFullDiskAndKeepsTheOlderCheckpoint) {
   const TempDir dir;
   const std::string disk = dir.file("disk");
   fs::create_directory(disk);

@@ -39,7 +39,7 @@ std::vector<std::vector<std::string>> names_of(std::span<const HeldSlice> slices
   return out;
 }
 
-TEST(FilePlan, FilesGoToWhoeverHoldsThemAndHasLeastToWrite) {
+TEST(FilePlan, AssignsFilesToTheLeastLoadedHolder) {
   const std::vector<HeldSlice> held{slice("d", 4, 0, 4, {0, 1, 2}), slice("a", 4, 0, 4, {0, 1, 2}),
                                     slice("b", 4, 0, 4, {0, 1, 2}), slice("c", 8, 0, 8, {0, 1, 2}),
                                     slice("w", 4, 0, 2, {0, 1}),    slice("w", 4, 2, 2, {2})};
@@ -52,7 +52,7 @@ TEST(FilePlan, FilesGoToWhoeverHoldsThemAndHasLeastToWrite) {
   EXPECT_THAT(names_of(held, files, 2), ElementsAre(ElementsAre("b"), ElementsAre("w[2:4]")));
 }
 
-TEST(FilePlan, SmallSlicesShareAFileWithThoseOfTheSameHoldersAlone) {
+TEST(FilePlan, SmallSlicesShareFilesOnlyWithTheSameHolders) {
   const std::vector<HeldSlice> held{slice("a", 1, 0, 1, {0, 1}), slice("b", 1, 0, 1, {0}),
                                     slice("c", 1, 0, 1, {0, 1})};
   const auto files = plan_files(held, 1000);
@@ -152,7 +152,7 @@ class SharedSaving : public testing::Test {
   std::vector<HeldSlice> held_;
 };
 
-TEST_F(SharedSaving, WhatAllHoldMakesTheFilesOfOneProcess) {
+TEST_F(SharedSaving, ReplicatedStateGivesTheFilesOfOneProcess) {
   EXPECT_THAT(save(3), Each("no error"));
   save_sliced_checkpoint(dir_.file("alone"), 3, of(0), {{"x", 1}}, {.shard_bytes = 256});
   const std::string together = dir_.file("model/checkpoint-3"),
@@ -163,7 +163,7 @@ TEST_F(SharedSaving, WhatAllHoldMakesTheFilesOfOneProcess) {
     EXPECT_EQ(read_file(together + "/" + name), read_file(alone + "/" + name)) << name;
 }
 
-TEST_F(SharedSaving, WhatEachHoldsAPartOfIsReadBackWhole) {
+TEST_F(SharedSaving, LoadsShardedStateWhole) {
   split_over_processes();
   EXPECT_THAT(save(3), Each("no error"));
   const Checkpoint read = load_checkpoint(dir_.file("model"), 3);
@@ -172,7 +172,7 @@ TEST_F(SharedSaving, WhatEachHoldsAPartOfIsReadBackWhole) {
   EXPECT_THAT(tensor_values<float>(read.tensors.at("b")), testing::ElementsAreArray(values_));
 }
 
-TEST_F(SharedSaving, AFaultOfOneFailsItForAllAndLeavesNothing) {
+TEST_F(SharedSaving, FailureOfOneProcessFailsAllAndLeavesNothing) {
   EXPECT_THAT(save(3), Each("no error"));
   split_over_processes();
   const std::string file = dir_.file("no folder");
@@ -192,7 +192,7 @@ TEST_F(SharedSaving, AFaultOfOneFailsItForAllAndLeavesNothing) {
   EXPECT_THAT(there(), testing::UnorderedElementsAre("checkpoint-3", "checkpoint-5"));
 }
 
-TEST_F(SharedSaving, WhatTheOneThatLeadsDoesNotSeeIsNotPublished) {
+TEST_F(SharedSaving, DoesNotPublishFilesInvisibleToRank0) {
   const std::string elsewhere = dir_.file("elsewhere");
   write_file(elsewhere + "/.here", "");
   const auto astray = [&](int rank, Gather gather) -> Gather {
@@ -210,14 +210,14 @@ TEST_F(SharedSaving, WhatTheOneThatLeadsDoesNotSeeIsNotPublished) {
   EXPECT_THAT(there(), IsEmpty());
 }
 
-TEST_F(SharedSaving, AFolderThatTheLeaderMayNotWriteInIsAFaultOfAll) {
+TEST_F(SharedSaving, FailsOnAllRanksIfRank0CannotWrite) {
   write_file(dir_.file("model"), "a file");
   const auto said = save(3);
   EXPECT_THAT(said, Each(said[0]));
   EXPECT_THAT(said[0], HasSubstr("model"));
 }
 
-TEST_F(SharedSaving, AProcessThatIsGoneEndsItForTheOthers) {
+TEST_F(SharedSaving, FailsIfAProcessIsGone) {
   MeetingPlace place(3);
   const auto dies = [&](int rank, Gather gather) -> Gather {
     if (rank != 2) return gather;
@@ -231,7 +231,7 @@ TEST_F(SharedSaving, AProcessThatIsGoneEndsItForTheOthers) {
   EXPECT_THAT(there(), IsEmpty());
 }
 
-TEST_F(SharedSaving, WhatOneDoesAloneFailsForAll) {
+TEST_F(SharedSaving, Rank0FailureIsThrownOnAllRanks) {
   MeetingPlace place(2);
   std::vector<std::string> said(2);
   std::vector<std::jthread> threads;

@@ -133,7 +133,7 @@ class SlicedCheckpointTest : public testing::Test {
   Json saved_;  // the manifest before it is changed
 };
 
-TEST_F(SlicedCheckpointTest, WhatIsSavedInSlicesIsLoadedWholeOrAsItWasSaved) {
+TEST_F(SlicedCheckpointTest, LoadsSlicesWholeOrAsSaved) {
   save(10);
   expect_three_tensors(load_checkpoint(dir_.path(), 10));
   expect_three_tensors(load_checkpoint(dir_.file("checkpoint-10")));
@@ -155,7 +155,7 @@ TEST_F(SlicedCheckpointTest, WhatIsSavedInSlicesIsLoadedWholeOrAsItWasSaved) {
   }
 }
 
-TEST_F(SlicedCheckpointTest, TheManifestSaysWhereEachSliceLies) {
+TEST_F(SlicedCheckpointTest, ManifestListsTheFileOfEachSlice) {
   save(10);
   const Json m = manifest();
   EXPECT_EQ(m["format"], "smelt checkpoint 2");
@@ -170,7 +170,7 @@ TEST_F(SlicedCheckpointTest, TheManifestSaysWhereEachSliceLies) {
   EXPECT_EQ(m["tensors"]["w"]["slices"][4]["name"], "w[4:8,2:4]");
 }
 
-TEST_F(SlicedCheckpointTest, TheSameSlicesGiveTheSameBytesInWhicheverOrderTheyCome) {
+TEST_F(SlicedCheckpointTest, BytesDoNotDependOnTheOrderOfSlices) {
   save(10);
   Cut other = three_tensors();
   for (auto& [name, tensor] : other.tensors()) std::ranges::reverse(tensor.slices);
@@ -180,7 +180,7 @@ TEST_F(SlicedCheckpointTest, TheSameSlicesGiveTheSameBytesInWhicheverOrderTheyCo
     EXPECT_EQ(read_file(file(name)), read_file(dir_.file("other/checkpoint-10/" + name))) << name;
 }
 
-TEST_F(SlicedCheckpointTest, WithoutSlicesItIsTheFormatThatItWas) {
+TEST_F(SlicedCheckpointTest, WithoutSlicesUsesTheEarlierFormat) {
   save(10);
   const Checkpoint checkpoint = load_checkpoint(dir_.path(), 10);
   save_checkpoint(dir_.file("a"), 10, checkpoint.tensors, checkpoint.state);
@@ -193,7 +193,7 @@ TEST_F(SlicedCheckpointTest, WithoutSlicesItIsTheFormatThatItWas) {
               HasSubstr(R"("format": "smelt checkpoint 1")"));
 }
 
-TEST(Slices, AnyPartComesOutOfAnyOthersAsTheSlowTwinSays) {
+TEST(Slices, CopiesAnyPartLikeTheReference) {
   const std::vector<std::pair<Dims, std::vector<Dims>>> cases{
       {{}, {{}}},
       {{12}, {{1}, {3}, {4}, {12}}},
@@ -217,7 +217,7 @@ TEST(Slices, AnyPartComesOutOfAnyOthersAsTheSlowTwinSays) {
       }
 }
 
-TEST(Slices, APartThatIsASliceIsNotCopied) {
+TEST(Slices, DoesNotCopyAPartThatIsASlice) {
   Cut cut = three_tensors();
   const SlicedTensor &w = cut.tensors()["w"], &z = cut.tensors()["z"];
   Scratch scratch;
@@ -229,7 +229,7 @@ TEST(Slices, APartThatIsASliceIsNotCopied) {
 
 // ---- what is refused ----
 
-TEST_F(SlicedCheckpointTest, RefusesSlicesThatDoNotCoverTheTensor) {
+TEST_F(SlicedCheckpointTest, RejectsSlicesThatDoNotCoverTheTensor) {
   const std::string of_w = "manifest.json: tensor 'w' [8,6]: ";
   // Slices 0, 1 and 2 are the upper row.
   for (const auto& [gone, hole] : std::vector<std::pair<std::size_t, std::string>>{
@@ -246,7 +246,7 @@ TEST_F(SlicedCheckpointTest, RefusesSlicesThatDoNotCoverTheTensor) {
               HasSubstr("tensor 'b' [12]: no slice holds [3]"));
 }
 
-TEST_F(SlicedCheckpointTest, RefusesSlicesThatOverlap) {
+TEST_F(SlicedCheckpointTest, RejectsOverlappingSlices) {
   const std::string of_w = "manifest.json: tensor 'w' [8,6]: its slices ";
   EXPECT_THAT(refusal_of_w([](Json& s) { s[1]["begin"] = {0, 1}; }),
               HasSubstr(of_w + "[0:4,0:2] and [0:4,1:3] overlap"));
@@ -258,7 +258,7 @@ TEST_F(SlicedCheckpointTest, RefusesSlicesThatOverlap) {
               HasSubstr(of_w + "[0:4,0:2] and [3:7,0:2] overlap"));
 }
 
-TEST_F(SlicedCheckpointTest, RefusesSlicesThatAreNoRowsOfSlices) {
+TEST_F(SlicedCheckpointTest, RejectsSlicesThatAreNotAGrid) {
   Cut cut = three_tensors();
   Cut other;
   other.add("w", {8, 6}, {1, 3}, 7);
@@ -269,7 +269,7 @@ TEST_F(SlicedCheckpointTest, RefusesSlicesThatAreNoRowsOfSlices) {
                         "begin but different ends"));
 }
 
-TEST_F(SlicedCheckpointTest, RefusesSlicesThatLieOutside) {
+TEST_F(SlicedCheckpointTest, RejectsSlicesOutOfBounds) {
   const std::string of_w = "manifest.json: tensor 'w' [8,6]: its slice ";
   EXPECT_THAT(refusal_of_w([](Json& s) { s[5]["begin"] = {5, 4}; }),
               HasSubstr(of_w + "[5:9,4:6] is out of bounds"));
@@ -286,7 +286,7 @@ TEST_F(SlicedCheckpointTest, RefusesSlicesThatLieOutside) {
               HasSubstr(of_w + "[0:4,0:0] is empty"));
 }
 
-TEST_F(SlicedCheckpointTest, RefusesSlicesThatAreNotInTheirFile) {
+TEST_F(SlicedCheckpointTest, RejectsSlicesMissingFromTheirFile) {
   const std::string of_w = "manifest.json: tensor 'w' [8,6]: its slice ";
   EXPECT_THAT(refusal_of_w([](Json& s) { s[0]["name"] = "w[0:4,0:3]"; }),
               HasSubstr(of_w + "[0:4,0:2] is missing: tensors-00000-of-00003.safetensors has no "
@@ -315,7 +315,7 @@ TEST_F(SlicedCheckpointTest, RefusesSlicesThatAreNotInTheirFile) {
 }
 
 // A manifest may hold anything: each is refused in words, none is computed with.
-TEST_F(SlicedCheckpointTest, RefusesWhatIsNoManifestOfSlices) {
+TEST_F(SlicedCheckpointTest, RejectsAnInvalidManifest) {
   const std::string not_numbers = "tensor 'w' [8,6]: the begin or shape of a slice is not 2 whole ";
   for (const Json& wrong :
        {Json(), Json(3), Json("x"), Json::array({0}), Json::array({0, -1}), Json::array({0, 0.5}),
@@ -341,7 +341,7 @@ TEST_F(SlicedCheckpointTest, RefusesWhatIsNoManifestOfSlices) {
               HasSubstr("no slice holds [8,0]"));
 }
 
-TEST_F(SlicedCheckpointTest, OneWithAHoleIsPassedOverForTheOneBefore) {
+TEST_F(SlicedCheckpointTest, SkipsACheckpointWithAHole) {
   save(5, 3);
   refusal_of_w([](Json& s) { s.erase(4); });
   const CapturedLog log;
@@ -350,7 +350,7 @@ TEST_F(SlicedCheckpointTest, OneWithAHoleIsPassedOverForTheOneBefore) {
   EXPECT_THAT(log.text(), HasSubstr("going back to step 5"));
 }
 
-TEST_F(SlicedCheckpointTest, EveryChangedByteIsNoticed) {
+TEST_F(SlicedCheckpointTest, DetectsEveryChangedByte) {
   save(10);
   for (const std::string& name : list_folder(dir_.file("checkpoint-10"))) {
     const std::string before = read_file(file(name));
@@ -367,7 +367,7 @@ TEST_F(SlicedCheckpointTest, EveryChangedByteIsNoticed) {
 }
 
 // A process that is killed while it saves leaves a newest one that is whole.
-TEST_F(SlicedCheckpointTest, ARunKilledAtAnyMomentCanGoOn) {
+TEST_F(SlicedCheckpointTest, ResumesARunKilledAtAnyMoment) {
   std::int64_t reached = 0;
   for (int round = 0; round < 5; ++round) {
     int saved[2];
