@@ -58,8 +58,7 @@ void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Js
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
     log_warning("{}: {}", where, changes);
-  const auto rate =
-      rate_goes_on(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
+  const auto rate = rate_change(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
   if (rate && rate->rises) log_warning("{}", rate->text);
   if (rate && !rate->rises) log_info("{}", rate->text);
 }

@@ -380,7 +380,7 @@ TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
   // Such a folder is taken back: its head is of the same classes.
   run("again", {"train.init_from=" + dir_.file("m/huggingface"), "train.steps=2"});
   EXPECT_THAT(log_.text(), HasSubstr("base: its head is of other classes ([\"a\",\"b\",\"c\"])"));
-  EXPECT_THAT(log_.text(), HasSubstr("  taken       41\n"));
+  EXPECT_THAT(log_.text(), HasSubstr("  loaded      41\n"));
 }
 
 // A TPU's form over a mesh and in micro-batches computes the same as one device, and goes on as if
@@ -523,7 +523,7 @@ TEST_F(ClassifyRun, FoldersLabelTheSameWords) {
     run("again-" + out, {settings[0], settings[1], "train.steps=2",
                          "train.init_from=" + dir_.file(out + "/huggingface")});
     EXPECT_THAT(log_.text(),
-                HasSubstr(str("  taken       ", std::string(base) == "base" ? 39 : 41)));
+                HasSubstr(str("  loaded      ", std::string(base) == "base" ? 39 : 41)));
   }
 }
 

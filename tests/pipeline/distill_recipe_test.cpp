@@ -119,7 +119,7 @@ TEST_F(DistilledRun, ATeacherThatIsNoneIsRefused) {
   std::string words = read_file(dir_.file("teacher/vocab.txt"));
   words.replace(words.find("bird"), 4, "fish");
   write_file(dir_.file("teacher/vocab.txt"), words);
-  EXPECT_THAT(refusal({}), HasSubstr("row 7 is 'fish', here 'bird'"));
+  EXPECT_THAT(refusal({}), HasSubstr("row 7 is 'fish' instead of 'bird'"));
   EXPECT_THAT(refusal({"distill.teacher=" + dir_.file("nowhere")}), HasSubstr("nowhere"));
 }
 

@@ -67,11 +67,12 @@ TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
   const std::string out = "out=" + dir_.file("n");
   EXPECT_THAT(dry_run_text(recipe({out, init})),
               ContainsRegex("train.init_from +/.*, 30 of 30 parame"));
-  EXPECT_THAT(refusal({out, init, "model.hidden_size=16"}),
-              HasSubstr("give the model the sizes of the given one, or begin without it"));
+  EXPECT_THAT(
+      refusal({out, init, "model.hidden_size=16"}),
+      HasSubstr("set the model's sizes to those of the pretrained weights, or train without them"));
   EXPECT_THAT(
       error_of<UsageError>([&] { run_recipe(recipe({out, init, "model.hidden_size=16"})); }),
-      HasSubstr("give the model the sizes of the given one, or begin without it"));
+      HasSubstr("set the model's sizes to those of the pretrained weights, or train without them"));
   EXPECT_FALSE(exists(dir_.file("n")));
   remove_file(dir_.file("m/vocab.txt"));
   EXPECT_THAT(refusal({out, init}), HasSubstr("train.init_from: no vocabulary lies beside "));

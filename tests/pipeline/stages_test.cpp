@@ -119,14 +119,16 @@ TEST_F(Stages, ALongerRunLogsWhatItsLearningRateDoes) {
   run_recipe(recipe({"train.schedule.warmup_steps=0", "train.steps=8", "train.logging_steps=2"}));
   EXPECT_EQ(said("train: started again: train.logging_steps was 1, is 2; train.steps was 2, is 8"),
             1);
-  EXPECT_EQ(said("train.steps was 2, is 8: the learning rate goes on at 7.50e-05, it was 5.00e-05 "
-                 "at step 2\n"),
-            1);
+  EXPECT_EQ(
+      said("train.steps was 2, is 8: the learning rate continues at 7.50e-05, it was 5.00e-05 "
+           "at step 2\n"),
+      1);
   run_recipe(recipe({"train.schedule.warmup_steps=0", "train.steps=80", "train.logging_steps=2"}));
-  EXPECT_EQ(said("train.steps was 8, is 80: the learning rate goes on at 9.00e-05, it was 1.25e-05 "
-                 "at step 8; a rate that rises again can undo what was learned: a lower "
-                 "train.optimizer.learning_rate or train.schedule.type constant avoids the rise\n"),
-            1);
+  EXPECT_EQ(
+      said("train.steps was 8, is 80: the learning rate continues at 9.00e-05, it was 1.25e-05 "
+           "at step 8; a rate that rises again can undo what was learned: a lower "
+           "train.optimizer.learning_rate or train.schedule.type constant avoids the rise\n"),
+      1);
 }
 
 TEST_F(Stages, AModelThatIsTrainedAnewToTheSameBitsIsEvaluatedAnew) {

@@ -18,10 +18,10 @@ constexpr std::size_t kBestAnswers = 20;
 
 struct SpanScore {
   double logit;
-  std::size_t first, last;  // pieces of the context
+  std::size_t first, last;  // token indices in the context
 };
 
-// Of a window, [CLS] and each piece: two logits.
+// Logits of a window: two for [CLS] and for each token of the context.
 struct WindowScores {
   std::span<const float> logits;
 
@@ -30,7 +30,8 @@ struct WindowScores {
   double none() const { return first(0) + last(0); }
 };
 
-// The best answers that begin in this window where it is the best for their beginning.
+// Adds the spans that begin in this window, if it is the window with the most context for their
+// first token. Keeps only the kBestAnswers best spans in `out`.
 void add_spans(const AnswerWindow& window, const WindowScores& scores, std::size_t longest,
                std::vector<SpanScore>& out) {
   for (std::size_t i = 0; i < window.is_best.size(); ++i) {
@@ -63,7 +64,7 @@ FoundAnswer best_answer(const TextQuestion& q, const AnswerWindows& all,
     add_spans(all.windows[i], scores, static_cast<std::size_t>(job.answers.answer_tokens), best);
   }
   FoundAnswer out;
-  if (best.empty()) return out;  // a text without a piece
+  if (best.empty()) return out;  // a text without tokens
   const SpanScore& first = best.front();
   out.no_answer = none - first.logit;
   out.begin = all.pieces[first.first].begin;

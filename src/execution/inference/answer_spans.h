@@ -1,7 +1,7 @@
-// Where a fine-tuned model sees the answers to questions on texts. A text that is too long for the
-// model is read in windows, and its best answer over all of them is taken, as google-research/bert
-// run_squad.py, write_predictions, does; here the best is exact, there one of the 20 best first and
-// last tokens.
+// Extractive question answering with a fine-tuned model. A text that is too long for the model is
+// split into overlapping windows, and the best answer over all windows is returned. The rules are
+// those of google-research/bert run_squad.py, write_predictions, except that every span is scored
+// here; the original combines only the 20 best first and last tokens.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,27 @@ namespace smelt {
 
 struct TextQuestion {
   std::string id = {}, question, context;
-  std::optional<std::vector<std::string>> answers = {};  // that are right, where they are known
+  std::optional<std::vector<std::string>> answers = {};  // correct answers, if known
 };
 
 struct FoundAnswer {
-  std::string text;                // empty: none
-  std::string best;                // the best span, even if `text` is empty; empty: no tokens
-  std::size_t begin = 0, end = 0;  // its bytes in the context
-  double probability = 0;          // of `text`: softmax over the 20 best and, if allowed, no answer
-  double no_answer = 0;            // logit of "no answer" minus that of the best span
+  std::string text;  // empty: predicts that there is no answer
+  std::string best;  // best span, even if `text` is empty; empty: the text has no tokens
+  std::size_t begin = 0, end = 0;  // byte range of `best` in the context
+  // probability of `text`: softmax over the 20 best spans and, if allowed, no answer
+  double probability = 0;
+  double no_answer = 0;  // logit of "no answer" minus that of the best span
 };
 
-// In the order of the questions. The classifier is one of answers; where its labels say no_answer a
-// question may have none.
+// Returns the answers in the order of the questions. The classifier must solve answer_spans; if its
+// labels have no_answer, a question may have no answer.
 std::vector<FoundAnswer> find_answers(Classifier& classifier,
                                       std::span<const TextQuestion> questions);
 
-// {"id", "question", "context", "label": [right answers], "prediction", "probability", "begin",
-// "end" (characters, of the best answer)}; if there may be none also "best", the best answer, which
-// is the prediction unless that is none, and "no_answer". Without an id or a label where there is
-// none.
+// Returns {"id", "question", "context", "label": [correct answers], "prediction", "probability",
+// "begin", "end"}. "begin" and "end" are character positions of the best span. If `may_have_none`,
+// adds "no_answer" and "best" (the best span, even if the prediction is that there is no answer).
+// Omits "id" and "label" if the question has none.
 OrderedJson answer_json(const TextQuestion& question, const FoundAnswer& found, bool may_have_none);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Where a trained model lies that answers a batch of texts at a time.
+// Sharding and compute policy for batched inference.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace smelt {
 
 using DimNamesOf = std::function<DimNames(std::string_view parameter)>;
 
-// One program over a mesh, on any platform: what is asked of many devices is answered once. `names`
-// are those of the model's dimensions, without which none of its parameters is split. UsageError,
-// in the words of flags, for a mesh that does not fit the devices.
+// Returns the placement for inference: one program over a mesh, on every platform. `names` returns
+// the dimension names of a parameter; without it no parameter is sharded. Throws UsageError, in
+// terms of flags, if the mesh does not fit the number of devices.
 ShardingPlan answering_placement(std::string_view platform, std::int64_t devices,
                                  const MeshChoice& mesh = {}, const DimNamesOf& names = {});
 
-// `compute` of a model with these weights: what lies among them as codes is multiplied as such, in
-// unrolled layers, as some may be floats.
+// Returns `compute` for a model with these weights. If some kernels are int8, matmuls with them run
+// in int8 and the layers are unrolled, because other layers may have float kernels.
 ComputePolicy with_codes_of(const SlicedTensors& weights, ComputePolicy compute);
 
 }  // namespace smelt

@@ -1,5 +1,4 @@
-// Which evaluation of a model is the best so far by one of its measures. Where the value lies
-// between two runs is its user's affair.
+// Tracks the best evaluation by one metric. The caller stores the best value between runs.
 #pragma once
 
 #include <optional>
@@ -11,21 +10,22 @@ namespace smelt {
 
 enum class Best { lowest, highest };
 
-// A loss is best where it is lowest, all else where it is highest; a loss's name ends in "loss" or
-// "error".
+// Returns whether lower or higher is better: lower for names that end in "loss" or "error" and for
+// bits_per_character, higher for all others.
 Best best_of(std::string_view measure);
 
 class BestScore {
  public:
   explicit BestScore(Best best, std::optional<double> value = {}) : best_(best), value_(value) {}
 
-  // A value that is not finite, or of no items, never is.
+  // Returns whether the value is better than the best one. Values that are not finite, or that are
+  // a mean over no items, are never better.
   bool is_beaten_by(const MeasuredValue& measured) const;
   bool is_beaten_by(double value) const;
   std::optional<double> value() const { return value_; }
 
   void keep(double value);
-  // What was kept last could not be written.
+  // Undoes the last keep(), after its value could not be written.
   void take_back() { value_ = before_; }
 
  private:

@@ -34,19 +34,19 @@ Classifier::Classifier(std::shared_ptr<const Client> client, ClassifyJob job,
   placement_ = answering_placement(client_->platform_name(), job_.devices);
 }
 
-const Classifier::Asking& Classifier::asking(std::int64_t rows, std::int64_t S) {
-  const auto found = askings_.find({rows, S});
-  if (found != askings_.end()) return found->second;
+const Classifier::CompiledModel& Classifier::compiled(std::int64_t rows, std::int64_t S) {
+  const auto found = compiled_.find({rows, S});
+  if (found != compiled_.end()) return found->second;
   const auto precision = job_.exact_products ? Precision::f32_exact : Precision::f32;
   const ComputePolicy compute = with_codes_of(
       weights_, compute_for(client_->platform_name(), {.precision = precision}, flag));
-  Asking made{.program = predict_program(job_.probabilities(S), rows, compute, placement_),
-              .step = nullptr};
+  CompiledModel made{.program = predict_program(job_.probabilities(S), rows, compute, placement_),
+                     .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice_to_predict());
   if (!state_)
     state_ = std::make_unique<const ModelState>(
         ModelState::restore(*client_, placement_, made.program.state, weights_, where_));
-  return askings_.emplace(std::pair{rows, S}, std::move(made)).first->second;
+  return compiled_.emplace(std::pair{rows, S}, std::move(made)).first->second;
 }
 
 std::vector<TextPairIds> Classifier::encode(std::span<const PairOfTexts> texts) const {
@@ -61,8 +61,9 @@ std::vector<TextPairIds> Classifier::encode(std::span<const PairOfTexts> texts) 
   return out;
 }
 
-void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextPairIds> texts,
-                     std::vector<std::vector<float>>& out) {
+void Classifier::predict_batch(std::span<const std::size_t> numbers,
+                               std::span<const TextPairIds> texts,
+                               std::vector<std::vector<float>>& out) {
   std::int64_t longest = 1;
   for (const std::size_t number : numbers)
     longest = std::max(longest, std::ssize(texts[number].ids));
@@ -71,8 +72,8 @@ void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextP
   const std::int64_t shards = placement_.row_shards();
   const auto wanted = static_cast<std::int64_t>(std::bit_ceil(numbers.size()));
   const std::int64_t rows = (std::min(job_.batch_size, wanted) + shards - 1) / shards * shards;
-  const Asking& asked = asking(rows, S);
-  Batch batch = empty_batch(asked.program.features, rows);
+  const CompiledModel& model = compiled(rows, S);
+  Batch batch = empty_batch(model.program.features, rows);
   const auto row_of = [&](std::size_t feature, std::size_t row) {
     return batch.arrays[feature].values<std::int32_t>().subspan(row * static_cast<std::size_t>(S));
   };
@@ -83,7 +84,7 @@ void Classifier::ask(std::span<const std::size_t> numbers, std::span<const TextP
     std::ranges::fill(row_of(2, row).first(text.ids.size()).subspan(text.first), 1);
   }
   const auto found = fitting(advice_to_predict(), [&] {
-    Execution execution = asked.step->run(batch, *state_);
+    Execution execution = model.step->run(batch, *state_);
     execution.await();
     return execution.results[0][0].to_host<float>();
   });
@@ -111,7 +112,7 @@ std::vector<std::vector<float>> Classifier::classify(std::span<const PairOfTexts
   return classify(encoded);
 }
 
-// By length, so that a batch holds little padding.
+// Batches texts of similar length, so that there is little padding.
 std::vector<std::vector<float>> Classifier::classify(std::span<const TextPairIds> texts) {
   for (const TextPairIds& text : texts) tokens_.add(text.ids, tokenizer_->unknown());
   std::vector<std::size_t> order(texts.size());
@@ -121,7 +122,7 @@ std::vector<std::vector<float>> Classifier::classify(std::span<const TextPairIds
   const std::span<const std::size_t> all(order);
   const auto size = static_cast<std::size_t>(job_.batch_size);
   for (std::size_t at = 0; at < all.size(); at += size)
-    ask(all.subspan(at, std::min(size, all.size() - at)), texts, out);
+    predict_batch(all.subspan(at, std::min(size, all.size() - at)), texts, out);
   return out;
 }
 

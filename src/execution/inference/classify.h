@@ -1,4 +1,4 @@
-// What a fine-tuned model says of texts and pairs, in batches of few lengths.
+// Batched inference with a fine-tuned classifier, for texts and pairs of texts.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@
 
 namespace smelt {
 
-// What a user says of it.
+// Settings that a user can choose.
 struct ClassifyOptions {
-  std::int64_t batch_size = 32;  // texts at a time
+  std::int64_t batch_size = 32;  // texts per batch
   std::int64_t devices = 1;
   // For answer_spans: predict no answer if its logit exceeds the best answer's by more than this.
   double no_answer_threshold = 0;
@@ -32,11 +32,11 @@ struct ClassifyOptions {
 };
 
 struct ClassifyJob : ClassifyOptions {
-  // What the model gives for texts of S tokens: f32 [B, outputs] (model/tasks/classify_task.h).
+  // Returns the prediction for texts of S tokens: f32 [B, outputs] (model/tasks/classify_task.h).
   std::function<Prediction(std::int64_t S)> probabilities;
   Labels labels;
   AnswerLimits answers = {};
-  std::int64_t most_tokens = 128;  // of a text; what is longer is cut
+  std::int64_t most_tokens = 128;  // per text; longer texts are truncated
   bool exact_products = false;
 };
 
@@ -44,38 +44,38 @@ struct PairOfTexts {
   std::string text, pair = {};
 };
 
-// A model that is ready to tell: its programs are compiled once for each length and size of batch.
+// A loaded classifier. Compiles one program for each padded length and batch size.
 class Classifier {
  public:
-  // Of the weights by name, which `owner` keeps alive; `where` begins the message where one is
+  // `owner` keeps the memory of `weights` alive. `where` begins the error message if a weight is
   // missing.
   Classifier(std::shared_ptr<const Client> client, ClassifyJob job, BertTokenizer tokenizer,
              SlicedTensors weights, std::string where, std::shared_ptr<const void> owner = {});
 
-  // job().labels.outputs() numbers for each text, in their order: probabilities, or of a regression
-  // what it comes to; of token_labels so many for each of its words (words_in()) that is not cut
-  // off. Not of answer_spans.
+  // Returns, for each text in order, job().labels.outputs() numbers: class probabilities, or the
+  // predicted value for a regression. For token_labels returns that many numbers for each word
+  // (words_in()) that was not truncated. Not for answer_spans.
   std::vector<std::vector<float>> classify(std::span<const PairOfTexts> texts);
-  // The same of texts that are ids already, at most most_tokens each, with their words; of
-  // answer_spans two logits for each of those.
+  // Does the same for tokenized texts of at most most_tokens tokens. For token_labels each needs
+  // its word positions; for answer_spans returns two logits for each of these positions.
   std::vector<std::vector<float>> classify(std::span<const TextPairIds> texts);
   const ClassifyJob& job() const { return job_; }
   const BertTokenizer& tokenizer() const { return *tokenizer_; }
-  std::uint64_t cut() const { return cut_; }  // texts so far that were longer than most_tokens
-  // The tokens of the texts so far.
+  std::uint64_t cut() const { return cut_; }  // texts truncated so far
+  // Counts of tokens and unknown tokens so far.
   const UnknownCount& tokens() const { return tokens_; }
 
  private:
-  struct Asking {
+  struct CompiledModel {
     StepProgram program;
     std::unique_ptr<const CompiledStep> step;
   };
-  const Asking& asking(std::int64_t rows, std::int64_t S);
+  const CompiledModel& compiled(std::int64_t rows, std::int64_t S);
   bool of_tokens() const { return job_.labels.of_tokens(); }
   std::vector<TextPairIds> encode(std::span<const PairOfTexts> texts) const;
-  // Of the texts of these numbers, into `out`.
-  void ask(std::span<const std::size_t> numbers, std::span<const TextPairIds> texts,
-           std::vector<std::vector<float>>& out);
+  // Predicts one batch, the texts with these indices, and writes their results to `out`.
+  void predict_batch(std::span<const std::size_t> numbers, std::span<const TextPairIds> texts,
+                     std::vector<std::vector<float>>& out);
 
   std::shared_ptr<const Client> client_;
   ClassifyJob job_;
@@ -85,17 +85,17 @@ class Classifier {
   SlicedTensors weights_;
   std::string where_;
   std::shared_ptr<const void> owner_;
-  std::map<std::pair<std::int64_t, std::int64_t>, Asking> askings_;  // by rows and S
-  std::unique_ptr<const ModelState> state_;                          // on the devices
+  std::map<std::pair<std::int64_t, std::int64_t>, CompiledModel> compiled_;  // key: rows and S
+  std::unique_ptr<const ModelState> state_;                                  // on the devices
   std::uint64_t cut_ = 0;
   UnknownCount tokens_;
 };
 
-// Returns the predicted classes of a multi_label model: those of a probability of at least 0.5.
+// Returns the predicted classes of a multi_label model: those with a probability of at least 0.5.
 std::vector<std::string> predicted_classes(const Labels& labels, std::span<const float> numbers);
 
-// Returns the prediction as text: the most likely class, all predicted ones as class_names_text()
-// writes them, or the number. Not of token_labels or answers.
+// Returns the prediction as text: the most likely class, all predicted classes in the format of
+// class_names_text(), or the number. Not for token_labels or answer_spans.
 std::string said_label(const Labels& labels, std::span<const float> numbers);
 
 }  // namespace smelt

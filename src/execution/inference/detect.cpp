@@ -10,8 +10,9 @@ namespace smelt {
 namespace {
 
 struct DetectTexts {
-  std::vector<std::vector<JudgedToken>> judged;  // the tokens of each, not judged yet
-  std::vector<TokenRow> rows;                    // framed by [CLS] and [SEP]
+  // the tokens of each text; probabilities still unset
+  std::vector<std::vector<JudgedToken>> judged;
+  std::vector<TokenRow> rows;  // with [CLS] and [SEP]
   std::int64_t longest = 0;
 };
 
@@ -36,7 +37,7 @@ DetectTexts encode_texts(std::int64_t max_tokens, const BertTokenizer& tokenizer
     if (out.longest > max_tokens)
       throw UsageError(str("detect: text ", out.rows.size(), " has ", out.longest,
                            " tokens, the model takes at most ", max_tokens),
-                       "cut it, and give the parts with several --text");
+                       "split it and pass each part with its own --text");
   }
   counted.warn("detect", vocabulary.origin());
   return out;

@@ -1,4 +1,4 @@
-// Finds the tokens of texts that a trained discriminator holds for replaced.
+// Detects replaced tokens with a trained ELECTRA discriminator.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@
 namespace smelt {
 
 struct JudgedToken {
-  TokenSpan span;           // its bytes in the text
-  float probability = 0.0;  // that it was replaced
+  TokenSpan span;           // token id and byte range in the text
+  float probability = 0.0;  // probability that the token was replaced
 };
 
-// What a model that finds replaced tokens computes, and its sizes.
+// The prediction of a discriminator, and its sizes.
 struct DetectJob {
-  // The model's probabilities for sequences of S tokens: features input_ids, input_mask and
-  // segment_ids (model/tasks/electra_task.h).
+  // Returns the prediction for sequences of S tokens: the probability of each token, from the
+  // features input_ids, input_mask and segment_ids (model/tasks/electra_task.h).
   std::function<Prediction(std::int64_t S)> replaced;
-  std::int64_t max_tokens = 512;  // the model's positions
+  std::int64_t max_tokens = 512;  // number of positions of the model
   bool exact_products = false;    // HloForm::exact_products
 };
 
-// A model that judges one batch of texts after another.
+// A loaded discriminator.
 class Detector {
  public:
   Detector(std::shared_ptr<const Client> client, const DetectJob& job, BertTokenizer tokenizer,
            HostWeights weights);
-  // Returns the tokens of each text, without [CLS] and [SEP]. Throws UsageError for a text without
-  // tokens, or one longer than the model's positions.
+  // Returns the tokens of each text with their probabilities, without [CLS] and [SEP]. Throws
+  // UsageError for a text without tokens or with more tokens than the model has positions.
   std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts);
 
  private:

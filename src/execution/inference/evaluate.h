@@ -1,4 +1,4 @@
-// Evaluation of a trained model on examples that it has not seen.
+// Evaluation of a trained model on held-out examples.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,28 @@ struct EvaluateJob {
   Task task;
   std::int64_t batch_size = 32;  // over all devices
   DeviceConfig on = {};
-  std::string data;         // held out, as open_examples takes it
-  std::string vocab = {};   // must be the one that the model was made with; empty: any
-  std::string model_dir;    // its newest checkpoint is evaluated, or this one
-  std::int64_t steps = 0;   // batches; 0: all of `data`
-  std::int64_t passes = 1;  // of each batch, with other draws
-  bool as_original = false, repeats = false;  // as HeldOut has them
-  std::string init = {};  // weights to evaluate where model_dir has no checkpoint; empty: none
-  bool averaged = true;   // as load_trained_model has it
-  Fields fields = recipe_field;  // what messages call them
+  std::string data;        // path of the held-out examples, in the format of open_examples()
+  std::string vocab = {};  // vocabulary file, which must match the model's; empty: not checked
+  // model folder (its latest checkpoint is evaluated) or the path of a checkpoint
+  std::string model_dir;
+  std::int64_t steps = 0;   // number of batches; 0: all of `data`
+  std::int64_t passes = 1;  // evaluations of each batch, each with other random draws
+  bool as_original = false, repeats = false;  // see HeldOut
+  // pretrained weights to evaluate if model_dir has no checkpoint; empty: none
+  std::string init = {};
+  bool averaged = true;          // evaluate the moving averages of the weights if there are any
+  Fields fields = recipe_field;  // names of the settings in messages
 };
 
-// An open device with the job's program, for any of a model's checkpoints.
+// An open device with the compiled evaluation program, for any checkpoint of a model.
 class Evaluator {
  public:
-  // UsageError for fewer examples than one batch, or a batch that does not divide over the devices.
+  // Throws UsageError if there are fewer examples than one batch, or if the batch size is not a
+  // multiple of the number of devices.
   explicit Evaluator(const EvaluateJob& job);
   Evaluation operator()(const TrainedModel& model) const;
-  // Scores weights for another run (checkpoint/interop/pretrained_weights.h), as step 0; what they
-  // lack is fresh.
+  // Evaluates pretrained weights (checkpoint/interop/pretrained_weights.h) and reports them as step
+  // 0. Parameters that they do not contain are initialized randomly.
   Evaluation of_given(const std::string& init) const;
   const Scorer& scorer() const { return *scorer_; }
 
@@ -43,7 +46,7 @@ class Evaluator {
   std::unique_ptr<const Scorer> scorer_;
 };
 
-// UsageError when there is no checkpoint, too.
+// Evaluates the job's model. Throws UsageError if there is neither a checkpoint nor `init`.
 Evaluation evaluate(const EvaluateJob& job);
 
 }  // namespace smelt

@@ -25,7 +25,7 @@ std::string_view find_mask(std::string_view text, const Vocabulary& vocabulary) 
   return text.substr(at, own.size());
 }
 
-// The pieces, `framed` by [CLS] and [SEP]; each [MASK] of the text stays one token.
+// Tokenizes a text, with [CLS] and [SEP] if `framed`. Each [MASK] becomes one token.
 TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool framed) {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
   TokenRow encoded;
@@ -51,16 +51,16 @@ TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool fram
 std::int64_t check_top(const FillMaskJob& job, const Vocabulary& vocabulary) {
   const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
   if (job.top < 1 || job.top > words)
-    throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "5 is usual");
-  // As many more guesses as the model has ids without a word.
+    throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "use --top 5");
+  // One additional guess for each id of the model that has no token in the vocabulary.
   return job.top + std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());
 }
 
-// The guesses of a program: `asked` for each of `masks` positions of each row.
+// The results of the program: `per_mask` guesses for each of `masks` positions of each row.
 struct Guesses {
-  Guesses(const Execution& execution, std::int64_t masks, std::int64_t asked)
+  Guesses(const Execution& execution, std::int64_t masks, std::int64_t per_mask)
       : masks(masks),
-        asked(asked),
+        per_mask(per_mask),
         probabilities(execution.results[0][0].to_host<float>()),
         ids(execution.results[0][1].to_host<std::int32_t>()) {}
 
@@ -68,14 +68,14 @@ struct Guesses {
   std::vector<MaskGuess> best(std::size_t row, std::int64_t mask, const BertTokenizer& tokenizer,
                               std::int64_t top) const {
     std::vector<MaskGuess> out;
-    const auto first = (static_cast<std::int64_t>(row) * masks + mask) * asked;
+    const auto first = (static_cast<std::int64_t>(row) * masks + mask) * per_mask;
     for (auto k = static_cast<std::size_t>(first); std::ssize(out) < top; ++k)
       if (ids[k] < tokenizer.size())
         out.push_back({nfc(tokenizer.readable_token(ids[k])), probabilities[k]});
     return out;
   }
 
-  std::int64_t masks, asked;
+  std::int64_t masks, per_mask;
   std::vector<float> probabilities;
   std::vector<std::int32_t> ids;
 };
@@ -99,12 +99,11 @@ MaskFiller::MaskFiller(std::shared_ptr<const Client> client, FillMaskJob job,
                        BertTokenizer tokenizer, HostWeights weights, const ShardingPlan& placement)
     : job_(std::move(job)),
       tokenizer_(std::move(tokenizer)),
-      asked_(check_top(job_, tokenizer_.vocabulary())),
+      guesses_per_mask_(check_top(job_, tokenizer_.vocabulary())),
       model_(
           std::move(client),
-          [of = job_.guesses, asked = asked_](std::int64_t tokens, std::int64_t masks) {
-            return of(tokens, masks, asked);
-          },
+          [of = job_.guesses, per_mask = guesses_per_mask_](
+              std::int64_t tokens, std::int64_t masks) { return of(tokens, masks, per_mask); },
           {.command = "fill",
            .most_tokens = job_.max_tokens,
            .exact_products = job_.exact_products,
@@ -119,7 +118,7 @@ std::vector<TokenRow> MaskFiller::encode(const std::vector<std::string>& texts) 
     if (std::ssize(row.ids) > job_.max_tokens)
       throw UsageError(str("fill: a text has ", row.ids.size(), " tokens, the model takes at most ",
                            job_.max_tokens),
-                       "cut it, and give the parts with several --text");
+                       "split it and pass each part with its own --text");
     counted.add(text, row.ids, tokenizer_);
   }
   counted.warn("fill", tokenizer_.vocabulary().origin());
@@ -129,7 +128,7 @@ std::vector<TokenRow> MaskFiller::encode(const std::vector<std::string>& texts) 
 std::vector<FilledText> MaskFiller::fill(const std::vector<std::string>& texts,
                                          const std::vector<TokenRow>& rows) {
   const auto found = model_.predict(rows);
-  const Guesses guesses(found.execution, found.positions, asked_);
+  const Guesses guesses(found.execution, found.positions, guesses_per_mask_);
   std::vector<FilledText> filled;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     FilledText& text = filled.emplace_back(FilledText{.text = texts[i], .masks = {}});
@@ -154,7 +153,7 @@ std::vector<TextSample> MaskSampler::sample(const SlicedTensors& tensors,
   filler_->model().take({std::make_shared<const SlicedTensors>(tensors), where});
   std::vector<TextSample> out;
   for (const FilledText& text : filler_->fill(texts_, rows_)) out.push_back(sample_of(text));
-  filler_->model().take({});  // the device's memory is the training's
+  filler_->model().take({});  // frees device memory for training
   return out;
 }
 

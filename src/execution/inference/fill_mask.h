@@ -1,4 +1,4 @@
-// Fills [MASK] in texts with a trained model's most probable words.
+// Mask filling: the most probable tokens for each [MASK] of a text.
 #pragma once
 
 #include <cstdint>
@@ -24,32 +24,34 @@ struct FilledText {
   std::vector<std::vector<MaskGuess>> masks;  // one list per [MASK], best first
 };
 
-// What a model that fills masks computes, and its sizes.
+// The predictions of a masked language model, and its sizes.
 struct FillMaskJob {
-  // The model's guesses for sequences of S tokens with P masks: features input_ids, input_mask,
-  // segment_ids and masked_lm_positions (model/tasks/bert_task.h).
+  // Returns the prediction of the `top` best tokens for sequences of S tokens with P masks, from
+  // the features input_ids, input_mask, segment_ids and masked_lm_positions
+  // (model/tasks/bert_task.h).
   std::function<Prediction(std::int64_t S, std::int64_t P, std::int64_t top)> guesses;
-  // The log-probabilities of masked_lm_ids at P masks (word_scores()); unset: it gives none.
+  // Returns the prediction of the log-probabilities of masked_lm_ids at P masks (word_scores()).
+  // Unset if the model cannot compute them.
   std::function<Prediction(std::int64_t S, std::int64_t P)> scores = {};
-  std::int64_t max_tokens = 512;  // the model's positions
-  std::int64_t vocab_size = 0;    // the model's
-  bool framed = true;             // [CLS] before a text and [SEP] after it
+  std::int64_t max_tokens = 512;  // number of positions of the model
+  std::int64_t vocab_size = 0;    // vocabulary size of the model
+  bool framed = true;             // add [CLS] before and [SEP] after a text
   bool exact_products = false;    // HloForm::exact_products
-  std::int64_t top = 5;           // guesses for each mask
+  std::int64_t top = 5;           // number of guesses for each mask
 };
 
-// A model that fills the masks of one batch of texts after another.
+// A loaded masked language model.
 class MaskFiller {
  public:
-  // The model is on one device, or over the placement's mesh. Throws UsageError if job.top is not
-  // in 1 … the vocabulary's size.
+  // Places the model on one device, or on the placement's mesh. Throws UsageError if job.top is not
+  // between 1 and the vocabulary size.
   MaskFiller(std::shared_ptr<const Client> client, FillMaskJob job, BertTokenizer tokenizer,
              HostWeights weights = {}, const ShardingPlan& placement = {});
 
-  // Warns of texts that the vocabulary does not know. Throws UsageError for a text without [MASK]
-  // or longer than the model's positions.
+  // Tokenizes the texts and warns about unknown tokens. Throws UsageError for a text without [MASK]
+  // or with more tokens than the model has positions.
   std::vector<TokenRow> encode(const std::vector<std::string>& texts) const;
-  // Fills encoded texts. Ids beyond the vocabulary are never guessed.
+  // Fills the masks of encoded texts. Skips predicted ids for which the vocabulary has no token.
   std::vector<FilledText> fill(const std::vector<std::string>& texts,
                                const std::vector<TokenRow>& rows);
   std::vector<FilledText> fill(const std::vector<std::string>& texts) {
@@ -60,14 +62,15 @@ class MaskFiller {
  private:
   FillMaskJob job_;
   BertTokenizer tokenizer_;
-  std::int64_t asked_;  // guesses of the program, of which some are ids without a word
+  // guesses per mask in the program; more than job_.top, since some ids have no token
+  std::int64_t guesses_per_mask_;
   RowModel model_;
 };
 
-// Fills a run's texts by its weights at an evaluation.
+// Fills the masks of sample texts at each evaluation of a training run.
 class MaskSampler : public TextSampler {
  public:
-  // Compiles the program. Throws UsageError as MaskFiller does.
+  // Compiles the program. Throws UsageError in the same cases as MaskFiller.
   MaskSampler(std::shared_ptr<const Client> client, const FillMaskJob& job,
               const BertTokenizer& tokenizer, std::vector<std::string> texts,
               const ShardingPlan& placement = {});

@@ -20,8 +20,8 @@ namespace smelt {
 namespace {
 
 constexpr const char* kStopsFollowing =
-    "\nstopping: the batch under way ends, its checkpoint is evaluated another time; once more: "
-    "stops at once\n";
+    "\nstopping after the current batch; the same command evaluates this checkpoint again. Signal "
+    "again to stop immediately\n";
 
 class Follower {
  public:
@@ -31,25 +31,26 @@ class Follower {
   void run() {
     const StopSignal stop(kStopsFollowing);
     while (!StopSignal::raised()) {
-      const bool run_is_done = has_said_that_it_is_done();  // before the look
+      // read before the checkpoints are listed
+      const bool run_is_done = is_run_done();
       if (const auto step = job_.next(checkpoint_steps(job_.model_dir), run_is_done))
         take(*step);
       else if (job_.last_step && newest_ && *newest_ >= *job_.last_step)
-        return tell_last();
+        return log_last();
       else if (run_is_done)
-        return log_info("eval: the run is done, and so are its checkpoints");
+        return log_info("eval: the run is finished and all its checkpoints are evaluated");
       else
         wait();
     }
     throw Stopped(
         str("eval: stopped by a signal, ", counted(evaluated_, "checkpoint"), " evaluated"),
-        "run the same command again to go on with the others");
+        "run the same command again to evaluate the remaining checkpoints");
   }
 
  private:
-  // Now: what an earlier start of a run that goes on, or one to another step, has said counts no
-  // more.
-  bool has_said_that_it_is_done() const {
+  // Returns whether the run is finished now. An end that was recorded by an earlier start of a
+  // resumed run, or by a run with another last step, does not count.
+  bool is_run_done() const {
     if (!exists(join_path(job_.model_dir, kMetricsFile))) return false;
     const RunRecord run = read_run(job_.model_dir);
     return run.end && run.end->value("why", "") == "done" &&
@@ -57,11 +58,11 @@ class Follower {
            (run.time >= begun_ || !folder_worker(job_.model_dir));
   }
 
-  void tell_last() const {
-    if (passed_over_ == newest_)
-      log_warning("eval: step {}, the last, was passed over", *newest_);
+  void log_last() const {
+    if (skipped_ == newest_)
+      log_warning("eval: the last checkpoint, step {}, was skipped", *newest_);
     else
-      log_info("eval: step {}, the last, is evaluated", *newest_);
+      log_info("eval: the last checkpoint, step {}, is evaluated", *newest_);
   }
 
   void wait() const {
@@ -80,27 +81,27 @@ class Follower {
       events_->add(step, scalars);
     } catch (const DamagedCheckpoint& error) {
       if (is_there())
-        log_error("{}\n  it is not evaluated", error.what());
+        log_error("{}\n  skipped: this checkpoint is not evaluated", error.what());
       else
-        tell_removed(path);
-      passed_over_ = step;
+        log_removed(path);
+      skipped_ = step;
     } catch (const UsageError&) {
       if (is_there()) throw;
-      tell_removed(path);
-      passed_over_ = step;
+      log_removed(path);
+      skipped_ = step;
     }
     newest_ = std::max(newest_.value_or(step), step);
     job_.done(step, path);
   }
 
-  static void tell_removed(const std::string& path) {
+  static void log_removed(const std::string& path) {
     log_warning("{} was removed before it was evaluated", path);
   }
 
   const FollowJob& job_;
   const FolderLock lock_;
   const double begun_ = wall_seconds();
-  std::optional<std::int64_t> newest_, passed_over_;
+  std::optional<std::int64_t> newest_, skipped_;
   std::int64_t evaluated_ = 0;
   std::optional<EventLog> events_;
 };

@@ -1,4 +1,5 @@
-// The checkpoints of a model folder as a run, here or on another machine, brings them.
+// Continuous evaluation: processes the checkpoints of a model folder as a training run, on this or
+// another machine, writes them.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +14,31 @@ namespace smelt {
 
 struct FollowJob {
   std::string model_dir;
-  // Locked meanwhile, since another follower's lines would be lost; gets TensorBoard's events.
+  // Output folder, which receives TensorBoard event files. It is locked while following, because
+  // two followers would overwrite each other's lines.
   std::string folder;
-  // Of the run, which may end before it; empty: it is not known.
+  // Last step of the run, which may stop earlier; nullopt if it is unknown.
   std::optional<std::int64_t> last_step;
-  double seconds = 1;  // between two looks
-  // Once the folder is locked: the newest step that was taken before.
+  double seconds = 1;  // polling interval
+  // Called once the folder is locked. Returns the latest step that an earlier call already
+  // processed.
   std::function<std::optional<std::int64_t>()> newest;
-  // Which of these steps, ascending, is to be taken; nothing: none of them. A run that is known to
-  // be done removes none any more.
+  // Returns which of these steps, in ascending order, to evaluate next, or nullopt for none. If
+  // `run_is_done`, the run does not delete checkpoints any more.
   std::function<std::optional<std::int64_t>(const std::vector<std::int64_t>& steps,
                                             bool run_is_done)>
       next;
-  // Its scalars for TensorBoard.
+  // Evaluates the checkpoint at `path` and returns its scalars for TensorBoard.
   std::function<std::vector<Scalar>(const std::string& path)> evaluate;
-  // It is done with, evaluated or passed over: next() must not give it again.
+  // Called after a step was evaluated or skipped. next() must not return it again.
   std::function<void(std::int64_t step, const std::string& path)> done;
 };
 
-// Until the checkpoint of the last step is taken, or metrics.jsonl says that the run to that step
-// is done, since this began or with nobody working in the folder; and next() gives none. A damaged
-// checkpoint, or one that the run has removed meanwhile, is passed over with a logged word.
-// UsageError where the folder is locked; Stopped at SIGTERM, SIGINT or SIGHUP.
+// Evaluates checkpoints until the last step is evaluated, or until next() returns nullopt and
+// metrics.jsonl says that the run to the last step is finished (since this call began, or with no
+// process working in the folder). Skips a damaged checkpoint, and one that the run has deleted
+// meanwhile, and logs this. Throws UsageError if the folder is locked, and Stopped on SIGTERM,
+// SIGINT or SIGHUP.
 void follow_checkpoints(const FollowJob& job);
 
 }  // namespace smelt

@@ -14,7 +14,8 @@
 namespace smelt {
 namespace {
 
-constexpr std::int64_t kLeastInputs = 16;  // so that few lengths are compiled
+// few distinct lengths, so that few programs are compiled
+constexpr std::int64_t kLeastInputs = 16;
 
 std::int64_t power_of_two(std::int64_t least) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
@@ -31,7 +32,8 @@ Generator::Generator(std::shared_ptr<const Client> client, GenerateJob job, Slic
       owner_(std::move(owner)) {
   placement_ =
       answering_placement(client_->platform_name(), job_.devices, job_.mesh, job_.dim_names);
-  (void)job_.answers(kLeastInputs, job_.search);  // refuses what does not fit
+  // throws UsageError for a search that the model does not support
+  (void)job_.answers(kLeastInputs, job_.search);
 }
 
 MemoryAdvice Generator::advice() const {
@@ -43,12 +45,12 @@ std::size_t Generator::next_batch(std::span<const std::vector<std::int32_t>> lef
   const double memory = machine_memory();
   for (std::size_t count = asked;; count = (count + 1) / 2) {
     const auto [rows, S] = sizes_of(left.first(count));
-    // What all rows share lies on each device, which has less memory than its machine.
+    // On the CPU, devices share the host's memory. Others have their own, which is smaller.
     const std::int64_t of_machine = job_.device == "cpu" ? rows * rows_of_text(job_.search) : 0;
     const double kept = job_.bytes(of_machine, S, job_.search.most_tokens);
     if (kept <= memory) {
-      if (count < asked && !std::exchange(told_of_memory_, true))
-        log_info("generate: {} at a time, as {} do not fit into the machine's memory",
+      if (count < asked && !std::exchange(has_logged_memory_, true))
+        log_info("generate: batches of {}, because {} do not fit into this machine's memory",
                  counted(count, "text"), asked);
       return count;
     }
@@ -70,15 +72,16 @@ Generator::BatchSizes Generator::sizes_of(std::span<const std::vector<std::int32
           .S = std::min(power_of_two(longest), std::max(job_.most_inputs, longest))};
 }
 
-const Generator::Asking& Generator::asking(std::int64_t rows, std::int64_t S) {
-  const auto found = askings_.find({rows, S});
-  if (found != askings_.end()) return found->second;
-  Asking made{.program = predict_program(
-                  job_.answers(S, job_.search), rows,
-                  with_codes_of(weights_, {.exact_products = job_.exact_products}), placement_),
-              .step = nullptr};
+const Generator::CompiledModel& Generator::compiled(std::int64_t rows, std::int64_t S) {
+  const auto found = compiled_.find({rows, S});
+  if (found != compiled_.end()) return found->second;
+  CompiledModel made{
+      .program = predict_program(job_.answers(S, job_.search), rows,
+                                 with_codes_of(weights_, {.exact_products = job_.exact_products}),
+                                 placement_),
+      .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice());
-  return askings_.emplace(std::pair{rows, S}, std::move(made)).first->second;
+  return compiled_.emplace(std::pair{rows, S}, std::move(made)).first->second;
 }
 
 void Generator::take(SlicedTensors weights, std::string where) {
@@ -98,21 +101,19 @@ std::vector<std::vector<std::int32_t>> Generator::encode(std::span<const std::st
     ++cut;
   }
   if (cut > 0)
-    log_warning(
-        "generate: {} longer than {} tokens, of which the first are taken: see "
-        "{}",
-        counted(cut, "text is", "texts are"), job_.most_inputs, job_.inputs_name);
+    log_warning("generate: {} longer than {} tokens and truncated; see {}",
+                counted(cut, "text is", "texts are"), job_.most_inputs, job_.inputs_name);
   return out;
 }
 
-std::vector<std::vector<Answer>> Generator::of_batch(
+std::vector<std::vector<Answer>> Generator::generate_batch(
     std::span<const std::vector<std::int32_t>> inputs, std::int64_t first) {
   const auto [rows, S] = sizes_of(inputs);
-  const Asking& asked = asking(rows, S);
+  const CompiledModel& model = compiled(rows, S);
   if (!state_)
     state_ = std::make_unique<const ModelState>(
-        ModelState::restore(*client_, placement_, asked.program.state, weights_, where_));
-  Batch batch = empty_batch(asked.program.features, rows);
+        ModelState::restore(*client_, placement_, model.program.state, weights_, where_));
+  Batch batch = empty_batch(model.program.features, rows);
   for (std::size_t row = 0; row < inputs.size(); ++row)
     std::ranges::copy(inputs[row], batch.arrays[0].values<std::int32_t>().begin() +
                                        static_cast<std::ptrdiff_t>(row) * S);
@@ -122,7 +123,7 @@ std::vector<std::vector<Answer>> Generator::of_batch(
     batch.arrays[2].values<std::int32_t>()[at] = static_cast<std::int32_t>(job_.seed);
   }
   const Execution done = fitting(advice(), [&] {
-    Execution execution = asked.step->run(batch, *state_);
+    Execution execution = model.step->run(batch, *state_);
     execution.await();
     return execution;
   });
@@ -131,23 +132,25 @@ std::vector<std::vector<Answer>> Generator::of_batch(
   const auto T = static_cast<std::size_t>(job_.search.most_tokens);
   const auto A = static_cast<std::size_t>(job_.search.answers);
   std::vector<std::vector<Answer>> out(inputs.size());
-  constexpr float kNoAnswer = -1e8F;  // beams that fewer words than beams have left empty
+  // score of unused beams, if there are fewer candidate tokens than beams
+  constexpr float kNoAnswer = -1e8F;
   for (std::size_t i = 0; i < inputs.size() * A; ++i) {
     if (scores[i] < kNoAnswer) continue;
-    const std::span<const std::int32_t> said(ids.data() + i * T, T);
-    out[i / A].push_back(answer_of(said, scores[i]));
+    const std::span<const std::int32_t> generated(ids.data() + i * T, T);
+    out[i / A].push_back(answer_of(generated, scores[i]));
   }
   return out;
 }
 
-// Padding that is said within an answer counts in its score, and is no text, as in transformers.
-Answer Generator::answer_of(std::span<const std::int32_t> said, float score) const {
-  const auto end = std::ranges::find(said, job_.end);
-  std::vector<std::int32_t> words(said.begin(), end);
+// Padding tokens within the generated ids count in the score but are not part of the text, as in
+// transformers.
+Answer Generator::answer_of(std::span<const std::int32_t> generated, float score) const {
+  const auto end = std::ranges::find(generated, job_.end);
+  std::vector<std::int32_t> words(generated.begin(), end);
   std::erase(words, 0);
-  Answer out{.text = job_.decode(words), .ids = {said.begin(), end}, .score = score};
-  while (end == said.end() && !out.ids.empty() && out.ids.back() == 0) out.ids.pop_back();
-  if (end != said.end()) out.ids.push_back(job_.end);
+  Answer out{.text = job_.decode(words), .ids = {generated.begin(), end}, .score = score};
+  while (end == generated.end() && !out.ids.empty() && out.ids.back() == 0) out.ids.pop_back();
+  if (end != generated.end()) out.ids.push_back(job_.end);
   return out;
 }
 
@@ -162,7 +165,7 @@ std::vector<std::vector<Answer>> Generator::answer(std::span<const std::vector<s
   std::vector<std::vector<Answer>> out;
   for (std::size_t at = 0; at < all.size();) {
     const std::size_t count = prepare(all.subspan(at));
-    auto of = of_batch(all.subspan(at, count), first + static_cast<std::int64_t>(at));
+    auto of = generate_batch(all.subspan(at, count), first + static_cast<std::int64_t>(at));
     std::ranges::move(of, std::back_inserter(out));
     at += count;
   }
@@ -172,7 +175,7 @@ std::vector<std::vector<Answer>> Generator::answer(std::span<const std::vector<s
 std::size_t Generator::prepare(std::span<const std::vector<std::int32_t>> inputs) {
   const std::size_t count = next_batch(inputs);
   const auto [rows, S] = sizes_of(inputs.first(count));
-  (void)asking(rows, S);
+  (void)compiled(rows, S);
   return count;
 }
 

@@ -1,4 +1,4 @@
-// Answers of a trained model to texts, in batches (model/tasks/generation.h).
+// Text generation with a trained encoder-decoder model, in batches (model/tasks/generation.h).
 #pragma once
 
 #include <cstdint>
@@ -20,85 +20,90 @@
 
 namespace smelt {
 
-// What a user says of it.
+// Settings that a user can choose.
 struct GenerateOptions {
   Search search = {};
-  // Before each text: "summarize: "; nullopt: what the model was fine-tuned with.
+  // Text to prepend to each input, such as "summarize: "; nullopt: the prefix that the model was
+  // fine-tuned with.
   std::optional<std::string> prefix = {};
-  std::int64_t most_inputs = 512;  // tokens of a text; what is longer is cut, with a warning
-  std::int64_t batch_size = 32;    // texts at a time
-  std::int64_t seed = 12345;       // of samples
+  // input tokens per text; longer texts are truncated with a warning
+  std::int64_t most_inputs = 512;
+  std::int64_t batch_size = 32;  // texts per batch
+  std::int64_t seed = 12345;     // seed of sampling
   std::int64_t devices = 1;
-  MeshChoice mesh = {};  // how the model and its rows lie on them
-  // What helps where memory is short, in the command's own words.
+  MeshChoice mesh = {};  // how the model and the batch are sharded over the devices
+  // Hint of an out-of-memory error, in terms of the command's flags.
   std::string hint = "lower --batch, --max-length, --max-inputs or --beams";
-  std::string inputs_name = "--max-inputs";  // what `most_inputs` is to the user
+  std::string inputs_name = "--max-inputs";  // name of `most_inputs` in messages
   bool operator==(const GenerateOptions&) const = default;
 };
 
 struct GenerateJob : GenerateOptions {
-  // The model's answers to inputs of S tokens: features inputs and, of samples, row and seed
-  // (model/tasks/t5_answers.h).
+  // Returns the prediction for inputs of S tokens, from the feature inputs and, with sampling, row
+  // and seed (model/tasks/t5_answers.h).
   std::function<Prediction(std::int64_t S, const Search& search)> answers;
-  // Ids of a text as the model takes it, end and all; the text of ids without their end.
+  // `encode` returns the ids of a text, with the end token; `decode` the text of ids without it.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
-  // Bytes of what is kept of so many rows of S input tokens and T of answers, about.
+  // Returns the approximate size in bytes of the KV cache for this many rows, S input tokens and T
+  // generated tokens.
   std::function<double(std::int64_t rows, std::int64_t S, std::int64_t T)> bytes;
-  std::function<DimNames(std::string_view parameter)> dim_names = {};  // of the model's, for a mesh
-  std::int32_t end = 1, unknown = -1;                                  // -1: none
+  // dimension names, for a mesh
+  std::function<DimNames(std::string_view parameter)> dim_names = {};
+  std::int32_t end = 1, unknown = -1;  // ids of the end and unknown tokens; -1: none
   std::string device = "cpu";
   bool exact_products = false;
 };
 
-// The user's options, but for a prefix that they leave to the model.
+// Sets the user's options, but keeps the job's prefix if the user has chosen none.
 void take_options(GenerateJob& job, const GenerateOptions& with);
 
 struct Answer {
   std::string text;
-  std::vector<std::int32_t> ids;  // with the end, if it came
+  std::vector<std::int32_t> ids;  // includes the end token if it was generated
   float score = 0;                // model/tasks/generation.h
 };
 
-// A model that is ready to answer: its programs are compiled once for each size of batch.
+// A loaded model for text generation. Compiles one program for each batch shape.
 class Generator {
  public:
-  // Of the weights by name, which `owner` keeps alive; `where` begins the message where one is
-  // missing. UsageError for a search that does not fit the model.
+  // `owner` keeps the memory of `weights` alive. `where` begins the error message if a weight is
+  // missing. Throws UsageError for a search that the model does not support.
   Generator(std::shared_ptr<const Client> client, GenerateJob job, SlicedTensors weights,
             std::string where, std::shared_ptr<const void> owner = {});
 
-  // search.answers to each text, the best first. `first` is the number of the first text: samples
-  // depend on a text's number, not on its batch. Batches are smaller where batch_size texts are
-  // beyond the machine's memory, which is told; UsageError where one is, before anything runs.
+  // Returns search.answers texts for each input, the best first. `first` is the index of the first
+  // input: samples depend on an input's index, not on its batch. If batch_size inputs do not fit
+  // into host memory, uses smaller batches and logs this. Throws UsageError, before anything runs,
+  // if a single input does not fit.
   std::vector<std::vector<Answer>> answer(std::span<const std::string> texts,
                                           std::int64_t first = 0);
-  // The same of texts that are ids already.
+  // Does the same for tokenized inputs.
   std::vector<std::vector<Answer>> answer(std::span<const std::vector<std::int32_t>> inputs,
                                           std::int64_t first = 0);
-  // What answers to the first of these need: their program compiled, which answer() does otherwise.
-  // How many of them it answers at a time.
+  // Compiles the program for the first batch of these inputs, which answer() otherwise does.
+  // Returns the number of inputs in that batch.
   std::size_t prepare(std::span<const std::vector<std::int32_t>> inputs);
-  // Answers from here on by other weights of the same model, which outlive the answers.
+  // Uses other weights of the same model from now on. The caller keeps them alive.
   void take(SlicedTensors weights, std::string where);
   const GenerateJob& job() const { return job_; }
 
  private:
-  struct Asking {
+  struct CompiledModel {
     StepProgram program;
     std::unique_ptr<const CompiledStep> step;
   };
-  const Asking& asking(std::int64_t rows, std::int64_t S);
-  std::vector<std::vector<Answer>> of_batch(std::span<const std::vector<std::int32_t>> inputs,
-                                            std::int64_t first);
-  Answer answer_of(std::span<const std::int32_t> said, float score) const;
+  const CompiledModel& compiled(std::int64_t rows, std::int64_t S);
+  std::vector<std::vector<Answer>> generate_batch(std::span<const std::vector<std::int32_t>> inputs,
+                                                  std::int64_t first);
+  Answer answer_of(std::span<const std::int32_t> generated, float score) const;
   std::vector<std::vector<std::int32_t>> encode(std::span<const std::string> texts) const;
-  // So many texts' rows, and the length that they are filled up to.
+  // Rows of a batch, and the length to which its inputs are padded.
   struct BatchSizes {
     std::int64_t rows, S;
   };
   BatchSizes sizes_of(std::span<const std::vector<std::int32_t>> inputs) const;
-  // Of the texts that are left those that are answered at a time.
+  // Returns how many of the remaining inputs form the next batch.
   std::size_t next_batch(std::span<const std::vector<std::int32_t>> left);
   MemoryAdvice advice() const;
 
@@ -108,9 +113,9 @@ class Generator {
   SlicedTensors weights_;
   std::string where_;
   std::shared_ptr<const void> owner_;
-  std::map<std::pair<std::int64_t, std::int64_t>, Asking> askings_;  // by rows and S
-  std::unique_ptr<const ModelState> state_;                          // on the devices
-  bool told_of_memory_ = false;
+  std::map<std::pair<std::int64_t, std::int64_t>, CompiledModel> compiled_;  // key: rows and S
+  std::unique_ptr<const ModelState> state_;                                  // on the devices
+  bool has_logged_memory_ = false;
 };
 
 }  // namespace smelt

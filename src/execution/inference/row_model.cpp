@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::int64_t, 10> kLengths{16, 32, 64, 96, 128, 192, 256, 320, 384, 448};
 
-// Returns a batch of `count` rows. Those beyond the given ones are empty.
+// Returns a batch of `count` rows: the given rows, then empty ones.
 Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows,
                    std::int64_t count) {
   Batch batch = empty_batch(features, count);

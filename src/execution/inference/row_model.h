@@ -1,4 +1,4 @@
-// A trained model that predicts batches of token rows.
+// Batched inference with a trained model on rows of tokens.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@
 
 namespace smelt {
 
-// The tokens of a text. `positions` are those that a prediction is for, if it takes any, and
-// `labels` the tokens that it scores there.
+// A tokenized text. `positions` are the positions to predict, if the prediction takes any; `labels`
+// are the tokens to score there.
 struct TokenRow {
   std::vector<std::int32_t> ids, positions = {}, labels = {};
 };
@@ -37,7 +37,7 @@ std::int64_t padded_length(std::int64_t tokens, std::int64_t most);
 
 struct RowModelOptions {
   std::string command;           // begins messages about memory
-  std::int64_t most_tokens = 0;  // of a row
+  std::int64_t most_tokens = 0;  // maximum length of a row
   bool exact_products = false;
   ShardingPlan placement = {};
 };
@@ -47,9 +47,9 @@ struct RowModelOptions {
 // and powers of two of rows and positions.
 class RowModel {
  public:
-  // Returns the prediction for rows of so many tokens and positions. Its features are input_ids,
-  // input_mask, segment_ids and, if rows have them, masked_lm_positions and masked_lm_ids; or
-  // inputs alone, padded with 0.
+  // Returns the prediction for rows of this many tokens and positions. Its features are input_ids,
+  // input_mask, segment_ids and, if rows have them, masked_lm_positions and masked_lm_ids; or only
+  // inputs, padded with 0.
   using Predictions = std::function<Prediction(std::int64_t tokens, std::int64_t positions)>;
   // The padded shape and the results.
   struct Predicted {

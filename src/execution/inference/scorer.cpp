@@ -70,7 +70,7 @@ Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task,
 
 MemoryAdvice Scorer::advice(const std::string& what) const {
   return {what, str("lower ", fields_("eval.batch_size"), "; more devices or ",
-                    fields_("parallelism.mesh"), " fsdp=… help, too")};
+                    fields_("parallelism.mesh"), " fsdp=… also help")};
 }
 
 std::int64_t Scorer::rows_of(std::int64_t batch) const {
@@ -145,7 +145,7 @@ MeasuredValue bits_per_character(const MeasuredValue& loss, double characters_pe
 void Scorer::announce() const {
   const auto all = static_cast<std::uint64_t>(examples());
   log_info("eval: {} {}, in {} of {}",
-           all > source_->size() ? str(all, " times one of the") : str(all, " of the"),
+           all > source_->size() ? str(all, " drawn repeatedly from the") : str(all, " of the"),
            counted(source_->size(), "example"), counted(batches_, "batch", "batches"),
            held_out_.batch_size);
   const bool is_cut_short = held_out_.steps > 0 && batches_ == held_out_.steps;

@@ -11,7 +11,7 @@ namespace smelt {
 namespace {
 
 constexpr std::string_view kMaskWord = "[MASK]";
-constexpr std::int64_t kTokensOfSpan = 8;  // about, with its sentinel
+constexpr std::int64_t kTokensOfSpan = 8;  // estimate, including its sentinel
 
 std::vector<TokenRow> span_rows(const SpanJob& job, const std::vector<std::string>& texts) {
   std::vector<TokenRow> out;
@@ -39,7 +39,7 @@ TokenRow span_row(const SpanJob& job, std::string_view text) {
     const auto span = static_cast<std::int32_t>(out.positions.size());
     if (span >= job.sentinels)
       throw UsageError(str("fill: more than ", job.sentinels, " [MASK] in '", text, "'"),
-                       "the vocabulary has no more sentinels; cut the text");
+                       "the vocabulary has no more sentinels; split the text");
     out.positions.push_back(static_cast<std::int32_t>(out.ids.size()));
     out.ids.push_back(job.sentinel - span);
     rest.remove_prefix(at + kMaskWord.size());
@@ -54,10 +54,10 @@ TokenRow span_row(const SpanJob& job, std::string_view text) {
 std::vector<std::vector<std::int32_t>> spans_of(const SpanJob& job, std::size_t count,
                                                 std::span<const std::int32_t> answer) {
   std::vector<std::vector<std::int32_t>> out(count);
-  std::size_t at = count;  // none yet
+  std::size_t at = count;  // no sentinel yet
   for (const std::int32_t id : answer) {
     if (id == job.end) break;
-    if (id == 0) continue;  // padding is no word
+    if (id == 0) continue;  // padding
     if (id <= job.sentinel && id > job.sentinel - job.sentinels)
       at = static_cast<std::size_t>(job.sentinel - id);
     else if (at < count)
@@ -90,7 +90,7 @@ std::vector<TextSample> SpanSampler::sample(const SlicedTensors& tensors,
                                             const std::string& where) const {
   model_->take({std::make_shared<const SlicedTensors>(tensors), where});
   const Execution execution = model_->predict(rows_).execution;
-  model_->take({});  // the device's memory is the training's
+  model_->take({});  // frees device memory for training
   const auto ids = execution.results[0][0].to_host<std::int32_t>();
   const auto scores = execution.results[0][1].to_host<float>();
   std::vector<TextSample> out;

@@ -1,4 +1,4 @@
-// A run's texts whose spans a T5 fills at its checks.
+// Sample texts whose masked spans a T5 fills at the evaluations of a run.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,33 @@ namespace smelt {
 
 struct SpanJob {
   T5Config model = {};
-  // Ids of a text without its end; the text of ids.
+  // `encode` returns the ids of a text without the end token; `decode` the text of ids.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
-  std::int32_t end = 1, sentinel = 0;     // the first; those behind it are the ids below it
-  std::int64_t sentinels = 0, words = 0;  // ids below which some are said
+  // id of the first sentinel; the others follow in descending order
+  std::int32_t end = 1, sentinel = 0;
+  // number of sentinels; number of ids that may be generated
+  std::int64_t sentinels = 0, words = 0;
   bool exact_products = false;
 };
 
-// The ids of a text, each [MASK] of which is a sentinel. UsageError for a text without one, or with
-// more than there are.
+// Returns the ids of a text, with each [MASK] replaced by a sentinel. Throws UsageError for a text
+// without [MASK], or with more of them than there are sentinels.
 TokenRow span_row(const SpanJob& job, std::string_view text);
 
-// Of an answer's ids, those behind each of `count` sentinels, up to the end.
+// Returns the generated ids after each of `count` sentinels, up to the end token.
 std::vector<std::vector<std::int32_t>> spans_of(const SpanJob& job, std::size_t count,
                                                 std::span<const std::int32_t> answer);
 
 class SpanSampler : public TextSampler {
  public:
-  // Greedy answers. The model lies on one device, or over the placement's mesh. UsageError as of
-  // span_row.
+  // Fills by greedy decoding. Places the model on one device, or on the placement's mesh. Throws
+  // UsageError in the same cases as span_row().
   SpanSampler(std::shared_ptr<const Client> client, SpanJob job, std::vector<std::string> texts,
               const ShardingPlan& placement = {});
 
   std::string kind() const override { return "filled"; }
-  // Each mask with what fills it and the probability of the whole answer.
+  // Returns the text for each mask, with the probability of the whole generated sequence.
   std::vector<TextSample> sample(const SlicedTensors& tensors,
                                  const std::string& where) const override;
 

@@ -1,5 +1,5 @@
-// What is measured of one state of a model after another beside what its evaluation program says:
-// of what it answers, on the host.
+// Metrics of a training run's evaluations that are computed on the host from predictions, such as
+// those of generated texts, in addition to the metrics of the evaluation program.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ class Watchdog;
 class StateMeasures {
  public:
   virtual ~StateMeasures() = default;
-  // `where` begins the message where the state lacks a value. Stopped by a StopSignal. The
-  // watchdog, if any, watches each batch.
+  // Returns the metrics of a state. `where` begins the error message if a tensor is missing. Throws
+  // Stopped if a StopSignal is raised. The watchdog, if any, watches each batch.
   virtual std::vector<MeasuredValue> measure(const SlicedTensors& tensors, const std::string& where,
                                              Watchdog* watchdog) = 0;
 };

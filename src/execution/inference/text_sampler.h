@@ -1,5 +1,4 @@
-// What a model makes of given texts, by one state of it after another: what a run shows of itself
-// at its checks.
+// Sample outputs of a training run: predictions for given texts at each evaluation.
 #pragma once
 
 #include <string>
@@ -11,17 +10,17 @@
 namespace smelt {
 
 struct TextSample {
-  std::string line;  // for a person
+  std::string line;  // for the log
   Record fields;     // for metrics.jsonl
 };
 
 class TextSampler {
  public:
   virtual ~TextSampler() = default;
-  // Of the records in metrics.jsonl (docs/reference/formats/metrics.md), and what TensorBoard calls
-  // them.
+  // Returns the kind of the records in metrics.jsonl (docs/reference/formats/metrics.md), which is
+  // also the name in TensorBoard.
   virtual std::string kind() const = 0;
-  // One for each text. `where` begins the message where the state lacks a value.
+  // Returns one sample for each text. `where` begins the error message if a tensor is missing.
   virtual std::vector<TextSample> sample(const SlicedTensors& tensors,
                                          const std::string& where) const = 0;
 };

@@ -13,15 +13,15 @@ MemoryAdvice advice_for_training(const std::string& what, const Fields& fields) 
   return {what,
           str("set ", fields("memory.remat_policy"), " to layer (with ", fields("memory.layers"),
               " scan) or raise ", fields("gradient_accumulation_steps"), "; more devices or ",
-              fields("parallelism.mesh"), " fsdp=… help, too")};
+              fields("parallelism.mesh"), " fsdp=… also help")};
 }
 
 namespace {
 
-// In the plugin's own figures; nullopt for another error.
-std::optional<UsageError> want_of_memory(const PjrtError& error, const MemoryAdvice& advice) {
+// Returns the error with the plugin's memory figures, or nullopt for another kind of error.
+std::optional<UsageError> out_of_memory_error(const PjrtError& error, const MemoryAdvice& advice) {
   const std::string_view text = error.what();
-  // A late CPU error has no code.
+  // On the CPU an error during execution has no error code.
   if (error.code() != pjrt::ErrorCode::resource_exhausted &&
       text.find(": Out of memory") == text.npos)
     return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<UsageError> want_of_memory(const PjrtError& error, const MemoryAdv
 }  // namespace
 
 void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice) {
-  if (const auto said = want_of_memory(error, advice)) throw *said;
+  if (const auto usage_error = out_of_memory_error(error, advice)) throw *usage_error;
   throw;
 }
 
@@ -46,7 +46,7 @@ HostShare own_share(const ShardingPlan& placement, const Client& client) {
   const std::int64_t all = placement.row_shards();
   const std::int64_t first = placement.row_shard(devices.front().place);
   const std::int64_t count = placement.row_shard(devices.back().place) - first + 1;
-  // Where processes have unequal numbers of devices each reads all.
+  // Every process reads the global batch if processes have unequal numbers of devices.
   if (all % count != 0 || first % count != 0) return {};
   return {.host = first / count, .hosts = all / count};
 }
@@ -69,7 +69,8 @@ Executable compiled(const Client& client, const StepProgram& program,
   return compile_cached(client, emit_module(program.program, "step"),
                         compile_options(program.placement));
 } catch (const PjrtError& error) {
-  if (const auto said = want_of_memory(error, advice)) throw ProgramDoesNotFit(*said);
+  if (const auto usage_error = out_of_memory_error(error, advice))
+    throw ProgramDoesNotFit(*usage_error);
   throw;
 }
 

@@ -1,4 +1,4 @@
-// A program of a task compiled for the devices of a client, run on host batches.
+// A step program compiled for the devices of a client, which runs on host batches.
 #pragma once
 
 #include <functional>
@@ -16,23 +16,23 @@
 
 namespace smelt {
 
-// What is said of work that does not fit into a device's memory.
+// The texts of an out-of-memory error.
 struct MemoryAdvice {
-  std::string what;  // begins the message: "train: a step"
-  std::string hint;  // what helps most, in the command's own words
+  std::string what;  // begins the message, such as "train: a step"
+  std::string hint;  // the setting that saves most memory, as the command names it
 };
 MemoryAdvice advice_for_training(const std::string& what, const Fields& fields);
 
-// A compiler's word that a program takes more memory than a device has.
+// Thrown if the compiler finds that a program needs more memory than a device has.
 struct ProgramDoesNotFit : UsageError {
   explicit ProgramDoesNotFit(const UsageError& error) : UsageError(error) {}
 };
 
-// UsageError with the plugin's own figures. Another error is thrown on as it is: call it where it
-// was caught.
+// Throws a UsageError with the plugin's memory figures if `error` is an out-of-memory error;
+// otherwise rethrows the current exception. Call it from the catch block that caught `error`.
 [[noreturn]] void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice);
 
-// What the work gives. A want of memory that only shows in it is said, too.
+// Returns the result of work(). Turns an out-of-memory PjrtError into a UsageError.
 template <class Work>
 auto fitting(const MemoryAdvice& advice, Work&& work) try {
   return work();
@@ -40,26 +40,27 @@ auto fitting(const MemoryAdvice& advice, Work&& work) try {
   throw_does_not_fit(error, advice);
 }
 
-// The rows of each batch that this process's devices take, where each of several reads its own.
+// Returns the share of each batch that this process reads for its devices, if each process reads
+// its own share.
 HostShare own_share(const ShardingPlan& placement, const Client& client);
 
 class CompiledStep {
  public:
-  // The client has at least the placement's devices. What the program holds as it is given is read
-  // and put there, unless another step of the same has done it: `held`. ProgramDoesNotFit for one
-  // that does not.
+  // Compiles the program. The client must have at least the placement's devices. Loads the values
+  // of the program's frozen model onto the devices, unless `held` already has them from another
+  // step with the same frozen model. Throws ProgramDoesNotFit if the program needs too much memory.
   CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program,
                MemoryAdvice advice = advice_for_training("train: a step", recipe_field),
                std::shared_ptr<const ModelState> held = {});
 
-  // Each device gets its rows of the batch, which is all of it or own_share() of it. `step` for
-  // programs that take one, `wishes` for those that take them. The step may turn out not to fit
-  // when its results are read.
+  // Runs the step; each device gets its rows of the batch, which is the global batch or own_share()
+  // of it. Pass `step` and `wishes` (stop and save requests) if the program takes them. Execution
+  // is asynchronous: an out-of-memory error may appear only when the results are read.
   Execution run(const Batch& batch, const ModelState& state, std::optional<std::int64_t> step = {},
                 const ConsensusFlags& wishes = {}) const;
 
   const Executable& executable() const { return executable_; }
-  // What it holds; null: nothing.
+  // Returns the values of the frozen model on the devices, or null if there is none.
   const std::shared_ptr<const ModelState>& held() const { return held_; }
 
  private:
@@ -73,13 +74,13 @@ class CompiledStep {
   ShardingPlan placement_;
   std::vector<OwnDevice> devices_;
   HostShare share_;
-  std::int64_t batch_rows_;  // of all devices
+  std::int64_t batch_rows_;  // over all devices
   StateLayout held_layout_, state_;
   bool takes_step_, takes_replica_, takes_wishes_;
   std::function<float(std::int64_t step)> rate_;
   Executable executable_;
   std::shared_ptr<const ModelState> held_;
-  std::vector<Buffer> keys_;  // of each device; put once
+  std::vector<Buffer> keys_;  // seed keys on each device
 };
 
 }  // namespace smelt

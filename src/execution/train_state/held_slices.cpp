@@ -13,11 +13,12 @@ std::vector<HeldSlice> held_slices(const StateLayout& layout, const ShardingPlan
   for (const StateTensor& tensor : layout.tensors) {
     if (!tensor.saved) continue;
     const Mesh& mesh = placement.partition.mesh;
-    std::map<Dims, std::set<int>> holders;  // by where a slice begins
+    std::map<Dims, std::set<int>> holders;  // processes by the first index of a slice
     for (int place = 0; place < placement.devices; ++place)
       holders[part_begin(mesh, tensor.sharding, tensor.shape, place)].insert(
           client.process_of(place));
-    const std::size_t stacked = tensor.layers > 0 ? 1 : 0;  // an axis that no mesh splits
+    // the layer axis, which is never sharded
+    const std::size_t stacked = tensor.layers > 0 ? 1 : 0;
     const Dims dims = part_shape(mesh, tensor.sharding, tensor.shape).dims;
     for (const std::string& name : tensor.stored_names())
       for (const auto& [begin, processes] : holders)

@@ -1,4 +1,4 @@
-// Which processes hold which parts of a state.
+// The distribution of a sharded state over processes.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-// All slices of all that is saved, as HostState has a process's own of them, with the client's
-// numbers of the processes. The same on all of these.
+// Returns every slice of every saved tensor, with the client's indices of the processes that hold
+// it. The slices are those of HostState. Every process gets the same result.
 std::vector<HeldSlice> held_slices(const StateLayout& layout, const ShardingPlan& placement,
                                    const Client& client);
 

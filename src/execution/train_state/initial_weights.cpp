@@ -19,7 +19,8 @@
 namespace smelt {
 namespace {
 
-// The rows that both have, where only their number differs.
+// Returns the rows that both shapes have, or nullopt if the shapes differ in more than the number
+// of rows.
 std::optional<TensorView> common_rows(const TensorView& given, const Shape& wanted) {
   Shape shape = given.shape;
   if (shape.dims.empty() || wanted.dims.empty()) return std::nullopt;
@@ -42,8 +43,9 @@ void take(const std::string& name, const Shape& wanted, const RowsMayDiffer& row
   const auto rows = rows_may_differ(name) ? common_rows(given, wanted) : std::nullopt;
   if (!rows)
     throw UsageError(
-        str("init: ", out.given.where, ": ", name, " is ", given.shape, ", this run's is ", wanted),
-        "give the model the sizes of the given one, or begin without it");
+        str("init: ", out.given.where, ": ", name, " has shape ", given.shape,
+            ", this run expects ", wanted),
+        "set the model's sizes to those of the pretrained weights, or train without them");
   out.parameters.emplace(name, *rows);
   out.resized.push_back(str(name, " ", given.shape, " to ", wanted));
 }
@@ -60,7 +62,7 @@ std::string such_as(const std::vector<std::string>& names) {
   return names.empty() ? "" : str(" (such as ", names.front(), ")");
 }
 
-constexpr std::size_t kShown = 4;  // names of a list
+constexpr std::size_t kShown = 4;  // names listed per line
 
 std::string first_names(std::span<const std::string> names) {
   std::string out;
@@ -69,12 +71,12 @@ std::string first_names(std::span<const std::string> names) {
   return names.size() > kShown ? out + ", …" : out;
 }
 
-// Scopes of encoders and decoders that are not those of a family in encoder_families().
+// Parameter scopes of encoders and decoders in addition to those of encoder_families().
 constexpr std::array kOtherScopes{"generator/", "generator_ltr/", "generator_rtl/", "encoder/",
                                   "decoder/"};
 
-// Whether a parameter belongs to the layers or embeddings of a model rather than to a head. An
-// ELECTRA may begin with its generator alone.
+// Returns whether a parameter belongs to the layers or embeddings of a model rather than to a head.
+// Includes the generator's scopes: an ELECTRA's init_from may contain a generator only.
 bool is_of_encoder(std::string_view parameter) {
   return std::ranges::any_of(kOtherScopes,
                              [&](const char* scope) { return parameter.starts_with(scope); }) ||
@@ -124,13 +126,13 @@ InitialWeights take_weights(const StateLayout& layout, PretrainedWeights given,
   if (out.parameters.empty())
     throw UsageError(
         str("init: ", out.given.where, ": none of its ", out.unused.size(), " parameters",
-            such_as(out.unused), " is one of this run's", such_as(out.fresh)),
-        "name the folder of a model of the same kind");
+            such_as(out.unused), " is a parameter of this run", such_as(out.fresh)),
+        "use pretrained weights of the same model type");
   if (const auto fresh = fresh_of_encoder(out); !fresh.empty() && taken_of_encoder(out) == 0)
     throw UsageError(str("init: ", out.given.where, ": none of the ", fresh.size(),
                          " parameters of this run's encoder", such_as(fresh),
                          " is among its parameters", such_as(out.unused)),
-                     "name the folder of a model of the same kind");
+                     "use pretrained weights of the same model type");
   return out;
 }
 
@@ -146,7 +148,7 @@ std::string missing_encoder_parameters(const InitialWeights& taken) {
 std::string other_vocabulary(const PretrainedWeights& given, const std::string& vocab) {
   if (vocab.empty()) return "";
   const std::string mine = vocabulary_bytes(vocab);
-  const std::string way = "; embeddings are taken by the row's number";
+  const std::string way = "; embeddings are copied by row number";
   if (given.vocab_txt.empty()) {
     const std::uint32_t crc = vocabulary_crc32c(vocab);
     if (given.vocabulary_crc32c.value_or(crc) == crc) return "";
@@ -162,16 +164,16 @@ std::string other_vocabulary(const PretrainedWeights& given, const std::string& 
   for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
     if (theirs[i] != ours[i])
       return str("has another vocabulary than ", vocab, ": row ", i, " is '", theirs[i],
-                 "', here '", ours[i], "'", way);
+                 "' instead of '", ours[i], "'", way);
   return "";
 }
 
 std::string table_of(const InitialWeights& taken) {
   std::string out = str("weights of ", taken.given.where, ":",
-                        line("taken", taken.parameters.size() - taken.resized.size(), {}));
+                        line("loaded", taken.parameters.size() - taken.resized.size(), {}));
   if (!taken.resized.empty()) out += line("resized", taken.resized.size(), taken.resized);
-  if (!taken.fresh.empty()) out += line("fresh", taken.fresh.size(), taken.fresh);
-  if (!taken.unused.empty()) out += line("not used", taken.unused.size(), taken.unused);
+  if (!taken.fresh.empty()) out += line("random", taken.fresh.size(), taken.fresh);
+  if (!taken.unused.empty()) out += line("unused", taken.unused.size(), taken.unused);
   return out;
 }
 

@@ -1,5 +1,5 @@
-// What a new run takes from given weights: parameters are matched by their names and shapes, all
-// others start as their Init says.
+// Matching of pretrained weights with the parameters of a new run, by name and shape. Parameters
+// without pretrained weights are initialized randomly.
 #pragma once
 
 #include <functional>
@@ -12,30 +12,34 @@
 namespace smelt {
 
 struct InitialWeights {
-  TensorMap parameters;  // of the run; a resized one has the rows that both have, the first ones
-  std::vector<std::string> resized;  // "bert/embeddings/word_embeddings f32[100,16] to f32[120,16]"
-  std::vector<std::string> fresh;    // of the run, not given
-  std::vector<std::string> unused;   // given, not of the run
-  PretrainedWeights given;           // what `parameters` look into
+  // Pretrained values of the run's parameters; a resized one has the first rows, as many as both
+  // shapes have.
+  TensorMap parameters;
+  // Resized parameters: "bert/embeddings/word_embeddings f32[100,16] to f32[120,16]".
+  std::vector<std::string> resized;
+  std::vector<std::string> fresh;   // parameters of the run that the pretrained weights lack
+  std::vector<std::string> unused;  // pretrained weights that the run does not use
+  PretrainedWeights given;          // owns the memory of `parameters`
 };
 
-// Whether a parameter's first dimension may have another size.
+// Returns whether a parameter's first dimension may differ from that of the pretrained weights.
 using RowsMayDiffer = std::function<bool(std::string_view parameter)>;
 
-// UsageError when nothing given is of the run, or nothing of its encoder, and for a shape that does
-// not fit (both shapes).
+// Matches the weights with the layout's parameters. Throws UsageError if none of them, or none of
+// the encoder's, is a parameter of the run, and for a shape that does not fit.
 InitialWeights take_weights(const StateLayout& layout, PretrainedWeights given,
                             const RowsMayDiffer& rows_may_differ);
 
-// For a warning: how the vocabulary's file `vocab` differs from that of the weights. Empty where it
-// does not, where one only has more rows, or where either is unknown.
+// Returns text for a warning that describes how the vocabulary file `vocab` differs from that of
+// the weights. Empty if one is a prefix of the other, or if either is unknown.
 std::string other_vocabulary(const PretrainedWeights& given, const std::string& vocab);
 
-// For a warning: names the parameters of the run's encoder (and of a T5's decoder) that were not
-// given and start with random values. Empty if there are none.
+// Returns text for a warning that names the parameters of the run's encoder (and of a T5's decoder)
+// that the pretrained weights lack. Empty if there are none.
 std::string missing_encoder_parameters(const InitialWeights& taken);
 
-// A line for each of the kinds above, with how many there are and the first of their names.
+// Returns a table with a line for each of the kinds above: the number of parameters and the first
+// names.
 std::string table_of(const InitialWeights& taken);
 
 }  // namespace smelt

@@ -9,15 +9,15 @@
 namespace smelt {
 namespace {
 
-// A number from -1 to 1.
+// Maps random bits to a float in (-1, 1).
 float within_one(std::uint32_t bits) {
   return 2 * ((static_cast<float>(bits >> 8) + 0.5f) * 0x1p-24f) - 1;
 }
 
-// Makes a number even over (-1, 1) one of the normal distribution cut at +-2, by the inverse of its
-// distribution function: odd, and a quotient of polynomials in t^2 - 1 that were fitted to it
-// (relative error below 4e-7). Without a jump or a function of the library, so that the compiler
-// takes several at a time.
+// Maps a uniform number in (-1, 1) to the normal distribution truncated at +-2, by inverse
+// transform sampling. The inverse is approximated by t times a rational function of t^2 - 1
+// (relative error below 4e-7). There is no branch and no library call, so that the compiler
+// vectorizes it.
 float cut_normal(float t) {
   const float z = t * t - 1;
   const float p = (((4.384502410888672f * z - 54.242122650146484f) * z + 74.49099731445312f) * z -
@@ -31,7 +31,7 @@ float cut_normal(float t) {
   return t * (p / q);
 }
 
-// Value i is made of word i mod 4 of Philox's block i / 4.
+// Draws values.size() values. Value i is computed from word i mod 4 of Philox block i / 4.
 template <class Value>
 void draw(std::uint64_t key, std::span<float> values, Value value) {
   constexpr std::size_t kBlock = 1024;

@@ -1,4 +1,5 @@
-// First values of a state's tensors, made on the host: a pure function of the seed and the name.
+// Initial values of a state's tensors, computed on the host as a pure function of the seed and the
+// tensor's name.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace smelt {
 
-// Fills `values` with the row-major values of the tensor's shape.
+// Fills `values`, in row-major order, with the initial values of the tensor.
 void draw_initial(const StateTensor& tensor, std::uint64_t seed, std::span<float> values);
 
 }  // namespace smelt

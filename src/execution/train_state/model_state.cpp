@@ -19,14 +19,15 @@ void require_tensor(const SlicedTensors& tensors, const std::string& name, const
   const auto found = tensors.find(name);
   if (found == tensors.end())
     throw UsageError(str(where, ": no tensor ", name),
-                     "is this the model folder of the same recipe?");
+                     "use the recipe or model that this checkpoint was made with");
   if (found->second.shape != shape)
     throw UsageError(
-        str(where, ": ", name, " is ", found->second.shape, ", the model wants ", shape),
+        str(where, ": ", name, " has shape ", found->second.shape, ", the model expects ", shape),
         "use the configuration that the checkpoint was made with");
 }
 
-// A stack's layers lie one after another.
+// Returns the slices of a tensor. A stack's layers are separate tensors in a checkpoint; each
+// becomes a slice along the first axis.
 std::vector<TensorSlice> saved_slices(const SlicedTensors& tensors, const StateTensor& tensor) {
   if (tensor.layers == 0) return tensors.find(tensor.name)->second.slices;
   std::vector<TensorSlice> out;
@@ -47,7 +48,7 @@ std::vector<TensorSlice> in_one(const StateTensor& tensor, std::span<const std::
   return {{.begin = Dims(tensor.shape.dims.size()), .part = {tensor.shape, values}}};
 }
 
-// Over what was drawn.
+// Overwrites the initial values with the given ones.
 void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std::byte> values) {
   const std::size_t size = tensor.shape_of_one().size_bytes();
   for (const std::string& name : tensor.drawn_names()) {
@@ -69,7 +70,8 @@ bool overlap(const TensorSlice& slice, const Dims& begin, const Dims& part) {
   return true;
 }
 
-// The largest first, so that the threads end together.
+// Returns the tensors' indices by descending size, so that the threads finish at about the same
+// time.
 std::vector<std::size_t> by_size(const StateLayout& layout) {
   std::vector<std::size_t> order(layout.tensors.size());
   std::iota(order.begin(), order.end(), 0);
@@ -82,7 +84,8 @@ std::vector<std::size_t> by_size(const StateLayout& layout) {
 
 class ModelState::Staging {
  public:
-  // Those of which several parts want something, each read once; the others as they were.
+  // Loads each slice that overlaps one of the parts into memory once, and returns the slices; the
+  // others are returned unchanged.
   std::span<const TensorSlice> read_once(std::span<const TensorSlice> slices,
                                          const std::vector<Dims>& begins, const Dims& part) {
     read_.assign(slices.begin(), slices.end());
@@ -113,7 +116,7 @@ ModelState::ModelState(std::vector<OwnDevice> devices, const ShardingPlan& place
       devices_(std::move(devices)),
       buffers_(devices_.size()) {}
 
-// Some threads: what they hold is one tensor each.
+// The number of threads is limited because each holds a whole tensor in memory.
 ModelState::ModelState(const Client& client, const ShardingPlan& placement,
                        const StateLayout& layout, const Source& source)
     : ModelState(client.own_devices(placement.devices), placement, layout) {
@@ -165,7 +168,8 @@ ModelState ModelState::fresh(const Client& client, const ShardingPlan& placement
 ModelState ModelState::restore(const Client& client, const ShardingPlan& placement,
                                const StateLayout& layout, const SlicedTensors& tensors,
                                const std::string& where) {
-  for (const StateTensor& tensor : layout.tensors)  // in their order, so that the first is named
+  // in layout order, so that the first missing tensor is reported
+  for (const StateTensor& tensor : layout.tensors)
     if (tensor.saved)
       for (const std::string& name : tensor.stored_names())
         require_tensor(tensors, name, tensor.shape_of_one(), where);
@@ -197,7 +201,7 @@ std::vector<const Buffer*> ModelState::on_device(std::size_t own, const StateLay
   const auto& buffers = buffers_[own];
   std::vector<const Buffer*> handles;
   for (const StateTensor& tensor : layout.tensors) {
-    auto at = layout_->tensors.begin() + std::ssize(handles);  // almost always
+    auto at = layout_->tensors.begin() + std::ssize(handles);  // usually at the same index
     if (handles.size() >= layout_->tensors.size() || at->name != tensor.name)
       at = std::ranges::find(layout_->tensors, tensor.name, &StateTensor::name);
     CHECK(at != layout_->tensors.end() && at->shape == tensor.shape, tensor.name);

@@ -1,6 +1,6 @@
-// The tensors of a StateLayout on devices: one buffer of each on every device of this process, of
-// all of it or of the device's part. What is put there may lie in other slices: the mesh may
-// change.
+// The tensors of a StateLayout on this process's devices: each device has one buffer per tensor,
+// with the whole tensor or the device's shard. A restored state may have been saved from another
+// mesh.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,13 @@ namespace smelt {
 
 class ModelState {
  public:
-  // Each tensor as its Init says, but for values that are given by name: those of its first rows.
+  // Initializes each tensor by its Init. `given` replaces the first rows of the tensors with these
+  // names.
   static ModelState fresh(const Client& client, const ShardingPlan& placement,
                           const StateLayout& layout, std::uint64_t seed,
                           const TensorMap& given = {});
-  // From named tensors on the host. UsageError when one is missing or has another shape (both
-  // shapes); `where` begins the message.
+  // Copies named tensors from the host. Throws UsageError, whose message begins with `where`, if a
+  // tensor is missing or has another shape.
   static ModelState restore(const Client& client, const ShardingPlan& placement,
                             const StateLayout& layout, const SlicedTensors& tensors,
                             const std::string& where);
@@ -33,24 +34,24 @@ class ModelState {
                             const StateLayout& layout, const TensorMap& tensors,
                             const std::string& where);
 
-  // Takes the first results of a program, which are the layout's tensors.
+  // Takes over the first results of a program, which are the layout's tensors, from `results`.
   static ModelState of_results(const Client& client, const ShardingPlan& placement,
                                const StateLayout& layout,
                                std::vector<std::vector<Buffer>>& results);
 
-  // The handles of a layout's tensors on one of Client::own_devices() of the placement's devices,
-  // by its index there, to follow the other arguments. All of them are this state's, which may have
-  // more.
+  // Returns the buffers of the layout's tensors on one device, as the last arguments of a program.
+  // `own` is the device's index in Client::own_devices(). The state may have more tensors than the
+  // layout.
   std::vector<const Buffer*> on_device(std::size_t own, const StateLayout& layout) const;
-  // Takes the first results of a training step as the new state.
+  // Takes over the first results of a training step as the new state.
   void replace(std::vector<std::vector<Buffer>>& results);
-  // A copy of everything that is saved, as far as this process's devices hold it.
+  // Starts copying all saved tensors, as far as this process's devices hold them, to the host.
   StateCopy start_copy() const;
-  // Copies it to the host and waits for it.
+  // Copies them to the host and waits for the copy.
   HostState download() const { return start_copy().take(); }
 
  private:
-  class Staging;  // of one thread
+  class Staging;  // buffers of one thread
   using Source =
       std::function<std::vector<TensorSlice>(const StateTensor& tensor, Staging& staging)>;
 

@@ -1,4 +1,4 @@
-// How large a model's parameters have become.
+// Root mean squares of a model's parameters.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-// 0 of nothing.
+// Returns the root mean square of the values, or 0 if there are none.
 template <class Real>
 double root_mean_square(std::span<const Real> values) {
   double sum = 0;
@@ -21,16 +21,17 @@ double root_mean_square(std::span<const Real> values) {
 struct ParameterScale {
   std::string name;
   Dims dims;
-  double rms = 0;  // root of the mean of its squared elements
+  double rms = 0;  // root mean square of its elements
 };
 
-// The scales of the layout's values, in its order, each layer of a stack by itself.
+// Returns the scales of the layout's parameters, in its order. Each layer of a stack has its own
+// entry.
 std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const HostState& state);
 
-// As Python writes it: "()", "(768,)", "(768, 3072)".
+// Returns the dimensions as a Python tuple: "()", "(768,)", "(768, 3072)".
 std::string tuple_text(const Dims& dims);
 
-// A line for each: name, shape, root mean square.
+// Returns a table with a line per parameter: name, shape, root mean square.
 std::string table_of(const std::vector<ParameterScale>& parameters);
 
 }  // namespace smelt

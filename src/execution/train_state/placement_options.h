@@ -1,4 +1,4 @@
-// How a program is compiled for the devices of a placement.
+// Compile options of a program for the devices of a placement.
 #pragma once
 
 #include "model/train_step/sharding_plan.h"

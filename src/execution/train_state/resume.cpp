@@ -19,9 +19,11 @@ namespace smelt {
 namespace {
 
 constexpr const char* kSchedule = "schedule";
-constexpr const char* kTotalSteps = "total_steps";  // of the schedule; a run may go on to more
+// in the schedule; a resumed run may increase it
+constexpr const char* kTotalSteps = "total_steps";
 constexpr const char* kSpikes = "spikes";
-// How answers are found; the windows that were trained on are in the data's fingerprint.
+// Settings of answer extraction, which may change; the windows that were trained on are part of the
+// data's fingerprint.
 constexpr const char* kAnswers = "answers";
 constexpr const char* kLabels = "labels";
 
@@ -69,7 +71,7 @@ const std::map<std::string, std::string>& setting_fields() {
   return kFields;
 }
 
-// The field of a command that sets what a checkpoint calls so.
+// Returns how the user writes a setting of a checkpoint.
 std::string field_of(const std::string& setting, const Fields& fields) {
   constexpr std::string_view kObjective = "objective.";
   if (const auto found = setting_fields().find(setting); found != setting_fields().end())
@@ -82,18 +84,18 @@ std::string field_of(const std::string& setting, const Fields& fields) {
 
 void refuse_differences(const std::vector<JsonDifference>& found, const std::string& where,
                         const std::string& hint, const Fields& fields) {
-  constexpr std::size_t kTold = 5;
+  constexpr std::size_t kMostListed = 5;
   if (found.empty()) return;
-  std::vector<std::string> told;
-  for (const JsonDifference& d : std::span(found).first(std::min(kTold, found.size())))
-    told.push_back(
+  std::vector<std::string> listed;
+  for (const JsonDifference& d : std::span(found).first(std::min(kMostListed, found.size())))
+    listed.push_back(
         str(field_of(d.name, fields), " ", d.was.dump(), ", this run has ", d.is.dump()));
   const std::string more =
-      found.size() > kTold ? str("; ", found.size() - kTold, " more differ") : "";
-  throw UsageError(str(where, ": was made with ", join(told, "; with "), more), hint);
+      found.size() > kMostListed ? str("; ", found.size() - kMostListed, " more differ") : "";
+  throw UsageError(str(where, ": was made with ", join(listed, "; with "), more), hint);
 }
 
-// What a model that is only used has the same whatever it is.
+// Returns the model's settings without those that matter in training only.
 Json without_training(const Json& model) {
   Json out = model;
   for (const auto& [name, value] : model.items())
@@ -137,7 +139,8 @@ Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource
                     {"sigmas", c.spikes.sigmas},
                     {"rewind_skip", c.spikes.skip_batches}};
   out["reduction"] = c.reduction == Reduction::global ? "global" : "per_replica";
-  // There the devices' gradients are summed, not averaged: another number is another run.
+  // There the gradients of the devices are summed, not averaged, so that the number of devices
+  // changes the result.
   if (c.reduction == Reduction::per_replica) out["devices"] = c.devices;
   return out;
 }
@@ -165,16 +168,16 @@ void check_vocabulary(const Json& saved, const std::string& vocab, const std::st
     throw UsageError(str(where, ": ", vocab,
                          " is not the vocabulary that the model was made with: ", "its crc32c is ",
                          found, ", not ", saved[kVocabularyCrc32c]),
-                     "put that vocabulary back, or train another model with this one");
+                     "use the original vocabulary file, or train a new model with this one");
 }
 
 void check_data_vocabulary(const Json& saved, const ExampleSource& source,
                            const std::string& where) {
   const auto found = vocabulary_of_data(source);
   if (found && saved.contains(kVocabularyCrc32c) && saved[kVocabularyCrc32c] != *found)
-    throw UsageError(str(source.files().front(), ": made with a vocabulary whose crc32c is ",
-                         *found, ", ", where, " with one of ", saved[kVocabularyCrc32c]),
-                     "make these data with the model's vocabulary");
+    throw UsageError(str(source.files().front(), ": its vocabulary has crc32c ", *found,
+                         ", that of ", where, " has ", saved[kVocabularyCrc32c]),
+                     "preprocess the data again with the model's vocabulary");
 }
 
 // Returns the recipe's name of a schedule's setting in a checkpoint.
@@ -207,19 +210,19 @@ std::string changed_freely(const Json& saved, const Json& now, const Fields& fie
   return join(changes, "; ");
 }
 
-std::optional<RateChange> rate_goes_on(const Json& saved, const Schedule& now, std::int64_t step,
-                                       const Fields& fields) {
+std::optional<RateChange> rate_change(const Json& saved, const Schedule& now, std::int64_t step,
+                                      const Fields& fields) {
   const Json was = saved.value(kSchedule, Json::object());
   const std::int64_t total = was.value(kTotalSteps, std::int64_t{0});
   if (total == 0 || total == now.total_steps || step == 0) return std::nullopt;
-  Schedule before = now;  // whose other settings are logged if they differ
+  Schedule before = now;  // changed_freely() reports its other settings
   before.total_steps = total;
   before.learning_rate = was.value("learning_rate", now.learning_rate);
   before.warmup_steps = was.value("warmup_steps", now.warmup_steps);
   const float last = learning_rate(before, step - 1), next = learning_rate(now, step);
   const std::string text = str(fields("steps"), " was ", total, ", is ", now.total_steps,
-                               ": the learning rate goes on at ", scientific(next, 2), ", it was ",
-                               scientific(last, 2), " at step ", step);
+                               ": the learning rate continues at ", scientific(next, 2),
+                               ", it was ", scientific(last, 2), " at step ", step);
   if (next <= 2 * last) return RateChange{text, false};
   return RateChange{str(text, "; a rate that rises again can undo what was learned: a lower ",
                         fields("optimizer.learning_rate"), " or ", fields("schedule.type"),
@@ -232,7 +235,8 @@ TrainedModel load_trained_model(std::string_view command, const std::string& mod
                                 const Fields& fields) {
   auto checkpoint = is_checkpoint_path(model_dir) ? load_sliced_checkpoint(model_dir)
                                                   : load_latest_sliced_checkpoint(model_dir);
-  if (!checkpoint) throw UsageError(str(command, ": no checkpoint in ", model_dir), "train first");
+  if (!checkpoint)
+    throw UsageError(str(command, ": no checkpoint in ", model_dir), "train a model first");
   std::string where = checkpoint->path;
   check_vocabulary(checkpoint->state, vocab, where);
   if (checkpoint->state.contains("model") && !model.is_null())

@@ -1,4 +1,4 @@
-// What makes a run the same run, and whether a checkpoint is of it.
+// Checks that a checkpoint belongs to a run: comparison of their settings and vocabularies.
 #pragma once
 
 #include <optional>
@@ -14,50 +14,54 @@
 
 namespace smelt {
 
-// How the data are read and what is computed from them, as it is kept in every checkpoint, with the
-// checksum of the vocabulary's file if that is known.
+// Returns the settings that are stored in every checkpoint: those of data reading and of the
+// computation, and the CRC-32C of the vocabulary file if it is known.
 Json run_settings(const Task& task, const TrainingConfig& config, const ExampleSource& source,
                   const std::string& vocab);
 
-// UsageError naming the fields that differ, in the words of `fields`, with both values; `where`
-// begins the message. What only one side knows (of another version) is not compared, nor is the
-// schedule.
+// Throws UsageError, whose message begins with `where`, if settings differ; it names the fields, by
+// `fields`, with both values. Settings that only one side has (from another version) are not
+// compared, nor are the schedule, loss spike and answer settings.
 void check_same_run(const Json& saved, const Json& now, const std::string& where,
                     const Fields& fields = recipe_field);
 
-// UsageError when the file `vocab` is not the vocabulary that a model was trained with. An empty
-// path, or settings that do not say, pass.
+// Throws UsageError if the file `vocab` is not the vocabulary that a model was trained with. Does
+// nothing if the path is empty or the settings contain no CRC.
 void check_vocabulary(const Json& saved, const std::string& vocab, const std::string& where);
 
-// The same of data that say what they were made with.
+// Throws UsageError if the examples were made with another vocabulary than the model's. Does
+// nothing if either is unknown.
 void check_data_vocabulary(const Json& saved, const ExampleSource& source,
                            const std::string& where);
 
-// What the schedule and the settings of spikes, which a resumed run is not held to, were and are,
-// where they differ: "train.optimizer.learning_rate was 0.001, is 0.01"; else empty.
+// Returns the old and new values of settings that a resumed run may change and that have changed,
+// those of the schedule and of loss spikes: "train.optimizer.learning_rate was 0.001, is 0.01".
+// Empty if none has changed.
 std::string changed_freely(const Json& saved, const Json& now, const Fields& fields);
 
-// What a longer run does with the learning rate of the run that it continues.
+// The change of the learning rate where a run with another number of steps continues.
 struct RateChange {
   std::string
-      text;  // "train.steps was 200, is 400: the learning rate goes on at 5.0e-04, it was …"
-  bool rises = false;  // to more than twice the last rate
+      // "train.steps was 200, is 400: the learning rate continues at 5.0e-04, it was …"
+      text;
+  bool rises = false;  // whether it rises to more than twice the last rate
 };
-// Compares the rates before and after `step`. Returns nullopt if the number of steps is the same or
-// was not recorded.
-std::optional<RateChange> rate_goes_on(const Json& saved, const Schedule& now, std::int64_t step,
-                                       const Fields& fields);
+// Compares the learning rates before and after `step`. Returns nullopt if the number of steps is
+// unchanged or was not recorded.
+std::optional<RateChange> rate_change(const Json& saved, const Schedule& now, std::int64_t step,
+                                      const Fields& fields);
 
 struct TrainedModel {
   SlicedCheckpoint checkpoint;
-  std::string where;  // to begin messages with
+  std::string where;  // path of the checkpoint, for messages
 };
 
-// A folder's newest checkpoint, or one by its own path, for what only uses a model: its settings'
-// field "model" must be `model` (null: any) but for what matters in training alone, its vocabulary
-// the file `vocab` (empty: any); `fields` are what messages call the model's.
-// UsageError beginning with `command` when there is none, or naming what differs. Where the run
-// keeps moving averages, `averaged` takes them for the weights, which is logged.
+// Loads a trained model for inference or evaluation: the latest checkpoint of a model folder, or
+// the checkpoint at that path. With `averaged`, moving averages replace the weights if the
+// checkpoint has them, which is logged. Throws UsageError, whose message begins with `command`, if
+// there is no checkpoint; and if its settings "model" differ from `model` (null: not checked) in
+// more than training settings, or its vocabulary is not the file `vocab` (empty: not checked).
+// `fields` names the settings in messages.
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
                                 const Json& model, const std::string& vocab, bool averaged = true,
                                 const Fields& fields = recipe_field);

@@ -11,7 +11,7 @@ std::int64_t mesh_size(const Mesh& mesh, const std::string& axis) {
   return size;
 }
 
-// Where the device stands on an axis.
+// Returns the device's coordinate on a mesh axis.
 std::int64_t coordinate(const Mesh& mesh, const std::string& axis, std::int64_t device) {
   for (auto it = mesh.rbegin(); it != mesh.rend(); ++it) {
     if (it->first == axis) return device % it->second;

@@ -1,4 +1,4 @@
-// The parts of a tensor that the devices of a mesh hold.
+// Shards of a tensor on the devices of a mesh.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace smelt {
 
-// The shape of each device's part.
+// Returns the shape of each device's shard.
 Shape part_shape(const Mesh& mesh, const Sharding& sharding, const Shape& whole);
 
-// Where a device's part begins in the whole. Device d is at the mesh's coordinates with the last
-// axis running fastest.
+// Returns the index of the first element of a device's shard. Devices are numbered with the last
+// mesh axis varying fastest.
 Dims part_begin(const Mesh& mesh, const Sharding& sharding, const Shape& whole,
                 std::int64_t device);
 

@@ -9,7 +9,8 @@
 namespace smelt {
 namespace {
 
-// Looks at the bits, without a jump, in blocks: the compiler takes several values at a time.
+// Returns whether all f32 values are finite. Tests bits in blocks without branches, so that the
+// compiler vectorizes the loop.
 bool all_finite(std::span<const std::byte> bytes) {
   constexpr std::uint32_t kExponent = 0x7f800000;
   constexpr std::size_t kBlock = 4096;
@@ -28,7 +29,8 @@ bool all_finite(std::span<const std::byte> bytes) {
 
 std::optional<std::string> first_not_finite(const HostState& state) {
   for (const auto& [name, tensor] : state.tensors) {
-    if (tensor.shape.dtype != DType::f32) continue;  // ids, which a kept batch holds
+    // integer tensors, such as the ids of a recorded batch
+    if (tensor.shape.dtype != DType::f32) continue;
     for (const TensorSlice& slice : tensor.slices)
       if (!all_finite(slice.part.data)) return name;
   }
@@ -46,7 +48,7 @@ StateCopy::Part::~Part() {
   if (values == nullptr) return;
   try {
     copied.await();
-  } catch (const PjrtError&) {  // nobody wants the values any more
+  } catch (const PjrtError&) {  // the values are not needed any more
   }
 }
 
@@ -64,7 +66,7 @@ StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh
   }
 }
 
-// Each layer of a stack has a slice of its own: no mesh splits their axis.
+// Splits a stack into one slice per layer; the layer axis is never sharded.
 void StateCopy::add(Part& part) {
   part.copied.await();
   const StateTensor& tensor = layout_->tensors[part.tensor];
@@ -86,7 +88,7 @@ void StateCopy::add(Part& part) {
 }
 
 const HostState& StateCopy::host() {
-  // One that failed stays the first: whoever asks again is told again.
+  // A part that failed stays at the front, so that the next call throws again.
   for (; !parts_.empty(); parts_.pop_front()) add(parts_.front());
   return host_;
 }

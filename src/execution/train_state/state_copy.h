@@ -1,4 +1,4 @@
-// A state of training on the host, and its way there.
+// Copies of a training state in host memory.
 #pragma once
 
 #include <deque>
@@ -14,28 +14,27 @@
 
 namespace smelt {
 
-// Named tensors on the host, with the memory behind the views.
+// Named tensors on the host, with the memory that they refer to.
 struct HostState {
-  using Memory = std::unique_ptr<std::byte[]>;  // not filled before the values come
+  using Memory = std::unique_ptr<std::byte[]>;  // not initialized before the copy
 
-  // In the slices that this process's devices hold, each once: nothing is put together here.
+  // The slices that this process's devices hold, each once; they are not assembled.
   SlicedTensors tensors;
   std::vector<Memory> memory;
 };
 
-// The first tensor, by name, that holds a NaN or an infinity.
+// Returns the name of the first tensor that contains a NaN or an infinity, or nullopt.
 std::optional<std::string> first_not_finite(const HostState& state);
 
-// A copy on its way to the host while the devices go on: a program that is given the buffers
-// afterwards, also one that they are donated to, waits there until they have been read. One thread
-// at a time may use it.
+// An asynchronous copy to the host. Devices continue meanwhile: a later program that takes these
+// buffers, even one that they are donated to, waits until they have been read. Not thread-safe.
 class StateCopy {
  public:
   using Buffers = std::vector<std::vector<Buffer>>;  // [own device][tensor]
   StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh,
             std::span<const OwnDevice> devices, const Buffers& buffers);
 
-  // Waits until all of it is there. PjrtError when the values could not be computed.
+  // Waits for the copy. Throws PjrtError if the values could not be computed.
   const HostState& host();
   HostState take();
 
@@ -43,10 +42,10 @@ class StateCopy {
   struct Part {
     Part(const Buffer& buffer, std::size_t tensor, Dims begin);
     Part(Part&&) = default;
-    ~Part();  // waits: until then the memory is the copy's
+    ~Part();  // waits for the copy, which writes to `values`
 
     std::size_t tensor;
-    Dims begin;  // in the tensor
+    Dims begin;  // index of the first element in the tensor
     Shape shape;
     HostState::Memory values;
     Event copied;

@@ -160,7 +160,7 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
 
   const CommandOutput got = answers("--max-inputs 4 --text 'the cat sees a dog and birds'");
   EXPECT_EQ(got.status, 0);
-  EXPECT_THAT(got.text, HasSubstr("1 text is longer than 4 tokens, of which the first are taken"));
+  EXPECT_THAT(got.text, HasSubstr("1 text is longer than 4 tokens and truncated"));
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
   EXPECT_THAT(estimator("m", data + "--mode=eval_once --module_config.mask_token_id=9").text,
               HasSubstr("checkpoint_9: was trained with mask_token_id 4, not 9"));
   const CommandOutput again = estimator("m", data + "--mode=eval_wait");
-  EXPECT_THAT(again.text, AllOf(HasSubstr("eval: step 9, the last, is evaluated"),
+  EXPECT_THAT(again.text, AllOf(HasSubstr("eval: the last checkpoint, step 9, is evaluated"),
                                 Not(HasSubstr("evaluating"))));
 }
 
@@ -220,8 +220,8 @@ TEST_F(JestimatorRun, TheBestCheckpointIsKeptOnceAndOnlyWhereItIsBetter) {
   EXPECT_EQ(read_file(dir_.file("m/eval/low_valid_loss/score")), score);
   write_file(dir_.file("m/checkpoint_6/manifest.json"), "{}");
   remove_file(dir_.file("m/eval/last_evaluated_ckpt"));
-  EXPECT_THAT(estimator("m", wait).text,
-              AllOf(HasSubstr("manifest.json is damaged"), HasSubstr("it is not evaluated")));
+  EXPECT_THAT(estimator("m", wait).text, AllOf(HasSubstr("manifest.json is damaged"),
+                                               HasSubstr("this checkpoint is not evaluated")));
 }
 
 TEST_F(JestimatorRun, PredictsALineForEachExample) {

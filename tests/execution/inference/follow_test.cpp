@@ -56,8 +56,8 @@ TEST_F(FollowTest, ADamagedCheckpointIsPassedOverLoudly) {
   follow_checkpoints(job(3));
   EXPECT_THAT(evaluated_, ElementsAre(1, 3));
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("checkpoint-2: manifest.json is damaged"),
-                                 HasSubstr("it is not evaluated"),
-                                 HasSubstr("eval: step 3, the last, is evaluated")));
+                                 HasSubstr("this checkpoint is not evaluated"),
+                                 HasSubstr("eval: the last checkpoint, step 3, is evaluated")));
 }
 
 TEST_F(FollowTest, OneThatTheRunHasRemovedMeanwhileIsPassedOver) {
@@ -89,8 +89,8 @@ TEST_F(FollowTest, OneThatIsRemovedWhileItIsReadIsNotCalledDamaged) {
 TEST_F(FollowTest, ThatTheLastWasPassedOverIsSaid) {
   write_file(dir_.file("checkpoint-3/manifest.json"), "{}");
   follow_checkpoints(job(3));
-  EXPECT_THAT(log_.text(), AllOf(HasSubstr("eval: step 3, the last, was passed over"),
-                                 Not(HasSubstr("the last, is evaluated"))));
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("eval: the last checkpoint, step 3, was skipped"),
+                                 Not(HasSubstr("step 3, is evaluated"))));
 }
 
 // Those that an earlier follower of a longer list has not taken.
@@ -107,7 +107,8 @@ TEST_F(FollowTest, ARunThatIsDoneBeforeItsLastStepEndsIt) {
   MetricsFile(dir_.path(), 0, {{"of", 9}}).add("end", 3, {{"why", "done"}});
   follow_checkpoints(job(9));
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
-  EXPECT_THAT(log_.text(), HasSubstr("eval: the run is done, and so are its checkpoints"));
+  EXPECT_THAT(log_.text(),
+              HasSubstr("eval: the run is finished and all its checkpoints are evaluated"));
 }
 
 // What it said before it was started again.
@@ -157,7 +158,8 @@ TEST_F(FollowTest, WithoutALastStepItEndsWithTheRun) {
   };
   follow_checkpoints(endless);
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
-  EXPECT_THAT(log_.text(), HasSubstr("eval: the run is done, and so are its checkpoints"));
+  EXPECT_THAT(log_.text(),
+              HasSubstr("eval: the run is finished and all its checkpoints are evaluated"));
 }
 
 TEST_F(FollowTest, ASignalEndsItInItsOwnWords) {
@@ -168,8 +170,9 @@ TEST_F(FollowTest, ASignalEndsItInItsOwnWords) {
   };
   testing::internal::CaptureStderr();
   const std::string message = error_of([&] { follow_checkpoints(job_to_stop); });
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("stopping: the batch under way ends, its checkpoint is evaluated another"));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      HasSubstr("stopping after the current batch; the same command evaluates this checkpoint"));
   EXPECT_THAT(message,
               HasSubstr("eval: stopped by a signal, 2 checkpoints evaluated\n  hint: run"));
   EXPECT_THAT(done_, ElementsAre(1, 2));

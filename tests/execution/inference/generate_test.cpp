@@ -74,7 +74,7 @@ TEST(Generator, TakesSmallerBatchesWhereTheMachinesMemoryIsShort) {
   ASSERT_EQ(said.size(), 5u);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(said[i].front().ids, kFive[i]);
   EXPECT_EQ(most_rows, 2);
-  EXPECT_THAT(log.text(), HasSubstr("generate: 2 texts at a time, as 5 do not fit"));
+  EXPECT_THAT(log.text(), HasSubstr("generate: batches of 2 texts, because 5 do not fit"));
 }
 
 TEST(Generator, RefusesWhatNoBatchFits) {

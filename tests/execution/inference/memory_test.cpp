@@ -25,7 +25,7 @@ TEST(Fitting, AWantOfMemoryIsSaidWithThePluginsFiguresAndWhatHelps) {
       "train: step 7 does not fit into the memory of a device: EventAwait: Out of memory "
       "while trying to allocate 8.00GiB.\n"
       "  hint: set train.memory.remat_policy to layer (with train.memory.layers scan) or raise "
-      "train.gradient_accumulation_steps; more devices or train.parallelism.mesh fsdp=… help, too");
+      "train.gradient_accumulation_steps; more devices or train.parallelism.mesh fsdp=… also help");
   EXPECT_EQ(failing("EventAwait: a fault", pjrt::ErrorCode::unknown), "EventAwait: a fault");
   EXPECT_EQ(fitting(advice, [] { return 3; }), 3);
 }

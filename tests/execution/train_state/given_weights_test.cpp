@@ -56,10 +56,10 @@ TEST(TakeWeights, GoesByNameAndShape) {
   EXPECT_EQ(taken.parameters.at("table").shape, (Shape{DType::f32, {4, 2}}));
   EXPECT_EQ(table_of(taken),
             "weights of W:\n"
-            "  taken        1\n"
+            "  loaded       1\n"
             "  resized      1  table f32[4,2] to f32[6,2]\n"
-            "  fresh        2  layer_1/a, new\n"
-            "  not used     2  old, older");
+            "  random       2  layer_1/a, new\n"
+            "  unused       2  old, older");
   const InitialWeights shorter = take_weights(layout, given({{"table", {9, 2}}}), is_table);
   EXPECT_EQ(shorter.parameters.at("table").shape, (Shape{DType::f32, {6, 2}}));
   EXPECT_EQ(shorter.parameters.at("table").data.size(), 48u);
@@ -73,13 +73,14 @@ TEST(TakeWeights, RefusesOtherShapesAndOtherModels) {
     return error_of([&] { take_weights(layout, given(parameters), is_table); });
   };
   const std::string hint =
-      "\n  hint: give the model the sizes of the given one, or begin without it";
-  EXPECT_EQ(refusal({{"a", {4}}}), "init: W: a is f32[4], this run's is f32[3]" + hint);
+      "\n  hint: set the model's sizes to those of the pretrained weights, or train without them";
+  EXPECT_EQ(refusal({{"a", {4}}}), "init: W: a has shape f32[4], this run expects f32[3]" + hint);
   EXPECT_EQ(refusal({{"table", {6, 3}}}),
-            "init: W: table is f32[6,3], this run's is f32[6,2]" + hint);
-  EXPECT_EQ(refusal({{"b", {4}}, {"c", {4}}}),
-            "init: W: none of its 2 parameters (such as b) is one of this run's (such as table)\n"
-            "  hint: name the folder of a model of the same kind");
+            "init: W: table has shape f32[6,3], this run expects f32[6,2]" + hint);
+  EXPECT_EQ(
+      refusal({{"b", {4}}, {"c", {4}}}),
+      "init: W: none of its 2 parameters (such as b) is a parameter of this run (such as table)\n"
+      "  hint: use pretrained weights of the same model type");
 }
 
 TEST(TakeWeights, WarnsOfEncoderParametersThatStartWithRandomValues) {
@@ -104,7 +105,7 @@ TEST(TakeWeights, WarnsOfEncoderParametersThatStartWithRandomValues) {
   EXPECT_EQ(error_of<UsageError>([&] { taken({"cls/predictions/output_bias", "model/beta"}); }),
             "init: W: none of the 3 parameters of this run's encoder (such as "
             "bert/embeddings/LayerNorm/beta) is among its parameters (such as model/beta)\n"
-            "  hint: name the folder of a model of the same kind");
+            "  hint: use pretrained weights of the same model type");
 }
 
 TEST(TakeWeights, GoesByOtherNamesWhereARunHasNothingUnderTheFirst) {
@@ -140,7 +141,7 @@ TEST(OtherVocabulary, NamesTheFirstRowThatStandsForAnotherToken) {
   weights.vocab_txt = "[PAD]\na\nriver\n";
   EXPECT_EQ(other_vocabulary(weights, vocab),
             "has another vocabulary than " + vocab +
-                ": row 1 is 'a', here 'the'; embeddings are taken by the row's number");
+                ": row 1 is 'a' instead of 'the'; embeddings are copied by row number");
   EXPECT_EQ(other_vocabulary(weights, ""), "");
   weights.vocab_txt.clear();
   weights.vocabulary_crc32c = 5;
@@ -187,7 +188,7 @@ TEST_F(GivenWeightsRun, TheirBitsAreThoseOfStepZero) {
   EXPECT_EQ(begun.size(), state("given", 5).size());
   expect_given(begun);
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("weights of " + dir_.file("given/checkpoint-5:\n")),
-                                 Not(HasSubstr("\n  fresh")), Not(HasSubstr("not used"))));
+                                 Not(HasSubstr("\n  random")), Not(HasSubstr("\n  unused"))));
   const Evaluation mine = evaluate(evaluation("begun")), theirs = evaluate(evaluation("given"));
   EXPECT_EQ(mine.global_step, 0);
   EXPECT_EQ(mine.loss, theirs.loss);
@@ -238,7 +239,7 @@ TEST_F(GivenWeightsRun, AHuggingFaceFolderGivesTheSameBits) {
   train(begun);
   expect_given(state("begun", 0));
   EXPECT_THAT(log_.text(),
-              AllOf(Not(HasSubstr("\n  fresh")), Not(HasSubstr("another vocabulary"))));
+              AllOf(Not(HasSubstr("\n  random")), Not(HasSubstr("another vocabulary"))));
 
   std::ranges::replace(folder.vocab_txt, 'e', 'E');
   export_hugging_face(dir_.file("other"), folder);
@@ -266,12 +267,12 @@ TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
   };
   EXPECT_THAT(refusal("given", [](auto& t) { t.model.hidden_size = 32; }),
               AllOf(HasSubstr("given/checkpoint-5: bert/embeddings/word_embeddings is f32[345,16], "
-                              "this run's is f32[345,32]"),
-                    HasSubstr("hint: give the model the sizes of the given one")));
+                              "this run expects f32[345,32]"),
+                    HasSubstr("hint: set the model's sizes to those of the pretrained")));
   EXPECT_THAT(refusal("given", [](auto& t) { t.model.max_position_embeddings = 64; }),
-              HasSubstr("position_embeddings is f32[32,16], this run's is f32[64,16]"));
-  EXPECT_THAT(refusal("gone", [](auto&) {}), AllOf(HasSubstr("init: there is no "),
-                                                   HasSubstr("gone\n  hint: give a smelt model")));
+              HasSubstr("position_embeddings has shape f32[32,16], this run expects f32[64,16]"));
+  EXPECT_THAT(refusal("gone", [](auto&) {}),
+              AllOf(HasSubstr("init: there is no "), HasSubstr("gone\n  hint: give a smelt model")));
   std::filesystem::create_directory(dir_.file("nothing"));
   EXPECT_THAT(refusal("nothing", [](auto&) {}),
               EndsWith("nothing has neither a checkpoint nor config.json\n  hint: give a smelt "

@@ -164,7 +164,7 @@ TEST_F(MeshSlices, AnotherModelsSlicesAreRefused) {
   SlicedTensors tensors = load_sliced_checkpoint(dir_.file("model"), 1).tensors;
   tensors["bert/pooler/dense/kernel"].shape.dims[1] *= 2;
   EXPECT_EQ(error_of<UsageError>([&] { put(kFsdp, tensors); }),
-            "state: bert/pooler/dense/kernel is f32[64,128], the model wants f32[64,64]\n"
+            "state: bert/pooler/dense/kernel has shape f32[64,128], the model expects f32[64,64]\n"
             "  hint: use the configuration that the checkpoint was made with");
   tensors.erase("bert/pooler/dense/kernel");
   EXPECT_THAT(error_of<UsageError>([&] { put(kFsdp, tensors); }),
