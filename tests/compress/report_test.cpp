@@ -184,7 +184,7 @@ TEST_F(CompressReport, CommandMeasuresInSeparateProcessesAndWritesAPage) {
   write_file(dir_.file("mine.html"), "my notes");
   expect_refusal(str("compress report ", dir_.file("base"), " ", dir_.file("int8"), " --input ",
                      dir_.file("test.tsv"), " --out ", dir_.file("mine.html")),
-                 HasSubstr("mine.html is there, and is no earlier report"));
+                 HasSubstr("mine.html exists and is not an earlier report"));
 }
 
 TEST_F(CompressReport, ScoresTheAnswersOfT5s) {
@@ -304,8 +304,9 @@ TEST(CompressedLayers, ShowRemainingUnitsOfEachLayer) {
   const std::string page = compressed_layers_html(Report::parse(R"([{"method": "prune", "heads":
       {"before": 2, "after": 1, "kept_importance": [0.9], "importance": [[9, 1]], "kept": [[0]],
        "output_lost": {"before": [0.5, 0.25], "after": [0.125, 0.0625]}}}])"));
-  EXPECT_THAT(page, HasSubstr("1 of 2 heads in each layer; of the squares of a product's output at "
-                              "most 12.5 % are missing, 50.0 % before"));
+  EXPECT_THAT(page,
+              HasSubstr("1 of 2 heads in each layer; at most 12.5 % of a matmul's squared "
+                        "output is lost (50.0 % before the remaining weights were rescaled)"));
   EXPECT_THAT(page, HasSubstr("--share:1.000\"></td><td class=\"heat\" style=\"--share:0.333\">×"));
 }
 

@@ -16,7 +16,7 @@ bool is_article(const std::u32string& word) {
   return word == U"a" || word == U"an" || word == U"the";
 }
 
-// What a \w of Python's re matches.
+// Returns whether \w of Python's re matches the character.
 bool is_word(char32_t c) {
   const auto code = static_cast<UChar32>(c);
   return c == U'_' || u_isalpha(code) != 0 ||
@@ -35,7 +35,7 @@ AnswerScore score_of(std::string_view predicted, std::string_view wanted) {
 }  // namespace
 
 std::string squad_normalized(std::string_view text) {
-  std::string without;  // articles
+  std::string without;  // the text without articles
   std::u32string run;
   const auto flush = [&] {
     if (is_article(run)) run = U" ";

@@ -1,5 +1,5 @@
-// Answers in words against the right ones: SQuAD's exact match and F1 of words (Rajpurkar et al.
-// 2018, evaluate-v2.0).
+// Exact match and token F1 of predicted answers, as SQuAD defines them (Rajpurkar et al. 2018,
+// evaluate-v2.0).
 #pragma once
 
 #include <span>
@@ -8,13 +8,14 @@
 
 namespace smelt {
 
-// Lower case, without ASCII punctuation, the words a, an and the; single spaces.
+// Normalizes an answer: lower case, no ASCII punctuation, no articles (a, an, the), single spaces.
 std::string squad_normalized(std::string_view text);
 
 struct AnswerScore {
   double exact = 0, f1 = 0;  // in [0, 1]
 };
-// The best over the right answers. None, or none with a word: the right answer is the empty one.
+// Returns the best score over the correct answers. If none of them contains a word, the correct
+// answer is the empty one.
 AnswerScore squad_score(std::string_view predicted, std::span<const std::string> wanted);
 
 }  // namespace smelt

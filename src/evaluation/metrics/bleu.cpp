@@ -29,14 +29,15 @@ std::string replaced(std::string_view text, std::string_view what, std::string_v
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Symbols that are words wherever they stand; ' , - . and letters are not.
+// Returns whether a symbol is always a word of its own; ' , - . and letters are not.
 bool is_symbol(char c) {
   return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
          (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// Each (a)(b) that `splits` accepts, from the left and without overlap, as the regular expressions
-// of the original find them: two bytes, with spaces as `form` says ("ab" stand for themselves).
+// Replaces each pair of bytes (a)(b) that `splits` accepts, from the left and without overlap, as
+// the original's regular expressions do. In `form` 'a' and 'b' stand for the two bytes; other
+// characters are copied.
 template <class Splits>
 std::string split_pairs(const std::string& text, const Splits& splits, std::string_view form) {
   std::string out;
@@ -80,10 +81,11 @@ BleuCounts& BleuCounts::operator+=(const BleuCounts& other) {
 
 BleuCounts bleu_counts(std::string_view predicted, std::span<const std::string> references) {
   if (references.empty())
-    throw UsageError("BLEU: a prediction has no reference", "give at least one for each");
+    throw UsageError("BLEU: a prediction has no reference",
+                     "give at least one reference for each prediction");
   const std::vector<std::string> words = words_13a(predicted);
   BleuCounts out{.predicted = std::ssize(words), .wanted = -1};
-  std::array<Ngrams, kOrders> most;  // over the references
+  std::array<Ngrams, kOrders> most;  // largest count over the references
   for (const std::string& reference : references) {
     const std::vector<std::string> wanted = words_13a(reference);
     const std::int64_t length = std::ssize(wanted);

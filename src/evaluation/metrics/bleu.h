@@ -1,5 +1,5 @@
-// BLEU (Papineni et al. 2002) of a corpus as sacrebleu 2 computes it by default: words of 13a, up
-// to 4 in a run, exponential smoothing (Chen and Cherry 2014, method 3), case counts.
+// Corpus BLEU (Papineni et al. 2002) as sacrebleu 2 computes it by default: 13a tokenization,
+// n-grams of up to 4 words, exponential smoothing (Chen and Cherry 2014, method 3), case-sensitive.
 #pragma once
 
 #include <array>
@@ -11,18 +11,19 @@
 
 namespace smelt {
 
-// mteval-v13a's words of a text.
+// Splits a text into words as mteval-v13a does.
 std::vector<std::string> words_13a(std::string_view text);
 
-// Adds up over texts.
+// N-gram counts; their sum over texts gives the corpus score.
 struct BleuCounts {
-  std::array<std::int64_t, 4> right{}, total{};  // by length of the run, less 1
-  std::int64_t predicted = 0, wanted = 0;        // words
+  std::array<std::int64_t, 4> right{}, total{};  // matching and all n-grams, by n - 1
+  std::int64_t predicted = 0, wanted = 0;        // numbers of words
   BleuCounts& operator+=(const BleuCounts& other);
 };
-// At least one reference. The length wanted is the nearest reference's, the shorter of two as near.
+// Returns the counts of one prediction; needs at least one reference. `wanted` is the length of the
+// reference that is closest in length, the shorter one of two.
 BleuCounts bleu_counts(std::string_view predicted, std::span<const std::string> references);
-// In [0, 100].
+// Returns the score, in [0, 100].
 double bleu(const BleuCounts& counts);
 
 }  // namespace smelt

@@ -35,7 +35,7 @@ ClassCounts::ClassCounts(std::size_t classes, std::span<const std::size_t> predi
     if (std::max(predicted[i], wanted[i]) >= classes)
       throw UsageError(str("classes: example ", i, " has class ", std::max(predicted[i], wanted[i]),
                            ", but there are ", classes),
-                       "name every label");
+                       "pass the names of all classes");
     add(predicted[i], wanted[i]);
   }
 }

@@ -10,14 +10,15 @@ namespace smelt {
 namespace {
 
 [[noreturn]] void throw_bad(const std::string& command, const std::string& what) {
-  throw UsageError(str("--metric-command: '", shortened(command, 80), "' ", what),
-                   "it reads JSON lines with prediction and reference, and prints a number, a list "
-                   "of one for each line, or an object of such");
+  throw UsageError(
+      str("--metric-command: '", shortened(command, 80), "' ", what),
+      "the command must read JSON lines with prediction and reference, and print a number, "
+      "a list with a number for each line, or an object of these");
 }
 
-// The named values that it prints for these examples.
-OrderedJson ask(const std::string& command, const JsonValues& predicted, const JsonValues& wanted,
-                std::span<const std::size_t> examples) {
+// Runs the command for these examples and returns the values it prints, by name.
+OrderedJson run_command(const std::string& command, const JsonValues& predicted,
+                        const JsonValues& wanted, std::span<const std::size_t> examples) {
   std::string input;
   for (const std::size_t i : examples)
     input += OrderedJson{{"prediction", predicted[i]}, {"reference", wanted[i]}}.dump(
@@ -25,13 +26,13 @@ OrderedJson ask(const std::string& command, const JsonValues& predicted, const J
              "\n";
   const ShellOutput out = run_shell(command, input);
   if (out.status != 0) throw_bad(command, str("ended with status ", out.status));
-  const OrderedJson said = OrderedJson::parse_or_discard(out.text);
-  if (said.is_discarded())
-    throw_bad(command, str("printed no JSON: '", shortened(trim(out.text), 80), "'"));
-  return said.is_object() ? said : OrderedJson{{"command", said}};
+  const OrderedJson printed = OrderedJson::parse_or_discard(out.text);
+  if (printed.is_discarded())
+    throw_bad(command, str("must print JSON, but printed '", shortened(trim(out.text), 80), "'"));
+  return printed.is_object() ? printed : OrderedJson{{"command", printed}};
 }
 
-// Of a list, the numbers that examples have; the mean.
+// Returns the mean of the chosen examples' values.
 double mean_of(const std::vector<double>& values, std::span<const std::size_t> examples) {
   double sum = 0;
   for (const std::size_t i : examples) sum += values[i];
@@ -40,8 +41,8 @@ double mean_of(const std::vector<double>& values, std::span<const std::size_t> e
 
 double number_in(const std::string& command, const std::string& name, const Json& value) {
   if (!value.is_number())
-    throw_bad(command,
-              str("says '", name, "' is ", shortened(value.dump(), 40), ", which is no number"));
+    throw_bad(command, str("printed ", shortened(value.dump(), 40), " for '", name,
+                           "', which must be a number"));
   return value.get<double>();
 }
 
@@ -53,20 +54,20 @@ std::vector<CommandMetric> command_metrics(const std::string& command, const Jso
   std::vector<std::size_t> all(wanted.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<CommandMetric> out;
-  const OrderedJson said = ask(command, predicted, wanted, all);
-  for (const auto& [key, value] : said.items()) {
+  const OrderedJson printed = run_command(command, predicted, wanted, all);
+  for (const auto& [key, value] : printed.items()) {
     const std::string name = key;
     if (!value.is_array()) {
       number_in(command, name, value);
       out.push_back({name, [=](std::span<const std::size_t> examples) {
                        return number_in(command, name,
-                                        ask(command, predicted, wanted, examples).at(name));
+                                        run_command(command, predicted, wanted, examples).at(name));
                      }});
       continue;
     }
     if (value.size() != wanted.size())
-      throw_bad(command, str("gives ", counted(value.size(), "number"), " of '", name, "' for ",
-                             counted(wanted.size(), "example")));
+      throw_bad(command, str("printed ", counted(value.size(), "number"), " for '", name,
+                             "', but there are ", counted(wanted.size(), "example")));
     std::vector<double> values;
     for (const Json one : value) values.push_back(number_in(command, name, one));
     out.push_back(

@@ -1,4 +1,4 @@
-// A metric of one's own: a command that reads predictions and references.
+// A user-defined metric: a command that reads predictions and references.
 #pragma once
 
 #include <string>
@@ -12,14 +12,15 @@ namespace smelt {
 struct CommandMetric {
   std::string name;
   ScoreOf score;
-  // Of each example by itself, so that resampling them asks nobody; else the command is run for
-  // each set of examples.
+  // ^ True if the command gives a score for each example: their mean is the metric, and resampling
+  // does not run the command again. If false, the command runs for each resampled set.
   bool is_of_each = false;
 };
 
-// The shell's command line reads {"prediction": …, "reference": …} a line and prints one JSON
-// value: a number, whose name is "command", a list of a number for each example, whose mean it is,
-// or an object of several such by their names. UsageError where it fails or prints anything else.
+// Runs a shell command, which reads lines {"prediction": …, "reference": …} and prints one JSON
+// value: a number; a list with a number for each example, whose mean is the metric; or an object of
+// several of these by name. A metric without a name is called "command". Throws UsageError if the
+// command fails or prints anything else.
 std::vector<CommandMetric> command_metrics(const std::string& command, const JsonValues& predicted,
                                            const JsonValues& wanted);
 

@@ -20,7 +20,7 @@ void expect_pairs(std::span<const double> predicted, std::span<const double> wan
         "give one prediction for each reference, in their order");
 }
 
-// From 1; equal values share their mean rank.
+// Returns the ranks of the values, from 1; equal values share their mean rank.
 std::vector<double> ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);

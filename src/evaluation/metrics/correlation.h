@@ -1,5 +1,5 @@
-// Scores of predicted numbers. Both lists have the same length. Where a score is undefined (all
-// values of a side equal, fewer than two, one class only), it is not a number.
+// Metrics of predicted numbers and scores. Both lists have the same length. A metric is NaN where
+// it is undefined: with equal values only, fewer than two values, or one class only.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,15 @@
 namespace smelt {
 
 double pearson(std::span<const double> predicted, std::span<const double> wanted);
-// Pearson's of the ranks; equal values share their mean rank.
+// Returns Pearson's correlation of the ranks; equal values share their mean rank.
 double spearman(std::span<const double> predicted, std::span<const double> wanted);
-// The area under the ROC curve: how often a positive one scores above a negative one, ties half.
-// wanted: above 0.5 is positive.
+// Returns the area under the ROC curve: the probability that a positive example has a higher score
+// than a negative one; ties count half. `wanted` above 0.5 is positive.
 double roc_auc(std::span<const double> scores, std::span<const double> wanted);
-// The mean of that of each class against the rest (scikit-learn's
-// multi_class="ovr"). scores[c][i]: of class c for example i; wanted: the examples'
-// classes. Weighted: by how often each class is wanted, those that never are left out.
+// Returns the mean of the ROC AUC of each class against the rest (scikit-learn's
+// multi_class="ovr"). scores[c][i] is the score of class c for example i; `wanted` are the
+// examples' classes. If `is_weighted`, weights each class by its number of references, and omits
+// classes without any.
 double roc_auc_of_classes(std::span<const std::vector<double>> scores,
                           std::span<const std::size_t> wanted, bool is_weighted);
 double mean_squared_error(std::span<const double> predicted, std::span<const double> wanted);

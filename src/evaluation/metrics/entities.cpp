@@ -15,7 +15,9 @@ struct Label {
 };
 
 Label label_of(const std::string& text) {
-  if (text.empty()) throw UsageError("entities: a label is empty", "label such tokens O");
+  if (text.empty())
+    throw UsageError("entities: a label is empty",
+                     "use the label O for tokens outside of entities");
   const std::string rest = text.substr(1);
   const std::size_t dash = rest.find('-');
   std::string type = dash == std::string::npos ? rest : rest.substr(dash + 1);

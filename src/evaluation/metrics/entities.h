@@ -1,5 +1,6 @@
-// Entities in sequences of BIO, IOBES or BIOES labels, found and scored as seqeval 1.2.2 does in
-// its default mode (by conlleval's rules: a wrong start such as O I-PER begins an entity).
+// Entities in sequences of BIO, IOBES or BIOES labels, and their metrics, as in seqeval 1.2.2's
+// default mode. As in conlleval, a label that cannot continue an entity starts one: in "O I-PER",
+// I-PER does.
 #pragma once
 
 #include <compare>
@@ -14,22 +15,22 @@
 
 namespace smelt {
 
-// Whether a BIO label is of a word in an entity: "B-PER" or "I-PER".
+// Returns whether the label is of a word in an entity: "B-…" or "I-…".
 bool is_entity_label(std::string_view label);
 
 struct Entity {
   std::string type;
-  std::size_t first = 0, last = 0;  // tokens, both included
+  std::size_t first = 0, last = 0;  // indices of its first and last token
   auto operator<=>(const Entity&) const = default;
 };
 std::vector<Entity> entities_of(std::span<const std::string> labels);
 
-// The labels, of which one that goes on with an entity that none has begun begins it: "I-PER" after
-// "O" or "B-LOC" becomes "B-PER", if that is among `known`. Entities are the same.
+// Returns the labels with "I-X" changed to "B-X" if it starts an entity, as after "O" or "B-Y", and
+// if "B-X" is in `known`. The entities stay the same.
 std::vector<std::string> begun_entities(std::vector<std::string> labels,
                                         std::span<const std::string> known);
 
-// Adds up over sequences.
+// Entity counts; their sum over sequences gives the corpus score.
 struct EntityCounts {
   std::int64_t right = 0, predicted = 0, wanted = 0;
   EntityCounts& operator+=(const EntityCounts& other);
@@ -43,7 +44,7 @@ struct EntityScores {
   std::map<std::string, PrecisionRecall> by_type;
 };
 using LabelSequences = std::vector<std::vector<std::string>>;
-// UsageError when the two differ in how many sequences there are or how long one is.
+// Throws UsageError if the number of sequences, or the length of a sequence, differs.
 EntityScores entity_scores(const LabelSequences& predicted, const LabelSequences& wanted);
 
 }  // namespace smelt

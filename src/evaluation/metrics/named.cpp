@@ -36,7 +36,7 @@ struct Side {
                    str("give one of ", join(metric_names(), ", ")));
 }
 
-// Labels are composed (Unicode NFC), as those of training data are.
+// Returns the label of an example in Unicode NFC, like those of training data.
 std::string label_at(const Side& side, std::size_t i) {
   const Json& value = side.values[i];
   if (value.is_string()) return nfc(value.get<std::string>());
@@ -92,10 +92,10 @@ constexpr std::size_t kNoClass = static_cast<std::size_t>(-1);
 
 struct Classes {
   Texts names;
-  std::vector<std::size_t> predicted, wanted;  // numbers of `names`; predicted may be kNoClass
+  std::vector<std::size_t> predicted, wanted;  // indices into `names`; predicted may be kNoClass
 };
 
-// The prediction "" is no class if no reference is "".
+// Maps labels to class indices. The prediction "" is no class if no reference is "".
 Classes classes_of(const Side& predicted, const Side& wanted) {
   std::map<std::string, std::size_t> numbers;
   for (std::size_t i = 0; i < wanted.values.size(); ++i) numbers[label_at(wanted, i)] = 0;
@@ -116,10 +116,10 @@ Classes classes_of(const Side& predicted, const Side& wanted) {
   return out;
 }
 
-// The class as a set; none of kNoClass.
+// Returns the set with this class, or an empty set for kNoClass.
 Examples set_of(const std::size_t& number) { return {&number, number == kNoClass ? 0u : 1u}; }
 
-// The numbers of an example's classes, ascending.
+// The class indices of each example, ascending.
 using ClassSets = std::vector<std::vector<std::size_t>>;
 
 struct SetsOfClasses {
@@ -127,7 +127,7 @@ struct SetsOfClasses {
   ClassSets predicted, wanted;
 };
 
-// Adds labels that are not in `numbers` with the next number.
+// Maps lists of labels to class indices; adds new labels to `numbers`.
 ClassSets class_sets(const Side& side, std::map<std::string, std::size_t>& numbers) {
   ClassSets out;
   for (std::size_t i = 0; i < side.values.size(); ++i) {
@@ -157,7 +157,7 @@ SetsOfClasses sets_of_classes(const Side& predicted, const Side& wanted) {
   return out;
 }
 
-// Each example may have any number of classes.
+// Returns a multi-label metric.
 ScoreOf set_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   if (metric == "matthews") refuse(wanted, 0, "one label");
   return
@@ -177,7 +177,7 @@ ScoreOf class_metric(std::string_view metric, const Side& predicted, const Side&
   };
 }
 
-// Each example has one class, and one predicted or none.
+// Converts single labels to sets of at most one class.
 SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
   const Classes all = classes_of(predicted, wanted);
   SetsOfClasses out{.names = all.names, .predicted = {}, .wanted = {}};
@@ -190,8 +190,8 @@ SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
   return out;
 }
 
-// Names what cannot be: a misspelt metric behind the label ("f1:yes,acuracy", which metric_list()
-// keeps whole) if the label before a comma is known, else the label.
+// Throws UsageError for a label that no example has. In "f1:yes,acuracy", which metric_list() does
+// not split, it reports the misspelled metric if the label before a comma is known.
 [[noreturn]] void refuse_label(std::string_view metric, const std::string& label,
                                const Texts& known) {
   for (auto comma = label.find(','); comma != std::string::npos; comma = label.find(',', comma + 1))
@@ -201,7 +201,7 @@ SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
                    did_you_mean(label, known));
 }
 
-// "f1:yes": of the class "yes" against the rest.
+// Returns a metric such as "f1:yes": that of one class against the rest.
 ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   const auto colon = metric.find(':');
   const std::string label = nfc(std::string(metric.substr(colon + 1)));
@@ -210,7 +210,7 @@ ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const S
       are_lists(wanted) ? sets_of_classes(predicted, wanted) : single_sets(predicted, wanted);
   const auto found = std::ranges::find(all.names, label);
   if (found == all.names.end()) refuse_label(metric, label, all.names);
-  // For each example whether it was predicted to be of the class, and whether it is.
+  // For each example, whether the class was predicted and whether it is correct.
   std::vector<bool> predicted_so, wanted_so;
   const auto c = static_cast<std::size_t>(found - all.names.begin());
   for (std::size_t e = 0; e < all.wanted.size(); ++e) {
@@ -229,7 +229,7 @@ ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const S
   };
 }
 
-// Predictions are objects: of each class its probability, or any other score.
+// Probabilities, or other scores, of each class, read from predictions that are objects.
 struct ClassScores {
   Texts names;
   std::vector<std::vector<double>> scores;  // [class][example]
@@ -240,7 +240,7 @@ ClassScores class_scores(const Side& predicted) {
   for (std::size_t i = 0; i < predicted.values.size(); ++i) {
     const Json& given = predicted.values[i];
     if (!given.is_object() || given.size() < 2)
-      refuse(predicted, i, "probabilities of two classes or more by their names");
+      refuse(predicted, i, "an object with the probabilities of at least two classes");
     std::map<std::string, const Json*> all;
     for (const auto& [name, score] : given.items()) all[nfc(name)] = &score;
     if (i == 0)
@@ -392,7 +392,7 @@ constexpr Named kMetrics[] = {{"accuracy", class_metric},
                               {"entity-recall", entity_metric},
                               {"entity-f1", entity_metric}};
 
-// "f1:yes" is "f1:LABEL".
+// Returns whether `metric` is `name`, or an instance of it: "f1:yes" of "f1:LABEL".
 bool is_named(std::string_view metric, std::string_view name) {
   const auto colon = name.find(':');
   return colon == std::string_view::npos

@@ -9,14 +9,14 @@ namespace {
 
 bool is_vowel(char c) { return std::string_view("aeiou").find(c) != std::string_view::npos; }
 
-// Of each letter; a y is none behind another.
+// Returns for each letter whether it is a consonant; a y after a consonant is a vowel.
 std::vector<bool> consonants(std::string_view word) {
   std::vector<bool> out;
   for (const char c : word) out.push_back(c == 'y' ? out.empty() || !out.back() : !is_vowel(c));
   return out;
 }
 
-// m: how often consonants follow vowels.
+// Returns Porter's measure m: the number of vowel-consonant sequences.
 int measure(std::string_view stem) {
   const std::vector<bool> is = consonants(stem);
   int m = 0;
@@ -36,8 +36,8 @@ bool ends_in_double_consonant(std::string_view word) {
   return n >= 2 && word[n - 1] == word[n - 2] && consonants(word)[n - 1];
 }
 
-// *o: consonant, vowel, consonant that is not w, x or y; NLTK: or a word of a vowel and a
-// consonant.
+// Porter's condition *o: the word ends in consonant, vowel, and a consonant other than w, x or y;
+// in NLTK also if the word is a vowel and a consonant.
 bool ends_short(std::string_view word) {
   const std::vector<bool> is = consonants(word);
   const std::size_t n = is.size();
@@ -59,7 +59,7 @@ struct Rule {
   std::string_view ending, by;
 };
 
-// The first rule whose ending the word has decides: it is replaced where the stem's measure is at
+// Applies the first rule whose ending the word has: replaces the ending if the stem's measure is at
 // least `least`.
 std::string by_rules(std::string_view word, std::span<const Rule> rules, int least) {
   for (const auto& [ending, by] : rules) {
@@ -70,7 +70,7 @@ std::string by_rules(std::string_view word, std::span<const Rule> rules, int lea
   return std::string(word);
 }
 
-// NLTK's words with stems of their own.
+// Irregular words of NLTK's stemmer.
 constexpr std::pair<std::string_view, std::string_view> kIrregular[] = {
     {"sky", "sky"},        {"skies", "sky"},       {"dying", "die"},        {"lying", "lie"},
     {"tying", "tie"},      {"news", "news"},       {"innings", "inning"},   {"inning", "inning"},
@@ -83,8 +83,8 @@ std::string without_plural(std::string_view word) {
   return by_rules(word, kRules, 0);
 }
 
-// What "ed" or "ing" was cut from.
-std::string mended(std::string_view stem) {
+// Restores the stem after "ed" or "ing" was removed.
+std::string restored_stem(std::string_view stem) {
   for (const std::string_view ending : {"at", "bl", "iz"})
     if (stem.ends_with(ending)) return joined(stem, "e");
   if (ends_in_double_consonant(stem)) {
@@ -100,11 +100,12 @@ std::string without_participle(std::string_view word) {
     return std::string(measure(without(word, "eed")) > 0 ? without(word, "d") : word);
   for (const std::string_view ending : {"ed", "ing"})
     if (word.ends_with(ending) && has_vowel(without(word, ending)))
-      return mended(without(word, ending));
+      return restored_stem(without(word, ending));
   return std::string(word);
 }
 
-// NLTK: behind a consonant that is not the word's first letter, whether or not there is a vowel.
+// Step 1c in NLTK's version: turns a final y into i after a consonant that is not the first letter,
+// even if the stem has no vowel.
 std::string with_i(std::string word) {
   if (word.size() > 2 && word.back() == 'y' && consonants(word)[word.size() - 2]) word.back() = 'i';
   return word;
@@ -120,7 +121,7 @@ std::string without_double_suffix(std::string_view word) {
                                     {"ator", "ate"},    {"alism", "al"},    {"iveness", "ive"},
                                     {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},
                                     {"iviti", "ive"},   {"biliti", "ble"},  {"fulli", "ful"}};
-  // The l counts for the stem, so that "geologi" has one, too.
+  // The l belongs to the stem here, so that the stem of "geologi" has a measure above 0.
   if (word.ends_with("logi"))
     return std::string(measure(without(word, "ogi")) > 0 ? without(word, "i") : word);
   return by_rules(word, kRules, 1);

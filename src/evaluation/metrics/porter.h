@@ -1,5 +1,5 @@
-// Porter's stemmer (An algorithm for suffix stripping, 1980) with the changes that NLTK makes to it
-// by default, which rouge-score takes.
+// Porter's stemmer (An algorithm for suffix stripping, 1980) with NLTK's default changes, as
+// rouge-score uses it.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace smelt {
 
-// Of a word in lower case: "relational" -> "relat", "skies" -> "sky". What is no vowel, digits too,
-// counts as a consonant; words of one or two letters stay.
+// Returns the stem of a lower-case word: "relational" -> "relat", "skies" -> "sky". Every character
+// that is not a vowel, even a digit, counts as a consonant. Words of one or two letters are
+// unchanged.
 std::string porter_stem(std::string_view word);
 
 }  // namespace smelt

@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-// Linear between neighbours, as numpy.quantile; `sorted` is not empty.
+// Returns a quantile with linear interpolation, like numpy.quantile; `sorted` is not empty.
 double quantile(std::span<const double> sorted, double q) {
   const double at = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(at);
@@ -21,7 +21,7 @@ double quantile(std::span<const double> sorted, double q) {
 
 struct Resampled {
   Interval interval;
-  std::vector<double> scores;  // that are numbers, sorted
+  std::vector<double> scores;  // sorted, without NaN
 };
 
 Resampled resample(std::size_t examples, const ScoreOf& score, const ResampleOptions& options) {
@@ -78,7 +78,7 @@ PairedTest paired_bootstrap(std::size_t examples, const ScoreOf& first, const Sc
 
 double mcnemar(std::int64_t only_first, std::int64_t only_second) {
   const std::int64_t n = only_first + only_second, k = std::min(only_first, only_second);
-  double tail = 0;  // of the binomial distribution, p = 1/2
+  double tail = 0;  // lower tail of the binomial distribution with p = 1/2
   for (std::int64_t i = 0; i <= k; ++i)
     tail += std::exp(
         std::lgamma(static_cast<double>(n + 1)) - std::lgamma(static_cast<double>(i + 1)) -

@@ -1,5 +1,5 @@
-// How sure a score is: intervals and tests by resampling examples (Efron 1979; Koehn 2004) with
-// Philox's bits of a seed, and McNemar's exact test of two models' right answers.
+// Confidence intervals and paired tests by resampling examples (Efron 1979; Koehn 2004), with
+// random numbers from Philox, and McNemar's exact test of two models' correct answers.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace smelt {
 
-// A score of these examples, by their numbers; one may stand there several times.
+// Returns a metric over the examples with these indices, which may repeat.
 using ScoreOf = std::function<double(std::span<const std::size_t> examples)>;
-// Of each of so many examples once.
+// Returns the metric over examples 0 to examples - 1.
 double score_of_all(const ScoreOf& score, std::size_t examples);
 
 struct ResampleOptions {
@@ -21,21 +21,22 @@ struct ResampleOptions {
 };
 
 struct Interval {
-  double value = 0;          // of all examples
-  double low = 0, high = 0;  // quantiles of the resampled score, those left out where undefined
+  double value = 0;          // metric over all examples
+  double low = 0, high = 0;  // bounds: quantiles of the resampled metric, where it is defined
 };
-// At least one example.
+// Returns the bootstrap confidence interval of a metric; needs at least one example.
 Interval bootstrap(std::size_t examples, const ScoreOf& score, const ResampleOptions& options = {});
 
 struct PairedTest {
-  Interval difference;  // first less second
-  double p_value = 1;   // two-sided: of no difference
+  Interval difference;  // first minus second
+  double p_value = 1;   // two-sided, of the hypothesis that there is no difference
 };
-// Both scores of the same resampled examples.
+// Compares two metrics on the same resampled examples.
 PairedTest paired_bootstrap(std::size_t examples, const ScoreOf& first, const ScoreOf& second,
                             const ResampleOptions& options = {});
 
-// Two-sided, exact: of examples that only the first model has right and only the second.
+// Returns the exact two-sided p-value, from the numbers of examples that only the first model and
+// only the second model predicts correctly.
 double mcnemar(std::int64_t only_first, std::int64_t only_second);
 
 }  // namespace smelt

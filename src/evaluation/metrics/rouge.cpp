@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::size_t kShortWord = 3;  // letters of one that is its own stem
+constexpr std::size_t kShortWord = 3;  // longest word, in letters, that is not stemmed
 
 using Sentence = std::vector<std::string>;
 
@@ -41,8 +41,8 @@ std::vector<Sentence> rouge_sentences(std::string_view text, Stems stems) {
   return out;
 }
 
-// Which words of `a` are in one of the longest subsequences of both: where several are as long, in
-// the one that the original finds. A bit of memory for each pair of words.
+// Marks the words of `a` in the longest common subsequence; of several equally long ones, that of
+// the original. Needs a bit of memory for each pair of words.
 void mark_common(const Sentence& a, const Sentence& b, std::vector<bool>& marks) {
   const std::size_t columns = b.size();
   std::vector<std::size_t> row(columns + 1);

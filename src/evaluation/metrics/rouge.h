@@ -1,5 +1,5 @@
-// ROUGE (Lin 2004) as rouge-score 0.1.2 computes it: words are runs of a-z and 0-9 of the text in
-// lower case.
+// ROUGE (Lin 2004) as rouge-score 0.1.2 computes it. Words are runs of a-z and 0-9 in the
+// lower-cased text.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,17 @@ struct RougeScore {
 
 enum class Stems {
   none,
-  porter,  // words of more than three letters by their stems (evaluation/metrics/porter.h)
+  porter,  // stems words of more than three letters (evaluation/metrics/porter.h)
 };
 
-// Shared runs of n words, n >= 1.
+// Returns the overlap of n-grams, n >= 1.
 RougeScore rouge_n(std::string_view predicted, std::string_view wanted, std::size_t n,
                    Stems stems = Stems::none);
-// Longest common subsequence of words.
+// Returns the score of the longest common subsequence of words.
 RougeScore rouge_l(std::string_view predicted, std::string_view wanted, Stems stems = Stems::none);
-// Of lines, which are sentences: words of each wanted line that are in its longest common
-// subsequence with any predicted line; each counts as often as both texts have it.
+// Returns the summary-level score; each line is a sentence. Counts the words of each reference line
+// that are in its longest common subsequence with any predicted line, each at most as often as both
+// texts contain it.
 RougeScore rouge_l_sum(std::string_view predicted, std::string_view wanted,
                        Stems stems = Stems::none);
 

@@ -1,4 +1,4 @@
-// Words of texts, as the metrics' original programs cut them.
+// Splitting of texts into words, as the metrics' original programs do.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ std::vector<std::string> python_split(std::string_view text);  // str.split()
 
 using Ngrams = std::map<std::vector<std::string>, std::size_t>;
 Ngrams ngrams_of(std::span<const std::string> words, std::size_t n);
-// Counts of both, each the lesser of the two.
+// Returns the number of common n-grams: the sum of the smaller count of each.
 std::size_t shared(const Ngrams& a, const Ngrams& b);
 
 }  // namespace smelt

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostPoints = 600;
 
-// First and last, and those between at even distances.
+// Returns the first and last point and evenly spaced ones between.
 Curve thinned(const Curve& curve) {
   if (curve.size() <= kMostPoints) return curve;
   Curve out;
@@ -49,7 +49,7 @@ std::string curve_svg(const PlotFrame& frame, const Series& series) {
   return str("<polyline class=\"", style, "\" points=\"", points, "\"/>", dots);
 }
 
-// For the script: where the drawing lies, and what it shows.
+// Returns the data for the script: the position of the plot and the values it shows.
 Json points_json(const PlotFrame& frame, const std::vector<Series>& all) {
   Json out{{"x", {frame.x.low, frame.x.high}},
            {"left", kPlotLeft},

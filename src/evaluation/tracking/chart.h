@@ -1,4 +1,4 @@
-// Curves over steps as an inline SVG, for the page of runs (evaluation/tracking/page.h).
+// Charts of curves over steps as inline SVG, for run reports (evaluation/tracking/page.h).
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace smelt {
 
-// &, <, > and quotes as HTML has them.
+// Escapes &, <, > and quotes for HTML.
 std::string html_text(std::string_view text);
-// At most six digits: "3.21432", "1e-05", "12345".
+// Formats a number with at most six digits: "3.21432", "1e-05", "12345".
 std::string number_text(double value);
 
 struct Series {
   std::string label;
-  std::size_t run = 0;  // whose colour it has
-  bool dashed = false;  // of a validation
+  std::size_t run = 0;  // index of the run, which determines the color
+  bool dashed = false;  // true for metrics on held-out examples
   Curve curve;
 };
 
@@ -26,12 +26,11 @@ struct Chart {
   std::vector<Series> series;
 };
 
-// A figure with axes, a title for who cannot see it, and the points for the page's script, which
-// shows values under the pointer. Of long curves at most 600 points are drawn. Empty where no
-// series has a point.
+// Returns a figure with axes, a text alternative, and the points for the page's script, which shows
+// values under the pointer. Draws at most 600 points of a curve. Empty if no series has a point.
 std::string chart_html(const Chart& chart);
 
-// A bar of one run's goodput with its legend.
+// Returns a bar of one run's goodput with its legend.
 std::string goodput_html(const SpentTimes& spent);
 
 }  // namespace smelt

@@ -19,14 +19,14 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr std::size_t kStateWidth = 60;  // characters: a failed run's state holds its message
+constexpr std::size_t kStateWidth = 60;  // in characters; limits the message of a failed run
 
 std::string setting_text(const Json& value) {
   if (value.is_null()) return "-";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Columns as wide as their widest cell.
+// Formats rows as text columns, each as wide as its widest cell.
 std::string aligned(const Rows& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {

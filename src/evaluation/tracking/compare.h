@@ -1,4 +1,4 @@
-// Runs beside one another: which settings differ, and what they came to.
+// Comparison of runs: settings that differ, and final metrics.
 #pragma once
 
 #include <string>
@@ -10,24 +10,24 @@ namespace smelt {
 
 struct SettingRow {
   std::string name;          // "train.steps"
-  std::vector<Json> values;  // of each run; null where it has none
+  std::vector<Json> values;  // one per run; null if the run does not have the setting
   bool differs = false;
 };
-// By name, of all runs.
+// Returns the settings of all runs, sorted by name.
 std::vector<SettingRow> setting_rows(const std::vector<RunRecord>& runs);
 
-// The last figure of a name that a run has: of lines ("loss") and validation ("valid/loss").
+// The last value of a metric in each run, such as "loss" of the log lines or "valid/loss" of
+// evaluations.
 struct FigureRow {
   std::string name;
   std::vector<std::optional<double>> values;
 };
 std::vector<FigureRow> final_figures(const std::vector<RunRecord>& runs);
 
-// Whether the runs' vocabularies differ, as far as their records have them.
+// Returns whether the runs have different vocabularies, as far as their records contain them.
 bool have_other_vocabularies(const std::vector<RunRecord>& runs);
 
-// A table of the settings that differ and of the final figures, with a note if the vocabularies
-// differ.
+// Returns a table of differing settings and final metrics, with a note if the vocabularies differ.
 std::string compare_text(const std::vector<RunRecord>& runs);
 Record compare_json(const std::vector<RunRecord>& runs);
 

@@ -17,7 +17,8 @@ std::string value_text(const Record& value) {
   return html_text(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// Heads over places, the darker the more the loss hangs on one; those that were cut are crossed.
+// Returns a heat map of heads by layer: darker heads are more important for the loss, pruned heads
+// are crossed out.
 std::string importance_map(const Record& unit) {
   if (!unit.contains("importance") || !unit["importance"].is_array()) return {};
   double most = 0;
@@ -45,7 +46,7 @@ std::string importance_map(const Record& unit) {
   return html_table(table_head(names, 0), rows);
 }
 
-// What products no longer say.
+// Returns the output energy that pruning lost.
 std::string lost_text(const Record& unit) {
   if (!unit.contains("output_lost")) return {};
   const auto most = [&](const char* when) {
@@ -54,11 +55,11 @@ std::string lost_text(const Record& unit) {
       if (one.is_number()) out = std::max(out, one.get<double>());
     return percent(out);
   };
-  return str("; of the squares of a product's output at most ", most("after"), " are missing, ",
-             most("before"), " before what stays was rescaled");
+  return str("; at most ", most("after"), " of a matmul's squared output is lost (", most("before"),
+             " before the remaining weights were rescaled)");
 }
 
-// Neurons or heads of a cut model.
+// Describes the remaining neurons or heads of a pruned model.
 std::string units_html(const Record& step, const char* name) {
   if (!step.contains(name)) return {};
   const Record& unit = step[name];
@@ -70,10 +71,10 @@ std::string units_html(const Record& step, const char* name) {
   return str("<p>", unit.value("after", 0), " of ", unit.value("before", 0), " ", name,
              " in each layer", lost_text(unit), "</p>", importance_map(unit),
              "<details><summary>by place</summary>",
-             html_table(table_head({"place", "of the loss's hold kept"}, 0), rows), "</details>");
+             html_table(table_head({"layer", "importance kept"}, 0), rows), "</details>");
 }
 
-// Matrices in codes, those that lost most first.
+// Lists the quantized matrices, in ascending order of signal-to-noise ratio.
 std::string codes_html(const Record& step) {
   std::vector<std::pair<double, std::string>> all;
   const Record losses = step.value("sqnr_db", Record::object());
@@ -87,14 +88,15 @@ std::string codes_html(const Record& step) {
   std::string back;
   for (const Record& one : step.value("went_back", Record::array()))
     back += str("<li><code>", value_text(one), "</code></li>");
-  return str(
-      "<details><summary>", all.size(), " matrices in codes, ",
-      step.value("kept", Record::array()).size(), " in floats</summary>",
-      html_table(table_head({"matrix", "signal to noise, dB"}), rows), "</details>",
-      back.empty() ? "" : str("<p>Back in floats, as the score wanted it:</p><ul>", back, "</ul>"));
+  return str("<details><summary>", all.size(), " quantized matrices, ",
+             step.value("kept", Record::array()).size(), " in floating point</summary>",
+             html_table(table_head({"matrix", "signal-to-noise ratio, dB"}), rows), "</details>",
+             back.empty()
+                 ? ""
+                 : str("<p>Kept in floating point to preserve the score:</p><ul>", back, "</ul>"));
 }
 
-// Weights that are 0, of each matrix.
+// Lists the share of zero weights of each matrix.
 std::string zeros_html(const Record& step) {
   const double weights = step.value("weights", 0.0);
   std::string rows;
@@ -104,7 +106,7 @@ std::string zeros_html(const Record& step) {
                 table_cell(value_text(zeros), "number"), "</tr>");
   return str("<p>", percent(share(weights - step.value("not_zero", 0.0), weights)), " of ",
              value_text(step.value("weights", Record())), " weights are 0",
-             step.contains("nm") ? str(", ", value_text(step["nm"]), " stay") : "",
+             step.contains("nm") ? str(", ", value_text(step["nm"]), " kept") : "",
              "</p><details><summary>by matrix</summary>",
              html_table(table_head({"matrix", "zeros"}), rows), "</details>");
 }

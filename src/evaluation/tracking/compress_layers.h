@@ -1,4 +1,4 @@
-// A section of the page of compressed models: what is left of each, layer by layer.
+// A section of the report on compressed models: what remains of each model, layer by layer.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-// Of one model's "steps"; empty where it has none.
+// Returns the HTML for one model's "steps"; empty if there are none.
 std::string compressed_layers_html(const Record& steps);
 
 }  // namespace smelt

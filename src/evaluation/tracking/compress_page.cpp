@@ -44,10 +44,10 @@ std::string score_cells(const Record& model, const std::string& metric, bool dev
   const Record& d = model["against_base"][metric];
   const double low = number_of(d["low"]), high = number_of(d["high"]);
   const bool measured = low > 0 || high < 0;
-  // Of rows that are right or wrong the exact test, else that of the resampled rows.
+  // Uses the exact test if every row is right or wrong, else the bootstrap test.
   const double p = number_of(d.contains("mcnemar") ? d["mcnemar"]["p"] : d["p_value"]);
   return out + table_cell(interval_html(d, "difference", 4), "number") +
-         table_cell(measured ? str("p ", figure(p, 3)) : "no difference measured");
+         table_cell(measured ? str("p ", figure(p, 3)) : "no significant difference");
 }
 
 std::string right_table(const Record& report) {
@@ -56,7 +56,7 @@ std::string right_table(const Record& report) {
   for (const Record& metric : report["metrics"]) {
     head.push_back(metric.get<std::string>());
     if (dev) head.push_back(metric.get<std::string>() + ", dev");
-    head.emplace_back("less the base's");
+    head.emplace_back("minus base");
     head.emplace_back("");
   }
   std::string rows;
@@ -69,10 +69,10 @@ std::string right_table(const Record& report) {
   const Record& said = report["rows"];
   return str(html_table(table_head(head), rows), "<p>", said["examples"].dump(), " rows of ",
              html_text(said["input"].get<std::string>()),
-             "; 95 % intervals and paired tests by resampling them.</p>");
+             "; 95 % confidence intervals and paired tests by bootstrap resampling.</p>");
 }
 
-// Bytes that are a share of the base's.
+// Formats a size with its ratio to the base model's.
 std::string with_share(double own, double base, double unit, int digits) {
   return str(figure(own / unit, digits), " <small>", figure(own / base, 3), "×</small>");
 }
@@ -93,13 +93,13 @@ std::string size_table(const Record& report) {
   }
   std::vector<std::string> head{"model", "folder, MB", "parameters, M", "without tables, M",
                                 str("operations, G at ", report["operations_length"].dump())};
-  if (loaded) head.insert(head.end(), {"loading, s", "memory of its process, MB"});
-  return str(
-      html_table(table_head(head), rows),
-      "<p>Folder: the files that one copies. Operations: multiplications with an addition, of "
-      "one text.",
-      loaded ? " Loading and memory: of processes of their own, one after another by turns." : "",
-      "</p>");
+  if (loaded) head.insert(head.end(), {"loading, s", "process memory, MB"});
+  return str(html_table(table_head(head), rows),
+             "<p>Folder: the files of the model. Operations: multiply-adds for one text.",
+             loaded
+                 ? " Loading time and memory are measured in a new process for each model, in turn."
+                 : "",
+             "</p>");
 }
 
 std::string latency_cell(const Record& one) {
@@ -111,7 +111,7 @@ std::string latency_cell(const Record& one) {
     out += measured ? str("<br><b>", figure(number_of(ratio["value"]), 2), "×</b> <small>[",
                           figure(number_of(ratio["low"]), 2), ", ",
                           figure(number_of(ratio["high"]), 2), "]</small>")
-                    : "<br><small>no difference measured</small>";
+                    : "<br><small>no significant difference</small>";
   }
   return table_cell(
       str(out, "<br><small>", figure(number_of(one["tokens_per_second"]), 0), " /s</small>"),
@@ -131,12 +131,10 @@ std::string latency_table(const Record& report) {
   const bool t5 = report["kind"] == "t5";
   return str(
       html_table(table_head(head), rows),
-      "<p>Milliseconds for texts × tokens, the middle and <small>the ninetieth of a "
-      "hundred</small>; how many times as fast as the base in the same rounds, with its 95 % "
-      "interval; tokens each second. ",
-      report["rounds"].dump(), " rounds, in each of which every model had its turn.",
-      t5 ? str(" Answers have ", report["answer_tokens"].dump(),
-               " tokens, and they are what is counted.")
+      "<p>Milliseconds for texts × tokens: the median and <small>the 90th percentile</small>; the "
+      "speedup over the base model in the same rounds, with its 95 % interval; tokens per second. ",
+      report["rounds"].dump(), " rounds; each round runs every model once.",
+      t5 ? str(" Answers have ", report["answer_tokens"].dump(), " tokens; only these are counted.")
          : "",
       "</p>");
 }
@@ -159,15 +157,14 @@ std::string plot(const Record& report, const std::string& title, const std::stri
 
 std::string plots(const Record& report) {
   const Record& size = report["models"][0]["latency"][0];
-  return str(
-      "<div class=\"charts\">\n",
-      plot(report, "Score and bytes", "MB", "bytes",
-           [](const Record& model) { return number_of(model["bytes"]) / 1e6; }),
-      plot(report, "Score and time",
-           str("ms for ", size["batch"].dump(), " × ", size["length"].dump()), "latency",
-           [](const Record& model) { return number_of(model["latency"][0]["p50_ms"]); }),
-      "</div>\n<p>Grey: another model is at least as right for no more, and better in one of "
-      "the two. Lines: 95 % intervals of the score.</p>\n");
+  return str("<div class=\"charts\">\n",
+             plot(report, "Score and bytes", "MB", "bytes",
+                  [](const Record& model) { return number_of(model["bytes"]) / 1e6; }),
+             plot(report, "Score and time",
+                  str("ms for ", size["batch"].dump(), " × ", size["length"].dump()), "latency",
+                  [](const Record& model) { return number_of(model["latency"][0]["p50_ms"]); }),
+             "</div>\n<p>Grey: another model has at least the same score at no higher cost, and is "
+             "better in one of the two. Lines: 95 % intervals of the score.</p>\n");
 }
 
 std::string list_html(const Record& sentences) {
@@ -177,7 +174,7 @@ std::string list_html(const Record& sentences) {
   return out.empty() ? "" : str("<ul>", out, "</ul>\n");
 }
 
-// What `content` gives of each model that has it.
+// Returns content(model) for each model for which it is not empty.
 std::string of_each(const Record& report, auto&& content) {
   std::string out;
   for (const Record& model : report["models"])
@@ -197,9 +194,9 @@ std::string changed_html(const Record& model) {
   for (const Record& one : changed["examples"])
     rows += str("<tr>", cell(one["label"]), cell(one["base"]), cell(one["prediction"]),
                 cell(one["text"]), "</tr>");
-  return str("<details><summary>", changed["count"].dump(), " rows, of which the first ",
+  return str("<details><summary>", changed["count"].dump(), " rows; shown: the first ",
              changed["examples"].size(), "</summary>",
-             html_table(table_head({"right", "base", "this model", "text"}, 4), rows),
+             html_table(table_head({"correct", "base", "this model", "text"}, 4), rows),
              "</details>");
 }
 
@@ -219,7 +216,7 @@ std::string provenance(const Record& report) {
   for (const Record& model : report["models"]) {
     add(model["name"], model["path"]);
     for (const Record& step : model["steps"])
-      if (step.is_object() && step.contains("from")) add("  made of", step["from"]);
+      if (step.is_object() && step.contains("from")) add("  made from", step["from"]);
   }
   return html_table("", rows);
 }
@@ -231,16 +228,14 @@ std::string compress_page(const Record& report) {
   const auto lacks = [](const Record& model) { return list_html(model["not_given"]); };
   return html_page(
       str("Smaller models of ", html_text(report["models"][0]["name"].get<std::string>())),
-      str(html_section("How right", right_table(report)),
-          html_section("How large", size_table(report)),
-          html_section("How fast", latency_table(report)),
-          html_section("What is had for what", plots(report)),
-          html_section("What a row does not give", of_each(report, lacks)),
-          html_section("What was not measured", list_html(report["not_measured"])),
-          html_section("What is left, layer by layer", of_each(report, layers)),
-          html_section("Where they say something else than the base",
+      str(html_section("Scores", right_table(report)), html_section("Size", size_table(report)),
+          html_section("Latency", latency_table(report)), html_section("Trade-offs", plots(report)),
+          html_section("Missing values", of_each(report, lacks)),
+          html_section("Not measured", list_html(report["not_measured"])),
+          html_section("Remaining weights by layer", of_each(report, layers)),
+          html_section("Predictions that differ from the base model's",
                        of_each(report, changed_html)),
-          html_section("Where it is from", provenance(report))));
+          html_section("Provenance", provenance(report))));
 }
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// A page about compressed models, of what their report holds (docs/reference/formats/compressed.md,
-// "Reports").
+// The HTML report on compressed models, made from their JSON report
+// (docs/reference/formats/compressed.md, "Reports").
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-// HTML of one file: nothing in it is fetched from elsewhere.
+// Returns a self-contained HTML page, which loads nothing from elsewhere.
 std::string compress_page(const Record& report);
 
 }  // namespace smelt

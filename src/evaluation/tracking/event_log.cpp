@@ -16,7 +16,7 @@ namespace {
 constexpr double kObjectSeconds = 30;
 constexpr std::string_view kEvents = "events.out.tfevents.";
 
-// The seconds in an event file's name; 0 of any other.
+// Returns the seconds in an event file's name, or 0 for other files.
 std::int64_t seconds_of(std::string_view name) {
   std::int64_t seconds = 0;
   if (name.starts_with(kEvents))
@@ -24,8 +24,8 @@ std::int64_t seconds_of(std::string_view name) {
   return seconds;
 }
 
-// The seconds in the name of a new event file: later than those of all that are there, as names say
-// in what order files are read.
+// Returns the seconds for the name of a new event file. They are later than those of all existing
+// files, because TensorBoard reads files in the order of their names.
 std::int64_t new_seconds(const std::string& folder) {
   auto seconds = static_cast<std::int64_t>(wall_seconds());
   for (const std::string& name : list_folder(folder))
@@ -54,8 +54,8 @@ EventLog::EventLog(const std::string& folder, std::int64_t first_step,
   append_run_start(bytes, wall_seconds(), first_step);
   try {
     file_.add(bytes);
-    file_.flush();          // that nothing may be written there is said now
-  } catch (const Error&) {  // nor is a part of a beginning
+    file_.flush();          // throws now if the folder is not writable
+  } catch (const Error&) {  // do not leave an incomplete file
     remove_file(file_.path());
     throw;
   }

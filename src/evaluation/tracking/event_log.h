@@ -1,4 +1,4 @@
-// A run's scalars as TensorBoard reads them, docs/reference/formats/event_file.md.
+// TensorBoard event files of a run (docs/reference/formats/event_file.md).
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace smelt {
 
 class EventLog {
  public:
-  // Bytes of an event file on an object store, after which another one follows: the file is held in
-  // memory, and written anew whenever it has grown.
+  // ^ Size in bytes after which a new event file is started on an object store. The current file is
+  // held in memory and rewritten each time it has grown.
   static constexpr std::uint64_t kMostObjectBytes = std::uint64_t{16} << 20;
 
-  // A new event file in the folder, of a run whose first step to come is `first_step`: what other
-  // files there say of it and of later steps counts no more.
+  // Creates a new event file in the folder for a run that continues at step `first_step`. Events of
+  // this and later steps in older files are superseded.
   EventLog(const std::string& folder, std::int64_t first_step,
            std::uint64_t most_object_bytes = kMostObjectBytes);
-  // What is true after `step` steps; on its way to the reader when this returns.
+  // Add values after `step` steps. The data is on its way to readers when add() returns.
   void add(std::int64_t step, std::span<const Scalar> scalars);
   void add(std::int64_t step, std::span<const NamedHistogram> histograms);
   void add(std::int64_t step, std::span<const NamedText> texts);
@@ -31,7 +31,7 @@ class EventLog {
   void write(const std::string& events);
 
   std::string folder_;
-  std::int64_t first_step_, seconds_;  // in the file's name
+  std::int64_t first_step_, seconds_;  // parts of the file's name
   std::uint64_t most_object_bytes_;
   GrowingFile file_;
 };

@@ -10,7 +10,7 @@ struct SpentNames {
   std::string_view name, label;
 };
 
-// In the order of Spent.
+// In the order of GoodputBucket.
 constexpr std::array<SpentNames, kSpentKinds> kSpentNames{
     {{"step", "steps"},
      {"tpu_initialization", "opening the device"},

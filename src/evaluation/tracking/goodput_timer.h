@@ -1,4 +1,4 @@
-// What the time of a run goes into, category by category: goodput.
+// Goodput: the time of a run by category.
 #pragma once
 
 #include <array>
@@ -10,26 +10,26 @@
 
 namespace smelt {
 
-// In ml-goodput's terms (BadputType of AI-Hypercomputer/ml-goodput-measurement); `step` is what it
-// calls productive.
+// Categories of time, as in ml-goodput (BadputType of AI-Hypercomputer/ml-goodput-measurement);
+// `step` is its productive time.
 enum class GoodputBucket {
   step,
-  device,       // opening it
-  preparation,  // data, first weights
+  device,       // opening the device
+  preparation,  // data and initial weights
   compile,
   restore,
   input,  // waiting for a batch
   save,
-  eval,  // checks within the run
-  lost,  // steps that a killed run has made and no checkpoint holds
-  down,  // between the end of a run that was not done and its next start
+  eval,  // evaluation during the run
+  lost,  // steps after the last checkpoint of a killed run
+  down,  // between the end of an unfinished run and its next start
   other
 };
 inline constexpr std::size_t kSpentKinds = static_cast<std::size_t>(GoodputBucket::other) + 1;
 
-// ml-goodput's name, in lower case: "data_loading_sync".
+// Returns ml-goodput's name in lower case: "data_loading_sync".
 std::string_view spent_name(GoodputBucket what);
-// A word or two for a person: "waiting for input".
+// Returns a label for people: "waiting for input".
 std::string_view spent_label(GoodputBucket what);
 
 struct SpentTimes {
@@ -39,19 +39,20 @@ struct SpentTimes {
   double operator[](GoodputBucket what) const { return seconds[static_cast<std::size_t>(what)]; }
   SpentTimes& operator+=(const SpentTimes& more);
   double total() const;
-  double share(GoodputBucket what) const;  // of the total; 0 where that is
+  double share(GoodputBucket what) const;  // share of the total; 0 if the total is 0
 };
 
-// Those above 0, by spent_name(). What has no such name is taken for `other` when read.
+// Convert to and from JSON, by spent_name(). Writes only categories above 0; unknown names are read
+// as `other`.
 Json to_json(const SpentTimes& times);
 SpentTimes spent_times(const Json& object);
 
-// At any moment one category is counted. Of one thread.
+// Measures the time spent in each category; one category is current at any moment. Not thread-safe.
 class GoodputTimer {
  public:
   explicit GoodputTimer(GoodputBucket first) : now_(first) {}
 
-  // Counts `what` while it lives, then again what was counted before.
+  // Makes `what` the current category during its lifetime, and then restores the previous one.
   class During {
    public:
     During(GoodputTimer& clock, GoodputBucket what) : clock_(clock), before_(clock.now_) {
@@ -66,9 +67,9 @@ class GoodputTimer {
     GoodputBucket before_;
   };
   [[nodiscard]] During during(GoodputBucket what) { return During(*this, what); }
-  // From now on.
+  // Makes `what` the current category.
   void turn(GoodputBucket what);
-  // Since the last call.
+  // Returns the times since the last call.
   SpentTimes take();
 
  private:

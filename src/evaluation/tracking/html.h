@@ -1,4 +1,4 @@
-// Pieces of pages.
+// HTML elements of report pages.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 namespace smelt {
 
 std::string table_cell(const std::string& html, std::string_view type = {});
-// The first `texts` columns are texts, others numbers.
+// Returns a table head. The first `texts` columns contain text, the others numbers.
 std::string table_head(const std::vector<std::string>& names, std::size_t texts = 1);
 std::string html_table(const std::string& head, const std::string& rows);
 
-// Nothing where there is no content.
+// Returns a section, or an empty string if there is no content.
 std::string html_section(std::string_view title, const std::string& content);
-// A page of one file, with its style and script; the title is HTML.
+// Returns a self-contained page with style and script; the title is HTML.
 std::string html_page(const std::string& title, const std::string& content);
 
 }  // namespace smelt

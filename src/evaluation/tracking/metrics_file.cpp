@@ -26,7 +26,8 @@ Record stamped(std::string_view kind, std::int64_t step, double time, const Reco
 
 std::int64_t step_of_record(const Record& record) { return record.value("step", std::int64_t{0}); }
 
-// The share of a record's steps that is beyond `step`; `before` is the step of the one before it.
+// Returns the share of a record's steps that is after `step`. `before` is the step of the previous
+// record.
 double share_beyond(const Record& record, std::int64_t before, std::int64_t step) {
   const std::int64_t end = step_of_record(record), begin = std::min(before, end);
   if (end <= step || end == begin) return end > step ? 1 : 0;
@@ -128,8 +129,8 @@ void MetricsFile::went_back(std::int64_t step, SpentTimes spent) {
 void MetricsFile::add(std::string_view kind, std::int64_t step, const Record& fields,
                       const SpentTimes& spent) {
   const std::string line = line_of(stamped(kind, step, wall_seconds(), fields, spent));
-  const bool behind_part = std::exchange(cut_short_, true);
-  file_->add(behind_part ? "\n" + line : line);
+  const bool is_after_partial_line = std::exchange(cut_short_, true);
+  file_->add(is_after_partial_line ? "\n" + line : line);
   cut_short_ = false;
 }
 

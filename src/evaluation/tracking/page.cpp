@@ -30,7 +30,7 @@ std::string value_html(const Json& value) {
   return html_text(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// One run needs no name above what is its own.
+// Returns the content of each run, with the run's name as heading if there are several.
 std::string for_each_run(const std::vector<RunRecord>& runs, auto&& content) {
   std::string out;
   for (const RunRecord& run : runs)
@@ -67,8 +67,8 @@ std::string spaced(std::string name) {
 
 struct Named {
   std::string name, title, unit;
-  double scale = 1;           // of what is drawn
-  std::string baseline = {};  // the measure that it has to beat, drawn with it
+  double scale = 1;           // factor of the drawn values
+  std::string baseline = {};  // metric to draw as a baseline
 };
 
 Curve scaled(Curve curve, double by) {
@@ -76,7 +76,7 @@ Curve scaled(Curve curve, double by) {
   return curve;
 }
 
-// What lines and checks tell of the training examples is drawn as it is, validation dashed.
+// Draws values of training examples as solid lines and those of held-out examples as dashed ones.
 std::string chart_of(const std::vector<RunRecord>& runs, const Named& named) {
   Chart chart{.title = named.title, .unit = named.unit, .series = {}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -104,9 +104,10 @@ const std::vector<Named> kThroughput{{"sequences_per_second", "sequences", "per 
                                      {"mfu", "MFU", "share of the devices' peak"},
                                      {"input_share", "waiting for input", "share of time"}};
 
-constexpr const char* kMajority = "majority_token_accuracy";  // what always one answer has
+// accuracy of always predicting the most frequent token
+constexpr const char* kMajority = "majority_token_accuracy";
 
-// What the runs were trained on and measured by: every curve that is none of the others.
+// Returns the losses and metrics of the runs: all curves that are in no other section.
 std::vector<Named> measures_of(const std::vector<RunRecord>& runs) {
   std::set<std::string> rest{"seconds_left", "of"};
   for (const auto* others : {&kRates, &kThroughput})
@@ -155,7 +156,7 @@ std::string evaluation_table(const RunRecord& run) {
   return html_table(table_head(names, 0), rows);
 }
 
-// A text's masks with the best guesses of each, best first.
+// Returns the guesses for each mask of a text, best first.
 std::string guesses_html(const Record& masks) {
   std::vector<std::string> out;
   for (const Record& mask : masks) {
@@ -200,7 +201,7 @@ std::string data_table(const RunRecord& run) {
   if (run.start.contains("data")) add_data_rows("", run.start["data"], rows);
   if (rows.empty()) return {};
   return str("<details><summary>", value_html(run.start.value("examples", Record())),
-             " examples; what they were made with</summary>", html_table("", rows), "</details>");
+             " examples; preprocessing settings</summary>", html_table("", rows), "</details>");
 }
 
 std::string settings_table(const std::vector<RunRecord>& runs) {
@@ -216,15 +217,15 @@ std::string settings_table(const std::vector<RunRecord>& runs) {
   const std::string head = table_head(names, names.size());
   return (differing.empty() ? "" : html_table(head, differing)) +
          (all.empty() ? ""
-                      : str("<details><summary>", runs.size() > 1 ? "what they share" : "all",
+                      : str("<details><summary>", runs.size() > 1 ? "equal in all runs" : "all",
                             "</summary>", html_table(head, all), "</details>"));
 }
 
-// Of the evaluation's rows, and of the test's.
+// Returns the section on predictions for evaluation and test examples.
 std::string predictions_section(const std::vector<RunRecord>& runs) {
   std::string out;
   for (const auto& [file, title] :
-       {std::pair{"predictions.jsonl", ""}, {"test_predictions.jsonl", "<h3>The test</h3>\n"}}) {
+       {std::pair{"predictions.jsonl", ""}, {"test_predictions.jsonl", "<h3>Test set</h3>\n"}}) {
     std::vector<NamedFigures> all;
     for (const RunRecord& run : runs)
       if (auto figures = prediction_figures(join_path(run.folder, file)))
@@ -234,14 +235,16 @@ std::string predictions_section(const std::vector<RunRecord>& runs) {
   return out;
 }
 
-// Beside the model's folder, where a recipe was told of labelled rows.
+// Returns the overview of labelled rows, which is stored next to the model's folder, if there is
+// one.
 std::string rows_section(const RunRecord& run) {
   const std::string file = join_path(parent_path(run.folder), kRowOverviewFile);
   if (!exists(file)) return {};
   return row_overview_html(Json::parse_or_discard(read_file(file, kSmallFileBytes)));
 }
 
-// Not a device, which nothing is lost of.
+// Returns whether `path` is a file or object other than a report. Devices, such as /dev/stdout, are
+// not.
 bool is_other_file(const std::string& path) {
   if (is_remote(path) ? !exists(path) : !std::filesystem::is_regular_file(path)) return false;
   std::array<char, kPageHead.size()> head;
@@ -252,8 +255,8 @@ bool is_other_file(const std::string& path) {
 
 void check_page_place(const std::string& command, const std::string& out) {
   if (is_other_file(out))
-    throw UsageError(str(command, ": --out ", out, " is there, and is no earlier report"),
-                     "choose another name");
+    throw UsageError(str(command, ": --out ", out, " exists and is not an earlier report"),
+                     "choose another file name");
 }
 
 std::string table_cell(const std::string& html, std::string_view type) {
@@ -294,8 +297,8 @@ std::string runs_page(const std::vector<RunRecord>& runs, const std::string& pla
   return html_page(
       title,
       str(overview(runs), html_section("Losses and metrics", charts(runs, measures_of(runs))),
-          html_section("What it says of held-out examples", predictions_section(runs)),
-          html_section("Rate and gradient", charts(runs, kRates)),
+          html_section("Predictions on held-out examples", predictions_section(runs)),
+          html_section("Learning rate and gradient norm", charts(runs, kRates)),
           html_section("Throughput", charts(runs, kThroughput)),
           html_section("Goodput", for_each_run(runs, goodput)),
           html_section("Evaluations of checkpoints", for_each_run(runs, evaluation_table)),

@@ -1,5 +1,5 @@
-// One self-contained page about runs: curves, goodput, evaluations, what a fine-tuned model says of
-// held-out examples and where it is wrong, filled masks, rows and data, settings.
+// The HTML report on runs: curves, goodput, evaluations, predictions on held-out examples and
+// mistakes, filled masks, labelled rows, data and settings.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace smelt {
 
-// What every page begins with.
+// The first line of every page.
 inline constexpr std::string_view kPageHead = "<!DOCTYPE html>\n";
 
-// UsageError where `out` is a file that is no earlier page; `command` begins it.
+// Throws UsageError, whose message begins with `command`, if `out` is a file that is not an earlier
+// report.
 void check_page_place(const std::string& command, const std::string& out);
 
-// HTML of one file: nothing in it is fetched from elsewhere. The runs' curves lie over one another.
-// `planned`: HTML of what was planned before, or nothing.
+// Returns a self-contained HTML page, which loads nothing from elsewhere. Curves of the same metric
+// share a chart. `planned` is HTML about the plan of the run, or empty.
 std::string runs_page(const std::vector<RunRecord>& runs, const std::string& planned = {});
 
 }  // namespace smelt

@@ -1,11 +1,11 @@
-// What the page of runs looks like, and the script that shows values under the pointer.
+// Style sheet of report pages, and the script that shows values under the pointer.
 #pragma once
 
 #include <string_view>
 
 namespace smelt {
 
-// Colours by Okabe and Ito, which the colour-blind tell apart, made lighter for dark screens.
+// Colors by Okabe and Ito, which color-blind people can distinguish; lighter in dark mode.
 inline constexpr std::string_view kPageStyle = R"css(
 :root {
   color-scheme: light dark;

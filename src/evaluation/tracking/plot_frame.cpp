@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-// Round numbers about `count` of which cover the range.
+// Returns round tick values, about `count` of them over the range.
 std::vector<double> ticks_of(const PlotRange& range, int count) {
   const double raw = (range.high - range.low) / count;
   const double power = std::pow(10, std::floor(std::log10(raw)));

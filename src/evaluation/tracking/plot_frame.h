@@ -1,4 +1,4 @@
-// The frame of a drawing: which values its edges have, and its axes as SVG.
+// The frame of a plot: value ranges, positions, and the axes as SVG.
 #pragma once
 
 #include <limits>
@@ -6,7 +6,7 @@
 
 namespace smelt {
 
-// In units of the view box, which are CSS pixels on a narrow screen.
+// In units of the SVG view box, which are CSS pixels on a narrow screen.
 inline constexpr double kPlotWidth = 460, kPlotHeight = 250, kPlotLeft = 58, kPlotRight = 14,
                         kPlotTop = 12, kPlotBottom = 34;
 
@@ -15,7 +15,7 @@ struct PlotRange {
   double high = -std::numeric_limits<double>::infinity();
   void take(double value);
   bool is_empty() const { return low > high; }
-  // A twentieth of it more on both sides, but not below 0 where nothing is.
+  // Extends the range by a twentieth on both sides, but not below 0 if no value is negative.
   void widen();
 };
 
@@ -23,15 +23,16 @@ struct PlotFrame {
   PlotRange x, y;
 
   bool is_empty() const { return x.is_empty() || y.is_empty(); }
-  // Once all points are taken: leaves room above and below, and gives one point a width.
+  // Call this after all points were added: adds a vertical margin, and gives a single point a
+  // width.
   void settle();
   double left(double value) const;
   double top(double value) const;
 };
 
-// With one digit.
+// Formats a coordinate with one decimal.
 std::string svg_number(double value);
-// Lines and numbers of both axes.
+// Returns the grid lines and tick labels of both axes.
 std::string plot_axes(const PlotFrame& frame);
 
 }  // namespace smelt

@@ -55,7 +55,7 @@ std::string words_of_json(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// As far as a row says it: of its text, a pair, or a question and its context.
+// Returns the row's text: a single text, a pair, or a question and its context.
 std::string text_of(const Json& row) {
   std::vector<std::string> parts;
   for (const char* name : {"question", "text", "pair", "context", "source"})
@@ -147,7 +147,8 @@ class FigureReader {
 
   RowKind kind_ = RowKind::classes;
   JsonValues predicted_, wanted_;
-  std::map<std::pair<std::string, std::string>, std::int64_t> pairs_;  // right, said
+  // key: correct and predicted class
+  std::map<std::pair<std::string, std::string>, std::int64_t> pairs_;
   PredictionFigures out_;
 };
 
@@ -160,8 +161,9 @@ std::optional<PredictionFigures> prediction_figures(const std::string& file) {
   for (std::string line; lines.next(line);) {
     const Json row = Json::parse_or_discard(line);
     if (!row.is_object() || !row.contains("label") || !row.contains("prediction"))
-      throw UsageError(str(file, ":", lines.number(), ": no row with 'label' and 'prediction'"),
-                       "evaluate the run again (smelt eval), which writes the file anew");
+      throw UsageError(
+          str(file, ":", lines.number(), ": expected an object with 'label' and 'prediction'"),
+          "run `smelt eval` again, which rewrites the file");
     reader.add(row);
   }
   return reader.take();

@@ -1,5 +1,5 @@
-// What a fine-tuned model said of held-out examples, as its evaluation wrote it
-// (predictions.jsonl): figures with their intervals, and where it is wrong.
+// Statistics of a fine-tuned model's predictions on held-out examples (predictions.jsonl): metrics
+// with confidence intervals, calibration, and mistakes.
 #pragma once
 
 #include <cstdint>
@@ -18,37 +18,37 @@ struct NamedInterval {
   Interval score;
 };
 
-// Examples whose most likely class had a probability in [low, high), of which `right` are right.
+// Examples whose predicted class had a probability in [low, high).
 struct CalibrationBin {
   double low = 0, high = 0;
   std::int64_t examples = 0;
-  double mean = 0, right = 0;  // shares
+  double mean = 0, right = 0;  // mean probability; share of correct predictions
 };
 
-// Of single classes: how often one was said where another was right.
+// Confusion matrix of single-label classification.
 struct ClassTable {
   std::vector<std::string> names;                 // sorted
-  std::vector<std::vector<std::int64_t>> counts;  // [right][said]
+  std::vector<std::vector<std::int64_t>> counts;  // [correct][predicted]
 };
 
 struct Mistake {
-  double probability = 0;  // of what was said
+  double probability = 0;  // of the predicted class
   std::string said, wanted, text;
 };
 
 struct PredictionFigures {
   std::int64_t examples = 0;
   std::vector<NamedInterval> scores;
-  std::size_t classes = 0;                  // that were said or right
-  std::optional<ClassTable> table;          // of few enough
-  std::vector<CalibrationBin> calibration;  // where rows have probabilities of classes
-  double calibration_error = 0;             // expected: mean |right - mean| over examples
-  std::vector<Mistake> mistakes;            // the surest first, at most 20
+  std::size_t classes = 0;                  // number of classes that were predicted or correct
+  std::optional<ClassTable> table;          // if there are few enough classes
+  std::vector<CalibrationBin> calibration;  // if rows have probabilities of classes
+  double calibration_error = 0;   // expected calibration error: mean |right - mean| over examples
+  std::vector<Mistake> mistakes;  // by descending probability, at most 20
 };
 
-// Of a file's rows {"text", "label", "prediction", …}; nothing where it is not there or holds none.
-// Which metrics: by what labels and predictions are, classes, numbers, labels of words, or texts.
-// UsageError for a line that is no such row.
+// Computes the statistics of a file with rows {"text", "label", "prediction", …}. Returns nullopt
+// if there is no such file or it is empty. The metrics depend on the type of labels and
+// predictions: classes, numbers, labels of words, or texts. Throws UsageError for an invalid line.
 std::optional<PredictionFigures> prediction_figures(const std::string& file);
 
 }  // namespace smelt

@@ -24,7 +24,8 @@ std::string interval_text(const Interval& i) {
   return str(fixed(i.value), " <small>[", fixed(i.low), ", ", fixed(i.high), "]</small>");
 }
 
-// Of several runs the mean over them and its standard deviation, where all have the metric.
+// Returns the row with the mean over the runs and the standard deviation, for metrics that all runs
+// have.
 std::string mean_row(const std::vector<NamedFigures>& runs) {
   const auto n = static_cast<double>(runs.size());
   std::string cells = table_cell("mean ± spread") + table_cell("");
@@ -65,18 +66,21 @@ std::string score_table(const std::vector<NamedFigures>& runs) {
   }
   if (same && !rows.empty())
     out = html_table(head(runs.front()), rows + (runs.size() > 1 ? mean_row(runs) : ""));
-  return out.empty() ? out : out + "<p>Intervals: 95 % of 1000 resamplings of the examples.</p>\n";
+  return out.empty() ? out
+                     : out +
+                           "<p>95 % confidence intervals from 1000 bootstrap samples of the "
+                           "examples.</p>\n";
 }
 
-// A row for each right class; how dark a cell is says its share of the row.
+// Returns the confusion matrix with a row for each correct class. The shade of a cell shows its
+// share of the row.
 std::string class_table(const PredictionFigures& figures) {
   if (!figures.table)
     return figures.classes == 0 ? ""
                                 : str("<p>Its ", figures.classes,
-                                      " classes are too many for a table of what is taken for "
-                                      "what.</p>\n");
+                                      " classes are too many for a confusion matrix.</p>\n");
   const ClassTable& table = *figures.table;
-  std::vector<std::string> head{"right, down; said, across"};
+  std::vector<std::string> head{"correct class (rows), predicted (columns)"};
   head.insert(head.end(), table.names.begin(), table.names.end());
   std::string rows;
   for (std::size_t right = 0; right < table.names.size(); ++right) {
@@ -95,7 +99,8 @@ std::string class_table(const PredictionFigures& figures) {
   return html_table(table_head(head), rows);
 }
 
-// Shares of right answers over what the model gave them, and the line of one that is calibrated.
+// Draws the share of correct predictions over predicted probability, and the diagonal of perfect
+// calibration.
 std::string calibration_chart(const PredictionFigures& figures) {
   if (figures.calibration.empty()) return {};
   constexpr double kSize = 220, kLeft = 34, kTop = 8;
@@ -137,8 +142,9 @@ std::string mistake_table(const PredictionFigures& figures) {
                 table_cell(html_text(shortened(one.said, kShownText))),
                 table_cell(html_text(shortened(one.wanted, kShownText))),
                 table_cell(html_text(shortened(one.text, kShownText))), "</tr>");
-  return str("<details open><summary>the mistakes that it was surest of</summary>",
-             html_table(table_head({"sure", "said", "right", "text"}, 4), rows), "</details>\n");
+  return str("<details open><summary>most confident mistakes</summary>",
+             html_table(table_head({"probability", "predicted", "correct", "text"}, 4), rows),
+             "</details>\n");
 }
 
 std::string count_cell(const Json& of, const char* name) {

@@ -1,5 +1,5 @@
-// Sections of the page of runs (evaluation/tracking/page.h) about what fine-tuned models say, and
-// about the labelled rows that they learn from.
+// Sections of the run report (evaluation/tracking/page.h) on predictions of fine-tuned models and
+// on labelled rows.
 #pragma once
 
 #include <string>
@@ -15,11 +15,13 @@ struct NamedFigures {
   PredictionFigures figures;
 };
 
-// The scores of all runs in one table, of several their mean and spread; then for each run its
-// confusion, its calibration and its surest mistakes. Empty without runs.
+// Returns a table with the metrics of all runs, and their mean and standard deviation if there are
+// several; then for each run its confusion matrix, calibration and most confident mistakes. Empty
+// without runs.
 std::string predictions_html(const std::vector<NamedFigures>& runs);
 
-// In the folder of a run: an overview of its rows as data/preprocess/row_overview.h has it.
+// File in a run's folder with an overview of its rows, in the format of
+// data/preprocess/row_overview.h.
 inline constexpr const char* kRowOverviewFile = "overview.json";
 std::string row_overview_html(const Json& overview);
 

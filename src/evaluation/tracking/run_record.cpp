@@ -81,10 +81,12 @@ std::string run_folder(const std::string& run) {
   for (const std::string& folder : {run, join_path(run, "model")})
     if (exists(join_path(folder, kMetricsFile))) return folder;
   if (!is_remote(run) && !exists(run))
-    throw UsageError(str(run, ": there is no such folder"),
-                     "name a recipe's `out` folder or a model's folder that a run has begun in");
-  throw UsageError(str(run, ": no ", kMetricsFile, " in it or in its model/"),
-                   "name a recipe's `out` folder or a model's folder that a run has begun in");
+    throw UsageError(
+        str(run, ": there is no such folder"),
+        "pass the `out` folder of a recipe whose training has started, or its model folder");
+  throw UsageError(
+      str(run, ": no ", kMetricsFile, " in it or in its model/"),
+      "pass the `out` folder of a recipe whose training has started, or its model folder");
 }
 
 RunRecord read_run(const std::string& run) {
@@ -93,8 +95,8 @@ RunRecord read_run(const std::string& run) {
   for (const Record& record : read_metrics(join_path(out.folder, kMetricsFile)))
     take_record(out, record);
   if (out.starts == 0)
-    throw UsageError(str(join_path(out.folder, kMetricsFile), ": tells of no run"),
-                     "the file is damaged; a run that goes on here adds to it");
+    throw UsageError(str(join_path(out.folder, kMetricsFile), ": contains no start record"),
+                     "the file is damaged; resume the run, which adds a start record");
   const auto parts = path_parts(out.folder);
   out.name = parts.empty() ? out.folder : parts.back();
   if (const std::string path = join_path(out.folder, kEvaluationsFile); exists(path))
@@ -106,7 +108,7 @@ RunRecord read_run(const std::string& run) {
 
 std::vector<RunRecord> read_runs(const std::vector<std::string>& runs) {
   std::vector<RunRecord> out;
-  std::map<std::string, int> named;  // by the last parts of all lengths
+  std::map<std::string, int> named;  // number of runs with each ending of a path
   for (const std::string& run : runs) {
     out.push_back(read_run(run));
     for (std::string& name : last_parts(out.back().folder)) ++named[std::move(name)];

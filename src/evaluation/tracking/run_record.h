@@ -1,4 +1,4 @@
-// What a run's metrics.jsonl says, put together for who looks at it.
+// A summary of a run's metrics.jsonl for status, comparison and report.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +16,38 @@ struct CurvePoint {
   std::int64_t step = 0;
   double value = 0;
 };
-using Curve = std::vector<CurvePoint>;  // steps ascend
+using Curve = std::vector<CurvePoint>;  // in ascending order of steps
 
 struct RunRecord {
-  std::string name;    // the last parts of the folder's path that tell it from others
-  std::string folder;  // that holds metrics.jsonl
-  Record start;        // the newest
+  std::string name;    // shortest end of the folder's path that differs from the other runs'
+  std::string folder;  // folder of metrics.jsonl
+  Record start;        // latest start record
   std::int64_t starts = 0;
-  std::int64_t step = 0, of = 0;  // done, to be done
-  double time = 0;                // of the newest record, seconds since 1970
-  std::string last_kind;          // of the newest record: what was said last
-  std::optional<Record> line;     // the newest
-  std::optional<Record> end;      // where it is the newest record
+  std::int64_t step = 0, of = 0;  // completed steps, planned steps
+  double time = 0;                // time of the latest record, seconds since 1970
+  std::string last_kind;          // kind of the latest record
+  std::optional<Record> line;     // latest log line
+  std::optional<Record> end;      // end record, if it is the latest record
   std::optional<std::int64_t> saved;
-  std::map<std::string, Curve> lines;         // "loss", "learning_rate", …: of the lines
-  std::map<std::string, Curve> train, valid;  // of the checks
-  std::vector<Record> filled;                 // masks filled over time
-  std::vector<Record> evaluations;            // evaluations.jsonl beside it, by step
+  std::map<std::string, Curve> lines;  // training curves from log lines: "loss", "learning_rate", …
+  std::map<std::string, Curve> train, valid;  // curves from evaluations
+  std::vector<Record> filled;                 // records of filled masks
+  std::vector<Record> evaluations;            // records of evaluations.jsonl, by step
   SpentTimes spent;
 };
 
-// RUN: a recipe's folder, or the model's folder in it. UsageError where there is no metrics.jsonl.
+// Returns the folder with metrics.jsonl: `run`, or its subfolder `model` if `run` is a recipe's
+// output folder. Throws UsageError if there is no metrics.jsonl.
 std::string run_folder(const std::string& run);
 RunRecord read_run(const std::string& run);
-// With names that tell them apart.
+// Reads several runs and gives them distinct names.
 std::vector<RunRecord> read_runs(const std::vector<std::string>& runs);
 
-// Settings by dotted path: "train.steps". Of a recipe's unnamed section without one.
+// Returns the settings of a start record by dotted path: "train.steps". Settings of a recipe's
+// unnamed section have no prefix.
 std::map<std::string, Json> flat_settings(const Record& start);
 
-// What a curve ends with.
+// Returns the last value of a curve, or nullopt if there is none.
 std::optional<double> final_value(const std::map<std::string, Curve>& curves,
                                   const std::string& name);
 

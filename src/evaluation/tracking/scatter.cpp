@@ -24,7 +24,7 @@ std::string point_svg(const PlotFrame& frame, const ScatterPoint& p) {
              html_text(p.label), "</text>");
 }
 
-// What can be had for how much: from each point to the right, then up to the next.
+// Returns the Pareto front: from each point to the right, then up to the next.
 std::string front_svg(const PlotFrame& frame, std::vector<ScatterPoint> points) {
   std::erase_if(points, [](const ScatterPoint& p) { return p.beaten; });
   std::ranges::sort(points, {}, &ScatterPoint::x);
@@ -47,7 +47,7 @@ std::string scatter_html(const Scatter& scatter) {
   });
   if (points.empty()) return {};
   PlotFrame frame;
-  frame.x.take(0);  // what a thing costs is seen from nothing
+  frame.x.take(0);  // the cost axis starts at 0
   for (const ScatterPoint& p : points) {
     frame.x.take(p.x);
     frame.y.take(p.low);

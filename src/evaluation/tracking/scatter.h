@@ -1,4 +1,4 @@
-// Points of things that cost something and are worth something, as an inline SVG.
+// Scatter plots of benefit over cost as inline SVG.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace smelt {
 struct ScatterPoint {
   std::string label;
   double x = 0, y = 0;
-  double low = 0, high = 0;  // of y: a line from one to the other
-  bool beaten = false;       // grey: another is no worse in both and better in one
+  double low = 0, high = 0;  // interval of y, drawn as a vertical line
+  bool beaten = false;       // dominated by another point; drawn in grey
 };
 
 struct Scatter {
@@ -18,8 +18,8 @@ struct Scatter {
   std::vector<ScatterPoint> points;
 };
 
-// A figure with axes, names beside the points, and a stepped line through those that nothing beats,
-// the smallest first. Points that are no numbers are left out; empty where none is left.
+// Returns a figure with axes, labels and a stepped line through the points that no other point
+// dominates. Omits points that are not finite; empty if none remains.
 std::string scatter_html(const Scatter& scatter);
 
 }  // namespace smelt

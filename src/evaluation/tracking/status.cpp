@@ -21,11 +21,12 @@ std::string state_word(const RunStatus& status) {
   if (run.end) return state_text(run);
   const std::string since =
       is_compiling(run) ? str(" for ", duration_text(status.now - run.time)) : "";
-  return status.worker ? str(state_text(run), since, ", by ", *status.worker)
-                       : str("not running: it ended without a word while ", state_text(run));
+  return status.worker
+             ? str(state_text(run), since, ", by ", *status.worker)
+             : str("not running: its process ended without an end record while ", state_text(run));
 }
 
-// Less what has passed since it was said.
+// Returns the estimated seconds left, minus the time since the estimate was logged.
 std::optional<double> seconds_left(const RunStatus& status) {
   if (status.run.end || !status.run.line || !status.worker) return std::nullopt;
   const Record left = status.run.line->value("seconds_left", Record());
@@ -84,7 +85,7 @@ std::string status_text(const RunStatus& status) {
                     duration_text(status.now - run.line->value("time", status.now)),
                     " ago: ", line_words(*run.line)));
   if (const auto left = seconds_left(status)) put("left", duration_text(*left));
-  put("saved", run.saved ? str("step ", *run.saved) : "nothing in what it says");
+  put("saved", run.saved ? str("step ", *run.saved) : "no checkpoint in its records");
   put("time", str(duration_text(run.spent.total()), ": ", goodput_text(run.spent)));
   put("starts", str(run.starts));
   return out.str();

@@ -1,4 +1,4 @@
-// How a run stands, by what it has said and whether somebody still works in its folder.
+// The status of a run, from its records and the lock of its folder.
 #pragma once
 
 #include <optional>
@@ -8,19 +8,20 @@
 
 namespace smelt {
 
-// "done", "stopped by a signal", "failed: …"; of a run that has not ended: what it does, whether or
-// not it is alive.
+// Returns "done", "stopped by a signal" or "failed: …" for a run that has ended; otherwise its
+// current phase, even if its process no longer runs.
 std::string state_text(const RunRecord& run);
 
 struct RunStatus {
   RunRecord run;
-  std::optional<std::string> worker;  // "process 123 on host a", while one trains there
-  double now = 0;                     // seconds since 1970
+  // "process 123 on host a"; set while a process trains in the folder
+  std::optional<std::string> worker;
+  double now = 0;  // seconds since 1970
 };
-// UsageError as of read_run().
+// Throws UsageError in the same cases as read_run().
 RunStatus status_of_run(const std::string& run);
 
-// Lines of "name  value".
+// Returns lines of "name  value".
 std::string status_text(const RunStatus& status);
 Record status_json(const RunStatus& status);
 

@@ -10,7 +10,7 @@ namespace smelt {
 namespace {
 
 struct DetectTexts {
-  // the tokens of each text; probabilities still unset
+  // The tokens of each text; probabilities still unset.
   std::vector<std::vector<JudgedToken>> judged;
   std::vector<TokenRow> rows;  // with [CLS] and [SEP]
   std::int64_t longest = 0;

@@ -18,7 +18,7 @@ struct EvaluateJob {
   DeviceConfig on = {};
   std::string data;        // path of the held-out examples, in the format of open_examples()
   std::string vocab = {};  // vocabulary file, which must match the model's; empty: not checked
-  // model folder (its latest checkpoint is evaluated) or the path of a checkpoint
+  // Model folder (its latest checkpoint is evaluated) or the path of a checkpoint.
   std::string model_dir;
   std::int64_t steps = 0;   // number of batches; 0: all of `data`
   std::int64_t passes = 1;  // evaluations of each batch, each with other random draws

@@ -62,7 +62,7 @@ class MaskFiller {
  private:
   FillMaskJob job_;
   BertTokenizer tokenizer_;
-  // guesses per mask in the program; more than job_.top, since some ids have no token
+  // Guesses per mask in the program; more than job_.top, since some ids have no token.
   std::int64_t guesses_per_mask_;
   RowModel model_;
 };

@@ -31,7 +31,7 @@ class Follower {
   void run() {
     const StopSignal stop(kStopsFollowing);
     while (!StopSignal::raised()) {
-      // read before the checkpoints are listed
+      // Read before the checkpoints are listed.
       const bool run_is_done = is_run_done();
       if (const auto step = job_.next(checkpoint_steps(job_.model_dir), run_is_done))
         take(*step);

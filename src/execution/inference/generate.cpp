@@ -32,7 +32,7 @@ Generator::Generator(std::shared_ptr<const Client> client, GenerateJob job, Slic
       owner_(std::move(owner)) {
   placement_ =
       answering_placement(client_->platform_name(), job_.devices, job_.mesh, job_.dim_names);
-  // throws UsageError for a search that the model does not support
+  // Throws UsageError for a search that the model does not support.
   (void)job_.answers(kLeastInputs, job_.search);
 }
 
@@ -132,7 +132,7 @@ std::vector<std::vector<Answer>> Generator::generate_batch(
   const auto T = static_cast<std::size_t>(job_.search.most_tokens);
   const auto A = static_cast<std::size_t>(job_.search.answers);
   std::vector<std::vector<Answer>> out(inputs.size());
-  // score of unused beams, if there are fewer candidate tokens than beams
+  // Score of unused beams, if there are fewer candidate tokens than beams.
   constexpr float kNoAnswer = -1e8F;
   for (std::size_t i = 0; i < inputs.size() * A; ++i) {
     if (scores[i] < kNoAnswer) continue;

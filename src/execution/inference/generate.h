@@ -26,7 +26,7 @@ struct GenerateOptions {
   // Text to prepend to each input, such as "summarize: "; nullopt: the prefix that the model was
   // fine-tuned with.
   std::optional<std::string> prefix = {};
-  // input tokens per text; longer texts are truncated with a warning
+  // Input tokens per text; longer texts are truncated with a warning.
   std::int64_t most_inputs = 512;
   std::int64_t batch_size = 32;  // texts per batch
   std::int64_t seed = 12345;     // seed of sampling
@@ -48,7 +48,7 @@ struct GenerateJob : GenerateOptions {
   // Returns the approximate size in bytes of the KV cache for this many rows, S input tokens and T
   // generated tokens.
   std::function<double(std::int64_t rows, std::int64_t S, std::int64_t T)> bytes;
-  // dimension names, for a mesh
+  // Dimension names, for a mesh.
   std::function<DimNames(std::string_view parameter)> dim_names = {};
   std::int32_t end = 1, unknown = -1;  // ids of the end and unknown tokens; -1: none
   std::string device = "cpu";

@@ -20,9 +20,9 @@ struct SpanJob {
   // `encode` returns the ids of a text without the end token; `decode` the text of ids.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
-  // id of the first sentinel; the others follow in descending order
+  // Id of the first sentinel; the others follow in descending order.
   std::int32_t end = 1, sentinel = 0;
-  // number of sentinels; number of ids that may be generated
+  // Number of sentinels; number of ids that may be generated.
   std::int64_t sentinels = 0, words = 0;
   bool exact_products = false;
 };

@@ -17,7 +17,7 @@ std::vector<HeldSlice> held_slices(const StateLayout& layout, const ShardingPlan
     for (int place = 0; place < placement.devices; ++place)
       holders[part_begin(mesh, tensor.sharding, tensor.shape, place)].insert(
           client.process_of(place));
-    // the layer axis, which is never sharded
+    // The layer axis, which is never sharded.
     const std::size_t stacked = tensor.layers > 0 ? 1 : 0;
     const Dims dims = part_shape(mesh, tensor.sharding, tensor.shape).dims;
     for (const std::string& name : tensor.stored_names())

@@ -168,7 +168,7 @@ ModelState ModelState::fresh(const Client& client, const ShardingPlan& placement
 ModelState ModelState::restore(const Client& client, const ShardingPlan& placement,
                                const StateLayout& layout, const SlicedTensors& tensors,
                                const std::string& where) {
-  // in layout order, so that the first missing tensor is reported
+  // In layout order, so that the first missing tensor is reported.
   for (const StateTensor& tensor : layout.tensors)
     if (tensor.saved)
       for (const std::string& name : tensor.stored_names())

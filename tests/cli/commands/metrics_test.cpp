@@ -98,8 +98,9 @@ TEST_F(Metrics, ProbabilitiesAndOneClassAreScoredByNames) {
   EXPECT_EQ(got["auc-macro"]["value"], 0.75);
   expect_refusal(str("metrics ", rows, " --metric f1:yess"),
                  HasSubstr("--metric f1:yess: no example has the label 'yess'\n  hint: did you"));
-  expect_refusal(str("metrics ", rows, " --metric auc-macro --prediction prediction"),
-                 HasSubstr("the prediction is \"yes\", not probabilities of two classes or more"));
+  expect_refusal(
+      str("metrics ", rows, " --metric auc-macro --prediction prediction"),
+      HasSubstr("the prediction is \"yes\", not an object with the probabilities of at least two"));
   const std::string odd = file("odd.jsonl",
                                R"({"label": "yes", "probabilities": {"yes": 0.8, "no": 0.2}}
 {"label": "so", "probabilities": {"yes": 0.8, "no": 0.2}}
@@ -166,10 +167,11 @@ TEST_F(Metrics, AMetricCommandThatFailsOrSaysNothingOfUseIsRefused) {
     return result.text;
   };
   EXPECT_THAT(said("exit 3"), HasSubstr("'exit 3' ended with status 3"));
-  EXPECT_THAT(said("echo so so"), HasSubstr("printed no JSON: 'so so'"));
-  EXPECT_THAT(said("echo [1,2]"), HasSubstr("gives 2 numbers of 'command' for 40 examples"));
+  EXPECT_THAT(said("echo so so"), HasSubstr("must print JSON, but printed 'so so'"));
+  EXPECT_THAT(said("echo [1,2]"),
+              HasSubstr("printed 2 numbers for 'command', but there are 40 examples"));
   EXPECT_THAT(said("echo \"{\\\"f\\\": null}\""),
-              HasSubstr("says 'f' is null, which is no number"));
+              HasSubstr("printed null for 'f', which must be a number"));
 }
 
 TEST_F(Metrics, AThresholdDecidesTheExitStatus) {

@@ -128,7 +128,7 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   const std::string metrics = dir_.file("m/model/metrics.jsonl");
   const CommandOutput over = program(str("report ", dir_.file("m"), " --out ", metrics));
   EXPECT_EQ(over.status, 2);
-  EXPECT_THAT(over.text, HasSubstr("--out " + metrics + " is there, and is no earlier report"));
+  EXPECT_THAT(over.text, HasSubstr("--out " + metrics + " exists and is not an earlier report"));
 
   remove_file(dir_.file("m/model/evaluations.jsonl"));
   const CommandOutput followed =

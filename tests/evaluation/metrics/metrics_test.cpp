@@ -201,8 +201,9 @@ TEST(Metrics, ListsOfDifferentLengthsAndUnknownClassesAreRefused) {
   EXPECT_EQ(error_of<UsageError>([&] { ClassCounts(3, two, three); }),
             "classes: 2 predictions for 3 references\n"
             "  hint: give one prediction for each reference, in their order");
-  EXPECT_EQ(error_of<UsageError>([&] { ClassCounts(3, three, three); }),
-            "classes: example 2 has class 5, but there are 3\n  hint: name every label");
+  EXPECT_EQ(
+      error_of<UsageError>([&] { ClassCounts(3, three, three); }),
+      "classes: example 2 has class 5, but there are 3\n  hint: pass the names of all classes");
   EXPECT_EQ(error_of<UsageError>([] { entity_scores({{"O"}}, {{"O", "O"}}); }),
             "entities: sequence 0 has 1 predicted labels for 2 tokens\n"
             "  hint: predict one label for each token");

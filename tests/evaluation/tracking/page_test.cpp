@@ -109,7 +109,8 @@ TEST_F(PageTest, ABrowserShowsItsSectionsAndTheValuesUnderThePointer) {
           document.querySelectorAll("figure").length + " figures";)js",
                                    1300);
   EXPECT_EQ(title,
-            "Losses and metrics|Rate and gradient|Goodput|Evaluations of checkpoints|Masks filled "
+            "Losses and metrics|Learning rate and gradient norm|Goodput|Evaluations of "
+            "checkpoints|Masks filled "
             "over time|Data|Settings//step 100000|first  0.159114|first, held out  2.5  (step "
             "50000)|second  0.168114|second, held out  2.5  (step 50000)//3 figures");
   EXPECT_THAT(page, HasSubstr("<td dir=\"auto\">train.learning_rate</td>"));

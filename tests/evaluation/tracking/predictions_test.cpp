@@ -77,7 +77,7 @@ TEST_F(Predictions, OfEachKindHaveTheirOwnMetrics) {
   EXPECT_THAT(metrics(*answers), ElementsAre("exact-match", "squad-f1", "rougeL"));
   EXPECT_EQ(answers->mistakes.at(0).text, "q | c d");
   EXPECT_THAT(error_of<UsageError>([&] { figures("{\"label\": 1}\n"); }),
-              HasSubstr("p.jsonl:1: no row with 'label' and 'prediction'"));
+              HasSubstr("p.jsonl:1: expected an object with 'label' and 'prediction'"));
 }
 
 TEST_F(Predictions, OfSeveralRunsStandInOneTable) {

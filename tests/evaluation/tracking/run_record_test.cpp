@@ -149,10 +149,11 @@ TEST(RunRecord, WhereThereIsNoRunIsSaid) {
   const TempDir dir;
   EXPECT_THAT(error_of([&] { read_run(dir.path()); }),
               HasSubstr("no metrics.jsonl in it or in its model/"));
-  EXPECT_THAT(error_of([&] { read_run(dir.file("none")); }),
-              HasSubstr("none: there is no such folder\n  hint: name a recipe's `out` folder"));
+  EXPECT_THAT(
+      error_of([&] { read_run(dir.file("none")); }),
+      HasSubstr("none: there is no such folder\n  hint: pass the `out` folder of a recipe"));
   write_file(dir.file("m/metrics.jsonl"), "nonsense\n");
-  EXPECT_THAT(error_of([&] { read_run(dir.file("m")); }), HasSubstr("tells of no run"));
+  EXPECT_THAT(error_of([&] { read_run(dir.file("m")); }), HasSubstr("contains no start record"));
 }
 
 TEST(Status, SaysForHowLongAProgramHasBeenCompiled) {
@@ -164,7 +165,8 @@ TEST(Status, SaysForHowLongAProgramHasBeenCompiled) {
   EXPECT_THAT(status_text(status),
               HasSubstr("state     compiling for 1:15, by process 12 on host"));
   status.worker.reset();
-  EXPECT_THAT(status_text(status), HasSubstr("it ended without a word while compiling\n"));
+  EXPECT_THAT(status_text(status),
+              HasSubstr("its process ended without an end record while compiling\n"));
 }
 
 TEST(Compare, AFailedRunsMessageIsCut) {
