@@ -54,7 +54,7 @@ Recipe recipe_on(const Accelerator& type, const std::string& recipe,
 struct PlannedForm {
   std::vector<std::string>
       settings;  // that choose it: {"train.memory.layers=scan", "train.memory.remat_policy=layer"}
-  std::string words;  // "unrolled", "loop, layers saved"
+  std::string words;  // "unrolled", "loop, layer rematerialization"
   // When a run that is told nothing tries it: 0 is its own form. Nothing: never.
   std::optional<std::size_t> turn = {};
   Compiled compiled;

@@ -50,18 +50,19 @@ std::string newest_bad_batch(const std::string& model_dir) {
       if (error == std::errc() && read == end) newest = std::max(newest, step);
     }
   if (newest == 0)
-    throw UsageError(str("replay: ", model_dir, " holds no ", kFolder, "<step>"),
-                     "a run that stops at a step that is not finite leaves one there; name one of "
-                     "another place with --batch FOLDER");
+    throw UsageError(
+        str("replay: ", model_dir, " contains no ", kFolder, "<step>"),
+        "a run that stops at a non-finite step writes one there; to use another folder, "
+        "pass --batch FOLDER");
   return bad_batch_folder(model_dir, newest);
 }
 
 BadBatch bad_batch_in(const TrainedModel& model, const Features& features) {
   const SlicedCheckpoint& checkpoint = model.checkpoint;
   const auto refuse = [&](const std::string& what) {
-    throw UsageError(str("replay: ", model.where, what), "give the bad-batch folder of this model");
+    throw UsageError(str("replay: ", model.where, what), "pass the bad-batch folder of this model");
   };
-  if (!checkpoint.state.contains(kBadStep)) refuse(" holds no batch");
+  if (!checkpoint.state.contains(kBadStep)) refuse(" contains no batch");
   const Json& step = checkpoint.state[kBadStep];
   BadBatch out{.step = step.at("step"), .argument = step.at("argument"), .batch = {}};
   for (const Feature& feature : features) {
@@ -71,7 +72,7 @@ BadBatch bad_batch_in(const TrainedModel& model, const Features& features) {
     const auto [shape, data] = whole(found->second, scratch);
     const Dims row(shape.dims.begin() + 1, shape.dims.end());
     if (shape.dtype != feature.dtype || row != feature.row)
-      refuse(str(": ", feature.name, " is ", shape, ", a row of this model's ",
+      refuse(str(": ", feature.name, " has shape ", shape, ", this model expects rows of ",
                  dims_text(feature.row)));
     out.batch.rows = shape.dims.front();
     out.batch.arrays.push_back({shape, {data.begin(), data.end()}});
@@ -86,10 +87,11 @@ std::string GradientReport::first_not_finite() const {
     return str("the first tensor that is not finite is ", *bad_value, ", before the step");
   const auto found = std::find_if(of.rbegin(), of.rend(), is_bad);
   if (found != of.rend())
-    return str("the first tensor that is not finite, from the loss back, is the gradient of ",
-               found->parameter, "; ", not_finite(), " of ", of.size(), " gradients are not");
+    return str("the first non-finite tensor of the backward pass is the gradient of ",
+               found->parameter, "; ", not_finite(), " of ", of.size(),
+               " gradients are not finite");
   return std::isfinite(loss) && std::isfinite(norm) ? "all gradients are finite"
-                                                    : "each gradient by itself is finite";
+                                                    : "each single gradient is finite";
 }
 
 GradientReport gradient_report(const std::shared_ptr<const Client>& client,
@@ -112,7 +114,7 @@ static std::string look_into(const BadBatch& bad, const BadStepPlace& place,
   report.bad_value = smelt::first_not_finite(before);
   return report.first_not_finite();
 } catch (const Error& error) {
-  return str("looking into it failed: ", error.what());
+  return str("the search for the first non-finite tensor failed: ", error.what());
 }
 
 std::string keep_bad_batch(const std::string& folder, const BadBatch& bad,

@@ -1,5 +1,6 @@
-// A step that was not finite, kept whole: its batch and the state before it, which the step left as
-// it was (model/train_step/step_guard.h), and run again without an update.
+// Diagnosis of a training step with a non-finite loss or gradient. The step left the state
+// unchanged (model/train_step/step_guard.h), so its batch and state are saved, and the step is
+// repeated without an update to find the first non-finite tensor.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,19 @@
 
 namespace smelt {
 
-// Below a model folder, or on its own: a model folder of one checkpoint, which also holds the
-// batch. docs/reference/formats/checkpoint.md
+// Returns the folder for the bad batch of a step in a model folder. It is a model folder of its own
+// with one checkpoint, which also contains the batch (docs/reference/formats/checkpoint.md).
 std::string bad_batch_folder(const std::string& model_dir, std::int64_t step);
-// The newest; UsageError when there is none.
+// Returns the folder of the latest bad batch. Throws UsageError if there is none.
 std::string newest_bad_batch(const std::string& model_dir);
 
 struct BadBatch {
-  std::int64_t step = 0;      // counted from 1: the state is that of the step before
-  std::int64_t argument = 0;  // the step as its program took it
+  std::int64_t step = 0;      // counted from 1; the state is that before this step
+  std::int64_t argument = 0;  // step number that was passed to the program
   Batch batch;
 };
-// UsageError when the checkpoint holds no batch, or not one of these features.
+// Returns the batch of a checkpoint. Throws UsageError if it contains no batch, or one with other
+// features.
 BadBatch bad_batch_in(const TrainedModel& model, const Features& features);
 
 struct GradientNorm {
@@ -35,33 +37,34 @@ struct GradientNorm {
 };
 
 struct GradientReport {
-  double loss = 0, norm = 0;                  // of all gradients together
-  std::vector<GradientNorm> of;               // in the model's order
-  std::optional<std::string> bad_value = {};  // the first tensor of the state that is not finite
+  double loss = 0, norm = 0;                  // loss; global norm of the gradients
+  std::vector<GradientNorm> of;               // norm of each gradient, in the model's order
+  std::optional<std::string> bad_value = {};  // first non-finite tensor of the state, if any
 
-  std::int64_t not_finite() const;  // gradients
-  // "the first tensor that is not finite is …": of the state or, as the backward pass goes, from
-  // the loss on, of the gradients.
+  std::int64_t not_finite() const;  // number of non-finite gradients
+  // Describes the first non-finite tensor: of the state, else of the gradients in the order of the
+  // backward pass, from the loss on.
   std::string first_not_finite() const;
 };
 
-// `program` is gradient_program()'s. The state may hold more than it takes; `held` is what the
-// program holds, where another step has it on the devices already.
+// Runs the step without an update and returns its loss and gradient norms. `program` is from
+// gradient_program(). `state` may have more tensors than the program needs; `held` are the values
+// of its frozen model if they are already on the devices.
 GradientReport gradient_report(const std::shared_ptr<const Client>& client,
                                const StepProgram& program, const BadBatch& bad,
                                const ModelState& state,
                                std::shared_ptr<const ModelState> held = {});
 
-// What a run has at hand when a step was not finite.
+// What is needed to save and repeat a bad step.
 struct BadStepPlace {
   std::shared_ptr<const Client> client;
-  std::function<StepProgram()> program;    // gradient_program()'s, built when it is needed
-  const ModelState& state;                 // as it was before the step
-  std::shared_ptr<const ModelState> held;  // beside it; null: nothing
-  const Json& settings;                    // of its checkpoints
+  std::function<StepProgram()> program;    // builds the gradient_program()
+  const ModelState& state;                 // state before the step
+  std::shared_ptr<const ModelState> held;  // values of the frozen model; null: none
+  const Json& settings;                    // settings of the run's checkpoints
 };
-// Writes the folder, then looks for the first tensor that is not finite. Returns what is to be
-// said of both; a failure is only said, too.
+// Saves the bad batch in `folder` and searches for the first non-finite tensor. Returns text for
+// the error message that describes both; it also describes failures, which are not thrown.
 std::string keep_bad_batch(const std::string& folder, const BadBatch& bad,
                            const BadStepPlace& place);
 

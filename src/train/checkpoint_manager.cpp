@@ -15,10 +15,10 @@
 namespace smelt {
 namespace {
 
-// Places of a save, as messages end on them.
+// Folders of a save, in the wording of messages.
 constexpr std::string_view kModel = "";
 constexpr std::string_view kBest = " as the best";
-constexpr std::string_view kForEver = " in save/";
+constexpr std::string_view kPermanent = " in save/";
 
 }  // namespace
 
@@ -40,7 +40,7 @@ CheckpointManager::CheckpointManager(const TrainJob& job, const InitialState& st
     best_steps_.insert(*rollback);
 }
 
-bool CheckpointManager::is_kept_for_ever(std::int64_t step) const {
+bool CheckpointManager::is_kept_permanently(std::int64_t step) const {
   return job_.checkpoint.keep_period > 0 && step > 0 && step % job_.checkpoint.keep_period == 0;
 }
 
@@ -59,7 +59,7 @@ bool CheckpointManager::is_due_by_time() const {
          seconds_since(begun_) >= 60 * job_.checkpoint.save_interval_minutes;
 }
 
-// Of the save under way, which is the same on all processes.
+// Returns a key for the current save, which is the same on all processes.
 std::string CheckpointManager::key(std::string_view what) const {
   return str("save/", saves_, "/", what);
 }
@@ -70,18 +70,18 @@ bool CheckpointManager::is_best(const Evaluation& evaluation) const {
 }
 
 void CheckpointManager::wait() {
-  if (under_way_.valid()) report_outcome(under_way_.get());
+  if (current_save_.valid()) report_outcome(current_save_.get());
 }
 
 void CheckpointManager::poll() {
-  if (under_way_.valid() &&
-      under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+  if (current_save_.valid() &&
+      current_save_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
     wait();
 }
 
 void CheckpointManager::save(std::int64_t step, StateCopy state, const Kinds& kinds, Json settings,
                              Watchdog& watchdog) {
-  CHECK(!under_way_.valid());
+  CHECK(!current_save_.valid());
   ++saves_;
   if (kinds.regular) {
     newest_ = step;
@@ -100,9 +100,10 @@ void CheckpointManager::save(std::int64_t step, StateCopy state, const Kinds& ki
   }
   plan.scores.with_save = best_state();
   plan.keep = bests_to_keep(step);
-  under_way_ =
+  current_save_ =
       run_async([this, state = std::move(state), plan = std::move(plan), &watchdog]() mutable {
-        StateCopy copy = std::move(state);  // which ends with the save, not when that is asked for
+        // Destroyed at the end of the save, not when the future is read.
+        StateCopy copy = std::move(state);
         std::optional<Watchdog::Watch> watch(std::in_place, &watchdog,
                                              str("copying the state of step ", plan.step));
         const HostState& host = copy.host();
@@ -138,7 +139,8 @@ void CheckpointManager::went_back(std::int64_t step, const std::optional<BestSta
 std::optional<std::int64_t> CheckpointManager::rollback_target(std::int64_t step) const {
   const auto planned = rollback_step(job_, step, first_step_);
   if (!planned || *planned == step) return planned;
-  const auto after = best_steps_.upper_bound(*planned);  // the save of `planned` may have failed
+  // The save of the planned step may have failed.
+  const auto after = best_steps_.upper_bound(*planned);
   return after == best_steps_.begin() ? planned : std::prev(after)->first;
 }
 
@@ -156,7 +158,7 @@ CheckpointManager::Bests CheckpointManager::bests_to_keep(std::int64_t step) con
   return out;
 }
 
-// A checkpoint that was saved: what the run may go on from now.
+// Records a saved checkpoint, from which the run may continue.
 void CheckpointManager::know_checkpoint(std::int64_t step,
                                         const std::optional<std::int64_t>& best) {
   const auto rollback = rollback_target(step);
@@ -164,7 +166,7 @@ void CheckpointManager::know_checkpoint(std::int64_t step,
   best_steps_[step] = best;
 }
 
-// What the device has to say of the state ends the run, and so does a mistake of ours.
+// A non-finite state ends the run, and so does a bug; other failures are part of the result.
 CheckpointManager::Outcome CheckpointManager::write(const Plan& plan, const HostState& host) const {
   Outcome outcome{.step = plan.step, .not_finite = not_finite_anywhere(host, key("finite"))};
   if (outcome.not_finite) return outcome;
@@ -182,13 +184,13 @@ bool CheckpointManager::has_failed(const std::vector<Attempt>& attempts, std::st
   });
 }
 
-// A part that another process holds counts as well.
+// Returns the first non-finite tensor on any process.
 std::optional<std::string> CheckpointManager::not_finite_anywhere(const HostState& host,
                                                                   const std::string& key) const {
   const auto own = first_not_finite(host);
   if (!job_.together.several()) return own;
-  for (const std::string& said : job_.together.gather(key, own.value_or("")))
-    if (!said.empty()) return said;
+  for (const std::string& name : job_.together.gather(key, own.value_or("")))
+    if (!name.empty()) return name;
   return std::nullopt;
 }
 
@@ -209,14 +211,14 @@ void CheckpointManager::publish(const std::string& place, const std::string& cop
     lead_alone(share, copy);
 }
 
-// The model folder is last: what a run goes on from needs no other place to be mended, wherever a
-// kill has come. The other way round the best of its step, or the copy of it, would be lost. A
-// fault of one place costs the others nothing.
+// Writes the model folder last. If the process is killed in between, the checkpoint from which the
+// run resumes is complete; in the reverse order the best state or the permanent copy of a step
+// could be missing. A failure in one folder does not affect the others.
 std::vector<CheckpointManager::Attempt> CheckpointManager::write_kinds(
     const Plan& plan, const HostState& host) const {
   const std::int64_t step = plan.step;
   Json settings = with_score(plan.settings, plan.scores.with_save);
-  std::string first;  // whose files the other places share
+  std::string first;  // folder with the files; the others get copies
   std::vector<Attempt> out;
   const auto publish_at = [&](std::string_view name, const std::string& place,
                               SaveOptions options) {
@@ -235,8 +237,8 @@ std::vector<CheckpointManager::Attempt> CheckpointManager::write_kinds(
   if (plan.kinds.best) publish_at(kBest, folder("best"), {.max_to_keep = 0, .names = job_.names});
   if (has_failed(out, kBest)) settings = with_score(plan.settings, plan.scores.without);
   if (!plan.kinds.regular) return out;
-  if (is_kept_for_ever(step))
-    publish_at(kForEver, folder("save"), {.max_to_keep = 0, .names = job_.names});
+  if (is_kept_permanently(step))
+    publish_at(kPermanent, folder("save"), {.max_to_keep = 0, .names = job_.names});
   publish_at(kModel, job_.model_dir,
              {.max_to_keep = static_cast<int>(job_.checkpoint.max_to_keep),
               .names = job_.names,
@@ -244,8 +246,8 @@ std::vector<CheckpointManager::Attempt> CheckpointManager::write_kinds(
   return out;
 }
 
-// Removes best states that no checkpoint needs any more. Until the model folder has a checkpoint of
-// a later step, a run that was killed goes on from an earlier one, and so with its best state.
+// Removes best states that no checkpoint needs any more. Until the model folder has the new
+// checkpoint, a killed run resumes from an earlier one and needs the best state of that one.
 void CheckpointManager::clear_best(const std::vector<Attempt>& attempts, const Kinds& kinds,
                                    const Bests& keep) const {
   bool best = kinds.best.has_value(), regular = false;
@@ -261,7 +263,7 @@ void CheckpointManager::clear_best(const std::vector<Attempt>& attempts, const K
   } catch (const BugError&) {
     throw;
   } catch (const Error& error) {
-    log_warning("train: {} keeps an older state: {}", folder("best"), error.what());
+    log_warning("train: could not remove older states from {}: {}", folder("best"), error.what());
   }
 }
 
@@ -286,23 +288,23 @@ void CheckpointManager::report_outcome(const Outcome& outcome) {
       best_step_ = best_step_before_;
     }
     const auto [what, remedy] = error_parts(failure);
-    const std::string hint = remedy.empty() ? "mend that" : remedy;
-    const std::string told =
+    const std::string hint = remedy.empty() ? "correct this and run the command again" : remedy;
+    const std::string message =
         str("the state of step ", outcome.step, " is not saved", place, ": ", what);
-    failures_[place] = {told, hint};
-    log_error("train: {}\n  training goes on; {}; the next save tries again\n  hint: {}", told,
-              where_to_go_on(), hint);
+    failures_[place] = {message, hint};
+    log_error("train: {}\n  training continues; {}; the next save tries again\n  hint: {}", message,
+              last_checkpoint_text(), hint);
   }
 }
 
 void CheckpointManager::finish() {
   wait();
   if (failures_.empty()) return;
-  std::vector<std::string> told;
-  for (const auto& [place, failure] : failures_) told.push_back(failure.told);
+  std::vector<std::string> messages;
+  for (const auto& [place, failure] : failures_) messages.push_back(failure.message);
   throw SystemError(
-      "train: " + join(told, "\n  "),
-      str(failures_.begin()->second.hint, "; ", where_to_go_on(), ": ", how_to_go_on(job_)));
+      "train: " + join(messages, "\n  "),
+      str(failures_.begin()->second.hint, "; ", last_checkpoint_text(), ": ", how_to_go_on(job_)));
 }
 
 void CheckpointManager::throw_not_finite(std::int64_t step, const std::string& tensor) {
@@ -315,18 +317,18 @@ void CheckpointManager::require_finite(std::int64_t step, const HostState& host)
     throw_not_finite(step, *bad);
 }
 
-std::string CheckpointManager::where_to_go_on() {
-  if (under_way_.valid()) try {
-      note(under_way_.get());
-    } catch (const Error&) {  // another error is being told
+std::string CheckpointManager::last_checkpoint_text() {
+  if (current_save_.valid()) try {
+      note(current_save_.get());
+    } catch (const Error&) {  // another error is being reported
     }
-  return saved_ < 0 ? std::string("nothing was saved yet")
-                    : str("the checkpoint of step ", saved_, " is good");
+  return saved_ < 0 ? std::string("no checkpoint was saved yet")
+                    : str("the checkpoint of step ", saved_, " is intact");
 }
 
 std::string CheckpointManager::stability_hint() {
   return str("lower ", job_.fields("optimizer.learning_rate"), " or raise ",
-             job_.fields("schedule.warmup_steps"), "; ", where_to_go_on());
+             job_.fields("schedule.warmup_steps"), "; ", last_checkpoint_text());
 }
 
 }  // namespace smelt

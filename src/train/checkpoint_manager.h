@@ -1,4 +1,4 @@
-// The checkpoints of a run, written by another thread while it trains on.
+// Saving of checkpoints in the background while training continues.
 #pragma once
 
 #include <cstdint>
@@ -21,99 +21,103 @@
 
 namespace smelt {
 
-// One save at a time is under way: the next waits for it, so that there is never more than one copy
-// of the state on the host. A save that fails is told and tried again when the next one is due.
+// Saves the checkpoints of a run on another thread. Only one save runs at a time and the next waits
+// for it, so that the host holds at most one copy of the state. A failed save is logged; the next
+// one that is due tries again.
 class CheckpointManager {
  public:
-  // Saves only while the lock of the model folder is held, by the one of several processes that
-  // leads. These write together what each holds: `held` is of all of them, `process` this one's
-  // number there.
+  // Saves only while `lock`, the lock of the model folder, is held; in a multi-process run only
+  // rank 0 has it. Each process writes the slices it holds: `held` are the slices of all processes,
+  // `process` is the index of this one in it.
   CheckpointManager(const TrainJob& job, const InitialState& start, const FolderLock* lock,
                     std::vector<HeldSlice> held = {}, int process = 0);
 
-  // Whether the state after this step is to be saved: by the step's number, or by the time that has
-  // passed, which of several processes one alone knows.
+  // Return whether to save the state after this step: by its number, or by elapsed time. In a
+  // multi-process run only rank 0 measures the time.
   bool is_due(std::int64_t step) const;
   bool is_due_by_time() const;
-  // Whether these are the best figures so far of what the job keeps the best of.
+  // Returns whether this is the best evaluation so far by checkpoint.best_metric.
   bool is_best(const Evaluation& evaluation) const;
 
-  // Waits for the save before this one; to be called before the state is copied.
+  // Waits for the previous save. Call it before copying the state.
   void wait();
-  // Begins to save in the model folder (`regular`), or as the best (`best`), or both.
+  // Where to save: in the model folder (`regular`), in best/ (`best`), or both.
   struct Kinds {
     bool regular = false;
-    std::optional<double> best = {};  // with this value
+    std::optional<double> best = {};  // value of the metric
   };
-  // `settings` go into the checkpoint. The watchdog must outlive the save: it watches the copy, not
-  // what is written.
+  // Starts a save. `settings` are stored in the checkpoint. The watchdog must outlive the save; it
+  // watches the copy to the host, not the writing.
   void save(std::int64_t step, StateCopy state, const Kinds& kinds, Json settings,
             Watchdog& watchdog);
-  // The run is at this saved step again, whose best state so far is `best`; later ones are gone.
+  // Tells the manager that the run was rolled back to this saved step, whose best state so far was
+  // `best`. Later checkpoints no longer exist.
   void went_back(std::int64_t step, const std::optional<BestState>& best);
-  // Tells what became of a save that has ended. SystemError for a state that is not finite.
+  // Logs the result of the save if it has ended. Throws SystemError if the state was not finite.
   void poll();
-  // Waits for the last save. SystemError when the newest save at one of the places failed.
+  // Waits for the last save. Throws SystemError if the latest save in one of the folders failed.
   void finish();
 
-  // The newest step that is saved or on its way; -1 before the first.
+  // Returns the latest step that is saved or being saved; -1 if there is none.
   std::int64_t newest() const { return newest_; }
-  // The newest step that is known to be saved; -1: none.
+  // Returns the latest step that is known to be saved; -1 if there is none.
   std::int64_t saved() const { return saved_; }
-  // The step whose state is the best so far.
+  // Returns the step of the best state so far.
   std::optional<std::int64_t> best_step() const { return best_step_; }
-  // SystemError naming the first tensor that is not, on whichever process it lies.
+  // Throws SystemError, which names the tensor, if the state on any process contains a NaN or an
+  // infinity.
   void require_finite(std::int64_t step, const HostState& host);
-  // A hint for messages, once the save under way has ended.
+  // Waits for the current save and returns a hint for messages about numerical problems.
   std::string stability_hint();
 
  private:
-  struct Attempt {  // at one of a save's places
+  struct Attempt {  // the save in one folder
     std::string_view place;
-    std::string failure = {};  // empty: it has the state
+    std::string failure = {};  // error message; empty if it succeeded
   };
   struct Failure {
-    std::string told, hint;
+    std::string message, hint;
   };
   struct Outcome {
     std::int64_t step = 0;
-    std::optional<std::string> not_finite = {};  // a tensor
+    std::optional<std::string> not_finite = {};  // name of a non-finite tensor
     std::vector<Attempt> attempts = {};
-    std::optional<std::int64_t> best_step = {};  // that the checkpoint records
+    // Step of the best state that the checkpoint records.
+    std::optional<std::int64_t> best_step = {};
   };
-  // The steps whose states best/ must keep once a save has ended: the best one, and the best ones
-  // as of the checkpoints that the run may be resumed from or roll back to.
+  // Steps whose states best/ must keep after a save: the best one so far, and those that are
+  // recorded as the best in the checkpoints that the run may resume from or roll back to.
   struct Bests {
-    std::set<std::int64_t> before_regular, after_regular;  // until, and once, model/ has its state
+    std::set<std::int64_t> before_regular, after_regular;  // before and after the save in model/
   };
-  // The evaluation that a checkpoint records as the best so far.
+  // The best evaluation so far, for the checkpoint's settings.
   struct Scores {
-    std::optional<BestState> with_save;  // if the save in best/ succeeds, or none is made
+    std::optional<BestState> with_save;  // if the save in best/ succeeds, or there is none
     std::optional<BestState> without;    // if it fails
   };
   [[noreturn]] void throw_not_finite(std::int64_t step, const std::string& tensor);
-  std::string where_to_go_on();
+  std::string last_checkpoint_text();
   void note(const Outcome& outcome);
-  struct Plan {  // of one save
+  struct Plan {  // what one save does
     std::int64_t step = 0;
     Kinds kinds;
     Json settings;
     Scores scores;
     Bests keep;
-    std::optional<std::int64_t> spare;  // a checkpoint that stays however old it is
+    std::optional<std::int64_t> spare;  // checkpoint that max_to_keep does not delete
   };
   static bool has_failed(const std::vector<Attempt>& attempts, std::string_view place);
   Outcome write(const Plan& plan, const HostState& host) const;
   std::vector<Attempt> write_kinds(const Plan& plan, const HostState& host) const;
   std::optional<BestState> best_state() const;
   Json with_score(Json settings, const std::optional<BestState>& best) const;
-  // Returns the known checkpoint that a loss spike after `step` rolls back to, or nullopt.
+  // Returns the known checkpoint to which a loss spike after `step` rolls back, or nullopt.
   std::optional<std::int64_t> rollback_target(std::int64_t step) const;
   Bests bests_to_keep(std::int64_t step) const;
   void clear_best(const std::vector<Attempt>& attempts, const Kinds& kinds,
                   const Bests& keep) const;
   void know_checkpoint(std::int64_t step, const std::optional<std::int64_t>& best);
-  // Writes the state at a place, or makes a copy there of what is at another.
+  // Writes the state to a folder, or copies it from another folder if `copy_of` is not empty.
   void publish(const std::string& place, const std::string& copy_of, std::int64_t step,
                const HostState& host, const Json& settings, const SaveOptions& options) const;
   std::optional<std::string> not_finite_anywhere(const HostState& host,
@@ -121,23 +125,23 @@ class CheckpointManager {
   std::string key(std::string_view what) const;
   void report_outcome(const Outcome& outcome);
   std::string folder(const char* name) const;
-  bool is_kept_for_ever(std::int64_t step) const;
+  bool is_kept_permanently(std::int64_t step) const;
 
   const TrainJob& job_;
   const FolderLock* lock_;
   std::vector<HeldSlice> held_;
   int process_;
   std::int64_t saves_ = 0, checks_ = 0;
-  std::int64_t first_step_;  // that checkpoints are counted on from
+  std::int64_t first_step_;  // step of the run's first checkpoint
   std::int64_t saved_, newest_;
   BestScore best_;
   std::optional<std::int64_t> best_step_, best_step_before_;
-  // The step of the best state as of each checkpoint that the run may continue from, by that
-  // checkpoint's step: the newest one, and the one that a spike rolls back to.
+  // The step of the best state that each checkpoint records, by the checkpoint's step; for the
+  // checkpoints that the run may continue from: the latest one, and the target of a rollback.
   std::map<std::int64_t, std::optional<std::int64_t>> best_steps_;
-  std::map<std::string_view, Failure> failures_;  // by place: of its newest save
+  std::map<std::string_view, Failure> failures_;  // latest failure in each folder
   Clock::time_point begun_ = Clock::now();
-  std::future<Outcome> under_way_;  // last: its thread uses the others
+  std::future<Outcome> current_save_;  // declared last: its thread uses the other members
 };
 
 }  // namespace smelt

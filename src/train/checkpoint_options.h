@@ -21,7 +21,7 @@ template <class C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("save_interval_steps", c.save_interval_steps, "steps between checkpoints");
   visit("save_interval_minutes", c.save_interval_minutes,
-        "also save if so many minutes have passed since the last checkpoint; 0: never");
+        "also save if this many minutes have passed since the last checkpoint; 0: never");
   visit("max_to_keep", c.max_to_keep, "newest checkpoints kept");
   visit("keep_period", c.keep_period,
         "checkpoints whose step is a multiple of it are kept forever, in model/save; 0: none");
@@ -39,7 +39,7 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, EarlyStopping>
 void visit_fields(C& c, Visitor&& visit) {
   visit("patience", c.patience,
-        "stop after so many evaluations in a row without a better "
+        "stop after this many evaluations in a row without a better "
         "train.checkpoint.best_metric; 0: never");
 }
 

@@ -5,7 +5,7 @@
 namespace smelt {
 namespace {
 
-// One whose new value of a parameter is its gradient.
+// Returns an optimizer whose new parameter values are the gradients.
 Optimizer no_optimizer() {
   Optimizer out;
   out.slots = [](const Parameter&) { return std::vector<Slot>(); };
@@ -15,11 +15,11 @@ Optimizer no_optimizer() {
 }
 
 StepProgram program_for(const TrainJob& job, std::string_view platform) {
-  TrainJob looking = job;
-  looking.config.optimizer = no_optimizer();
-  looking.config.ema_decay = 0;
-  looking.config.spikes = {};
-  StepProgram out = training_program(looking, platform);
+  TrainJob changed = job;
+  changed.config.optimizer = no_optimizer();
+  changed.config.ema_decay = 0;
+  changed.config.spikes = {};
+  StepProgram out = training_program(changed, platform);
   out.program.donated_by.clear();  // the state is needed afterwards
   return out;
 }

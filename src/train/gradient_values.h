@@ -1,4 +1,4 @@
-// The gradients of a step, for who looks at them.
+// The gradients of a step, for histograms.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@ namespace smelt {
 
 class GradientValues {
  public:
-  // Compiles the job's step with the gradients in the place of its update.
+  // Compiles the job's step with an optimizer that returns the gradients. `held` are the values of
+  // a frozen model that are already on the devices.
   GradientValues(std::shared_ptr<const Client> client, const TrainJob& job,
                  std::shared_ptr<const ModelState> held = {});
-  // As the optimizer gets them, clipped, by the names of the parameters; of a parameter that no
-  // loss depends on, or that is frozen, its value. `argument` is the step as programs take it. The
-  // state stays as it is.
+  // Returns the clipped gradients by parameter name. For a parameter that is frozen, or on which
+  // the loss does not depend, returns the parameter's value. `argument` is the step number for the
+  // program. Does not change the state.
   HostState of(const Batch& batch, const ModelState& state, std::int64_t argument) const;
 
  private:

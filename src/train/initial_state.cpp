@@ -26,17 +26,19 @@ std::string how_fast(const SlicedCheckpoint& checkpoint, double seconds) {
   return str(rounded(bytes / 1e6, 0), " MB in ", rounded(seconds, 2), " s");
 }
 
-// Whether what a run begins with leaves it steps to make.
-bool say_if_done(const TrainJob& job, const std::string& where, std::int64_t step) {
+// Logs a warning if no steps are left. Returns whether that is so.
+bool warn_if_done(const TrainJob& job, const std::string& where, std::int64_t step) {
   const std::int64_t last = job.config.schedule.total_steps;
   const std::string steps = job.fields("steps");
   if (step == last)
-    log_warning("{} is the end of this run, {} {}: no step is left\n  hint: raise {} to go on",
-                where, steps, last, steps);
+    log_warning(
+        "{} is the last checkpoint of this run, {} {}: no steps are left\n  hint: raise {} to "
+        "train on",
+        where, steps, last, steps);
   if (step > last)
     log_warning(
-        "{} is of step {}, beyond {} {}: no step is left, and the model stays that of step "
-        "{}\n  hint: raise {}, or choose another output folder for a shorter run",
+        "{} is at step {}, beyond {} {}: no steps are left, and the model remains at step {}\n"
+        "  hint: raise {}, or choose another output folder for a shorter run",
         where, step, steps, last, step, steps);
   return step >= last;
 }
@@ -46,15 +48,15 @@ bool is_out_of_patience(const TrainJob& job, const Json& state) {
          state.value(kSinceBest, std::int64_t{0}) >= job.early_stopping.patience;
 }
 
-void say_where(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Json& settings,
-               double seconds) {
+void log_resume_point(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Json& settings,
+                      double seconds) {
   const std::string& where = checkpoint.path;
   check_finished_run(job, {checkpoint.step, where, checkpoint.state}, settings);
-  if (say_if_done(job, where, checkpoint.step)) return;
+  if (warn_if_done(job, where, checkpoint.step)) return;
   if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
       is_out_of_patience(job, checkpoint.state))
-    return log_info("{}: the run ended here, {} after its best; a higher {} goes on", where,
-                    counted(since, "evaluation"), job.fields("early_stopping.patience"));
+    return log_info("{}: the run stopped early here, {} after the best one; raise {} to continue",
+                    where, counted(since, "evaluation"), job.fields("early_stopping.patience"));
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
   if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
     log_warning("{}: {}", where, changes);
@@ -89,7 +91,8 @@ std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
   return load_sliced_checkpoint(job.resume_from);
 }
 
-// As the one that leads finds it: listings, and what is removed, may differ by the moment.
+// Returns the latest complete checkpoint before step `below`, as rank 0 finds it, because listings
+// and deletions may differ between processes.
 std::optional<std::int64_t> shared_step(const TrainJob& job, const std::string& key,
                                         std::int64_t below) {
   const std::string step = job.together.told(key, [&] {
@@ -100,7 +103,8 @@ std::optional<std::int64_t> shared_step(const TrainJob& job, const std::string& 
   return std::stoll(step);
 }
 
-// Each process reads what its devices hold of it. What one finds damaged is so for all.
+// Restores a multi-process run. Each process reads the slices of its devices. If one finds a
+// checkpoint damaged, all use an earlier one.
 InitialState restored_together(const TrainJob& job, const StepProgram& program,
                                const Client& client, Json& settings) {
   std::int64_t below = std::numeric_limits<std::int64_t>::max();
@@ -126,7 +130,7 @@ InitialState restored_together(const TrainJob& job, const StepProgram& program,
     const auto other = std::ranges::find_if(said, [](const auto& one) { return !one.empty(); });
     if (other == said.end()) {
       settings = std::move(taken);
-      say_where(job, *checkpoint, settings, seconds_since(begin));
+      log_resume_point(job, *checkpoint, settings, seconds_since(begin));
       return start;
     }
     damage = *other;
@@ -142,11 +146,11 @@ InitialState restored(const TrainJob& job, const StepProgram& program, const Cli
   auto checkpoint = checkpoint_of(job);
   if (!checkpoint) return {};
   InitialState start = restored_from(*checkpoint, job, program, client, settings);
-  say_where(job, *checkpoint, settings, seconds_since(begin));
+  log_resume_point(job, *checkpoint, settings, seconds_since(begin));
   return start;
 }
 
-void say_other_model(const PretrainedWeights& given, const Json& settings) {
+void warn_of_other_model(const PretrainedWeights& given, const Json& settings) {
   const auto say = [&](const JsonDifference& d) {
     log_warning("{}: was made with {} {}, this run has {}", given.where, d.name, d.was.dump(),
                 d.is.dump());
@@ -156,9 +160,9 @@ void say_other_model(const PretrainedWeights& given, const Json& settings) {
   if (const auto other = first_difference(given.model, settings["model"], "model")) say(*other);
 }
 
-// A head of other classes has nothing to say of these, be it of the same shape. Whether one was
-// left out.
-bool leave_out_other_head(const Task& task, PretrainedWeights& given) {
+// Removes the weights of a classification head with other classes, even if its shape fits. Returns
+// whether some were removed.
+bool remove_other_head(const Task& task, PretrainedWeights& given) {
   if (!task.is_head) return false;
   const Json own{{"problem", task.settings.value("problem", "")},
                  {"labels", task.settings.value("labels", Json())}};
@@ -167,7 +171,7 @@ bool leave_out_other_head(const Task& task, PretrainedWeights& given) {
                        [&](const auto& item) { return task.is_head(item.first); }) > 0;
 }
 
-// `other_head`: whether there is one that is not taken.
+// Sets `other_head` to whether a head with other classes was not used.
 InitialWeights weights_of(const std::string& init, const Task& task, const StateLayout& layout,
                           bool& other_head) {
   const auto in_vocabulary = [&](std::string_view parameter) {
@@ -175,11 +179,11 @@ InitialWeights weights_of(const std::string& init, const Task& task, const State
     return !dims.empty() && dims.front().name == "vocab";
   };
   PretrainedWeights given = load_weights(init);
-  other_head = leave_out_other_head(task, given);
+  other_head = remove_other_head(task, given);
   return take_weights(layout, std::move(given), in_vocabulary);
 }
 
-// Only a new run takes weights.
+// Loads pretrained weights for a new run.
 void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
                 InitialState& start) {
   bool other_head = false;
@@ -187,8 +191,8 @@ void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
   log_info("{}", table_of(*start.taken));
   if (other_head)
     log_warning(
-        "{}: its head is of other classes ({}), and is not taken", job.init,
-        start.taken->given.head.is_null() ? "not told" : start.taken->given.head["labels"].dump());
+        "{}: its head has other classes ({}) and is not used", job.init,
+        start.taken->given.head.is_null() ? "unknown" : start.taken->given.head["labels"].dump());
   const PretrainedWeights& given = start.taken->given;
   if (const auto missing = missing_encoder_parameters(*start.taken); !missing.empty())
     log_warning("{} {}", given.where, missing);
@@ -201,8 +205,8 @@ void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
   settings["init"] = given.where;
   if (job.take_step && given.step > 0)
     settings["steps_before"] = start.step = start.steps_before = given.step;
-  if (start.step > 0) say_if_done(job, given.where, start.step);
-  if (settings.contains("model")) say_other_model(given, settings);
+  if (start.step > 0) warn_if_done(job, given.where, start.step);
+  if (settings.contains("model")) warn_of_other_model(given, settings);
 }
 
 }  // namespace
@@ -215,19 +219,20 @@ void check_finished_run(const TrainJob& job, const SavedState& saved, const Json
     return;
   const std::string changes = changed_freely(saved.state, settings, job.fields);
   if (changes.empty()) return;
-  throw UsageError(str(saved.path, " is the end of this run, ", job.fields("steps"), " ", last,
-                       is_early ? str(" and ", job.fields("early_stopping.patience"), " ",
-                                      job.early_stopping.patience)
-                                : std::string(),
-                       ", and was trained with other settings: ", changes),
-                   str("use the settings that it was trained with, raise ",
-                       job.fields(is_early ? "patience" : "steps"),
-                       " to train on with these, or choose another output folder for a new run"));
+  throw UsageError(
+      str(saved.path, " is the last checkpoint of this run, ", job.fields("steps"), " ", last,
+          is_early ? str(" and ", job.fields("early_stopping.patience"), " ",
+                         job.early_stopping.patience)
+                   : std::string(),
+          ", and was trained with other settings: ", changes),
+      str("use the settings that it was trained with, raise ",
+          job.fields(is_early ? "patience" : "steps"),
+          " to train on with these, or choose another output folder for a new run"));
 }
 
 InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
                              const std::string& vocab) {
-  bool other_head = false;  // classes may not be known yet
+  bool other_head = false;  // not reported: the classes may not be known yet
   const InitialWeights taken = weights_of(init, task, layout, other_head);
   if (const auto missing = missing_encoder_parameters(taken); !missing.empty())
     log_warning("{} {}", taken.given.where, missing);
@@ -239,7 +244,7 @@ InitialValues initial_values(const std::string& init, const Task& task, const St
 void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite) {
   if (!overwrite || init.empty() || !lies_in(init, model_dir)) return;
   throw UsageError(
-      str("train.init_from: ", init, " lies in ", model_dir, ", which --overwrite empties"),
+      str("train.init_from: ", init, " is inside ", model_dir, ", which --overwrite deletes"),
       "copy it elsewhere, or choose another folder for the new run");
 }
 
@@ -247,18 +252,19 @@ void check_begin(ResumeMode begin, const std::string& model_dir) {
   if (begin == ResumeMode::either) return;
   const auto newest = latest_checkpoint(model_dir);
   if (begin == ResumeMode::resume && !newest)
-    throw UsageError(str("train: ", model_dir, " holds no checkpoint to resume"),
-                     "leave --resume out to begin a new run, or name another folder");
+    throw UsageError(str("train: ", model_dir, " contains no checkpoint to resume"),
+                     "omit --resume to start a new run, or pass another folder");
   if (begin == ResumeMode::fresh && newest)
     throw UsageError(
-        str("train: ", committed_path(model_dir, *newest), " is there, a fresh run is wanted"),
-        "choose another folder, give --resume to go on from it, or --overwrite to remove it");
+        str("train: ", committed_path(model_dir, *newest),
+            " exists, but --fresh requires a new run"),
+        "choose another folder, pass --resume to continue from it, or --overwrite to remove it");
 }
 
 std::string how_to_go_on(const TrainJob& job) {
   return job.overwrite || job.begin == ResumeMode::fresh
-             ? "to go on from there run it again without --fresh and --overwrite"
-             : "run the same command again to go on from there";
+             ? "to resume, run the same command again without --fresh and --overwrite"
+             : "run the same command again to resume";
 }
 
 InitialState resolve_initial_state(const TrainJob& job, const StepProgram& program,
@@ -270,8 +276,9 @@ InitialState resolve_initial_state(const TrainJob& job, const StepProgram& progr
                     [&] { return restored(job, program, client, settings); });
   }
   if (!start.is_saved())
-    log_info("train: a new run in {}, {}", job.model_dir,
-             job.init.empty() ? str("from fresh weights") : str("from the weights of ", job.init));
+    log_info("train: new run in {}, {}", job.model_dir,
+             job.init.empty() ? str("with random initial weights")
+                              : str("with the weights of ", job.init));
   if (job.init.empty()) return start;
   if (start.is_saved())
     log_info("init {} is not used: this run has a checkpoint of its own", job.init);

@@ -1,4 +1,4 @@
-// What a run starts from: a checkpoint of its own, given weights or fresh ones.
+// What a run starts from: one of its own checkpoints, pretrained weights or random weights.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,23 @@
 
 namespace smelt {
 
-// In a checkpoint's settings.
+// Field of a checkpoint's settings: the evaluation of its step was interrupted by a signal and must
+// be repeated.
 inline constexpr const char* kUnchecked = "unchecked";
-// Likewise: the validations since the best one.
+// Field of a checkpoint's settings: the number of evaluations since the best one.
 inline constexpr const char* kSinceBest = "checks_since_best";
 
 struct InitialState {
-  std::optional<ModelState> state;      // of a checkpoint; empty for a new run
-  std::optional<InitialWeights> taken;  // for a new run's state
+  std::optional<ModelState> state;      // from a checkpoint; nullopt for a new run
+  std::optional<InitialWeights> taken;  // pretrained weights of a new run, if any
   std::int64_t step = 0;
-  std::int64_t steps_before = 0;       // of the run that the weights are of, where they count
-  SpikeRecord spikes;                  // of a checkpoint
-  bool unchecked = false;              // its check was due, and cut off by a signal
-  std::int64_t since_best = 0;         // validations of a checkpoint's run since its best one
-  std::optional<BestState> best = {};  // by job.checkpoint.best_metric, as of the checkpoint
+  std::int64_t steps_before = 0;       // steps of the run that the weights are from, if they count
+  SpikeRecord spikes;                  // from the checkpoint
+  bool unchecked = false;              // the evaluation of its step was interrupted by a signal
+  std::int64_t since_best = 0;         // evaluations since the best one
+  std::optional<BestState> best = {};  // best evaluation recorded in the checkpoint
   bool records_best = false;  // whether the checkpoint records `best`, or that there is none
-  // Whether there is a step or a check to make.
+  // Returns whether a step or an evaluation is left.
   bool has_work(const TrainJob& job) const {
     const bool ended = job.early_stopping.patience > 0 && since_best >= job.early_stopping.patience;
     return unchecked || (step < job.config.schedule.total_steps && !ended);
@@ -37,33 +38,33 @@ struct InitialState {
   bool is_saved() const { return state.has_value(); }
 };
 
-// How many of a run's parameters given weights have, and how many they have not.
+// Numbers of a run's parameters that pretrained weights contain and lack.
 struct InitialValues {
   std::size_t taken = 0, fresh = 0;
 };
-// Of the weights at `init` for a run of the task, as resolve_initial_state() would take them:
-// UsageError for other shapes, a warning for a vocabulary other than the file `vocab` (empty: any).
+// Counts the parameters that the pretrained weights at `init` provide for a run of the task. Throws
+// UsageError if shapes differ, and warns if the vocabulary differs from the file `vocab` (empty:
+// not checked).
 InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
                              const std::string& vocab);
 
-// Checks that a run that has made its last step, or is out of patience, was trained with the
-// schedule and spike settings of this job, as none of its steps would be made with others. Accepts
-// all for a checkpoint of step 0. Throws a UsageError that names what differs. `settings` are the
-// job's.
+// Checks that a finished run (at its last step, or stopped early) was trained with this job's
+// schedule and spike settings, because no step would use different ones. Does not check a
+// checkpoint of step 0. Throws a UsageError that names what differs. `settings` are the job's.
 void check_finished_run(const TrainJob& job, const SavedState& saved, const Json& settings);
 
-// UsageError where the model folder holds a checkpoint and a fresh run is wanted, or none and one
-// is to be resumed.
+// Throws UsageError if the model folder contains a checkpoint and `begin` requires a new run, or
+// the reverse.
 void check_begin(ResumeMode begin, const std::string& model_dir);
 
-// UsageError where a run that begins anew would remove the weights that it begins with.
+// Throws UsageError if `overwrite` would delete the pretrained weights of the new run.
 void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite);
 
-// A hint: how the run that was stopped goes on.
+// Returns a hint on how to resume a stopped run.
 std::string how_to_go_on(const TrainJob& job);
 
-// `settings` (run_settings()) are what a checkpoint must have been made with; where the weights are
-// from is added to them.
+// Loads what the run starts from. `settings` (run_settings()) must match those of a checkpoint;
+// adds the source of pretrained weights to them.
 InitialState resolve_initial_state(const TrainJob& job, const StepProgram& program,
                                    const Client& client, Json& settings);
 

@@ -19,8 +19,8 @@ namespace smelt {
 
 void check_described(const TrainJob& job, const ExampleSource& source) {
   if (std::cmp_less(source.epoch_size(), job.config.batch_size))
-    log_warning("train: a batch of {} takes some of the {} several times", job.config.batch_size,
-                counted(source.epoch_size(), "example"));
+    log_warning("train: a batch of {} repeats examples, because there are only {}",
+                job.config.batch_size, counted(source.epoch_size(), "example"));
   if (const auto description = source.description())
     check_description(
         *description,
@@ -30,9 +30,9 @@ void check_described(const TrainJob& job, const ExampleSource& source) {
 void warn_of_warmup(const Schedule& s, const Optimizer& optimizer, const Fields& fields) {
   const std::int64_t last = s.total_steps - 1 + optimizer.first_step;
   if (s.warmup == Warmup::none || s.warmup_steps == 0 || s.warmup_steps <= last) return;
-  log_warning("train: {} {} of {} {}: {} {} is never reached", fields("schedule.warmup_steps"),
-              s.warmup_steps, fields("steps"), s.total_steps, fields("optimizer.learning_rate"),
-              s.learning_rate);
+  log_warning("train: {} {} is too long for {} {}: {} {} is never reached",
+              fields("schedule.warmup_steps"), s.warmup_steps, fields("steps"), s.total_steps,
+              fields("optimizer.learning_rate"), s.learning_rate);
 }
 
 void warn_of_settings(const TrainJob& job) {
@@ -50,17 +50,17 @@ void check_no_model_below(const std::string& model_dir) {
     const bool own = name == "save" || name == "best" || name.starts_with("bad-batch-") ||
                      is_checkpoint_path(path);
     if (!own && is_folder(path) && latest_checkpoint(path))
-      throw UsageError(str("train: ", path,
-                           " is the folder of another model, and would be removed "
-                           "with all that ",
-                           model_dir, " holds"),
-                       "move it elsewhere, or choose another output folder");
+      throw UsageError(
+          str("train: ", path,
+              " is the folder of another model and would be removed with everything in ",
+              model_dir),
+          "move it elsewhere, or choose another output folder");
   }
 }
 
 void check_memory(const StepProgram& program, std::string_view platform) {
   if (platform != "cpu") return;
-  double bytes = 0;  // which may be more than a whole number holds
+  double bytes = 0;  // a double, since the size may exceed 64 bits
   for (const StateLayout* layout : {&program.held, &program.state})
     for (const StateTensor& tensor : layout->tensors) {
       double size = static_cast<double>(dtype_size_bytes(tensor.shape.dtype));
@@ -69,9 +69,10 @@ void check_memory(const StepProgram& program, std::string_view platform) {
     }
   const double memory = machine_memory();
   if (bytes <= memory) return;
-  throw UsageError(str("train: weights and slots of the model are ", bytes_text(bytes),
-                       ", more than this machine's memory of ", bytes_text(memory)),
-                   "choose a smaller model, or check its sizes");
+  throw UsageError(
+      str("train: the weights and optimizer slots of the model take ", bytes_text(bytes),
+          ", more than this machine's memory of ", bytes_text(memory)),
+      "choose a smaller model, or check its sizes");
 }
 
 Json settings_of(const TrainJob& job, const ExampleSource& source) {
@@ -99,10 +100,10 @@ void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured) 
   for (const ReportedMeasure& m : measured) known.push_back(m.name);
   known.insert(known.end(), job.state_measures.begin(), job.state_measures.end());
   if (std::ranges::find(known, job.checkpoint.best_metric) == known.end())
-    throw UsageError(
-        str("train: ", job.fields("checkpoint.best_metric"), " is '", job.checkpoint.best_metric,
-            "', which no validation measures"),
-        known.empty() ? "have it validate" : did_you_mean(job.checkpoint.best_metric, known));
+    throw UsageError(str("train: ", job.fields("checkpoint.best_metric"), " is '",
+                         job.checkpoint.best_metric, "', which the evaluation does not report"),
+                     known.empty() ? "enable evaluation during training"
+                                   : did_you_mean(job.checkpoint.best_metric, known));
 }
 
 }  // namespace smelt

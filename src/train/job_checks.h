@@ -1,4 +1,4 @@
-// Whether a training's data and validation are what the job wants.
+// Checks of a training job's data, settings, memory and folders.
 #pragma once
 
 #include <optional>
@@ -9,26 +9,27 @@
 
 namespace smelt {
 
-// UsageError when a description beside the data says what does not fit the task or the vocabulary;
-// a warning for fewer examples than a batch has.
+// Throws UsageError if the description of the data does not fit the task or the vocabulary. Warns
+// if there are fewer examples than a batch has.
 void check_described(const TrainJob& job, const ExampleSource& source);
-// A warning where a schedule never reaches its learning rate.
+// Warns if the run ends before its warmup, so that the schedule never reaches its learning rate.
 void warn_of_warmup(const Schedule& schedule, const Optimizer& optimizer, const Fields& fields);
-// That, and one where examples have room for more masks than tokens.
+// Warns as warn_of_warmup() does, and if examples have room for more masks than tokens.
 void warn_of_settings(const TrainJob& job);
-// UsageError when this machine, where it is the device, cannot hold the state even once: drawing
-// and compiling it would take for ever.
+// Throws UsageError if the device is the CPU and the state does not fit into host memory, before
+// time is spent on initialization and compilation.
 void check_memory(const StepProgram& program, std::string_view platform);
-// What makes the job the same run, as its checkpoints keep it.
+// Returns the settings that identify the run, as they are stored in its checkpoints.
 Json settings_of(const TrainJob& job, const ExampleSource& source);
-// The step of its model folder that a resumed run would go on from; nothing where there is none.
-// UsageError as that run would have it: of another run or another vocabulary. Tensors are not read.
+// Returns the step from which a resumed run would continue, or nullopt if there is no checkpoint.
+// Throws UsageError if the checkpoint belongs to another run or another vocabulary. Does not read
+// tensors.
 std::optional<std::int64_t> check_resume(const TrainJob& job);
-// UsageError when a folder that is to be emptied holds another model's folder: "small" may hold
-// "small/v2".
+// Throws UsageError if a folder that is to be emptied contains the folder of another model, such as
+// "small/v2" in "small".
 void check_no_model_below(const std::string& model_dir);
-// UsageError when the validation, which has the job's state_measures too, does not have what the
-// best is kept of.
+// Throws UsageError if checkpoint.best_metric is neither among the metrics of the evaluation nor
+// among the job's state_measures.
 void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured);
 
 }  // namespace smelt

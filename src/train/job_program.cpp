@@ -10,13 +10,14 @@ namespace smelt {
 
 namespace {
 
-// On a TPU a layer that is compiled by itself takes 5 s longer to compile than in a loop, and each
-// step spares 0.4 (v5e) to 2 ms (v2) of it, by the compiler's schedule: some 12,000 or 2,500 steps
-// win that back (docs/explanation/performance.md).
+// Least number of steps for which unrolling pays off. On a TPU each unrolled layer takes 5 s longer
+// to compile than a scan, and saves 0.4 ms (v5e) to 2 ms (v2) of each step, by the compiler's
+// schedule; that takes about 12,000 or 2,500 steps (docs/explanation/performance.md).
 constexpr std::int64_t kManySteps = 10'000;
-constexpr std::int64_t kManyLayers = 48;  // compiled by themselves they would take minutes
+constexpr std::int64_t kManyLayers = 48;  // unrolled, more would take minutes to compile
 
-// Of one stack; 0 where the model does not say, as an ELECTRA by its size, of 24 at most.
+// Returns the number of layers of the deepest stack, or 0 if the settings do not contain it, as for
+// an ELECTRA that is given by its size (at most 24 layers).
 std::int64_t layers_of(const Task& task) {
   const Json model = task.settings.value("model", Json::object());
   std::int64_t most = 0;
@@ -26,7 +27,8 @@ std::int64_t layers_of(const Task& task) {
   return most;
 }
 
-// A loop gathers one layer's parameters at a time over a mesh that splits them.
+// Returns whether the mesh shards parameters. A scan then gathers the parameters of one layer at a
+// time.
 bool splits_parameters(const TrainJob& job) {
   const PartitionRules mesh = partition_for(job.on.mesh, job.on.devices, job.fields);
   return mesh.size("fsdp") > 1 || mesh.size("tensor") > 1;
@@ -51,8 +53,8 @@ std::string form_text(const TrainJob& job, std::string_view platform) {
   const bool open = job.on.compute && !job.on.compute->layers;
   if (platform != "tpu" || !open) return "";
   return compute_of(job, platform).layers == Layers::unrolled
-             ? str("layers unrolled, as ", job.config.schedule.total_steps,
-                   " faster steps are worth a longer compilation")
+             ? str("layers unrolled, because ", job.config.schedule.total_steps,
+                   " faster steps outweigh a longer compilation")
              : "layers in a loop";
 }
 
@@ -73,8 +75,8 @@ StepProgram training_program(const TrainJob& job, std::string_view platform) {
 
 GradientReport replay(const TrainJob& job, const std::string& folder) {
   if (!exists(folder))
-    throw UsageError(str("replay: ", folder, " is not there"),
-                     "give the bad-batch folder of this model");
+    throw UsageError(str("replay: ", folder, " does not exist"),
+                     "pass the bad-batch folder of this model");
   const TrainedModel model = load_trained_model(
       "replay", folder, job.task.settings.value("model", Json()), job.vocab, false, job.fields);
   const BadBatch bad = bad_batch_in(model, job.task.features);

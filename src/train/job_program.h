@@ -1,4 +1,4 @@
-// The programs of a training job on its platform.
+// Step programs of a training job for its platform.
 #pragma once
 
 #include <string>
@@ -9,20 +9,21 @@
 
 namespace smelt {
 
-// As compute_for() chooses, but on a TPU a long run's layers are unrolled where nothing else is
-// said and no axis of the mesh splits parameters: its steps are faster and hold less than a loop
-// that saves products. By the run's whole length, so that what is resumed has the form it began
-// with.
+// Returns the compute policy, which is that of compute_for() with one exception: on a TPU the
+// layers of a long run are unrolled, if the job leaves this open and no mesh axis shards
+// parameters. Such steps are faster and need less memory than a scan that saves matmuls. The
+// decision depends on the total number of steps, so that a resumed run has the same program.
 ComputePolicy compute_of(const TrainJob& job, std::string_view platform);
-// What it chose, and why, for the log; empty where there was nothing to choose.
+// Returns text for the log on the choice between unrolled layers and a scan; empty if there was no
+// choice.
 std::string form_text(const TrainJob& job, std::string_view platform);
 
-// train_program() or gradient_program(), as the job has it.
+// Builds `program`, which is train_program or gradient_program, for the job.
 StepProgram program_of(const TrainJob& job, std::string_view platform,
                        decltype(&train_program) program);
 
-// What a saved batch gives on the state before it. UsageError for a folder that holds none, or one
-// of another model.
+// Repeats the saved bad step of a folder and returns its gradients. Throws UsageError if the folder
+// contains no batch, or that of another model.
 GradientReport replay(const TrainJob& job, const std::string& folder);
 
 }  // namespace smelt

@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// The score of a checkpoint in best/, as recorded_best() takes it.
+// Returns the settings of a checkpoint in best/, with the score of kScoreFile if they have none.
 Json settings_of_best(const std::string& folder, std::int64_t step) {
   Json settings = checkpoint_state(committed_path(folder, step));
   const std::string path = join_path(folder, kScoreFile);
@@ -37,7 +37,7 @@ bool has(const std::string& folder, std::int64_t step) {
   return exists(join_path(committed_path(folder, step), kCommitFile)) && is_whole(folder, step);
 }
 
-// Returns whether best/ has the state then.
+// Returns whether best/ contains the state afterwards.
 bool restore_best(const TrainJob& job, const std::string& folder, const BestState& best,
                   const SaveOptions& options) try {
   if (has(folder, best.step)) return true;
@@ -58,8 +58,8 @@ bool restore_best(const TrainJob& job, const std::string& folder, const BestStat
   return false;
 }
 
-// The best evaluation in best/ by the scores of its checkpoints. Logs damaged ones and leaves them
-// out.
+// Returns the best evaluation by the scores of the checkpoints in best/. Logs and ignores damaged
+// ones.
 std::optional<BestState> best_in_folder(const std::string& folder, const std::string& metric) {
   std::optional<BestState> best;
   BestScore score(best_of(metric));
@@ -69,26 +69,25 @@ std::optional<BestState> best_in_folder(const std::string& folder, const std::st
       score.keep(found->value);
       best = {.value = found->value, .step = step};
     } catch (const DamagedCheckpoint& error) {
-      log_warning("{}\n  it counts as none", error.what());
+      log_warning("{}\n  its score is ignored", error.what());
     }
   return best;
 }
 
-// Returns whether the model folder has a later checkpoint than the resumed one: a damaged one that
-// was passed over. The copies of its step in save/ and best/ may be the only whole ones, so they
-// stay.
-bool is_passed_over(const TrainJob& job, std::int64_t step) {
+// Returns whether the model folder has a later checkpoint than the resumed one, which was skipped
+// because it is damaged. The copies of its step in save/ and best/ may be the only intact ones and
+// must be kept.
+bool has_damaged_later(const TrainJob& job, std::int64_t step) {
   return latest_checkpoint(job.model_dir).value_or(step) > step;
 }
 
-// Removes what killed saves left in the folder, and unless `keep_later` the states of later steps
-// than that of the resumed checkpoint.
+// Removes remains of killed saves, and unless `keep_later` the checkpoints after the resumed step.
 void remove_later(const std::string& folder, std::int64_t step, bool keep_later) {
   if (!is_folder(folder)) return;
   remove_remains(folder);
   if (keep_later) return;
   for (const std::int64_t removed : remove_later_checkpoints(folder, step))
-    log_info("{} is removed: the run goes on from step {}", checkpoint_path(folder, removed), step);
+    log_info("removed {}: the run continues from step {}", checkpoint_path(folder, removed), step);
 }
 
 std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint& from,
@@ -96,19 +95,19 @@ std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint&
   SaveOptions options{.max_to_keep = 0, .names = job.names};
   if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
   options.require_held();
-  const bool passed_over = is_passed_over(job, from.step);
+  const bool skipped_later = has_damaged_later(job, from.step);
   if (job.checkpoint.keep_period > 0)
-    remove_later(join_path(job.model_dir, "save"), from.step, passed_over);
+    remove_later(join_path(job.model_dir, "save"), from.step, skipped_later);
   if (job.checkpoint.best_metric.empty()) return std::nullopt;
   const std::string folder = join_path(job.model_dir, "best");
-  remove_later(folder, from.step, passed_over);
+  remove_later(folder, from.step, skipped_later);
   auto best = from.best;
   if (!best && !from.records_best) best = best_in_folder(folder, job.checkpoint.best_metric);
   if (!best || !restore_best(job, folder, *best, options)) return std::nullopt;
   std::set<std::int64_t> kept{best->step};
   if (const auto rollback = rollback_best(job, from.step, from.first_step))
     if (rollback->second) kept.insert(*rollback->second);
-  if (!passed_over) keep_only(folder, kept);
+  if (!skipped_later) keep_only(folder, kept);
   return best;
 }
 

@@ -1,4 +1,4 @@
-// The states that a run keeps beside its regular checkpoints: model/best and model/save.
+// Checkpoints that a run keeps in addition to the regular ones: those in model/best and model/save.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace smelt {
 
-// In the settings of a checkpoint: the best evaluation up to its step, as {"name": metric, "value":
-// …, "step": …}; without "value" before the first evaluation. Without "step" (of an earlier
-// version) it is the checkpoint's own evaluation.
+// Field of a checkpoint's settings: the best evaluation up to its step, as {"name": metric,
+// "value": …, "step": …}; without "value" before the first evaluation. If "step" is missing
+// (earlier versions), it is the checkpoint's own evaluation.
 inline constexpr const char* kScore = "score";
-// Written beside the best checkpoint by an earlier version, which had no kScore.
+// File in best/ with the score, written by an earlier version without kScore.
 inline constexpr const char* kScoreFile = "score.json";
 
 // The best evaluation of a run so far, and the step whose state was evaluated.
@@ -26,12 +26,13 @@ struct BestState {
   std::int64_t step = 0;
 };
 
-// Returns what the settings of the checkpoint of `step` record of this metric, or nullopt.
+// Returns the best evaluation by this metric that the settings of the checkpoint of `step` record,
+// or nullopt.
 std::optional<BestState> recorded_best(const Json& settings, std::int64_t step,
                                        const std::string& metric);
 
-// Returns whether the settings of a checkpoint say which state was the best so far, or that none
-// had been evaluated. Checkpoints of earlier versions do not.
+// Returns whether the settings of a checkpoint record the best state so far, or that there was no
+// evaluation yet. Checkpoints of earlier versions do not.
 bool records_best(const Json& settings, const std::string& metric);
 
 // Returns the step of the checkpoint that a loss spike after `step` rolls back to. It must be kept
@@ -44,19 +45,19 @@ std::optional<std::int64_t> rollback_step(const TrainJob& job, std::int64_t step
 std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(
     const TrainJob& job, std::int64_t step, std::int64_t first_step);
 
-// Where a run goes on from: the checkpoint of `step`, whose best state so far was `best`.
+// The checkpoint from which a run continues, with the best evaluation up to its step.
 struct ResumePoint {
   std::int64_t step = 0;
-  std::int64_t first_step = 0;  // of the run's first checkpoint
+  std::int64_t first_step = 0;  // step of the run's first checkpoint
   std::optional<BestState> best = {};
-  bool records_best = false;  // else the states in best/ are looked at if there is no `best`
+  bool records_best = false;  // if false and there is no `best`, use the scores in best/
 };
-// Makes best/ and save/ what they were when that checkpoint was saved: removes later states and
-// remains of killed saves, and restores the best state from the model folder if it is missing in
-// best/. If the checkpoint records no best, as one of an earlier version, the scores in best/
-// count. Returns the best, or nullopt if there is none or its state is lost, which is logged: the
-// next evaluation is the best then. All ranks call it with a new `key`; rank 0, which holds the
-// lock, does the work.
+// Restores best/ and save/ to what they were when that checkpoint was saved: removes later states
+// and the remains of killed saves, and copies the best state from the model folder if it is missing
+// in best/. If the checkpoint records no best (earlier versions), uses the scores in best/. Returns
+// the best, or nullopt if there is none or its state is lost, which is logged; the next evaluation
+// then counts as the best. All ranks call this with a new `key`; rank 0, which holds the lock, does
+// the work.
 std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePoint& from,
                                              const FolderLock* lock, const std::string& key);
 

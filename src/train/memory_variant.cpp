@@ -9,15 +9,16 @@
 namespace smelt {
 
 std::vector<MemoryVariant> smaller_forms(const TrainJob& job) {
-  std::vector<MemoryVariant> out{
-      kLoopedForm,
-      {.layers = Layers::scan, .save = RematPolicy::layer, .words = "loop, layers saved"}};
+  std::vector<MemoryVariant> out{kLoopedForm,
+                                 {.layers = Layers::scan,
+                                  .save = RematPolicy::layer,
+                                  .words = "loop, layer rematerialization"}};
   for (const int times : {2, 4, 8, 16}) {
     const std::int64_t parts = times * job.config.micro_batches;
     out.push_back({.layers = Layers::scan,
                    .save = RematPolicy::layer,
                    .micro_batches = parts,
-                   .words = str("loop, layers saved, ", parts, " micro-batches")});
+                   .words = str("loop, layer rematerialization, ", parts, " micro-batches")});
   }
   return out;
 }
@@ -57,7 +58,8 @@ bool leaves_form_open(const TrainJob& job) {
 
 namespace {
 
-// Not every batch has so many parts, and the job's own form may be a loop.
+// Returns whether a variant is possible and differs from the job's own: a batch may not divide into
+// its micro-batches, and the job's own variant may be a loop.
 bool is_another(const MemoryVariant& form, const TrainJob& job) try {
   const std::string& platform = job.on.device;
   (void)training_program(in_form(job, form), platform);
@@ -87,8 +89,8 @@ void in_a_form_that_fits(const TrainJob& job, const std::function<void(const Tra
       if (!forms) forms = forms_to_try(job);
       if (i + 1 == forms->size()) throw;
       const MemoryVariant& next = forms->at(i + 1);
-      log_warning("{}; trying {} ({} spares this)", first_line(error.what()), next.words,
-                  join(settings_of(next, job.fields), " "));
+      log_warning("{}; trying {} (set {} to skip this attempt)", first_line(error.what()),
+                  next.words, join(settings_of(next, job.fields), " "));
     }
 }
 

@@ -1,5 +1,5 @@
-// How a job's step may be made where the job leaves it open: what a run on devices tries, and what
-// smelt plan tries for devices that are not there.
+// Memory fallbacks: variants of a job's step that need less memory. A training run tries them on
+// its devices, and `smelt plan` for devices that are not present.
 #pragma once
 
 #include <functional>
@@ -15,33 +15,35 @@ namespace smelt {
 struct MemoryVariant {
   std::optional<Layers> layers = {};
   std::optional<RematPolicy> save = {};
-  std::int64_t micro_batches = 0;  // 0: as the job has it
-  std::string words = {};          // "loop, layers saved"
+  std::int64_t micro_batches = 0;  // 0: the job's number
+  std::string words = {};          // description: "loop, layer rematerialization"
 };
 
 inline const MemoryVariant kLoopedForm{.layers = Layers::scan, .words = "loop"};
 inline const MemoryVariant kUnrolledForm{.layers = Layers::unrolled, .words = "unrolled"};
 
-// What is tried, one after another, where a job's own form does not fit: from the fastest to the
-// one that needs least memory.
+// Returns the fallbacks to try if a job's own variant does not fit, from the fastest to the one
+// that needs least memory.
 std::vector<MemoryVariant> smaller_forms(const TrainJob& job);
 TrainJob in_form(TrainJob job, const MemoryVariant& form);
-// Whether two make one program of a job: "loop" is a job's own form, too, where that is a loop.
+// Returns whether two variants give the same program for a job. "loop" is the same as the job's own
+// variant if that uses a loop.
 bool is_same_form(const TrainJob& job, const MemoryVariant& a, const MemoryVariant& b,
                   const std::string& platform);
-// That choose it, by the fields' names: {"train.memory.layers=scan",
+// Returns the settings that select a variant, in terms of `fields`: {"train.memory.layers=scan",
 // "train.memory.remat_policy=layer"}.
 std::vector<std::string> settings_of(const MemoryVariant& form, const Fields& fields);
 
-// A compiler's word that a step takes more memory than a device has.
+// Thrown if the compiler finds that a step needs more memory than a device has.
 struct StepDoesNotFit : UsageError {
   explicit StepDoesNotFit(const UsageError& error) : UsageError(error) {}
 };
 
-// Whether a job leaves its layers and what they save open.
+// Returns whether a job leaves layers and rematerialization to smelt, so that fallbacks are
+// allowed.
 bool leaves_form_open(const TrainJob& job);
-// Runs a job; where its layers and what they save are left open and its step does not fit, in the
-// first of the smaller forms whose does, said in a warning. The last one's error where none does.
+// Runs the job. If its step does not fit and the job allows fallbacks, logs a warning and tries the
+// next variant. Throws the error of the last variant if none fits.
 void in_a_form_that_fits(const TrainJob& job, const std::function<void(const TrainJob&)>& run);
 
 }  // namespace smelt

@@ -18,9 +18,9 @@
 namespace smelt {
 namespace {
 
-constexpr double kSeenSeconds = 30;  // a network's file system may be so late
+constexpr double kSeenSeconds = 30;  // a network file system may show new files late
 constexpr std::string_view kMark = ".pod-";
-constexpr char kWord = '=', kUser = 'u', kWorld = 's', kStopped = 'p';
+constexpr char kWord = '=', kUser = 'u', kSystem = 's', kStopped = 'p';
 
 [[noreturn]] void throw_told(std::string_view said) {
   const auto [what, hint] = error_parts(said.substr(1));
@@ -29,7 +29,7 @@ constexpr char kWord = '=', kUser = 'u', kWorld = 's', kStopped = 'p';
   throw SystemError(what, hint);
 }
 
-// What one may not see of another's, or nothing.
+// Returns `nonce` if the file of that name does not appear in the folder in time, else "".
 std::string unseen(const std::string& folder, const std::string& nonce) {
   const auto begin = Clock::now();
   while (!exists(join_path(folder, nonce))) {
@@ -39,8 +39,7 @@ std::string unseen(const std::string& folder, const std::string& nonce) {
   return "";
 }
 
-// Removes the files by which ranks see whether they share the folder; a pod that ended early leaves
-// one.
+// Removes marker files that an aborted run may have left (see require_one_folder()).
 void remove_marks(const std::string& folder) {
   for (const std::string& name : list_folder(folder))
     if (name.starts_with(kMark) &&
@@ -48,7 +47,7 @@ void remove_marks(const std::string& folder) {
       remove_file(join_path(folder, name));
 }
 
-// How long each is waited for, by the first word of what it is about.
+// Returns the timeout for a key, by its first component.
 PodTimes::Span time_of(const std::string& key, const PodTimes& times) {
   const std::string what = key.substr(0, key.find('/'));
   if (what == "save") return times.commit;
@@ -58,7 +57,7 @@ PodTimes::Span time_of(const std::string& key, const PodTimes& times) {
   return times.programs;
 }
 
-std::shared_ptr<CoordinationService> pod;  // of this process; null: it trains alone
+std::shared_ptr<CoordinationService> pod;  // process group of this process; null: a single process
 int runs_together = 0;
 
 }  // namespace
@@ -109,8 +108,8 @@ std::int64_t answering_devices(std::int64_t devices) { return pod == nullptr ? d
 
 void require_alone(const std::string& what) {
   if (pod == nullptr) return;
-  throw UsageError(str(what, " is for one process, these are ", pod->size()),
-                   "give it to one process alone, with --processes 1");
+  throw UsageError(str(what, " runs in one process only, but there are ", pod->size()),
+                   "start it in one process, with --processes 1");
 }
 
 ProcessGroup ProcessGroup::again(std::size_t try_number) const {
@@ -135,7 +134,7 @@ std::string ProcessGroup::told(const std::string& key,
     } catch (const Stopped& stopped) {
       mine = str(kStopped, stopped.what());
     } catch (const SystemError& error) {
-      mine = str(kWorld, error.what());
+      mine = str(kSystem, error.what());
     }
   const std::string said = gather(key, mine).at(0);
   CHECK(!said.empty(), key);
@@ -174,9 +173,10 @@ void ProcessGroup::require_one_folder(const std::string& folder) const {
   if (leads()) remove_file(join_path(folder, nonce));
   for (std::size_t host = 0; host < all.size(); ++host)
     if (!all[host].empty())
-      throw UsageError(str("train: host ", host, " does not see what host 0 has written in ",
-                           folder, " for ", kSeenSeconds, " s"),
-                       "give a folder that all hosts share: gs://…, s3://…, or a network's disk");
+      throw UsageError(
+          str("train: host ", host, " does not see a file that host 0 wrote to ", folder, " ",
+              kSeenSeconds, " s ago"),
+          "use a folder that all hosts share: gs://…, s3://… or a network file system");
 }
 
 void ProcessGroup::led(const std::string& key, const std::function<void()>& work) const {

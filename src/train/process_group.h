@@ -1,6 +1,6 @@
-// The processes that train one model together, each with devices of its own. Devices meet in their
-// programs alone; all else that must be the same everywhere is said here, under a key that is used
-// once.
+// The process group of a multi-host run. Tensor collectives happen inside the compiled step; this
+// class carries host-side coordination: broadcast, barrier and consistency checks. Each key may be
+// used only once.
 #pragma once
 
 #include <functional>
@@ -15,42 +15,43 @@
 namespace smelt {
 
 struct ProcessGroup {
-  int rank = 0;  // as they were started; 0 leads: it alone locks, clears up and keeps the log
+  int rank = 0;  // rank 0 is the coordinator: it locks and cleans the folder and writes the log
   int size = 1;
-  Gather gather = {};  // throws where a process does not come
-  // Says what this process does from now on, for when it dies or keeps the others waiting.
+  Gather gather = {};  // all-gather of strings; throws if a process does not arrive in time
+  // Records what this process is doing, for error messages if it dies or keeps the others waiting.
   std::function<void(const std::string& what)> doing = [](const std::string&) {};
-  // Ends all processes with this message and kPodExit, so that they are started again. It does not
-  // return. Empty: one process alone.
+  // Ends all processes with this message and exit code kPodExit, so that they are restarted. Does
+  // not return. Empty for a single process.
   std::function<void(const std::string& message)> end_all = {};
 
   bool several() const { return size > 1; }
   bool leads() const { return rank == 0; }
 
-  // What the one that leads says, by `say`, which is called there alone. An Error of it is thrown
-  // by all, a Stopped too. Of one process alone it is its own word. A key that begins with "alone"
-  // may take it days.
+  // Broadcasts the result of `say`, which only rank 0 calls. If it throws, every rank throws the
+  // same error (including Stopped). In a single process just calls it. For a key that begins with
+  // "alone" the other ranks wait for days.
   std::string told(const std::string& key, const std::function<std::string()>& say) const;
-  // UsageError on all that names who differs, beginning with `what`, unless all give the same; what
-  // only one side knows, a field of a JSON object, is not compared.
+  // Checks that `value` is equal on all ranks; otherwise every rank throws a UsageError that begins
+  // with `what` and names the first rank that differs. Fields of a JSON object that only one side
+  // has are not compared.
   void agree(const std::string& key, std::string_view what, const Json& value,
              std::string_view hint) const;
-  // UsageError on all unless all see the files that the one that leads makes in this folder.
+  // Throws UsageError on all ranks unless all see files that rank 0 writes to this folder.
   void require_one_folder(const std::string& folder) const;
   void meet(const std::string& key) const;
-  // Returns on all whether `mine` is true on any process.
+  // Returns on all ranks whether `mine` is true on any of them.
   bool any(const std::string& key, bool mine) const;
-  // What the one that leads does alone, while the others wait for it.
+  // Runs `work` on rank 0 while the other ranks wait. Throws its error on all ranks.
   void led(const std::string& key, const std::function<void()>& work) const;
-  // The same processes, with keys of their own for another try at what they have begun.
+  // Returns the same group with different keys, for another attempt.
   ProcessGroup again(std::size_t try_number) const;
 };
 
-// By a hub; the prefix begins all keys.
+// Returns a process group that communicates over `hub`; all keys begin with `prefix`.
 ProcessGroup together_of(CoordinationService& hub, const std::string& prefix);
 
-// While it lives, train() trains together with the hub's processes, and what open_device() opens is
-// told of them.
+// Makes this process a rank of the hub's process group during its lifetime: train() uses the group,
+// and open_device() joins its processes.
 class TrainsTogether {
  public:
   explicit TrainsTogether(std::shared_ptr<CoordinationService> hub);
@@ -58,15 +59,16 @@ class TrainsTogether {
   TrainsTogether(const TrainsTogether&) = delete;
   TrainsTogether& operator=(const TrainsTogether&) = delete;
 };
-// With them, under keys that begin with this and were not given before; of one process alone
-// otherwise. All processes ask alike.
+// Returns the current process group, with keys that begin with `what` and a number, or a group of
+// one if there is none. All ranks must make these calls in the same order.
 ProcessGroup together_now(const std::string& what);
-// Whether this process does what is done once: writes files that are no checkpoint's, prints.
+// Returns whether this process is rank 0 or the only one. Only this process prints and writes files
+// other than checkpoints.
 bool leads_now();
-// Of so many devices, those that answer what this process asks the model by itself: its first one
-// where it is one of several, as a program over all of them is only run by all.
+// Returns the number of devices for process-local inference: 1 in a multi-process run, because a
+// program over all devices must be run by all processes.
 std::int64_t answering_devices(std::int64_t devices);
-// UsageError that `what` is not for several processes where this is one of several.
+// Throws UsageError if this is one of several processes, because `what` does not support that.
 void require_alone(const std::string& what);
 
 }  // namespace smelt

@@ -10,10 +10,10 @@ void put(Record& out, const char* name, double value) {
   if (value > 0) out[name] = value;
 }
 
-// What a plugin cannot say ends nothing.
-template <class Ask>
-void asking(const Ask& ask) try {
-  ask();
+// Ignores errors of plugins that do not provide an estimate.
+template <class Query>
+void try_query(const Query& query) try {
+  query();
 } catch (const PjrtError&) {
 }
 
@@ -21,13 +21,13 @@ void asking(const Ask& ask) try {
 
 Record program_cost(const CompiledProgram& program) {
   Record out = Record::object();
-  asking([&] {
+  try_query([&] {
     const auto cost = program.cost();
     for (const auto& [name, by_xla] :
          {std::pair{"flops", "flops"}, {"bytes_accessed", "bytes accessed"}})
       if (const auto found = cost.find(by_xla); found != cost.end()) put(out, name, found->second);
   });
-  asking([&] {
+  try_query([&] {
     const CompiledMemory memory = program.memory();
     put(out, "argument_bytes", static_cast<double>(memory.argument_bytes));
     put(out, "temporary_bytes", static_cast<double>(memory.temporary_bytes));

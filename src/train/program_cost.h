@@ -1,4 +1,4 @@
-// What a compiled program takes, by its compiler's own count.
+// The cost of a compiled program, as its compiler estimates it.
 #pragma once
 
 #include <string>
@@ -8,11 +8,13 @@
 
 namespace smelt {
 
-// One device's: {"flops", "bytes_accessed", "argument_bytes", "temporary_bytes", "peak_bytes"}.
-// What the plugin does not say, or calls 0, is not there. A loop's body counts once.
+// Returns the cost on one device: {"flops", "bytes_accessed", "argument_bytes", "temporary_bytes",
+// "peak_bytes"}. Omits values that the plugin does not provide or reports as 0. The body of a loop
+// counts once.
 Record program_cost(const CompiledProgram& program);
 
-// "1.23e+09 operations, 45.6 MB read and written, …": of what there is; empty for nothing.
+// Returns text such as "1.23e+09 operations, 45.6 MB read and written, …", with the values that are
+// present.
 std::string cost_text(const Record& cost);
 
 }  // namespace smelt

@@ -33,16 +33,16 @@ Pruner::Pruner(std::shared_ptr<const Client> client, const StepProgram& training
       state_(training.state),
       weights_(prunable_weights(training.state)),
       executable_(compiled_pruning(*client_, training, pruning)) {
-  if (weights_ > std::numeric_limits<std::int32_t>::max())  // the program counts in s32
-    throw UsageError(
-        str("train.pruning.sparsity: ", weights_, " weights are more than can be counted"),
-        "set train.pruning.sparsity to 0");
+  if (weights_ > std::numeric_limits<std::int32_t>::max())  // the program counts with s32
+    throw UsageError(str("train.pruning.sparsity: ", weights_,
+                         " prunable weights exceed the limit of 2147483647"),
+                     "set train.pruning.sparsity to 0");
 }
 
 std::int32_t Pruner::number_at(std::int64_t steps_done, bool late) const {
   if (pruning_.by == PruneBy::soft)
     return std::bit_cast<std::int32_t>(least_score(pruning_.schedule, steps_done));
-  constexpr std::uint64_t kTies = 100'000;  // one of so many, at most
+  constexpr std::uint64_t kTies = 100'000;  // at most one of this many weights ties
   const std::uint64_t kept = kept_of(weights_, sparsity_at(pruning_.schedule, steps_done));
   return static_cast<std::int32_t>(std::min(weights_, kept + (late ? weights_ / kTies : 0)));
 }

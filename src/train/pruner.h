@@ -1,4 +1,4 @@
-// What sets weights of a run to 0 between its steps (model/optim/pruning.h).
+// Pruning of a run's weights between its steps (model/optim/pruning.h).
 #pragma once
 
 #include <memory>
@@ -10,23 +10,25 @@ namespace smelt {
 
 class Pruner {
  public:
-  // Of the run's training program.
+  // Compiles the pruning program that belongs to the training program.
   Pruner(std::shared_ptr<const Client> client, const StepProgram& training, const Pruning& pruning,
          MemoryAdvice advice);
 
-  // After so many steps: those after which weights became 0 last, or are to by now.
+  // Returns the step up to which the state must be pruned after `steps_done` steps: the last
+  // pruning step of the schedule, or nullopt if there is none.
   std::optional<std::int64_t> due(std::int64_t steps_done) const {
     if (pruning_.by == PruneBy::soft && !is_pruned_at(pruning_.schedule, steps_done))
-      return std::nullopt;  // scores have moved on since
+      return std::nullopt;  // the scores have changed since
     return last_pruning(pruning_.schedule, steps_done);
   }
-  // As after so many steps; `late`: more were done since. What it does late to a state that it was
-  // done to in time is nothing, so a run may be cut and go on on either side of it: what tied with
-  // the last that stayed has stayed, too, and ties no more.
+  // Prunes the weights to the sparsity after `steps_done` steps. `late`: more steps were made
+  // since. Late pruning does not change a state that was pruned in time, so that a run may be
+  // interrupted before or after pruning: weights that tied with the smallest remaining one are
+  // still nonzero, and no longer tie.
   void prune(std::int64_t steps_done, bool late, ModelState& state) const;
 
  private:
-  // The program's first argument.
+  // Returns the program's first argument: the number of weights to keep, or a score threshold.
   std::int32_t number_at(std::int64_t steps_done, bool late) const;
 
   std::shared_ptr<const Client> client_;

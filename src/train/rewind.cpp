@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-constexpr std::int64_t kMostRewinds = 10;  // to one checkpoint
+constexpr std::int64_t kMostRewinds = 10;  // to the same checkpoint
 
 std::optional<std::int64_t> rewind_target(const std::vector<std::int64_t>& steps,
                                           std::int64_t spike, std::int64_t save_every,
@@ -26,16 +26,16 @@ SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
       rewind_target(checkpoint_steps(from.model_dir), from.spike, from.save_every, from.first_step);
   const std::string where = str("train: the loss of step ", from.spike, " is a spike, and ");
   if (!to)
-    throw SystemError(str(where, from.model_dir, " holds no checkpoint to go back to"),
+    throw SystemError(str(where, from.model_dir, " has no checkpoint to roll back to"),
                       str("raise ", from.fields("checkpoint.max_to_keep"), ", or set ",
                           from.fields("loss_spike.action"), " to skip"));
   if (record.rewinds_to(*to) >= kMostRewinds)
     throw SystemError(
-        str(where, "the run went back to step ", *to, " ", kMostRewinds, " times already"),
+        str(where, "the run has rolled back to step ", *to, " ", kMostRewinds, " times already"),
         str("raise ", from.fields("loss_spike.skip_batches"), " or lower ",
-            from.fields("optimizer.learning_rate"), "; if it is no spike, raise ",
+            from.fields("optimizer.learning_rate"), "; if this is not a spike, raise ",
             from.fields("loss_spike.sigmas"), " or ", from.fields("loss_spike.window")));
-  // It must be good before others are removed.
+  // Loads it before removing the others, in case it is damaged.
   SlicedCheckpoint back = load_sliced_checkpoint(from.model_dir, *to);
   from.require_held();
   remove_later_checkpoints(from.model_dir, *to);

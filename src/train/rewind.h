@@ -1,4 +1,4 @@
-// Where a run goes back to from a spike of its loss.
+// Rollback to an earlier checkpoint after a loss spike.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@ namespace smelt {
 
 struct RewindFrom {
   std::string model_dir;
-  std::int64_t spike = 0;        // the step
-  std::int64_t save_every = 1;   // checkpoints of its multiples come first, and the run's first:
-  std::int64_t first_step = 0;   // what a signal saved in between must not change the way
-  Fields fields = recipe_field;  // what messages call settings
-  // Throws if the folder is no longer this process's. Called before checkpoints are removed.
+  std::int64_t spike = 0;        // step of the spike
+  std::int64_t save_every = 1;   // checkpoints at multiples of it, and the run's first, are
+  std::int64_t first_step = 0;   // preferred, so that the target does not depend on signals
+  Fields fields = recipe_field;  // names of the settings in messages
+  // Throws if this process no longer holds the lock. Called before checkpoints are removed.
   std::function<void()> require_held = [] {};
 };
 
-// Of these steps the one that a rewind goes back to: the last before the spike of those that come
-// first, else of all.
+// Returns the step to roll back to: the last before the spike among the preferred ones (see
+// RewindFrom), else among all; nullopt if there is none.
 std::optional<std::int64_t> rewind_target(const std::vector<std::int64_t>& steps,
                                           std::int64_t spike, std::int64_t save_every,
                                           std::int64_t first_step);
 
-// The checkpoint of rewind_target(); those after it, of the way that is given up, are removed.
-// SystemError when there is none, or when the run went back to it ten times already.
+// Returns the checkpoint of rewind_target() and removes the later ones. Throws SystemError if there
+// is none, or if the run has rolled back to it ten times already.
 SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record);
 
-// Those beyond a step that a run goes on from; else the next start would take the newest of them.
-// Returns their steps.
+// Removes the checkpoints after a step from which a run continues; otherwise the next start would
+// resume from the latest of them. Returns their steps.
 std::vector<std::int64_t> remove_later_checkpoints(const std::string& model_dir, std::int64_t step);
 
 }  // namespace smelt

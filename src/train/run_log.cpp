@@ -26,8 +26,9 @@ Record of_measures(const std::vector<MeasuredValue>& measures) {
   return out;
 }
 
-// "loss 3.211, masked_lm_loss 2.950, lr 0.0001, grad norm 1.2, 845.1 seq/s, 81234 tokens/s, MFU
-// 41.2 %, input 0.3 %, 4:05 left": of those figures that there are.
+// Returns the text of a log line, with the figures that are present: "loss 3.211, masked_lm_loss
+// 2.950, lr 0.0001, grad norm 1.2, 845.1 seq/s, 81234 tokens/s, MFU 41.2 %, input 0.3 %, 4:05
+// left".
 std::string text_of_line(const Record& figures) {
   std::ostringstream out;
   const auto put = [&](const std::string& text) {
@@ -83,8 +84,9 @@ void RunLog::begin(const RunFacts& facts, ReportLayout report) {
   if (!facts.exact_products) peak_ = peak_flops(facts.device_kind, facts.products);
   if (peak_) {
     *peak_ *= static_cast<double>(facts.devices);
-    log_info("MFU is of {:.1f} TFLOP/s ({} x {}, {}), {:.4g} operations an example", *peak_ / 1e12,
-             facts.devices, facts.device_kind, dtype_name(facts.products), flops_per_example_);
+    log_info("MFU is relative to {:.1f} TFLOP/s ({} x {}, {}), with {:.4g} operations per example",
+             *peak_ / 1e12, facts.devices, facts.device_kind, dtype_name(facts.products),
+             flops_per_example_);
   }
   if (facts.folder.empty()) return;
   metrics_.emplace(facts.folder, facts.step, start_fields());
@@ -114,7 +116,7 @@ void RunLog::ready(const Record& cost) {
   Record fields = Record::object();
   if (!cost.empty()) {
     fields["cost"] = cost;
-    log_info("a step on each device, by the compiler's count: {}", cost_text(cost));
+    log_info("compiler's estimate for a step on each device: {}", cost_text(cost));
     const std::vector<NamedText> text{{"run/cost", cost_text(cost)}};
     add_events([&](EventLog& events) { events.add(facts_.step, text); });
   }
@@ -142,7 +144,7 @@ void RunLog::tally() {
   line_times_ += times;
 }
 
-// A full disk does not end a run.
+// Appends to metrics.jsonl. Only warns about errors, because a full disk must not end a run.
 void RunLog::record(std::string_view kind, std::int64_t step, const Record& fields) {
   tally();
   if (!metrics_) return;
@@ -150,17 +152,18 @@ void RunLog::record(std::string_view kind, std::int64_t step, const Record& fiel
     metrics_->add(kind, step, fields, since_record_);
     since_record_ = {};
   } catch (const Error& error) {
-    if (!std::exchange(has_failed_, true)) log_warning("{}; the run goes on", error.what());
+    if (!std::exchange(has_failed_, true)) log_warning("{}; training continues", error.what());
   }
 }
 
-// A torn event makes the rest unreadable: stop writing.
+// Writes TensorBoard events. Stops after an error, because a partial event makes the rest of the
+// file unreadable.
 void RunLog::add_events(const std::function<void(EventLog&)>& add) {
   if (!events_) return;
   try {
     add(*events_);
   } catch (const Error& error) {
-    log_warning("{}; no more is written there until this run is started again", error.what());
+    log_warning("{}; no more events are written there until the run is restarted", error.what());
     events_.reset();
   }
 }
@@ -175,7 +178,7 @@ void RunLog::step_done(std::int64_t step, std::span<const float> report) {
   }
   if ((!choice_.log_line || progress_->on_terminal()) && progress_->is_due(step))
     progress_->update(step, text_of_line(means()));
-  if (step % choice_.log_every == 0 || step == facts_.total) tell_line(step);
+  if (step % choice_.log_every == 0 || step == facts_.total) log_line(step);
 }
 
 void RunLog::went_back(std::int64_t step) {
@@ -190,7 +193,7 @@ void RunLog::went_back(std::int64_t step) {
     try {
       take_back();
     } catch (const Error& error) {
-      log_warning("{}; the run goes on, and adds to what is there", error.what());
+      log_warning("{}; training continues and appends to the existing records", error.what());
     }
   };
   if (metrics_)
@@ -227,7 +230,7 @@ void RunLog::add_rates(Record& figures, std::int64_t step) {
   figures["seconds_left"] = to_f32_digits(seconds_left(step));
 }
 
-void RunLog::tell_line(std::int64_t step) {
+void RunLog::log_line(std::int64_t step) {
   tally();
   Record figures = means();
   add_rates(figures, step);
@@ -278,14 +281,14 @@ void RunLog::saved(std::int64_t step) {
 
 void RunLog::sampled(std::int64_t step, const std::string& kind,
                      const std::vector<TextSample>& samples) {
-  Record told = Record::array();
+  Record texts = Record::array();
   std::vector<NamedText> events;
   for (const TextSample& sample : samples) {
-    told.push_back(sample.fields);
+    texts.push_back(sample.fields);
     log_info("step {}: {}", step, sample.line);
     events.push_back({str(kind, "/", events.size()), sample.line});
   }
-  record(kind, step, {{"texts", std::move(told)}});
+  record(kind, step, {{"texts", std::move(texts)}});
   add_events([&](EventLog& log) { log.add(step, events); });
 }
 
@@ -308,7 +311,7 @@ void RunLog::histograms(std::int64_t step, const StateLayout& layout, const Host
     all.push_back({"updates/" + p.name, histogram_of(values)});
     if (gradients == nullptr) continue;
     const auto of_step = values_of(*gradients, p.name);
-    if (of_step != were)  // else nothing is learnt of it
+    if (of_step != were)  // equal if the parameter is frozen
       all.push_back({"gradients/" + p.name, histogram_of(of_step)});
   }
   add_events([&](EventLog& events) { events.add(step, all); });
@@ -318,7 +321,7 @@ void RunLog::end(std::int64_t step, std::string_view why, std::string_view messa
   Record fields{{"why", why}};
   if (!message.empty()) fields["message"] = message;
   record("end", step, fields);
-  metrics_.reset();  // of several ends the first is said
+  metrics_.reset();  // only the first end is recorded
 }
 
 }  // namespace smelt

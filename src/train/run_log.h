@@ -1,5 +1,5 @@
-// What a run tells of itself while it goes on: lines for a person, metrics.jsonl
-// (docs/reference/formats/metrics.md), TensorBoard's scalars, and what its time goes into.
+// The log of a training run: lines for people, metrics.jsonl (docs/reference/formats/metrics.md),
+// TensorBoard events, and goodput.
 #pragma once
 
 #include <cstdint>
@@ -25,98 +25,101 @@
 
 namespace smelt {
 
-// What a line of the log is made from.
+// The values of a log line.
 struct LogPoint {
   std::int64_t step = 0, total = 0;
-  std::int64_t first_step = 0;  // > 0 when resumed
-  double seconds = 0;           // since then
-  double loss = 0;              // the mean since the last line
+  std::int64_t first_step = 0;  // > 0 if the run was resumed
+  double seconds = 0;           // since the first step
+  double loss = 0;              // mean since the last line
 };
 
-// What a run tells of itself every check_every steps, and at its end.
+// The results of an evaluation during training: every check_every steps, and at the end.
 struct TrainCheck {
-  std::int64_t first_step = 0;  // > 0 when resumed
+  std::int64_t first_step = 0;  // > 0 if the run was resumed
   std::int64_t step = 0;
-  // Over the steps since the check before; none where a check that was cut is made again.
+  // Metrics over the training steps since the last evaluation; empty if an interrupted evaluation
+  // is repeated.
   std::vector<MeasuredValue> trained;
   std::optional<Evaluation> validation;
   std::vector<ParameterScale> parameters;
 };
 
-// A figure of a check under the names that it is told by.
+// A metric of an evaluation with its names.
 struct CheckedFigure {
   std::string tag;   // TensorBoard's: "train/valid_loss"
   std::string name;  // the log's: "valid_loss"
   double value = 0;
 };
-// "train/<measure>" and "valid/<measure>".
+// Returns the metrics of an evaluation as "train/<metric>" and "valid/<metric>".
 std::vector<CheckedFigure> check_figures(const TrainCheck& check);
 
 struct TrackChoice {
   std::int64_t log_every = 100;                               // steps
-  std::function<std::string(const LogPoint&)> log_line = {};  // where it is not to be smelt's own
+  std::function<std::string(const LogPoint&)> log_line = {};  // replaces smelt's own log line
   std::function<std::vector<CheckedFigure>(const TrainCheck&)> figures = check_figures;
-  // What the state at hand makes of texts at each check; made once the device is open, for the
-  // placement that the sampler gets.
+  // Creates the sampler that shows predictions for texts at each evaluation. Called once the device
+  // is open, with the placement for the sampler.
   std::function<std::unique_ptr<const TextSampler>(std::shared_ptr<const Client>,
                                                    const ShardingPlan&)>
       sampler = {};
   std::int64_t histograms_every = 0;  // steps; 0: none
-  bool gradient_histograms = false;   // with the others; another program is compiled for them
-  Json settings = {};  // of the run, for who looks at it; null: those of its checkpoints
+  // Adds gradient histograms, which need another compiled program.
+  bool gradient_histograms = false;
+  Json settings = {};  // settings for metrics.jsonl; null: those of the checkpoints
 };
 
-// What is known of a run before its first step.
+// Facts about a run that are known before its first step.
 struct RunFacts {
-  std::string folder;  // the model's, that gets metrics.jsonl and train/; empty: nothing is written
+  std::string folder;  // model folder for metrics.jsonl and train/; empty: write nothing
   std::int64_t step = 0, total = 0, batch_size = 0, devices = 1;
   std::uint64_t examples = 0;
   std::int64_t parameters = 0;
   std::string device_kind;
-  DType products = DType::f32;  // in which they are multiplied
+  DType products = DType::f32;  // data type of matmuls
   bool exact_products = false;
-  Json settings, data;  // what is trained; the data's description or null
+  Json settings, data;  // settings of the run; description of the data, or null
 };
 
-// Nothing is written before begin(). Of one thread.
+// Writes the log of a run. Nothing is written before begin(). Not thread-safe.
 class RunLog {
  public:
-  // The task must outlive it.
+  // The task must outlive this object.
   RunLog(const Task& task, TrackChoice choice);
 
-  // What the time of this thread goes into meanwhile.
+  // Counts time in this goodput category during the lifetime of the result.
   [[nodiscard]] GoodputTimer::During during(GoodputBucket what) { return clock_.during(what); }
 
   void begin(const RunFacts& facts, ReportLayout report);
-  // The program is compiled and the state there: steps follow. `cost` is program_cost()'s.
+  // Call this once the program is compiled and the state is on the devices. `cost` is from
+  // program_cost().
   void ready(const Record& cost = Record::object());
-  // The batch of the next step that is started.
+  // Records the batch of the next step that is started.
   void batch_started(const Batch& batch);
-  // The report of a step that has ended.
+  // Records the report of a completed step.
   void step_done(std::int64_t step, std::span<const float> report);
   void check(const TrainCheck& check);
-  // The run goes on from an earlier step: what was told of later ones is taken back.
+  // Rolls back to an earlier step: removes what was logged about later ones.
   void went_back(std::int64_t step);
-  // A checkpoint of the step is there.
+  // Records a saved checkpoint.
   void saved(std::int64_t step);
-  // What a TextSampler of this kind has made of the state.
+  // Logs the samples of a TextSampler of this kind.
   void sampled(std::int64_t step, const std::string& kind, const std::vector<TextSample>& samples);
   bool wants_histograms(std::int64_t step) const;
-  // TensorBoard's of the values of a state, of what the step has added to them and, if they are
-  // there, of its gradients.
+  // Writes TensorBoard histograms of the parameters, of the updates that the step made, and of the
+  // gradients if they are given.
   void histograms(std::int64_t step, const StateLayout& layout, const HostState& before,
                   const HostState& after, const HostState* gradients);
-  // "done", "stopped" or "failed", with the message of what happened.
+  // Records the end of the run. `why` is "done", "stopped" or "failed"; `message` is the error.
   void end(std::int64_t step, std::string_view why, std::string_view message = {});
 
-  // Since ready().
+  // Returns the seconds since ready().
   double seconds() const { return progress_ ? progress_->seconds() : 0; }
 
  private:
   Record start_fields() const;
   Record means() const;
   void add_rates(Record& figures, std::int64_t step);
-  void tell_line(std::int64_t step);
+  void log_line(std::int64_t step);
   double seconds_left(std::int64_t step) const;
   std::int64_t tokens_in(const Batch& batch) const;
   void tally();
@@ -125,17 +128,17 @@ class RunLog {
 
   const Task& task_;
   TrackChoice choice_;
-  std::optional<std::size_t> token_feature_;  // of the batch's arrays
+  std::optional<std::size_t> token_feature_;  // index of the batch array with tokens
   double flops_per_example_ = 0;
   GoodputTimer clock_{GoodputBucket::preparation};
   RunFacts facts_;
-  std::optional<double> peak_;  // operations a second of all devices
+  std::optional<double> peak_;  // FLOP/s of all devices
   std::optional<Progress> progress_;
   std::optional<MetricsFile> metrics_;
   std::unique_ptr<EventLog> events_;
   std::optional<ReportSums> since_line_;
   std::optional<ReportSums> last_;
-  std::deque<std::int64_t> tokens_ahead_;  // of steps that have not ended
+  std::deque<std::int64_t> tokens_ahead_;  // token counts of steps that have not ended
   std::int64_t tokens_ = 0, line_step_ = 0;
   SpentTimes since_record_, line_times_;
   bool has_failed_ = false;

@@ -15,7 +15,7 @@ constexpr const char* kRewinds = "rewinds";
 }  // namespace
 
 void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint) {
-  constexpr float kAboveAny = 1e15F;  // of which squares are finite, too
+  constexpr float kAboveAny = 1e15F;  // its square is still finite
   const auto wanted = std::ranges::find(layout.tensors, kSpikeLosses, &StateTensor::name);
   if (wanted == layout.tensors.end()) return;
   const auto found = checkpoint.tensors.find(kSpikeLosses);
@@ -36,7 +36,7 @@ SpikeRecord::SpikeRecord(const Json& settings) {
 }
 
 SpikeAction SpikeRecord::found(SpikeAction action, std::int64_t step, double loss) {
-  log_warning("train: the loss of step {}, {}, is a spike: its update is left out", step, loss);
+  log_warning("train: the loss of step {}, {}, is a spike: its update is skipped", step, loss);
   if (action == SpikeAction::skip) skipped_.push_back(step);
   return action;
 }

@@ -1,5 +1,4 @@
-// The spikes of a run and what was done about them (model/train_step/spikes.h says what a spike
-// is).
+// The loss spikes of a run and how they were handled (model/train_step/spikes.h defines a spike).
 #pragma once
 
 #include <cstdint>
@@ -11,25 +10,26 @@
 
 namespace smelt {
 
-// Gives a checkpoint of a run that looked for none, or among more or fewer losses, what the layout
-// wants of them: losses beside which none is a spike, until those to come have taken their places.
+// Initializes the recent losses for spike detection if the checkpoint has none, or another number
+// of them. The initial values are so large that no loss counts as a spike until real losses have
+// replaced them.
 void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint);
 
-// What a run left out, as its checkpoints keep it.
+// The updates and batches that a run has skipped, as stored in its checkpoints.
 class SpikeRecord {
  public:
   SpikeRecord() = default;
   explicit SpikeRecord(const Json& settings);
 
-  // Logs a spike. Returns what is to be done.
+  // Logs a spike and returns the action to take.
   SpikeAction found(SpikeAction action, std::int64_t step, double loss);
-  // Back to the checkpoint of `step`; so many batches, from that step's on, are gone over.
+  // Records a rollback to the checkpoint of `step`, from which this many batches are skipped.
   void rewound(std::int64_t step, std::int64_t batches);
 
-  // By which a step's batch lies further on than without rewinds.
+  // Returns the number of batches that rollbacks have skipped so far.
   std::int64_t skipped_batches() const;
   std::int64_t rewinds_to(std::int64_t step) const;
-  // Puts it into a checkpoint's settings; nothing where nothing was left out.
+  // Adds the record to a checkpoint's settings, if anything was skipped.
   void put(Json& settings) const;
 
  private:

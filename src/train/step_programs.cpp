@@ -5,7 +5,7 @@
 namespace smelt {
 namespace {
 
-// Of a task with several lengths, by the feature that has them.
+// Returns the sequence length of a batch from its first array; 0 for a task without lengths.
 std::int64_t length_of(const Shape& first) { return first.dims.size() < 2 ? 0 : first.dims[1]; }
 
 }  // namespace

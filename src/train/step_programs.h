@@ -1,4 +1,4 @@
-// A training job's step, compiled for each length that its batches may have.
+// The step of a training job, compiled for each sequence length of its batches.
 #pragma once
 
 #include <map>
@@ -11,23 +11,24 @@ namespace smelt {
 
 class StepPrograms {
  public:
-  // `program` is the job's, of the longest batches.
+  // Compiles the programs. `program` is the one for the longest batches.
   StepPrograms(std::shared_ptr<const Client> client, const TrainJob& job,
                const StepProgram& program, const MemoryAdvice& advice);
 
-  // By the program of the batch's length.
+  // Runs the program for the length of the batch.
   Execution run(const Batch& batch, const ModelState& state, std::int64_t argument,
                 const ConsensusFlags& wishes = {}) const;
-  // What they hold beside their state; null: nothing.
+  // Returns the values of the frozen model on the devices, or null if there is none.
   std::shared_ptr<const ModelState> held() const { return steps_.begin()->second.held(); }
-  // Of the longest batches.
+  // Returns the program for the longest batches.
   const Executable& executable() const { return steps_.rbegin()->second.executable(); }
 
  private:
-  std::map<std::int64_t, CompiledStep> steps_;  // by the first row's length
+  std::map<std::int64_t, CompiledStep> steps_;  // by sequence length
 };
 
-// Batches by length are as long as the task's longest then, as programs of another kind take them.
+// Returns the batch padded to the task's longest length, for programs that are compiled for that
+// length only.
 Batch of_full_length(const Task& task, const Batch& batch);
 
 }  // namespace smelt

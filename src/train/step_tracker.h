@@ -1,4 +1,4 @@
-// Where a run stands between two calls to its devices: the state machine of train/trainer.h.
+// The state machine of a training run (see train/trainer.h).
 #pragma once
 
 #include <cstdint>
@@ -6,34 +6,34 @@
 namespace smelt {
 
 enum class RunState {
-  unchecked,  // begins with a state whose check a signal cut off
-  settled,    // every step that was started has ended, and its report is read
-  under_way,  // the newest step is started, its report not read
-  spiked,     // a report was of a spike: nothing but to go back
-  cut,        // a signal cut off the check: nothing but to save the state, marked, and to end
+  unchecked,  // starts with a state whose evaluation was interrupted by a signal
+  settled,    // every started step has ended, and its report was read
+  under_way,  // the latest step is running, its report was not read
+  spiked,     // a report contained a loss spike: only a rollback is possible
+  cut,        // a signal interrupted the evaluation: save the state, marked, and end
 };
 
-// Transitions that the diagram does not have are bugs.
+// Tracks the steps of a run. A transition that is not in the diagram is a bug.
 class StepTracker {
  public:
   StepTracker(std::int64_t step, bool unchecked)
       : step_(step), state_(unchecked ? RunState::unchecked : RunState::settled) {}
 
   RunState state() const { return state_; }
-  // The newest step that was started, which the state on the devices is of or will be.
+  // Returns the latest started step; the state on the devices is, or will be, that after it.
   std::int64_t step() const { return step_; }
-  // Whether the report of step() is still to be read.
+  // Returns whether the report of step() was not read yet.
   bool report_is_due() const { return report_is_due_; }
-  // In `spiked`: the newest step whose report said so.
+  // Returns the latest step with a spike; only in the state `spiked`.
   std::int64_t spike() const;
 
-  // The step after step(), once the report of step() is read.
+  // Records the start of the next step; the report of step() must have been read.
   void started();
-  // The report of step() is read.
+  // Records that the report of step() was read.
   void reported(bool spike);
   void checked();
   void check_cut();
-  // Back at a step before the spike.
+  // Records a rollback to a step before the spike.
   void went_back(std::int64_t step);
 
  private:

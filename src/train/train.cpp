@@ -1,4 +1,4 @@
-// The way of a run through its phases.
+// Runs the phases of a training run.
 
 #include <algorithm>
 #include <optional>
@@ -17,7 +17,8 @@
 namespace smelt {
 namespace {
 
-// All that a run does up to its first check, but for its steps.
+// Reads the data of a dry run: the training batches up to the first evaluation, and the evaluation
+// set.
 TrainSummary read_data(const OpenedRun& run, const InitialState& start, const Scorer* scorer) {
   const TrainJob& job = run.job;
   const std::int64_t steps = std::clamp<std::int64_t>(run.last_step() - start.step, 0,
@@ -35,7 +36,7 @@ TrainSummary read_data(const OpenedRun& run, const InitialState& start, const Sc
   return {.first_step = start.step};
 }
 
-// What a run without steps begins with is all that it leaves.
+// Saves the initial state of a run with 0 steps.
 TrainSummary save_alone(OpenedRun& run, const InitialState& start, const ModelState& state) try {
   const StopSignal stop(kStopsTraining);
   run.log.ready();
@@ -56,7 +57,8 @@ TrainSummary save_alone(OpenedRun& run, const InitialState& start, const ModelSt
   throw;
 }
 
-// A run that has no step left: what a kill behind its last checkpoint has left undone is done.
+// Completes a run without steps left: does what is missing if it was killed right after its last
+// checkpoint.
 TrainSummary finished(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
   if (job.resume_from.empty()) restore_kept_states(run, start);
@@ -97,7 +99,7 @@ TrainSummary trained(const TrainJob& job) {
 }  // namespace
 
 TrainSummary train(const TrainJob& of) {
-  const StopNotice notice;  // until there are steps to save, and once they are saved
+  const StopNotice notice;  // before there are steps to save, and after they are saved
   TrainJob job = of;
   if (!job.together.several()) job.together = together_now("train");
   TrainSummary s;

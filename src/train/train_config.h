@@ -1,5 +1,5 @@
 // The configuration of a training run: the `train` section of a recipe. Each nested section is the
-// options struct of the component that takes it.
+// options struct of the component that uses it.
 #pragma once
 
 #include <concepts>
@@ -17,7 +17,7 @@
 
 namespace smelt {
 
-// What a run may cost. `smelt plan`'s estimate turns it into a number of steps.
+// The maximum cost of a run, from which `smelt plan` computes a number of steps.
 struct BudgetOptions {
   double usd = 0;
   std::string type = "v3-8";
@@ -28,25 +28,25 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, BudgetOptions>
 void visit_fields(C& c, Visitor&& visit) {
   visit("usd", c.usd,
-        "US dollars that the run may cost by `smelt plan`; above 0 it sets train.steps if that is "
-        "not set, once: a run that goes on keeps its steps");
-  visit("type", c.type, "accelerator type that the budget is for, by Google's names");
-  visit("spot", c.spot, "the budget is at the price of spot machines");
+        "maximum cost of the run in US dollars, as estimated by `smelt plan`; above 0 it sets "
+        "train.steps if that is not set; a resumed run keeps its steps");
+  visit("type", c.type, "accelerator type of the budget, in Google's names");
+  visit("spot", c.spot, "use the price of spot machines for the budget");
 }
 
-// The base holds the device, the mesh (train.parallelism) and how the model is computed
+// The base class contains the device, the mesh (train.parallelism) and how the model is computed
 // (train.precision, train.memory).
 struct TrainConfig : DeviceConfig {
   TrainConfig() { compute.emplace(); }
 
   std::int64_t batch_size = 32;
   std::int64_t steps = 1000;
-  double epochs = 0;  // above 0 the pipeline sets `steps` by it, and by `tokens`
+  double epochs = 0;  // if `epochs` or `tokens` is above 0, the pipeline sets `steps`
   double tokens = 0;
   BudgetOptions budget;
   std::int64_t gradient_accumulation_steps = 1;
   std::int64_t seed = 12345;
-  std::string init_from = {};  // a folder of weights; empty: fresh ones
+  std::string init_from = {};  // folder of pretrained weights; empty: random weights
   std::int64_t logging_steps = 100;
   double hang_minutes = 30;
   OptimizerConfig optimizer;
@@ -70,8 +70,8 @@ void visit_length_fields(C& c, Visitor&& visit) {
   visit("batch_size", c.batch_size, "examples per step, over all devices");
   visit("steps", c.steps, "training steps in all");
   visit("epochs", c.epochs,
-        "passes over the training examples; above 0 it sets train.steps. The examples of text hold "
-        "it data.dupe_factor times");
+        "passes over the training examples; above 0 it sets train.steps. Examples made from "
+        "text contain it data.dupe_factor times");
   visit("tokens", c.tokens,
         "tokens to train on, padding counted; above 0 it sets train.steps: 3e9 for 3 billion");
   visit_section("budget", c.budget, visit);
@@ -85,21 +85,21 @@ void visit_fields(C& c, Visitor&& visit) {
         "parts of each device's share of a batch, one after another: less memory, same result");
   visit("seed", c.seed, "random seed of weights, dropout and data order");
   visit("init_from", c.init_from,
-        "weights that a new run begins with: a folder of smelt's checkpoints or Hugging Face's "
-        "BERT or ELECTRA, or a TensorFlow checkpoint (…/bert_model.ckpt); empty: fresh ones");
+        "pretrained weights of a new run: a folder of smelt's checkpoints or Hugging Face's BERT "
+        "or ELECTRA, or a TensorFlow checkpoint (…/bert_model.ckpt); empty: random weights");
   visit("logging_steps", c.logging_steps, "steps between log lines");
   visit("hang_minutes", c.hang_minutes,
-        "a step that has not ended after so many minutes ends the command; 0 = never");
+        "ends the command if a step takes more than this many minutes; 0 = never");
   visit_section("optimizer", c.optimizer, visit);
   visit_section("schedule", c.schedule, visit);
   visit("class_weights", c.class_weights,
-        "of classify: what the loss of each class counts: balanced (rare classes count more, as "
-        "scikit-learn's), or numbers in the order of the classes: 1,2.5,1; empty: all the same");
+        "of classify: weight of each class in the loss: balanced (rare classes count more, as in "
+        "scikit-learn), or numbers in the order of the classes: 1,2.5,1; empty: equal weights");
   visit("label_smoothing", c.label_smoothing,
         "of classify: share of each label that is spread over all classes; 0.1 is usual, 0: none");
   visit("ema_decay", c.ema_decay,
         "keeps moving averages of the weights, average * ema_decay + weight * (1 - ema_decay), "
-        "which eval.averaged takes; 0 = none");
+        "which eval.averaged evaluates; 0 = none");
   visit_section("loss_spike", c.loss_spike, visit);
   visit_section("parallelism", c.mesh, visit);
   visit("parallelism.reduction", c.reduction,
@@ -108,13 +108,13 @@ void visit_fields(C& c, Visitor&& visit) {
   visit_fields(*c.compute, visit);
   visit_section("pruning", c.pruning, visit);
   visit("fake_quant", c.fake_quant,
-        "products within layers count as those of codes of eight bits will, which the model then "
-        "has learned with (docs/guides/compress.md)");
+        "quantization-aware training: matmuls in the layers simulate int8 "
+        "(docs/guides/compress.md)");
   visit_section("checkpoint", c.checkpoint, visit);
   visit_section("early_stopping", c.early_stopping, visit);
 }
 
-// Returns what the compiled step of a run is built from.
+// Returns the settings that the compiled step depends on.
 TrainingConfig step_config(const TrainConfig& config, const Task& task);
 
 }  // namespace smelt

@@ -34,7 +34,7 @@ Trainer::Trainer(OpenedRun& run, const InitialState& start, PreparedRun& prepare
       batches_(batches_from(start.step)),
       since_check_(run.program.report),
       last_(run.program.report),
-      told_saved_(saver_.saved()) {
+      logged_save_(saver_.saved()) {
   note_since_best(start.since_best);
 }
 
@@ -57,8 +57,9 @@ Batch Trainer::next_batch() {
   return batches_->next();
 }
 
-// Steps since the last save are not lost to data that cannot be read. The others of several
-// processes are in the step by now, and none could save without them: the fault ends all.
+// Saves the state before it throws, so that unreadable data does not lose steps. In a multi-process
+// run the other processes have already started the step and cannot save, so that the error ends
+// all.
 Batch Trainer::next_batch_or_save() try { return next_batch(); } catch (const std::exception&) {
   if (job_.together.several()) throw;
   check_and_save({.save = saver_.newest() != position_.step()});
@@ -66,7 +67,7 @@ Batch Trainer::next_batch_or_save() try { return next_batch(); } catch (const st
   throw;
 }
 
-// A signal, and the time, come to each process by itself.
+// Returns this process's requests; signals and elapsed time differ between processes.
 ConsensusFlags Trainer::wishes() const {
   const ProcessGroup& together = job_.together;
   if (!together.several()) return {};
@@ -74,14 +75,14 @@ ConsensusFlags Trainer::wishes() const {
 }
 
 bool Trainer::is_to_stop() const {
-  return job_.together.several() ? stop_wished_ : StopSignal::raised();
+  return job_.together.several() ? stop_requested_ : StopSignal::raised();
 }
 
 void Trainer::prune(std::int64_t steps_done) {
   if (!programs_.pruner) return;
   const auto due = programs_.pruner->due(steps_done);
   if (!due || due == pruned_at_) return;
-  read_report();  // a step that was bad leaves the state as it was before it
+  read_report();  // throws after a non-finite step, before its state is pruned
   programs_.pruner->prune(*due, *due != steps_done, state_);
   pruned_at_ = due;
 }
@@ -95,7 +96,7 @@ void Trainer::step(const Batch& batch) {
   Execution execution = programs_.step.run(batch, state_, done, wishes());
   state_.replace(execution.results);
   run_.watchdog.rest();
-  read_report();  // of the step before: this one is under way meanwhile
+  read_report();  // of the previous step; this one is already running
   report_.emplace(std::move(execution.results.front().back()));
   position_.started();
 }
@@ -103,8 +104,7 @@ void Trainer::step(const Batch& batch) {
 void Trainer::step_with_histograms(const Batch& batch) {
   const auto looking = log_.during(GoodputBucket::eval);
   std::optional<Watchdog::Watch> watch(
-      std::in_place, &run_.watchdog,
-      str("looking at the values before step ", position_.step() + 1));
+      std::in_place, &run_.watchdog, str("copying the values before step ", position_.step() + 1));
   const HostState before = state_.download();
   std::optional<HostState> gradients;
   if (programs_.gradients)
@@ -116,14 +116,14 @@ void Trainer::step_with_histograms(const Batch& batch) {
     step(batch);
     read_report();
   }
-  watch.emplace(&run_.watchdog, str("looking at the values of step ", position_.step()));
+  watch.emplace(&run_.watchdog, str("copying the values of step ", position_.step()));
   const HostState after = state_.download();
   watch.reset();
   log_.histograms(position_.step(), run_.program.state, before, after,
                   gradients ? &*gradients : nullptr);
 }
 
-// Most steps take no histograms.
+// Runs one step, with histograms if they are due.
 void Trainer::take_step() {
   const Batch batch = next_batch_or_save();
   if (log_.wants_histograms(position_.step() + 1) && !job_.together.several())
@@ -135,7 +135,7 @@ void Trainer::take_step() {
   if (position_.step() == run_.last_step()) read_report();
 }
 
-// Waits for the end of the newest step.
+// Waits for the latest step to end and handles its report.
 void Trainer::read_report() {
   if (!position_.report_is_due()) return;
   const std::int64_t step = position_.step();
@@ -148,8 +148,8 @@ void Trainer::read_report() {
   last_.add(report);
   since_check_.add(report);
   if (job_.together.several()) {
-    stop_wished_ = stop_wished_ || last_.figure(kStopWishes) > 0;
-    save_wished_ = last_.figure(kSaveWishes) > 0;
+    stop_requested_ = stop_requested_ || last_.figure(kStopWishes) > 0;
+    save_requested_ = last_.figure(kSaveWishes) > 0;
   }
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm)) stop_at_bad_step(loss, norm);
@@ -159,17 +159,18 @@ void Trainer::read_report() {
   log_.step_done(step, report);
 }
 
-// The state is still that of before the step: neither it nor those behind it have changed it.
+// Throws the error of a non-finite step. The state is still the one before the step, because
+// neither this step nor a later one has changed it.
 void Trainer::stop_at_bad_step(double loss, double norm) {
-  saver_.wait();  // which throws where a state before this step was already not finite
+  saver_.wait();  // throws if an earlier state was already not finite
   const std::int64_t step = position_.step(), before = step - 1;
-  const auto told = [&](const std::string& found) {
+  const auto error = [&](const std::string& found) {
     return SystemError(str("train: at step ", step, " the loss is ", loss, ", the gradient's norm ",
                            norm, "; ", found),
                        saver_.stability_hint());
   };
-  if (job_.together.several()) throw told("its batch is kept where one process trains alone");
-  throw told(keep_bad_batch(
+  if (job_.together.several()) throw error("its batch is saved only in single-process runs");
+  throw error(keep_bad_batch(
       bad_batch_folder(job_.model_dir, step),
       {.step = step,
        .argument = numbers_.argument(before),
@@ -182,7 +183,7 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
        .settings = run_.settings}));
 }
 
-// The one that leads chooses it and removes those behind it.
+// Returns the checkpoint to roll back to. Rank 0 chooses it and removes the later ones.
 SlicedCheckpoint Trainer::checkpoint_before(std::int64_t spike) {
   std::optional<SlicedCheckpoint> found;
   const std::string step = job_.together.told(str("rewind/", ++rewinds_), [&] {
@@ -204,7 +205,8 @@ void Trainer::rewind() {
   saver_.wait();
   SlicedCheckpoint checkpoint = checkpoint_before(spike);
   begin_spike_losses(run_.program.state, checkpoint);
-  std::optional(std::move(state_)).reset();  // a device may have room for one state only
+  // frees memory: a device may have room for one state only
+  std::optional(std::move(state_)).reset();
   {
     const Watchdog::Watch watch(&run_.watchdog, str("restoring the state of ", checkpoint.path));
     state_ = ModelState::restore(*run_.client, run_.program.placement, run_.program.state,
@@ -227,19 +229,20 @@ void Trainer::rewind() {
   since_check_.clear();
   batches_ = batches_from(to);
   log_.went_back(to);
-  log_warning("train: back to {}, over {}", checkpoint.path, counted(batches, "batch", "batches"));
+  log_warning("train: rolled back to {}, skipping {}", checkpoint.path,
+              counted(batches, "batch", "batches"));
 }
 
 Trainer::Due Trainer::due() const {
   const std::int64_t step = position_.step();
   const bool is_last = step == run_.last_step();
-  // The step before this one was started with the same wish.
-  const bool wished = save_wished_ && step > saver_.newest() + 2;
+  // The previous step was started with the same request.
+  const bool requested = save_requested_ && step > saver_.newest() + 2;
   return {.check = job_.check_every > 0 && (step % job_.check_every == 0 || is_last),
-          .save = is_last ? saver_.newest() != step : saver_.is_due(step) || wished};
+          .save = is_last ? saver_.newest() != step : saver_.is_due(step) || requested};
 }
 
-// Looks at the state, tells of it and begins to save it; not where a report says to go back.
+// Evaluates the state and starts to save it, unless a report requires a rollback.
 void Trainer::check_and_save(Due due) {
   if (!due.check && !due.save) return;
   if (position_.state() != RunState::spiked) read_report();
@@ -248,13 +251,14 @@ void Trainer::check_and_save(Due due) {
   wait_for_save();
   StateCopy copy = copy_state();
   CheckpointManager::Kinds kinds{.regular = due.save};
-  std::exception_ptr fault;  // of the check, which must not cost the steps before it
+  std::exception_ptr fault;  // an error of the evaluation must not lose the steps before it
   if (due.check) {
     const HostState& host = host_of(copy);
     try {
       kinds.best = check(host);
     } catch (...) {
-      if (job_.together.several()) throw;  // the others are elsewhere: its cause ends them
+      // The other processes cannot save now; the error ends them.
+      if (job_.together.several()) throw;
       fault = std::current_exception();
       kinds.regular = true;
       run_.settings[kUnchecked] = true;
@@ -269,7 +273,7 @@ void Trainer::check_and_save(Due due) {
 }
 
 void Trainer::wait_for_save() {
-  const Watchdog::Watch watch(&run_.watchdog, "waiting for the save before", WorkOf::store);
+  const Watchdog::Watch watch(&run_.watchdog, "waiting for the previous save", WorkOf::store);
   saver_.wait();
 }
 
@@ -284,12 +288,14 @@ const HostState& Trainer::host_of(StateCopy& copy) {
 }
 
 std::vector<TextSample> Trainer::samples(const SlicedTensors& weights) {
-  const Watchdog::Watch watch(&run_.watchdog, str("asking the model at step ", position_.step()));
+  const Watchdog::Watch watch(&run_.watchdog,
+                              str("sampling predictions at step ", position_.step()));
   return programs_.sampler->sample(weights, "train");
 }
 
-// Views, of the averages where those are evaluated.
-SlicedTensors Trainer::weights_to_ask(const HostState& host) const {
+// Returns the weights for inference on the host, without copying: the moving averages if those are
+// evaluated.
+SlicedTensors Trainer::inference_weights(const HostState& host) const {
   if (!programs_.sampler && !programs_.measures) return {};
   SlicedTensors weights = host.tensors;
   if (job_.validation && job_.validation->averages) put_averages_in_place(weights);
@@ -304,18 +310,18 @@ Evaluation Trainer::validate(const SlicedTensors& weights) {
   return out;
 }
 
-// Once it is known that a save has ended well.
-void Trainer::tell_saved() {
-  if (saver_.saved() == told_saved_) return;
-  told_saved_ = saver_.saved();
-  log_.saved(told_saved_);
+// Logs a checkpoint once its save has succeeded.
+void Trainer::log_saved() {
+  if (saver_.saved() == logged_save_) return;
+  logged_save_ = saver_.saved();
+  log_.saved(logged_save_);
 }
 
-// Gives the value that is the best so far.
+// Evaluates the state. Returns the value of best_metric if it is the best so far, else nullopt.
 std::optional<double> Trainer::check(const HostState& host) {
   const auto checking = log_.during(GoodputBucket::eval);
   const std::int64_t step = position_.step();
-  job_.together.doing(str("the check of step ", step));
+  job_.together.doing(str("the evaluation of step ", step));
   saver_.require_finite(step, host);
   TrainCheck found{.first_step = first_step_,
                    .step = step,
@@ -326,11 +332,11 @@ std::optional<double> Trainer::check(const HostState& host) {
                                      ? std::vector<ParameterScale>()
                                      : parameter_scales(run_.program.state, host)};
   since_check_.clear();
-  const SlicedTensors weights = weights_to_ask(host);
+  const SlicedTensors weights = inference_weights(host);
   if (programs_.scorer) try {
       found.validation = validate(weights);
     } catch (const Stopped&) {
-      stop_wished_ = true;  // by one of several processes
+      stop_requested_ = true;  // raised on any process
       position_.check_cut();
       run_.settings[kUnchecked] = true;
       return std::nullopt;
@@ -357,27 +363,27 @@ void Trainer::run_steps() {
   const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
   if ((job_.save_first || rewinds) && saver_.newest() < 0) check_and_save({.save = true});
   if (position_.state() == RunState::unchecked)
-    check_and_save({.check = true, .save = true});  // saved without the mark
+    check_and_save({.check = true, .save = true});  // saves it without the mark
   while (position_.step() < last && !is_out_of_patience() && !is_to_stop()) {
     take_step();
     check_and_save(due());
-    tell_saved();
+    log_saved();
     if (position_.state() == RunState::spiked) rewind();
   }
   check_and_save({.save = saver_.newest() != position_.step()});
-  if (position_.state() == RunState::spiked) rewind();  // found in the last step before a signal
+  if (position_.state() == RunState::spiked) rewind();  // a spike in the last step before a signal
   {
     const auto saving = log_.during(GoodputBucket::save);
     const Watchdog::Watch watch(&run_.watchdog, "waiting for the last save", WorkOf::store);
     saver_.finish();
   }
-  tell_saved();
-  // A signal that came after the last step's report is known to its own process alone.
+  log_saved();
+  // A signal after the last step's report is known only to the process that received it.
   signalled_ = job_.together.any("end", is_to_stop() || StopSignal::raised());
   const std::int64_t step = position_.step();
   const bool early = is_out_of_patience() && step < last;
   if (early)
-    log_info("train: {} after the best {}: done at step {} of {}",
+    log_info("train: {} without a better {}: stopping early at step {} of {}",
              counted(since_best_, "evaluation"), job_.checkpoint.best_metric, step, last);
   const bool stopped = (step < last && !early) || position_.state() == RunState::cut;
   log_.end(step, stopped ? "stopped" : "done");

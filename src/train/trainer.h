@@ -1,8 +1,9 @@
-// The life of a training run: data, compile, restore or initialise, steps, checkpoints, reports.
+// Training runs: load data, compile, restore or initialize the state, then steps with evaluations,
+// checkpoints and logging.
 //
-// Where a run stands between its steps (StepTracker, train/step_tracker.h). A step is started while
-// the one before it may still be under way, and its report is read when the next is started or
-// somebody wants to look at the state; so a spike is found one step late at most.
+// The states of a run between its steps (StepTracker, train/step_tracker.h). A step is started
+// while the previous one may still run. Its report is read when the next step is started or the
+// state is needed on the host, so that a loss spike is found at most one step late.
 //
 //                    check; save                       step, which reads the report before
 //                       .---.                              .---.
@@ -13,16 +14,16 @@
 //         |             | |                                    v is of a spike
 //         |   cut by    | `---- back to a checkpoint ------- spiked
 //         |   a signal  v
-//         `----------> cut: its state is saved, marked as unchecked, and the run ends
+//         `----------> cut: saves the state, marked as unchecked; the run ends
 //
-// What counts steps:
-//   StepTracker::step()       the newest step started; all that the weights have been through count
-//   StepNumbers::argument()   the same without those of another run that the weights are of: what
-//                             the program, and so its schedule and its dropout, are given
-//   StepNumbers::batch_after()  the batch that the next step reads: without those of another run,
-//                             too, and behind the batches that rewinds have skipped
-//   CheckpointManager::newest(), saved()  the newest step whose checkpoint is begun, and is known
-//   to be there
+// Step numbers:
+//   StepTracker::step()          the latest started step, counting all steps of the weights
+//   StepNumbers::argument()      the same without the steps of another run that the weights are
+//                                from; determines learning rate and dropout
+//   StepNumbers::batch_after()   the batch of the next step, counted like argument(), plus the
+//                                batches that rollbacks have skipped
+//   CheckpointManager::newest()  the latest step whose checkpoint was started
+//   CheckpointManager::saved()   the latest step whose checkpoint is complete
 #pragma once
 
 #include <cstdint>
@@ -44,75 +45,82 @@
 
 namespace smelt {
 
-// What is wanted of a model folder that may hold checkpoints: to go on from the newest where there
-// is one; that there is one; that there is none.
+// Whether to resume from the latest checkpoint in the model folder: if there is one (`either`),
+// always (`resume`, an error without one), or never (`fresh`, an error with one).
 enum class ResumeMode { either, resume, fresh };
 
 struct TrainJob {
   Task task;
-  TrainingConfig config;  // schedule.total_steps is where the run ends
+  TrainingConfig config;  // schedule.total_steps is the last step
   DeviceConfig on =
-      {};            // config.devices are these; without a choice of compute it is config.compute
-  std::string data;  // as open_examples takes it; a description beside the files must fit
-  std::shared_ptr<const ExampleSource> source = {};  // open_training_data(), if that was called
-  bool replay_data = false;  // a resumed run reads from the first batch again, as JEstimator does
-  std::string vocab;      // the data's vocabulary, if known: it must be what the description says
-  std::string model_dir;  // checkpoints; the newest whole one is resumed
+      // Device and mesh; sets config.devices. Without `compute`, config.compute is used.
+      {};
+  // Path of the examples, in the format of open_examples(). A description next to the files must
+  // fit the task.
+  std::string data;
+  std::shared_ptr<const ExampleSource> source = {};  // opened `data`, if the caller has done so
+  bool replay_data = false;  // a resumed run starts again at the first batch, as in JEstimator
+  std::string vocab;      // vocabulary file of the data, if known; checked against the description
+  std::string model_dir;  // folder of checkpoints; the latest complete one is resumed
   ResumeMode begin = ResumeMode::either;
-  bool overwrite = false;  // it is emptied before `accepted` is called, and none is resumed
-  std::string init;        // a folder of weights that a new run begins with; empty: with fresh ones
-  std::string resume_from;  // one of this run's own checkpoints; empty: the newest
-  bool take_step = false;   // of `init`: checkpoints are counted on from its step
+  bool overwrite = false;   // empty the folder before `accepted` is called, and do not resume
+  std::string init;         // pretrained weights of a new run; empty: random weights
+  std::string resume_from;  // checkpoint of this run to resume from; empty: the latest
+  bool take_step = false;   // continue the step count of the weights at `init`
   CheckpointOptions checkpoint = {};
-  EarlyStopping early_stopping = {};  // a patience needs checkpoint.best_metric
-  double hang_minutes = 30;           // a step that takes longer ends the process; 0: never
-  bool save_first = false;            // a new run's state before its first step
+  EarlyStopping early_stopping = {};  // patience needs checkpoint.best_metric
+  double hang_minutes = 30;           // end the process if a step takes longer; 0: never
+  bool save_first = false;            // save a new run's state before its first step
   CheckpointNames names = CheckpointNames::smelt;
   std::optional<HeldOut> validation = {};
-  // What a validation measures beside the task's figures: the names, and what measures it, which is
-  // made once the device is open. Empty: nothing.
+  // Additional metrics of evaluations: their names, and a function that creates what computes them
+  // once the device is open.
   std::vector<std::string> state_measures = {};
   std::function<std::unique_ptr<StateMeasures>(std::shared_ptr<const Client>)> make_state_measures =
       {};
-  std::int64_t check_every = 0;                         // 0: never
-  std::function<void(const TrainCheck&)> checked = {};  // before the check's state is saved
-  bool dry_run = false;  // compiles, reads the data of check_every steps and of the validation
+  std::int64_t check_every = 0;  // steps between evaluations; 0: never
+  // Called after an evaluation, before the state is saved.
+  std::function<void(const TrainCheck&)> checked = {};
+  // Only compile, and read the data of check_every steps and of the evaluation.
+  bool dry_run = false;
   TrackChoice track = {};
-  ProcessGroup together = {};    // with other processes: all of them call train() alike
-  Fields fields = recipe_field;  // what messages call them
-  // Called once data, model and the checkpoint to go on from are known to fit, before the first
-  // step; not where no step is left.
+  ProcessGroup together = {};    // process group; all its ranks call train() with the same job
+  Fields fields = recipe_field;  // names of the settings in messages
+  // Called before the first step, once data, model and checkpoint were checked. Not called if no
+  // step is left.
   std::function<void()> accepted = [] {};
 };
 
-// Opens a job's data, which its config's seed orders.
+// Opens a job's data, in an order that depends on its config's seed.
 std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job);
 
-// What a job runs on a platform. UsageError for a mesh, rows or a form that do not fit.
+// Builds the training step of a job for a platform. Throws UsageError for a mesh, batch size or
+// memory variant that does not fit.
 StepProgram training_program(const TrainJob& job, std::string_view platform);
 
 struct TrainSummary {
-  std::int64_t first_step = 0;  // > 0 when resumed
+  std::int64_t first_step = 0;  // > 0 if the run was resumed
   std::int64_t last_step = 0;
-  std::optional<std::int64_t> best_step = {};  // of the state in best/, with keep_best
+  std::optional<std::int64_t> best_step = {};  // step of the state in best/, with best_metric
   double compile_seconds = 0, train_seconds = 0, sequences_per_second = 0;
-  std::map<std::string, double> last = {};  // the last step's figures and measures, by name
-  // No step was left, and the job ends at an earlier one than the model: it stays as it was made.
+  std::map<std::string, double> last = {};  // metrics of the last step, by name
+  // True if the model is already beyond the job's last step, and was not changed.
   bool is_beyond = false;
-  bool signalled = false;  // when its last step was made already: what follows is to end there
+  bool signalled = false;  // a signal came after the last step: the caller should stop
 };
 
-// Steps from the newest checkpoint, or from given or fresh weights, to schedule.total_steps, with a
-// checkpoint every checkpoint.save_interval_steps steps and at the end; where one cannot be written
-// training goes on, and the last one that cannot is a SystemError. A checkpoint is resumed only
-// with the settings it was made with; steps, learning rate, devices and how often to save may
-// change. A local model folder is locked meanwhile. SIGTERM or SIGINT: saves and throws Stopped
-// that says how to go on. UsageError: data that do not fit the task, a model folder that another
-// process trains in, a checkpoint of another run or another vocabulary, given weights that do not
-// fit, a device's memory; SystemError: a loss or gradient that is not finite, whose batch is saved
-// with the state before it (train/bad_batch.h), a state that is not (which is never saved), the
-// device. Of several processes one signalled stops all at one step; what differs between them is a
-// UsageError of all.
+// Trains from the latest checkpoint, or from pretrained or random weights, to schedule.total_steps.
+// Saves a checkpoint every checkpoint.save_interval_steps steps and at the end. If one cannot be
+// saved, training continues; throws SystemError if the last one cannot. Resumes a checkpoint only
+// with the settings it was made with, except for steps, learning rate, devices and save intervals.
+// Locks a local model folder. On SIGTERM or SIGINT saves and throws Stopped with a hint on how to
+// resume.
+// Throws UsageError for data that does not fit the task, a model folder in which another process
+// trains, a checkpoint of another run or another vocabulary, pretrained weights that do not fit,
+// and insufficient device memory. Throws SystemError for a non-finite loss or gradient (the batch
+// is saved with the state before it, see train/bad_batch.h), for a non-finite state (which is never
+// saved), and for device errors. In a multi-process run a signal to one process stops all at the
+// same step, and differences between processes are a UsageError on all.
 TrainSummary train(const TrainJob& job);
 
 }  // namespace smelt

@@ -1,9 +1,5 @@
-// The phases of a training run, for src/train alone; each is made of those before it, and what a
-// phase has does not exist before it has begun.
-//   OpenedRun    data, devices, the step's program, the locked folder
-//   Start        what it goes on from (train/initial_state.h)
-//   PreparedRun  the state on the devices and, where they have work, the compiled programs
-//   Trainer      the steps: the machine of train/trainer.h
+// The phases of a training run, for use in src/train only. Each is constructed from the ones before
+// it:
 #pragma once
 
 #include <memory>
@@ -25,9 +21,9 @@
 
 namespace smelt {
 
-// What is said at a signal.
+// Printed at a stop signal.
 inline constexpr const char* kStopsTraining =
-    "\nstopping: the step under way ends and its state is saved; once more: stops at once\n";
+    "\nstopping after the current step, whose state is saved. Signal again to stop immediately\n";
 
 struct OpenedRun {
   explicit OpenedRun(const TrainJob& job);
@@ -43,49 +39,51 @@ struct OpenedRun {
   RunLog log;
   std::shared_ptr<const ExampleSource> source;
   std::shared_ptr<const Client> client;
-  Json settings;  // that a checkpoint must have been made with
+  Json settings;  // settings that a checkpoint must have
   StepProgram program;
-  std::optional<FolderLock> lock;  // a dry run takes none, and of several processes one does
+  std::optional<FolderLock> lock;  // none in a dry run; only on rank 0 of several processes
   Watchdog watchdog;
 };
 
 struct RunPrograms {
-  std::optional<Scorer> scorer;                // where the job validates
-  std::unique_ptr<StateMeasures> measures;     // beside those of its program
-  std::unique_ptr<const TextSampler> sampler;  // where it shows texts
-  std::optional<GradientValues> gradients;     // where they are looked at
-  std::optional<Pruner> pruner;                // where weights become 0
+  std::optional<Scorer> scorer;                // if the job evaluates
+  std::unique_ptr<StateMeasures> measures;     // additional metrics of predictions
+  std::unique_ptr<const TextSampler> sampler;  // if the job logs sample predictions
+  std::optional<GradientValues> gradients;     // if there are gradient histograms
+  std::optional<Pruner> pruner;                // if weights are pruned
   StepPrograms step;
 };
 
 struct PreparedRun {
   ModelState state;
-  std::optional<RunPrograms> programs;  // none: no step and no check is left
+  std::optional<RunPrograms> programs;  // nullopt if no step and no evaluation is left
   double compile_seconds = 0;
 };
 
-// Takes the start's state or weights. What cannot be trained removes and leaves nothing.
+// Compiles the programs and puts the state on the devices; moves it out of `start`. Writes and
+// removes nothing if the job cannot be trained.
 PreparedRun prepare(OpenedRun& run, InitialState& start);
-// The folder is the run's from here on.
+// Makes the model folder this run's: empties it if requested, and starts the log.
 void accept(OpenedRun& run, InitialState& start);
-// Makes best/ and save/ what they were at the run's start.
+// Restores best/ and save/ to what they were at the checkpoint of `start`.
 void restore_kept_states(OpenedRun& run, InitialState& start);
 
-// What a step, which is counted over all that the weights have been through, is elsewhere.
+// Converts a step, which counts all steps that the weights have been trained for, into the numbers
+// that the program and the data use.
 struct StepNumbers {
   StepNumbers(const TrainJob& job, const InitialState& start)
       : steps_before(start.steps_before),
         first_batch(job.replay_data ? -start.step : -start.steps_before) {}
 
-  // As the step's program takes it.
+  // Returns the step number for the program.
   std::int64_t argument(std::int64_t step) const { return step - steps_before; }
-  // The batch of the step that follows it.
+  // Returns the number of the batch for the step after `step`.
   std::uint64_t batch_after(std::int64_t step, const SpikeRecord& spikes) const {
     return static_cast<std::uint64_t>(step + first_batch + spikes.skipped_batches());
   }
 
-  std::int64_t steps_before;  // of the run that the weights are of, where they count
-  std::int64_t first_batch;   // of step 0 of all; negative where it was another run's
+  std::int64_t steps_before;  // steps of the run that the weights are from, if they count
+  std::int64_t first_batch;   // batch of step 0; negative if that step belongs to another run
 };
 
 class Trainer {
@@ -113,14 +111,14 @@ class Trainer {
   Due due() const;
   void check_and_save(Due due);
   void wait_for_save();
-  // Begins to copy the state to the host.
+  // Starts copying the state to the host.
   StateCopy copy_state();
   const HostState& host_of(StateCopy& copy);
   std::optional<double> check(const HostState& host);
-  SlicedTensors weights_to_ask(const HostState& host) const;
+  SlicedTensors inference_weights(const HostState& host) const;
   Evaluation validate(const SlicedTensors& weights);
   std::vector<TextSample> samples(const SlicedTensors& weights);
-  void tell_saved();
+  void log_saved();
   bool is_out_of_patience() const;
   void note_since_best(std::int64_t evaluations);
   void run_steps();
@@ -133,17 +131,17 @@ class Trainer {
   const std::int64_t first_step_;
   const StepNumbers numbers_;
   ModelState state_;
-  std::optional<std::int64_t> pruned_at_;  // what the state has of programs_.pruner
+  std::optional<std::int64_t> pruned_at_;  // last pruning step that was applied to the state
   SpikeRecord spikes_;
   StepTracker position_;
   CheckpointManager saver_;
   std::unique_ptr<Prefetch> batches_;
-  std::optional<Buffer> report_;  // of position_.step(), where it is due
+  std::optional<Buffer> report_;  // report of position_.step(), if it was not read yet
   ReportSums since_check_, last_;
-  std::int64_t told_saved_;
-  std::int64_t since_best_ = 0;  // validations
+  std::int64_t logged_save_;
+  std::int64_t since_best_ = 0;  // number of evaluations
   bool signalled_ = false;
-  bool stop_wished_ = false, save_wished_ = false;  // by one of several processes
+  bool stop_requested_ = false, save_requested_ = false;  // requested by any process
   int rewinds_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What is there before a run's first step.
+// The phases of a training run before its first step.
 
 #include <future>
 #include <utility>
@@ -28,22 +28,22 @@ std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
   return open_device(job.on.device, static_cast<int>(job.on.devices));
 }
 
-// As many processes as were started together are the device's, and a run has work for all of them.
+// Checks that the number of started processes is that of the device, and that the run uses the
+// devices of all of them.
 void check_processes(const TrainJob& job, const Client& client) {
   const int processes = client.process_count(), size = job.together.size;
   if (size > 1 && processes == size && job.on.devices != client.device_count())
     throw UsageError(str("train: ", job.fields("devices"), " is ", job.on.devices, ", the ", size,
-                         " processes that train together have ", client.device_count()),
-                     str("ask for all of them: ", client.device_count()));
+                         " processes of this run have ", counted(client.device_count(), "device")),
+                     str("set it to ", client.device_count()));
   if (processes == size) return;
-  throw UsageError(
-      str("train: ", counted(size, "process", "processes"),
-          size == 1 ? " was started, the device " : " were started together, the device ",
-          job.on.device, " is that of ", processes),
-      "start one process for each host of the device");
+  throw UsageError(str("train: ", counted(size, "process", "processes"),
+                       size == 1 ? " was started, but device " : " were started, but device ",
+                       job.on.device, " has ", counted(processes, "process", "processes")),
+                   "start one process for each host of the device");
 }
 
-// What makes all processes run the same program on the same data.
+// Checks that all processes run the same program on the same data.
 void check_alike(const OpenedRun& run) {
   const ProcessGroup& together = run.job.together;
   constexpr std::string_view kHint = "start the same command with the same files on all hosts";
@@ -68,17 +68,17 @@ void lock_folder(OpenedRun& run) {
   run.job.together.require_one_folder(folder);
 }
 
-// The run goes on from an older checkpoint of its own than the newest.
-void leave_the_way_behind(const OpenedRun& run, std::int64_t from) {
+// Removes later checkpoints of a run that continues from an older one.
+void remove_newer_checkpoints(const OpenedRun& run, std::int64_t from) {
   const std::string& model_dir = run.job.model_dir;
   run.lock->require_held_now();
   for (const std::int64_t step : remove_later_checkpoints(model_dir, from))
-    log_warning("train: the checkpoint of step {} is removed: the run goes on from step {}", step,
+    log_warning("train: removed the checkpoint of step {}: the run continues from step {}", step,
                 from);
 }
 
-// The run's own mesh, over which a model may lie that one device has no room for. Of replicas each
-// device holds all of it.
+// Returns the placement for sample predictions: the run's mesh, since the model may not fit on one
+// device; or one device, if each device holds a replica.
 ShardingPlan sampling_placement(const OpenedRun& run) {
   if (run.program.placement.replicas() > 1) return {};
   ShardingPlan out = run.program.placement;
@@ -101,10 +101,10 @@ RunPrograms compiled_programs(const OpenedRun& run) {
   if (scorer) check_data_vocabulary(run.settings, scorer->source(), "the training data");
   check_best(job, scorer ? scorer->program().report.measures : std::vector<ReportedMeasure>());
   if (job.together.several() && job.make_state_measures)
-    throw UsageError("train: a check by what the model answers is for one process",
-                     "train this task by one process");
+    throw UsageError("train: evaluation of generated text runs in one process only",
+                     "train this task with one process");
   auto measures = scorer && job.make_state_measures ? job.make_state_measures(run.client) : nullptr;
-  // One process alone may have no room for the model.
+  // A single process may not have enough memory for the model.
   auto sampler = job.track.sampler && !job.together.several()
                      ? job.track.sampler(run.client, sampling_placement(run))
                      : nullptr;
@@ -179,7 +179,7 @@ void accept(OpenedRun& run, InitialState& start) {
       run.lock->clear_folder();
     }
     job.accepted();
-    if (!job.dry_run && !job.resume_from.empty()) leave_the_way_behind(run, start.step);
+    if (!job.dry_run && !job.resume_from.empty()) remove_newer_checkpoints(run, start.step);
     return std::string();
   });
   if (job.dry_run) return;
@@ -207,7 +207,7 @@ PreparedRun prepare(OpenedRun& run, InitialState& start) {
   log_info("train: {}, a model ({}) of {}; compiling{}{}",
            counted(run.source->epoch_size(), "example"), job.task.name,
            counted(run.program.state.parameters(), "parameter"), form.empty() ? "" : ", ", form);
-  std::future<ModelState> fresh;  // drawn meanwhile
+  std::future<ModelState> fresh;  // initialized during compilation
   if (!start.state)
     fresh = std::async(std::launch::async, [&] {
       return ModelState::fresh(*run.client, run.program.placement, run.program.state,
@@ -221,7 +221,7 @@ PreparedRun prepare(OpenedRun& run, InitialState& start) {
   std::optional<RunPrograms> programs;
   if (start.has_work(job)) programs.emplace(compiled_programs(run));
   const double seconds = seconds_since(begin);
-  watch.emplace(&run.watchdog, "putting the first state on the devices");
+  watch.emplace(&run.watchdog, "copying the initial state to the devices");
   PreparedRun prepared{
       .state = start.state ? *std::move(start.state)
                            : fitting(run.advice("train: the state"), [&] { return fresh.get(); }),

@@ -304,8 +304,9 @@ TEST_F(ClassifyRun, EndsWhenItGetsNoBetterAndTheBestIsTaken) {
   const Evaluation e = run("m", settings);
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 3);
   EXPECT_EQ(e.global_step, 1);
-  EXPECT_THAT(log_.text(),
-              HasSubstr("train: 2 evaluations after the best accuracy: done at step 3 of 40"));
+  EXPECT_THAT(
+      log_.text(),
+      HasSubstr("train: 2 evaluations without a better accuracy: stopping early at step 3 of 40"));
   run("m", settings);
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 3);
   auto patient = settings;
@@ -379,7 +380,7 @@ TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
   EXPECT_THAT(read_file(dir_.file("m/model/predictions.jsonl")), HasSubstr("\"pair\":\""));
   // Such a folder is taken back: its head is of the same classes.
   run("again", {"train.init_from=" + dir_.file("m/huggingface"), "train.steps=2"});
-  EXPECT_THAT(log_.text(), HasSubstr("base: its head is of other classes ([\"a\",\"b\",\"c\"])"));
+  EXPECT_THAT(log_.text(), HasSubstr("base: its head has other classes ([\"a\",\"b\",\"c\"])"));
   EXPECT_THAT(log_.text(), HasSubstr("  loaded      41\n"));
 }
 

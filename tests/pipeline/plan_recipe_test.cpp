@@ -211,7 +211,7 @@ TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
               .steps_only = true};
   const PlanRow row = plan_run(job, TpuCompiles("", {.smelt = program}), prices_).rows.front();
   EXPECT_FALSE(row.fits());
-  EXPECT_EQ(row.tried.back().words, "loop, layers saved, 16 micro-batches");
+  EXPECT_EQ(row.tried.back().words, "loop, layer rematerialization, 16 micro-batches");
   EXPECT_EQ(row.largest_batch, 16);
   EXPECT_THAT(plan_text({.rows = {row}, .cheapest = {}, .fastest = {}}),
               AllOf(HasSubstr("does not do: 9 of 8"), HasSubstr("batch      16 fits as loop")));

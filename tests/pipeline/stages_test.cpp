@@ -92,7 +92,7 @@ TEST_F(Stages, AFinishedRunWithOtherSettingsIsRefusedAndItsRecipeStays) {
   EXPECT_EQ(said("eval: started again: train.memory.layers was \"auto\", is \"scan\""), 1);
   const std::string again = kept();
   run_recipe(recipe({"train.steps=1"}));
-  EXPECT_EQ(said("beyond train.steps 1: no step is left"), 1);
+  EXPECT_EQ(said("beyond train.steps 1: no steps are left"), 1);
   EXPECT_EQ(kept(), again);
   run_recipe(recipe({"eval.batch_size=1"}));
   EXPECT_THAT(kept(), HasSubstr("batch_size: 1\n"));

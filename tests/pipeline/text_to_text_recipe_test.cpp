@@ -230,9 +230,10 @@ TEST_F(TextToText, KeepsTheBestByTheAnswersOfItsChecks) {
   EXPECT_EQ(e.global_step, best->first);
   EXPECT_EQ(e.measure("exact_match").value, best->second) << "the answers of that state";
   EXPECT_GT(best->second, 0);
-  EXPECT_THAT(error_of<UsageError>(
-                  [&] { run("n", {"train.checkpoint.best_metric=exact_mach", "eval.every=2"}); }),
-              HasSubstr("which no validation measures\n  hint: did you mean 'exact_match'?"));
+  EXPECT_THAT(
+      error_of<UsageError>(
+          [&] { run("n", {"train.checkpoint.best_metric=exact_mach", "eval.every=2"}); }),
+      HasSubstr("which the evaluation does not report\n  hint: did you mean 'exact_match'?"));
 }
 
 // What the folder holds says nothing of a run that removes it.

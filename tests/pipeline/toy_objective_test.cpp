@@ -208,7 +208,7 @@ TEST_F(ToyObjective, AStepThatIsNotFiniteIsReplayed) {
   EXPECT_THAT(error_of([&] { replay_model(wild, ""); }), HasSubstr("holds no bad-batch-<step>"));
   make_examples(wild);
   const std::string message = error_of([&] { train_model(wild); });
-  EXPECT_THAT(message, AllOf(HasSubstr("from the loss back, is the gradient of line/"),
+  EXPECT_THAT(message, AllOf(HasSubstr("tensor of the backward pass is the gradient of line/"),
                              HasSubstr("its batch and the state before it are in ")));
   const GradientReport report = replay_model(wild, "");
   EXPECT_FALSE(std::isfinite(report.loss));

@@ -90,9 +90,10 @@ TEST_F(SaverTest, AFullDiskDoesNotEndTheTraining) {
     if (told) full.reset();
   }));
   EXPECT_TRUE(told);
-  EXPECT_THAT(log_.text(), AllOf(HasSubstr("train: the state of step 5 is not saved: write: "),
-                                 HasSubstr("training goes on; nothing was saved yet; the next save "
-                                           "tries again")));
+  EXPECT_THAT(log_.text(),
+              AllOf(HasSubstr("train: the state of step 5 is not saved: write: "),
+                    HasSubstr("training continues; no checkpoint was saved yet; the next save "
+                              "tries again")));
   for (const std::string& name : list_folder(dir_.file("model")))
     EXPECT_THAT(name, Not(HasSubstr(".partial")));  // of what was half written nothing is left
   train(job("whole", 60));
@@ -110,7 +111,7 @@ TEST_F(SaverTest, ALastSaveThatFailsIsAnError) {
   const std::string message = error_of([&] { train(run); });
   full.reset();
   EXPECT_THAT(message, AllOf(HasSubstr("train: the state of step 12 is not saved: write: "),
-                             HasSubstr("; the checkpoint of step 5 is good: run the same command "
+                             HasSubstr("; the checkpoint of step 5 is intact: run the same command "
                                        "again")));
   EXPECT_EQ(message.find("hint: "), message.rfind("hint: "));
   EXPECT_EQ(train(job("model", 12)).first_step, 5);
@@ -178,7 +179,7 @@ TEST_F(SaverTest, WhatIsNoPlaceForTheBestOrForEverCostsTheOthersNothing) {
     write_file(join_path(run.model_dir, name), "not a folder");
     EXPECT_THAT(error_of([&] { train(run); }),
                 AllOf(HasSubstr(str("train: the state of step 3 is not saved ", said, ": ")),
-                      HasSubstr("the checkpoint of step 3 is good")));
+                      HasSubstr("the checkpoint of step 3 is intact")));
     EXPECT_THAT(checkpoint_steps(run.model_dir), ElementsAre(3));
     EXPECT_THAT(steps(str(name, "/", other)), ElementsAre(3));
   }
@@ -211,7 +212,7 @@ TEST_F(SaverTest, ABestThatAFullDiskCutsOffIsNoBest) {
 TEST_F(SaverTest, ACheckpointDoesNotRecordABestThatWasNotSaved) {
   TrainJob run = best_job("model", 3);
   write_file(dir_.file("model/best"), "not a folder");
-  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("the checkpoint of step 3 is good"));
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("the checkpoint of step 3 is intact"));
   EXPECT_EQ(settings("model", 3)["score"], Json({{"name", "masked_lm_loss"}}));
 }
 
@@ -387,10 +388,9 @@ TEST_F(SaverTest, ACheckThatASignalCutsOffIsMadeAgain) {
 TEST_F(SaverTest, TheBestOfWhatNobodyMeasuresIsRefused) {
   TrainJob run = job("model", 3);
   run.checkpoint.best_metric = "masked_lm_los";
-  EXPECT_THAT(
-      error_of([&] { train(run); }),
-      HasSubstr(
-          "train: train.checkpoint.best_metric is 'masked_lm_los', which no validation measures"));
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr("train: train.checkpoint.best_metric is 'masked_lm_los', which the "
+                        "evaluation does not report"));
   run.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("did you mean 'masked_lm_loss'?"));
 }
@@ -407,19 +407,21 @@ TEST_F(SaverTest, TimeThatHasPassedIsAReasonToSave) {
 TEST_F(SaverTest, ARunBeginsAsItIsTold) {
   TrainJob run = job("model", 2);
   run.begin = ResumeMode::resume;
-  EXPECT_THAT(error_of([&] { train(run); }),
-              HasSubstr(str("train: ", run.model_dir, " holds no checkpoint to resume\n  hint: ")));
+  EXPECT_THAT(
+      error_of([&] { train(run); }),
+      HasSubstr(str("train: ", run.model_dir, " contains no checkpoint to resume\n  hint: ")));
   EXPECT_FALSE(exists(run.model_dir));
   run.begin = ResumeMode::fresh;
   train(run);
-  EXPECT_THAT(log_.text(), HasSubstr("train: a new run in " + run.model_dir + ", from fresh we"));
+  EXPECT_THAT(log_.text(), HasSubstr("train: new run in " + run.model_dir + ", with random we"));
   EXPECT_THAT(error_of([&] { train(run); }),
-              HasSubstr("model/checkpoint-2 is there, a fresh run is wanted\n  hint: "));
+              HasSubstr("model/checkpoint-2 exists, but --fresh requires a new run\n  hint: "));
   run.overwrite = true;
   TrainJob below = job("model/v2", 1);
   train(below);
-  EXPECT_THAT(error_of<UsageError>([&] { train(run); }),
-              HasSubstr("model/v2 is the folder of another model, and would be removed with all"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { train(run); }),
+      HasSubstr("model/v2 is the folder of another model and would be removed with everything"));
   EXPECT_EQ(latest_checkpoint(below.model_dir), 1);
   remove_tree(below.model_dir);
   EXPECT_EQ(train(run).first_step, 0);
@@ -481,7 +483,7 @@ TEST_F(SaverInABucket, AStoreThatRefusesForAWhileDoesNotEndTheTraining) {
   EXPECT_THAT(log_.text(),
               AllOf(HasSubstr("train: the state of step 5 is not saved: write: gs://bucket/model/"
                               "checkpoint-5/COMMIT: permission storage.objects.create"),
-                    HasSubstr("training goes on")));
+                    HasSubstr("training continues")));
   EXPECT_THAT(checkpoint_steps(run.model_dir), ElementsAre(10, 12));
   EXPECT_FALSE(exists(join_path(run.model_dir, "checkpoint-5/manifest.json")));
   train(job("whole", 12));

@@ -115,7 +115,7 @@ TEST_F(RunLogTest, MfuIsOperationsOverSecondsAndThePeakOfAllDevices) {
   const double mfu = rate * training_flops(task) / (4 * 61.5e12);
   EXPECT_GT(mfu, 0);
   EXPECT_NEAR(run.lines.at("mfu").back().value, mfu, 1e-5 * mfu);
-  EXPECT_THAT(log_.text(), HasSubstr("MFU is of 246.0 TFLOP/s (4 x TPU v3, bf16)"));
+  EXPECT_THAT(log_.text(), HasSubstr("MFU is relative to 246.0 TFLOP/s (4 x TPU v3, bf16)"));
 }
 
 TEST_F(RunLogTest, WhatAStepCostsIsToldOnceItIsCompiled) {
@@ -127,7 +127,7 @@ TEST_F(RunLogTest, WhatAStepCostsIsToldOnceItIsCompiled) {
   EXPECT_GE(cost.at("flops"), 8 * training_flops(bert_task(bert())));
   EXPECT_GT(cost.at("bytes_accessed"), 0);
   EXPECT_GT(cost.at("argument_bytes"), 0);
-  EXPECT_THAT(log_.text(), HasSubstr("a step on each device, by the compiler's count: "));
+  EXPECT_THAT(log_.text(), HasSubstr("compiler's estimate for a step on each device: "));
   EXPECT_THAT(events_of("m"), HasSubstr("run/cost"));
   EXPECT_EQ(cost_text({{"flops", 1.5e9}, {"temporary_bytes", 2e6}}),
             "1.50e+09 operations, 2.0 MB temporaries");

@@ -79,15 +79,17 @@ TEST_F(TrainerTest, AFinishedRunDoesNothingMoreAndCompilesNothing) {
   EXPECT_EQ(again.first_step, 3);
   EXPECT_EQ(again.last_step, 3);
   EXPECT_EQ(again.compile_seconds, 0);
-  EXPECT_THAT(log_.text(),
-              AllOf(HasSubstr("checkpoint-3 is the end of this run, train.steps 3: no step is "
-                              "left\n  hint: raise train.steps to go on\n"),
-                    Not(HasSubstr("resuming"))));
+  EXPECT_THAT(
+      log_.text(),
+      AllOf(
+          HasSubstr("checkpoint-3 is the last checkpoint of this run, train.steps 3: no steps are "
+                    "left\n  hint: raise train.steps to train on\n"),
+          Not(HasSubstr("resuming"))));
   finished.config.schedule.total_steps = 1;
   train(finished);
   EXPECT_THAT(log_.text(),
-              HasSubstr("checkpoint-3 is of step 3, beyond train.steps 1: no step is left, "
-                        "and the model stays that of step 3\n  hint: raise train.steps, "
+              HasSubstr("checkpoint-3 is at step 3, beyond train.steps 1: no steps are left, "
+                        "and the model remains at step 3\n  hint: raise train.steps, "
                         "or choose another output folder"));
 }
 
@@ -118,12 +120,12 @@ TEST_F(TrainerTest, AFinishedRunWithOtherSettingsIsRefused) {
   train(run);
   run.config.schedule.learning_rate = 0.5;
   run.config.schedule.warmup_steps = 1;
-  EXPECT_THAT(
-      error_of<UsageError>([&] { train(run); }),
-      AllOf(HasSubstr("checkpoint-3 is the end of this run, train.steps 3, and was trained "
-                      "with other settings: train.optimizer.learning_rate was 0.001, is 0.5; "
-                      "train.schedule.warmup_steps was 2, is 1\n  hint: use the settings that it "
-                      "was trained with, raise train.steps to train on with these, or")));
+  EXPECT_THAT(error_of<UsageError>([&] { train(run); }),
+              AllOf(HasSubstr(
+                  "checkpoint-3 is the last checkpoint of this run, train.steps 3, and was trained "
+                  "with other settings: train.optimizer.learning_rate was 0.001, is 0.5; "
+                  "train.schedule.warmup_steps was 2, is 1\n  hint: use the settings that it "
+                  "was trained with, raise train.steps to train on with these, or")));
   EXPECT_NE(error_of<UsageError>([&] { check_resume(run); }), "no error");
   run.config.schedule.total_steps = 4;
   EXPECT_EQ(train(run).last_step, 4);
@@ -323,7 +325,7 @@ TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
   wild.config.schedule.learning_rate = 1e30;
   const std::string message = error_of([&] { train(wild); });
   EXPECT_THAT(message, AllOf(HasSubstr("train: at step "), HasSubstr(" the loss is ")));
-  EXPECT_THAT(message, HasSubstr("nothing was saved yet"));
+  EXPECT_THAT(message, HasSubstr("no checkpoint was saved yet"));
   EXPECT_EQ(latest_checkpoint(dir_.file("model")), std::nullopt);
 }
 
@@ -349,7 +351,7 @@ TEST_F(TrainerTest, AGradientThatIsNotFiniteIsNeverSaved) {
   const std::string message = error_of([&] { train(broken); });
   EXPECT_THAT(message, HasSubstr("train: at step 7 the loss is "));
   EXPECT_THAT(message, HasSubstr("the gradient's norm "));
-  EXPECT_THAT(message, HasSubstr("nothing was saved yet"));
+  EXPECT_THAT(message, HasSubstr("no checkpoint was saved yet"));
   EXPECT_EQ(latest_checkpoint(dir_.file("model")), std::nullopt);
 }
 
@@ -367,7 +369,7 @@ TEST_F(TrainerTest, AStateThatIsNotFiniteIsNeverSaved) {
   const std::string message = error_of([&] { train(broken); });
   EXPECT_THAT(message,
               HasSubstr("train: after step 10 cls/seq_relationship/output_bias is not finite"));
-  EXPECT_THAT(message, HasSubstr("the checkpoint of step 5 is good"));
+  EXPECT_THAT(message, HasSubstr("the checkpoint of step 5 is intact"));
   EXPECT_EQ(latest_checkpoint(dir_.file("model")), 5);
 }
 
@@ -410,7 +412,7 @@ TEST_F(TrainerTest, WarnsOfAWarmUpWithoutEndAndOfMoreMasksThanTokens) {
   warn_of_settings(run);
   EXPECT_THAT(
       log_.text(),
-      AllOf(HasSubstr("train: train.schedule.warmup_steps 10 of train.steps 10: "
+      AllOf(HasSubstr("train: train.schedule.warmup_steps 10 is too long for train.steps 10:  "
                       "train.optimizer.learning_rate "),
             HasSubstr(" is never reached\n"),
             HasSubstr("train: data.max_predictions 33 is more than data.seq_length 32: each "

@@ -323,13 +323,12 @@ TEST_F(WholeRecipe, ASignalEndsItWithAState) {
        {std::pair("m", "kill -HUP $pid"), std::pair("n", "kill -TERM $pid; kill -HUP $pid")}) {
     const CommandOutput stopped = stopped_by(out, signals);
     EXPECT_EQ(stopped.status, 75) << stopped.text;
-    EXPECT_THAT(stopped.text,
-                AllOf(HasSubstr("once more: stops at once"),
-                      HasSubstr("stopped: train: stopped by a signal at step "),
-                      HasSubstr("hint: run the same command again to go on from there")));
+    EXPECT_THAT(stopped.text, AllOf(HasSubstr("again to stop immediately"),
+                                    HasSubstr("stopped: train: stopped by a signal at step "),
+                                    HasSubstr("hint: run the same command again to resume")));
     const CommandOutput resumed = run_smelt("pretrain" + on(out) + " --resume --set train.steps=1");
     EXPECT_EQ(resumed.status, 0) << resumed.text;
-    EXPECT_THAT(resumed.text, HasSubstr("beyond train.steps 1: no step is left"));
+    EXPECT_THAT(resumed.text, HasSubstr("beyond train.steps 1: no steps are left"));
   }
 }
 
@@ -359,15 +358,15 @@ TEST_F(WholeRecipe, ItBeginsAsItIsTold) {
   const std::string few =
       on("m") + " --set train.steps=3 --set train.checkpoint.save_interval_steps=3";
   expect_refusal("run" + few + " --resume",
-                 HasSubstr(dir_.file("m/model") + " holds no checkpoint to resume"));
+                 HasSubstr(dir_.file("m/model") + " contains no checkpoint to resume"));
   EXPECT_FALSE(fs::exists(dir_.file("m")));  // it is said before any stage
   expect_refusal("run" + few + " --resume --fresh", HasSubstr("--fresh"));
   expect_refusal("run" + few + " --overwrite", HasSubstr("--fresh"));
   ASSERT_EQ(run_smelt("run" + few + " --fresh").status, 0);
   expect_refusal("run" + few + " --fresh",
-                 HasSubstr("m/model/checkpoint-3 is there, a fresh run is wanted"));
+                 HasSubstr("m/model/checkpoint-3 exists, but --fresh requires a new run"));
   const CommandOutput anew = run_smelt("run" + few + " --fresh --overwrite");
-  EXPECT_THAT(anew.text, HasSubstr("train: a new run in " + dir_.file("m/model")));
+  EXPECT_THAT(anew.text, HasSubstr("train: new run in " + dir_.file("m/model")));
   const CommandOutput taken =
       run_smelt("run" + on("n") + " --set train.steps=3 --init-from " + dir_.file("m/model"));
   EXPECT_EQ(taken.status, 0) << taken.text;

@@ -225,7 +225,7 @@ TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
   EXPECT_THAT(
       in(".", "run r.yaml --dry-run --set eval.every=2 --set train.checkpoint.best_metric=los")
           .text,
-      HasSubstr("train.checkpoint.best_metric is 'los', which no validation measures"));
+      HasSubstr("train.checkpoint.best_metric is 'los', which the evaluation does not report"));
   EXPECT_THAT(in(".", "run .").text,
               HasSubstr(".: is a folder in which no run has kept its recipe.yaml\n  hint: give"));
 }

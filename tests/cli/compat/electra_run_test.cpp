@@ -86,10 +86,11 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
 
   const std::string hparams = read_file(data("models/m/hparams.json"));
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
-              HasSubstr("checkpoint-6 is of step 6, beyond num_train_steps 2: no step is left"));
-  EXPECT_THAT(pretrain({{"learning_rate", 1}}).text,
-              HasSubstr("is the end of this run, num_train_steps 6, and was trained with other "
-                        "settings: learning_rate was 0.0005, is 1.0\n"));
+              HasSubstr("checkpoint-6 is at step 6, beyond num_train_steps 2: no steps are left"));
+  EXPECT_THAT(
+      pretrain({{"learning_rate", 1}}).text,
+      HasSubstr("is the last checkpoint of this run, num_train_steps 6, and was trained with other "
+                "settings: learning_rate was 0.0005, is 1.0\n"));
   EXPECT_EQ(read_file(data("models/m/hparams.json")), hparams);
 
   const CommandOutput further =
@@ -244,8 +245,9 @@ TEST_F(ElectraRun, HintsAreInItsOwnWords) {
   EXPECT_THAT(
       pretrain({{"model_hparam_overrides", {{"hidden_size", 1 << 20}, {"num_hidden_layers", 1}}}})
           .text,
-      ContainsRegex("train: weights and slots of the model are [0-9.]+ TB, more than this "
-                    "machine's memory of [0-9.]+ .B\n  hint: choose a smaller model"));
+      ContainsRegex(
+          "train: the weights and optimizer slots of the model take [0-9.]+ TB, more than this "
+          "machine's memory of [0-9.]+ .B\n  hint: choose a smaller model"));
 }
 
 TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {

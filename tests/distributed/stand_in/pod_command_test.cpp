@@ -168,8 +168,8 @@ TEST_F(PodJestimator, DevicesThatAreNotThoseOfAllAreRefused) {
   auto words = command("pod", 3);
   words.emplace_back("--devices=1");
   EXPECT_THAT(pod.run(smelt(words, 2)), Each(2));
-  EXPECT_THAT(pod.said(0), HasSubstr("train: --devices is 1, the 2 processes that train together "
-                                     "have 8\n  hint: ask for all of them: 8"));
+  EXPECT_THAT(pod.said(0), HasSubstr("train: --devices is 1, the 2 processes of this run have 8 "
+                                     "devices\n  hint: set it to 8"));
 }
 
 TEST_F(PodJestimator, WhatIsForOneProcessSaysSo) {
@@ -178,8 +178,9 @@ TEST_F(PodJestimator, WhatIsForOneProcessSaysSo) {
   words.emplace_back("--mode=eval_wait");
   words.push_back("--eval_pattern=" + dir_.file("valid.tokens"));
   EXPECT_THAT(pod.run(smelt(words, 2)), Each(2));
-  EXPECT_THAT(pod.said(0), HasSubstr("--mode=eval_wait is for one process, these are 2\n  hint: "
-                                     "give it to one process alone, with --processes 1"));
+  EXPECT_THAT(pod.said(0),
+              HasSubstr("--mode=eval_wait runs in one process only, but there are 2\n  hint: "
+                        "start it in one process, with --processes 1"));
 }
 
 }  // namespace

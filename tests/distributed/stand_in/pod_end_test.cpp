@@ -109,7 +109,7 @@ TEST_F(PodEnd, ADiskThatIsFullForOneFailsTheSaveForAllAndTrainingGoesOn) {
   ASSERT_EQ(::prlimit(pod.pid(1), RLIMIT_FSIZE, nullptr, &before), 0);
   const rlimit full{.rlim_cur = 8192, .rlim_max = before.rlim_max};
   ASSERT_EQ(::prlimit(pod.pid(1), RLIMIT_FSIZE, &full, nullptr), 0);
-  ASSERT_TRUE(waits_for(pod, 0, "training goes on")) << pod.said(0) << pod.said(1);
+  ASSERT_TRUE(waits_for(pod, 0, "training continues")) << pod.said(0) << pod.said(1);
   ASSERT_EQ(::prlimit(pod.pid(1), RLIMIT_FSIZE, &before, nullptr), 0);
   EXPECT_EQ(pod.wait(0), 0) << pod.said(0);
   EXPECT_EQ(pod.wait(1), 0) << pod.said(1);

@@ -96,13 +96,12 @@ TEST_F(StepGuardTest, NonFiniteStepDoesNotChangeTheStateAndIsSaved) {
   const TrainJob bad = broken("model", 6);
   const std::string message = error_of([&] { train(bad); }),
                     folder = dir_.file("model/bad-batch-7");
-  EXPECT_THAT(message,
-              AllOf(HasSubstr("train: at step 7 the loss is "),
-                    HasSubstr("the first tensor that is not finite, from the loss back, is the "
-                              "gradient of line/bias; 2 of 2 gradients are not; "),
-                    HasSubstr("its batch and the state before it are in " + folder),
-                    HasSubstr("hint: lower train.optimizer.learning_rate"),
-                    HasSubstr("the checkpoint of step 5 is good")));
+  EXPECT_THAT(message, AllOf(HasSubstr("train: at step 7 the loss is "),
+                             HasSubstr("the first non-finite tensor of the backward pass is the "
+                                       "gradient of line/bias; 2 of 2 gradients are not; "),
+                             HasSubstr("its batch and the state before it are in " + folder),
+                             HasSubstr("hint: lower train.optimizer.learning_rate"),
+                             HasSubstr("the checkpoint of step 5 is intact")));
   EXPECT_EQ(latest_checkpoint(dir_.file("model")), 5);
 
   EXPECT_EQ(newest_bad_batch(dir_.file("model")), folder);
@@ -134,12 +133,12 @@ TEST_F(StepGuardTest, ReplayRequiresABatchOfTheModel) {
   const TrainJob run = line_job("model", 2);
   EXPECT_EQ(error_of([&] { newest_bad_batch(run.model_dir); }),
             str("replay: ", run.model_dir,
-                " holds no bad-batch-<step>\n  hint: a run that stops at a step that is not finite "
-                "leaves one there; name one of another place with --batch FOLDER"));
+                " contains no bad-batch-<step>\n  hint: a run that stops at a non-finite step "
+                "writes one there; to use another folder, pass --batch FOLDER"));
   EXPECT_THAT(error_of([&] { replay(run, run.model_dir); }),
-              HasSubstr("checkpoint-0 holds no batch\n  hint: give the bad-batch folder"));
+              HasSubstr("checkpoint-0 contains no batch\n  hint: pass the bad-batch folder"));
   EXPECT_THAT(error_of([&] { replay(run, dir_.file("none")); }),
-              HasSubstr("none is not there\n  hint: give the bad-batch folder of this model"));
+              HasSubstr("none does not exist\n  hint: pass the bad-batch folder of this model"));
 }
 
 // All gradients are then NaN; the replay reports their origin.
@@ -221,7 +220,7 @@ TEST_F(StepGuardTest, SkipsTheUpdateOfASpike) {
   EXPECT_EQ(before, after);
   EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({9}));
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("train: the loss of step 9, "),
-                                 HasSubstr(", is a spike: its update is left out")));
+                                 HasSubstr(", is a spike: its update is skipped")));
   expect_resumed_alike(run, 7, 12);
 }
 
@@ -319,7 +318,8 @@ TEST_F(StepGuardTest, RollbackUsesAvailableStatesAndSpikeSettingsMayChange) {
   TrainJob run = line_job("model", 12, at_step(10), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 3, .sigmas = 20, .skip_batches = 9};
   run.checkpoint.save_interval_steps = 100;
-  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("went back to step 7 10 times already"));
+  EXPECT_THAT(error_of([&] { train(run); }),
+              HasSubstr("has rolled back to step 7 10 times already"));
   run.config.spikes = {.action = SpikeAction::skip, .window = 2, .sigmas = 30};
   train(run);
   EXPECT_THAT(log_.text(), HasSubstr("train.loss_spike.action was \"none\", is \"rewind\""));
@@ -339,10 +339,10 @@ TEST_F(StepGuardTest, PersistentSpikeEndsTheRunAfterTenRollbacks) {
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .skip_batches = 3};
   EXPECT_THAT(
       error_of([&] { train(run); }),
-      HasSubstr(
-          "train: the loss of step 7 is a spike, and the run went back to step 5 10 "
-          "times already\n  hint: raise train.loss_spike.skip_batches or lower "
-          "train.optimizer.learning_rate; if it is no spike, raise train.loss_spike.sigmas or"));
+      HasSubstr("train: the loss of step 7 is a spike, and the run has rolled back to step 5 10 "
+                "times already\n  hint: raise train.loss_spike.skip_batches or lower "
+                "train.optimizer.learning_rate; if this is not a spike, raise "
+                "train.loss_spike.sigmas or"));
 }
 
 TEST_F(StepGuardTest, RollbackIsNotANewStartAndCountsNoTimeTwice) {
