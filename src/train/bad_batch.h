@@ -16,10 +16,10 @@
 
 namespace smelt {
 
-// Returns the folder for the bad batch of a step in a model folder. It is a model folder of its own
-// with one checkpoint, which also contains the batch (docs/reference/formats/checkpoint.md).
+// Returns the folder for the bad batch of a step in a model folder. It has the format of a model
+// folder with one checkpoint, and also contains the batch (docs/reference/formats/checkpoint.md).
 std::string bad_batch_folder(const std::string& model_dir, std::int64_t step);
-// Returns the folder of the latest bad batch. Throws UsageError if there is none.
+// Returns the folder of the latest bad batch. Throws UsageError if the model folder has none.
 std::string newest_bad_batch(const std::string& model_dir);
 
 struct BadBatch {

@@ -58,9 +58,9 @@ class CheckpointManager {
   // Waits for the last save. Throws SystemError if the latest save in one of the folders failed.
   void finish();
 
-  // Returns the latest step that is saved or being saved; -1 if there is none.
+  // Returns the latest step that is saved or being saved; -1 before the first.
   std::int64_t newest() const { return newest_; }
-  // Returns the latest step that is known to be saved; -1 if there is none.
+  // Returns the latest step that is known to be saved; -1 before the first.
   std::int64_t saved() const { return saved_; }
   // Returns the step of the best state so far.
   std::optional<std::int64_t> best_step() const { return best_step_; }
@@ -92,7 +92,7 @@ class CheckpointManager {
   };
   // The best evaluation so far, for the checkpoint's settings.
   struct Scores {
-    std::optional<BestState> with_save;  // if the save in best/ succeeds, or there is none
+    std::optional<BestState> with_save;  // if the save in best/ succeeds or is not needed
     std::optional<BestState> without;    // if it fails
   };
   [[noreturn]] void throw_not_finite(std::int64_t step, const std::string& tensor);

@@ -1,4 +1,4 @@
-// What a run starts from: one of its own checkpoints, pretrained weights or random weights.
+// The initial state of a run: one of its own checkpoints, pretrained weights or random weights.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct InitialState {
   bool unchecked = false;              // the evaluation of its step was interrupted by a signal
   std::int64_t since_best = 0;         // evaluations since the best one
   std::optional<BestState> best = {};  // best evaluation recorded in the checkpoint
-  bool records_best = false;  // whether the checkpoint records `best`, or that there is none
+  // whether the checkpoint records the best state so far, or its absence
+  bool records_best = false;
   // Returns whether a step or an evaluation is left.
   bool has_work(const TrainJob& job) const {
     const bool ended = job.early_stopping.patience > 0 && since_best >= job.early_stopping.patience;
@@ -38,7 +39,7 @@ struct InitialState {
   bool is_saved() const { return state.has_value(); }
 };
 
-// Numbers of a run's parameters that pretrained weights contain and lack.
+// Numbers of a run's parameters with pretrained values (`taken`) and with random ones (`fresh`).
 struct InitialValues {
   std::size_t taken = 0, fresh = 0;
 };

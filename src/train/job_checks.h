@@ -14,12 +14,12 @@ namespace smelt {
 void check_described(const TrainJob& job, const ExampleSource& source);
 // Warns if the run ends before its warmup, so that the schedule never reaches its learning rate.
 void warn_of_warmup(const Schedule& schedule, const Optimizer& optimizer, const Fields& fields);
-// Warns as warn_of_warmup() does, and if examples have room for more masks than tokens.
+// Calls warn_of_warmup(), and also warns if examples have room for more masks than tokens.
 void warn_of_settings(const TrainJob& job);
 // Throws UsageError if the device is the CPU and the state does not fit into host memory, before
 // time is spent on initialization and compilation.
 void check_memory(const StepProgram& program, std::string_view platform);
-// Returns the settings that identify the run, as they are stored in its checkpoints.
+// Returns the settings that identify the run; they are stored in its checkpoints.
 Json settings_of(const TrainJob& job, const ExampleSource& source);
 // Returns the step from which a resumed run would continue, or nullopt if there is no checkpoint.
 // Throws UsageError if the checkpoint belongs to another run or another vocabulary. Does not read

@@ -14,8 +14,8 @@ namespace smelt {
 // parameters. Such steps are faster and need less memory than a scan that saves matmuls. The
 // decision depends on the total number of steps, so that a resumed run has the same program.
 ComputePolicy compute_of(const TrainJob& job, std::string_view platform);
-// Returns text for the log on the choice between unrolled layers and a scan; empty if there was no
-// choice.
+// Returns text for the log on the choice between unrolled layers and a scan; empty if the job sets
+// this or the platform is not a TPU.
 std::string form_text(const TrainJob& job, std::string_view platform);
 
 // Builds `program`, which is train_program or gradient_program, for the job.

@@ -31,8 +31,8 @@ struct BestState {
 std::optional<BestState> recorded_best(const Json& settings, std::int64_t step,
                                        const std::string& metric);
 
-// Returns whether the settings of a checkpoint record the best state so far, or that there was no
-// evaluation yet. Checkpoints of earlier versions do not.
+// Returns whether the settings of a checkpoint record the best state so far, or that nothing was
+// evaluated yet. Checkpoints of earlier versions do not.
 bool records_best(const Json& settings, const std::string& metric);
 
 // Returns the step of the checkpoint that a loss spike after `step` rolls back to. It must be kept
@@ -50,7 +50,7 @@ struct ResumePoint {
   std::int64_t step = 0;
   std::int64_t first_step = 0;  // step of the run's first checkpoint
   std::optional<BestState> best = {};
-  bool records_best = false;  // if false and there is no `best`, use the scores in best/
+  bool records_best = false;  // if false and `best` is empty, use the scores in best/
 };
 // Restores best/ and save/ to what they were when that checkpoint was saved: removes later states
 // and the remains of killed saves, and copies the best state from the model folder if it is missing

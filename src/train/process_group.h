@@ -60,7 +60,7 @@ class TrainsTogether {
   TrainsTogether& operator=(const TrainsTogether&) = delete;
 };
 // Returns the current process group, with keys that begin with `what` and a number, or a group of
-// one if there is none. All ranks must make these calls in the same order.
+// one in a single process. All ranks must make these calls in the same order.
 ProcessGroup together_now(const std::string& what);
 // Returns whether this process is rank 0 or the only one. Only this process prints and writes files
 // other than checkpoints.

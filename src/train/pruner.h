@@ -15,7 +15,7 @@ class Pruner {
          MemoryAdvice advice);
 
   // Returns the step up to which the state must be pruned after `steps_done` steps: the last
-  // pruning step of the schedule, or nullopt if there is none.
+  // pruning step of the schedule, or nullopt before the first.
   std::optional<std::int64_t> due(std::int64_t steps_done) const {
     if (pruning_.by == PruneBy::soft && !is_pruned_at(pruning_.schedule, steps_done))
       return std::nullopt;  // the scores have changed since

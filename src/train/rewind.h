@@ -24,7 +24,7 @@ struct RewindFrom {
 };
 
 // Returns the step to roll back to: the last before the spike among the preferred ones (see
-// RewindFrom), else among all; nullopt if there is none.
+// RewindFrom), else among all; nullopt if all are later.
 std::optional<std::int64_t> rewind_target(const std::vector<std::int64_t>& steps,
                                           std::int64_t spike, std::int64_t save_every,
                                           std::int64_t first_step);

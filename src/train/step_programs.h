@@ -18,7 +18,7 @@ class StepPrograms {
   // Runs the program for the length of the batch.
   Execution run(const Batch& batch, const ModelState& state, std::int64_t argument,
                 const ConsensusFlags& wishes = {}) const;
-  // Returns the values of the frozen model on the devices, or null if there is none.
+  // Returns the values of the frozen model on the devices, or null for a job without one.
   std::shared_ptr<const ModelState> held() const { return steps_.begin()->second.held(); }
   // Returns the program for the longest batches.
   const Executable& executable() const { return steps_.rbegin()->second.executable(); }

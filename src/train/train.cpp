@@ -57,8 +57,8 @@ TrainSummary save_alone(OpenedRun& run, const InitialState& start, const ModelSt
   throw;
 }
 
-// Completes a run without steps left: does what is missing if it was killed right after its last
-// checkpoint.
+// Completes a run that has no steps left. It may have been killed right after its last checkpoint,
+// before best/ and the end record were written.
 TrainSummary finished(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
   if (job.resume_from.empty()) restore_kept_states(run, start);

@@ -7,7 +7,7 @@ TrainingConfig step_config(const TrainConfig& t, const Task& task) {
   c.batch_size = t.batch_size;
   c.schedule = make_schedule(t.schedule, t.optimizer.learning_rate, t.steps);
   c.clip_norm = clip_norm_of(t.optimizer);
-  // Amos clips in its update
+  // Amos applies clip_value in its own update.
   if (t.optimizer.type != "amos") c.clip_value = clip_value_of(t.optimizer);
   const bool has_layer_rates = task.layer_rates && t.optimizer.layer_decay != 1;
   c.rules = parameter_rules_of(

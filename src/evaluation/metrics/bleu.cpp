@@ -29,7 +29,7 @@ std::string replaced(std::string_view text, std::string_view what, std::string_v
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Returns whether a symbol is always a word of its own; ' , - . and letters are not.
+// Returns whether a symbol always forms a separate word; ' , - . and letters do not.
 bool is_symbol(char c) {
   return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
          (c >= '[' && c <= '`') || (c >= '{' && c <= '~');

@@ -12,7 +12,7 @@ namespace smelt {
 struct CommandMetric {
   std::string name;
   ScoreOf score;
-  // ^ True if the command gives a score for each example: their mean is the metric, and resampling
+  // True if the command returns a score for each example: their mean is the metric, and resampling
   // does not run the command again. If false, the command runs for each resampled set.
   bool is_of_each = false;
 };

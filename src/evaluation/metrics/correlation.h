@@ -1,5 +1,5 @@
-// Metrics of predicted numbers and scores. Both lists have the same length. A metric is NaN where
-// it is undefined: with equal values only, fewer than two values, or one class only.
+// Metrics of predicted numbers and scores. Both lists have the same length. The result is NaN if
+// the metric is undefined: with equal values only, fewer than two values, or one class only.
 #pragma once
 
 #include <cstddef>

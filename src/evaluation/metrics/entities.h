@@ -1,6 +1,6 @@
-// Entities in sequences of BIO, IOBES or BIOES labels, and their metrics, as in seqeval 1.2.2's
-// default mode. As in conlleval, a label that cannot continue an entity starts one: in "O I-PER",
-// I-PER does.
+// Entities in sequences of BIO, IOBES or BIOES labels, and their metrics, following seqeval 1.2.2's
+// default mode (and conlleval): a label that cannot continue an entity starts one, so that I-PER in
+// "O I-PER" is an entity.
 #pragma once
 
 #include <compare>

@@ -95,7 +95,7 @@ struct Classes {
   std::vector<std::size_t> predicted, wanted;  // indices into `names`; predicted may be kNoClass
 };
 
-// Maps labels to class indices. The prediction "" is no class if no reference is "".
+// Maps labels to class indices. The prediction "" counts as kNoClass unless some reference is "".
 Classes classes_of(const Side& predicted, const Side& wanted) {
   std::map<std::string, std::size_t> numbers;
   for (std::size_t i = 0; i < wanted.values.size(); ++i) numbers[label_at(wanted, i)] = 0;

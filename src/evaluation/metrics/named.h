@@ -17,16 +17,18 @@ using JsonValues = std::vector<Json>;
 std::vector<std::string> metric_names();
 
 // Returns a metric by name, as a function of the indices of examples. Labels are compared in
-// Unicode NFC, including LABEL of f1:LABEL. accuracy, matthews,
-// {precision,recall,f1}-{macro,micro,weighted}: labels are strings, integers or booleans; averages
-// are over the classes that occur in the examples. The prediction "" is no class, and wrong, if no
-// reference is "". {precision,recall,f1}:LABEL: of one class, which must occur in the examples.
-// Values may also be lists of different labels (multi-label): accuracy is then the share of
-// examples whose labels are all correct, and matthews is undefined. auc-macro, auc-weighted: the
-// prediction is an object with the probability of each class; the reference is one of their names.
+// Unicode NFC, including LABEL of f1:LABEL.
+// accuracy, matthews, {precision,recall,f1}-{macro,micro,weighted}: labels are strings, integers or
+// booleans; averages are over the classes that occur in the examples. The prediction "" is wrong
+// and not counted as a class, unless some reference is "". {precision,recall,f1}:LABEL: of one
+// class, which must occur in the examples. Values may also be lists of different labels
+// (multi-label): accuracy is then the share of examples whose labels are all correct, and matthews
+// is undefined.
+// auc-macro, auc-weighted: the prediction is an object with the probability of each class; the
+// reference is one of their names.
 // pearson, spearman, mse, auc: numbers; for auc the reference is 0 or 1.
 // exact-match, squad-f1, rouge1, rouge2, rougeL, rougeLsum (F1; with the suffix "-stem" after
-// stemming), bleu: strings; the reference may be a list of strings, of which the best counts.
+// stemming), bleu: strings; the reference may be a list of strings, and the best match counts.
 // entity-{precision,recall,f1}: lists of labels (micro average).
 // Shares are in [0, 1], bleu in [0, 100]. Throws UsageError for an unknown name, and for a value of
 // another type; it names the example (from 1).

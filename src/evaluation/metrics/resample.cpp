@@ -26,7 +26,7 @@ struct Resampled {
 
 Resampled resample(std::size_t examples, const ScoreOf& score, const ResampleOptions& options) {
   if (examples == 0)
-    throw UsageError("scores: there are no examples", "give at least one prediction");
+    throw UsageError("scores: the list of examples is empty", "give at least one prediction");
   std::vector<std::size_t> drawn(examples);
   std::iota(drawn.begin(), drawn.end(), 0);
   Resampled out;

@@ -22,14 +22,14 @@ struct ResampleOptions {
 
 struct Interval {
   double value = 0;          // metric over all examples
-  double low = 0, high = 0;  // bounds: quantiles of the resampled metric, where it is defined
+  double low = 0, high = 0;  // bounds: quantiles of the resampled metric, ignoring NaN
 };
 // Returns the bootstrap confidence interval of a metric; needs at least one example.
 Interval bootstrap(std::size_t examples, const ScoreOf& score, const ResampleOptions& options = {});
 
 struct PairedTest {
   Interval difference;  // first minus second
-  double p_value = 1;   // two-sided, of the hypothesis that there is no difference
+  double p_value = 1;   // two-sided p-value; null hypothesis: no difference
 };
 // Compares two metrics on the same resampled examples.
 PairedTest paired_bootstrap(std::size_t examples, const ScoreOf& first, const ScoreOf& second,

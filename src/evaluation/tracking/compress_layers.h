@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-// Returns the HTML for one model's "steps"; empty if there are none.
+// Returns the HTML for one model's "steps"; empty without steps.
 std::string compressed_layers_html(const Record& steps);
 
 }  // namespace smelt

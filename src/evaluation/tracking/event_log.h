@@ -12,7 +12,7 @@ namespace smelt {
 
 class EventLog {
  public:
-  // ^ Size in bytes after which a new event file is started on an object store. The current file is
+  // Size in bytes after which a new event file is started on an object store. The current file is
   // held in memory and rewritten each time it has grown.
   static constexpr std::uint64_t kMostObjectBytes = std::uint64_t{16} << 20;
 

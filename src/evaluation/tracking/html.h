@@ -12,7 +12,7 @@ std::string table_cell(const std::string& html, std::string_view type = {});
 std::string table_head(const std::vector<std::string>& names, std::size_t texts = 1);
 std::string html_table(const std::string& head, const std::string& rows);
 
-// Returns a section, or an empty string if there is no content.
+// Returns a section, or an empty string if `content` is empty.
 std::string html_section(std::string_view title, const std::string& content);
 // Returns a self-contained page with style and script; the title is HTML.
 std::string html_page(const std::string& title, const std::string& content);

@@ -47,8 +47,8 @@ struct PredictionFigures {
 };
 
 // Computes the statistics of a file with rows {"text", "label", "prediction", …}. Returns nullopt
-// if there is no such file or it is empty. The metrics depend on the type of labels and
-// predictions: classes, numbers, labels of words, or texts. Throws UsageError for an invalid line.
+// if the file is missing or empty. The metrics depend on the type of labels and predictions:
+// classes, numbers, labels of words, or texts. Throws UsageError for an invalid line.
 std::optional<PredictionFigures> prediction_figures(const std::string& file);
 
 }  // namespace smelt

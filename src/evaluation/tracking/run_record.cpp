@@ -82,7 +82,7 @@ std::string run_folder(const std::string& run) {
     if (exists(join_path(folder, kMetricsFile))) return folder;
   if (!is_remote(run) && !exists(run))
     throw UsageError(
-        str(run, ": there is no such folder"),
+        str(run, ": this folder does not exist"),
         "pass the `out` folder of a recipe whose training has started, or its model folder");
   throw UsageError(
       str(run, ": no ", kMetricsFile, " in it or in its model/"),

@@ -37,7 +37,7 @@ struct RunRecord {
 };
 
 // Returns the folder with metrics.jsonl: `run`, or its subfolder `model` if `run` is a recipe's
-// output folder. Throws UsageError if there is no metrics.jsonl.
+// output folder. Throws UsageError if neither contains metrics.jsonl.
 std::string run_folder(const std::string& run);
 RunRecord read_run(const std::string& run);
 // Reads several runs and gives them distinct names.
@@ -47,7 +47,7 @@ std::vector<RunRecord> read_runs(const std::vector<std::string>& runs);
 // unnamed section have no prefix.
 std::map<std::string, Json> flat_settings(const Record& start);
 
-// Returns the last value of a curve, or nullopt if there is none.
+// Returns the last value of a curve, or nullopt if the curve is missing or empty.
 std::optional<double> final_value(const std::map<std::string, Curve>& curves,
                                   const std::string& name);
 

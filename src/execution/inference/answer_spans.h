@@ -23,7 +23,7 @@ struct TextQuestion {
 };
 
 struct FoundAnswer {
-  std::string text;  // empty: predicts that there is no answer
+  std::string text;  // empty: predicts "no answer"
   std::string best;  // best span, even if `text` is empty; empty: the text has no tokens
   std::size_t begin = 0, end = 0;  // byte range of `best` in the context
   // probability of `text`: softmax over the 20 best spans and, if allowed, no answer
@@ -38,8 +38,8 @@ std::vector<FoundAnswer> find_answers(Classifier& classifier,
 
 // Returns {"id", "question", "context", "label": [correct answers], "prediction", "probability",
 // "begin", "end"}. "begin" and "end" are character positions of the best span. If `may_have_none`,
-// adds "no_answer" and "best" (the best span, even if the prediction is that there is no answer).
-// Omits "id" and "label" if the question has none.
+// adds "no_answer" and "best" (the best span, even if "prediction" is empty). Omits "id" and
+// "label" if the question has none.
 OrderedJson answer_json(const TextQuestion& question, const FoundAnswer& found, bool may_have_none);
 
 }  // namespace smelt

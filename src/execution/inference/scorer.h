@@ -55,8 +55,8 @@ class Scorer {
   // Scores every example: padding examples of weight 0 fill up the last batch. A task without
   // row_weights cannot pad and drops an incomplete last batch. `fields` maps "eval.batch_size" and
   // "mesh" to their names in messages. `together`: the devices belong to several processes, which
-  // score together. Throws UsageError if there is no batch, or if the batch size is not a multiple
-  // of the number of devices.
+  // score together. Throws UsageError for fewer examples than one batch, or if the batch size is
+  // not a multiple of the number of devices.
   Scorer(std::shared_ptr<const Client> client, const Task& task, const ShardingPlan& placement,
          const ComputePolicy& compute, const HeldOut& held_out, const Fields& fields,
          bool together = false);

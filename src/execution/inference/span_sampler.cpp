@@ -54,7 +54,7 @@ TokenRow span_row(const SpanJob& job, std::string_view text) {
 std::vector<std::vector<std::int32_t>> spans_of(const SpanJob& job, std::size_t count,
                                                 std::span<const std::int32_t> answer) {
   std::vector<std::vector<std::int32_t>> out(count);
-  std::size_t at = count;  // no sentinel yet
+  std::size_t at = count;  // no sentinel was generated yet
   for (const std::int32_t id : answer) {
     if (id == job.end) break;
     if (id == 0) continue;  // padding

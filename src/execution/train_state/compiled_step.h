@@ -60,7 +60,7 @@ class CompiledStep {
                 const ConsensusFlags& wishes = {}) const;
 
   const Executable& executable() const { return executable_; }
-  // Returns the values of the frozen model on the devices, or null if there is none.
+  // Returns the values of the frozen model on the devices, or null for a program without one.
   const std::shared_ptr<const ModelState>& held() const { return held_; }
 
  private:

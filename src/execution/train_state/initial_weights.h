@@ -35,7 +35,7 @@ InitialWeights take_weights(const StateLayout& layout, PretrainedWeights given,
 std::string other_vocabulary(const PretrainedWeights& given, const std::string& vocab);
 
 // Returns text for a warning that names the parameters of the run's encoder (and of a T5's decoder)
-// that the pretrained weights lack. Empty if there are none.
+// that the pretrained weights lack. Empty if all were given.
 std::string missing_encoder_parameters(const InitialWeights& taken);
 
 // Returns a table with a line for each of the kinds above: the number of parameters and the first

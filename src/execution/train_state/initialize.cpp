@@ -16,8 +16,8 @@ float within_one(std::uint32_t bits) {
 
 // Maps a uniform number in (-1, 1) to the normal distribution truncated at +-2, by inverse
 // transform sampling. The inverse is approximated by t times a rational function of t^2 - 1
-// (relative error below 4e-7). There is no branch and no library call, so that the compiler
-// vectorizes it.
+// (relative error below 4e-7). Uses no branches or library calls, so that the compiler vectorizes
+// it.
 float cut_normal(float t) {
   const float z = t * t - 1;
   const float p = (((4.384502410888672f * z - 54.242122650146484f) * z + 74.49099731445312f) * z -

@@ -20,8 +20,8 @@ namespace smelt {
 
 class ModelState {
  public:
-  // Initializes each tensor by its Init. `given` replaces the first rows of the tensors with these
-  // names.
+  // Initializes each tensor as its Init specifies, then overwrites the first rows of the tensors
+  // that `given` contains.
   static ModelState fresh(const Client& client, const ShardingPlan& placement,
                           const StateLayout& layout, std::uint64_t seed,
                           const TensorMap& given = {});

@@ -71,7 +71,7 @@ const std::map<std::string, std::string>& setting_fields() {
   return kFields;
 }
 
-// Returns how the user writes a setting of a checkpoint.
+// Returns the recipe field or flag by which the user sets a setting of a checkpoint.
 std::string field_of(const std::string& setting, const Fields& fields) {
   constexpr std::string_view kObjective = "objective.";
   if (const auto found = setting_fields().find(setting); found != setting_fields().end())
@@ -139,7 +139,7 @@ Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource
                     {"sigmas", c.spikes.sigmas},
                     {"rewind_skip", c.spikes.skip_batches}};
   out["reduction"] = c.reduction == Reduction::global ? "global" : "per_replica";
-  // There the gradients of the devices are summed, not averaged, so that the number of devices
+  // With per_replica the devices' gradients are summed, not averaged, so that the number of devices
   // changes the result.
   if (c.reduction == Reduction::per_replica) out["devices"] = c.devices;
   return out;

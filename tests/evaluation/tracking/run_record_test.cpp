@@ -151,7 +151,7 @@ TEST(RunRecord, WhereThereIsNoRunIsSaid) {
               HasSubstr("no metrics.jsonl in it or in its model/"));
   EXPECT_THAT(
       error_of([&] { read_run(dir.file("none")); }),
-      HasSubstr("none: there is no such folder\n  hint: pass the `out` folder of a recipe"));
+      HasSubstr("none: this folder does not exist\n  hint: pass the `out` folder of a recipe"));
   write_file(dir.file("m/metrics.jsonl"), "nonsense\n");
   EXPECT_THAT(error_of([&] { read_run(dir.file("m")); }), HasSubstr("contains no start record"));
 }
