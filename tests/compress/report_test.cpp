@@ -180,7 +180,7 @@ TEST_F(CompressReport, CommandMeasuresInSeparateProcessesAndWritesAPage) {
   }
   EXPECT_THAT(report["machine"]["command"], HasSubstr("compress report"));
   EXPECT_THAT(read_file(dir_.file("page.html")),
-              AllOf(HasSubstr("How right"), HasSubstr("no faster products")));
+              AllOf(HasSubstr("<h2>Scores<"), HasSubstr("no faster products")));
   write_file(dir_.file("mine.html"), "my notes");
   expect_refusal(str("compress report ", dir_.file("base"), " ", dir_.file("int8"), " --input ",
                      dir_.file("test.tsv"), " --out ", dir_.file("mine.html")),

@@ -36,7 +36,7 @@ TEST(ComputeOf, ALongRunOnTpusCompilesItsLayersOneByOne) {
   EXPECT_EQ(layers_on("tpu", job), Layers::unrolled);
   EXPECT_EQ(compute_of(job, "tpu").save, RematPolicy::all);
   EXPECT_FALSE(compute_of(job, "tpu").stored_scores);
-  EXPECT_THAT(form_text(job, "tpu"), HasSubstr("layers unrolled, as 10000 faster steps"));
+  EXPECT_THAT(form_text(job, "tpu"), HasSubstr("layers unrolled, because 10000 faster steps"));
   EXPECT_EQ(layers_on("tpu", job_of(kLong - 1)), Layers::scan);
   EXPECT_EQ(form_text(job_of(kLong - 1), "tpu"), "layers in a loop");
   EXPECT_EQ(layers_on("gpu", job), Layers::scan);

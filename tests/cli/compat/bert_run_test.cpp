@@ -267,7 +267,7 @@ TEST_F(BertRun, DataAndModelsOfAnotherKindAreRefused) {
   other["intermediate_size"] = 64;
   write_file(dir_.file("bert/bert_config.json"), other.dump());
   EXPECT_THAT(run(out() + train + init).text,
-              AllOf(HasSubstr("intermediate/dense/"), HasSubstr("is f32["),
+              AllOf(HasSubstr("intermediate/dense/"), HasSubstr("has shape f32["),
                     HasSubstr("this run expects f32[")));
   // Another vocabulary: an id of the data is none of the model's.
   other = config();

@@ -123,7 +123,7 @@ TrainJob job_of(const std::vector<std::string>& words) {
   if (what != "cut") return job;
   job.together = together_now("train");
   job.together.doing = [at](const std::string& doing) {
-    if (doing == str("the check of step ", at)) std::raise(SIGTERM);
+    if (doing == str("the evaluation of step ", at)) std::raise(SIGTERM);
   };
   return job;
 }

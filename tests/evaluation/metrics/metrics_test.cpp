@@ -209,7 +209,7 @@ TEST(Metrics, ListsOfDifferentLengthsAndUnknownClassesAreRefused) {
             "  hint: predict one label for each token");
   EXPECT_EQ(
       error_of<UsageError>([] { bootstrap(0, [](std::span<const std::size_t>) { return 0.0; }); }),
-      "scores: there are no examples\n  hint: give at least one prediction");
+      "scores: the list of examples is empty\n  hint: give at least one prediction");
 }
 
 TEST(Entities, OneThatNothingHasBegunBegins) {

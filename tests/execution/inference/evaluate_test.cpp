@@ -265,8 +265,8 @@ TEST_F(EvaluationErrors, ACheckpointThatDoesNotFillTheModelIsRefused) {
   EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.num_hidden_layers = 2; }),
               HasSubstr("checkpoint-0: no tensor bert/encoder/layer_1/attention/self/"));
   EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.intermediate_size = 64; }),
-              HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel is f32[16,32], the model "
-                        "wants f32[16,64]"));
+              HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel has shape f32[16,32], the model "
+                        "expects f32[16,64]"));
 }
 
 TEST(BitsPerCharacter, AreTheLossInBitsOverTheCharactersOfAToken) {

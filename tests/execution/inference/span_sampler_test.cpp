@@ -26,7 +26,7 @@ TEST(SpanSampler, MasksOfATextAreSentinels) {
             "fill: no [MASK] in 'abc'\n  hint: put [MASK] where words are missing");
   EXPECT_EQ(error_of<UsageError>([] { span_row(letters(), "[MASK][MASK][MASK]"); }),
             "fill: more than 2 [MASK] in '[MASK][MASK][MASK]'\n  hint: the vocabulary has no more "
-            "sentinels; cut the text");
+            "sentinels; split the text");
 }
 
 TEST(SpanSampler, AnAnswersSpansAreBehindTheirSentinels) {
