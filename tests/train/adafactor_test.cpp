@@ -40,7 +40,7 @@ void expect_same_run(const MeshRan& got, const MeshRan& want) {
   expect_same_state(got.first, want.first, kAdafactorState);
 }
 
-TEST(AdafactorTraining, IsTheSameInALoopOfLayersInPartsAndOverAMesh) {
+TEST(AdafactorTraining, IsTheSameWithScanMicroBatchesAndMesh) {
   SMELT_OPEN_CPU(client, 8);
   const ShardingPlan one = placement_for("cpu", 1, Reduction::global);
   const MeshRan want = run_adafactor(client, adafactor_config(1), one);
@@ -101,7 +101,7 @@ StateValues trained_layers(const std::shared_ptr<const Client>& client, Layers l
   return out;
 }
 
-TEST(AdafactorTraining, LeavesAFrozenLayerInALoopAsItDoesUnrolled) {
+TEST(AdafactorTraining, FreezesALayerInAScanAsInUnrolledLayers) {
   SMELT_OPEN_CPU(client, 1);
   const auto fresh = trained_layers(client, Layers::unrolled, false);
   const auto unrolled = trained_layers(client, Layers::unrolled),
@@ -115,7 +115,7 @@ TEST(AdafactorTraining, LeavesAFrozenLayerInALoopAsItDoesUnrolled) {
   }
 }
 
-TEST(AdafactorSlots, AreARowAndAColumnOfEachLayerSplitAsTheirParameter) {
+TEST(AdafactorSlots, AreRowsAndColumnsPerLayerShardedLikeTheirParameter) {
   const StepProgram program =
       train_program(bert_task(mesh_bert()), adafactor_config(8, Layers::scan),
                     mesh_placement("data=2,fsdp=2,tensor=2", true));

@@ -50,7 +50,7 @@ void expect_same_learning(const MeshRan& got, const MeshRan& want) {
   expect_same_state(got.first, want.first, kSameState);
 }
 
-TEST(AmosTraining, IsTheSameInALoopOfLayersInPartsAndOnEightDevices) {
+TEST(AmosTraining, IsTheSameWithScanMicroBatchesAndEightDevices) {
   SMELT_OPEN_CPU(client, 8);
   const MeshRan want = run_amos(client, amos_config(1), cpu_devices(1));
   EXPECT_LT(want.losses.back(), want.losses.front() - 0.1);  // it learns
@@ -67,7 +67,7 @@ TEST(AmosTraining, IsTheSameInALoopOfLayersInPartsAndOnEightDevices) {
   }
 }
 
-TEST(AmosTraining, IsTheSameOverMeshesThatSplitParametersAndSlots) {
+TEST(AmosTraining, IsTheSameOnMeshesThatShardParametersAndSlots) {
   SMELT_OPEN_CPU(client, 8);
   const MeshRan want = run_amos(client, amos_config(1), cpu_devices(1));
   {
@@ -95,7 +95,7 @@ TEST(AmosTraining, LearnsWithGradientsSummedOverReplicas) {
 
 // ---- slots ----
 
-TEST(AmosSlots, AreSplitAsTheirParameterAlongWhatTheyShareWithIt) {
+TEST(AmosSlots, AreShardedLikeTheirParameterInSharedDimensions) {
   const Task task = bert_task(mesh_bert());
   const StepProgram program = train_program(task, amos_config(8, Layers::scan),
                                             mesh_placement("data=2,fsdp=2,tensor=2", true));
@@ -123,7 +123,7 @@ std::int64_t slot_elements(const BertTask& task, const Optimizer& optimizer) {
   return sum;
 }
 
-TEST(AmosSlots, OfBertBaseTakeHalfOfWhatAdamWKeeps) {
+TEST(AmosSlots, OfBertBaseNeedHalfTheMemoryOfAdamW) {
   BertTask base;  // the configuration's defaults
   base.model.vocab_size = 30522;
   base.model.type_vocab_size = 2;
@@ -149,7 +149,7 @@ class AmosRun : public SmallRun {
   }
 };
 
-TEST_F(AmosRun, GoesOnInTheOtherFormOfItsLayers) {
+TEST_F(AmosRun, ResumesWithScanInsteadOfUnrolledLayersAndBack) {
   const TrainSummary want = train(amos_job("unrolled", Layers::unrolled, bert_amos()));
   const Checkpoint checkpoint = load_checkpoint(dir_.file("unrolled"), 5);
   const auto shape = [&](const char* name) { return checkpoint.tensors.at(name).shape.dims; };
@@ -162,7 +162,7 @@ TEST_F(AmosRun, GoesOnInTheOtherFormOfItsLayers) {
   EXPECT_NEAR(got.last.at("loss"), want.last.at("loss"), kSameLoss * want.last.at("loss"));
 }
 
-TEST_F(AmosRun, IsHeldToItsRulesAndRefusesWhatTheyDoNotFit) {
+TEST_F(AmosRun, RequiresTheSameRulesAndRejectsRulesThatDoNotFit) {
   const auto refusal = [&](const Optimizer& optimizer, Layers layers = Layers::unrolled) {
     return error_of<UsageError>([&] {
       TrainJob wrong = amos_job("model", layers, optimizer);

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-TEST(GradientReport, TakesTheTeacherThatTheStepHasOnTheDevices) {
+TEST(GradientReport, ReusesTheTeacherThatIsOnTheDevices) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenDistill golden("texts");
   Teacher teacher = golden.teacher();

@@ -31,7 +31,7 @@ class BrokenSource : public ExampleSource {
 
 using BrokenDataTest = SmallRun;
 
-TEST_F(BrokenDataTest, DataThatCannotBeReadCostNoStep) {
+TEST_F(BrokenDataTest, SavesTheStateIfDataCannotBeRead) {
   TrainJob run = job("model", 12);
   run.checkpoint.save_interval_steps = 100;
   run.source = std::make_shared<const BrokenSource>(run.task.features);

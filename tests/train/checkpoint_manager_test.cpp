@@ -81,7 +81,7 @@ class SaverTest : public SmallRun {
   }
 };
 
-TEST_F(SaverTest, AFullDiskDoesNotEndTheTraining) {
+TEST_F(SaverTest, AFullDiskDoesNotEndTraining) {
   std::optional<FileSizeLimit> full;
   bool told = false;
   train(with_each_step(job("model", 60), [&](std::int64_t step) {
@@ -117,7 +117,7 @@ TEST_F(SaverTest, ALastSaveThatFailsIsAnError) {
   EXPECT_EQ(train(job("model", 12)).first_step, 5);
 }
 
-TEST_F(SaverTest, TheNewestTheMultiplesAndTheBestAreKept) {
+TEST_F(SaverTest, TheNewestThePeriodicAndTheBestCheckpointsAreKept) {
   TrainJob run = job("model", 12);
   run.checkpoint.save_interval_steps = 2;
   run.checkpoint.max_to_keep = 2;
@@ -144,7 +144,7 @@ TEST_F(SaverTest, TheNewestTheMultiplesAndTheBestAreKept) {
 }
 
 // Wherever a kill comes between the places of one save, the run that goes on misses none of them.
-TEST_F(SaverTest, TheModelFolderIsTheLastPlaceOfASave) {
+TEST_F(SaverTest, TheModelFolderIsWrittenLast) {
   TrainJob run = best_job("model", 6);
   run.checkpoint.keep_period = 3;
   train(run);
@@ -159,7 +159,7 @@ TEST_F(SaverTest, TheModelFolderIsTheLastPlaceOfASave) {
 }
 
 // The folder of step 3 in the model's cannot be taken: the other places have it nevertheless.
-TEST_F(SaverTest, WhatTheModelFolderCannotTakeIsKeptForEverAndAsTheBest) {
+TEST_F(SaverTest, SavesInBestAndSaveIfTheModelFolderFails) {
   TrainJob run = best_job("model", 3);
   run.checkpoint.keep_period = 3;
   write_file(dir_.file("model/checkpoint-3/notes.txt"), "of somebody else");
@@ -170,7 +170,7 @@ TEST_F(SaverTest, WhatTheModelFolderCannotTakeIsKeptForEverAndAsTheBest) {
   EXPECT_THAT(steps("model"), ElementsAre());
 }
 
-TEST_F(SaverTest, WhatIsNoPlaceForTheBestOrForEverCostsTheOthersNothing) {
+TEST_F(SaverTest, AFailureInBestOrSaveDoesNotAffectTheOtherFolders) {
   TrainJob run = best_job("model", 3);
   run.checkpoint.keep_period = 3;
   for (const auto& [name, said, other] :
@@ -186,7 +186,7 @@ TEST_F(SaverTest, WhatIsNoPlaceForTheBestOrForEverCostsTheOthersNothing) {
 }
 
 // The last step is not one of those that are saved by their number.
-TEST_F(SaverTest, ALastBestThatIsNotSavedIsAnError) {
+TEST_F(SaverTest, AFailedSaveOfTheLastBestStateIsAnError) {
   TrainJob run = best_job("model", 6);
   run.checkpoint.save_interval_steps = 5;
   write_file(dir_.file("model/best"), "not a folder");
@@ -195,7 +195,7 @@ TEST_F(SaverTest, ALastBestThatIsNotSavedIsAnError) {
   EXPECT_THAT(steps("model"), ElementsAre(5, 6));
 }
 
-TEST_F(SaverTest, ABestThatAFullDiskCutsOffIsNoBest) {
+TEST_F(SaverTest, ABestStateThatCouldNotBeSavedDoesNotCount) {
   TrainJob run = best_job("model", 9);
   run.config.schedule.learning_rate = 0;  // no later one is better than the one that is lost
   std::optional<FileSizeLimit> full;
@@ -236,7 +236,7 @@ TEST_F(SaverTest, TheBestOfAnEarlierRunInTheFolderDoesNotCount) {
   EXPECT_THAT(steps("killed/best"), ElementsAre(3));
 }
 
-TEST_F(SaverTest, TheBestOfTheCheckpointBeforeStaysIfTheSaveThatASpikeRollsBackToFails) {
+TEST_F(SaverTest, KeepsThePreviousBestIfTheSaveOfARollbackTargetFails) {
   TrainJob run = best_job("model", 8);
   run.check_every = 1;
   run.checkpoint.max_to_keep = 1;
@@ -253,7 +253,7 @@ TEST_F(SaverTest, TheBestOfTheCheckpointBeforeStaysIfTheSaveThatASpikeRollsBackT
 }
 
 // Wherever it is killed: in a check no save is under way, so that a copy is what a kill leaves.
-TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUndisturbedOne) {
+TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUninterruptedOne) {
   TrainJob run = best_job("whole", 14);
   run.check_every = 1;
   run.checkpoint.save_interval_steps = run.checkpoint.keep_period = 5;
@@ -276,7 +276,7 @@ TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUndisturbedOne) 
 }
 
 // As long as the run would go on from a checkpoint before the best one.
-TEST_F(SaverTest, TheBestAsOfTheNewestCheckpointStaysUntilTheNext) {
+TEST_F(SaverTest, KeepsTheBestStateOfTheLatestCheckpointUntilTheNext) {
   TrainJob run = best_job("model", 7);
   run.check_every = 1;
   std::vector<std::vector<std::int64_t>> kept;
@@ -288,7 +288,7 @@ TEST_F(SaverTest, TheBestAsOfTheNewestCheckpointStaysUntilTheNext) {
   EXPECT_THAT(steps("model/best"), ElementsAre(7));
 }
 
-TEST_F(SaverTest, WhatKilledSavesLeaveInBestAndSaveIsClearedThoughNoStepIsLeft) {
+TEST_F(SaverTest, RemovesRemainsOfKilledSavesEvenIfNoStepIsLeft) {
   TrainJob run = best_job("model", 3);
   run.checkpoint.keep_period = 3;
   train(run);
@@ -303,7 +303,7 @@ TEST_F(SaverTest, WhatKilledSavesLeaveInBestAndSaveIsClearedThoughNoStepIsLeft) 
   EXPECT_EQ(outputs("model"), before);
 }
 
-TEST_F(SaverTest, CopiesOfADamagedCheckpointThatIsPassedOverStay) {
+TEST_F(SaverTest, KeepsCopiesOfASkippedDamagedCheckpoint) {
   TrainJob run = best_job("model", 6);
   run.checkpoint.keep_period = 6;
   train(run);
@@ -314,7 +314,7 @@ TEST_F(SaverTest, CopiesOfADamagedCheckpointThatIsPassedOverStay) {
   EXPECT_THAT(steps("model/save"), ElementsAre(6));
 }
 
-TEST_F(SaverTest, ABestThatIsGoneIsTakenFromTheModelFolderAndElseTheNextCounts) {
+TEST_F(SaverTest, RestoresAMissingBestStateFromTheModelFolderIfPossible) {
   TrainJob run = best_job("model", 3);
   run.config.schedule.learning_rate = 0;  // no later one is better
   run.checkpoint.max_to_keep = 1;
@@ -334,7 +334,7 @@ TEST_F(SaverTest, ABestThatIsGoneIsTakenFromTheModelFolderAndElseTheNextCounts) 
   EXPECT_THAT(steps("model/best"), ElementsAre(9));
 }
 
-TEST_F(SaverTest, ABestOfAnEarlierVersionCounts) {
+TEST_F(SaverTest, AcceptsTheBestStateOfAnEarlierVersion) {
   const std::string score = dir_.file("model/best/score.json");
   const auto told = [](std::int64_t step) {
     return str(R"({"name": "masked_lm_accuracy", "value": 2, "step": )", step, "}");
@@ -356,7 +356,7 @@ TEST_F(SaverTest, ABestOfAnEarlierVersionCounts) {
   EXPECT_FALSE(exists(score));
 }
 
-TEST_F(SaverTest, ARunWhoseLocalFolderAnotherHasTakenPublishesAndRemovesNothingThere) {
+TEST_F(SaverTest, ChangesNothingInALocalFolderWhoseLockItHasLost) {
   const TrainJob run = with_each_step(job("model", 60), [&](std::int64_t step) {
     if (step != 2) return;
     std::filesystem::rename(dir_.file("model"), dir_.file("moved"));
@@ -370,7 +370,7 @@ TEST_F(SaverTest, ARunWhoseLocalFolderAnotherHasTakenPublishesAndRemovesNothingT
 }
 
 // The check of the last step, cut off by a signal, is still to be made.
-TEST_F(SaverTest, ACheckThatASignalCutsOffIsMadeAgain) {
+TEST_F(SaverTest, RepeatsAnEvaluationThatASignalInterrupted) {
   std::vector<std::int64_t> checked;
   TrainJob run = best_job("model", 6);
   run.checked = [&](const TrainCheck& check) { checked.push_back(check.step); };
@@ -385,7 +385,7 @@ TEST_F(SaverTest, ACheckThatASignalCutsOffIsMadeAgain) {
   EXPECT_THAT(checked, ElementsAre(3, 6));
 }
 
-TEST_F(SaverTest, TheBestOfWhatNobodyMeasuresIsRefused) {
+TEST_F(SaverTest, RejectsABestMetricThatIsNotReported) {
   TrainJob run = job("model", 3);
   run.checkpoint.best_metric = "masked_lm_los";
   EXPECT_THAT(error_of([&] { train(run); }),
@@ -395,7 +395,7 @@ TEST_F(SaverTest, TheBestOfWhatNobodyMeasuresIsRefused) {
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("did you mean 'masked_lm_loss'?"));
 }
 
-TEST_F(SaverTest, TimeThatHasPassedIsAReasonToSave) {
+TEST_F(SaverTest, SavesByElapsedTime) {
   TrainJob run = job("model", 3);
   run.checkpoint.save_interval_steps = 100;
   run.checkpoint.max_to_keep = 0;
@@ -404,7 +404,7 @@ TEST_F(SaverTest, TimeThatHasPassedIsAReasonToSave) {
   EXPECT_THAT(steps("model"), ElementsAre(1, 2, 3));
 }
 
-TEST_F(SaverTest, ARunBeginsAsItIsTold) {
+TEST_F(SaverTest, HonorsTheResumeMode) {
   TrainJob run = job("model", 2);
   run.begin = ResumeMode::resume;
   EXPECT_THAT(
@@ -452,7 +452,7 @@ class SaverInABucket : public SaverTest {
   std::unique_ptr<GcsEmulator> emulator_;
 };
 
-TEST_F(SaverInABucket, AStoreThatIsSlowAndCutsShortChangesNothing) {
+TEST_F(SaverInABucket, ToleratesASlowStoreThatTruncatesAnswers) {
   emulator_->fault(R"([{"match": "POST /upload.*checkpoint", "do": "delay 0.3", "times": 3},
                        {"match": "POST /upload.*checkpoint", "do": "cut", "skip": 4, "times": 2},
                        {"match": "DELETE .*checkpoint", "do": "delay 0.2", "times": 2}])");
@@ -476,7 +476,7 @@ TEST_F(SaverInABucket, AStoreThatIsSlowAndCutsShortChangesNothing) {
   EXPECT_THAT(checkpoint_steps(join_path(run.model_dir, "save")), ElementsAre(6, 12));
 }
 
-TEST_F(SaverInABucket, AStoreThatRefusesForAWhileDoesNotEndTheTraining) {
+TEST_F(SaverInABucket, TrainingContinuesWhileTheStoreRefusesWrites) {
   emulator_->fault(R"([{"match": "POST /upload.*COMMIT", "do": "status 403", "times": 1}])");
   TrainJob run = in_bucket(12);
   train(run);
@@ -490,7 +490,7 @@ TEST_F(SaverInABucket, AStoreThatRefusesForAWhileDoesNotEndTheTraining) {
   expect_in_bucket(state("whole", 12), 12);
 }
 
-TEST_F(SaverInABucket, ARunThatHasLostItsFolderPublishesNothingThere) {
+TEST_F(SaverInABucket, PublishesNothingInAFolderWhoseLockItHasLost) {
   LockOwner rival = LockOwner::this_process();
   rival.machine = "elsewhere";
   TrainJob run = with_each_step(in_bucket(6), [&](std::int64_t step) {
@@ -500,7 +500,7 @@ TEST_F(SaverInABucket, ARunThatHasLostItsFolderPublishesNothingThere) {
   EXPECT_THAT(checkpoint_steps(run.model_dir), testing::IsEmpty());
 }
 
-TEST_F(SaverInABucket, ASecondRunOnTheFolderIsRefused) {
+TEST_F(SaverInABucket, RejectsASecondRunOnTheFolder) {
   const FolderLock other(emulator_->path("model"), "train");
   TrainJob run = in_bucket(1);
   run.accepted = [] { FAIL() << "it is too late then"; };
@@ -508,7 +508,7 @@ TEST_F(SaverInABucket, ASecondRunOnTheFolderIsRefused) {
               HasSubstr("train: " + run.model_dir + " is in use by process "));
 }
 
-TEST_F(SaverInABucket, ThatItMayNotBeWrittenToIsSaidBeforeCompiling) {
+TEST_F(SaverInABucket, ReportsAReadOnlyBucketBeforeCompiling) {
   emulator_->fault(R"([{"match": "POST /upload", "do": "status 403", "times": 9}])");
   EXPECT_THAT(error_of([&] { train(in_bucket(1)); }),
               AllOf(HasSubstr("gs://bucket/model/smelt.lock/"),

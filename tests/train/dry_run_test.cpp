@@ -5,7 +5,7 @@ namespace {
 
 class DryRun : public SmallRun {};
 
-TEST_F(DryRun, OfARunThatBeginsAnewLeavesTheOldOne) {
+TEST_F(DryRun, WithOverwriteDeletesNothing) {
   save_first_weights("m");
   TrainJob anew = job("m", 5);
   anew.overwrite = anew.dry_run = true;

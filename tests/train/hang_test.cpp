@@ -18,7 +18,7 @@ class StuckSource : public RecordSource {
 
 using HangDeathTest = SmallRun;
 
-TEST_F(HangDeathTest, ABatchThatDoesNotComeEndsTheProcess) {
+TEST_F(HangDeathTest, EndsTheProcessIfABatchDoesNotArrive) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   TrainJob run = job("m", 3);
   run.hang_minutes = 2.0 / 60;

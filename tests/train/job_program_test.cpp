@@ -31,7 +31,7 @@ Layers layers_on(std::string_view platform, const TrainJob& job) {
   return compute_of(job, platform).layers;
 }
 
-TEST(ComputeOf, ALongRunOnTpusCompilesItsLayersOneByOne) {
+TEST(ComputeOf, UnrollsTheLayersOfALongRunOnTpus) {
   const TrainJob job = job_of(kLong);
   EXPECT_EQ(layers_on("tpu", job), Layers::unrolled);
   EXPECT_EQ(compute_of(job, "tpu").save, RematPolicy::all);
@@ -43,7 +43,7 @@ TEST(ComputeOf, ALongRunOnTpusCompilesItsLayersOneByOne) {
   EXPECT_THAT(form_text(job, "cpu"), IsEmpty());
 }
 
-TEST(ComputeOf, ALongRunKeepsTheLoopWhereItIsNeeded) {
+TEST(ComputeOf, KeepsTheScanOfALongRunIfItIsNeeded) {
   TrainJob job = job_of(kLong);
   job.on.compute->save = RematPolicy::products;
   EXPECT_EQ(compute_of(job, "tpu").save, RematPolicy::products);
@@ -57,7 +57,7 @@ TEST(ComputeOf, ALongRunKeepsTheLoopWhereItIsNeeded) {
   EXPECT_EQ(layers_on("tpu", job_of(kLong, 49)), Layers::scan);
 }
 
-TEST(ComputeOf, KnowsTheLayersOfEachModel) {
+TEST(ComputeOf, FindsTheNumberOfLayersOfEachModel) {
   TrainJob job = job_of(kLong);
   ElectraTask electra;
   electra.model.vocab_size = 200;

@@ -40,7 +40,7 @@ std::vector<std::string> tried(const TrainJob& job, std::size_t fits) {
   return out;
 }
 
-TEST(MemoryVariant, AStepThatDoesNotFitIsTriedInSmallerFormsThatItsBatchCanTake) {
+TEST(MemoryVariant, TriesSmallerVariantsThatTheBatchDividesInto) {
   EXPECT_THAT(tried(job_with_batch(32), 5),
               ElementsAre("train.gradient_accumulation_steps=1",
                           "train.memory.layers=scan train.gradient_accumulation_steps=1",
@@ -55,7 +55,7 @@ TEST(MemoryVariant, AStepThatDoesNotFitIsTriedInSmallerFormsThatItsBatchCanTake)
       << "four examples of a device are no eight parts";
 }
 
-TEST(MemoryVariant, AJobsOwnPartsAreDividedFurtherAndItsOwnLoopIsNotTriedTwice) {
+TEST(MemoryVariant, MultipliesMicroBatchesAndDoesNotTryTheJobsOwnScanTwice) {
   TrainJob job = job_with_batch(64);
   job.config.micro_batches = 2;
   job.config.schedule.total_steps = 100;
@@ -66,14 +66,14 @@ TEST(MemoryVariant, AJobsOwnPartsAreDividedFurtherAndItsOwnLoopIsNotTriedTwice) 
                                          "train.gradient_accumulation_steps=4"));
 }
 
-TEST(MemoryVariant, WhatAUserHasChosenStays) {
+TEST(MemoryVariant, KeepsTheUsersChoice) {
   TrainJob job = job_with_batch(32);
   job.on.compute->layers = Layers::unrolled;
   EXPECT_THAT(error_of<StepDoesNotFit>([&] { tried(job, 2); }),
               HasSubstr("train: a step does not fit"));
 }
 
-TEST(MemoryVariant, SeveralProcessesMeetAnewAtEachTry) {
+TEST(MemoryVariant, UsesNewKeysForEachAttemptOfAMultiProcessRun) {
   TrainJob job = job_with_batch(32);
   std::vector<std::string> keys;
   job.together = {.rank = 1, .size = 2, .gather = [&](const std::string& key, const std::string&) {

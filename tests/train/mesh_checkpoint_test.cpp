@@ -69,7 +69,7 @@ void expect_same_end(const TrainSummary& got, const TrainSummary& want) {
         << figure;
 }
 
-TEST_F(MeshRun, GoesOnUnderAnotherMeshAndOnOneDevice) {
+TEST_F(MeshRun, ResumesOnAnotherMeshAndOnOneDevice) {
   const TrainSummary want = train(mesh_job("one", kNone, 20));
   const auto names = on_disk("one", 20);
   EXPECT_TRUE(names.contains("bert/encoder/layer_0/output/dense/kernel/adam_m"));
@@ -88,7 +88,7 @@ TEST_F(MeshRun, GoesOnUnderAnotherMeshAndOnOneDevice) {
   }
 }
 
-TEST_F(MeshRun, IsEvaluatedUnderAMesh) {
+TEST_F(MeshRun, EvaluatesOnAMesh) {
   train(mesh_job("one", kNone, 0));
   EvaluateJob job = evaluation("one");
   job.task = split_task();
@@ -117,7 +117,7 @@ FillMaskJob filling(const BertConfig& model) {
 
 // Scales, masks and histograms of a state in slices are those of the whole tensors in its
 // checkpoint, which the best of the run shares.
-TEST_F(MeshRun, LooksAtItsStateInSlices) {
+TEST_F(MeshRun, ComputesScalesSamplesAndHistogramsFromSlices) {
   const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
   const std::vector<std::string> texts{"the [MASK] of [MASK]"};
   const FillMaskJob fill = filling(split_bert().model);
@@ -168,7 +168,7 @@ TEST_F(MeshRun, LooksAtItsStateInSlices) {
     EXPECT_THAT(events, HasSubstr(str(kind, "/bert/pooler/dense/kernel")));
 }
 
-TEST_F(MeshRun, KeepsTheBatchOfABadStepBesideItsSlices) {
+TEST_F(MeshRun, SavesTheBatchOfABadStepWithItsSlices) {
   TrainJob run = mesh_job("m", kAll, 4);
   run.config.clip_norm = 0;
   run.config.schedule.learning_rate = 1e30;
@@ -184,7 +184,7 @@ TEST_F(MeshRun, KeepsTheBatchOfABadStepBesideItsSlices) {
 
 // ---- what does not go together ----
 
-TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
+TEST_F(MeshRun, RejectsMeshesThatDoNotDivideTheModelOrBatch) {
   const auto refusal = [&](const std::function<void(TrainJob&)>& change) {
     TrainJob wrong = mesh_job("wrong", kAll);
     change(wrong);
@@ -239,7 +239,7 @@ TEST_F(MeshRun, RefusesWhatDoesNotDivide) {
 }
 
 // A model that names no dimensions is trained whole.
-TEST_F(MeshRun, SplitsNothingOfAModelThatNamesNoDimensions) {
+TEST_F(MeshRun, ReplicatesAModelWithoutDimensionNames) {
   TrainJob plain = mesh_job("plain", {.mesh = "fsdp=8", .shard_optimizer_state = true});
   plain.task.dim_names = {};
   const StepProgram program =

@@ -29,7 +29,7 @@ class TogetherTest : public testing::Test {
   PodOfThreads pod_{3};
 };
 
-TEST_F(TogetherTest, AllAreToldWhatTheOneThatLeadsSays) {
+TEST_F(TogetherTest, BroadcastsTheResultOfRankZero) {
   EXPECT_THAT(run([](const ProcessGroup& together) {
                 const std::string said =
                     together.told("resume", [&] { return str("step of ", together.rank); });
@@ -39,7 +39,7 @@ TEST_F(TogetherTest, AllAreToldWhatTheOneThatLeadsSays) {
               Each(""));
 }
 
-TEST_F(TogetherTest, ItsErrorIsOfTheSameKindOnAll) {
+TEST_F(TogetherTest, ThrowsTheErrorOfRankZeroOnAllRanks) {
   EXPECT_THAT(
       run([](const ProcessGroup& together) {
         EXPECT_THROW(
@@ -51,7 +51,7 @@ TEST_F(TogetherTest, ItsErrorIsOfTheSameKindOnAll) {
       Each(StrEq("disk: full\n  hint: buy")));
 }
 
-TEST_F(TogetherTest, WhoDiffersIsNamedWithBothValues) {
+TEST_F(TogetherTest, NamesTheRankThatDiffersWithBothValues) {
   EXPECT_THAT(run([](const ProcessGroup& together) {
                 together.agree("settings", "train", {{"data", {{"seed", together.rank / 2}}}},
                                "start it alike");
@@ -59,7 +59,7 @@ TEST_F(TogetherTest, WhoDiffersIsNamedWithBothValues) {
               Each(StrEq("train: data.seed is 0 on host 0, 1 on host 2\n  hint: start it alike")));
 }
 
-TEST_F(TogetherTest, AFileThatAPodHasLeftInItsFolderIsRemoved) {
+TEST_F(TogetherTest, RemovesMarkerFilesOfAnAbortedRun) {
   const TempDir dir;
   for (const char* name : {".pod-0123abcd", ".pod-notes"}) write_file(dir.file(name), "");
   ProcessGroup().require_one_folder(dir.path());
@@ -70,7 +70,7 @@ TEST_F(TogetherTest, AFileThatAPodHasLeftInItsFolderIsRemoved) {
   EXPECT_EQ(list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
 }
 
-TEST_F(TogetherTest, WhatIsTrueOnOneIsKnownToAll) {
+TEST_F(TogetherTest, AnyIsTrueIfItIsTrueOnOneRank) {
   EXPECT_THAT(run([](const ProcessGroup& together) {
                 EXPECT_TRUE(together.any("end", together.rank == 1));
                 EXPECT_FALSE(together.any("end/2", false));
@@ -78,7 +78,7 @@ TEST_F(TogetherTest, WhatIsTrueOnOneIsKnownToAll) {
               Each(""));
 }
 
-TEST(TogetherAlone, NobodyIsAsked) {
+TEST(TogetherAlone, WorksInASingleProcess) {
   const ProcessGroup alone;
   EXPECT_EQ(alone.told("a", [] { return std::string("b"); }), "b");
   alone.agree("a", "train", 1, "");

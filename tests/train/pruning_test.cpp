@@ -31,7 +31,7 @@ class PruningRun : public SmallRun {
   }
 };
 
-TEST_F(PruningRun, HasMoreAndMoreZerosAndEndsWithAsManyAsWereAskedFor) {
+TEST_F(PruningRun, ReachesTheRequestedSparsityGradually) {
   train(pruned("run"));
   std::uint64_t before = 0;
   for (const std::int64_t step : {3, 6, 9, 12, 15}) {
@@ -44,7 +44,7 @@ TEST_F(PruningRun, HasMoreAndMoreZerosAndEndsWithAsManyAsWereAskedFor) {
   EXPECT_EQ(zeros("run", 20), zeros("run", 18));
 }
 
-TEST_F(PruningRun, GivesTheSameBitsWhereverItWasKilled) {
+TEST_F(PruningRun, GivesTheSameBitsAfterAKillAtAnyStep) {
   for (const PruneBy by : {PruneBy::magnitude, PruneBy::movement, PruneBy::soft}) {
     const auto run = [&](const std::string& model) {
       TrainJob out = pruned(model);
@@ -75,7 +75,7 @@ TEST_F(PruningRun, GivesTheSameBitsWhereverItWasKilled) {
   }
 }
 
-TEST_F(PruningRun, HasAllItsZerosWhereItEndsSoonerThanItWasToWhenItGoesOn) {
+TEST_F(PruningRun, ReachesItsSparsityIfItIsResumedWithFewerSteps) {
   train(pruned("whole"));
   cut_back(dir_.file("whole"), dir_.file("cut"), 12);
   TrainJob rest = pruned("cut");
@@ -86,7 +86,7 @@ TEST_F(PruningRun, HasAllItsZerosWhereItEndsSoonerThanItWasToWhenItGoesOn) {
   EXPECT_EQ(zeros("cut", 14), kWeights - kept_of(kWeights, 0.6));
 }
 
-TEST_F(PruningRun, KeepsAPatternThatItBeginsWith) {
+TEST_F(PruningRun, KeepsThePatternOfPretrainedWeights) {
   TrainJob patterned = pruned("run");
   patterned.config.pruning = prune_in_pattern({.kept = 2, .of = 4});
   train(patterned);

@@ -39,7 +39,7 @@ class RunLogTest : public SmallRun {
   }
 };
 
-TEST_F(RunLogTest, EveryLineHasItsFiguresAndNoTimeIsCountedTwice) {
+TEST_F(RunLogTest, EveryLineHasItsMetricsAndNoTimeIsCountedTwice) {
   const double start = wall_seconds();
   train(told_job("m", 6));
   const double seconds = wall_seconds() - start;
@@ -66,7 +66,7 @@ TEST_F(RunLogTest, EveryLineHasItsFiguresAndNoTimeIsCountedTwice) {
   EXPECT_GT(run.spent[GoodputBucket::save], 0);
 }
 
-TEST_F(RunLogTest, AKilledRunThatGoesOnTellsTheSameOnceAndKnowsWhatWasLost) {
+TEST_F(RunLogTest, AResumedRunHasEachRecordOnceAndCountsLostSteps) {
   train(told_job("whole", 6));
   train(told_job("killed", 6));
   remove_tree(dir_.file("killed/checkpoint-6"));  // as if it had been killed behind step 3
@@ -83,7 +83,7 @@ TEST_F(RunLogTest, AKilledRunThatGoesOnTellsTheSameOnceAndKnowsWhatWasLost) {
   EXPECT_EQ(loss[2].value, want[2].value);
 }
 
-TEST_F(RunLogTest, ARunThatFailsSaysHow) {
+TEST_F(RunLogTest, RecordsTheErrorOfAFailedRun) {
   TrainJob job = told_job("m", 6);
   job.config.schedule.learning_rate = 1e30;
   EXPECT_NE(error_of([&] { train(job); }), "no error");
@@ -93,7 +93,7 @@ TEST_F(RunLogTest, ARunThatFailsSaysHow) {
 }
 
 // Of a device that is not here, by the name that PJRT gives it.
-TEST_F(RunLogTest, MfuIsOperationsOverSecondsAndThePeakOfAllDevices) {
+TEST_F(RunLogTest, MfuIsFlopsPerSecondOverThePeakOfAllDevices) {
   const Task task = bert_task(bert());
   RunLog log(task, {.log_every = 1});
   const ReportLayout layout{.figures = {"loss", "gradient_norm", "learning_rate"}, .measures = {}};
@@ -118,7 +118,7 @@ TEST_F(RunLogTest, MfuIsOperationsOverSecondsAndThePeakOfAllDevices) {
   EXPECT_THAT(log_.text(), HasSubstr("MFU is relative to 246.0 TFLOP/s (4 x TPU v3, bf16)"));
 }
 
-TEST_F(RunLogTest, WhatAStepCostsIsToldOnceItIsCompiled) {
+TEST_F(RunLogTest, LogsTheCostOfACompiledStep) {
   train(told_job("m", 2));
   const std::string text = read_file(dir_.file("m/metrics.jsonl"));
   const std::size_t at = text.find("{\"kind\":\"ready\"");
@@ -134,7 +134,7 @@ TEST_F(RunLogTest, WhatAStepCostsIsToldOnceItIsCompiled) {
   EXPECT_EQ(cost_text(Record::object()), "");
 }
 
-TEST_F(RunLogTest, HistogramsOfGradientsStandBesideTheOthers) {
+TEST_F(RunLogTest, WritesGradientHistogramsWithTheOthers) {
   TrainJob plain = told_job("plain", 4), looked = told_job("looked", 4);
   looked.track.histograms_every = 2;
   looked.track.gradient_histograms = true;
@@ -146,7 +146,7 @@ TEST_F(RunLogTest, HistogramsOfGradientsStandBesideTheOthers) {
     EXPECT_THAT(events, HasSubstr(str(kind, "/bert/pooler/dense/kernel")));
 }
 
-TEST_F(RunLogTest, GradientsToLookAtAreTheClippedOnes) {
+TEST_F(RunLogTest, GradientHistogramsUseClippedGradients) {
   TrainJob one = job("m", 1);
   one.config.optimizer = adamw({.beta1 = 0, .weight_decay = 0});
   one.config.clip_norm = 0.01;
@@ -165,7 +165,7 @@ TEST_F(RunLogTest, GradientsToLookAtAreTheClippedOnes) {
             after.at(name + "/adam_m"));
 }
 
-TEST_F(RunLogTest, ADryRunTellsNothing) {
+TEST_F(RunLogTest, ADryRunWritesNothing) {
   TrainJob job = told_job("m", 6);
   job.dry_run = true;
   train(job);
@@ -173,7 +173,7 @@ TEST_F(RunLogTest, ADryRunTellsNothing) {
 }
 
 // The products of a BERT as its paper's authors would count them.
-TEST_F(RunLogTest, OperationsAreThoseOfTheModelsProducts) {
+TEST_F(RunLogTest, FlopsAreThoseOfTheModelsMatmuls) {
   BertTask task = bert();
   const double T = 32, P = 5, H = 16, I = 32, V = task.model.vocab_size;
   const double layer = 4 * 2 * T * H * H + 2 * 2 * T * H * I + 2 * 2 * T * T * H;

@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-TEST(StepTracker, AReportIsReadBeforeTheStepBehindTheNextIsStarted) {
+TEST(StepTracker, RequiresAReportBeforeTheNextButOneStep) {
   StepTracker at(7, false);
   EXPECT_EQ(at.state(), RunState::settled);
   EXPECT_FALSE(at.report_is_due());
@@ -23,7 +23,7 @@ TEST(StepTracker, AReportIsReadBeforeTheStepBehindTheNextIsStarted) {
 }
 
 // The step behind the spike is under way when the spike's report is read.
-TEST(StepTracker, FromASpikeItOnlyGoesBack) {
+TEST(StepTracker, AllowsOnlyARollbackAfterASpike) {
   StepTracker at(7, false);
   EXPECT_THROW(at.went_back(3), BugError);
   EXPECT_THROW(at.spike(), BugError);
@@ -43,7 +43,7 @@ TEST(StepTracker, FromASpikeItOnlyGoesBack) {
   EXPECT_EQ(at.step(), 5);
 }
 
-TEST(StepTracker, ASpikeStaysOneWhenTheNextReportIsReadToo) {
+TEST(StepTracker, ASpikeRemainsAfterTheNextReport) {
   StepTracker at(0, false);
   at.started();
   at.reported(true);
@@ -53,7 +53,7 @@ TEST(StepTracker, ASpikeStaysOneWhenTheNextReportIsReadToo) {
   EXPECT_EQ(at.spike(), 1);
 }
 
-TEST(StepTracker, AnUncheckedStateIsCheckedBeforeItsNextStep) {
+TEST(StepTracker, AnUncheckedStateIsEvaluatedBeforeTheNextStep) {
   StepTracker at(7, true);
   EXPECT_EQ(at.state(), RunState::unchecked);
   EXPECT_THROW(at.started(), BugError);

@@ -42,7 +42,7 @@ TEST_F(TrainerTest, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
 }
 
 // Weights that do not move and no dropout: a loss tells the batch.
-TEST_F(TrainerTest, AReplayingRunReadsFromTheFirstBatchAgainWhenItIsResumed) {
+TEST_F(TrainerTest, AResumedRunWithReplayDataStartsAtTheFirstBatch) {
   BertTask still = bert();
   still.model.hidden_dropout_prob = still.model.attention_probs_dropout_prob = 0;
   const auto losses_of = [&](const std::string& model, bool replay) {
@@ -69,7 +69,7 @@ TEST_F(TrainerTest, AReplayingRunReadsFromTheFirstBatchAgainWhenItIsResumed) {
   EXPECT_EQ(losses_of("resumed", false), second);
 }
 
-TEST_F(TrainerTest, AFinishedRunDoesNothingMoreAndCompilesNothing) {
+TEST_F(TrainerTest, AFinishedRunDoesAndCompilesNothing) {
   train(job("model", 3));
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("examples, a model (bert) of 9275 parameters; compil"),
                                  HasSubstr("the model is in " + dir_.file("model") + "\n")));
@@ -94,7 +94,7 @@ TEST_F(TrainerTest, AFinishedRunDoesNothingMoreAndCompilesNothing) {
 }
 
 // A kill between the last checkpoint and the last record.
-TEST_F(TrainerTest, AFinishedRunThatWasKilledBeforeItRecordedItsEndRecordsIt) {
+TEST_F(TrainerTest, AFinishedRunRecordsAMissingEnd) {
   const TrainJob run = job("model", 3);
   train(run);
   const std::string path = dir_.file("model/metrics.jsonl"), whole = read_file(path);
@@ -115,7 +115,7 @@ TEST_F(TrainerTest, AFinishedRunThatWasKilledBeforeItRecordedItsEndRecordsIt) {
   }
 }
 
-TEST_F(TrainerTest, AFinishedRunWithOtherSettingsIsRefused) {
+TEST_F(TrainerTest, RejectsOtherSettingsForAFinishedRun) {
   TrainJob run = job("model", 3);
   train(run);
   run.config.schedule.learning_rate = 0.5;
@@ -168,7 +168,7 @@ TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
   EXPECT_THAT(message, HasSubstr("hint: run the same command again"));
 }
 
-TEST_F(TrainerTest, ASignalsCheckpointIsResumedToTheBitsOfAnUninterruptedRun) {
+TEST_F(TrainerTest, ASignalsCheckpointResumesToTheBitsOfAnUninterruptedRun) {
   EXPECT_THAT(error_of([&] { train(stopped_at(job("stopped", 12), 7)); }), HasSubstr("; saved"));
   const TrainSummary resumed = train(job("stopped", 12));
   EXPECT_EQ(resumed.first_step % 5, 3);  // no regular save's
@@ -177,7 +177,7 @@ TEST_F(TrainerTest, ASignalsCheckpointIsResumedToTheBitsOfAnUninterruptedRun) {
   EXPECT_EQ(state("stopped", 12), state("whole", 12));
 }
 
-TEST_F(TrainerTest, EachSettingOfACheckpointIsHeldAndNamed) {
+TEST_F(TrainerTest, RejectsAndNamesEachChangedSetting) {
   save_first_weights("model");
   const auto refusal = [&](const std::function<void(TrainJob&)>& change) {
     TrainJob other = job("model", 0);
@@ -229,7 +229,7 @@ TEST_F(TrainerTest, EachSettingOfACheckpointIsHeldAndNamed) {
   EXPECT_THAT(refusal([](auto& j) { j.config.schedule.learning_rate = 1e-4; }), "no error");
 }
 
-TEST_F(TrainerTest, ASettingThatTheCheckpointDoesNotKnowIsNotHeldAgainstIt) {
+TEST_F(TrainerTest, IgnoresSettingsThatTheCheckpointDoesNotHave) {
   save_first_weights("model");
   TrainJob newer = job("model", 0);
   newer.task.settings["model"]["a_later_field"] = 7;
@@ -245,7 +245,7 @@ TEST_F(TrainerTest, PerReplicaRunsKeepTheirNumberOfDevices) {
               HasSubstr("was made with train.devices 1, this run has 2"));
 }
 
-TEST_F(TrainerTest, ADifferenceInTheLastRecordIsAnotherData) {
+TEST_F(TrainerTest, DetectsAChangeInTheLastRecord) {
   save_first_weights("model");
   std::string bytes = read_file(dir_.file("train.tfrecord")), changed, last;
   RecordReader records(bytes);
@@ -259,7 +259,7 @@ TEST_F(TrainerTest, ADifferenceInTheLastRecordIsAnotherData) {
   EXPECT_THAT(error_of([&] { train(job("model", 0)); }), HasSubstr("was made with data.crc32c "));
 }
 
-TEST_F(TrainerTest, ACheckpointOfOtherDataIsRefused) {
+TEST_F(TrainerTest, RejectsACheckpointOfOtherData) {
   save_first_weights("model");
   TrainJob changed = job("model", 0);
   changed.data = other_records();
@@ -267,7 +267,7 @@ TEST_F(TrainerTest, ACheckpointOfOtherDataIsRefused) {
 }
 
 // What the description beside the data says, changed by `change`.
-TEST_F(TrainerTest, DataThatAreNotAsDescribedAreRefused) {
+TEST_F(TrainerTest, RejectsDataThatDoesNotMatchItsDescription) {
   const std::string path = dir_.file("train.tfrecord.json"), before = read_file(path);
   const auto refusal = [&](const std::function<void(Json&)>& change) {
     Json description = Json::parse(before);
@@ -290,7 +290,7 @@ TEST_F(TrainerTest, DataThatAreNotAsDescribedAreRefused) {
   EXPECT_THAT(refusal([](auto&) {}), "no error");
 }
 
-TEST_F(TrainerTest, ARefusedRunChangesNothingInItsFolder) {
+TEST_F(TrainerTest, ARejectedRunChangesNothingInItsFolder) {
   save_first_weights("model");
   TrainJob other = job("model", 0);
   other.config.seed = 9;
@@ -303,7 +303,7 @@ TEST_F(TrainerTest, ARefusedRunChangesNothingInItsFolder) {
   EXPECT_TRUE(accepted);
 }
 
-TEST_F(TrainerTest, WithoutNextSentencesHeadAndPoolerStayAsTheyWere) {
+TEST_F(TrainerTest, WithoutNextSentencePredictionPoolerAndHeadAreUnchanged) {
   BertTask alone = bert();
   alone.next_sentence = false;
   TrainJob off = job("off", 10);
@@ -320,7 +320,7 @@ TEST_F(TrainerTest, WithoutNextSentencesHeadAndPoolerStayAsTheyWere) {
   EXPECT_NE(early.at("cls/predictions/output_bias"), late.at("cls/predictions/output_bias"));
 }
 
-TEST_F(TrainerTest, ALossThatIsNotFiniteEndsTheRun) {
+TEST_F(TrainerTest, ANonFiniteLossEndsTheRun) {
   TrainJob wild = job("model", 50);
   wild.config.schedule.learning_rate = 1e30;
   const std::string message = error_of([&] { train(wild); });
@@ -344,7 +344,7 @@ Task broken_task(const Task& fine, double from) {
   return out;
 }
 
-TEST_F(TrainerTest, AGradientThatIsNotFiniteIsNeverSaved) {
+TEST_F(TrainerTest, ANonFiniteGradientIsNeverSaved) {
   TrainJob broken = job("model", 20);
   broken.task = broken_task(broken.task, 6);
   broken.checkpoint.save_interval_steps = 7;  // just after the first bad step
@@ -355,7 +355,7 @@ TEST_F(TrainerTest, AGradientThatIsNotFiniteIsNeverSaved) {
   EXPECT_EQ(latest_checkpoint(dir_.file("model")), std::nullopt);
 }
 
-TEST_F(TrainerTest, AStateThatIsNotFiniteIsNeverSaved) {
+TEST_F(TrainerTest, ANonFiniteStateIsNeverSaved) {
   TrainJob broken = job("model", 20);
   const Optimizer fine = broken.config.optimizer;
   broken.config.optimizer.update = [fine](const OptimizerStep& step, const Parameter& p,
@@ -373,7 +373,7 @@ TEST_F(TrainerTest, AStateThatIsNotFiniteIsNeverSaved) {
   EXPECT_EQ(latest_checkpoint(dir_.file("model")), 5);
 }
 
-TEST_F(TrainerTest, LinesSayTheMeansSinceTheLastOneOfTheRightSteps) {
+TEST_F(TrainerTest, LogLinesHaveTheMeansSinceTheLastLine) {
   TrainJob each = job("each", 6), both = job("both", 6);
   each.track.log_every = 1, both.track.log_every = 2;
   const auto losses = [&](const TrainJob& j) {
@@ -400,7 +400,7 @@ TEST_F(TrainerTest, LinesSayTheMeansSinceTheLastOneOfTheRightSteps) {
   }
 }
 
-TEST_F(TrainerTest, WarnsOfAWarmUpWithoutEndAndOfMoreMasksThanTokens) {
+TEST_F(TrainerTest, WarnsAboutATooLongWarmupAndMoreMasksThanTokens) {
   TrainJob run = job("model", 10);
   run.config.schedule.warmup_steps = 9;
   warn_of_settings(run);
@@ -419,7 +419,7 @@ TEST_F(TrainerTest, WarnsOfAWarmUpWithoutEndAndOfMoreMasksThanTokens) {
                       "example is padded with masks\n")));
 }
 
-TEST_F(TrainerTest, WrongSizesAreRefusedWithBothValues) {
+TEST_F(TrainerTest, RejectsWrongSizesWithBothValues) {
   TrainJob wrong = job("model", 2);
   wrong.on.devices = 3;
   EXPECT_THAT(error_of([&] { train(wrong); }),

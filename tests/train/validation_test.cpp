@@ -41,7 +41,7 @@ void expect_equal(const Evaluation& got, const Evaluation& want) {
   }
 }
 
-TEST_F(ValidationTest, IsWhatAnEvaluationOfTheCheckpointGives) {
+TEST_F(ValidationTest, MatchesAnEvaluationOfTheCheckpoint) {
   train(checked_job("m", 7));
   ASSERT_EQ(checks_.size(), 4u);  // 2, 4, 6 and the end
   EXPECT_EQ(checks_[1].step, 4);
@@ -53,7 +53,7 @@ TEST_F(ValidationTest, IsWhatAnEvaluationOfTheCheckpointGives) {
   expect_equal(*checks_[2].validation, evaluate(job));
 }
 
-TEST_F(ValidationTest, ChangesNothingOfTheTraining) {
+TEST_F(ValidationTest, DoesNotChangeTraining) {
   train(checked_job("with", 6));
   train(job("without", 6));
   EXPECT_EQ(state("with", 6), state("without", 6));
@@ -70,7 +70,7 @@ TEST_F(ValidationTest, IsTheSameOnSeveralDevices) {
   EXPECT_NEAR(checks_.back().validation->loss, want.loss, 1e-5);
 }
 
-TEST_F(ValidationTest, ChecksTellHowLargeParametersAre) {
+TEST_F(ValidationTest, LogsTheScalesOfParameters) {
   train(checked_job("m", 3));
   const auto values = state("m", 3);
   std::size_t seen = 0;
@@ -83,7 +83,7 @@ TEST_F(ValidationTest, ChecksTellHowLargeParametersAre) {
   EXPECT_EQ(3 * seen, values.size());  // with the two slots
 }
 
-TEST_F(ValidationTest, ARunThatIsKilledAndGoesOnTellsTheSame) {
+TEST_F(ValidationTest, AKilledAndResumedRunLogsTheSame) {
   train(checked_job("whole", 6));
   const auto whole = std::move(checks_);
   checks_.clear();
@@ -97,7 +97,7 @@ TEST_F(ValidationTest, ARunThatIsKilledAndGoesOnTellsTheSame) {
   EXPECT_EQ(checks_[1].trained[0].value, whole[2].trained[0].value);
 }
 
-TEST_F(ValidationTest, ACheckThatWasCutIsMadeAgainAndTellsNothingOfStepsThatItDidNotSee) {
+TEST_F(ValidationTest, ARepeatedEvaluationHasNoTrainingMetricsOfUnseenSteps) {
   train(checked_job("m", 3));
   Checkpoint cut = load_checkpoint(dir_.file("m"), 3);
   cut.state[kUnchecked] = true;
@@ -112,7 +112,7 @@ TEST_F(ValidationTest, ACheckThatWasCutIsMadeAgainAndTellsNothingOfStepsThatItDi
                                          testing::Not(HasSubstr("train/masked_lm_loss"))));
 }
 
-TEST_F(ValidationTest, ACheckThatFailsCostsNoStepAndIsMadeAgain) {
+TEST_F(ValidationTest, AFailedEvaluationLosesNoStepAndIsRepeated) {
   TrainJob out = checked_job("m", 5);
   out.checkpoint.save_interval_steps = 100;
   out.checked = [](const TrainCheck& check) {
@@ -125,14 +125,14 @@ TEST_F(ValidationTest, ACheckThatFailsCostsNoStepAndIsMadeAgain) {
   EXPECT_EQ(checks_[0].step, 4);
 }
 
-TEST_F(ValidationTest, ASignalInTheLastCheckIsHandedOn) {
+TEST_F(ValidationTest, ASignalInTheLastEvaluationIsReported) {
   TrainJob out = checked_job("m", 2);
   out.checked = [](const TrainCheck&) { std::raise(SIGTERM); };
   EXPECT_TRUE(train(out).signalled);
   EXPECT_FALSE(train(checked_job("n", 2)).signalled);
 }
 
-TEST_F(ValidationTest, ANewRunsFirstStateAndEveryKeptOneAreSaved) {
+TEST_F(ValidationTest, SavesTheInitialAndEveryPeriodicState) {
   TrainJob out = checked_job("m", 6);
   out.save_first = true;
   out.checkpoint.max_to_keep = 1;
@@ -151,7 +151,7 @@ TEST_F(ValidationTest, ANewRunsFirstStateAndEveryKeptOneAreSaved) {
   EXPECT_EQ(checkpoint_steps(dir_.file("n")), std::vector<std::int64_t>{0});
 }
 
-TEST_F(ValidationTest, FromAnOlderCheckpointOnTheLaterOnesAreGone) {
+TEST_F(ValidationTest, ResumingFromAnOlderCheckpointRemovesLaterOnes) {
   train(job("m", 10));
   ASSERT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 10));
   TrainJob back = job("m", 6);
@@ -161,7 +161,7 @@ TEST_F(ValidationTest, FromAnOlderCheckpointOnTheLaterOnesAreGone) {
   EXPECT_EQ(train(job("m", 7)).first_step, 6);
 }
 
-TEST_F(ValidationTest, ABatchThatTheDataDoNotHoldIsRefusedBeforeTheFirstStep) {
+TEST_F(ValidationTest, RejectsATooLargeBatchBeforeTheFirstStep) {
   TrainJob out = checked_job("m", 2);
   out.validation->as_original = true;  // which drops a last batch that is not whole
   out.validation->batch_size = 100000;

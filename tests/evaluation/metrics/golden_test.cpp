@@ -42,7 +42,7 @@ void expect_close(const RougeScore& got, const Json& want) {
   EXPECT_NEAR(got.f1, want[2].get<double>(), kClose);
 }
 
-TEST(GoldenMetrics, ClassesScoreAndPrintAsInScikitLearn) {
+TEST(GoldenMetrics, ClassMetricsAndReportMatchScikitLearn) {
   const auto names = golden("names").get<Texts>();
   for (const auto& facts : golden("classes")) {
     const ClassCounts c(names.size(), facts["predicted"].get<std::vector<std::size_t>>(),
@@ -65,7 +65,7 @@ std::vector<std::size_t> all_of(const Json& examples) {
   return out;
 }
 
-TEST(GoldenMetrics, OneNamedClassScoresAsInScikitLearn) {
+TEST(GoldenMetrics, SingleClassMetricsMatchScikitLearn) {
   for (const auto& facts : golden("classes")) {
     JsonValues predicted, wanted;
     for (const std::size_t c : facts["predicted"]) predicted.push_back(golden("names")[c]);
@@ -86,7 +86,7 @@ TEST(GoldenMetrics, OneNamedClassScoresAsInScikitLearn) {
   }
 }
 
-TEST(GoldenMetrics, ProbabilitiesOfClassesScoreAsInScikitLearn) {
+TEST(GoldenMetrics, AucOfClassProbabilitiesMatchesScikitLearn) {
   for (const auto& facts : golden("probabilities")) {
     JsonValues predicted, wanted;
     for (const auto& row : facts["probabilities"]) {
@@ -106,7 +106,7 @@ TEST(GoldenMetrics, ProbabilitiesOfClassesScoreAsInScikitLearn) {
   }
 }
 
-TEST(GoldenMetrics, NumbersScoreAsInScipyAndScikitLearn) {
+TEST(GoldenMetrics, NumberMetricsMatchScipyAndScikitLearn) {
   for (const auto& facts : golden("numbers")) {
     const auto predicted = facts["predicted"].get<Numbers>();
     const auto wanted = facts["wanted"].get<Numbers>();
@@ -118,7 +118,7 @@ TEST(GoldenMetrics, NumbersScoreAsInScipyAndScikitLearn) {
   }
 }
 
-TEST(GoldenMetrics, EntitiesScoreAsInSeqeval) {
+TEST(GoldenMetrics, EntityMetricsMatchSeqeval) {
   const auto& facts = golden("entities");
   const EntityScores got = entity_scores(facts["predicted"].get<LabelSequences>(),
                                          facts["wanted"].get<LabelSequences>());
@@ -127,7 +127,7 @@ TEST(GoldenMetrics, EntitiesScoreAsInSeqeval) {
   expect_close(got.weighted, facts["weighted"]);
 }
 
-TEST(GoldenMetrics, TextsScoreAsInSacrebleuAndRougeScore) {
+TEST(GoldenMetrics, TextMetricsMatchSacrebleuAndRougeScore) {
   const auto& facts = golden("texts");
   BleuCounts one, two;
   for (const auto& row : facts["rows"]) {
@@ -145,13 +145,13 @@ TEST(GoldenMetrics, TextsScoreAsInSacrebleuAndRougeScore) {
   EXPECT_NEAR(bleu(two), facts["bleu"][1].get<double>(), kClose);
 }
 
-TEST(GoldenMetrics, WordsHaveNltksStems) {
+TEST(GoldenMetrics, StemsMatchNltk) {
   const auto& facts = golden("stems");
   EXPECT_GT(facts.size(), 700u);
   for (const auto& [word, stem] : facts.items()) EXPECT_EQ(porter_stem(word), stem) << word;
 }
 
-TEST(GoldenMetrics, LinesAndStemsScoreAsInRougeScore) {
+TEST(GoldenMetrics, RougeLsumAndStemsMatchRougeScore) {
   for (const auto& row : golden("summaries")) {
     const auto predicted = row["predicted"].get<std::string>();
     const auto wanted = row["wanted"].get<std::string>();

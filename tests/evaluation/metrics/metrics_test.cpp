@@ -29,7 +29,7 @@ TEST(Squad, AnswersAreComparedWithoutCaseArticlesPunctuationAndSpaces) {
   EXPECT_NEAR(part.f1, 2 * 2.0 / 6, 1e-15);
 }
 
-TEST(Squad, AQuestionWithoutAnswerWantsNone) {
+TEST(Squad, AQuestionWithoutAnswerExpectsAnEmptyPrediction) {
   EXPECT_EQ(squad_score("", Texts{}).exact, 1);
   EXPECT_EQ(squad_score("", Texts{}).f1, 1);
   EXPECT_EQ(squad_score("Paris", Texts{}).f1, 0);
@@ -52,7 +52,7 @@ TEST(WordLabels, AreScoredOverTheWordsOfTheChosenExamples) {
 }
 
 // Else one truncated word would take a class's share of the macro averages.
-TEST(WordLabels, AWordWithoutAPredictionIsWrongAndNoClass) {
+TEST(WordLabels, AWordWithoutAPredictionIsWrongAndCountsAsNoClass) {
   const JsonValues said{Json{"N", "V", "V"}, Json{"V", "N"}},
       is{Json{"N", "V", "V"}, Json{"V", "N", "N"}};
   const auto of = [&](const char* metric) {
@@ -77,7 +77,7 @@ TEST(Metrics, AnEmptyLabelIsAClassIfAReferenceIsEmpty) {
 }
 
 // 75 of 100 right: the normal interval is 0.75 ± 0.085.
-TEST(Bootstrap, AnIntervalHoldsTheScoreAndIsTheSameForASeed) {
+TEST(Bootstrap, IntervalContainsTheScoreAndIsReproducible) {
   const ScoreOf right = [](std::span<const std::size_t> examples) {
     double sum = 0;
     for (const std::size_t e : examples) sum += e % 4 != 0 ? 1 : 0;
@@ -92,7 +92,7 @@ TEST(Bootstrap, AnIntervalHoldsTheScoreAndIsTheSameForASeed) {
   EXPECT_EQ(got.high, again.high);
 }
 
-TEST(Bootstrap, AModelThatIsBetterEverywhereDiffersAndItselfDoesNot) {
+TEST(Bootstrap, PairedTestFindsABetterModelButNoDifferenceToItself) {
   const auto mean_of = [](double base) {
     return [base](std::span<const std::size_t> examples) {
       double sum = 0;
@@ -104,7 +104,7 @@ TEST(Bootstrap, AModelThatIsBetterEverywhereDiffersAndItselfDoesNot) {
   EXPECT_EQ(paired_bootstrap(50, mean_of(1), mean_of(1)).p_value, 1);
 }
 
-TEST(Metrics, AScoreThatIsUndefinedIsNoNumber) {
+TEST(Metrics, UndefinedMetricsAreNan) {
   const std::vector<double> same{1, 1, 1}, other{1, 2, 3};
   EXPECT_TRUE(std::isnan(pearson(same, other)));
   EXPECT_TRUE(std::isnan(spearman(other, same)));
@@ -132,7 +132,7 @@ TEST(Metrics, ExamplesMayHaveAnyNumberOfClasses) {
 }
 
 // scikit-learn's figures and report of such indicators.
-TEST(Metrics, AClassAndAReportOfExamplesWithAnyNumberOfClasses) {
+TEST(Metrics, MultiLabelClassMetricAndReportMatchScikitLearn) {
   const std::string said = R"([["a"], ["b"], ["b"], ["a", "b"], []])",
                     is = R"([["a", "x,y"], [], ["b"], ["a"], ["x,y"]])";
   EXPECT_DOUBLE_EQ(score_of("f1:a", said, is), 1);
@@ -154,7 +154,7 @@ TEST(Metrics, AClassAndAReportOfExamplesWithAnyNumberOfClasses) {
             " samples avg       0.50      0.50      0.47         5\n");
 }
 
-TEST(Metrics, CompareLabelsInAnyUnicodeForm) {
+TEST(Metrics, CompareLabelsInAnyUnicodeNormalization) {
   const std::string composed = R"(["caf\u00e9", "no"])", decomposed = R"(["cafe\u0301", "no"])";
   EXPECT_EQ(score_of("accuracy", decomposed, composed), 1);
   EXPECT_EQ(score_of("f1:cafe\u0301", composed, composed), 1);
@@ -165,7 +165,7 @@ TEST(Metrics, CompareLabelsInAnyUnicodeForm) {
             1);
 }
 
-TEST(Metrics, AListOfThemIsNotCutWithinALabel) {
+TEST(Metrics, MetricListIsNotSplitWithinALabel) {
   using testing::ElementsAre;
   EXPECT_THAT(metric_list("accuracy, f1-macro"), ElementsAre("accuracy", "f1-macro"));
   EXPECT_THAT(metric_list("f1:naïve, x,accuracy,recall:a,b"),
@@ -173,7 +173,7 @@ TEST(Metrics, AListOfThemIsNotCutWithinALabel) {
   EXPECT_THAT(metric_list("acuracy,f1"), ElementsAre("acuracy", "f1"));
 }
 
-TEST(Metrics, AMisspeltOneBehindALabelIsNamed) {
+TEST(Metrics, NamesAMisspelledMetricAfterALabel) {
   const auto refusal = [](const char* metric) {
     return error_of<UsageError>(
         [&] { score_of(metric, R"(["yes", "x,y"])", R"(["yes", "x,y"])"); });
@@ -184,7 +184,7 @@ TEST(Metrics, AMisspeltOneBehindALabelIsNamed) {
 }
 
 // As answers are: memory grows with the classes, not with their square.
-TEST(Metrics, NearlyEveryExampleMayHaveAClassOfItsOwn) {
+TEST(Metrics, HandlesNearlyAsManyClassesAsExamples) {
   JsonValues predicted, wanted;
   for (int i = 0; i < 40000; ++i) {
     predicted.emplace_back(str("p", i));
@@ -196,7 +196,7 @@ TEST(Metrics, NearlyEveryExampleMayHaveAClassOfItsOwn) {
   EXPECT_DOUBLE_EQ(metric_of("f1-micro", predicted, wanted)(all), 0.25);
 }
 
-TEST(Metrics, ListsOfDifferentLengthsAndUnknownClassesAreRefused) {
+TEST(Metrics, RejectListsOfDifferentLengthsAndUnknownClasses) {
   const std::vector<std::size_t> two{0, 1}, three{0, 1, 5};
   EXPECT_EQ(error_of<UsageError>([&] { ClassCounts(3, two, three); }),
             "classes: 2 predictions for 3 references\n"
@@ -212,7 +212,7 @@ TEST(Metrics, ListsOfDifferentLengthsAndUnknownClassesAreRefused) {
       "scores: the list of examples is empty\n  hint: give at least one prediction");
 }
 
-TEST(Entities, OneThatNothingHasBegunBegins) {
+TEST(Entities, AnInsideLabelWithoutBeginStartsAnEntity) {
   const std::vector<std::string> known{"B-PER", "I-PER", "B-LOC", "I-LOC", "I-ORG", "O"};
   const std::vector<std::string> labels{"I-PER", "I-PER", "B-LOC", "I-PER", "O", "I-LOC", "I-ORG"};
   const auto begun = begun_entities(labels, known);

@@ -29,7 +29,7 @@ std::vector<std::string> files_of_twenty_events(const std::string& folder) {
   return list_folder(folder);
 }
 
-TEST(EventLog, OnAStoreAFileThatIsFullIsFollowedByAnother) {
+TEST(EventLog, StartsAnotherFileOnAnObjectStoreWhenOneIsFull) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const std::string folder = emulator.path("train");
@@ -49,7 +49,7 @@ TEST(EventLog, OnAStoreAFileThatIsFullIsFollowedByAnother) {
   }
 }
 
-TEST(EventLog, OnADiskThereIsOneFile) {
+TEST(EventLog, WritesOneFileOnADisk) {
   const TempDir dir;
   EXPECT_THAT(files_of_twenty_events(dir.path()), SizeIs(1));
 }

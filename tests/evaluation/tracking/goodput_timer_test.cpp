@@ -27,7 +27,7 @@ TEST(GoodputTimer, CountsEachMomentOnce) {
   EXPECT_LT(clock.take().total(), all.total());  // what was taken is not counted again
 }
 
-TEST(GoodputTimer, NamesAreMlGoodputsAndComeBack) {
+TEST(GoodputTimer, CategoriesUseMlGoodputNamesAndRoundTripThroughJson) {
   std::set<std::string_view> names;
   SpentTimes times;
   for (std::size_t i = 0; i < kSpentKinds; ++i) {

@@ -71,7 +71,7 @@ class PageTest : public testing::Test {
   if (!std::filesystem::exists(kBrowser)) \
   SKIP_OR_FAIL_WITHOUT("browser", kBrowser << " is missing; scripts/test installs it")
 
-TEST_F(PageTest, AnAccuracyIsInPercentBesideWhatItHasToBeat) {
+TEST_F(PageTest, ShowsAccuracyInPercentWithItsBaseline) {
   MetricsFile(dir_.file("m"), 0, {{"of", 10}, {"settings", Record::object()}})
       .add("check", 5,
            {{"valid", {{"masked_lm_accuracy", 0.25}, {"majority_token_accuracy", 0.125}}}}, {});
@@ -82,7 +82,7 @@ TEST_F(PageTest, AnAccuracyIsInPercentBesideWhatItHasToBeat) {
   EXPECT_THAT(page, HasSubstr("m, held out: majority token accuracy <b>12.5</b>"));
 }
 
-TEST_F(PageTest, IsWholeInItself) {
+TEST_F(PageTest, IsSelfContained) {
   const std::string page = runs_page({read_run(make_run("<a>", 1e-3))});
   EXPECT_THAT(page, Not(HasSubstr("http")));
   EXPECT_THAT(page, Not(HasSubstr("src=")));
@@ -96,7 +96,7 @@ TEST_F(PageTest, IsWholeInItself) {
   EXPECT_LT(page.size(), 200'000u);  // 1000 lines of each curve are thinned
 }
 
-TEST_F(PageTest, ABrowserShowsItsSectionsAndTheValuesUnderThePointer) {
+TEST_F(PageTest, BrowserShowsSectionsAndValuesUnderThePointer) {
   REQUIRE_BROWSER();
   const auto runs = read_runs({make_run("first", 1e-3), make_run("second", 1e-2)});
   const std::string page = runs_page(runs);
@@ -118,7 +118,7 @@ TEST_F(PageTest, ABrowserShowsItsSectionsAndTheValuesUnderThePointer) {
   EXPECT_THAT(page, HasSubstr(">2.4375<"));
 }
 
-TEST_F(PageTest, FitsAPhoneAndADarkScreen) {
+TEST_F(PageTest, FitsAPhoneAndDarkMode) {
   REQUIRE_BROWSER();
   const std::string page = runs_page({read_run(make_run("run", 1e-3))});
   const std::string script =
@@ -130,7 +130,7 @@ TEST_F(PageTest, FitsAPhoneAndADarkScreen) {
             "fits rgb(15, 19, 24)");
 }
 
-TEST(Chart, HasNoFigureWithoutANumber) {
+TEST(Chart, IsEmptyWithoutFiniteValues) {
   EXPECT_EQ(chart_html({.title = "x", .unit = "", .series = {}}), "");
   EXPECT_EQ(
       chart_html({.title = "x",

@@ -38,7 +38,7 @@ constexpr const char* kFourRows =
 {"text": "four", "label": "b", "prediction": "b", "probabilities": {"a": 0.0, "b": 1.0}}
 )";
 
-TEST_F(Predictions, OfClassesAreTabledAndHeldToTheirProbabilities) {
+TEST_F(Predictions, OfClassesHaveAConfusionMatrixAndCalibration) {
   const auto f = figures(kFourRows);
   ASSERT_TRUE(f);
   EXPECT_EQ(f->examples, 4);
@@ -80,7 +80,7 @@ TEST_F(Predictions, OfEachKindHaveTheirOwnMetrics) {
               HasSubstr("p.jsonl:1: expected an object with 'label' and 'prediction'"));
 }
 
-TEST_F(Predictions, OfSeveralRunsStandInOneTable) {
+TEST_F(Predictions, OfSeveralRunsShareOneTable) {
   const auto f = figures(kFourRows);
   const std::string page = predictions_html({{"seed <1>", *f}, {"seed 2", *f}});
   EXPECT_THAT(page, HasSubstr("<td dir=\"auto\">seed &lt;1&gt;</td>"));

@@ -38,7 +38,7 @@ std::vector<Record> killed_run() {
   return out;
 }
 
-TEST(MetricsFile, WhatIsBeyondTheCheckpointIsTakenBackAndItsStepsAreLost) {
+TEST(MetricsFile, DropsRecordsAfterTheCheckpointAndCountsTheirStepsAsLost) {
   const KeptRecords kept = kept_records(killed_run(), 5);
   ASSERT_EQ(kept.records.size(), 3u);  // the start, steps 2 and 4
   EXPECT_EQ(kept.records.back()["step"], 4);
@@ -56,7 +56,7 @@ TEST(MetricsFile, WhatIsBeyondTheCheckpointIsTakenBackAndItsStepsAreLost) {
   EXPECT_DOUBLE_EQ(after, before);  // no second vanishes
 }
 
-TEST(MetricsFile, ARunThatWasDoneWasNotDown) {
+TEST(MetricsFile, CountsNoDownTimeAfterAFinishedRun) {
   auto records = killed_run();
   records.push_back({{"kind", "end"}, {"step", 10}, {"time", 1010.0}, {"why", "done"}});
   EXPECT_EQ(seconds_down(records, 9999), 0);
@@ -66,7 +66,7 @@ TEST(MetricsFile, ARunThatWasDoneWasNotDown) {
   EXPECT_EQ(seconds_down({}, 10), 0);
 }
 
-TEST(MetricsFile, ARunThatGoesBackHasNotStartedAgain) {
+TEST(MetricsFile, RollbackDoesNotCountAsAStart) {
   const TempDir dir;
   MetricsFile file(dir.file("m"), 4, {{"of", 10}});
   file.add("line", 6, {{"loss", 1.0}}, spent_times({{"step", 3}, {"data_loading_sync", 1}}));
@@ -83,7 +83,7 @@ TEST(MetricsFile, ARunThatGoesBackHasNotStartedAgain) {
   EXPECT_EQ(run.spent.total(), 3 + 1 + 2 + 1);
 }
 
-TEST(MetricsFile, AFullDiskThatKeepsARunFromGoingBackDoesNotEndTheFile) {
+TEST(MetricsFile, StaysUsableIfARollbackCannotBeWritten) {
   const TempDir dir;
   MetricsFile file(dir.file("m"), 0, {{"of", 10}});
   for (const std::int64_t step : {2, 4}) file.add("line", step, {{"loss", 1.0}});
@@ -112,7 +112,7 @@ void expect_goes_on(const std::string& folder) {
   EXPECT_EQ(path_name(last), kMetricsFile);
 }
 
-TEST(MetricsFile, ARunThatGoesOnAddsToWhatIsKept) {
+TEST(MetricsFile, ResumedRunAppendsToKeptRecords) {
   const TempDir dir;
   expect_goes_on(dir.file("m"));
   const RunRecord run = read_run(dir.file("m"));
@@ -126,14 +126,14 @@ TEST(MetricsFile, ARunThatGoesOnAddsToWhatIsKept) {
   EXPECT_EQ(state_text(run), "failed: train: it broke");
 }
 
-TEST(MetricsFile, IsWholeOnAnObjectStoreOnceItIsClosed) {
+TEST(MetricsFile, IsCompleteOnAnObjectStoreOnceClosed) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   expect_goes_on(emulator.path("run/model"));
   EXPECT_EQ(read_run(emulator.path("run")).step, 6);
 }
 
-TEST(MetricsFile, ALineThatAKillHasCutShortIsPassedOver) {
+TEST(MetricsFile, SkipsAnIncompleteLastLine) {
   const TempDir dir;
   expect_goes_on(dir.file("m"));
   const std::string path = dir.file("m/metrics.jsonl"), whole = read_file(path);
@@ -145,7 +145,7 @@ TEST(MetricsFile, ALineThatAKillHasCutShortIsPassedOver) {
   EXPECT_EQ(read_run(dir.file("m")).step, 6);
 }
 
-TEST(RunRecord, WhereThereIsNoRunIsSaid) {
+TEST(RunRecord, RejectsAFolderWithoutARun) {
   const TempDir dir;
   EXPECT_THAT(error_of([&] { read_run(dir.path()); }),
               HasSubstr("no metrics.jsonl in it or in its model/"));
@@ -156,7 +156,7 @@ TEST(RunRecord, WhereThereIsNoRunIsSaid) {
   EXPECT_THAT(error_of([&] { read_run(dir.file("m")); }), HasSubstr("contains no start record"));
 }
 
-TEST(Status, SaysForHowLongAProgramHasBeenCompiled) {
+TEST(Status, ShowsHowLongAProgramHasBeenCompiling) {
   const TempDir dir;
   const MetricsFile file(dir.file("m"), 0, {{"of", 10}});
   RunStatus status = status_of_run(dir.file("m"));
@@ -169,7 +169,7 @@ TEST(Status, SaysForHowLongAProgramHasBeenCompiled) {
               HasSubstr("its process ended without an end record while compiling\n"));
 }
 
-TEST(Compare, AFailedRunsMessageIsCut) {
+TEST(Compare, TruncatesTheMessageOfAFailedRun) {
   const TempDir dir;
   for (const std::string name : {"a", "b"}) {
     MetricsFile file(dir.file(name), 0, {{"of", 4}});
@@ -183,7 +183,7 @@ TEST(Compare, AFailedRunsMessageIsCut) {
               testing::EndsWith(std::string(100, 'x')));
 }
 
-TEST(Compare, SaysThatTheVocabulariesDiffer) {
+TEST(Compare, NotesThatTheVocabulariesDiffer) {
   const TempDir dir;
   for (const std::string name : {"a", "b", "c", "d"}) {
     Record start{{"of", 4}};
@@ -202,7 +202,7 @@ TEST(Compare, SaysThatTheVocabulariesDiffer) {
   EXPECT_EQ(compare_json(read_runs({dir.file("a"), dir.file("b")}))["vocabularies_differ"], true);
 }
 
-TEST(Compare, LongSettingsThatDifferAtTheirEndsAreWhole) {
+TEST(Compare, DoesNotTruncateLongSettingsThatDifferAtTheEnd) {
   const TempDir dir;
   const std::string folder(80, 'x');
   for (const std::string name : {"a", "b"}) {
@@ -214,7 +214,7 @@ TEST(Compare, LongSettingsThatDifferAtTheirEndsAreWhole) {
               HasSubstr(str(folder, "a  ", folder, "b\n")));
 }
 
-TEST(Compare, TellsWhichSettingsDifferAndWhatCameOfThem) {
+TEST(Compare, ShowsDifferingSettingsAndFinalMetrics) {
   const TempDir dir;
   for (const char* name : {"a", "b"}) {
     const bool is_a = name[0] == 'a';
@@ -237,7 +237,7 @@ TEST(Compare, TellsWhichSettingsDifferAndWhatCameOfThem) {
   EXPECT_EQ(json["runs"][1]["figures"]["loss"], 3.0);
 }
 
-TEST(Compare, FoldersOfOneNameAreToldApart) {
+TEST(Compare, DistinguishesFoldersOfTheSameName) {
   const TempDir dir;
   for (const char* name : {"x/run", "y/run"}) MetricsFile(dir.file(name), 0, {{"of", 1}});
   const auto runs = read_runs({dir.file("x/run"), dir.file("y/run")});

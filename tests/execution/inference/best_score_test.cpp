@@ -7,7 +7,7 @@
 namespace smelt {
 namespace {
 
-TEST(BestScore, OfALossIsTheLowestOfAllElseTheHighest) {
+TEST(BestScore, PrefersLowerLossesAndHigherValuesOfOtherMetrics) {
   EXPECT_EQ(best_of("valid_loss"), Best::lowest);
   EXPECT_EQ(best_of("squared_error"), Best::lowest);
   EXPECT_EQ(best_of("bits_per_character"), Best::lowest);
@@ -25,7 +25,7 @@ TEST(BestScore, OfALossIsTheLowestOfAllElseTheHighest) {
   EXPECT_TRUE(high.is_beaten_by({.name = "x", .value = 0.6, .weight = 1}));
 }
 
-TEST(BestScore, OfASaveThatFailedIsTheOneBefore) {
+TEST(BestScore, RestoresThePreviousBestIfASaveFails) {
   BestScore best(Best::highest, 1);
   best.keep(3);
   EXPECT_FALSE(best.is_beaten_by(2.0));

@@ -81,7 +81,7 @@ class GoldenEvaluation : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(GoldenEvaluation, LossesAndAccuraciesAreThoseOfTheReference) {
+TEST_F(GoldenEvaluation, LossesAndAccuraciesMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const Batch batch = golden_.batch(0);
   const auto answers = labels(batch, 4);
@@ -111,7 +111,7 @@ TEST_F(GoldenEvaluation, LossesAndAccuraciesAreThoseOfTheReference) {
   EXPECT_EQ(e.measure("masked_lm_loss").weight, all);
 }
 
-TEST_F(GoldenEvaluation, EightDevicesGiveTheFiguresOfOne) {
+TEST_F(GoldenEvaluation, EightDevicesGiveTheMetricsOfOneDevice) {
   SMELT_OPEN_CPU(client, 8);
   const Evaluation one = evaluate(job(1, 8)), eight = evaluate(job(8, 8));
   EXPECT_NEAR(eight.loss, one.loss, 1e-6 * one.loss);
@@ -123,7 +123,7 @@ TEST_F(GoldenEvaluation, EightDevicesGiveTheFiguresOfOne) {
 }
 
 // 8 examples in batches of 3: two whole ones, and a last one with a padding example.
-TEST_F(GoldenEvaluation, ScoresEveryExampleWhateverTheBatchSize) {
+TEST_F(GoldenEvaluation, ScoresEveryExampleForAnyBatchSize) {
   SMELT_OPEN_CPU(client, 1);
   const Evaluation whole = evaluate(job(1, 8)), parts = evaluate(job(1, 3));
   EXPECT_EQ(parts.examples, 8);
@@ -134,21 +134,21 @@ TEST_F(GoldenEvaluation, ScoresEveryExampleWhateverTheBatchSize) {
   }
 }
 
-TEST_F(GoldenEvaluation, SpreadsAPartBatchOverDevicesThatHaveNoExample) {
+TEST_F(GoldenEvaluation, HandlesDevicesWithoutExamplesInAnIncompleteBatch) {
   SMELT_OPEN_CPU(client, 8);
   const Evaluation one = evaluate(job(1, 8)), sixteen = evaluate(job(8, 16));
   EXPECT_EQ(sixteen.examples, 8);
   EXPECT_NEAR(sixteen.loss, one.loss, 1e-5 * one.loss);
 }
 
-TEST_F(GoldenEvaluation, DropsAPartBatchAsTheOriginals) {
+TEST_F(GoldenEvaluation, DropsAnIncompleteBatchInTheOriginalsMode) {
   SMELT_OPEN_CPU(client, 1);
   EvaluateJob original = job(1, 3);
   original.as_original = true;
   EXPECT_EQ(evaluate(original).examples, 6);
 }
 
-TEST_F(GoldenEvaluation, WarnsOfExamplesThatItDropsForATaskWithoutPadding) {
+TEST_F(GoldenEvaluation, WarnsAboutDroppedExamplesOfATaskWithoutPadding) {
   SMELT_OPEN_CPU(client, 1);
   EvaluateJob unpadded = job(1, 3);
   unpadded.task.row_weights.clear();
@@ -214,7 +214,7 @@ Task tiny_t5() {
 INSTANTIATE_TEST_SUITE_P(Tasks, PaddedEvaluation,
                          testing::Values(tiny_electra, tiny_jestimator, tiny_t5));
 
-TEST_P(PaddedEvaluation, GivesTheFiguresOfOneBatchAlsoInTheFormOfATpu) {
+TEST_P(PaddedEvaluation, GivesTheMetricsOfOneBatchAlsoWithTpuSettings) {
   SMELT_OPEN_CPU(client, 1);
   const Evaluation whole = in_batches_of(client, 5, ShardingPlan());
   const Evaluation padded = in_batches_of(client, 4, placement_for("tpu", 1, Reduction::global));
@@ -228,7 +228,7 @@ TEST_P(PaddedEvaluation, GivesTheFiguresOfOneBatchAlsoInTheFormOfATpu) {
 
 using EvaluationErrors = SmallRun;
 
-TEST_F(EvaluationErrors, SayWhatIsMissing) {
+TEST_F(EvaluationErrors, NameWhatIsMissing) {
   EvaluateJob evaluation = this->evaluation("model");
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("eval: no checkpoint in"));
   save_first_weights("model");
@@ -243,7 +243,7 @@ TEST_F(EvaluationErrors, SayWhatIsMissing) {
               HasSubstr("a batch of 8 examples does not divide over 3 devices"));
 }
 
-TEST_F(EvaluationErrors, ACheckpointThatDoesNotFillTheModelIsRefused) {
+TEST_F(EvaluationErrors, RejectACheckpointThatDoesNotMatchTheModel) {
   save_first_weights("model");
   enum class Settings { known, unknown };
   const auto refusal = [&](Settings settings, const std::function<void(BertConfig&)>& change) {
@@ -269,7 +269,7 @@ TEST_F(EvaluationErrors, ACheckpointThatDoesNotFillTheModelIsRefused) {
                         "expects f32[16,64]"));
 }
 
-TEST(BitsPerCharacter, AreTheLossInBitsOverTheCharactersOfAToken) {
+TEST(BitsPerCharacter, AreTheLossInBitsDividedByCharactersPerToken) {
   const DataDescription described =
       parse_description(R"({"text": {"characters": 30, "tokens": 12}})", "x.json");
   const auto bits_of = [](const std::optional<DataDescription>& description, const char* loss) {

@@ -74,7 +74,7 @@ std::vector<double> probabilities(const BertConfig& model, const std::string& mo
   return out;
 }
 
-TEST_F(FillMask, GuessesAreTheBestOfTheLogitsWhateverThePadding) {
+TEST_F(FillMask, GuessesHaveTheHighestLogitsForAnyPadding) {
   train(job("model", 3));
   const BertTokenizer tokenizer = this->tokenizer();
   const Vocabulary& vocabulary = tokenizer.vocabulary();
@@ -104,7 +104,7 @@ TEST_F(FillMask, GuessesAreTheBestOfTheLogitsWhateverThePadding) {
   expect(filled[1].masks[1], probabilities(bert().model, dir_.file("model"), longer, 4));
 }
 
-TEST_F(FillMask, AModelWithMoreIdsThanWordsGuessesWordsOnly) {
+TEST_F(FillMask, SkipsIdsBeyondTheVocabulary) {
   TrainJob wide = job("model", 0);
   BertTask more = bert();
   more.model.vocab_size += 5;
@@ -119,7 +119,7 @@ TEST_F(FillMask, AModelWithMoreIdsThanWordsGuessesWordsOnly) {
   EXPECT_EQ(std::ssize(filled[0].masks[0]), tokenizer().vocabulary().size());
 }
 
-TEST_F(FillMask, BatchesOfOneShapeUseTheSameProgramAndWeightsOnTheDevice) {
+TEST_F(FillMask, ReusesProgramAndDeviceWeightsForBatchesOfOneShape) {
   save_first_weights("model");
   FillMaskJob counted = fill(2);
   int programs = 0;
@@ -138,14 +138,14 @@ TEST_F(FillMask, BatchesOfOneShapeUseTheSameProgramAndWeightsOnTheDevice) {
   EXPECT_EQ(first[1].masks[0][0].token, second[0].masks[0][0].token);
 }
 
-TEST_F(FillMask, AMaskMayBeWrittenInLowerCase) {
+TEST_F(FillMask, AcceptsMasksInLowerCase) {
   save_first_weights("model");
   const auto filled = filler(fill(2)).fill({"a [MASK] of [MASK]", "a [mask] of [Mask]"});
   ASSERT_EQ(filled[1].masks.size(), 2u);
   EXPECT_EQ(filled[1].masks[1][0].probability, filled[0].masks[1][0].probability);
 }
 
-TEST_F(FillMask, ExactProductsAreAskedFor) {
+TEST_F(FillMask, PassesExactProductsToTheCompiler) {
   const auto text = [&](bool exact) {
     return emit_module(
         predict_program(fill(1).guesses(8, 1, 1), 1, {.exact_products = exact}).program, "fill");
@@ -154,7 +154,7 @@ TEST_F(FillMask, ExactProductsAreAskedFor) {
   EXPECT_THAT(text(false), testing::Not(HasSubstr("HIGHEST")));
 }
 
-TEST_F(FillMask, WrongInputIsNamed) {
+TEST_F(FillMask, NamesInvalidInput) {
   save_first_weights("model");
   const auto refusal = [&](const FillMaskJob& job, const std::string& text) {
     return error_of([&] { filler(job).fill({text}); });

@@ -51,7 +51,7 @@ class FollowTest : public testing::Test {
   std::vector<std::int64_t> evaluated_, done_;
 };
 
-TEST_F(FollowTest, ADamagedCheckpointIsPassedOverLoudly) {
+TEST_F(FollowTest, SkipsADamagedCheckpointAndLogsAnError) {
   write_file(dir_.file("checkpoint-2/manifest.json"), "{}");
   follow_checkpoints(job(3));
   EXPECT_THAT(evaluated_, ElementsAre(1, 3));
@@ -60,7 +60,7 @@ TEST_F(FollowTest, ADamagedCheckpointIsPassedOverLoudly) {
                                  HasSubstr("eval: the last checkpoint, step 3, is evaluated")));
 }
 
-TEST_F(FollowTest, OneThatTheRunHasRemovedMeanwhileIsPassedOver) {
+TEST_F(FollowTest, SkipsACheckpointThatTheRunHasDeleted) {
   FollowJob removing = job(3);
   removing.evaluate = [&](const std::string& path) {
     if (path.ends_with("-1")) remove_checkpoint(path);
@@ -73,7 +73,7 @@ TEST_F(FollowTest, OneThatTheRunHasRemovedMeanwhileIsPassedOver) {
 }
 
 // The marker goes first, before it is read whole.
-TEST_F(FollowTest, OneThatIsRemovedWhileItIsReadIsNotCalledDamaged) {
+TEST_F(FollowTest, DoesNotReportACheckpointDeletedDuringReadingAsDamaged) {
   FollowJob removing = job(3);
   removing.evaluate = [&](const std::string& path) {
     evaluated_.push_back(load_checkpoint(path).step);
@@ -86,7 +86,7 @@ TEST_F(FollowTest, OneThatIsRemovedWhileItIsReadIsNotCalledDamaged) {
                                  Not(HasSubstr("a file is missing"))));
 }
 
-TEST_F(FollowTest, ThatTheLastWasPassedOverIsSaid) {
+TEST_F(FollowTest, WarnsIfTheLastCheckpointWasSkipped) {
   write_file(dir_.file("checkpoint-3/manifest.json"), "{}");
   follow_checkpoints(job(3));
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("eval: the last checkpoint, step 3, was skipped"),
@@ -94,7 +94,7 @@ TEST_F(FollowTest, ThatTheLastWasPassedOverIsSaid) {
 }
 
 // Those that an earlier follower of a longer list has not taken.
-TEST_F(FollowTest, WhatIsThereIsTakenThoughTheLastIsDone) {
+TEST_F(FollowTest, EvaluatesRemainingCheckpointsAfterTheLastStep) {
   FollowJob restarted = job(3);
   restarted.newest = [] { return 3; };
   follow_checkpoints(restarted);
@@ -103,7 +103,7 @@ TEST_F(FollowTest, WhatIsThereIsTakenThoughTheLastIsDone) {
 
 // That got no better, and ended before its last step; one that ended at a last step of before goes
 // on to this one.
-TEST_F(FollowTest, ARunThatIsDoneBeforeItsLastStepEndsIt) {
+TEST_F(FollowTest, EndsIfTheRunStoppedBeforeItsLastStep) {
   MetricsFile(dir_.path(), 0, {{"of", 9}}).add("end", 3, {{"why", "done"}});
   follow_checkpoints(job(9));
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
@@ -112,7 +112,7 @@ TEST_F(FollowTest, ARunThatIsDoneBeforeItsLastStepEndsIt) {
 }
 
 // What it said before it was started again.
-TEST_F(FollowTest, ThatARunWasDoneBeforeDoesNotEndItWhileTheRunGoesOn) {
+TEST_F(FollowTest, IgnoresTheEndOfAnEarlierStartOfTheRun) {
   const auto say_done = [&] { MetricsFile(dir_.path(), 3, {}).add("end", 3, {{"why", "done"}}); };
   write_file(dir_.file(kMetricsFile), R"({"kind": "start", "step": 0, "time": 1, "of": 3})"
                                       "\n"
@@ -132,7 +132,7 @@ TEST_F(FollowTest, ThatARunWasDoneBeforeDoesNotEndItWhileTheRunGoesOn) {
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3, 4));
 }
 
-TEST_F(FollowTest, OneFollowerAtATimeTellsTensorboardInItsFolder) {
+TEST_F(FollowTest, LocksItsFolderAndWritesTensorBoardEvents) {
   follow_checkpoints(job(3));
   EXPECT_THAT(list_folder(dir_.file("eval")),
               testing::Contains(testing::StartsWith("events.out.tfevents.")));
@@ -140,13 +140,13 @@ TEST_F(FollowTest, OneFollowerAtATimeTellsTensorboardInItsFolder) {
   EXPECT_THAT(error_of<UsageError>([&] { follow_checkpoints(job(3)); }), HasSubstr("eval"));
 }
 
-TEST_F(FollowTest, AnotherFaultEndsIt) {
+TEST_F(FollowTest, EndsOnOtherErrors) {
   FollowJob failing = job(3);
   failing.evaluate = [](const std::string&) -> std::vector<Scalar> { throw UsageError("no data"); };
   EXPECT_EQ(error_of([&] { follow_checkpoints(failing); }), "no data");
 }
 
-TEST_F(FollowTest, WithoutALastStepItEndsWithTheRun) {
+TEST_F(FollowTest, EndsWithTheRunIfTheLastStepIsUnknown) {
   {
     MetricsFile told(dir_.path(), 0, {{"of", 3}});
     told.add("end", 3, {{"why", "stopped"}});
@@ -162,7 +162,7 @@ TEST_F(FollowTest, WithoutALastStepItEndsWithTheRun) {
               HasSubstr("eval: the run is finished and all its checkpoints are evaluated"));
 }
 
-TEST_F(FollowTest, ASignalEndsItInItsOwnWords) {
+TEST_F(FollowTest, StopsAtASignalWithAMessage) {
   FollowJob job_to_stop = job(9);
   job_to_stop.done = [&](std::int64_t step, const auto&) {
     done_.push_back(step);

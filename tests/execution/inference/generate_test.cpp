@@ -43,7 +43,7 @@ GenerateJob echo(std::int64_t tokens) {
 
 const std::vector<Ids> kFive{{5, 1}, {6, 1}, {7, 1}, {8, 1}, {9, 1}};
 
-TEST(Generator, PaddingWithinAnAnswerIsNoTextAndDoesNotEndIt) {
+TEST(Generator, OmitsPaddingTokensWithinAnAnswer) {
   SMELT_OPEN_CPU(client, 1);
   Generator generator(client, echo(6), {}, "echo");
   const auto said =
@@ -55,7 +55,7 @@ TEST(Generator, PaddingWithinAnAnswerIsNoTextAndDoesNotEndIt) {
   EXPECT_THAT(said[2].front().ids, ElementsAre(5, 6, 7, 8, 9, 2));
 }
 
-TEST(Generator, TakesSmallerBatchesWhereTheMachinesMemoryIsShort) {
+TEST(Generator, UsesSmallerBatchesIfHostMemoryIsShort) {
   SMELT_OPEN_CPU(client, 1);
   const CapturedLog log;
   GenerateJob job = echo(2);
@@ -77,7 +77,7 @@ TEST(Generator, TakesSmallerBatchesWhereTheMachinesMemoryIsShort) {
   EXPECT_THAT(log.text(), HasSubstr("generate: batches of 2 texts, because 5 do not fit"));
 }
 
-TEST(Generator, RefusesWhatNoBatchFits) {
+TEST(Generator, RejectsAnInputThatDoesNotFitIntoMemory) {
   SMELT_OPEN_CPU(client, 1);
   GenerateJob job = echo(2);
   job.bytes = [](std::int64_t rows, auto...) { return rows > 0 ? 1e18 : 0; };

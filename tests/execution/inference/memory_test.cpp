@@ -14,7 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(Fitting, AWantOfMemoryIsSaidWithThePluginsFiguresAndWhatHelps) {
+TEST(Fitting, ReportsOutOfMemoryWithThePluginsFiguresAndAHint) {
   const MemoryAdvice advice = advice_for_training("train: step 7", recipe_field);
   const auto failing = [&](const std::string& text, pjrt::ErrorCode code) {
     return error_of([&] { fitting(advice, [&]() -> int { throw PjrtError(text, code); }); });
@@ -48,7 +48,7 @@ class Memory : public SmallRun {
   }
 };
 
-TEST_F(Memory, OfAStepAnEvaluationAndAnswersIsSaidInTheirOwnWords) {
+TEST_F(Memory, OutOfMemoryMessagesNameTheStepTheEvaluationOrTheInference) {
   TrainJob large = job("large", 3);
   grow(large.task);
   EXPECT_THAT(error_of<UsageError>([&] { train(large); }),

@@ -18,7 +18,7 @@ SpanJob letters() {
   return job;
 }
 
-TEST(SpanSampler, MasksOfATextAreSentinels) {
+TEST(SpanSampler, ReplacesMasksBySentinels) {
   const TokenRow row = span_row(letters(), "a[MASK]bc[MASK]");
   EXPECT_THAT(row.ids, ElementsAre('a', 999, 'b', 'c', 998, 1));
   EXPECT_THAT(row.positions, ElementsAre(1, 4));
@@ -29,7 +29,7 @@ TEST(SpanSampler, MasksOfATextAreSentinels) {
             "sentinels; split the text");
 }
 
-TEST(SpanSampler, AnAnswersSpansAreBehindTheirSentinels) {
+TEST(SpanSampler, SplitsGeneratedIdsAtSentinels) {
   const auto spans = [](const Ids& answer) { return spans_of(letters(), 2, answer); };
   EXPECT_THAT(spans({999, 'x', 'y', 998, 'z', 1, 'q'}), ElementsAre(Ids{'x', 'y'}, Ids{'z'}));
   EXPECT_THAT(spans({'w', 998, 'z', 999, 'x'}), ElementsAre(Ids{'x'}, Ids{'z'}));

@@ -46,7 +46,7 @@ class TpuAnswers : public testing::TestWithParam<const char*> {
   void SetUp() override { REQUIRE_PLUGIN("tpu"); }
 };
 
-TEST_P(TpuAnswers, BeamsOverDataTakeTheirKeysFromNoOtherDevice) {
+TEST_P(TpuAnswers, BeamSearchOverDataDoesNotExchangeTheKvCache) {
   const CompiledAnswers c =
       compile(GetParam(), {.most_tokens = kTokens, .beams = kBeams, .answers = 2}, "auto");
   EXPECT_GE(c.memory.argument_bytes, c.state_bytes);
@@ -56,7 +56,7 @@ TEST_P(TpuAnswers, BeamsOverDataTakeTheirKeysFromNoOtherDevice) {
     EXPECT_LT((Shape{DType::f32, one.dims}.elements()), kKeysOfDevice / 16) << one;
 }
 
-TEST_P(TpuAnswers, SamplesOfAModelInPartsTakeAPartOfItsMemory) {
+TEST_P(TpuAnswers, SamplingWithAShardedModelNeedsAShareOfItsMemory) {
   const CompiledAnswers c = compile(
       GetParam(), {.most_tokens = kTokens, .sample = true, .top_k = 20, .top_p = 0.9, .answers = 2},
       "data=2,fsdp=2,tensor=2");

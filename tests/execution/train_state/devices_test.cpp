@@ -38,7 +38,7 @@ std::vector<Values> first_moments(const std::shared_ptr<const Client>& client,
 }
 
 // The original's order: each replica clips its own gradient, then they are summed.
-TEST(PerReplica, EightReplicasSumTheGradientsThatEachClippedAlone) {
+TEST(PerReplica, ReplicasClipTheirGradientsBeforeTheSum) {
   SMELT_OPEN_CPU(client, 8);
   const GoldenBert golden;
   TrainingConfig config = golden.config();
@@ -70,7 +70,7 @@ TEST(PerReplica, EightReplicasSumTheGradientsThatEachClippedAlone) {
 
 // Which sums a batch's gradients are made of, on any number of devices, is rounded in another way;
 // on one number of devices it is always the same.
-TEST(Devices, TheGlobalGradientIsThatOfOneDevice) {
+TEST(Devices, GlobalGradientIsThatOfOneDevice) {
   SMELT_OPEN_CPU(client, 8);
   const GoldenBert golden;
   TrainingConfig config = golden.config();
@@ -90,7 +90,7 @@ TEST(Devices, TheGlobalGradientIsThatOfOneDevice) {
 
 using DevicesRun = SmallRun;
 
-TEST_F(DevicesRun, RunsOnEightDevicesAgreeToTheBitAlsoWhenResumed) {
+TEST_F(DevicesRun, RunsOnEightDevicesAreBitIdenticalEvenIfResumed) {
   SMELT_OPEN_CPU(client, 8);
   const auto on_eight = [&](const std::string& model) {
     TrainJob eight = job(model, 40);

@@ -78,7 +78,7 @@ std::vector<float> losses(const Client& client, const Sizes& s, Weights weights)
 
 class DonatedWeights : public testing::TestWithParam<Sizes> {};
 
-TEST_P(DonatedWeights, AreMultipliedWithTheirNewValues) {
+TEST_P(DonatedWeights, AreUsedWithTheirUpdatedValues) {
   SMELT_OPEN_CPU(client, 1);
   const auto got = losses(*client, GetParam(), Weights::donated);
   const auto want = losses(*client, GetParam(), Weights::kept);

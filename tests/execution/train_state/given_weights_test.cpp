@@ -41,7 +41,7 @@ PretrainedWeights given(const std::vector<std::pair<std::string, Dims>>& paramet
 
 bool is_table(std::string_view name) { return name == "table"; }
 
-TEST(TakeWeights, GoesByNameAndShape) {
+TEST(TakeWeights, MatchesByNameAndShape) {
   StateLayout layout;
   layout.tensors = {parameter("table", {6, 2}), parameter("layer_*/a", {3}, 2),
                     parameter("new", {2}), parameter("table/adam_m", {6, 2})};
@@ -65,7 +65,7 @@ TEST(TakeWeights, GoesByNameAndShape) {
   EXPECT_EQ(shorter.parameters.at("table").data.size(), 48u);
 }
 
-TEST(TakeWeights, RefusesOtherShapesAndOtherModels) {
+TEST(TakeWeights, RejectsOtherShapesAndOtherModels) {
   StateLayout layout;
   layout.tensors = {parameter("table", {6, 2}), parameter("a", {3})};
   layout.values = 2;
@@ -83,7 +83,7 @@ TEST(TakeWeights, RefusesOtherShapesAndOtherModels) {
       "  hint: use pretrained weights of the same model type");
 }
 
-TEST(TakeWeights, WarnsOfEncoderParametersThatStartWithRandomValues) {
+TEST(TakeWeights, WarnsAboutEncoderParametersWithRandomValues) {
   StateLayout layout;
   for (const char* name : {"bert/embeddings/LayerNorm/beta", "bert/embeddings/LayerNorm/gamma",
                            "bert/pooler/dense/bias", "cls/predictions/output_bias"})
@@ -108,7 +108,7 @@ TEST(TakeWeights, WarnsOfEncoderParametersThatStartWithRandomValues) {
             "  hint: use pretrained weights of the same model type");
 }
 
-TEST(TakeWeights, GoesByOtherNamesWhereARunHasNothingUnderTheFirst) {
+TEST(TakeWeights, UsesAlternativeNamesIfTheRunHasNoParametersUnderTheFirst) {
   const auto taken = [](const std::vector<std::string>& run, const std::vector<std::string>& from) {
     StateLayout layout;
     for (const std::string& name : run) layout.tensors.push_back(parameter(name, {3}));
@@ -128,7 +128,7 @@ TEST(TakeWeights, GoesByOtherNamesWhereARunHasNothingUnderTheFirst) {
   EXPECT_THAT(both.unused, ElementsAre("g/b"));
 }
 
-TEST(OtherVocabulary, NamesTheFirstRowThatStandsForAnotherToken) {
+TEST(OtherVocabulary, NamesTheFirstRowWithAnotherToken) {
   const TempDir dir;
   const std::string vocab = dir.file("vocab.txt");
   write_file(vocab, "[PAD]\nthe\nriver\n");
@@ -182,7 +182,7 @@ class GivenWeightsRun : public SmallRun {
   }
 };
 
-TEST_F(GivenWeightsRun, TheirBitsAreThoseOfStepZero) {
+TEST_F(GivenWeightsRun, StepZeroHasTheBitsOfThePretrainedWeights) {
   train(from("given", "begun", 0));
   const auto begun = state("begun", 0);
   EXPECT_EQ(begun.size(), state("given", 5).size());
@@ -196,7 +196,7 @@ TEST_F(GivenWeightsRun, TheirBitsAreThoseOfStepZero) {
     EXPECT_EQ(mine.measures[i].value, theirs.measures[i].value) << mine.measures[i].name;
 }
 
-TEST_F(GivenWeightsRun, MoreLayersAndRowsStartAsAFreshRunDoes) {
+TEST_F(GivenWeightsRun, AdditionalLayersAndRowsStartAsInANewRun) {
   const auto larger = [](BertTask& task) {
     task.model.num_hidden_layers = 2;
     task.model.vocab_size += 9;
@@ -227,7 +227,7 @@ TEST_F(GivenWeightsRun, MoreLayersAndRowsStartAsAFreshRunDoes) {
   EXPECT_THAT(log_.text(), HasSubstr("resized      2  bert/embeddings/word_embeddings f32["));
 }
 
-TEST_F(GivenWeightsRun, AHuggingFaceFolderGivesTheSameBits) {
+TEST_F(GivenWeightsRun, HuggingFaceFolderGivesTheSameBits) {
   const Checkpoint checkpoint = load_checkpoint(dir_.file("given"), 5);
   HuggingFaceBert folder;
   folder.config = config_json(bert().model);
@@ -249,7 +249,7 @@ TEST_F(GivenWeightsRun, AHuggingFaceFolderGivesTheSameBits) {
   EXPECT_THAT(log_.text(), HasSubstr("other has another vocabulary than " + vocab() + ": row "));
 }
 
-TEST_F(GivenWeightsRun, AResumedRunNeedsThemNoMore) {
+TEST_F(GivenWeightsRun, ResumedRunDoesNotNeedThem) {
   train(from("given", "whole", 10));
   cut_back(dir_.file("whole"), dir_.file("resumed"), 5);
   remove_tree(dir_.file("given"));
@@ -261,7 +261,7 @@ TEST_F(GivenWeightsRun, AResumedRunNeedsThemNoMore) {
             dir_.file("given/checkpoint-5"));
 }
 
-TEST_F(GivenWeightsRun, WhatCannotBeTakenIsSaid) {
+TEST_F(GivenWeightsRun, ReportsWeightsThatDoNotFit) {
   const auto refusal = [&](const std::string& init, const std::function<void(BertTask&)>& change) {
     return error_of([&] { train(from(init, "begun", 0, change)); });
   };

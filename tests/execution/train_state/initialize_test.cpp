@@ -27,7 +27,7 @@ double place_of(const char* name, std::uint64_t seed, std::size_t i) {
   return 2 * (((word >> 8) + 0.5) / (1 << 24)) - 1;
 }
 
-TEST(Initialize, NormalValuesAreTheInverseOfTheCutDistribution) {
+TEST(Initialize, NormalValuesFollowTheTruncatedDistribution) {
   const auto values = drawn(tensor("a", {1000, 333}, kNormal), 7);
   const double all = std::erf(std::sqrt(2.0));  // within two deviations
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -37,7 +37,7 @@ TEST(Initialize, NormalValuesAreTheInverseOfTheCutDistribution) {
   }
 }
 
-TEST(Initialize, NormalValuesHaveTheMomentsOfTheCutDistribution) {
+TEST(Initialize, NormalValuesHaveTheMomentsOfTheTruncatedDistribution) {
   const auto values = drawn(tensor("a", {1 << 20}, kNormal), 1);
   double sum = 0, squares = 0;
   for (const float value : values) {
@@ -61,7 +61,7 @@ TEST(Initialize, ConstantsAreConstant) {
   for (const float value : drawn(tensor("c", {3, 5}, {.value = 1.5}), 3)) EXPECT_EQ(value, 1.5f);
 }
 
-TEST(Initialize, LayersOfAStackAreDrawnByTheirNames) {
+TEST(Initialize, LayersOfAStackDependOnTheirNames) {
   const auto stack = drawn(tensor("layer_*/kernel", {3, 7, 11}, kNormal, 3), 5);
   for (std::size_t layer = 0; layer < 3; ++layer) {
     const std::string name = "layer_" + std::to_string(layer) + "/kernel";

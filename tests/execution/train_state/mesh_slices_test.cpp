@@ -92,7 +92,7 @@ StateValues numbers_of(const TensorMap& tensors) {
   return out;
 }
 
-TEST_F(MeshSlices, AStateIsTheSameBitsUnderAnyOtherMesh) {
+TEST_F(MeshSlices, StateHasTheSameBitsOnAnyOtherMesh) {
   const TensorMap given = random_state();
   const StateValues want = numbers_of(given);
   for (const Way& from : {kAll, kAllScan, kFsdp, kTensor, kSlots}) {
@@ -108,7 +108,7 @@ TEST_F(MeshSlices, AStateIsTheSameBitsUnderAnyOtherMesh) {
   }
 }
 
-TEST_F(MeshSlices, ACheckpointIsTheSameBytesAfterItWasElsewhere) {
+TEST_F(MeshSlices, CheckpointHasTheSameBytesAfterARoundTripOverAnotherMesh) {
   save("before", put(kAll, random_state()));
   save("between", put(kTensorScan, load_sliced_checkpoint(dir_.file("before"), 1).tensors));
   save("one", put(kOneScan, load_sliced_checkpoint(dir_.file("between"), 1).tensors));
@@ -122,7 +122,7 @@ TEST_F(MeshSlices, ACheckpointIsTheSameBytesAfterItWasElsewhere) {
               HasSubstr("smelt checkpoint 1"));
 }
 
-TEST_F(MeshSlices, TheHostHoldsEachPartOnceAndNothingPutTogether) {
+TEST_F(MeshSlices, HostCopyHoldsEachSliceOnceAndAssemblesNothing) {
   for (const Way& way : {kAll, kAllScan, kSlots}) {
     SCOPED_TRACE(str(way));
     const StepProgram& of = program(way);
@@ -149,7 +149,7 @@ TEST_F(MeshSlices, TheHostHoldsEachPartOnceAndNothingPutTogether) {
   }
 }
 
-TEST_F(MeshSlices, WhatIsNotFiniteIsFoundInASlice) {
+TEST_F(MeshSlices, FindsNonFiniteValuesInASlice) {
   const TensorMap given = random_state();
   EXPECT_EQ(first_not_finite(put(kAll, given).download()), std::nullopt);
   const std::string name = "bert/pooler/dense/kernel";
@@ -159,7 +159,7 @@ TEST_F(MeshSlices, WhatIsNotFiniteIsFoundInASlice) {
   EXPECT_EQ(first_not_finite(put(kAll, given).download()), name);
 }
 
-TEST_F(MeshSlices, AnotherModelsSlicesAreRefused) {
+TEST_F(MeshSlices, RejectsTheSlicesOfAnotherModel) {
   save("model", put(kAll, random_state()));
   SlicedTensors tensors = load_sliced_checkpoint(dir_.file("model"), 1).tensors;
   tensors["bert/pooler/dense/kernel"].shape.dims[1] *= 2;

@@ -18,13 +18,13 @@ using testing::Not;
 
 using ResumeTest = SmallRun;
 
-TEST_F(ResumeTest, AModelFolderInWhichAnotherProcessTrainsIsRefused) {
+TEST_F(ResumeTest, RejectsAModelFolderInWhichAnotherProcessTrains) {
   const FolderLock other(dir_.file("model"), "train");
   EXPECT_THAT(error_of([&] { train(job("model", 1)); }),
               HasSubstr("train: " + dir_.file("model") + " is in use by process "));
 }
 
-TEST_F(ResumeTest, AChangedScheduleIsToldWhenARunIsResumed) {
+TEST_F(ResumeTest, WarnsAboutAChangedScheduleOfAResumedRun) {
   train(job("model", 1));
   TrainJob changed = job("model", 2);
   changed.config.schedule.learning_rate = 1e-4;
@@ -38,7 +38,7 @@ TEST_F(ResumeTest, AChangedScheduleIsToldWhenARunIsResumed) {
   EXPECT_THAT(log_.text(), Not(HasSubstr("checkpoint-2: ")));
 }
 
-TEST(SameRun, HasTheSameLabelsInAnyUnicodeForm) {
+TEST(SameRun, AcceptsLabelsInAnyUnicodeNormalization) {
   check_same_run({{"labels", {"cafe\u0301", "no"}}}, {{"labels", {"caf\u00E9", "no"}}}, "here");
   EXPECT_THAT(error_of([] {
                 check_same_run({{"labels", {"cafe", "no"}}}, {{"labels", {"caf\u00E9", "no"}}},
@@ -47,7 +47,7 @@ TEST(SameRun, HasTheSameLabelsInAnyUnicodeForm) {
               HasSubstr("here: was made with data.labels"));
 }
 
-TEST_F(ResumeTest, AModelIsHeldToItsVocabulary) {
+TEST_F(ResumeTest, RequiresTheVocabularyOfTheModel) {
   remove_file(dir_.file("train.tfrecord.json"));  // whose vocabulary would be compared before
   save_first_weights("old");                      // by a version that did not record it
   TrainJob run = job("model", 0);

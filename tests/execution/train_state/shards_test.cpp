@@ -131,7 +131,7 @@ void expect_like_the_twin(const Sharding& sharding, const Shape& whole) {
   ASSERT_EQ(back, bytes);
 }
 
-TEST(Shards, EachDeviceHoldsWhatTheSlowTwinSaysAndAllOfThemTheWhole) {
+TEST(Shards, ShardsMatchTheSlowReferenceAndCoverTheTensor) {
   std::size_t cases = 0;
   for (std::size_t rank = 0; rank <= 4; ++rank)
     for (const Sharding& sharding : shardings(rank)) {
@@ -144,7 +144,7 @@ TEST(Shards, EachDeviceHoldsWhatTheSlowTwinSaysAndAllOfThemTheWhole) {
   EXPECT_GT(cases, 300u);
 }
 
-TEST(Shards, WhatNoAxisSplitsIsWholeOnEveryDevice) {
+TEST(Shards, ReplicatedTensorsAreWholeOnEveryDevice) {
   const Shape whole{DType::f32, {6, 4}};
   EXPECT_EQ(part_shape(kMesh, {}, whole), whole);
   EXPECT_EQ(part_begin(kMesh, {}, whole, 11), (Dims{0, 0}));

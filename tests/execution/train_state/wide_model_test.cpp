@@ -34,7 +34,7 @@ using WideModel = SmallRun;
 
 // BERT-base's width, five steps of 256 tokens: each step on the state that the one before left in
 // place, and on the same state in buffers of its own.
-TEST_F(WideModel, UpdatedInPlaceGivesTheLossesOfCopiedWeights) {
+TEST_F(WideModel, InPlaceUpdatesGiveTheLossesOfCopiedWeights) {
   SMELT_OPEN_CPU(client, 1);
   TrainJob job = this->job("model", 100);
   job.task = bert_task(wide_bert(768, 1));
@@ -61,7 +61,7 @@ TEST_F(WideModel, UpdatedInPlaceGivesTheLossesOfCopiedWeights) {
 
 // 256 wide, 1024 inside, 256 tokens a step. The loss begins at 6.5, the logarithm of the vocabulary
 // and of two; with weights that are not the updated ones it grows.
-TEST_F(WideModel, LearnsWhatTheSmallTextIsLike) {
+TEST_F(WideModel, LearnsASmallText) {
   TrainJob job = this->job("model", 150);
   job.task = bert_task(wide_bert(256, 2));
   job.config.schedule = {
