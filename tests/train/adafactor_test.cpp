@@ -1,4 +1,5 @@
-// Training with Adafactor: the same whatever the layers' form, the devices and the micro-batches.
+// Training with Adafactor: the result does not depend on layers (scan or unrolled), devices and
+// micro-batches.
 #include "model/optim/adafactor.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +61,7 @@ TEST(AdafactorTraining, IsTheSameWithScanMicroBatchesAndMesh) {
   }
 }
 
-// Three dense layers of four numbers, compiled at once.
+// Three dense layers of size four, which compile fast.
 Task dense_layers() {
   Task task;
   task.name = "dense_layers";
@@ -77,7 +78,7 @@ Task dense_layers() {
   return task;
 }
 
-// The parameters of these layers after four steps, the middle one frozen.
+// Returns the parameters of these layers after four steps, with the middle layer frozen.
 StateValues trained_layers(const std::shared_ptr<const Client>& client, Layers layers,
                            bool trains = true) {
   const Task task = dense_layers();

@@ -1,4 +1,5 @@
-// Training with Amos: the same whatever the layers' form, the devices and the micro-batches.
+// Training with Amos: the result does not depend on layers (scan or unrolled), devices and
+// micro-batches.
 #include "model/optim/amos.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +28,7 @@ Optimizer bert_amos(std::vector<NameRule> eta = {}, std::vector<NameRule> slots 
 
 TrainingConfig amos_config(std::int64_t devices, Layers layers = Layers::unrolled) {
   TrainingConfig c = mesh_config(devices);
-  c.optimizer = bert_amos({{".*layer_1/output/dense/kernel", "0.3"}});  // of one layer alone
+  c.optimizer = bert_amos({{".*layer_1/output/dense/kernel", "0.3"}});  // for one layer only
   c.clip_norm = 0;
   c.schedule.learning_rate = 0.05;
   c.compute = {.layers = layers,

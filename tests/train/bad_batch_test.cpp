@@ -1,4 +1,4 @@
-// What is looked for in a step that was not finite, of a run with a teacher.
+// Diagnosis of a non-finite step in a run with a teacher.
 #include "train/bad_batch.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a run keeps when its data cannot be read any more.
+// State that a run saves when its data becomes unreadable.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The records behind the sixth batch of eight cannot be read.
+// A source whose records after the sixth batch of eight cannot be read.
 class BrokenSource : public ExampleSource {
  public:
   explicit BrokenSource(Features features) : ExampleSource(std::move(features)) {}

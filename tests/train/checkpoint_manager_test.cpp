@@ -1,4 +1,4 @@
-// Checkpoints while training goes on: what is kept, what becomes of a save that fails.
+// Checkpoints during training: which ones are kept, and what happens if a save fails.
 #include "train/checkpoint_manager.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ using testing::Not;
 
 class SaverTest : public SmallRun {
  protected:
-  // Calls `at` after each step.
+  // Returns a job that calls `at` after each step.
   static TrainJob with_each_step(TrainJob job, std::function<void(std::int64_t)> at) {
     job.track.log_every = 1;
     job.track.log_line = [at = std::move(at)](const LogPoint& point) {
@@ -40,7 +40,7 @@ class SaverTest : public SmallRun {
     };
     return job;
   }
-  // Checked and saved every 3 steps.
+  // Returns a job that evaluates and saves every 3 steps.
   TrainJob best_job(const std::string& model, std::int64_t steps) const {
     TrainJob out = job(model, steps);
     out.checkpoint.best_metric = "masked_lm_loss";
@@ -54,14 +54,15 @@ class SaverTest : public SmallRun {
   Json settings(const std::string& folder, std::int64_t step) const {
     return checkpoint_state(committed_path(dir_.file(folder), step));
   }
-  // As an earlier version left it, whose regular checkpoints recorded no score.
+  // Changes a checkpoint to that of an earlier version, whose regular checkpoints recorded no
+  // score.
   void forget_score(std::int64_t step) const {
     const Checkpoint checkpoint = load_checkpoint(dir_.file("model"), step);
     Json state = checkpoint.state;
     state.erase("score");
     save_checkpoint(dir_.file("model"), step, checkpoint.tensors, state);
   }
-  // What a run leaves below its model folder, by path, without what says when it ran.
+  // Returns the contents of the model folder by path, without times.
   std::map<std::string, std::string> outputs(const std::string& model) const {
     std::map<std::string, std::string> out;
     const std::string folder = dir_.file(model);
@@ -95,7 +96,7 @@ TEST_F(SaverTest, AFullDiskDoesNotEndTraining) {
                     HasSubstr("training continues; no checkpoint was saved yet; the next save "
                               "tries again")));
   for (const std::string& name : list_folder(dir_.file("model")))
-    EXPECT_THAT(name, Not(HasSubstr(".partial")));  // of what was half written nothing is left
+    EXPECT_THAT(name, Not(HasSubstr(".partial")));  // partial files are removed
   train(job("whole", 60));
   EXPECT_EQ(state("model", 60), state("whole", 60));
 }
@@ -105,7 +106,7 @@ TEST_F(SaverTest, ALastSaveThatFailsIsAnError) {
   const TrainJob run = with_each_step(job("model", 12), [&](std::int64_t step) {
     if (step != 9) return;
     while (steps("model").empty())
-      std::this_thread::yield();  // the save of step 5 may be under way
+      std::this_thread::yield();  // the save of step 5 may still be running
     full.emplace(1000);
   });
   const std::string message = error_of([&] { train(run); });
@@ -143,7 +144,7 @@ TEST_F(SaverTest, TheNewestThePeriodicAndTheBestCheckpointsAreKept) {
   EXPECT_EQ(state("model/save", 12), state("model", 12));
 }
 
-// Wherever a kill comes between the places of one save, the run that goes on misses none of them.
+// A run that was killed between the folders of a save misses none of them after it resumes.
 TEST_F(SaverTest, TheModelFolderIsWrittenLast) {
   TrainJob run = best_job("model", 6);
   run.checkpoint.keep_period = 3;
@@ -158,7 +159,7 @@ TEST_F(SaverTest, TheModelFolderIsWrittenLast) {
   EXPECT_EQ(steps("model/best"), best);
 }
 
-// The folder of step 3 in the model's cannot be taken: the other places have it nevertheless.
+// The model folder cannot be written for step 3; the other folders still get the state.
 TEST_F(SaverTest, SavesInBestAndSaveIfTheModelFolderFails) {
   TrainJob run = best_job("model", 3);
   run.checkpoint.keep_period = 3;
@@ -185,7 +186,7 @@ TEST_F(SaverTest, AFailureInBestOrSaveDoesNotAffectTheOtherFolders) {
   }
 }
 
-// The last step is not one of those that are saved by their number.
+// The last step is not a multiple of the save interval.
 TEST_F(SaverTest, AFailedSaveOfTheLastBestStateIsAnError) {
   TrainJob run = best_job("model", 6);
   run.checkpoint.save_interval_steps = 5;
@@ -197,18 +198,18 @@ TEST_F(SaverTest, AFailedSaveOfTheLastBestStateIsAnError) {
 
 TEST_F(SaverTest, ABestStateThatCouldNotBeSavedDoesNotCount) {
   TrainJob run = best_job("model", 9);
-  run.config.schedule.learning_rate = 0;  // no later one is better than the one that is lost
+  run.config.schedule.learning_rate = 0;  // no later evaluation is better than the lost one
   std::optional<FileSizeLimit> full;
   run.checked = [&](const TrainCheck& check) {
     if (check.step == 3) full.emplace(1000);
     if (check.step == 6) full.reset();
   };
-  train(run);  // which waits for the save before it checks again
+  train(run);  // waits for the previous save before it evaluates again
   EXPECT_THAT(log_.text(), HasSubstr("the state of step 3 is not saved"));
   EXPECT_THAT(steps("model/best"), ElementsAre(6));
 }
 
-// So that a resumed run does not look for a state that best/ does not have.
+// A resumed run must not expect a state that best/ does not have.
 TEST_F(SaverTest, ACheckpointDoesNotRecordABestThatWasNotSaved) {
   TrainJob run = best_job("model", 3);
   write_file(dir_.file("model/best"), "not a folder");
@@ -216,7 +217,7 @@ TEST_F(SaverTest, ACheckpointDoesNotRecordABestThatWasNotSaved) {
   EXPECT_EQ(settings("model", 3)["score"], Json({{"name", "masked_lm_loss"}}));
 }
 
-// A run that was killed before its first evaluation does not take the best of a run before it.
+// A run that was killed before its first evaluation does not use the best state of an earlier run.
 TEST_F(SaverTest, TheBestOfAnEarlierRunInTheFolderDoesNotCount) {
   TrainJob run = best_job("model", 3);
   train(run);
@@ -252,7 +253,8 @@ TEST_F(SaverTest, KeepsThePreviousBestIfTheSaveOfARollbackTargetFails) {
   EXPECT_THAT(steps("resumed/best"), ElementsAre(3, 8));
 }
 
-// Wherever it is killed: in a check no save is under way, so that a copy is what a kill leaves.
+// Copies the folder during an evaluation, when no save is running, so that the copy is what a
+// killed run leaves.
 TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUninterruptedOne) {
   TrainJob run = best_job("whole", 14);
   run.check_every = 1;
@@ -263,7 +265,7 @@ TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUninterruptedOne
     if (check.step == 9 || check.step == 13) copy_model("whole", str("killed-", check.step));
   };
   const TrainSummary whole = train(run);
-  ASSERT_GT(whole.best_step, 9);  // so that the evaluations of steps 6 to 8 were each the best
+  ASSERT_GT(whole.best_step, 9);  // the evaluations of steps 6 to 8 were each the best
   for (const char* killed : {"killed-9", "killed-13"}) {
     TrainJob again = run;
     again.model_dir = dir_.file(killed);
@@ -275,7 +277,7 @@ TEST_F(SaverTest, AKilledRunEndsWithTheBestStatesAndPatienceOfAnUninterruptedOne
   }
 }
 
-// As long as the run would go on from a checkpoint before the best one.
+// The run would resume from a checkpoint before the best one.
 TEST_F(SaverTest, KeepsTheBestStateOfTheLatestCheckpointUntilTheNext) {
   TrainJob run = best_job("model", 7);
   run.check_every = 1;
@@ -316,7 +318,7 @@ TEST_F(SaverTest, KeepsCopiesOfASkippedDamagedCheckpoint) {
 
 TEST_F(SaverTest, RestoresAMissingBestStateFromTheModelFolderIfPossible) {
   TrainJob run = best_job("model", 3);
-  run.config.schedule.learning_rate = 0;  // no later one is better
+  run.config.schedule.learning_rate = 0;  // no later evaluation is better
   run.checkpoint.max_to_keep = 1;
   train(run);
   const auto before = outputs("model");
@@ -349,7 +351,7 @@ TEST_F(SaverTest, AcceptsTheBestStateOfAnEarlierVersion) {
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(3));
   forget_score(6);
-  write_file(score, told(2));  // of another step: a kill came before it was written
+  write_file(score, told(2));  // of another step: the run was killed before it was written
   run.config.schedule.total_steps = 9;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(9));
@@ -369,7 +371,7 @@ TEST_F(SaverTest, ChangesNothingInALocalFolderWhoseLockItHasLost) {
   EXPECT_EQ(load_checkpoint(dir_.file("model"), 3).state, Json());
 }
 
-// The check of the last step, cut off by a signal, is still to be made.
+// The evaluation of the last step, which a signal interrupted, is still to be made.
 TEST_F(SaverTest, RepeatsAnEvaluationThatASignalInterrupted) {
   std::vector<std::int64_t> checked;
   TrainJob run = best_job("model", 6);
@@ -381,7 +383,7 @@ TEST_F(SaverTest, RepeatsAnEvaluationThatASignalInterrupted) {
   EXPECT_THAT(checked, ElementsAre(3));
   train(run);
   EXPECT_THAT(checked, ElementsAre(3, 6));
-  train(run);  // once
+  train(run);  // evaluates once
   EXPECT_THAT(checked, ElementsAre(3, 6));
 }
 

@@ -1,4 +1,4 @@
-// What a run waits for that never comes.
+// Detection of hangs.
 #include <chrono>
 #include <thread>
 
@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-// Whose batches of training never come.
+// A source whose training batches never arrive.
 class StuckSource : public RecordSource {
   using RecordSource::RecordSource;
   void put_shuffled(std::span<const std::uint64_t>, Batch&) const override {

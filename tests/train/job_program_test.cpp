@@ -1,4 +1,4 @@
-// The form that a run's program takes where the user leaves it open.
+// The choice between scan and unrolled layers if the user leaves it open.
 #include "train/job_program.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A step that does not fit is made in smaller forms, as smelt plan tries them.
+// Memory fallbacks: smaller variants of a step that does not fit, as smelt plan tries them.
 #include "train/memory_variant.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ TrainJob job_with_batch(std::int64_t batch) {
   return job;
 }
 
-// Of each form that is tried until `fits` are: its settings.
+// Returns the settings of the first `fits` variants that are tried.
 std::vector<std::string> tried(const TrainJob& job, std::size_t fits) {
   std::vector<std::string> out;
   in_a_form_that_fits(job, [&](const TrainJob& in_form) {

@@ -1,4 +1,4 @@
-// A run over a mesh goes on under any other and is evaluated under any, and looks at its state.
+// A run on a mesh resumes and is evaluated on any other mesh, and computes statistics of its state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr double kSameRun = 1e-5;  // relative: on other devices sums have another order
+constexpr double kSameRun = 1e-5;  // relative: the order of sums depends on the devices
 
 class MeshRun : public SmallRun {
  protected:
@@ -37,7 +37,7 @@ class MeshRun : public SmallRun {
   }
   static Task split_task() { return bert_task(split_bert()); }
 
-  // On eight devices; on one without a mesh.
+  // Returns a job on eight devices, or on one without a mesh.
   TrainJob mesh_job(const std::string& model, const MeshChoice& mesh,
                     std::int64_t steps = 10) const {
     TrainJob out = job(model, steps);
@@ -50,7 +50,7 @@ class MeshRun : public SmallRun {
   std::string manifest(const std::string& model, std::int64_t step) const {
     return read_file(dir_.file(str(model, "/checkpoint-", step, "/manifest.json")));
   }
-  // Names and shapes of what a checkpoint holds.
+  // Returns the names and shapes of a checkpoint's tensors.
   std::map<std::string, Shape> on_disk(const std::string& model, std::int64_t step) const {
     std::map<std::string, Shape> out;
     const Checkpoint checkpoint = load_checkpoint(dir_.file(model), step);
@@ -115,8 +115,8 @@ FillMaskJob filling(const BertConfig& model) {
   return job;
 }
 
-// Scales, masks and histograms of a state in slices are those of the whole tensors in its
-// checkpoint, which the best of the run shares.
+// Scales, filled masks and histograms of a sharded state are those of the whole tensors in its
+// checkpoint, which is shared with that in best/.
 TEST_F(MeshRun, ComputesScalesSamplesAndHistogramsFromSlices) {
   const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
   const std::vector<std::string> texts{"the [MASK] of [MASK]"};
@@ -144,7 +144,7 @@ TEST_F(MeshRun, ComputesScalesSamplesAndHistogramsFromSlices) {
     EXPECT_EQ(p.rms, root_mean_square(std::span<const float>(values.at(p.name)))) << p.name;
   const RunRecord told = read_run(dir_.file("m"));
   ASSERT_EQ(told.filled.size(), 1u);
-  // No device holds a table of words that the mesh splits.
+  // Each device holds only a part of the word embeddings that the mesh shards.
   const StepProgram asked = predict_program(fill.guesses(8, 2, 5), 8, {}, sampled_over);
   EXPECT_EQ(asked.placement.devices, run.on.devices);
   EXPECT_TRUE(std::ranges::any_of(asked.state.tensors, [&](const StateTensor& tensor) {
@@ -182,7 +182,7 @@ TEST_F(MeshRun, SavesTheBatchOfABadStepWithItsSlices) {
   EXPECT_FALSE(std::isfinite(report.loss) && std::isfinite(report.norm));
 }
 
-// ---- what does not go together ----
+// ---- rejected combinations ----
 
 TEST_F(MeshRun, RejectsMeshesThatDoNotDivideTheModelOrBatch) {
   const auto refusal = [&](const std::function<void(TrainJob&)>& change) {
@@ -238,7 +238,7 @@ TEST_F(MeshRun, RejectsMeshesThatDoNotDivideTheModelOrBatch) {
       HasSubstr("reduction per_replica cannot be combined with a mesh that splits parameters"));
 }
 
-// A model that names no dimensions is trained whole.
+// A model without dimension names is not sharded.
 TEST_F(MeshRun, ReplicatesAModelWithoutDimensionNames) {
   TrainJob plain = mesh_job("plain", {.mesh = "fsdp=8", .shard_optimizer_state = true});
   plain.task.dim_names = {};

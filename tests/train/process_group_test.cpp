@@ -1,4 +1,4 @@
-// What processes say to each other beside their devices, by hubs of threads.
+// Process groups, with the ranks on threads.
 #include "train/process_group.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::StrEq;
 
 class TogetherTest : public testing::Test {
  protected:
-  // body(together) on a thread for each of three; what each has thrown.
+  // Runs body(together) on three threads, one per rank; returns the error of each.
   std::vector<std::string> run(const std::function<void(const ProcessGroup&)>& body) {
     auto hubs = pod_.connect();
     return pod_.run([&](int rank) { body(together_of(*hubs.at(rank), "run/1/")); });

@@ -1,4 +1,4 @@
-// Runs in which weights become 0.
+// Runs that prune weights.
 #include "model/optim/pruning.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ class PruningRun : public SmallRun {
     return out;
   }
   static constexpr std::uint64_t kWeights = 4 * 16 * 16 + 2 * 16 * 32;
-  // Of the matrices of its layer.
+  // Returns the number of zeros in the layer's matrices.
   std::uint64_t zeros(const std::string& model, std::int64_t step) const {
     std::uint64_t out = 0;
     for (const auto& [name, values] : state(model, step))

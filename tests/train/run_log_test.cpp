@@ -1,4 +1,4 @@
-// What a run tells of itself: metrics.jsonl over starts, figures, operations.
+// The log of a run: metrics.jsonl over several starts, metrics, FLOPs.
 #include "train/run_log.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class RunLogTest : public SmallRun {
     out.checkpoint.save_interval_steps = 3;
     return out;
   }
-  // The bytes of all of a run's event files.
+  // Returns the contents of all event files of a run.
   std::string events_of(const std::string& model) const {
     std::string out;
     const std::string folder = dir_.file(model + "/train");
@@ -47,7 +47,7 @@ TEST_F(RunLogTest, EveryLineHasItsMetricsAndNoTimeIsCountedTwice) {
   EXPECT_EQ(run.end->at("why"), "done");
   EXPECT_EQ(run.start["batch_size"], 8);
   EXPECT_EQ(run.start["settings"]["batch_size"], 8);
-  EXPECT_FALSE(run.start.contains("peak_flops"));  // of a CPU
+  EXPECT_FALSE(run.start.contains("peak_flops"));  // unknown for a CPU
   EXPECT_EQ(*run.saved, 6);
   for (const char* name : {"loss", "masked_lm_loss", "learning_rate", "gradient_norm",
                            "sequences_per_second", "tokens_per_second", "input_share"}) {
@@ -69,7 +69,7 @@ TEST_F(RunLogTest, EveryLineHasItsMetricsAndNoTimeIsCountedTwice) {
 TEST_F(RunLogTest, AResumedRunHasEachRecordOnceAndCountsLostSteps) {
   train(told_job("whole", 6));
   train(told_job("killed", 6));
-  remove_tree(dir_.file("killed/checkpoint-6"));  // as if it had been killed behind step 3
+  remove_tree(dir_.file("killed/checkpoint-6"));  // as if it had been killed after step 3
   train(told_job("killed", 6));
   const RunRecord whole = read_run(dir_.file("whole")), killed = read_run(dir_.file("killed"));
   EXPECT_EQ(killed.starts, 2);
@@ -92,7 +92,7 @@ TEST_F(RunLogTest, RecordsTheErrorOfAFailedRun) {
   EXPECT_THAT(run.end->at("message").get<std::string>(), HasSubstr("train: "));
 }
 
-// Of a device that is not here, by the name that PJRT gives it.
+// Uses the name that PJRT gives a device that is not present.
 TEST_F(RunLogTest, MfuIsFlopsPerSecondOverThePeakOfAllDevices) {
   const Task task = bert_task(bert());
   RunLog log(task, {.log_every = 1});
@@ -140,7 +140,7 @@ TEST_F(RunLogTest, WritesGradientHistogramsWithTheOthers) {
   looked.track.gradient_histograms = true;
   train(plain);
   train(looked);
-  EXPECT_EQ(state("looked", 4), state("plain", 4));  // looking changes nothing
+  EXPECT_EQ(state("looked", 4), state("plain", 4));  // histograms change nothing
   const std::string events = events_of("looked");
   for (const char* kind : {"weights", "updates", "gradients"})
     EXPECT_THAT(events, HasSubstr(str(kind, "/bert/pooler/dense/kernel")));
@@ -172,13 +172,13 @@ TEST_F(RunLogTest, ADryRunWritesNothing) {
   EXPECT_FALSE(exists(dir_.file("m/metrics.jsonl")));
 }
 
-// The products of a BERT as its paper's authors would count them.
+// Counts the matmuls of a BERT by its architecture.
 TEST_F(RunLogTest, FlopsAreThoseOfTheModelsMatmuls) {
   BertTask task = bert();
   const double T = 32, P = 5, H = 16, I = 32, V = task.model.vocab_size;
   const double layer = 4 * 2 * T * H * H + 2 * 2 * T * H * I + 2 * 2 * T * T * H;
   const double heads = 2 * H * H + 2 * H * 2 + 2 * P * H * H + 2 * P * H * V;
-  const double lookups = 2 * P * T * H + 2 * T * 2 * H;  // of masked positions, of segments
+  const double lookups = 2 * P * T * H + 2 * T * 2 * H;  // of masked positions and of segments
   const double flops = training_flops(bert_task(task));
   EXPECT_GE(flops, 3 * (layer + heads));
   EXPECT_LE(flops, 3 * (layer + heads + lookups));

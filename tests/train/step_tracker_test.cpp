@@ -22,7 +22,7 @@ TEST(StepTracker, RequiresAReportBeforeTheNextButOneStep) {
   EXPECT_THROW(at.reported(false), BugError);
 }
 
-// The step behind the spike is under way when the spike's report is read.
+// The step after the spike is running when the spike's report is read.
 TEST(StepTracker, AllowsOnlyARollbackAfterASpike) {
   StepTracker at(7, false);
   EXPECT_THROW(at.went_back(3), BugError);

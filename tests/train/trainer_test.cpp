@@ -1,4 +1,4 @@
-// The training loop on a tiny model: resumed runs, what is refused, what is never saved.
+// The training loop on a tiny model: resumed runs, rejected jobs, and states that are never saved.
 #include "train/trainer.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST_F(TrainerTest, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
   EXPECT_NE(state("whole", 5), want);
 }
 
-// Weights that do not move and no dropout: a loss tells the batch.
+// The weights do not change and there is no dropout, so that a loss identifies the batch.
 TEST_F(TrainerTest, AResumedRunWithReplayDataStartsAtTheFirstBatch) {
   BertTask still = bert();
   still.model.hidden_dropout_prob = still.model.attention_probs_dropout_prob = 0;
@@ -93,7 +93,7 @@ TEST_F(TrainerTest, AFinishedRunDoesAndCompilesNothing) {
                         "or choose another output folder"));
 }
 
-// A kill between the last checkpoint and the last record.
+// The run was killed between the last checkpoint and the last record.
 TEST_F(TrainerTest, AFinishedRunRecordsAMissingEnd) {
   const TrainJob run = job("model", 3);
   train(run);
@@ -103,7 +103,7 @@ TEST_F(TrainerTest, AFinishedRunRecordsAMissingEnd) {
   ASSERT_FALSE(read_run(run.model_dir).end);
   TrainJob shorter = run;
   shorter.config.schedule.total_steps = 2;
-  train(shorter);  // which is not how far the run was to go
+  train(shorter);  // fewer steps than those of the run
   EXPECT_EQ(read_file(path), cut);
   for (int i = 0; i < 2; ++i) {
     train(run);
@@ -131,7 +131,7 @@ TEST_F(TrainerTest, RejectsOtherSettingsForAFinishedRun) {
   EXPECT_EQ(train(run).last_step, 4);
 }
 
-// Gets SIGTERM while it is at a step.
+// Returns a job that gets SIGTERM during a step.
 TrainJob stopped_at(TrainJob job, std::int64_t step) {
   job.track.log_every = 1;
   job.track.log_line = [step](const LogPoint& point) {
@@ -146,7 +146,7 @@ using TrainerDeathTest = TrainerTest;
 TEST_F(TrainerDeathTest, ASignalBeforeTheFirstStepEndsTheCommandAtOnce) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   TrainJob run = job("model", 3);
-  run.accepted = [] { std::raise(SIGTERM); };  // once it is compiled
+  run.accepted = [] { std::raise(SIGTERM); };  // after compilation
   EXPECT_EXIT(train(run), testing::ExitedWithCode(75),
               "stopped: run the same command again to resume");
 }
@@ -171,7 +171,7 @@ TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
 TEST_F(TrainerTest, ASignalsCheckpointResumesToTheBitsOfAnUninterruptedRun) {
   EXPECT_THAT(error_of([&] { train(stopped_at(job("stopped", 12), 7)); }), HasSubstr("; saved"));
   const TrainSummary resumed = train(job("stopped", 12));
-  EXPECT_EQ(resumed.first_step % 5, 3);  // no regular save's
+  EXPECT_EQ(resumed.first_step % 5, 3);  // not that of a regular save
   const TrainSummary whole = train(job("whole", 12));
   EXPECT_EQ(resumed.last, whole.last);
   EXPECT_EQ(state("stopped", 12), state("whole", 12));
@@ -253,7 +253,7 @@ TEST_F(TrainerTest, DetectsAChangeInTheLastRecord) {
     if (!last.empty()) append_record(changed, last);
     last = *record;
   }
-  last.back() ^= 1;  // whether its next sentence is random
+  last.back() ^= 1;  // the label of next sentence prediction
   append_record(changed, last);
   write_file(dir_.file("train.tfrecord"), changed);
   EXPECT_THAT(error_of([&] { train(job("model", 0)); }), HasSubstr("was made with data.crc32c "));
@@ -266,7 +266,7 @@ TEST_F(TrainerTest, RejectsACheckpointOfOtherData) {
   EXPECT_THAT(error_of([&] { train(changed); }), HasSubstr("checkpoint-0: was made with data."));
 }
 
-// What the description beside the data says, changed by `change`.
+// Each case changes the description next to the data.
 TEST_F(TrainerTest, RejectsDataThatDoesNotMatchItsDescription) {
   const std::string path = dir_.file("train.tfrecord.json"), before = read_file(path);
   const auto refusal = [&](const std::function<void(Json&)>& change) {
@@ -329,7 +329,7 @@ TEST_F(TrainerTest, ANonFiniteLossEndsTheRun) {
   EXPECT_EQ(latest_checkpoint(dir_.file("model")), std::nullopt);
 }
 
-// A task whose loss is finite and whose gradient is not, from the step `from` on: d sqrt(x) at 0.
+// A task with a finite loss and a non-finite gradient (d sqrt(x) at 0) from the step `from` on.
 Task broken_task(const Task& fine, double from) {
   Task out = fine;
   out.objective = [fine, from](const Scope& root, const Inputs& in) {
@@ -347,7 +347,7 @@ Task broken_task(const Task& fine, double from) {
 TEST_F(TrainerTest, ANonFiniteGradientIsNeverSaved) {
   TrainJob broken = job("model", 20);
   broken.task = broken_task(broken.task, 6);
-  broken.checkpoint.save_interval_steps = 7;  // just after the first bad step
+  broken.checkpoint.save_interval_steps = 7;  // right after the first bad step
   const std::string message = error_of([&] { train(broken); });
   EXPECT_THAT(message, HasSubstr("train: at step 7 the loss is "));
   EXPECT_THAT(message, HasSubstr("the gradient's norm "));

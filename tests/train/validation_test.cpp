@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class ValidationTest : public SmallRun {
  protected:
-  // Checked every 2 steps, saved every 3.
+  // Returns a job that evaluates every 2 steps and saves every 3.
   TrainJob checked_job(const std::string& model, std::int64_t steps) {
     TrainJob out = job(model, steps);
     out.validation = {.data = out.data, .batch_size = 8, .steps = 3};
@@ -43,7 +43,7 @@ void expect_equal(const Evaluation& got, const Evaluation& want) {
 
 TEST_F(ValidationTest, MatchesAnEvaluationOfTheCheckpoint) {
   train(checked_job("m", 7));
-  ASSERT_EQ(checks_.size(), 4u);  // 2, 4, 6 and the end
+  ASSERT_EQ(checks_.size(), 4u);  // at steps 2, 4, 6 and the last
   EXPECT_EQ(checks_[1].step, 4);
   EXPECT_EQ(checks_[3].step, 7);
   EvaluateJob job = evaluation("m");
@@ -80,7 +80,7 @@ TEST_F(ValidationTest, LogsTheScalesOfParameters) {
     EXPECT_NEAR(p.rms, std::sqrt(sum / static_cast<double>(values.at(p.name).size())), 1e-12);
     ++seen;
   }
-  EXPECT_EQ(3 * seen, values.size());  // with the two slots
+  EXPECT_EQ(3 * seen, values.size());  // including the two slots
 }
 
 TEST_F(ValidationTest, AKilledAndResumedRunLogsTheSame) {
@@ -88,7 +88,7 @@ TEST_F(ValidationTest, AKilledAndResumedRunLogsTheSame) {
   const auto whole = std::move(checks_);
   checks_.clear();
   train(checked_job("killed", 6));
-  remove_tree(dir_.file("killed/checkpoint-6"));  // as if it had been killed behind step 3
+  remove_tree(dir_.file("killed/checkpoint-6"));  // as if it had been killed after step 3
   checks_.clear();
   train(checked_job("killed", 6));
   ASSERT_EQ(checks_.size(), 2u);
@@ -163,7 +163,7 @@ TEST_F(ValidationTest, ResumingFromAnOlderCheckpointRemovesLaterOnes) {
 
 TEST_F(ValidationTest, RejectsATooLargeBatchBeforeTheFirstStep) {
   TrainJob out = checked_job("m", 2);
-  out.validation->as_original = true;  // which drops a last batch that is not whole
+  out.validation->as_original = true;  // drops an incomplete last batch
   out.validation->batch_size = 100000;
   EXPECT_THAT(error_of([&] { train(out); }),
               testing::AllOf(HasSubstr("examples, fewer than one batch of 100000"),

@@ -1,5 +1,5 @@
-// Scores against scikit-learn's, scipy's, seqeval's, sacrebleu's and rouge-score's, stems against
-// NLTK's (tools/golden_metrics.py).
+// Compares metrics with scikit-learn, scipy, seqeval, sacrebleu and rouge-score, and stems with
+// NLTK (tools/golden_metrics.py).
 #include <gtest/gtest.h>
 
 #include <cmath>

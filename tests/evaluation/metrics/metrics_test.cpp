@@ -1,4 +1,4 @@
-// What no original says: SQuAD's rules by hand, intervals, tests, and what is refused.
+// Metrics without a reference implementation: SQuAD's rules, intervals, tests, and rejected input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(Squad, AQuestionWithoutAnswerExpectsAnEmptyPrediction) {
   EXPECT_EQ(squad_score("", Texts{"Paris"}).f1, 0);
 }
 
-// Resampled are sentences, with all their words.
+// Resampling draws whole sentences.
 TEST(WordLabels, AreScoredOverTheWordsOfTheChosenExamples) {
   const JsonValues said{Json{"N", "N", "N"}, Json{"V"}, Json{"N", nullptr}},
       is{Json{"N", "N", "V"}, Json{"V"}, Json{"N", "N"}};
@@ -51,7 +51,7 @@ TEST(WordLabels, AreScoredOverTheWordsOfTheChosenExamples) {
       testing::HasSubstr("example 1: the reference is \"N\", not a list of labels of words"));
 }
 
-// Else one truncated word would take a class's share of the macro averages.
+// Otherwise one truncated word would count as a class in the macro averages.
 TEST(WordLabels, AWordWithoutAPredictionIsWrongAndCountsAsNoClass) {
   const JsonValues said{Json{"N", "V", "V"}, Json{"V", "N"}},
       is{Json{"N", "V", "V"}, Json{"V", "N", "N"}};
@@ -76,7 +76,7 @@ TEST(Metrics, AnEmptyLabelIsAClassIfAReferenceIsEmpty) {
   EXPECT_THAT(counts_of(said, {"b", "a", "a"}).names, testing::ElementsAre("a", "b"));
 }
 
-// 75 of 100 right: the normal interval is 0.75 ± 0.085.
+// 75 of 100 are correct: the normal approximation gives 0.75 ± 0.085.
 TEST(Bootstrap, IntervalContainsTheScoreAndIsReproducible) {
   const ScoreOf right = [](std::span<const std::size_t> examples) {
     double sum = 0;
@@ -118,7 +118,7 @@ double score_of(const char* metric, const std::string& said, const std::string& 
   return metric_of(metric, predicted, wanted)(all);
 }
 
-// scikit-learn's figures of such indicators.
+// The expected values are from scikit-learn, with indicator matrices.
 TEST(Metrics, ExamplesMayHaveAnyNumberOfClasses) {
   const std::string said = R"([["a"], ["a", "b"], []])", is = R"([["a"], ["b"], ["a"]])";
   EXPECT_DOUBLE_EQ(score_of("accuracy", said, is), 1.0 / 3);
@@ -131,7 +131,7 @@ TEST(Metrics, ExamplesMayHaveAnyNumberOfClasses) {
               testing::HasSubstr("not a list of different labels"));
 }
 
-// scikit-learn's figures and report of such indicators.
+// The expected values and report are from scikit-learn, with indicator matrices.
 TEST(Metrics, MultiLabelClassMetricAndReportMatchScikitLearn) {
   const std::string said = R"([["a"], ["b"], ["b"], ["a", "b"], []])",
                     is = R"([["a", "x,y"], [], ["b"], ["a"], ["x,y"]])";
@@ -183,7 +183,7 @@ TEST(Metrics, NamesAMisspelledMetricAfterALabel) {
   EXPECT_THAT(refusal("f1:x,z"), testing::HasSubstr("no example has the label 'x,z'"));
 }
 
-// As answers are: memory grows with the classes, not with their square.
+// With generated answers nearly every example is a class. Memory must grow linearly with the number of classes.
 TEST(Metrics, HandlesNearlyAsManyClassesAsExamples) {
   JsonValues predicted, wanted;
   for (int i = 0; i < 40000; ++i) {

@@ -18,7 +18,7 @@ using testing::SizeIs;
 
 constexpr std::uint64_t kMost = 1000;
 
-// Adds twenty events of at least 100 bytes. Returns the names of the files in their order.
+// Adds twenty events of at least 100 bytes. Returns the names of the files in order.
 std::vector<std::string> files_of_twenty_events(const std::string& folder) {
   const std::string text(100, 'x');
   {

@@ -24,7 +24,7 @@ TEST(GoodputTimer, CountsEachMomentOnce) {
   EXPECT_GT(all[GoodputBucket::eval], 0);
   EXPECT_GT(all[GoodputBucket::eval], all[GoodputBucket::save]);
   EXPECT_EQ(all[GoodputBucket::compile], 0);
-  EXPECT_LT(clock.take().total(), all.total());  // what was taken is not counted again
+  EXPECT_LT(clock.take().total(), all.total());  // times that were taken are not counted again
 }
 
 TEST(GoodputTimer, CategoriesUseMlGoodputNamesAndRoundTripThroughJson) {

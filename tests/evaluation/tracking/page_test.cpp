@@ -1,4 +1,4 @@
-// The page of runs, rendered by a real browser.
+// The run report, rendered by a real browser.
 #include "evaluation/tracking/page.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ constexpr const char* kBrowser = "/usr/bin/chromium-headless-shell";
 
 class PageTest : public testing::Test {
  protected:
-  // A run of 1000 lines whose name and texts are HTML.
+  // Writes a run with 1000 log lines whose name and texts contain HTML.
   std::string make_run(const std::string& name, double learning_rate) const {
     const std::string folder = dir_.file(name);
     MetricsFile file(
@@ -47,7 +47,8 @@ class PageTest : public testing::Test {
     return folder;
   }
 
-  // The page's title, which the script sets once it is shown, with a window of so many pixels.
+  // Returns the page's title, which the script sets once the page is shown in a window of this
+  // width in pixels.
   std::string titled(const std::string& page, const std::string& script, int width,
                      const std::string& flags = {}) const {
     const std::string path = dir_.file("page.html");
@@ -93,7 +94,7 @@ TEST_F(PageTest, IsSelfContained) {
   EXPECT_THAT(
       page,
       HasSubstr("<bdi>&lt;i&gt;</bdi> <small>50 %</small>, <bdi>dog</bdi> <small>25 %</small>"));
-  EXPECT_LT(page.size(), 200'000u);  // 1000 lines of each curve are thinned
+  EXPECT_LT(page.size(), 200'000u);  // curves of 1000 points are thinned
 }
 
 TEST_F(PageTest, BrowserShowsSectionsAndValuesUnderThePointer) {

@@ -1,4 +1,4 @@
-// What a model said of held-out examples: its figures, and how the page of runs shows them.
+// Statistics of predictions on held-out examples, and how the run report shows them.
 #include "evaluation/tracking/predictions.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// metrics.jsonl: written, cut back, read, compared.
+// metrics.jsonl: writing, rollback, reading and comparison of runs.
 #include "evaluation/tracking/run_record.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ Record line(std::int64_t step, double seconds, double loss) {
           {"spent", {{"step", seconds}, {"data_loading_sync", 0.5}}}};
 }
 
-// A run of 10 steps with a line every 2; killed after step 8.
+// Records of a run of 10 steps with a line every 2 steps, killed after step 8.
 std::vector<Record> killed_run() {
   std::vector<Record> out{{{"kind", "start"}, {"step", 0}, {"time", 990.0}, {"of", 10}}};
   for (std::int64_t step = 2; step <= 8; step += 2)
@@ -42,7 +42,7 @@ TEST(MetricsFile, DropsRecordsAfterTheCheckpointAndCountsTheirStepsAsLost) {
   const KeptRecords kept = kept_records(killed_run(), 5);
   ASSERT_EQ(kept.records.size(), 3u);  // the start, steps 2 and 4
   EXPECT_EQ(kept.records.back()["step"], 4);
-  // Step 5 is in the checkpoint: half of the line of step 6 is not lost.
+  // The checkpoint includes step 5, so half of the line of step 6 is not lost.
   EXPECT_DOUBLE_EQ(kept.spent[GoodputBucket::step], 2);
   EXPECT_DOUBLE_EQ(kept.spent[GoodputBucket::lost], 2 + 4);
   EXPECT_DOUBLE_EQ(kept.spent[GoodputBucket::input], 1);
@@ -53,7 +53,7 @@ TEST(MetricsFile, DropsRecordsAfterTheCheckpointAndCountsTheirStepsAsLost) {
   double after = kept.spent.total();
   for (const Record& r : kept.records)
     if (r.contains("spent")) after += spent_times(r["spent"]).total();
-  EXPECT_DOUBLE_EQ(after, before);  // no second vanishes
+  EXPECT_DOUBLE_EQ(after, before);  // no time is lost from the records
 }
 
 TEST(MetricsFile, CountsNoDownTimeAfterAFinishedRun) {
@@ -62,7 +62,7 @@ TEST(MetricsFile, CountsNoDownTimeAfterAFinishedRun) {
   EXPECT_EQ(seconds_down(records, 9999), 0);
   records.back()["why"] = "stopped";
   EXPECT_DOUBLE_EQ(seconds_down(records, 1015), 5);
-  EXPECT_EQ(seconds_down(records, 10), 0);  // a clock that was set back
+  EXPECT_EQ(seconds_down(records, 10), 0);  // the clock was set back
   EXPECT_EQ(seconds_down({}, 10), 0);
 }
 

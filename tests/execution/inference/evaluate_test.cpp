@@ -1,4 +1,4 @@
-// Evaluation: the figures of an independent implementation, on any number of devices.
+// Evaluation: matches the metrics of an independent implementation on any number of devices.
 #include "execution/inference/evaluate.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Records of the rows of batches.
+// Writes the rows of batches as records.
 void write_records(const std::string& path, const Features& features,
                    const std::vector<Batch>& batches) {
   std::string out;
@@ -43,7 +43,7 @@ void write_records(const std::string& path, const Features& features,
   write_file(path, out);
 }
 
-// The share of rows, by weight, whose largest logit is the label's.
+// Returns the weighted share of rows whose largest logit is that of the label.
 double accuracy(const std::vector<float>& logits, std::span<const std::int32_t> labels,
                 std::span<const float> weights) {
   const std::size_t width = logits.size() / labels.size();
@@ -122,7 +122,7 @@ TEST_F(GoldenEvaluation, EightDevicesGiveTheMetricsOfOneDevice) {
   }
 }
 
-// 8 examples in batches of 3: two whole ones, and a last one with a padding example.
+// 8 examples in batches of 3: two full batches, and a last one with a padding example.
 TEST_F(GoldenEvaluation, ScoresEveryExampleForAnyBatchSize) {
   SMELT_OPEN_CPU(client, 1);
   const Evaluation whole = evaluate(job(1, 8)), parts = evaluate(job(1, 3));
@@ -158,7 +158,8 @@ TEST_F(GoldenEvaluation, WarnsAboutDroppedExamplesOfATaskWithoutPadding) {
                         "eval.batch_size 3"));
 }
 
-// Tasks that draw masks, or have targets of several lengths, on five examples of arbitrary tokens.
+// Evaluates five examples of arbitrary tokens, for tasks that draw masks or have targets of several
+// lengths.
 class PaddedEvaluation : public testing::TestWithParam<std::function<Task()>> {
  protected:
   static Batch arbitrary_examples(const Features& features) {
@@ -191,7 +192,7 @@ Task tiny_electra() {
   c.model.generator_hidden_size = 1;
   c.model.max_position_embeddings = 8;
   c.settings.mask_prob = 0.3;
-  c.settings.masks = MaskDraws::original;  // whose disc_auc counts padding tokens
+  c.settings.masks = MaskDraws::original;  // with it disc_auc counts padding tokens
   return electra_task(c);
 }
 
@@ -258,15 +259,16 @@ TEST_F(EvaluationErrors, RejectACheckpointThatDoesNotMatchTheModel) {
               HasSubstr("checkpoint-0: was made with model.num_attention_heads 2, this run has 4"));
   EXPECT_THAT(refusal(Settings::known,
                       [](auto& m) {
-                        m.initializer_range = 0.5;  // who only uses a model has no need of these
+                        m.initializer_range = 0.5;  // settings that matter in training only
                         m.hidden_dropout_prob = m.attention_probs_dropout_prob = 0;
                       }),
               "no error");
   EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.num_hidden_layers = 2; }),
               HasSubstr("checkpoint-0: no tensor bert/encoder/layer_1/attention/self/"));
-  EXPECT_THAT(refusal(Settings::unknown, [](auto& m) { m.intermediate_size = 64; }),
-              HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel has shape f32[16,32], the model "
-                        "expects f32[16,64]"));
+  EXPECT_THAT(
+      refusal(Settings::unknown, [](auto& m) { m.intermediate_size = 64; }),
+      HasSubstr("bert/encoder/layer_0/intermediate/dense/kernel has shape f32[16,32], the model "
+                "expects f32[16,64]"));
 }
 
 TEST(BitsPerCharacter, AreTheLossInBitsDividedByCharactersPerToken) {

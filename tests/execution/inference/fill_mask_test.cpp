@@ -1,4 +1,4 @@
-// Filled masks against the logits of the same weights.
+// Compares filled masks with the logits of the same weights.
 #include "execution/inference/fill_mask.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class FillMask : public SmallRun {
     job.top = top;
     return job;
   }
-  // With the weights of the newest checkpoint.
+  // Creates a mask filler with the weights of the latest checkpoint.
   MaskFiller filler(const FillMaskJob& job) const {
     const auto saved = std::make_shared<const SlicedCheckpoint>(
         *load_latest_sliced_checkpoint(dir_.file("model")));
@@ -43,7 +43,7 @@ class FillMask : public SmallRun {
   }
 };
 
-// One text alone, without padding: softmax of the logits at one position.
+// Returns the softmax of the logits at one position, for a single text without padding.
 std::vector<double> probabilities(const BertConfig& model, const std::string& model_dir,
                                   const std::vector<std::int32_t>& ids, std::int32_t position) {
   const auto S = std::ssize(ids);
@@ -78,7 +78,7 @@ TEST_F(FillMask, GuessesHaveTheHighestLogitsForAnyPadding) {
   train(job("model", 3));
   const BertTokenizer tokenizer = this->tokenizer();
   const Vocabulary& vocabulary = tokenizer.vocabulary();
-  // The first text is the shorter one: it is padded.
+  // The first text is shorter and needs padding.
   const auto filled = filler(fill(4)).fill({"[MASK]", "a [MASK] of [MASK] and the"});
   ASSERT_EQ(filled.size(), 2u);
   ASSERT_EQ(filled[0].masks.size(), 1u);

@@ -1,4 +1,4 @@
-// Checkpoints taken one after another as they appear.
+// Continuous evaluation of checkpoints as they appear.
 #include "execution/inference/follow.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ class FollowTest : public testing::Test {
   void SetUp() override {
     for (const std::int64_t step : {1, 2, 3}) save_checkpoint(dir_.path(), step, {}, {});
   }
-  // Each step once, in order.
+  // Returns a job that evaluates each step once, in order.
   FollowJob job(std::optional<std::int64_t> last_step) {
     return {.model_dir = dir_.path(),
             .folder = dir_.file("eval"),
@@ -72,7 +72,7 @@ TEST_F(FollowTest, SkipsACheckpointThatTheRunHasDeleted) {
   EXPECT_THAT(log_.text(), HasSubstr("checkpoint-1 was removed before it was evaluated"));
 }
 
-// The marker goes first, before it is read whole.
+// Deletion removes the COMMIT marker first, while the checkpoint is being read.
 TEST_F(FollowTest, DoesNotReportACheckpointDeletedDuringReadingAsDamaged) {
   FollowJob removing = job(3);
   removing.evaluate = [&](const std::string& path) {
@@ -93,7 +93,7 @@ TEST_F(FollowTest, WarnsIfTheLastCheckpointWasSkipped) {
                                  Not(HasSubstr("step 3, is evaluated"))));
 }
 
-// Those that an earlier follower of a longer list has not taken.
+// An earlier call with another list of steps has not evaluated these checkpoints.
 TEST_F(FollowTest, EvaluatesRemainingCheckpointsAfterTheLastStep) {
   FollowJob restarted = job(3);
   restarted.newest = [] { return 3; };
@@ -101,8 +101,7 @@ TEST_F(FollowTest, EvaluatesRemainingCheckpointsAfterTheLastStep) {
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
 }
 
-// That got no better, and ended before its last step; one that ended at a last step of before goes
-// on to this one.
+// The run stopped early, before its last step.
 TEST_F(FollowTest, EndsIfTheRunStoppedBeforeItsLastStep) {
   MetricsFile(dir_.path(), 0, {{"of", 9}}).add("end", 3, {{"why", "done"}});
   follow_checkpoints(job(9));
@@ -111,7 +110,7 @@ TEST_F(FollowTest, EndsIfTheRunStoppedBeforeItsLastStep) {
               HasSubstr("eval: the run is finished and all its checkpoints are evaluated"));
 }
 
-// What it said before it was started again.
+// metrics.jsonl still has the end record of an earlier start.
 TEST_F(FollowTest, IgnoresTheEndOfAnEarlierStartOfTheRun) {
   const auto say_done = [&] { MetricsFile(dir_.path(), 3, {}).add("end", 3, {{"why", "done"}}); };
   write_file(dir_.file(kMetricsFile), R"({"kind": "start", "step": 0, "time": 1, "of": 3})"

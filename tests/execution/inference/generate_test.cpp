@@ -1,4 +1,4 @@
-// Batches of answers, by a model that says the ids it is given.
+// Batched text generation with a model that returns the ids it is given.
 #include "execution/inference/generate.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST(Generator, RejectsAnInputThatDoesNotFitIntoMemory) {
       error_of<UsageError>([&] { Generator(client, job, {}, "echo").answer(kFive); }),
       testing::AllOf(HasSubstr("generate: 1 text of 16 tokens with answers of 2 take about "),
                      HasSubstr("hint: lower nothing")));
-  // Of another device's own memory nothing is known; what all its rows share must fit, too.
+  // The memory of other devices is unknown, but what all rows share must fit into host memory.
   job.device = "tpu";
   EXPECT_EQ(Generator(client, job, {}, "echo").answer(kFive).size(), 5u);
   job.bytes = [](auto...) { return 1e18; };

@@ -1,4 +1,4 @@
-// Work that does not fit into a device's memory: one message, whenever the plugin says it.
+// Out-of-memory errors: the message is the same whenever the plugin detects them.
 #include <gmock/gmock.h>
 
 #include "compiler/ops/ops.h"
@@ -30,7 +30,7 @@ TEST(Fitting, ReportsOutOfMemoryWithThePluginsFiguresAndAHint) {
   EXPECT_EQ(fitting(advice, [] { return 3; }), 3);
 }
 
-// 2^48 bytes: more than any process can address.
+// 2^48 bytes, which is more than any process can address.
 Tensor larger_than_any_memory(Graph& graph) {
   const Tensor column = tanh(convert(iota(graph, {DType::s32, {1 << 23, 3}}, 0), DType::f32));
   return reduce_sum(tanh(einsum("ik,jk->ij", column, column)), {0, 1});

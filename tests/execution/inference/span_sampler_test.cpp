@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using Ids = std::vector<std::int32_t>;
 
-// Letters are their own ids.
+// Uses character codes as ids.
 SpanJob letters() {
   SpanJob job{.model = {}, .encode = {}, .decode = {}, .end = 1, .sentinel = 999, .sentinels = 2};
   job.encode = [](std::string_view text) { return Ids(text.begin(), text.end()); };

@@ -1,5 +1,5 @@
-// The program of a T5's answers compiles for TPUs, on a machine without any: over data and over a
-// mesh that splits the model.
+// Compiles the generation program of a T5 for TPUs, on a machine without one: with data
+// parallelism, and on a mesh that shards the model.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,8 @@ TEST_P(TpuAnswers, BeamSearchOverDataDoesNotExchangeTheKvCache) {
   const CompiledAnswers c =
       compile(GetParam(), {.most_tokens = kTokens, .beams = kBeams, .answers = 2}, "auto");
   EXPECT_GE(c.memory.argument_bytes, c.state_bytes);
-  // Of one layer, what a device keeps of the beams; they only agree on whether all have ended.
+  // The size of one layer's KV cache on a device. Devices exchange only whether all beams have
+  // ended.
   constexpr std::int64_t kKeysOfDevice = kRows / 8 * kBeams * 4 * 64 * kTokens;
   for (const Collective& one : c.collectives)
     EXPECT_LT((Shape{DType::f32, one.dims}.elements()), kKeysOfDevice / 16) << one;

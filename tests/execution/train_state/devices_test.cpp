@@ -1,4 +1,4 @@
-// One batch on several devices: the original's order of clip and sum, and the same bits every time.
+// Training on several devices: the original's order of clipping and summing, and reproducible bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,8 +13,8 @@ namespace {
 
 using Values = std::map<std::string, std::vector<float>>;
 
-// First moments after one step on each of the batches are a tenth of the gradient that the
-// optimizer saw. Uses the first layer of the golden model alone, which compiles sooner.
+// Returns the first moments after one step on each batch, which are a tenth of the gradient that
+// the optimizer received. Uses only the first layer of the golden model, which compiles faster.
 std::vector<Values> first_moments(const std::shared_ptr<const Client>& client,
                                   const GoldenBert& golden, const TrainingConfig& config,
                                   const std::vector<Batch>& batches) {
@@ -37,7 +37,7 @@ std::vector<Values> first_moments(const std::shared_ptr<const Client>& client,
   return moments;
 }
 
-// The original's order: each replica clips its own gradient, then they are summed.
+// As in the original, each replica clips its own gradient before the gradients are summed.
 TEST(PerReplica, ReplicasClipTheirGradientsBeforeTheSum) {
   SMELT_OPEN_CPU(client, 8);
   const GoldenBert golden;
@@ -61,15 +61,15 @@ TEST(PerReplica, ReplicasClipTheirGradientsBeforeTheSum) {
   for (const auto& [name, sum] : sums) {
     double size = 0;
     for (const double value : sum) size = std::max(size, std::abs(value));
-    // A key's bias has no gradient but rounding.
+    // The gradient of a key's bias is rounding noise.
     const double limit = 1e-5 * std::max(size, 1e-3);
     for (std::size_t i = 0; i < sum.size(); ++i)
       ASSERT_NEAR(together.at(name)[i], sum[i], limit) << name << " at " << i;
   }
 }
 
-// Which sums a batch's gradients are made of, on any number of devices, is rounded in another way;
-// on one number of devices it is always the same.
+// The number of devices determines the order of sums and so the rounding; with the same number it
+// is always the same.
 TEST(Devices, GlobalGradientIsThatOfOneDevice) {
   SMELT_OPEN_CPU(client, 8);
   const GoldenBert golden;
@@ -107,7 +107,8 @@ TEST_F(DevicesRun, RunsOnEightDevicesAreBitIdenticalEvenIfResumed) {
   EXPECT_EQ(state("resumed", 40), want);
 }
 
-// The demo's layers and batch on more devices than cores, steps in flight.
+// Trains with the layers and batch of the demo on more devices than cores, with several steps in
+// flight.
 TEST_F(DevicesRun, EightDevicesTrainTheDemosModel) {
   SMELT_OPEN_CPU(client, 8);
   BertTask demo = bert();
@@ -122,7 +123,7 @@ TEST_F(DevicesRun, EightDevicesTrainTheDemosModel) {
   eight.checkpoint.save_interval_steps = 16;
   const TrainSummary s = train(eight);
   EXPECT_EQ(s.last_step, 16);
-  EXPECT_LT(s.last.at("loss"), 7.2);  // of 7.6
+  EXPECT_LT(s.last.at("loss"), 7.2);  // starts at 7.6
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Training steps whose weights are donated and updated in place, against the same steps whose
-// weights live in buffers of their own. A library that keeps a rearranged copy of a weight by its
-// address (XNNPACK does) multiplies with old values in the first and not in the second.
+// Compares training steps whose weights are donated and updated in place with steps that keep their
+// weights in separate buffers. A library that caches a rearranged copy of a weight by its address
+// (as XNNPACK does) would use old values in the first case only.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -27,7 +27,8 @@ void PrintTo(const Sizes& s, std::ostream* out) {
 
 enum class Weights { donated, kept };
 
-// One step of gradient descent on |tanh(x w1) w2 - t|^2: (w1, w2, x, t) -> (w1', w2', loss).
+// Returns one step of gradient descent on |tanh(x w1) w2 - t|^2: (w1, w2, x, t) -> (w1', w2',
+// loss).
 std::string step_text(const Sizes& s, Weights weights) {
   Program p;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
@@ -50,18 +51,18 @@ std::vector<float> draw(std::int64_t rows, std::int64_t columns, double range, s
   return values;
 }
 
-// The loss before each step.
+// Returns the loss before each step.
 std::vector<float> losses(const Client& client, const Sizes& s, Weights weights) {
   const auto put = [&](std::int64_t rows, std::int64_t columns, double range, std::int64_t seed) {
     return to_device<float>(client, draw(rows, columns, range, seed),
                             {DType::f32, {rows, columns}});
   };
   CompileOptions options;
-  // By itself XLA hands products to XNNPACK on some processors only.
+  // By default XLA uses XNNPACK for matmuls on some processors only.
   options.overrides = {
       {"xla_cpu_experimental_xnn_graph_fusion_mode", "XNN_GRAPH_FUSION_MODE_BYPASS_COST_MODEL"}};
   const Executable step = client.compile(step_text(s, weights), options);
-  std::vector<Buffer> buffers;  // all that ever were: no address is used twice
+  std::vector<Buffer> buffers;  // kept alive, so that no address is reused
   buffers.push_back(put(s.in, s.hidden, 1 / std::sqrt(static_cast<double>(s.in)), 1));
   buffers.push_back(put(s.hidden, s.out, 1 / std::sqrt(static_cast<double>(s.hidden)), 2));
   const Buffer x = put(s.tokens, s.in, 1, 3), t = put(s.tokens, s.out, 1, 4);
@@ -84,7 +85,7 @@ TEST_P(DonatedWeights, AreUsedWithTheirUpdatedValues) {
   const auto want = losses(*client, GetParam(), Weights::kept);
   for (std::size_t i = 0; i < want.size(); ++i)
     EXPECT_NEAR(got[i], want[i], 1e-5 * want[i]) << "at step " << i;
-  EXPECT_LT(want.back(), 0.99 * want.front());  // the weights do move
+  EXPECT_LT(want.back(), 0.99 * want.front());  // the weights do change
 }
 
 INSTANTIATE_TEST_SUITE_P(FromNarrowToWide, DonatedWeights,

@@ -1,4 +1,5 @@
-// Runs that begin with given weights: what is taken, what starts fresh, what is refused.
+// Runs that start with pretrained weights: what is loaded, what is initialized randomly, and what
+// is rejected.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-// ---- the rule, without a model ----
+// ---- matching, without a model ----
 
 StateTensor parameter(const std::string& name, Dims dims, std::int64_t layers = 0) {
   if (layers > 0) dims.insert(dims.begin(), layers);
@@ -148,7 +149,7 @@ TEST(OtherVocabulary, NamesTheFirstRowWithAnotherToken) {
   EXPECT_THAT(other_vocabulary(weights, vocab), HasSubstr("its crc32c is 5, not "));
 }
 
-// ---- whole runs ----
+// ---- training runs ----
 
 class GivenWeightsRun : public SmallRun {
  protected:
@@ -156,7 +157,7 @@ class GivenWeightsRun : public SmallRun {
     SmallRun::SetUp();
     train(job("given", 5));
   }
-  // Another seed: what is not taken differs.
+  // Uses another seed, so that values that are not loaded differ.
   TrainJob from(
       const std::string& init, const std::string& model, std::int64_t steps,
       const std::function<void(BertTask&)>& change = [](BertTask&) {}) const {
@@ -168,7 +169,8 @@ class GivenWeightsRun : public SmallRun {
     out.init = init.empty() ? "" : dir_.file(init);
     return out;
   }
-  // All parameters of `begun` that `given` has, too, have its bits; the slots are zeros.
+  // Checks that the parameters of `begun` that `given` also has are bit-identical, and that the
+  // slots are zeros.
   void expect_given(const std::map<std::string, std::vector<float>>& begun) const {
     const auto given = state("given", 5);
     for (const auto& [name, values] : begun) {

@@ -21,7 +21,7 @@ std::vector<float> drawn(const StateTensor& t, std::uint64_t seed) {
 
 constexpr Init kNormal{.kind = Init::truncated_normal, .stddev = 0.02};
 
-// Where value i of a tensor lies within the distribution, from -1 to 1.
+// Returns the uniform number in (-1, 1) from which value i of a tensor is computed.
 double place_of(const char* name, std::uint64_t seed, std::size_t i) {
   const std::uint32_t word = philox(random_key(seed, name), i / 4, 0)[i % 4];
   return 2 * (((word >> 8) + 0.5) / (1 << 24)) - 1;
@@ -29,7 +29,7 @@ double place_of(const char* name, std::uint64_t seed, std::size_t i) {
 
 TEST(Initialize, NormalValuesFollowTheTruncatedDistribution) {
   const auto values = drawn(tensor("a", {1000, 333}, kNormal), 7);
-  const double all = std::erf(std::sqrt(2.0));  // within two deviations
+  const double all = std::erf(std::sqrt(2.0));  // probability of two standard deviations
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double x = values[i] / 0.02, t = place_of("a", 7, i);
     ASSERT_NEAR(std::erf(x / std::sqrt(2.0)) / all, t, 1e-6) << i;
@@ -45,7 +45,7 @@ TEST(Initialize, NormalValuesHaveTheMomentsOfTheTruncatedDistribution) {
     squares += double{value} * value;
   }
   const double n = static_cast<double>(values.size());
-  const double density = std::exp(-2.0) / std::sqrt(2 * M_PI);  // at two deviations
+  const double density = std::exp(-2.0) / std::sqrt(2 * M_PI);  // at two standard deviations
   const double variance = 1 - 4 * density / std::erf(std::sqrt(2.0));
   EXPECT_NEAR(sum / n, 0, 5 * 0.02 / std::sqrt(n));
   EXPECT_NEAR(squares / n / (0.02 * 0.02), variance, 0.005);

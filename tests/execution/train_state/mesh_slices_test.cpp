@@ -1,5 +1,5 @@
-// States that lie split over a mesh on their way through a checkpoint: as the slices that devices
-// hold, under whichever mesh they are put back.
+// Sharded states on their way through a checkpoint: saved as the slices that devices hold, restored
+// on any other mesh.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ class MeshSlices : public testing::Test {
  protected:
   void SetUp() override { REQUIRE_PLUGIN("cpu"); }
 
-  // With averages, and losses to find spikes in; nothing of it is compiled.
+  // A state with moving averages and recent losses; nothing is compiled.
   static const StepProgram& program(const Way& way) {
     static std::map<std::string, StepProgram> made;
     const std::string name = str(way);
@@ -59,7 +59,7 @@ class MeshSlices : public testing::Test {
         .first->second;
   }
 
-  // Other numbers in each tensor.
+  // Fills each tensor with different numbers.
   TensorMap random_state() {
     TensorMap out;
     for (const StateTensor& tensor : program(kOne).state.tensors) {
@@ -103,7 +103,7 @@ TEST_F(MeshSlices, StateHasTheSameBitsOnAnyOtherMesh) {
       SCOPED_TRACE(str("from ", from, " to ", to));
       EXPECT_TRUE(values_of(put(to, saved.tensors)) == want);
     }
-    // And what wants whole tensors has them.
+    // Whole tensors can be read, too.
     EXPECT_TRUE(numbers_of(load_checkpoint(dir_.file(folder), 1).tensors) == want);
   }
 }

@@ -1,5 +1,5 @@
-// What a model folder is held to when it is used again: one process, its vocabulary; and what is
-// told.
+// Checks of a model folder that is used again: one process at a time, the same vocabulary; warnings
+// about changed settings.
 #include "execution/train_state/resume.h"
 
 #include <gmock/gmock.h>
@@ -48,8 +48,8 @@ TEST(SameRun, AcceptsLabelsInAnyUnicodeNormalization) {
 }
 
 TEST_F(ResumeTest, RequiresTheVocabularyOfTheModel) {
-  remove_file(dir_.file("train.tfrecord.json"));  // whose vocabulary would be compared before
-  save_first_weights("old");                      // by a version that did not record it
+  remove_file(dir_.file("train.tfrecord.json"));  // its vocabulary would be compared first
+  save_first_weights("old");                      // as from a version that did not record it
   TrainJob run = job("model", 0);
   run.vocab = dir_.file("vocab.txt");
   write_file(run.vocab, read_file(vocab()));

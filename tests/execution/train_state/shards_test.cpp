@@ -1,4 +1,4 @@
-// Parts of tensors on a mesh, against a twin that looks at every element.
+// Shards of tensors on a mesh, compared with a slow reference that looks at every element.
 #include "execution/train_state/shards.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using Coordinates = std::map<std::string, std::int64_t>;
 
 const Mesh kMesh{{"data", 2}, {"fsdp", 3}, {"tensor", 2}};
 
-// Of all devices: the last axis runs fastest.
+// Returns the coordinates of all devices; the last axis varies fastest.
 std::vector<Coordinates> devices_of(const Mesh& mesh) {
   std::vector<Coordinates> out(1);
   for (const auto& [axis, size] : mesh) {
@@ -34,8 +34,8 @@ std::vector<Coordinates> devices_of(const Mesh& mesh) {
   return out;
 }
 
-// Whether index `at` of a dimension of `size` lies in the part of a device: its axes, major first,
-// cut the dimension again and again.
+// Returns whether index `at` of a dimension of `size` is in the shard of a device. The dimension's
+// axes, major first, split it repeatedly.
 bool holds(const Mesh& mesh, const std::vector<std::string>& axes, const Coordinates& device,
            std::int64_t size, std::int64_t at) {
   const std::map<std::string, std::int64_t> sizes(mesh.begin(), mesh.end());
@@ -47,7 +47,7 @@ bool holds(const Mesh& mesh, const std::vector<std::string>& axes, const Coordin
   return true;
 }
 
-// Where the elements that a device holds lie in the whole, in order.
+// Returns the indices, in the whole tensor, of the elements that a device holds, in order.
 std::vector<std::int64_t> slow_places(const Sharding& sharding, const Dims& dims,
                                       const Coordinates& device) {
   std::vector<std::int64_t> out;
@@ -62,7 +62,7 @@ std::vector<std::int64_t> slow_places(const Sharding& sharding, const Dims& dims
   return out;
 }
 
-// Every way to give each axis of the mesh to one dimension or to none; where several axes split one
+// Returns all ways to assign each mesh axis to one dimension or to none; if several axes split one
 // dimension, in both orders.
 std::vector<Sharding> shardings(std::size_t rank) {
   std::vector<Sharding> out;
@@ -83,7 +83,7 @@ std::vector<Sharding> shardings(std::size_t rank) {
   return out;
 }
 
-// Dimension i holds i + 1 elements, or as many again for each device that shares it.
+// Returns dimensions with i + 1 elements per shard in dimension i.
 Dims dims_for(const Sharding& sharding) {
   const std::map<std::string, std::int64_t> sizes(kMesh.begin(), kMesh.end());
   Dims dims;

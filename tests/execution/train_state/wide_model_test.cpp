@@ -1,5 +1,5 @@
-// Models as wide as real ones, for more than a step: what goes wrong with updated weights does not
-// show on narrow ones.
+// Runs models of realistic width for several steps: some errors with updated weights do not occur
+// with narrow models.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -32,8 +32,8 @@ BertTask wide_bert(std::int64_t hidden, std::int64_t layers) {
 
 using WideModel = SmallRun;
 
-// BERT-base's width, five steps of 256 tokens: each step on the state that the one before left in
-// place, and on the same state in buffers of its own.
+// Runs five steps of 256 tokens with BERT-base's width: on the state that the previous step updated
+// in place, and on the same state in separate buffers.
 TEST_F(WideModel, InPlaceUpdatesGiveTheLossesOfCopiedWeights) {
   SMELT_OPEN_CPU(client, 1);
   TrainJob job = this->job("model", 100);
@@ -42,7 +42,7 @@ TEST_F(WideModel, InPlaceUpdatesGiveTheLossesOfCopiedWeights) {
   const StepProgram program = train_program(job.task, job.config, placement_for("cpu", 1, {}));
   const CompiledStep step(client, program);
   ModelState in_place = ModelState::fresh(*client, program.placement, program.state, 1);
-  std::deque<ModelState> copies;  // all that ever were: no address is used twice
+  std::deque<ModelState> copies;  // kept alive, so that no address is reused
   copies.push_back(ModelState::fresh(*client, program.placement, program.state, 1));
   const auto run = [&](ModelState& state, int i) {
     Execution execution = step.run(source.batch(static_cast<std::uint64_t>(i), 8), state, i);
@@ -59,8 +59,8 @@ TEST_F(WideModel, InPlaceUpdatesGiveTheLossesOfCopiedWeights) {
   }
 }
 
-// 256 wide, 1024 inside, 256 tokens a step. The loss begins at 6.5, the logarithm of the vocabulary
-// and of two; with weights that are not the updated ones it grows.
+// Hidden size 256, feed-forward 1024, 256 tokens per step. The loss starts at 6.5, the logarithm of
+// the vocabulary size plus that of two; it grows if a step does not use the updated weights.
 TEST_F(WideModel, LearnsASmallText) {
   TrainJob job = this->job("model", 150);
   job.task = bert_task(wide_bert(256, 2));
