@@ -41,7 +41,7 @@ std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
     return {};
   }
   Classifier classifier = PretrainedModel::of_recipe(r).classifier(
-      {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
+      {.batch_size = r.eval.batch_size, .devices = local_inference_devices(r.train.devices)});
   const bool may_have_none = classifier.job().labels.no_answer;
   OutputFile out(paths.predictions);
   AnswerScore sum;

@@ -235,7 +235,7 @@ std::vector<std::string> said_labels(const Labels& labels, std::span<const float
         labels
             .names[static_cast<std::size_t>(std::ranges::max_element(of_word) - of_word.begin())]);
   }
-  return begun_entities(std::move(out), labels.names);
+  return with_entity_begins(std::move(out), labels.names);
 }
 
 bool has_entities(const Labels& labels) {
@@ -272,7 +272,7 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
   const auto source =
       open_examples({.input = paths.scored, .features = classify_task(task).features});
   Classifier classifier = PretrainedModel::of_recipe(r).classifier(
-      {.batch_size = r.eval.batch_size, .devices = answering_devices(r.train.devices)});
+      {.batch_size = r.eval.batch_size, .devices = local_inference_devices(r.train.devices)});
   const bool of_words = task.labels.problem == Problem::token_labels;
   ToldExamples all;
   KeptRows kept(paths.scored, source->size());

@@ -371,7 +371,7 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e, bool 
 }
 
 Evaluation evaluate_model(const Recipe& r) {
-  if (!leads_now()) return evaluate(recipe_evaluation(r));
+  if (!is_rank_zero()) return evaluate(recipe_evaluation(r));
   return evaluate_and_keep(r, [&](const Evaluation& e) {
     write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
   });

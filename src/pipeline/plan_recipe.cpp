@@ -95,19 +95,19 @@ class Planner {
   std::vector<PlanRow> rows(const std::function<void(PlanRow&)>& finish) {
     const auto any = [](const PlanRow&) { return true; };
     if (told_.first && is_unrolled_by_itself())
-      compile_round(kLoopedForm, any, [&](PlanRow row) {
+      compile_round(kScanVariant, any, [&](PlanRow row) {
         finish(row);
         told_.first(row);
       });
     compile_round(kOwn, any);
     if (job_.all_forms)  // one of them is the run's own, whose figures are kept
-      for (const MemoryVariant& form : {kUnrolledForm, kLoopedForm}) compile_round(form, any);
-    for (const MemoryVariant& form : smaller_forms(any_job()))
+      for (const MemoryVariant& form : {kUnrolledVariant, kScanVariant}) compile_round(form, any);
+    for (const MemoryVariant& form : memory_fallbacks(any_job()))
       compile_round(form, [&](const PlanRow& row) {
         // Of a compiler that died or took too long a loop of layers alone asks less.
         const bool too_large = row.tried.empty() ||
                                row.tried.back().compiled.end == CompileEnd::does_not_fit ||
-                               form.words == kLoopedForm.words;
+                               form.words == kScanVariant.words;
         return !row.fits() && too_large;
       });
     compile_evaluation();
@@ -220,16 +220,17 @@ class Planner {
     const auto tried = forms_.find(rows_[at].type.name);
     return tried != forms_.end() &&
            std::ranges::any_of(tried->second, [&](const MemoryVariant& other) {
-             return is_same_form(runs_[at]->job, form, other, "tpu");
+             return is_same_variant(runs_[at]->job, form, other, "tpu");
            });
   }
   std::optional<std::size_t> turn_of(std::size_t at, const MemoryVariant& form) const {
     const TrainJob& job = runs_[at]->job;
     std::vector<MemoryVariant> order{kOwn};
-    if (leaves_form_open(job))
-      for (MemoryVariant& smaller : smaller_forms(job)) order.push_back(std::move(smaller));
-    const auto found = std::ranges::find_if(
-        order, [&](const MemoryVariant& other) { return is_same_form(job, other, form, "tpu"); });
+    if (allows_memory_fallback(job))
+      for (MemoryVariant& smaller : memory_fallbacks(job)) order.push_back(std::move(smaller));
+    const auto found = std::ranges::find_if(order, [&](const MemoryVariant& other) {
+      return is_same_variant(job, other, form, "tpu");
+    });
     if (found == order.end()) return std::nullopt;
     return found - order.begin();
   }

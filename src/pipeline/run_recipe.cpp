@@ -109,7 +109,7 @@ void RecipeRun::begin() {
   try_segment_command(r);
   stages_ = stages_of(r, beginning_, evaluated_, trained());
   const std::string model_dir = RecipePaths(r).model_dir;
-  if (!beginning_.overwrite) check_begin(beginning_.begin, model_dir);
+  if (!beginning_.overwrite) check_resume_mode(beginning_.begin, model_dir);
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   check_machine_memory(r);
   if (beginning_.overwrite || !latest_checkpoint(model_dir))
@@ -179,7 +179,7 @@ void RecipeRun::make_shared(const std::string& name) {
 
 void RecipeRun::run() {
   const StopNotice notice;  // between stages, too
-  all_.led("alone/begin", [&] { begin(); });
+  all_.run_on_rank_zero("alone/begin", [&] { begin(); });
   if (!all_.leads()) ready_plugin(recipe_.train.device);
   all_.require_one_folder(recipe_.out);
   for (int round = 1;; ++round) {

@@ -323,7 +323,7 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
   const std::string model_dir = RecipePaths(r).model_dir;
   if (!beginning.overwrite) check_kept_type(r);
   check_weights_stay(r.train.init_from, model_dir, beginning.overwrite);
-  if (!beginning.overwrite) check_begin(beginning.begin, model_dir);
+  if (!beginning.overwrite) check_resume_mode(beginning.begin, model_dir);
   if (beginning.overwrite || !latest_checkpoint(model_dir)) {
     if (!r.train.init_from.empty()) check_weights_folder(r.train.init_from);
     return;

@@ -57,7 +57,7 @@ std::uint64_t scored_rows(const Recipe& r, std::uint64_t all) {
 }
 
 GenerateOptions options_for(const Recipe& r, const TextsToAnswer& of) {
-  const std::int64_t devices = answering_devices(r.train.devices);
+  const std::int64_t devices = local_inference_devices(r.train.devices);
   GenerateOptions out{.most_inputs = of.inputs_length,
                       .batch_size = r.eval.batch_size,
                       .devices = devices,

@@ -117,8 +117,8 @@ static std::string look_into(const BadBatch& bad, const BadStepPlace& place,
   return str("the search for the first non-finite tensor failed: ", error.what());
 }
 
-std::string keep_bad_batch(const std::string& folder, const BadBatch& bad,
-                           const BadStepPlace& place) try {
+std::string diagnose_bad_batch(const std::string& folder, const BadBatch& bad,
+                               const BadStepPlace& place) try {
   const StepProgram program = place.program();
   const HostState before = place.state.download();
   save_bad_batch(folder, bad, program.features, before, place.settings);

@@ -65,7 +65,7 @@ struct BadStepPlace {
 };
 // Saves the bad batch in `folder` and searches for the first non-finite tensor. Returns text for
 // the error message that describes both; it also describes failures, which are not thrown.
-std::string keep_bad_batch(const std::string& folder, const BadBatch& bad,
-                           const BadStepPlace& place);
+std::string diagnose_bad_batch(const std::string& folder, const BadBatch& bad,
+                               const BadStepPlace& place);
 
 }  // namespace smelt

@@ -304,7 +304,7 @@ void CheckpointManager::finish() {
   for (const auto& [place, failure] : failures_) messages.push_back(failure.message);
   throw SystemError(
       "train: " + join(messages, "\n  "),
-      str(failures_.begin()->second.hint, "; ", last_checkpoint_text(), ": ", how_to_go_on(job_)));
+      str(failures_.begin()->second.hint, "; ", last_checkpoint_text(), ": ", resume_hint(job_)));
 }
 
 void CheckpointManager::throw_not_finite(std::int64_t step, const std::string& tensor) {

@@ -58,7 +58,8 @@ void log_resume_point(const TrainJob& job, const SlicedCheckpoint& checkpoint, c
     return log_info("{}: the run stopped early here, {} after the best one; raise {} to continue",
                     where, counted(since, "evaluation"), job.fields("early_stopping.patience"));
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
-  if (const auto changes = changed_freely(checkpoint.state, settings, job.fields); !changes.empty())
+  if (const auto changes = changed_settings(checkpoint.state, settings, job.fields);
+      !changes.empty())
     log_warning("{}: {}", where, changes);
   const auto rate = rate_change(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
   if (rate && rate->rises) log_warning("{}", rate->text);
@@ -217,7 +218,7 @@ void check_finished_run(const TrainJob& job, const SavedState& saved, const Json
   if (saved.step == 0 || saved.step > last || (is_early && !is_out_of_patience(job, saved.state)) ||
       saved.state.contains(kUnchecked))
     return;
-  const std::string changes = changed_freely(saved.state, settings, job.fields);
+  const std::string changes = changed_settings(saved.state, settings, job.fields);
   if (changes.empty()) return;
   throw UsageError(
       str(saved.path, " is the last checkpoint of this run, ", job.fields("steps"), " ", last,
@@ -248,7 +249,7 @@ void check_weights_stay(const std::string& init, const std::string& model_dir, b
       "copy it elsewhere, or choose another folder for the new run");
 }
 
-void check_begin(ResumeMode begin, const std::string& model_dir) {
+void check_resume_mode(ResumeMode begin, const std::string& model_dir) {
   if (begin == ResumeMode::either) return;
   const auto newest = latest_checkpoint(model_dir);
   if (begin == ResumeMode::resume && !newest)
@@ -261,7 +262,7 @@ void check_begin(ResumeMode begin, const std::string& model_dir) {
         "choose another folder, pass --resume to continue from it, or --overwrite to remove it");
 }
 
-std::string how_to_go_on(const TrainJob& job) {
+std::string resume_hint(const TrainJob& job) {
   return job.overwrite || job.begin == ResumeMode::fresh
              ? "to resume, run the same command again without --fresh and --overwrite"
              : "run the same command again to resume";
@@ -271,7 +272,7 @@ InitialState resolve_initial_state(const TrainJob& job, const StepProgram& progr
                                    const Client& client, Json& settings) {
   InitialState start;
   if (!job.overwrite) {
-    check_begin(job.begin, job.model_dir);
+    check_resume_mode(job.begin, job.model_dir);
     start = fitting(advice_for_training("train: the state", job.fields),
                     [&] { return restored(job, program, client, settings); });
   }

@@ -56,13 +56,13 @@ void check_finished_run(const TrainJob& job, const SavedState& saved, const Json
 
 // Throws UsageError if the model folder contains a checkpoint and `begin` requires a new run, or
 // the reverse.
-void check_begin(ResumeMode begin, const std::string& model_dir);
+void check_resume_mode(ResumeMode begin, const std::string& model_dir);
 
 // Throws UsageError if `overwrite` would delete the pretrained weights of the new run.
 void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite);
 
 // Returns a hint on how to resume a stopped run.
-std::string how_to_go_on(const TrainJob& job);
+std::string resume_hint(const TrainJob& job);
 
 // Loads what the run starts from. `settings` (run_settings()) must match those of a checkpoint;
 // adds the source of pretrained weights to them.

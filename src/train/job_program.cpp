@@ -49,7 +49,7 @@ ComputePolicy compute_of(const TrainJob& job, std::string_view platform) {
   return compute_for(platform, choice, job.fields);
 }
 
-std::string form_text(const TrainJob& job, std::string_view platform) {
+std::string layer_choice_text(const TrainJob& job, std::string_view platform) {
   const bool open = job.on.compute && !job.on.compute->layers;
   if (platform != "tpu" || !open) return "";
   return compute_of(job, platform).layers == Layers::unrolled

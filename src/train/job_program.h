@@ -16,7 +16,7 @@ namespace smelt {
 ComputePolicy compute_of(const TrainJob& job, std::string_view platform);
 // Returns text for the log on the choice between unrolled layers and a scan; empty if the job sets
 // this or the platform is not a TPU.
-std::string form_text(const TrainJob& job, std::string_view platform);
+std::string layer_choice_text(const TrainJob& job, std::string_view platform);
 
 // Builds `program`, which is train_program or gradient_program, for the job.
 StepProgram program_of(const TrainJob& job, std::string_view platform,

@@ -8,8 +8,8 @@
 
 namespace smelt {
 
-std::vector<MemoryVariant> smaller_forms(const TrainJob& job) {
-  std::vector<MemoryVariant> out{kLoopedForm,
+std::vector<MemoryVariant> memory_fallbacks(const TrainJob& job) {
+  std::vector<MemoryVariant> out{kScanVariant,
                                  {.layers = Layers::scan,
                                   .save = RematPolicy::layer,
                                   .words = "loop, layer rematerialization"}};
@@ -31,8 +31,8 @@ TrainJob in_form(TrainJob job, const MemoryVariant& form) {
   return job;
 }
 
-bool is_same_form(const TrainJob& job, const MemoryVariant& a, const MemoryVariant& b,
-                  const std::string& platform) {
+bool is_same_variant(const TrainJob& job, const MemoryVariant& a, const MemoryVariant& b,
+                     const std::string& platform) {
   const auto key = [&](const MemoryVariant& form) {
     const TrainJob made = in_form(job, form);
     const ComputePolicy compute = compute_of(made, platform);
@@ -52,7 +52,7 @@ std::vector<std::string> settings_of(const MemoryVariant& form, const Fields& fi
   return out;
 }
 
-bool leaves_form_open(const TrainJob& job) {
+bool allows_memory_fallback(const TrainJob& job) {
   return job.on.compute && !job.on.compute->layers && !job.on.compute->save;
 }
 
@@ -63,22 +63,23 @@ namespace {
 bool is_another(const MemoryVariant& form, const TrainJob& job) try {
   const std::string& platform = job.on.device;
   (void)training_program(in_form(job, form), platform);
-  return !is_same_form(job, MemoryVariant(), form, platform);
+  return !is_same_variant(job, MemoryVariant(), form, platform);
 } catch (const UsageError&) {
   return false;
 }
 
 std::vector<MemoryVariant> forms_to_try(const TrainJob& job) {
   std::vector<MemoryVariant> out{MemoryVariant()};
-  if (leaves_form_open(job))
-    for (const MemoryVariant& form : smaller_forms(job))
+  if (allows_memory_fallback(job))
+    for (const MemoryVariant& form : memory_fallbacks(job))
       if (is_another(form, job)) out.push_back(form);
   return out;
 }
 
 }  // namespace
 
-void in_a_form_that_fits(const TrainJob& job, const std::function<void(const TrainJob&)>& run) {
+void run_with_memory_fallback(const TrainJob& job,
+                              const std::function<void(const TrainJob&)>& run) {
   std::optional<std::vector<MemoryVariant>> forms;
   for (std::size_t i = 0;; ++i) try {
       if (i == 0) return run(job);

@@ -19,17 +19,17 @@ struct MemoryVariant {
   std::string words = {};          // description: "loop, layer rematerialization"
 };
 
-inline const MemoryVariant kLoopedForm{.layers = Layers::scan, .words = "loop"};
-inline const MemoryVariant kUnrolledForm{.layers = Layers::unrolled, .words = "unrolled"};
+inline const MemoryVariant kScanVariant{.layers = Layers::scan, .words = "loop"};
+inline const MemoryVariant kUnrolledVariant{.layers = Layers::unrolled, .words = "unrolled"};
 
 // Returns the fallbacks to try if a job's own variant does not fit, from the fastest to the one
 // that needs least memory.
-std::vector<MemoryVariant> smaller_forms(const TrainJob& job);
+std::vector<MemoryVariant> memory_fallbacks(const TrainJob& job);
 TrainJob in_form(TrainJob job, const MemoryVariant& form);
 // Returns whether two variants give the same program for a job. "loop" is the same as the job's own
 // variant if that uses a loop.
-bool is_same_form(const TrainJob& job, const MemoryVariant& a, const MemoryVariant& b,
-                  const std::string& platform);
+bool is_same_variant(const TrainJob& job, const MemoryVariant& a, const MemoryVariant& b,
+                     const std::string& platform);
 // Returns the settings that select a variant, in terms of `fields`: {"train.memory.layers=scan",
 // "train.memory.remat_policy=layer"}.
 std::vector<std::string> settings_of(const MemoryVariant& form, const Fields& fields);
@@ -41,9 +41,9 @@ struct StepDoesNotFit : UsageError {
 
 // Returns whether a job leaves layers and rematerialization to smelt, so that fallbacks are
 // allowed.
-bool leaves_form_open(const TrainJob& job);
+bool allows_memory_fallback(const TrainJob& job);
 // Runs the job. If its step does not fit and the job allows fallbacks, logs a warning and tries the
 // next variant. Throws the error of the last variant if none fits.
-void in_a_form_that_fits(const TrainJob& job, const std::function<void(const TrainJob&)>& run);
+void run_with_memory_fallback(const TrainJob& job, const std::function<void(const TrainJob&)>& run);
 
 }  // namespace smelt

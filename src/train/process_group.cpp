@@ -62,7 +62,7 @@ int runs_together = 0;
 
 }  // namespace
 
-ProcessGroup together_of(CoordinationService& hub, const std::string& prefix) {
+ProcessGroup process_group_of(CoordinationService& hub, const std::string& prefix) {
   return {.rank = hub.rank(),
           .size = hub.size(),
           .gather =
@@ -99,12 +99,12 @@ TrainsTogether::~TrainsTogether() {
 
 ProcessGroup together_now(const std::string& what) {
   if (pod == nullptr) return {};
-  return together_of(*pod, str(what, "/", ++runs_together, "/"));
+  return process_group_of(*pod, str(what, "/", ++runs_together, "/"));
 }
 
-bool leads_now() { return pod == nullptr || pod->rank() == 0; }
+bool is_rank_zero() { return pod == nullptr || pod->rank() == 0; }
 
-std::int64_t answering_devices(std::int64_t devices) { return pod == nullptr ? devices : 1; }
+std::int64_t local_inference_devices(std::int64_t devices) { return pod == nullptr ? devices : 1; }
 
 void require_alone(const std::string& what) {
   if (pod == nullptr) return;
@@ -179,14 +179,15 @@ void ProcessGroup::require_one_folder(const std::string& folder) const {
           "use a folder that all hosts share: gs://…, s3://… or a network file system");
 }
 
-void ProcessGroup::led(const std::string& key, const std::function<void()>& work) const {
+void ProcessGroup::run_on_rank_zero(const std::string& key,
+                                    const std::function<void()>& work) const {
   (void)told(key, [&] {
     work();
     return std::string();
   });
 }
 
-void ProcessGroup::meet(const std::string& key) const {
+void ProcessGroup::barrier(const std::string& key) const {
   if (several()) gather(key, "");
 }
 

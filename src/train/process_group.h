@@ -38,17 +38,17 @@ struct ProcessGroup {
              std::string_view hint) const;
   // Throws UsageError on all ranks unless all see files that rank 0 writes to this folder.
   void require_one_folder(const std::string& folder) const;
-  void meet(const std::string& key) const;
+  void barrier(const std::string& key) const;
   // Returns on all ranks whether `mine` is true on any of them.
   bool any(const std::string& key, bool mine) const;
   // Runs `work` on rank 0 while the other ranks wait. Throws its error on all ranks.
-  void led(const std::string& key, const std::function<void()>& work) const;
+  void run_on_rank_zero(const std::string& key, const std::function<void()>& work) const;
   // Returns the same group with different keys, for another attempt.
   ProcessGroup again(std::size_t try_number) const;
 };
 
 // Returns a process group that communicates over `hub`; all keys begin with `prefix`.
-ProcessGroup together_of(CoordinationService& hub, const std::string& prefix);
+ProcessGroup process_group_of(CoordinationService& hub, const std::string& prefix);
 
 // Makes this process a rank of the hub's process group during its lifetime: train() uses the group,
 // and open_device() joins its processes.
@@ -64,10 +64,10 @@ class TrainsTogether {
 ProcessGroup together_now(const std::string& what);
 // Returns whether this process is rank 0 or the only one. Only this process prints and writes files
 // other than checkpoints.
-bool leads_now();
+bool is_rank_zero();
 // Returns the number of devices for process-local inference: 1 in a multi-process run, because a
 // program over all devices must be run by all processes.
-std::int64_t answering_devices(std::int64_t devices);
+std::int64_t local_inference_devices(std::int64_t devices);
 // Throws UsageError if this is one of several processes, because `what` does not support that.
 void require_alone(const std::string& what);
 

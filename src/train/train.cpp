@@ -103,7 +103,7 @@ TrainSummary train(const TrainJob& of) {
   TrainJob job = of;
   if (!job.together.several()) job.together = together_now("train");
   TrainSummary s;
-  in_a_form_that_fits(job, [&](const TrainJob& in_form) { s = trained(in_form); });
+  run_with_memory_fallback(job, [&](const TrainJob& in_form) { s = trained(in_form); });
   if (s.last_step > s.first_step)
     log_info(
         "train: {} in {} ({:.1f} sequences/s, padding counted), compiled in {:.1f} s; the model is "

@@ -170,7 +170,7 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
                        saver_.stability_hint());
   };
   if (job_.together.several()) throw error("its batch is saved only in single-process runs");
-  throw error(keep_bad_batch(
+  throw error(diagnose_bad_batch(
       bad_batch_folder(job_.model_dir, step),
       {.step = step,
        .argument = numbers_.argument(before),
@@ -389,7 +389,7 @@ void Trainer::run_steps() {
   log_.end(step, stopped ? "stopped" : "done");
   if (stopped)
     throw Stopped(str("train: stopped by a signal at step ", step, " of ", last, "; saved"),
-                  how_to_go_on(job_));
+                  resume_hint(job_));
 }
 
 TrainSummary Trainer::summary() const {

@@ -203,7 +203,7 @@ void accept(OpenedRun& run, InitialState& start) {
 
 PreparedRun prepare(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
-  const std::string form = form_text(job, run.client->platform_name());
+  const std::string form = layer_choice_text(job, run.client->platform_name());
   log_info("train: {}, a model ({}) of {}; compiling{}{}",
            counted(run.source->epoch_size(), "example"), job.task.name,
            counted(run.program.state.parameters(), "parameter"), form.empty() ? "" : ", ", form);

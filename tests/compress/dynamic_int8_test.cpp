@@ -88,7 +88,7 @@ TEST_F(DynamicInt8, StaysInt8OnDevicesAndCompilesForTpus) {
   const Quantized done = quantize();
   const StoredTensors held =
       hold_as_stored(as_codes(open_stored_model(dir_.file("w8a8"), "test").tensors));
-  const auto compute = with_codes_of(held.tensors, compute_for("tpu", {}, flag));
+  const auto compute = with_int8_matmuls(held.tensors, compute_for("tpu", {}, flag));
   const StepProgram program =
       predict_program(class_probabilities(golden.settings(), 12), 8, compute);
   std::size_t in_codes = 0;

@@ -36,11 +36,12 @@ TEST(ComputeOf, UnrollsTheLayersOfALongRunOnTpus) {
   EXPECT_EQ(layers_on("tpu", job), Layers::unrolled);
   EXPECT_EQ(compute_of(job, "tpu").save, RematPolicy::all);
   EXPECT_FALSE(compute_of(job, "tpu").stored_scores);
-  EXPECT_THAT(form_text(job, "tpu"), HasSubstr("layers unrolled, because 10000 faster steps"));
+  EXPECT_THAT(layer_choice_text(job, "tpu"),
+              HasSubstr("layers unrolled, because 10000 faster steps"));
   EXPECT_EQ(layers_on("tpu", job_of(kLong - 1)), Layers::scan);
-  EXPECT_EQ(form_text(job_of(kLong - 1), "tpu"), "layers in a loop");
+  EXPECT_EQ(layer_choice_text(job_of(kLong - 1), "tpu"), "layers in a loop");
   EXPECT_EQ(layers_on("gpu", job), Layers::scan);
-  EXPECT_THAT(form_text(job, "cpu"), IsEmpty());
+  EXPECT_THAT(layer_choice_text(job, "cpu"), IsEmpty());
 }
 
 TEST(ComputeOf, KeepsTheScanOfALongRunIfItIsNeeded) {
@@ -50,7 +51,7 @@ TEST(ComputeOf, KeepsTheScanOfALongRunIfItIsNeeded) {
   EXPECT_EQ(layers_on("tpu", job), Layers::scan);
   job.on.compute = ComputeOptions{.layers = Layers::scan};
   EXPECT_EQ(layers_on("tpu", job), Layers::scan);
-  EXPECT_THAT(form_text(job, "tpu"), IsEmpty());
+  EXPECT_THAT(layer_choice_text(job, "tpu"), IsEmpty());
   job = job_of(kLong);
   job.on.mesh.mesh = "fsdp=8";
   EXPECT_EQ(layers_on("tpu", job), Layers::scan);

@@ -29,7 +29,7 @@ TrainJob job_with_batch(std::int64_t batch) {
 // Returns the settings of the first `fits` variants that are tried.
 std::vector<std::string> tried(const TrainJob& job, std::size_t fits) {
   std::vector<std::string> out;
-  in_a_form_that_fits(job, [&](const TrainJob& in_form) {
+  run_with_memory_fallback(job, [&](const TrainJob& in_form) {
     const ComputeOptions& choice = *in_form.on.compute;
     const MemoryVariant form{.layers = choice.layers,
                              .save = choice.save,
@@ -80,8 +80,8 @@ TEST(MemoryVariant, UsesNewKeysForEachAttemptOfAMultiProcessRun) {
                     keys.push_back(key);
                     return std::vector<std::string>(2);
                   }};
-  in_a_form_that_fits(job, [&](const TrainJob& in_form) {
-    in_form.together.meet("lock");
+  run_with_memory_fallback(job, [&](const TrainJob& in_form) {
+    in_form.together.barrier("lock");
     if (keys.size() < 3) throw StepDoesNotFit(UsageError("train: a step does not fit", "none"));
   });
   EXPECT_THAT(keys, ElementsAre("lock", "lock/try-1", "lock/try-2")) << "a key is used once";

@@ -22,7 +22,7 @@ class TogetherTest : public testing::Test {
   // Runs body(together) on three threads, one per rank; returns the error of each.
   std::vector<std::string> run(const std::function<void(const ProcessGroup&)>& body) {
     auto hubs = pod_.connect();
-    return pod_.run([&](int rank) { body(together_of(*hubs.at(rank), "run/1/")); });
+    return pod_.run([&](int rank) { body(process_group_of(*hubs.at(rank), "run/1/")); });
   }
 
   const CapturedLog log_;
@@ -83,7 +83,7 @@ TEST(TogetherAlone, WorksInASingleProcess) {
   EXPECT_EQ(alone.told("a", [] { return std::string("b"); }), "b");
   alone.agree("a", "train", 1, "");
   alone.require_one_folder("/nowhere");
-  alone.meet("a");
+  alone.barrier("a");
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   if (adopted) adopted->keep();
   log_info("***** Eval results *****");
   for (const std::string& line : lines) log_info("  {}", line);
-  if (leads_now())
+  if (is_rank_zero())
     write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
 }
 

@@ -228,7 +228,7 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   adopted.keep();
   const std::string text = electra_results(e);
   std::cout << text << std::flush;
-  if (!leads_now()) return;
+  if (!is_rank_zero()) return;
   write_file(h.results_txt, text);
   write_file(results_json(h.results_txt), evaluation_json(e).dump(2) + "\n");
 }

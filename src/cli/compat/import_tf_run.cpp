@@ -20,7 +20,7 @@ bool has_run(const TensorflowCheckpoint& checkpoint) {
 }  // namespace
 
 AdoptedRun::AdoptedRun(const std::string& model_dir, const Json& model) {
-  together_now("adopt").led("alone", [&] { adopt(model_dir, model); });
+  together_now("adopt").run_on_rank_zero("alone", [&] { adopt(model_dir, model); });
 }
 
 void AdoptedRun::adopt(const std::string& model_dir, const Json& model) {

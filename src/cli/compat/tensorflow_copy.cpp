@@ -28,7 +28,7 @@ void leave_copy(const std::string& model_dir) {
 }  // namespace
 
 void leave_tensorflow_checkpoint(const std::string& model_dir) {
-  together_now("tensorflow").led("alone", [&] { leave_copy(model_dir); });
+  together_now("tensorflow").run_on_rank_zero("alone", [&] { leave_copy(model_dir); });
 }
 
 }  // namespace smelt

@@ -76,8 +76,8 @@ EntityCounts entity_counts(std::span<const std::string> predicted,
   return {.right = both, .predicted = std::ssize(found), .wanted = std::ssize(there)};
 }
 
-std::vector<std::string> begun_entities(std::vector<std::string> labels,
-                                        std::span<const std::string> known) {
+std::vector<std::string> with_entity_begins(std::vector<std::string> labels,
+                                            std::span<const std::string> known) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (!labels[i].starts_with("I-")) continue;
     const std::string type = labels[i].substr(2), begins = "B-" + type;

@@ -27,8 +27,8 @@ std::vector<Entity> entities_of(std::span<const std::string> labels);
 
 // Returns the labels with "I-X" changed to "B-X" if it starts an entity, as after "O" or "B-Y", and
 // if "B-X" is in `known`. The entities stay the same.
-std::vector<std::string> begun_entities(std::vector<std::string> labels,
-                                        std::span<const std::string> known);
+std::vector<std::string> with_entity_begins(std::vector<std::string> labels,
+                                            std::span<const std::string> known);
 
 // Entity counts; their sum over sequences gives the corpus score.
 struct EntityCounts {

@@ -14,7 +14,7 @@ ShardingPlan answering_placement(std::string_view platform, std::int64_t devices
   return out;
 }
 
-ComputePolicy with_codes_of(const SlicedTensors& weights, ComputePolicy compute) {
+ComputePolicy with_int8_matmuls(const SlicedTensors& weights, ComputePolicy compute) {
   CodedKernels kernels;
   for (const auto& [name, tensor] : weights)
     if (tensor.shape.dtype == DType::s8)

@@ -21,6 +21,6 @@ ShardingPlan answering_placement(std::string_view platform, std::int64_t devices
 
 // Returns `compute` for a model with these weights. If some kernels are int8, matmuls with them run
 // in int8 and the layers are unrolled, because other layers may have float kernels.
-ComputePolicy with_codes_of(const SlicedTensors& weights, ComputePolicy compute);
+ComputePolicy with_int8_matmuls(const SlicedTensors& weights, ComputePolicy compute);
 
 }  // namespace smelt

@@ -38,7 +38,7 @@ const Classifier::CompiledModel& Classifier::compiled(std::int64_t rows, std::in
   const auto found = compiled_.find({rows, S});
   if (found != compiled_.end()) return found->second;
   const auto precision = job_.exact_products ? Precision::f32_exact : Precision::f32;
-  const ComputePolicy compute = with_codes_of(
+  const ComputePolicy compute = with_int8_matmuls(
       weights_, compute_for(client_->platform_name(), {.precision = precision}, flag));
   CompiledModel made{.program = predict_program(job_.probabilities(S), rows, compute, placement_),
                      .step = nullptr};

@@ -33,7 +33,7 @@ Evaluation Evaluator::operator()(const TrainedModel& model) const {
   return scorer_->score(state, checkpoint.step);
 }
 
-Evaluation Evaluator::of_given(const std::string& init) const {
+Evaluation Evaluator::evaluate_pretrained(const std::string& init) const {
   constexpr std::uint64_t kSeed = 12345;
   const StepProgram& program = scorer_->program();
   const InitialWeights taken =
@@ -49,7 +49,7 @@ Evaluation evaluate(const EvaluateJob& job) {
   if (!job.init.empty() && !latest_checkpoint(job.model_dir)) {
     const Evaluator evaluator(job);
     evaluator.scorer().announce();
-    return evaluator.of_given(job.init);
+    return evaluator.evaluate_pretrained(job.init);
   }
   const TrainedModel model =
       load_trained_model("eval", job.model_dir, job.task.settings.value("model", Json()), job.vocab,

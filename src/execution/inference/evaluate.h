@@ -38,7 +38,7 @@ class Evaluator {
   Evaluation operator()(const TrainedModel& model) const;
   // Evaluates pretrained weights (checkpoint/interop/pretrained_weights.h) and reports them as step
   // 0. Parameters that they do not contain are initialized randomly.
-  Evaluation of_given(const std::string& init) const;
+  Evaluation evaluate_pretrained(const std::string& init) const;
   const Scorer& scorer() const { return *scorer_; }
 
  private:

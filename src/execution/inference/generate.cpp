@@ -76,9 +76,9 @@ const Generator::CompiledModel& Generator::compiled(std::int64_t rows, std::int6
   const auto found = compiled_.find({rows, S});
   if (found != compiled_.end()) return found->second;
   CompiledModel made{
-      .program = predict_program(job_.answers(S, job_.search), rows,
-                                 with_codes_of(weights_, {.exact_products = job_.exact_products}),
-                                 placement_),
+      .program = predict_program(
+          job_.answers(S, job_.search), rows,
+          with_int8_matmuls(weights_, {.exact_products = job_.exact_products}), placement_),
       .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice());
   return compiled_.emplace(std::pair{rows, S}, std::move(made)).first->second;

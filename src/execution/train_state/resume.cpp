@@ -191,7 +191,7 @@ static std::string schedule_field(const std::string& name) {
   return found == kFields.end() ? "schedule." + name : found->second;
 }
 
-std::string changed_freely(const Json& saved, const Json& now, const Fields& fields) {
+std::string changed_settings(const Json& saved, const Json& now, const Fields& fields) {
   std::vector<std::string> changes;
   const auto compare = [&](const std::string& name, const Json& was, const Json& is) {
     if (was != is) changes.push_back(str(fields(name), " was ", was, ", is ", is));
@@ -215,7 +215,7 @@ std::optional<RateChange> rate_change(const Json& saved, const Schedule& now, st
   const Json was = saved.value(kSchedule, Json::object());
   const std::int64_t total = was.value(kTotalSteps, std::int64_t{0});
   if (total == 0 || total == now.total_steps || step == 0) return std::nullopt;
-  Schedule before = now;  // changed_freely() reports its other settings
+  Schedule before = now;  // changed_settings() reports its other settings
   before.total_steps = total;
   before.learning_rate = was.value("learning_rate", now.learning_rate);
   before.warmup_steps = was.value("warmup_steps", now.warmup_steps);

@@ -37,7 +37,7 @@ void check_data_vocabulary(const Json& saved, const ExampleSource& source,
 // Returns the old and new values of settings that a resumed run may change and that have changed,
 // those of the schedule and of loss spikes: "train.optimizer.learning_rate was 0.001, is 0.01".
 // Empty if none has changed.
-std::string changed_freely(const Json& saved, const Json& now, const Fields& fields);
+std::string changed_settings(const Json& saved, const Json& now, const Fields& fields);
 
 // The change of the learning rate where a run with another number of steps continues.
 struct RateChange {

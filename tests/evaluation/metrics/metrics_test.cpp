@@ -183,7 +183,8 @@ TEST(Metrics, NamesAMisspelledMetricAfterALabel) {
   EXPECT_THAT(refusal("f1:x,z"), testing::HasSubstr("no example has the label 'x,z'"));
 }
 
-// With generated answers nearly every example is a class. Memory must grow linearly with the number of classes.
+// With generated answers nearly every example is a class. Memory must grow linearly with the number
+// of classes.
 TEST(Metrics, HandlesNearlyAsManyClassesAsExamples) {
   JsonValues predicted, wanted;
   for (int i = 0; i < 40000; ++i) {
@@ -215,7 +216,7 @@ TEST(Metrics, RejectListsOfDifferentLengthsAndUnknownClasses) {
 TEST(Entities, AnInsideLabelWithoutBeginStartsAnEntity) {
   const std::vector<std::string> known{"B-PER", "I-PER", "B-LOC", "I-LOC", "I-ORG", "O"};
   const std::vector<std::string> labels{"I-PER", "I-PER", "B-LOC", "I-PER", "O", "I-LOC", "I-ORG"};
-  const auto begun = begun_entities(labels, known);
+  const auto begun = with_entity_begins(labels, known);
   EXPECT_EQ(begun,
             (std::vector<std::string>{"B-PER", "I-PER", "B-LOC", "B-PER", "O", "B-LOC", "I-ORG"}));
   EXPECT_EQ(entities_of(begun), entities_of(labels));
